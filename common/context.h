@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+/* context.h - what every operator is given besides its tensors
+ *
+ * How many threads it may start, the stream its kernels go to, scratch memory, and a
+ * place for the sentence that explains a failure. One context serves one thread and
+ * one stream at a time.
+ */
+#ifndef CONVLAB_CONTEXT_H
+#define CONVLAB_CONTEXT_H
+
+#include "tensor.h"
+
+enum { CTX_ERROR_BYTES = 384 };
+
+struct CUstream_st;  // cudaStream_t is a pointer to this
+
+typedef struct ctx {
+    int32_t threads;             // at least 1; OpenMP: num_threads(ctx->threads)
+    struct CUstream_st *stream;  // NULL is the default stream; unused on the CPU
+    device_t device;             // where scratch memory is wanted
+    void *(*scratch)(struct ctx *, size_t bytes);  // set by the caller; see ctx_scratch
+    void *scratch_state;                           // the caller's, for its callback
+    char error[CTX_ERROR_BYTES];                   // one sentence, "" while all is well
+} ctx_t;
+
+/* Scratch memory of at least `bytes` bytes, aligned to 64, contents undefined.
+ * Ask as often as you like; all of it stays valid until the operator returns and is taken
+ * back by the caller: there is no free. NULL if there is no memory: return
+ * STATUS_NO_MEMORY. */
+static inline void *ctx_scratch(ctx_t *ctx, size_t bytes)
+{
+    return ctx->scratch ? ctx->scratch(ctx, bytes) : NULL;
+}
+
+#endif

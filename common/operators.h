@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: MIT
+/* operators.h - the map of the course: ten operators, each a forward and a backward
+ *
+ * Every file of labs 02 to 04 defines one or both functions of one operator, with exactly
+ * the prototype below, whatever it does inside. Names, argument order, defaults and
+ * meaning are PyTorch's; the line under each title says whose.
+ *
+ * What holds for all of them:
+ *   arguments  ctx, inputs, options by value, outputs last. Sizes come from the tensors.
+ *   dtype      all floating tensors of a call are of the rung's dtype (`real`), except
+ *              what is marked accum, i32 or i64.
+ *   inputs     any non-negative strides; 0 is broadcasting. They are never written to.
+ *   outputs    allocated by the caller, contiguous, contents undefined on entry, no
+ *              overlap with anything. Every element is written, also when a sum is empty.
+ *   NULL       an optional input that is absent; a gradient that is not wanted; a saved
+ *              tensor that nobody needs because no backward follows.
+ *   saved      what backward needs from forward is an output of forward, handed back
+ *              to backward unchanged.
+ *   memory     nothing is allocated or freed but by ctx_scratch. The bound stated as
+ *              `workspace` is that of the definition in lab 02; each ladder states its own.
+ *   result     STATUS_OK, or STATUS_NOT_IMPLEMENTED, STATUS_NO_MEMORY, STATUS_CUDA_ERROR
+ *              with the outputs undefined. Rungs do not check arguments: whoever calls one
+ *              from outside has called <operator>_<direction>_check (the same arguments,
+ *              common/check.c), which returns STATUS_OK, or STATUS_INVALID_ARGUMENT and
+ *              one sentence in ctx->error.
+ *
+ * One alphabet for sizes, small letters for indices over them:
+ *   N batch   IC IH IW input channels, height, width   OC OH OW of the output
+ *   KH KW kernel   G groups   M N K of a matrix product   R rows   D features
+ *   H state (lltm)   P points (subm_conv2d)   ... any axes, also none
+ */
+#ifndef CONVLAB_OPERATORS_H
+#define CONVLAB_OPERATORS_H
+
+#include "real.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How many windows fit along one axis; 0 if the kernel is larger than the padded
+ * input. PyTorch's Conv2d documentation, H_out. The only place that knows. */
+static inline HOST_DEVICE int64_t conv2d_extent(int64_t in, int64_t kernel,
+                                                int64_t stride, int64_t padding,
+                                                int64_t dilation)
+{
+    const int64_t room = in + 2 * padding - (dilation * (kernel - 1) + 1);
+    return room < 0 ? 0 : room / stride + 1;
+}
+
+/* ---- add ------------------------------------------------------------------------------
+ * torch.add(input, other, *, alpha=1)
+ *
+ *   output = input + alpha * other, both stretched to a common shape
+ *   grad_input = grad_output, grad_other = alpha * grad_output, each summed over the axes
+ *   along which its operand was stretched
+ *
+ *   shapes     input (...)   other (...)   output (...) as torch.broadcast_shapes says:
+ *              aligned at the last axis, sizes equal or one of them 1, missing axes are 1.
+ *              Operands come unexpanded; gradients have their operand's shape.
+ *   workspace  none
+ */
+typedef struct {
+    double alpha;  // 1 is plain addition; 0 is valid, as in PyTorch
+} add_params_t;
+
+typedef status_t (*add_forward_fn)(ctx_t *ctx, const tensor_t *input,
+                                   const tensor_t *other, add_params_t p,
+                                   tensor_t *output);
+typedef status_t (*add_backward_fn)(ctx_t *ctx, const tensor_t *grad_output,
+                                    add_params_t p, tensor_t *grad_input,
+                                    tensor_t *grad_other);
+
+status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
+                     add_params_t p, tensor_t *output);
+status_t add_backward(ctx_t *ctx, const tensor_t *grad_output, add_params_t p,
+                      tensor_t *grad_input, tensor_t *grad_other);
+
+/* ---- matmul ---------------------------------------------------------------------------
+ * torch.matmul(input, other), for operands of equal batch sizes
+ *
+ *   output[m,n] = sum over k of input[m,k] * other[k,n]            for each matrix
+ *   grad_input  = grad_output @ other^T       grad_other = input^T @ grad_output
+ *
+ *   shapes     input (..., M, K)   other (..., K, N)   output (..., M, N)
+ *              A transposed operand is a matter of strides, not of a flag.
+ *   workspace  none
+ */
+typedef status_t (*matmul_forward_fn)(ctx_t *ctx, const tensor_t *input,
+                                      const tensor_t *other, tensor_t *output);
+typedef status_t (*matmul_backward_fn)(ctx_t *ctx, const tensor_t *grad_output,
+                                       const tensor_t *input, const tensor_t *other,
+                                       tensor_t *grad_input, tensor_t *grad_other);
+
+status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
+                        tensor_t *output);
+status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
+                         const tensor_t *other, tensor_t *grad_input,
+                         tensor_t *grad_other);
+
+/* ---- linear ---------------------------------------------------------------------------
+ * torch.nn.functional.linear(input, weight, bias=None)
+ *
+ *   output[r,oc] = bias[oc] + sum over ic of input[r,ic] * weight[oc,ic]
+ *   grad_input   = grad_output @ weight       grad_weight = grad_output^T @ input
+ *   grad_bias    = sum over r of grad_output[r]
+ *
+ *   shapes     input (..., IC)   weight (OC, IC)   bias (OC) or NULL   output (..., OC)
+ *              A row r is one position of the leading axes; without them there is one row.
+ *   workspace  none
+ */
+typedef status_t (*linear_forward_fn)(ctx_t *ctx, const tensor_t *input,
+                                      const tensor_t *weight, const tensor_t *bias,
+                                      tensor_t *output);
+typedef status_t (*linear_backward_fn)(ctx_t *ctx, const tensor_t *grad_output,
+                                       const tensor_t *input, const tensor_t *weight,
+                                       tensor_t *grad_input, tensor_t *grad_weight,
+                                       tensor_t *grad_bias);
+
+status_t linear_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
+                        const tensor_t *bias, tensor_t *output);
+status_t linear_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
+                         const tensor_t *weight, tensor_t *grad_input,
+                         tensor_t *grad_weight, tensor_t *grad_bias);
+
+/* ---- unfold ---------------------------------------------------------------------------
+ * torch.nn.functional.unfold(input, kernel_size, dilation=1, padding=0, stride=1)
+ * im2col: each window of the image becomes a column. Its backward, col2im, is
+ * torch.nn.functional.fold.
+ *
+ *   output[n, (ic*KH + kh)*KW + kw, oh*OW + ow] = input[n, ic, ih, iw], or 0 outside, at
+ *   ih = oh*stride_h + kh*dilation_h - padding_h, iw likewise
+ *   grad_input[n,ic,ih,iw] = sum of grad_output over all places that read this element
+ *
+ *   shapes     input (N, IC, IH, IW)   output (N, IC*KH*KW, OH*OW)
+ *              OH = conv2d_extent(IH, KH, ...), OW likewise. N may be 0, the others are
+ *              at least 1.
+ *   workspace  none
+ */
+typedef struct {
+    int64_t kernel_h, kernel_w;      // at least 1
+    int64_t dilation_h, dilation_w;  // at least 1
+    int64_t padding_h, padding_w;    // 0 or more, zeros, on both sides
+    int64_t stride_h, stride_w;      // at least 1
+} unfold_params_t;
+
+typedef status_t (*unfold_forward_fn)(ctx_t *ctx, const tensor_t *input,
+                                      unfold_params_t p, tensor_t *output);
+typedef status_t (*unfold_backward_fn)(ctx_t *ctx, const tensor_t *grad_output,
+                                       unfold_params_t p, tensor_t *grad_input);
+
+status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_params_t p,
+                        tensor_t *output);
+status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output, unfold_params_t p,
+                         tensor_t *grad_input);
+
+/* ---- conv2d ---------------------------------------------------------------------------
+ * torch.nn.functional.conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1,
+ * groups=1): a cross-correlation, the kernel is not flipped
+ *
+ *   output[n,oc,oh,ow] = bias[oc] + sum over ic, kh, kw of
+ *                        input[n, g*IC/G + ic, ih, iw] * weight[oc,ic,kh,kw]
+ *   ih = oh*stride_h + kh*dilation_h - padding_h, iw likewise; input is 0 outside
+ *   g  = oc / (OC/G): channels are split into G groups that do not see each other
+ *   grad_input, grad_weight: the same sum, read as a function of the other factor
+ *   grad_bias[oc] = sum over n, oh, ow of grad_output[n,oc,oh,ow]
+ *
+ *   shapes     input (N, IC, IH, IW)   weight (OC, IC/G, KH, KW)   bias (OC) or NULL
+ *              output (N, OC, OH, OW), OH = conv2d_extent(IH, KH, ...), OW likewise.
+ *              N may be 0, the others are at least 1.
+ *   workspace  none
+ */
+typedef struct {
+    int64_t stride_h, stride_w;      // at least 1
+    int64_t padding_h, padding_w;    // 0 or more, zeros, on both sides
+    int64_t dilation_h, dilation_w;  // at least 1
+    int64_t groups;                  // at least 1, divides IC and OC
+} conv2d_params_t;
+
+typedef status_t (*conv2d_forward_fn)(ctx_t *ctx, const tensor_t *input,
+                                      const tensor_t *weight, const tensor_t *bias,
+                                      conv2d_params_t p, tensor_t *output);
+typedef status_t (*conv2d_backward_fn)(ctx_t *ctx, const tensor_t *grad_output,
+                                       const tensor_t *input, const tensor_t *weight,
+                                       conv2d_params_t p, tensor_t *grad_input,
+                                       tensor_t *grad_weight, tensor_t *grad_bias);
+
+status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
+                        const tensor_t *bias, conv2d_params_t p, tensor_t *output);
+status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
+                         const tensor_t *weight, conv2d_params_t p,
+                         tensor_t *grad_input, tensor_t *grad_weight,
+                         tensor_t *grad_bias);
+
+/* ---- depthwise_conv2d -----------------------------------------------------------------
+ * torch.nn.functional.conv2d(input, weight, bias, stride, padding, dilation,
+ * groups=IC): each input channel has OC/IC filters of its own
+ *
+ *   output[n,oc,oh,ow] = bias[oc] + sum over kh, kw of
+ *                        input[n, oc / (OC/IC), ih, iw] * weight[oc,0,kh,kw]
+ *   with ih, iw and the gradients as in conv2d
+ *
+ *   shapes     input (N, IC, IH, IW)   weight (OC, 1, KH, KW)   bias (OC) or NULL
+ *              output (N, OC, OH, OW); OC is a multiple of IC. N may be 0.
+ *   workspace  none
+ */
+typedef struct {
+    int64_t stride_h, stride_w;      // at least 1
+    int64_t padding_h, padding_w;    // 0 or more, zeros, on both sides
+    int64_t dilation_h, dilation_w;  // at least 1
+} depthwise_conv2d_params_t;
+
+typedef status_t (*depthwise_conv2d_forward_fn)(ctx_t *ctx, const tensor_t *input,
+                                                const tensor_t *weight,
+                                                const tensor_t *bias,
+                                                depthwise_conv2d_params_t p,
+                                                tensor_t *output);
+typedef status_t (*depthwise_conv2d_backward_fn)(
+    ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
+    const tensor_t *weight, depthwise_conv2d_params_t p, tensor_t *grad_input,
+    tensor_t *grad_weight, tensor_t *grad_bias);
+
+status_t depthwise_conv2d_forward(ctx_t *ctx, const tensor_t *input,
+                                  const tensor_t *weight, const tensor_t *bias,
+                                  depthwise_conv2d_params_t p, tensor_t *output);
+status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
+                                   const tensor_t *input, const tensor_t *weight,
+                                   depthwise_conv2d_params_t p, tensor_t *grad_input,
+                                   tensor_t *grad_weight, tensor_t *grad_bias);
+
+/* ---- gelu -----------------------------------------------------------------------------
+ * torch.nn.functional.gelu(input, *, approximate='none')
+ *
+ *   GELU_NONE   output = x/2 * (1 + erf(x / sqrt(2)))
+ *   GELU_TANH   output = x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 * x^3)))
+ *   grad_input = grad_output * d output / d x
+ *   (Hendrycks and Gimpel, arXiv 1606.08415)
+ *
+ *   shapes     input (...)   output (...)
+ *   workspace  none
+ */
+enum { GELU_NONE = 1, GELU_TANH = 2 };
+
+typedef struct {
+    int64_t approximate;  // GELU_NONE or GELU_TANH
+} gelu_params_t;
+
+typedef status_t (*gelu_forward_fn)(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
+                                    tensor_t *output);
+typedef status_t (*gelu_backward_fn)(ctx_t *ctx, const tensor_t *grad_output,
+                                     const tensor_t *input, gelu_params_t p,
+                                     tensor_t *grad_input);
+
+status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
+                      tensor_t *output);
+status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
+                       gelu_params_t p, tensor_t *grad_input);
+
+/* ---- layer_norm -----------------------------------------------------------------------
+ * torch.nn.functional.layer_norm(input, normalized_shape=(D,), weight=None, bias=None,
+ * eps=1e-05); mean and rstd as torch.native_layer_norm returns them
+ *
+ *   mean[r] = sum over d of input[r,d] / D
+ *   rstd[r] = 1 / sqrt(sum over d of (input[r,d] - mean[r])^2 / D + eps)
+ *   output[r,d] = xhat * weight[d] + bias[d],  xhat = (input[r,d] - mean[r]) * rstd[r]
+ *   with dx = grad_output[r,d] * weight[d]:
+ *   grad_input[r,d] = rstd[r] * (dx - average of dx over d - xhat * average of dx*xhat)
+ *   grad_weight[d] = sum over r of grad_output * xhat,  grad_bias[d] = sum of grad_output
+ *   (Ba, Kiros and Hinton, arXiv 1607.06450)
+ *
+ *   shapes     input (..., D)   weight (D) or NULL, as ones   bias (D) or NULL, as zeros
+ *              output (..., D)   mean (...)   rstd (...), both accum, saved; D at least 1
+ *   workspace  none
+ */
+typedef struct {
+    double eps;  // more than 0
+} layer_norm_params_t;
+
+typedef status_t (*layer_norm_forward_fn)(ctx_t *ctx, const tensor_t *input,
+                                          const tensor_t *weight, const tensor_t *bias,
+                                          layer_norm_params_t p, tensor_t *output,
+                                          tensor_t *mean, tensor_t *rstd);
+typedef status_t (*layer_norm_backward_fn)(ctx_t *ctx, const tensor_t *grad_output,
+                                           const tensor_t *input,
+                                           const tensor_t *weight, const tensor_t *mean,
+                                           const tensor_t *rstd, layer_norm_params_t p,
+                                           tensor_t *grad_input, tensor_t *grad_weight,
+                                           tensor_t *grad_bias);
+
+status_t layer_norm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
+                            const tensor_t *bias, layer_norm_params_t p,
+                            tensor_t *output, tensor_t *mean, tensor_t *rstd);
+status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
+                             const tensor_t *input, const tensor_t *weight,
+                             const tensor_t *mean, const tensor_t *rstd,
+                             layer_norm_params_t p, tensor_t *grad_input,
+                             tensor_t *grad_weight, tensor_t *grad_bias);
+
+/* ---- lltm -----------------------------------------------------------------------------
+ * The long-long-term-memory cell of PyTorch's C++ extension tutorial: no forget gate, and
+ * ELU instead of tanh for the candidate.
+ *
+ *   preact = weight @ [h, input] + bias      three blocks of H rows: i, o, g
+ *   gates  = sigmoid(preact_i), sigmoid(preact_o), elu(preact_g), after each other
+ *   new_c  = c + gates_g * gates_i
+ *   new_h  = tanh(new_c) * gates_o
+ *   elu(x) = x for x > 0, else exp(x) - 1; so elu'(x) = 1 or gates_g + 1
+ *   backward is the chain rule through these lines, from grad_new_h and grad_new_c
+ *
+ *   shapes     input (N, IC)   weight (3*H, H+IC)   bias (3*H)   h (N, H)   c (N, H)
+ *              new_h (N, H)   new_c (N, H)   gates (N, 3*H), saved
+ *   workspace  backward: N * 3*H reals, the gradient of preact
+ */
+typedef status_t (*lltm_forward_fn)(ctx_t *ctx, const tensor_t *input,
+                                    const tensor_t *h, const tensor_t *c,
+                                    const tensor_t *weight, const tensor_t *bias,
+                                    tensor_t *new_h, tensor_t *new_c, tensor_t *gates);
+typedef status_t (*lltm_backward_fn)(ctx_t *ctx, const tensor_t *grad_new_h,
+                                     const tensor_t *grad_new_c, const tensor_t *input,
+                                     const tensor_t *weight, const tensor_t *h,
+                                     const tensor_t *new_c, const tensor_t *gates,
+                                     tensor_t *grad_input, tensor_t *grad_weight,
+                                     tensor_t *grad_bias, tensor_t *grad_h,
+                                     tensor_t *grad_c);
+
+status_t lltm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
+                      const tensor_t *bias, const tensor_t *h, const tensor_t *c,
+                      tensor_t *new_h, tensor_t *new_c, tensor_t *gates);
+status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
+                       const tensor_t *grad_new_c, const tensor_t *input,
+                       const tensor_t *weight, const tensor_t *h, const tensor_t *new_c,
+                       const tensor_t *gates, tensor_t *grad_input,
+                       tensor_t *grad_weight, tensor_t *grad_bias, tensor_t *grad_h,
+                       tensor_t *grad_c);
+
+/* ---- subm_conv2d ----------------------------------------------------------------------
+ * Submanifold sparse convolution, stride 1 (Graham, Engelcke and van der Maaten,
+ * arXiv 1711.10275): only P points of a plane carry features, output exists at the same
+ * points, and a window sums over those of its places that are points.
+ *
+ *   A place (kh, kw) of the kernel joins the point at (n, y, x) that is computed with the
+ *   point at (n, y + (kh - KH/2)*dilation_h, x + (kw - KW/2)*dilation_w), if it exists.
+ *   For k = kh*KW + kw, rulebook[k] lists these pairs (read, write) as row numbers of
+ *   features, in rising order of write; count[k] says how many. The rest of rulebook[k]
+ *   is undefined.
+ *   output[write] = bias + sum over k, pairs of weight[:,:,kh,kw] @ features[read]
+ *   gradients: the same pairs, read as a function of the other factor
+ *
+ *   shapes     features (P, IC)   coordinates (P, 3), i32 rows n, y, x, no two equal,
+ *              in any order   weight (OC, IC, KH, KW), KH and KW odd   bias (OC) or NULL
+ *              output (P, OC)   rulebook (KH*KW, P, 2), i32, saved
+ *              count (KH*KW), i64, saved. Rulebook and count come or stay away together.
+ *   workspace  forward: P row numbers for a sorted order
+ */
+typedef struct {
+    int64_t dilation_h, dilation_w;  // at least 1
+} subm_conv2d_params_t;
+
+typedef status_t (*subm_conv2d_forward_fn)(ctx_t *ctx, const tensor_t *features,
+                                           const tensor_t *coordinates,
+                                           const tensor_t *weight, const tensor_t *bias,
+                                           subm_conv2d_params_t p, tensor_t *output,
+                                           tensor_t *rulebook, tensor_t *count);
+typedef status_t (*subm_conv2d_backward_fn)(
+    ctx_t *ctx, const tensor_t *grad_output, const tensor_t *features,
+    const tensor_t *weight, const tensor_t *rulebook, const tensor_t *count,
+    subm_conv2d_params_t p, tensor_t *grad_features, tensor_t *grad_weight,
+    tensor_t *grad_bias);
+
+status_t subm_conv2d_forward(ctx_t *ctx, const tensor_t *features,
+                             const tensor_t *coordinates, const tensor_t *weight,
+                             const tensor_t *bias, subm_conv2d_params_t p,
+                             tensor_t *output, tensor_t *rulebook, tensor_t *count);
+status_t subm_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
+                              const tensor_t *features, const tensor_t *weight,
+                              const tensor_t *rulebook, const tensor_t *count,
+                              subm_conv2d_params_t p, tensor_t *grad_features,
+                              tensor_t *grad_weight, tensor_t *grad_bias);
+
+/* ---- the checks at the door -----------------------------------------------------------
+ * <operator>_<direction>_check(same arguments): ranks, sizes, dtypes, devices, strides,
+ * options and missing tensors, written once in common/check.c. Read the sentence in
+ * ctx->error when the answer is STATUS_INVALID_ARGUMENT.
+ */
+status_t add_forward_check(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
+                           add_params_t p, tensor_t *output);
+status_t add_backward_check(ctx_t *ctx, const tensor_t *grad_output, add_params_t p,
+                            tensor_t *grad_input, tensor_t *grad_other);
+status_t matmul_forward_check(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
+                              tensor_t *output);
+status_t matmul_backward_check(ctx_t *ctx, const tensor_t *grad_output,
+                               const tensor_t *input, const tensor_t *other,
+                               tensor_t *grad_input, tensor_t *grad_other);
+status_t linear_forward_check(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
+                              const tensor_t *bias, tensor_t *output);
+status_t linear_backward_check(ctx_t *ctx, const tensor_t *grad_output,
+                               const tensor_t *input, const tensor_t *weight,
+                               tensor_t *grad_input, tensor_t *grad_weight,
+                               tensor_t *grad_bias);
+status_t unfold_forward_check(ctx_t *ctx, const tensor_t *input, unfold_params_t p,
+                              tensor_t *output);
+status_t unfold_backward_check(ctx_t *ctx, const tensor_t *grad_output,
+                               unfold_params_t p, tensor_t *grad_input);
+status_t conv2d_forward_check(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
+                              const tensor_t *bias, conv2d_params_t p,
+                              tensor_t *output);
+status_t conv2d_backward_check(ctx_t *ctx, const tensor_t *grad_output,
+                               const tensor_t *input, const tensor_t *weight,
+                               conv2d_params_t p, tensor_t *grad_input,
+                               tensor_t *grad_weight, tensor_t *grad_bias);
+status_t depthwise_conv2d_forward_check(ctx_t *ctx, const tensor_t *input,
+                                        const tensor_t *weight, const tensor_t *bias,
+                                        depthwise_conv2d_params_t p, tensor_t *output);
+status_t depthwise_conv2d_backward_check(ctx_t *ctx, const tensor_t *grad_output,
+                                         const tensor_t *input, const tensor_t *weight,
+                                         depthwise_conv2d_params_t p,
+                                         tensor_t *grad_input, tensor_t *grad_weight,
+                                         tensor_t *grad_bias);
+status_t gelu_forward_check(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
+                            tensor_t *output);
+status_t gelu_backward_check(ctx_t *ctx, const tensor_t *grad_output,
+                             const tensor_t *input, gelu_params_t p,
+                             tensor_t *grad_input);
+status_t layer_norm_forward_check(ctx_t *ctx, const tensor_t *input,
+                                  const tensor_t *weight, const tensor_t *bias,
+                                  layer_norm_params_t p, tensor_t *output,
+                                  tensor_t *mean, tensor_t *rstd);
+status_t layer_norm_backward_check(ctx_t *ctx, const tensor_t *grad_output,
+                                   const tensor_t *input, const tensor_t *weight,
+                                   const tensor_t *mean, const tensor_t *rstd,
+                                   layer_norm_params_t p, tensor_t *grad_input,
+                                   tensor_t *grad_weight, tensor_t *grad_bias);
+status_t lltm_forward_check(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
+                            const tensor_t *bias, const tensor_t *h, const tensor_t *c,
+                            tensor_t *new_h, tensor_t *new_c, tensor_t *gates);
+status_t lltm_backward_check(ctx_t *ctx, const tensor_t *grad_new_h,
+                             const tensor_t *grad_new_c, const tensor_t *input,
+                             const tensor_t *weight, const tensor_t *h,
+                             const tensor_t *new_c, const tensor_t *gates,
+                             tensor_t *grad_input, tensor_t *grad_weight,
+                             tensor_t *grad_bias, tensor_t *grad_h, tensor_t *grad_c);
+status_t subm_conv2d_forward_check(ctx_t *ctx, const tensor_t *features,
+                                   const tensor_t *coordinates, const tensor_t *weight,
+                                   const tensor_t *bias, subm_conv2d_params_t p,
+                                   tensor_t *output, tensor_t *rulebook,
+                                   tensor_t *count);
+status_t subm_conv2d_backward_check(ctx_t *ctx, const tensor_t *grad_output,
+                                    const tensor_t *features, const tensor_t *weight,
+                                    const tensor_t *rulebook, const tensor_t *count,
+                                    subm_conv2d_params_t p, tensor_t *grad_features,
+                                    tensor_t *grad_weight, tensor_t *grad_bias);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

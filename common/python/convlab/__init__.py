@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""convlab: what Python needs to know of the operators of this course."""

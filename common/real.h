@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+/* real.h - one source, several dtypes
+ *
+ * `real` is what tensors store, `accum` is what sums are kept in. The build compiles each
+ * rung once per dtype, with -DREAL_F32 (the default) or -DREAL_F64:
+ *
+ *     build     real      accum
+ *     f32       float     float
+ *     f64       double    double
+ *
+ * Write constants in double and cast them, (real)0.5, and take mathematics from the
+ * functions below: a literal with an `f`, or expf, costs the double build its digits.
+ */
+#ifndef CONVLAB_REAL_H
+#define CONVLAB_REAL_H
+
+#include <math.h>
+
+#include "context.h"
+
+#if defined(REAL_F64)
+typedef double real;
+typedef double accum;
+#define REAL_DTYPE      DTYPE_F64
+#define REAL_MATH(name) name
+#else
+typedef float real;
+typedef float accum;
+#define REAL_DTYPE      DTYPE_F32
+#define REAL_MATH(name) name##f
+#endif
+
+// clang-format off
+static inline HOST_DEVICE accum real_exp(accum x)   { return REAL_MATH(exp)(x); }
+static inline HOST_DEVICE accum real_expm1(accum x) { return REAL_MATH(expm1)(x); }
+static inline HOST_DEVICE accum real_tanh(accum x)  { return REAL_MATH(tanh)(x); }
+static inline HOST_DEVICE accum real_erf(accum x)   { return REAL_MATH(erf)(x); }
+static inline HOST_DEVICE accum real_sqrt(accum x)  { return REAL_MATH(sqrt)(x); }
+
+/* The elements of a tensor of this build's dtype. */
+static inline HOST_DEVICE real *real_data(const tensor_t *t) { return (real *)t->data; }
+
+/* A pointer to the element at an index. Inputs come as const tensor_t *, and stay so by
+ * contract: the grader maps their memory read-only. */
+static inline HOST_DEVICE real *at1(const tensor_t *t, int64_t i)
+{
+    return real_data(t) + i * t->stride[0];
+}
+static inline HOST_DEVICE real *at2(const tensor_t *t, int64_t i, int64_t j)
+{
+    return real_data(t) + i * t->stride[0] + j * t->stride[1];
+}
+static inline HOST_DEVICE real *at3(const tensor_t *t, int64_t i, int64_t j, int64_t k)
+{
+    return real_data(t) + i * t->stride[0] + j * t->stride[1] + k * t->stride[2];
+}
+static inline HOST_DEVICE real *at4(const tensor_t *t, int64_t i, int64_t j, int64_t k, int64_t l)
+{
+    return real_data(t) + i * t->stride[0] + j * t->stride[1] + k * t->stride[2]
+           + l * t->stride[3];
+}
+// clang-format on
+
+/* The tensor's elements in row-major order without gaps: its own memory if it lies so
+ * already, else a copy in scratch. NULL if there is no memory for the copy. */
+static inline const real *tensor_contiguous(ctx_t *ctx, const tensor_t *t)
+{
+    if (tensor_is_contiguous(t)) return real_data(t);
+    const int64_t COUNT = tensor_numel(t);
+    real *copy = (real *)ctx_scratch(ctx, (size_t)COUNT * sizeof(real));
+    if (!copy) return NULL;
+    for (int64_t i = 0; i < COUNT; i++) {
+        copy[i] = real_data(t)[tensor_offset(t, t->ndim, i)];
+    }
+    return copy;
+}
+
+#endif

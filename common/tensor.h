@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+/* tensor.h - a strided view of memory, and the words every operator answers with
+ *
+ * A tensor_t says where numbers lie; it owns nothing, so there is nothing to free.
+ * The element at index (i0, i1, ...) lives stride[0] * i0 + stride[1] * i1 + ...
+ * elements after `data`. Strides are what make a transpose, a slice or a broadcast free:
+ *
+ *      size {2, 3}, stride {3, 1}     a b c      row-major, what malloc gives you
+ *                                     d e f
+ *      size {3, 2}, stride {1, 3}     a d        the same memory, transposed
+ *                                     b e
+ *                                     c f
+ *      size {2, 3}, stride {0, 1}     a b c      the first row, seen twice (broadcast)
+ *                                     a b c
+ *
+ * This header is C11, C++17 and CUDA C, and includes nothing of PyTorch.
+ */
+#ifndef CONVLAB_TENSOR_H
+#define CONVLAB_TENSOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__CUDACC__)
+#define HOST_DEVICE __host__ __device__  // callable from kernels too
+#else
+#define HOST_DEVICE
+#endif
+
+enum { TENSOR_MAX_DIMS = 6 };
+
+typedef enum {
+    DTYPE_F16,
+    DTYPE_BF16,
+    DTYPE_F32,
+    DTYPE_F64,
+    DTYPE_I32,
+    DTYPE_I64,
+} dtype_t;
+
+typedef enum {
+    DEVICE_CPU,
+    DEVICE_CUDA,
+} device_t;
+
+/* What an operator returns. On anything but STATUS_OK the outputs hold no result. */
+typedef enum {
+    STATUS_OK,
+    STATUS_NOT_IMPLEMENTED,   // the starter's answer: nothing written yet
+    STATUS_INVALID_ARGUMENT,  // from <op>_*_check only; ctx->error has the sentence
+    STATUS_NO_MEMORY,         // ctx_scratch gave NULL
+    STATUS_CUDA_ERROR,        // a CUDA call failed; ctx->error has its text
+} status_t;
+
+/* A view of `size` elements of `dtype` on `device`.
+ * Inputs: any non-negative stride. Outputs: contiguous (row-major), never overlapping an
+ * input. `data` is aligned to one element, no more. */
+typedef struct {
+    void *data;    // element (0, 0, ...); may be NULL if numel is 0
+    int32_t ndim;  // 0 to TENSOR_MAX_DIMS
+    dtype_t dtype;
+    device_t device;
+    int64_t size[TENSOR_MAX_DIMS];    // elements along each axis, 0 or more
+    int64_t stride[TENSOR_MAX_DIMS];  // elements, not bytes; 0 is broadcasting
+} tensor_t;
+
+/* The number of elements; 1 for a tensor without axes, 0 if any axis is empty. */
+static inline HOST_DEVICE int64_t tensor_numel(const tensor_t *t)
+{
+    int64_t count = 1;
+    for (int32_t d = 0; d < t->ndim; d++) count *= t->size[d];
+    return count;
+}
+
+/* Bytes of one element. */
+static inline HOST_DEVICE size_t dtype_bytes(dtype_t dtype)
+{
+    switch (dtype) {
+    case DTYPE_F16:
+    case DTYPE_BF16: return 2;
+    case DTYPE_F32:
+    case DTYPE_I32: return 4;
+    case DTYPE_F64:
+    case DTYPE_I64: return 8;
+    }
+    return 0;
+}
+
+/* 1 if the elements lie in row-major order without gaps. Axes of size 1 have no say. */
+static inline HOST_DEVICE int tensor_is_contiguous(const tensor_t *t)
+{
+    int64_t expected = 1;
+    for (int32_t d = t->ndim - 1; d >= 0; d--) {
+        if (t->size[d] == 0) return 1;
+        if (t->size[d] != 1 && t->stride[d] != expected) return 0;
+        expected *= t->size[d];
+    }
+    return 1;
+}
+
+/* Where the index-th position of the first `axes` axes starts, in elements after data.
+ * Positions are counted in row-major order, whatever the strides are:
+ *
+ *     tensor_offset(t, t->ndim, i)       the i-th element
+ *     tensor_offset(t, t->ndim - 1, r)   the r-th row (all axes but the last)
+ *     tensor_offset(t, t->ndim - 2, b)   the b-th matrix (all axes but the last two) */
+static inline HOST_DEVICE int64_t tensor_offset(const tensor_t *t, int32_t axes,
+                                                int64_t index)
+{
+    int64_t offset = 0;
+    for (int32_t d = axes - 1; d >= 0; d--) {
+        offset += index % t->size[d] * t->stride[d];
+        index /= t->size[d];
+    }
+    return offset;
+}
+
+/* The number of positions of the first `axes` axes: rows or matrices of a batch. */
+static inline HOST_DEVICE int64_t tensor_count(const tensor_t *t, int32_t axes)
+{
+    int64_t count = 1;
+    for (int32_t d = 0; d < axes; d++) count *= t->size[d];
+    return count;
+}
+
+#endif
