@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+/* core.h - the supervisor's hands: shared memory, poison, hand-over, freezing, the clock
+ *
+ * Python decides what to run and what to think of it; everything between "here are the
+ * inputs" and "here are the outputs" happens in one call of session_run, so that the
+ * clock starts and stops tightly and a case costs microseconds. Loaded through ctypes by
+ * session.py, whose structures mirror the ones below.
+ */
+#ifndef CONVLAB_CORE_H
+#define CONVLAB_CORE_H
+
+#include "protocol.h"
+
+/* Where a tensor lies in its slot. */
+enum {
+    PLACE_RIGHT = 0,  // the last byte touches the guard page: overruns fault
+    PLACE_LEFT = 1,   // the first byte does: underruns fault
+    PLACE_ALIGN = 2,  // as right, but on a multiple of 64 bytes: for the stopwatch
+};
+
+enum {
+    OUTCOME_RETURNED = 0,
+    OUTCOME_DIED = 1,
+    OUTCOME_TIMEOUT = 2,
+    OUTCOME_TOO_LARGE = 3,  // a tensor does not fit its slot; nothing was run
+    OUTCOME_NOT_FROZEN = 4,  // the worker could not be stopped within a second
+};
+
+/* One tensor of a request, and what was found in it afterwards. */
+typedef struct {
+    int32_t present;  // 0: NULL
+    int32_t dtype;
+    int32_t ndim;
+    int32_t taint;      // found: the tag of the first tainted element, 0 for none
+    int64_t size[6];    // elements
+    int64_t stride[6];  // elements, inputs only: outputs are contiguous
+    void *host;         // dense row-major elements: copied in, or copied out. With
+                        // several calls in a request, one block after the other
+    int64_t unwritten;  // outputs: elements whose poison is untouched
+    int64_t first_unwritten;
+    int64_t tainted;  // outputs: results of arithmetic on poison
+    int64_t first_tainted;
+    int64_t fence;  // 0, or how many bytes before the output the nearest write fell
+} side_t;
+
+typedef struct {
+    int32_t op, run, calls, threads;
+    int32_t placement;
+    int32_t freeze;  // stop the worker before looking; the clock includes the stop
+    int64_t deadline_ns;
+    unsigned char options[OPTIONS_BYTES];
+    side_t side[MAX_TENSORS];  // as wire_tensor_t: in from 0, out from SIDE_TENSORS
+    int32_t outcome;
+    int32_t late;     // an earlier case's output changed after it was taken
+    int64_t wall_ns;  // from the bell to the answer, or to the confirmed stop
+} request_t;
+
+typedef struct session session_t;
+
+/* Make the two memories and the two bells. NULL with errno on failure. */
+session_t *session_open(void);
+
+/* The descriptors a worker inherits: IN, OUT, GO, DONE. */
+void session_descriptors(const session_t *session, int descriptor[4]);
+
+const reply_t *session_reply(const session_t *session);
+const command_t *session_command(const session_t *session);
+
+/* Take charge of the worker. Returns 0, or -1 with errno. */
+int session_adopt(session_t *session, int pid);
+
+/* Wait until the worker rings. Returns an OUTCOME_. */
+int session_wait(session_t *session, int64_t deadline_ns);
+
+/* Which operator the worker is to load, before it starts. */
+void session_prepare(session_t *session, int op);
+
+/* Hand over the text of a Python file and wait until it is loaded. */
+int session_load(session_t *session, const char *text, int64_t bytes, int64_t deadline_ns);
+
+/* One case, from inputs to outputs. Fills outcome and findings. */
+void session_run(session_t *session, request_t *request);
+
+/* Let a stopped worker go on for `ms`, stop it and count unwritten elements again: a
+ * thread that was late shows as a smaller number. Returns that number for output `i`. */
+int64_t session_look_again(session_t *session, const request_t *request, int i, int ms);
+
+/* The worker's state as in /proc/PID/stat: R, S, T, D, Z; '?' if it is gone. */
+char session_state(const session_t *session);
+
+/* Write the command as it stands, and all inputs, into two files for worker --replay. */
+int session_save(const session_t *session, const char *in_path, const char *out_path);
+
+/* Free everything but the worker, which the caller has ended. */
+void session_close(session_t *session);
+
+#endif

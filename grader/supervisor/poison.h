@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+/* poison.h - filling memory so that it tells what happened to it */
+#ifndef CONVLAB_POISON_H
+#define CONVLAB_POISON_H
+
+#include <stddef.h>
+
+#include "core.h"
+
+/* Where one tensor lies, `calls` copies of it, `step` bytes apart. */
+typedef struct {
+    char *slot;
+    int64_t offset;  // bytes from slot to the first element
+    int64_t extent;  // bytes of one copy
+    int64_t step;
+    int64_t numel;  // elements of the tensor; fewer than extent holds if it has gaps
+    int calls;
+    int32_t dtype;
+    uint32_t tag;
+} region_t;
+
+typedef struct {
+    int64_t unwritten, first_unwritten;
+    int64_t tainted, first_tainted;
+    int32_t taint;
+} findings_t;
+
+/* Bytes of one element. */
+size_t poison_bytes(int32_t dtype);
+
+/* Fill every copy with the region's poison, and up to `fence` bytes before it with
+ * TAG_OUTSIDE of the same tensor. */
+void region_poison(const region_t *region, int64_t fence);
+
+/* Copy dense host elements to where the strides put them. */
+void region_fill(const region_t *region, const side_t *side);
+
+/* 1 if the whole region is as region_poison left it. */
+int region_is_poison(const region_t *region);
+
+/* 0, or how many bytes before the first copy the nearest changed byte of the fence is. */
+int64_t region_fence(const region_t *region, int64_t fence);
+
+/* Look through dense elements for poison that is untouched (`tag`) or was computed with. */
+findings_t poison_find(const void *data, int64_t numel, int32_t dtype, uint32_t tag);
+
+#endif

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+/* protocol.h - what the supervisor and a worker say to each other, and where
+ *
+ * Two shared memories. IN is written by the supervisor only and sealed against everyone
+ * else; OUT is written by the worker. Each begins with one page of words, then come slots,
+ * one tensor in each. A worker maps every slot once, with an unmapped guard page on both
+ * sides, and never maps again:
+ *
+ *   IN    | command page | slot 0 | slot 1 | ... | slot 7 |
+ *   OUT   | reply page   | slot 0 | slot 1 | ...                  | slot 15 |
+ *   seen by the worker:  ... guard | slot 0 | guard | slot 1 | guard ...
+ *
+ * OUT slots come in two banks used in turn, so that a thread that still writes into the
+ * last case's outputs is seen and cannot touch the present one's.
+ *
+ * The clock, the expected answers and the verdict never enter either memory. Everything
+ * in the reply page is a hint from untrusted code: it may word a message, it never
+ * decides that something passed.
+ */
+#ifndef CONVLAB_PROTOCOL_H
+#define CONVLAB_PROTOCOL_H
+
+#include <stdint.h>
+
+enum {
+    PROTOCOL_MAGIC = 0x434c4142,  // "CLAB"
+    PROTOCOL_VERSION = 1,
+    PAGE_BYTES = 4096,
+    WORDS_BYTES = 16 * PAGE_BYTES,  // room for the command or the reply page
+    SIDE_TENSORS = 8,               // at most 8 tensors in, 8 out
+    IN_SLOTS = SIDE_TENSORS,
+    OUT_SLOTS = 2 * SIDE_TENSORS,  // two banks
+    MAX_TENSORS = 2 * SIDE_TENSORS,
+    OPTIONS_BYTES = 256,
+    MESSAGE_BYTES = 1024,
+    MAX_FRAMES = 32,
+};
+#define SLOT_BYTES ((int64_t)64 << 20)
+
+/* What a command asks for. A gradient call has both bits: forward, then backward with
+ * what forward saved, in one case. */
+enum {
+    RUN_FORWARD = 1,
+    RUN_BACKWARD = 2,
+    RUN_LOAD = 4,     // Python: slot 0 holds the file's text, `bytes` of it
+    RUN_MODULE = 8,   // Python: through the nn.Module instead of the function
+    RUN_AUDIT = 16,   // Python: note operators used and gradients given unasked
+};
+
+/* Where a worker is, for the sentence about its death. */
+enum {
+    PHASE_START = 0,
+    PHASE_READY = 1,    // Python: torch is imported, no student code yet
+    PHASE_LOADING = 2,  // student code runs from here on
+    PHASE_LOADED = 3,
+    PHASE_IN_CALL = 4,
+    PHASE_RETURNED = 5,
+    PHASE_FAULT = 6,  // a signal handler wrote signo, fault_addr, pc
+};
+
+/* What a call returned, beyond status_t (0 to 4). */
+enum {
+    REPLY_CONTRACT = 16,   // wrong shape, dtype or type came back
+    REPLY_EXCEPTION = 17,  // Python raised
+    REPLY_EXIT = 18,       // Python asked to exit
+    REPLY_FORBIDDEN = 19,  // the library's own operator was called
+    REPLY_LOAD_ERROR = 20,
+    REPLY_CHECK = 21,    // <op>_check refused our arguments: the grader's fault
+    REPLY_SCRATCH = 22,  // bytes around a scratch block were overwritten
+};
+
+/* One tensor of a case, in slot `slot` of its side. */
+typedef struct {
+    int32_t slot;  // -1: NULL
+    int32_t ndim;
+    int32_t dtype;
+    int32_t bank;       // of an output slot
+    int64_t size[6];    // elements
+    int64_t stride[6];  // elements
+    int64_t offset;     // bytes from the start of the slot to element (0, 0, ...)
+    int64_t extent;     // bytes from there to the end of the last element
+    int64_t call_step;  // bytes from one fresh copy to the next, in a call of several
+} wire_tensor_t;
+
+typedef struct {
+    uint32_t magic;
+    uint32_t version;
+    uint64_t go;  // number of the case
+    int32_t op;   // position of the operator in operators.h
+    int32_t run;  // RUN_ bits
+    int32_t calls;
+    int32_t threads;
+    int64_t bytes;                      // of a RUN_LOAD
+    wire_tensor_t tensor[MAX_TENSORS];  // inputs and grad_outputs from 0 on, outputs,
+                                        // saved tensors and gradients from SIDE_TENSORS
+    unsigned char options[OPTIONS_BYTES];
+} command_t;
+
+typedef struct {
+    uint64_t done;  // the command's go, when the call has returned
+    int32_t phase;
+    int32_t status;
+    int32_t functions;  // RUN_FORWARD, RUN_BACKWARD bits: what the library defines
+    int32_t signo;
+    int32_t given;  // audit: bit i is gradient i given without being asked for
+    int32_t frames;
+    uint64_t fault_address;
+    uint64_t module_base;
+    uint64_t bytes_asked;  // of the memory request that raised SIGSYS
+    uint64_t frame[MAX_FRAMES];  // program counters, innermost first
+    uint64_t in_base[IN_SLOTS];  // where the worker sees its slots
+    uint64_t out_base[OUT_SLOTS];
+    char message[MESSAGE_BYTES];
+    char notes[2 * MESSAGE_BYTES];  // audit: operators used, a blank between two
+} reply_t;
+
+/* Poison: a signalling NaN that carries the name of its owner in its low bits. Arithmetic
+ * on it yields a quiet NaN with the same low bits, so a result tells what was read.
+ * A tag is one of these plus the tensor's position. */
+enum {
+    TAG_OUTSIDE = 0x1000,    // around a tensor, and in the gaps between its strides
+    TAG_UNWRITTEN = 0x2000,  // an output as the operator finds it
+    TAG_SCRATCH = 0x3000,    // scratch memory, and around it
+};
+
+static inline uint64_t poison_bits(int32_t dtype, uint32_t tag)
+{
+    switch (dtype) {
+    case 0: return 0x7d00u | (tag >> 12 << 4 & 0xf0u) | (tag & 0xfu);  // f16
+    case 1: return 0x7fa0u | (tag >> 12 << 3 & 0x18u) | (tag & 0x7u);  // bf16
+    case 2: return 0x7fa00000u | tag;                                  // f32
+    case 3: return 0x7ff4000000000000u | tag;                          // f64
+    case 4: return 0x5a5a0000u | tag;                                  // i32
+    default: return 0x5a5a5a5a5a5a0000u | tag;                         // i64
+    }
+}
+
+/* The bit that arithmetic sets when it passes a signalling NaN on; 0 for integers. */
+static inline uint64_t quiet_bit(int32_t dtype)
+{
+    static const uint64_t bit[6] = {0x200, 0x40, 0x400000, 0x8000000000000, 0, 0};
+    return bit[dtype];
+}
+
+#endif

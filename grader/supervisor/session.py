@@ -1,0 +1,430 @@
+# SPDX-License-Identifier: MIT
+"""A worker and the calls it is given: the Python face of core.c.
+
+A Worker is one process that runs student code. A Call is one case, prepared once and run
+any number of times. What comes back is an Outcome and, in the Call, the outputs and what
+was found in their memory; nothing that the worker says about itself is needed to judge.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+
+import torch
+
+from grader.supervisor import sandbox
+from grader.supervisor.wire import (
+    MAX_DIMS,
+    PHASE_FAULT,
+    SIDE_TENSORS,
+    Command,
+    Reply,
+    Request,
+    dtype_code,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+OUTPUT_KEPT = 64 * 1024  # bytes of a worker's own output that are kept, head and tail
+SECOND = 1_000_000_000
+START_LIMIT = {"c": 10 * SECOND, "python": 120 * SECOND}
+
+
+class Outcome(IntEnum):
+    """What came of handing over: the OUTCOME_ values of core.h."""
+
+    RETURNED = 0
+    DIED = 1
+    TIMEOUT = 2
+    TOO_LARGE = 3
+    NOT_FROZEN = 4
+
+
+class Run(IntEnum):
+    """What a command asks for: the RUN_ bits of protocol.h."""
+
+    FORWARD = 1
+    BACKWARD = 2
+    MODULE = 8
+    AUDIT = 16
+
+
+class Placement(IntEnum):
+    """Where a tensor lies in its slot: the PLACE_ values of core.h."""
+
+    RIGHT = 0
+    LEFT = 1
+    ALIGN = 2
+
+
+@functools.cache
+def core() -> ctypes.CDLL:
+    """The supervisor's library in C, built by grader/tools.mk."""
+    library = ctypes.CDLL(str(tools() / "libsupervisor.so"), use_errno=True)
+    library.session_open.restype = ctypes.c_void_p
+    library.session_reply.restype = ctypes.POINTER(Reply)
+    library.session_command.restype = ctypes.POINTER(Command)
+    library.session_command.argtypes = [ctypes.c_void_p]
+    library.session_look_again.restype = ctypes.c_int64
+    library.session_state.restype = ctypes.c_char
+    handle, text, count = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64
+    request = ctypes.POINTER(Request)
+    number = ctypes.c_int
+    library.session_descriptors.argtypes = [handle, ctypes.POINTER(number)]
+    library.session_reply.argtypes = [handle]
+    library.session_adopt.argtypes = [handle, number]
+    library.session_wait.argtypes = [handle, count]
+    library.session_prepare.argtypes = [handle, number]
+    library.session_load.argtypes = [handle, text, count, count]
+    library.session_run.argtypes = [handle, request]
+    library.session_look_again.argtypes = [handle, request, number, number]
+    library.session_state.argtypes = [handle]
+    library.session_save.argtypes = [handle, text, text]
+    library.session_close.argtypes = [handle]
+    return library
+
+
+def tools() -> Path:
+    """Where the grader's own programs were built."""
+    return Path(os.environ.get("CONVLAB_BUILD", ROOT / "build")) / "tools"
+
+
+@dataclass(frozen=True)
+class Output:
+    """A tensor that a call is to fill."""
+
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+
+
+class Call:
+    """One case: inputs, options, and room for the outputs.
+
+    `inputs` and `outputs` go by position as in calls.h: inputs and grad_outputs; results,
+    saved tensors, gradients. None stands for NULL. Inputs keep their strides; `tensors`
+    holds the outputs after a run.
+    """
+
+    def __init__(
+        self,
+        op: int,
+        run: int,
+        inputs: Sequence[torch.Tensor | None],
+        outputs: Sequence[Output | None],
+        *,
+        options: bytes = b"",
+        threads: int = 1,
+        copies: int = 1,
+        placement: Placement = Placement.RIGHT,
+        freeze: bool = True,
+        deadline: float = 2.0,
+    ) -> None:
+        request = Request()
+        request.op, request.run = op, run
+        request.calls, request.threads = copies, threads
+        request.placement, request.freeze = placement, freeze
+        request.deadline_ns = int(deadline * SECOND)
+        ctypes.memmove(request.options, options, len(options))
+        self.request = request
+        self.pointer = ctypes.pointer(request)
+        self.copies = copies
+        self.hosts: list[torch.Tensor | None] = [None] * SIDE_TENSORS
+        self.tensors: list[torch.Tensor | None] = []
+        for i, tensor in enumerate(inputs):
+            if tensor is not None:
+                self._describe(i, tuple(tensor.shape), tensor.stride(), tensor.dtype)
+                self.set_input(i, tensor)
+        for i, output in enumerate(outputs):
+            self.tensors.append(None)
+            if output is None:
+                continue
+            host = torch.zeros((copies, *output.shape), dtype=output.dtype)
+            self._describe(
+                SIDE_TENSORS + i, output.shape, host[0].stride(), output.dtype
+            )
+            request.side[SIDE_TENSORS + i].host = host.data_ptr()
+            self.tensors[i] = host if copies > 1 else host[0]
+
+    def _describe(
+        self, i: int, shape: Sequence[int], stride: Sequence[int], dtype: torch.dtype
+    ) -> None:
+        if len(shape) > MAX_DIMS:
+            raise ValueError(f"a tensor has {len(shape)} axes, at most {MAX_DIMS}")
+        side = self.request.side[i]
+        side.present, side.ndim, side.dtype = 1, len(shape), dtype_code(dtype)
+        for d, (extent, step) in enumerate(zip(shape, stride)):
+            side.size[d], side.stride[d] = extent, step
+
+    def set_input(self, i: int, tensor: torch.Tensor) -> None:
+        """Give input `i` other values; shape, strides and dtype stay as they were.
+
+        With several copies a leading axis may hold one block of values for each.
+        """
+        dense = tensor.detach().contiguous()
+        if self.copies > 1 and dense.dim() == self.request.side[i].ndim:
+            dense = dense.expand(self.copies, *dense.shape).contiguous()
+        self.hosts[i] = dense  # keeps the memory alive
+        self.request.side[i].host = dense.data_ptr()
+
+    def found(self, i: int) -> object:
+        """The side_t of output `i`: unwritten, tainted, fence."""
+        return self.request.side[SIDE_TENSORS + i]
+
+
+@dataclass(frozen=True)
+class Death:
+    """How a worker ended: by a signal, or with an exit code."""
+
+    signal: int = 0
+    code: int = 0
+
+
+class Worker:
+    """A process that runs student code, in the sandbox of this machine.
+
+    Use as a context manager, or call `end`: no process is left behind either way.
+    """
+
+    def __init__(
+        self, kind: str, command: list[str], *, paths: list[Path], op: int
+    ) -> None:
+        self.kind = kind
+        self.level = sandbox.level()
+        self.output = b""
+        self.dropped = 0
+        self._death: Death | None = None
+        self._session = core().session_open()
+        if not self._session:
+            error = os.strerror(ctypes.get_errno())
+            raise OSError(f"cannot make the worker's shared memory: {error}")
+        self.reply = core().session_reply(self._session).contents
+        self.command = core().session_command(self._session).contents
+        core().session_prepare(self._session, op)
+        self._start(command, paths)
+
+    @classmethod
+    def for_library(cls, forward: Path, backward: Path, op: int) -> Worker:
+        """A C worker for the libraries that define forward and backward."""
+        program = tools() / "worker"
+        seen = [program, forward, backward]
+        return cls("c", [str(path) for path in seen], paths=seen, op=op)
+
+    @classmethod
+    def for_python(cls) -> Worker:
+        """A Python worker that has begun to import torch; give it a file with `load`."""
+        script = Path(__file__).parents[1] / "worker" / "python_worker.py"
+        contract = ROOT / "common" / "python"
+        program = [sys.executable, "-I", "-B", "-X", "faulthandler", str(script)]
+        program += [str(tools() / "libworker.so"), str(contract)]
+        seen = [*sandbox.python_paths(), script.parent, contract, tools()]
+        return cls("python", program, paths=seen, op=0)
+
+    def _start(self, command: list[str], paths: list[Path]) -> None:
+        numbers = (ctypes.c_int * 4)()
+        core().session_descriptors(self._session, numbers)
+        descriptors = list(numbers)
+        command = [*command, *map(str, descriptors), self.level]
+        if self.kind == "python":
+            command += [str(path) for path in paths]
+        info_read, info_write = os.pipe()
+        if self.level == "bwrap":
+            command = sandbox.wrap(command, paths=paths, info=info_write)
+        environment = {
+            "PATH": "/usr/bin:/bin",
+            "HOME": "/tmp",
+            "LC_ALL": "C.UTF-8",
+            "OMP_NUM_THREADS": "1",
+        }
+        read, write = os.pipe()
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=write,
+            stderr=write,
+            env=environment,
+            pass_fds=[*descriptors, info_write],
+            start_new_session=True,
+        )
+        os.close(write)
+        os.close(info_write)
+        self._drain = threading.Thread(target=self._collect, args=(read,), daemon=True)
+        self._drain.start()
+        self._leader = self.process.pid
+        if self.level == "bwrap":
+            self._leader = _namespace_init(info_read)
+        os.close(info_read)
+
+    def _collect(self, read: int) -> None:
+        """Keep the first and last of the worker's output, and never let it block."""
+        head, tail = b"", b""
+        while chunk := os.read(read, 1 << 20):
+            room = OUTPUT_KEPT // 2 - len(head)
+            head += chunk[:room]
+            tail += chunk[room:] if room > 0 else chunk
+            self.dropped += max(0, len(tail) - OUTPUT_KEPT // 2)
+            tail = tail[-OUTPUT_KEPT // 2 :]
+            self.output = head + tail
+        os.close(read)
+
+    def wait_ready(self) -> Outcome:
+        """Wait until the worker can take its first call (C) or file (Python)."""
+        if self._leader == 0:
+            return self._dead()
+        pid = self._leader
+        if self.level == "bwrap":
+            pid = _only_child(pid)
+        if pid == 0 or core().session_adopt(self._session, pid):
+            return self._dead()
+        outcome = Outcome(core().session_wait(self._session, START_LIMIT[self.kind]))
+        return self._dead() if outcome is Outcome.DIED else outcome
+
+    def load(self, text: bytes, *, op: int, deadline: float = 20.0) -> Outcome:
+        """Give a Python worker its file: a line of JSON about it, then its text."""
+        core().session_prepare(self._session, op)
+        outcome = Outcome(
+            core().session_load(
+                self._session, text, len(text), int(deadline * SECOND)
+            )
+        )
+        return self._dead() if outcome is Outcome.DIED else outcome
+
+    def run(self, call: Call) -> Outcome:
+        """Run one case; outputs and findings are in `call` afterwards."""
+        core().session_run(self._session, call.pointer)
+        outcome = Outcome(call.request.outcome)
+        return self._dead() if outcome is Outcome.DIED else outcome
+
+    def look_again(self, call: Call, i: int, *, milliseconds: int = 50) -> int:
+        """Unwritten elements of output `i` after the worker ran on for a while."""
+        return int(
+            core().session_look_again(
+                self._session, call.pointer, SIDE_TENSORS + i, milliseconds
+            )
+        )
+
+    def save(self, folder: Path) -> tuple[Path, Path]:
+        """Keep the last command and its inputs on disk, for worker --replay."""
+        paths = folder / "in.bin", folder / "out.bin"
+        if core().session_save(self._session, *(str(path).encode() for path in paths)):
+            raise OSError(f"cannot write the case's memory to {folder}")
+        return paths
+
+    @property
+    def state(self) -> str:
+        """R running, S sleeping, T stopped, Z dead ... as the kernel tells it."""
+        return str(core().session_state(self._session).decode())
+
+    @property
+    def message(self) -> str:
+        """What the worker says happened: a hint, cleaned of control characters."""
+        return clean(bytes(self.reply.message))
+
+    @property
+    def notes(self) -> str:
+        """What the worker noted in an audit: a hint."""
+        return clean(bytes(self.reply.notes))
+
+    @property
+    def death(self) -> Death:
+        """How the worker ended."""
+        return self._death or Death()
+
+    @property
+    def faulted(self) -> bool:
+        """Whether the reply page holds the address of a fault."""
+        return bool(self.reply.phase == PHASE_FAULT)
+
+    def _dead(self) -> Outcome:
+        if self._death is None:
+            try:
+                code = self.process.wait(timeout=5)
+            except subprocess.TimeoutExpired:
+                self._kill()
+                code = self.process.wait()
+            if code < 0:
+                self._death = Death(signal=-code)
+            elif self.level == "bwrap" and code > 128:
+                self._death = Death(signal=code - 128)
+            else:
+                self._death = Death(code=code)
+            self._drain.join(timeout=5)
+        return Outcome.DIED
+
+    def _kill(self) -> None:
+        """End every process of the worker. In bubblewrap, killing its init does."""
+        for pid in {self._leader, self.process.pid} - {0}:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+
+    def end(self) -> None:
+        """Kill the worker and wait until nothing of it is left."""
+        if not self._session:
+            return
+        watch = _pidfd(self._leader) if self._leader else -1
+        self._kill()
+        self.process.wait()
+        if watch >= 0:
+            select.select([watch], [], [], 5)  # the namespace is gone when its init is
+            os.close(watch)
+        self._drain.join(timeout=5)
+        core().session_close(self._session)
+        self._session = None
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+
+def clean(raw: bytes) -> str:
+    """Text from a worker, up to its first zero byte, without control characters."""
+    text = raw.split(b"\0", 1)[0].decode(errors="replace")
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
+
+
+def _pidfd(pid: int) -> int:
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return -1
+
+
+def _namespace_init(info: int) -> int:
+    """The process number of bubblewrap's init as this side sees it; 0 if none came."""
+    text = b""
+    while chunk := os.read(info, 4096):
+        text += chunk
+        try:
+            return int(json.loads(text)["child-pid"])
+        except ValueError:
+            continue
+    return 0
+
+
+def _only_child(pid: int) -> int:
+    """The worker: the only child of bubblewrap's init. 0 if it is gone."""
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    for _ in range(2000):
+        try:
+            numbers = children.read_text().split()
+        except OSError:
+            return 0
+        if numbers:
+            return int(numbers[0])
+        time.sleep(0.001)
+    return 0

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+/* calls.h - the operators by number, so that a command can name one
+ *
+ * The numbers are positions in operators.h, and in SIGNATURES of convlab/operators.py.
+ */
+#ifndef CONVLAB_CALLS_H
+#define CONVLAB_CALLS_H
+
+#include "operators.h"
+
+/* in: inputs, then grad_outputs. out: outputs, saved tensors, gradients. NULL stands for
+ * absent. `function` is the student's, of the operator's type. */
+typedef status_t (*call_fn)(void *function, ctx_t *ctx, tensor_t *const in[],
+                            tensor_t *const out[], const void *options);
+
+typedef struct {
+    const char *name;
+    call_fn forward, backward;              // run the student's function
+    call_fn forward_check, backward_check;  // run check.c's; `function` is not used
+} operator_calls_t;
+
+enum { OPERATORS = 10 };
+extern const operator_calls_t OPERATOR_CALLS[OPERATORS];
+
+#endif

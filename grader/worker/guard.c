@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+#define _GNU_SOURCE
+#include "guard.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+static void set_limit(int which, rlim_t value)
+{
+    const struct rlimit limit = {value, value};
+    setrlimit((__rlimit_resource_t)which, &limit);
+}
+
+int guard_limits(int64_t address_space)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setsid();
+    set_limit(RLIMIT_CORE, 0);
+    set_limit(RLIMIT_FSIZE, 0);
+    set_limit(RLIMIT_NPROC, 512);
+    if (address_space > 0) set_limit(RLIMIT_AS, (rlim_t)address_space);
+    for (int cap = 0; cap < 64; cap++) prctl(PR_CAPBSET_DROP, cap);
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct none[2] = {{0}};
+    syscall(SYS_capset, &header, none);
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+/* ---- Landlock (linux/landlock.h of this machine may be older than its kernel) --------- */
+
+enum { LANDLOCK_CREATE = 444, LANDLOCK_ADD = 445, LANDLOCK_RESTRICT = 446 };
+enum { FS_EXECUTE = 1, FS_READ_FILE = 1 << 2, FS_READ_DIR = 1 << 3 };
+
+typedef struct {
+    uint64_t filesystem, network, scoped;
+} landlock_ruleset_t;
+
+typedef struct __attribute__((packed)) {
+    uint64_t access;
+    int32_t parent;
+} landlock_path_t;
+
+int guard_landlock(const char *const *paths)
+{
+    const long abi = syscall(LANDLOCK_CREATE, NULL, 0, 1);
+    if (abi < 1) return -1;
+    landlock_ruleset_t rules = {(1 << 13) - 1, 0, 0};
+    if (abi >= 2) rules.filesystem |= 1 << 13;  // refer
+    if (abi >= 3) rules.filesystem |= 1 << 14;  // truncate
+    if (abi >= 5) rules.filesystem |= 1 << 15;  // ioctl on devices
+    if (abi >= 4) rules.network = 3;            // bind and connect, TCP
+    if (abi >= 6) rules.scoped = 3;             // abstract sockets, signals
+    const size_t bytes = abi >= 6 ? 24 : abi >= 4 ? 16 : 8;
+    const int set = (int)syscall(LANDLOCK_CREATE, &rules, bytes, 0);
+    if (set < 0) return -1;
+    for (; *paths; paths++) {
+        const int fd = open(*paths, O_PATH | O_CLOEXEC);
+        if (fd < 0) continue;  // a path that does not exist needs no permission
+        landlock_path_t rule = {FS_EXECUTE | FS_READ_FILE | FS_READ_DIR, fd};
+        if (syscall(LANDLOCK_ADD, set, 1, &rule, 0)) {
+            rule.access = FS_EXECUTE | FS_READ_FILE;  // a file, not a folder
+            syscall(LANDLOCK_ADD, set, 1, &rule, 0);
+        }
+        close(fd);
+    }
+    const int failed = (int)syscall(LANDLOCK_RESTRICT, set, 0);
+    close(set);
+    return failed;
+}
+
+/* ---- the system call filter ------------------------------------------------------------ */
+
+#if defined(__x86_64__)
+#define OUR_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define OUR_ARCH AUDIT_ARCH_AARCH64
+#else
+#error "guard.c knows the system call tables of x86-64 and aarch64"
+#endif
+
+#define LOAD(field) \
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define LOAD_LOW(i)  LOAD(args[i])
+#define LOAD_HIGH(i) \
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[i]) + 4)
+#define RETURN(what) BPF_STMT(BPF_RET | BPF_K, (what))
+#define REFUSE(code) RETURN(SECCOMP_RET_ERRNO | (code))
+#define UNLESS(value, skip) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (skip))
+
+/* One call with one answer; the accumulator holds its number before and after. */
+#define RULE(call, answer) UNLESS(call, 1), answer
+
+enum { MAX_FILTER = 256 };
+
+typedef struct {
+    struct sock_filter code[MAX_FILTER];
+    unsigned short length;
+} filter_t;
+
+static void append(filter_t *filter, const struct sock_filter *code, size_t count)
+{
+    if (filter->length + count > MAX_FILTER) abort();
+    memcpy(filter->code + filter->length, code, count * sizeof *code);
+    filter->length = (unsigned short)(filter->length + count);
+}
+#define APPEND(filter, ...) \
+    do { \
+        const struct sock_filter code_[] = {__VA_ARGS__}; \
+        append(filter, code_, sizeof code_ / sizeof *code_); \
+    } while (0)
+
+/* No second process. Threads are welcome; clone3 hides its flags in memory, so it is
+ * reported as missing and the C library falls back to clone. */
+static void filter_processes(filter_t *f)
+{
+    APPEND(f, UNLESS(SYS_clone, 4), LOAD_LOW(0),
+           BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1),
+           RETURN(SECCOMP_RET_ALLOW), RETURN(SECCOMP_RET_KILL_PROCESS));
+    APPEND(f, RULE(SYS_clone3, REFUSE(ENOSYS)));
+#ifdef SYS_fork
+    APPEND(f, RULE(SYS_fork, RETURN(SECCOMP_RET_KILL_PROCESS)),
+           RULE(SYS_vfork, RETURN(SECCOMP_RET_KILL_PROCESS)));
+#endif
+    APPEND(f, RULE(SYS_execve, REFUSE(EACCES)), RULE(SYS_execveat, REFUSE(EACCES)));
+}
+
+/* 4 GiB or more in one request is refused with a signal that can be told from others:
+ * the address space limit alone would show as NULL somewhere later. */
+static void filter_memory(filter_t *f)
+{
+    APPEND(f, UNLESS(SYS_mmap, 4), LOAD_HIGH(1), UNLESS(0, 1),
+           RETURN(SECCOMP_RET_ALLOW), RETURN(SECCOMP_RET_TRAP));
+    APPEND(f, UNLESS(SYS_mremap, 4), LOAD_HIGH(2), UNLESS(0, 1),
+           RETURN(SECCOMP_RET_ALLOW), RETURN(SECCOMP_RET_TRAP));
+}
+
+/* Signals to itself only. */
+static void filter_signals(filter_t *f)
+{
+    const uint32_t self = (uint32_t)getpid();
+    APPEND(f, UNLESS(SYS_kill, 4), LOAD_LOW(0), UNLESS(self, 1),
+           RETURN(SECCOMP_RET_ALLOW), REFUSE(EPERM));
+    APPEND(f, UNLESS(SYS_tgkill, 4), LOAD_LOW(0), UNLESS(self, 1),
+           RETURN(SECCOMP_RET_ALLOW), REFUSE(EPERM));
+    static const uint32_t refused[] = {SYS_tkill, SYS_rt_sigqueueinfo,
+                                       SYS_rt_tgsigqueueinfo, 424 /* pidfd_send_signal */};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        APPEND(f, RULE(refused[i], REFUSE(EPERM)));
+    }
+}
+
+/* Files are for reading. */
+static void filter_files(filter_t *f)
+{
+    const uint32_t writing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
+    APPEND(f, UNLESS(SYS_openat, 4), LOAD_LOW(2),
+           BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, writing, 1, 0),
+           RETURN(SECCOMP_RET_ALLOW), REFUSE(EACCES));
+    APPEND(f, RULE(437 /* openat2 */, REFUSE(ENOSYS)));
+#ifdef SYS_open
+    APPEND(f, UNLESS(SYS_open, 4), LOAD_LOW(1),
+           BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, writing, 1, 0),
+           RETURN(SECCOMP_RET_ALLOW), REFUSE(EACCES));
+    static const uint32_t old[] = {SYS_creat,   SYS_unlink, SYS_rename, SYS_link,
+                                   SYS_symlink, SYS_mkdir,  SYS_rmdir,  SYS_mknod,
+                                   SYS_chmod,   SYS_chown,  SYS_lchown, SYS_utime,
+                                   SYS_utimes,  SYS_futimesat};
+    for (size_t i = 0; i < sizeof old / sizeof *old; i++) {
+        APPEND(f, RULE(old[i], REFUSE(EACCES)));
+    }
+#endif
+    static const uint32_t refused[] = {
+        SYS_truncate,  SYS_unlinkat,  SYS_renameat,  SYS_renameat2, SYS_linkat,
+        SYS_symlinkat, SYS_mkdirat,   SYS_mknodat,   SYS_fchmod,    SYS_fchmodat,
+        SYS_fchown,    SYS_fchownat,  SYS_utimensat, SYS_setxattr,  SYS_lsetxattr,
+        SYS_fsetxattr, SYS_fallocate, SYS_mount,     SYS_umount2,   SYS_pivot_root,
+        SYS_chroot,
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        APPEND(f, RULE(refused[i], REFUSE(EACCES)));
+    }
+}
+
+/* Other processes, the network, the kernel, and these rules themselves. */
+static void filter_reach(filter_t *f)
+{
+    APPEND(f, UNLESS(SYS_prctl, 6), LOAD_LOW(0), UNLESS(PR_SET_PDEATHSIG, 1),
+           REFUSE(EPERM), UNLESS(PR_SET_SECCOMP, 1), REFUSE(EPERM),
+           RETURN(SECCOMP_RET_ALLOW));
+    static const uint32_t refused[] = {
+        SYS_ptrace,          SYS_process_vm_readv,   SYS_process_vm_writev,
+        SYS_kcmp,            434 /* pidfd_open */,   438 /* pidfd_getfd */,
+        SYS_socket,          SYS_connect,            SYS_bind,
+        SYS_sendto,          SYS_sendmsg,            SYS_seccomp,
+        SYS_bpf,             SYS_perf_event_open,    SYS_userfaultfd,
+        SYS_keyctl,          SYS_add_key,            SYS_request_key,
+        SYS_unshare,         SYS_setns,              SYS_init_module,
+        SYS_finit_module,    SYS_kexec_load,         SYS_reboot,
+        SYS_swapon,          SYS_settimeofday,       SYS_clock_settime,
+        SYS_sethostname,     SYS_sched_setaffinity,  SYS_sched_setscheduler,
+        SYS_sched_setattr,   SYS_setpriority,        SYS_quotactl,
+        425 /* io_uring */,  426,                    427,
+        SYS_name_to_handle_at, SYS_open_by_handle_at,
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        APPEND(f, RULE(refused[i], REFUSE(EPERM)));
+    }
+}
+
+int guard_seccomp(void)
+{
+    filter_t filter = {.length = 0};
+    APPEND(&filter, LOAD(arch), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OUR_ARCH, 1, 0),
+           RETURN(SECCOMP_RET_KILL_PROCESS), LOAD(nr));
+#if defined(__x86_64__)
+    APPEND(&filter, BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000u, 0, 1),
+           RETURN(SECCOMP_RET_KILL_PROCESS));  // the x32 names of the same calls
+#endif
+    filter_processes(&filter);
+    filter_memory(&filter);
+    filter_signals(&filter);
+    filter_files(&filter);
+    filter_reach(&filter);
+    APPEND(&filter, RETURN(SECCOMP_RET_ALLOW));
+    const struct sock_fprog program = {filter.length, filter.code};
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+/* ---- what a fault leaves behind -------------------------------------------------------- */
+
+static const int FATAL[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS};
+enum { FATALS = sizeof FATAL / sizeof *FATAL, ALTERNATE_STACK = 64 * 1024 };
+
+static reply_t *fault_reply;
+static struct sigaction former[FATALS];
+static char alternate_stack[ALTERNATE_STACK];
+
+static void on_fault(int signo, siginfo_t *info, void *context)
+{
+    reply_t *reply = fault_reply;
+    const ucontext_t *machine = (const ucontext_t *)context;
+    reply->phase = PHASE_FAULT;
+    reply->signo = signo;
+    reply->fault_address = (uint64_t)(uintptr_t)info->si_addr;
+    if (signo == SIGSYS) reply->fault_address = (uint64_t)info->si_syscall;
+#if defined(__x86_64__)
+    reply->frame[0] = (uint64_t)machine->uc_mcontext.gregs[REG_RIP];
+    if (signo == SIGSYS) {
+        const int size = info->si_syscall == SYS_mremap ? REG_RDX : REG_RSI;
+        reply->bytes_asked = (uint64_t)machine->uc_mcontext.gregs[size];
+    }
+#else
+    reply->frame[0] = machine->uc_mcontext.pc;
+    if (signo == SIGSYS) reply->bytes_asked = machine->uc_mcontext.regs[1];
+#endif
+    void *chain[MAX_FRAMES];
+    const int frames = backtrace(chain, MAX_FRAMES);
+    reply->frames = 1;
+    for (int i = 0; i < frames && reply->frames < MAX_FRAMES; i++) {
+        reply->frame[reply->frames++] = (uint64_t)(uintptr_t)chain[i];
+    }
+    for (int i = 0; i < FATALS; i++) {
+        if (FATAL[i] == signo) sigaction(signo, &former[i], NULL);
+    }
+    if (signo == SIGSYS) raise(SIGSYS);  // a refused call returns; this one must not
+}
+
+void guard_faults(reply_t *reply, const void *module)
+{
+    fault_reply = reply;
+    Dl_info where;
+    if (module && dladdr(module, &where)) {
+        reply->module_base = (uint64_t)(uintptr_t)where.dli_fbase;
+    }
+    static int installed;
+    if (installed) return;
+    installed = 1;
+    void *chain[1];
+    backtrace(chain, 1);  // loads libgcc now, while files may still be opened
+
+    const stack_t stack = {.ss_sp = alternate_stack, .ss_size = sizeof alternate_stack};
+    sigaltstack(&stack, NULL);
+    struct sigaction action = {.sa_sigaction = on_fault,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+    for (int i = 0; i < FATALS; i++) sigaction(FATAL[i], &action, &former[i]);
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+/* guard.h - how a worker ties its own hands before student code comes in
+ *
+ * Called once, in this order, by the C worker and (through ctypes) by the Python one.
+ * From then on the process cannot start another, open a file for writing, talk to the
+ * network, signal, trace or read another process, or raise its limits. Works without
+ * privileges and without any helper program; bubblewrap comes on top where it exists.
+ */
+#ifndef CONVLAB_GUARD_H
+#define CONVLAB_GUARD_H
+
+#include <stdint.h>
+
+#include "../supervisor/protocol.h"
+
+/* Die with the supervisor, own session, no core files, no capabilities, address space at
+ * most `address_space` bytes (0: no limit). Returns 0, or -1 with errno. */
+int guard_limits(int64_t address_space);
+
+/* Landlock: nothing but reading below `paths` (NULL-terminated). Returns 0, or -1 with
+ * errno where the kernel has no Landlock. */
+int guard_landlock(const char *const *paths);
+
+/* The system call filter. Returns 0, or -1 with errno. */
+int guard_seccomp(void);
+
+/* On a fatal signal write number, address and call chain into the reply page, then let
+ * the signal's former handler have it. `module` is an address inside the student's
+ * library, or NULL while it is not known; a second call only names the module. */
+void guard_faults(reply_t *reply, const void *module);
+
+#endif

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#define _GNU_SOURCE
+#include "scratch.h"
+
+#include <sys/mman.h>
+
+#include "../supervisor/protocol.h"
+
+enum { MAX_BLOCKS = 1024, ALIGNMENT = 64 };
+
+typedef struct {
+    char *mapping;
+    size_t mapped;
+    unsigned char *end;  // of what was asked for
+    unsigned char *guard;
+} block_t;
+
+static block_t blocks[MAX_BLOCKS];
+static int used;
+static const unsigned char FENCE = 0xb7;
+
+/* Fill with the poison of a dtype, whole elements from the start on. */
+static void fill(unsigned char *begin, size_t bytes, int32_t dtype)
+{
+    const uint64_t bits = poison_bits(dtype, TAG_SCRATCH);
+    if (dtype_bytes((dtype_t)dtype) == 8) {
+        for (size_t i = 0; i < bytes / 8; i++) ((uint64_t *)(void *)begin)[i] = bits;
+    } else {
+        for (size_t i = 0; i < bytes / 4; i++) {
+            ((uint32_t *)(void *)begin)[i] = (uint32_t)bits;
+        }
+    }
+}
+
+void *scratch_guarded(ctx_t *ctx, size_t bytes)
+{
+    const size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    const size_t pages = (rounded + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    if (used == MAX_BLOCKS || rounded < bytes || pages < rounded) return NULL;
+    const size_t mapped = pages + 2 * PAGE_BYTES;
+    char *mapping = (char *)mmap(NULL, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                                 0);
+    if (mapping == (char *)MAP_FAILED) return NULL;
+    if (mprotect(mapping + PAGE_BYTES, pages, PROT_READ | PROT_WRITE)) {
+        munmap(mapping, mapped);
+        return NULL;
+    }
+    unsigned char *guard = (unsigned char *)mapping + PAGE_BYTES + pages;
+    unsigned char *begin = guard - rounded;
+    fill(begin, rounded, *(const int32_t *)ctx->scratch_state);
+    for (unsigned char *byte = begin + bytes; byte < guard; byte++) *byte = FENCE;
+    blocks[used++] = (block_t){mapping, mapped, begin + bytes, guard};
+    return begin;
+}
+
+int scratch_release(void)
+{
+    int damaged = 0;
+    while (used > 0) {
+        const block_t block = blocks[--used];
+        for (const unsigned char *byte = block.end; byte < block.guard; byte++) {
+            damaged |= *byte != FENCE;
+        }
+        munmap(block.mapping, block.mapped);
+    }
+    return damaged;
+}

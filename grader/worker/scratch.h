@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+/* scratch.h - ctx_scratch as the graders give it: every block between guard pages */
+#ifndef CONVLAB_SCRATCH_H
+#define CONVLAB_SCRATCH_H
+
+#include "context.h"
+
+/* A ctx->scratch callback. A block ends at most 63 bytes before an unmapped page, begins
+ * after one, and is full of signalling NaN of the width of ctx->scratch_state, an
+ * int32_t dtype. */
+void *scratch_guarded(ctx_t *ctx, size_t bytes);
+
+/* Unmap all blocks, so that a pointer kept into the next call faults. Returns 0, or 1 if
+ * the bytes between the end of a block and its guard page were written to. */
+int scratch_release(void);
+
+#endif

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+/* worker - runs a student's shared object, one call at a time
+ *
+ *   worker FORWARD.so BACKWARD.so IN OUT GO DONE LEVEL
+ *       IN, OUT, GO, DONE are inherited descriptors (protocol.h); LEVEL is the sandbox:
+ *       bwrap (it is around us already), landlock, or none.
+ *   worker --replay FORWARD.so BACKWARD.so IN.bin OUT.bin
+ *       runs the one command kept in IN.bin and ends: for a debugger.
+ *
+ * Both libraries may be the same file. This process knows no right answer, no clock and
+ * no score; it is frozen, read and in the end killed from outside.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "calls.h"
+#include "guard.h"
+#include "link.h"
+#include "scratch.h"
+
+enum { ADDRESS_SPACE_GIB = 4 };
+
+typedef struct {
+    void *library[2];  // that defines forward, backward
+    void *function[2];
+} rung_t;
+
+/* ---- loading --------------------------------------------------------------------------- */
+
+static void fail_to_load(link_t *link, const char *text)
+{
+    snprintf(link->reply->message, MESSAGE_BYTES, "%s", text ? text : "unknown error");
+    link->reply->status = REPLY_LOAD_ERROR;
+    link_done(link);
+    _exit(2);
+}
+
+static void load(link_t *link, rung_t *rung, const char *const paths[2], const char *name)
+{
+    static const char *const direction[2] = {"forward", "backward"};
+    for (int d = 0; d < 2; d++) {
+        const int same = d == 1 && strcmp(paths[0], paths[1]) == 0;
+        rung->library[d] = same ? rung->library[0] : dlopen(paths[d], RTLD_NOW | RTLD_LOCAL);
+        if (!rung->library[d]) fail_to_load(link, dlerror());
+        char symbol[64];
+        snprintf(symbol, sizeof symbol, "%s_%s", name, direction[d]);
+        rung->function[d] = dlsym(rung->library[d], symbol);
+        if (rung->function[d]) link->reply->functions |= d ? RUN_BACKWARD : RUN_FORWARD;
+    }
+    const void *inside = rung->function[0] ? rung->function[0] : rung->function[1];
+    guard_faults(link->reply, inside);
+}
+
+/* ---- one command ----------------------------------------------------------------------- */
+
+/* The tensors as call number `call` sees them. NULL where the command says so. */
+static void view_tensors(const link_t *link, int call, tensor_t tensor[MAX_TENSORS],
+                         tensor_t *pointer[MAX_TENSORS])
+{
+    for (int i = 0; i < MAX_TENSORS; i++) {
+        const wire_tensor_t *wire = &link->command->tensor[i];
+        pointer[i] = NULL;
+        if (wire->slot < 0) continue;
+        char *slot = i < SIDE_TENSORS ? link->in[wire->slot]
+                                      : link->out[wire->bank * SIDE_TENSORS + wire->slot];
+        tensor[i].data = slot + wire->offset + call * wire->call_step;
+        tensor[i].ndim = wire->ndim;
+        tensor[i].dtype = (dtype_t)wire->dtype;
+        tensor[i].device = DEVICE_CPU;
+        memcpy(tensor[i].size, wire->size, sizeof wire->size);
+        memcpy(tensor[i].stride, wire->stride, sizeof wire->stride);
+        pointer[i] = &tensor[i];
+    }
+}
+
+static int run_direction(const link_t *link, rung_t *rung, ctx_t *ctx, int d,
+                         tensor_t *const pointer[MAX_TENSORS])
+{
+    const command_t *command = link->command;
+    const operator_calls_t *op = &OPERATOR_CALLS[command->op];
+    tensor_t *const *in = pointer, *const *out = pointer + SIDE_TENSORS;
+    const call_fn check = d ? op->backward_check : op->forward_check;
+    if (check(NULL, ctx, in, out, command->options) != STATUS_OK) return REPLY_CHECK;
+    scratch_release();
+    if (!rung->function[d]) return STATUS_NOT_IMPLEMENTED;
+    const call_fn call = d ? op->backward : op->forward;
+    const int status = call(rung->function[d], ctx, in, out, command->options);
+    return scratch_release() ? REPLY_SCRATCH : status;
+}
+
+static int run_command(const link_t *link, rung_t *rung)
+{
+    const command_t *command = link->command;
+    reply_t *reply = link->reply;
+    int32_t scratch_dtype = command->tensor[0].dtype;
+    ctx_t ctx = {.threads = command->threads,
+                 .device = DEVICE_CPU,
+                 .scratch = scratch_guarded,
+                 .scratch_state = &scratch_dtype};
+    int status = STATUS_OK;
+    for (int call = 0; call < command->calls && status == STATUS_OK; call++) {
+        for (int d = 0; d < 2 && status == STATUS_OK; d++) {
+            if (!(command->run & (d ? RUN_BACKWARD : RUN_FORWARD))) continue;
+            tensor_t tensor[MAX_TENSORS], *pointer[MAX_TENSORS];
+            view_tensors(link, call, tensor, pointer);  // anew: a rung may spoil them
+            reply->phase = PHASE_IN_CALL;
+            status = run_direction(link, rung, &ctx, d, pointer);
+            reply->phase = PHASE_RETURNED;
+        }
+    }
+    ctx.error[CTX_ERROR_BYTES - 1] = 0;
+    snprintf(reply->message, MESSAGE_BYTES, "%s", ctx.error);
+    return status;
+}
+
+/* ---- the two ways to run --------------------------------------------------------------- */
+
+static int serve(char **argv)
+{
+    static link_t link;
+    const int descriptor[4] = {atoi(argv[3]), atoi(argv[4]), atoi(argv[5]), atoi(argv[6])};
+    if (guard_limits((int64_t)ADDRESS_SPACE_GIB << 30)
+        || link_attach(&link, descriptor[0], descriptor[1], descriptor[2],
+                       descriptor[3])) {
+        perror("worker");
+        return 3;
+    }
+    if (strcmp(argv[7], "landlock") == 0) {
+        const char *const paths[] = {"/usr",  "/lib",  "/lib64", "/etc/ld.so.cache",
+                                     argv[1], argv[2], NULL};
+        if (guard_landlock(paths)) fail_to_load(&link, "this kernel has no Landlock");
+    }
+    if (guard_seccomp()) fail_to_load(&link, "this kernel has no seccomp filter");
+    guard_faults(link.reply, NULL);  // constructors may crash too
+
+    rung_t rung = {{NULL, NULL}, {NULL, NULL}};
+    link.reply->phase = PHASE_LOADING;
+    load(&link, &rung, (const char *const *)(argv + 1),
+         OPERATOR_CALLS[link.command->op].name);
+    link.reply->phase = PHASE_LOADED;
+    link_done(&link);
+    while (link_wait(&link) == 0) {
+        link.reply->status = run_command(&link, &rung);
+        link_done(&link);
+    }
+    return 0;
+}
+
+static int replay(char **argv)
+{
+    static link_t link;
+    const int in = open(argv[3], O_RDWR), out = open(argv[4], O_RDWR);
+    const int nowhere = open("/dev/null", O_WRONLY);
+    if (in < 0 || out < 0 || link_attach(&link, in, out, -1, nowhere)) {
+        perror("worker --replay");
+        return 3;
+    }
+    rung_t rung = {{NULL, NULL}, {NULL, NULL}};
+    const char *const paths[2] = {argv[1], argv[2]};
+    load(&link, &rung, paths, OPERATOR_CALLS[link.command->op].name);
+    const int status = run_command(&link, &rung);
+    printf("returned status %d%s%s\n", status, link.reply->message[0] ? ": " : "",
+           link.reply->message);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 6 && strcmp(argv[1], "--replay") == 0) return replay(argv + 1);
+    if (argc == 8) return serve(argv);
+    fprintf(stderr, "usage: worker FORWARD.so BACKWARD.so IN OUT GO DONE LEVEL\n"
+                    "       worker --replay FORWARD.so BACKWARD.so IN.bin OUT.bin\n");
+    return 2;
+}
