@@ -419,7 +419,7 @@ static int64_t layer_norm_input(door_t *door, const tensor_t *input,
     }
     if (!(p.eps > 0)) {  // also NaN
         fail(door, "eps is %g, expected more than 0%s", p.eps,
-             p.eps < 0 ? "" : " (was the options struct filled?)");
+             p.eps == 0 ? " (was the options struct filled?)" : "");
     }
     return size(door, input, -1);
 }

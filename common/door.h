@@ -2,9 +2,9 @@
 /* door.h - what check.c says its sentences with
  *
  * A door is opened for one call of an operator. Every statement below looks at one
- * argument; the first that does not hold leaves its sentence in ctx->error and shuts the
- * door. Behind a shut door all statements do nothing and all sizes are 1, so that a check
- * is a plain list, without a branch after every line.
+ * argument; the first that does not hold leaves its sentence in ctx->error and shuts
+ * the door. Behind a shut door all statements do nothing and all sizes are 1, so that
+ * a check is a plain list, without a branch after every line.
  *
  * Only check.c includes this file: together they are one object to build.
  */

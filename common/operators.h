@@ -15,7 +15,7 @@
  *   NULL       an optional input that is absent; a gradient that is not wanted; a saved
  *              tensor that nobody needs because no backward follows.
  *   saved      what backward needs from forward is an output of forward, handed back
- *              to backward unchanged.
+ *              to backward unchanged, and always present there.
  *   memory     nothing is allocated or freed but by ctx_scratch. The bound stated as
  *              `workspace` is that of the definition in lab 02; each ladder states its own.
  *   result     STATUS_OK, or STATUS_NOT_IMPLEMENTED, STATUS_NO_MEMORY, STATUS_CUDA_ERROR
@@ -201,7 +201,8 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
  *   with ih, iw and the gradients as in conv2d
  *
  *   shapes     input (N, IC, IH, IW)   weight (OC, 1, KH, KW)   bias (OC) or NULL
- *              output (N, OC, OH, OW); OC is a multiple of IC. N may be 0.
+ *              output (N, OC, OH, OW); OC is a multiple of IC. N may be 0, the others
+ *              are at least 1.
  *   workspace  none
  */
 typedef struct {
@@ -309,11 +310,12 @@ status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
  *
  *   shapes     input (N, IC)   weight (3*H, H+IC)   bias (3*H)   h (N, H)   c (N, H)
  *              new_h (N, H)   new_c (N, H)   gates (N, 3*H), saved
- *   workspace  backward: N * 3*H reals, the gradient of preact
+ *              Backward is given both gradients; zeros stand for an unused result.
+ *   workspace  none
  */
 typedef status_t (*lltm_forward_fn)(ctx_t *ctx, const tensor_t *input,
-                                    const tensor_t *h, const tensor_t *c,
                                     const tensor_t *weight, const tensor_t *bias,
+                                    const tensor_t *h, const tensor_t *c,
                                     tensor_t *new_h, tensor_t *new_c, tensor_t *gates);
 typedef status_t (*lltm_backward_fn)(ctx_t *ctx, const tensor_t *grad_new_h,
                                      const tensor_t *grad_new_c, const tensor_t *input,
@@ -379,8 +381,9 @@ status_t subm_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
 
 /* ---- the checks at the door -----------------------------------------------------------
  * <operator>_<direction>_check(same arguments): ranks, sizes, dtypes, devices, strides,
- * options and missing tensors, written once in common/check.c. Read the sentence in
- * ctx->error when the answer is STATUS_INVALID_ARGUMENT.
+ * alignment, overlap, options and missing tensors, written once in common/check.c. Read
+ * the sentence in ctx->error when the answer is STATUS_INVALID_ARGUMENT (or, from
+ * subm_conv2d_forward_check, which sorts the coordinates in scratch, STATUS_NO_MEMORY).
  */
 status_t add_forward_check(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                            add_params_t p, tensor_t *output);

@@ -62,7 +62,8 @@ static inline HOST_DEVICE real *at4(const tensor_t *t, int64_t i, int64_t j, int
 // clang-format on
 
 /* The tensor's elements in row-major order without gaps: its own memory if it lies so
- * already, else a copy in scratch. NULL if there is no memory for the copy. */
+ * already, else a copy in scratch. NULL if there is no memory for the copy, or if the
+ * tensor is empty and has none: ask only for tensors that have elements. */
 static inline const real *tensor_contiguous(ctx_t *ctx, const tensor_t *t)
 {
     if (tensor_is_contiguous(t)) return real_data(t);

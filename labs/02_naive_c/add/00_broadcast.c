@@ -1,0 +1,75 @@
+/* 00 broadcast
+ *
+ *   idea    walk over the output once; along a stretched axis an operand stands still
+ *   expect  1x, the baseline of this ladder
+ *   limit   index arithmetic: one division per axis, for every operand and element
+ *   run     make grade T=02_naive_c/add/00
+ */
+#include "operators.h"
+
+// BEGIN SOLUTION
+/* Where t keeps its element for the i-th position of the common shape, in elements
+ * after data. Axes are aligned at the last one. Along an axis of size 1 the operand
+ * stands still; an axis that it lacks is never reached:
+ *
+ *     shape (2, 3, 4)    position 17 has the index   1, 1, 1
+ *     t        (3, 1)    reads its element              1, 0    */
+static int64_t broadcast_offset(const tensor_t *t, const tensor_t *shape, int64_t i)
+{
+    const int32_t missing = shape->ndim - t->ndim;  // axes that t lacks
+    int64_t offset = 0;
+    for (int32_t d = t->ndim - 1; d >= 0; d--) {
+        const int64_t size = shape->size[missing + d];
+        if (t->size[d] != 1) offset += i % size * t->stride[d];
+        i /= size;
+    }
+    return offset;
+}
+
+/* grad = scale * grad_output, summed down to the shape of grad: an element that forward
+ * read at many positions collects a term from each of them. */
+static void sum_to_shape(const tensor_t *grad_output, accum scale, tensor_t *grad)
+{
+    const int32_t axes = grad_output->ndim;
+    real *sums = real_data(grad);
+    for (int64_t i = 0; i < tensor_numel(grad); i++) sums[i] = 0;
+
+    for (int64_t i = 0; i < tensor_numel(grad_output); i++) {
+        const real term = real_data(grad_output)[tensor_offset(grad_output, axes, i)];
+        sums[broadcast_offset(grad, grad_output, i)] += scale * term;
+    }
+}
+// END SOLUTION
+// STARTER // helpers, if you want some (the reference takes 21 lines)
+
+/* output = input + alpha * other, both stretched to the shape of output */
+status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
+                     add_params_t p, tensor_t *output)
+{
+    // BEGIN SOLUTION
+    (void)ctx;
+    const accum alpha = (accum)p.alpha;
+    for (int64_t i = 0; i < tensor_numel(output); i++) {
+        const real lhs = real_data(input)[broadcast_offset(input, output, i)];
+        const real rhs = real_data(other)[broadcast_offset(other, output, i)];
+        real_data(output)[i] = lhs + alpha * rhs;  // outputs are contiguous
+    }
+    return STATUS_OK;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 8 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}
+
+/* grad_input = grad_output, grad_other = alpha * grad_output, summed to their shapes */
+status_t add_backward(ctx_t *ctx, const tensor_t *grad_output, add_params_t p,
+                      tensor_t *grad_input, tensor_t *grad_other)
+{
+    // BEGIN SOLUTION
+    (void)ctx;
+    if (grad_input) sum_to_shape(grad_output, 1, grad_input);
+    if (grad_other) sum_to_shape(grad_output, (accum)p.alpha, grad_other);
+    return STATUS_OK;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 4 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}

@@ -1,0 +1,85 @@
+/* 00 definition
+ *
+ *   idea    every output is a row of the left matrix, dotted with a column of the right
+ *   expect  1x, the baseline of this ladder
+ *   limit   a walk down a column steps over a whole row: a cache line per load
+ *   run     make grade T=02_naive_c/matmul/00
+ */
+#include "operators.h"
+
+// BEGIN SOLUTION
+/* Matrix b of a batch, as a tensor of two axes: a view, no element moves. */
+static tensor_t matrix_of(const tensor_t *t, int64_t b)
+{
+    const int32_t batch = t->ndim - 2;  // the axes in front of the matrix
+    return (tensor_t){
+        .data = t->data ? real_data(t) + tensor_offset(t, batch, b) : NULL,
+        .ndim = 2,
+        .dtype = t->dtype,
+        .device = t->device,
+        .size = {t->size[batch], t->size[batch + 1]},
+        .stride = {t->stride[batch], t->stride[batch + 1]},
+    };
+}
+
+/* The transpose of a matrix: sizes and strides change places, the memory stays. */
+static tensor_t transposed(tensor_t matrix)
+{
+    tensor_t view = matrix;
+    view.size[0] = matrix.size[1], view.size[1] = matrix.size[0];
+    view.stride[0] = matrix.stride[1], view.stride[1] = matrix.stride[0];
+    return view;
+}
+
+/* output (M, N) = lhs (M, K) @ rhs (K, N) */
+static void product(tensor_t lhs, tensor_t rhs, tensor_t output)
+{
+    const int64_t M = output.size[0], N = output.size[1], K = lhs.size[1];
+    for (int64_t m = 0; m < M; m++) {
+        for (int64_t n = 0; n < N; n++) {
+            accum sum = 0;  // stays 0 if K is 0
+            for (int64_t k = 0; k < K; k++) sum += *at2(&lhs, m, k) * *at2(&rhs, k, n);
+            *at2(&output, m, n) = (real)sum;
+        }
+    }
+}
+// END SOLUTION
+// STARTER // helpers, if you want some (the reference takes 30 lines)
+
+/* output = input (..., M, K) @ other (..., K, N), matrix by matrix */
+status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
+                        tensor_t *output)
+{
+    // BEGIN SOLUTION
+    (void)ctx;
+    const int64_t COUNT = tensor_count(output, output->ndim - 2);  // matrices
+    for (int64_t b = 0; b < COUNT; b++) {
+        product(matrix_of(input, b), matrix_of(other, b), matrix_of(output, b));
+    }
+    return STATUS_OK;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 6 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}
+
+/* grad_input (M, K) = grad_output (M, N) @ other^T (N, K)
+ * grad_other (K, N) = input^T (K, M) @ grad_output (M, N)     for each matrix */
+status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
+                         const tensor_t *other, tensor_t *grad_input,
+                         tensor_t *grad_other)
+{
+    // BEGIN SOLUTION
+    (void)ctx;
+    const int64_t COUNT = tensor_count(grad_output, grad_output->ndim - 2);
+    for (int64_t b = 0; b < COUNT; b++) {
+        const tensor_t grad = matrix_of(grad_output, b);       // (M, N)
+        const tensor_t lhs = transposed(matrix_of(input, b));  // (K, M)
+        const tensor_t rhs = transposed(matrix_of(other, b));  // (N, K)
+        if (grad_input) product(grad, rhs, matrix_of(grad_input, b));
+        if (grad_other) product(lhs, grad, matrix_of(grad_other, b));
+    }
+    return STATUS_OK;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 10 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}

@@ -1,0 +1,95 @@
+/* 01 loop order
+ *
+ *   idea    the same sums in another order, so that the innermost loop walks along rows
+ *   expect  10x over 00_definition
+ *   limit   each multiply-add loads and stores an output: cache traffic, not arithmetic
+ *   run     make grade T=02_naive_c/matmul/01
+ */
+#include "operators.h"
+
+// BEGIN SOLUTION
+/* Matrix b of a batch, as a tensor of two axes: a view, no element moves. */
+static tensor_t matrix_of(const tensor_t *t, int64_t b)
+{
+    const int32_t batch = t->ndim - 2;  // the axes in front of the matrix
+    return (tensor_t){
+        .data = t->data ? real_data(t) + tensor_offset(t, batch, b) : NULL,
+        .ndim = 2,
+        .dtype = t->dtype,
+        .device = t->device,
+        .size = {t->size[batch], t->size[batch + 1]},
+        .stride = {t->stride[batch], t->stride[batch + 1]},
+    };
+}
+
+/* The transpose of a matrix: sizes and strides change places, the memory stays. */
+static tensor_t transposed(tensor_t matrix)
+{
+    tensor_t view = matrix;
+    view.size[0] = matrix.size[1], view.size[1] = matrix.size[0];
+    view.stride[0] = matrix.stride[1], view.stride[1] = matrix.stride[0];
+    return view;
+}
+
+/* output (M, N) = lhs (M, K) @ rhs (K, N). Row m of output is a sum of rows of rhs,
+ * each times one number of lhs; no two sums of a row wait for each other. The rows of a
+ * transpose lie scattered, so it is copied first: K*N moves for M*K*N multiply-adds.
+ * Workspace: at most a copy of the right operand. */
+static status_t product(ctx_t *ctx, tensor_t lhs, tensor_t rhs, tensor_t output)
+{
+    const int64_t M = output.size[0], N = output.size[1], K = lhs.size[1];
+    const real *rows = tensor_contiguous(ctx, &rhs);  // (K, N)
+    if (!rows && K * N > 0) return STATUS_NO_MEMORY;
+
+    for (int64_t m = 0; m < M; m++) {
+        real *restrict sums = at2(&output, m, 0);  // (N), overlaps no input
+        for (int64_t n = 0; n < N; n++) sums[n] = 0;
+        for (int64_t k = 0; k < K; k++) {
+            const real factor = *at2(&lhs, m, k);
+            for (int64_t n = 0; n < N; n++) sums[n] += factor * rows[k * N + n];
+        }
+    }
+    return STATUS_OK;
+}
+// END SOLUTION
+// STARTER // helpers, if you want some (the reference takes 34 lines)
+
+/* output = input (..., M, K) @ other (..., K, N), matrix by matrix */
+status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
+                        tensor_t *output)
+{
+    // BEGIN SOLUTION
+    const int64_t COUNT = tensor_count(output, output->ndim - 2);  // matrices
+    status_t status = STATUS_OK;
+    for (int64_t b = 0; b < COUNT && status == STATUS_OK; b++) {
+        status = product(ctx, matrix_of(input, b), matrix_of(other, b),
+                         matrix_of(output, b));
+    }
+    return status;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 7 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}
+
+/* grad_input (M, K) = grad_output (M, N) @ other^T (N, K)
+ * grad_other (K, N) = input^T (K, M) @ grad_output (M, N)     for each matrix */
+status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
+                         const tensor_t *other, tensor_t *grad_input,
+                         tensor_t *grad_other)
+{
+    // BEGIN SOLUTION
+    const int64_t COUNT = tensor_count(grad_output, grad_output->ndim - 2);
+    status_t status = STATUS_OK;
+    for (int64_t b = 0; b < COUNT && status == STATUS_OK; b++) {
+        const tensor_t grad = matrix_of(grad_output, b);       // (M, N)
+        const tensor_t lhs = transposed(matrix_of(input, b));  // (K, M)
+        const tensor_t rhs = transposed(matrix_of(other, b));  // (N, K)
+        if (grad_input) status = product(ctx, grad, rhs, matrix_of(grad_input, b));
+        if (status != STATUS_OK) break;
+        if (grad_other) status = product(ctx, lhs, grad, matrix_of(grad_other, b));
+    }
+    return status;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 11 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}

@@ -1,0 +1,101 @@
+/* 00 definition
+ *
+ *   idea    a row of output is what one place of the kernel sees as the window moves
+ *   expect  1x, the baseline of this ladder
+ *   limit   the border test of each element; the image itself is read KH*KW times
+ *   run     make grade T=02_naive_c/unfold/00
+ */
+#include "operators.h"
+
+/* Two windows of 2 x 2 (stride 1) on an image of 2 x 3, and the matrix they become:
+ *
+ *     image            windows  0      1          output (4, 2)    0 1
+ *       a b c                   a b    b c          kh kw = 0 0    a b
+ *       d e f                   d e    e f                  0 1    b c
+ *                                                           1 0    d e
+ *     b and e stand in both windows, so they appear twice   1 1    e f   */
+
+// BEGIN SOLUTION
+/* Row (ic, kh, kw) of output for image n: gathers, 0 where it looks past the edge. */
+static void unfold_row(const tensor_t *input, unfold_params_t p, int64_t n, int64_t row,
+                       tensor_t *output)
+{
+    const int64_t IH = input->size[2], IW = input->size[3];
+    const int64_t KH = p.kernel_h, KW = p.kernel_w;
+    const int64_t OH = conv2d_extent(IH, KH, p.stride_h, p.padding_h, p.dilation_h);
+    const int64_t OW = conv2d_extent(IW, KW, p.stride_w, p.padding_w, p.dilation_w);
+    const int64_t ic = row / (KH * KW), kh = row / KW % KH, kw = row % KW;
+
+    for (int64_t oh = 0; oh < OH; oh++) {
+        for (int64_t ow = 0; ow < OW; ow++) {
+            const int64_t ih = oh * p.stride_h + kh * p.dilation_h - p.padding_h;
+            const int64_t iw = ow * p.stride_w + kw * p.dilation_w - p.padding_w;
+            const int inside = ih >= 0 && ih < IH && iw >= 0 && iw < IW;
+            *at3(output, n, row, oh * OW + ow) =
+                inside ? *at4(input, n, ic, ih, iw) : 0;
+        }
+    }
+}
+// END SOLUTION
+// STARTER // a helper for one row, if you want one (the reference takes 18 lines)
+
+/* output[n, (ic*KH + kh)*KW + kw, oh*OW + ow] = input[n,ic,ih,iw], or 0 outside */
+status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_params_t p,
+                        tensor_t *output)
+{
+    // BEGIN SOLUTION
+    (void)ctx;
+    for (int64_t n = 0; n < output->size[0]; n++) {
+        for (int64_t row = 0; row < output->size[1]; row++) {
+            unfold_row(input, p, n, row, output);
+        }
+    }
+    return STATUS_OK;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 7 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}
+
+// BEGIN SOLUTION
+/* The same walk with the arrow turned round: scatters row (ic, kh, kw) back. Windows
+ * overlap, so an element of the image may be met many times: it adds, never assigns. */
+static void fold_row(const tensor_t *grad_output, unfold_params_t p, int64_t n,
+                     int64_t row, tensor_t *grad_input)
+{
+    const int64_t IH = grad_input->size[2], IW = grad_input->size[3];
+    const int64_t KH = p.kernel_h, KW = p.kernel_w;
+    const int64_t OH = conv2d_extent(IH, KH, p.stride_h, p.padding_h, p.dilation_h);
+    const int64_t OW = conv2d_extent(IW, KW, p.stride_w, p.padding_w, p.dilation_w);
+    const int64_t ic = row / (KH * KW), kh = row / KW % KH, kw = row % KW;
+
+    for (int64_t oh = 0; oh < OH; oh++) {
+        for (int64_t ow = 0; ow < OW; ow++) {
+            const int64_t ih = oh * p.stride_h + kh * p.dilation_h - p.padding_h;
+            const int64_t iw = ow * p.stride_w + kw * p.dilation_w - p.padding_w;
+            if (ih < 0 || ih >= IH || iw < 0 || iw >= IW) continue;  // read a zero
+            *at4(grad_input, n, ic, ih, iw) += *at3(grad_output, n, row, oh * OW + ow);
+        }
+    }
+}
+// END SOLUTION
+// STARTER // a helper for one row, if you want one (the reference takes 17 lines)
+
+/* grad_input[n,ic,ih,iw] = sum of grad_output over all places that read this element */
+status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output, unfold_params_t p,
+                         tensor_t *grad_input)
+{
+    // BEGIN SOLUTION
+    (void)ctx;
+    if (!grad_input) return STATUS_OK;
+    for (int64_t i = 0; i < tensor_numel(grad_input); i++) real_data(grad_input)[i] = 0;
+
+    for (int64_t n = 0; n < grad_output->size[0]; n++) {
+        for (int64_t row = 0; row < grad_output->size[1]; row++) {
+            fold_row(grad_output, p, n, row, grad_input);
+        }
+    }
+    return STATUS_OK;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 9 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}
