@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -68,6 +69,7 @@ session_t *session_open(void)
 {
     session_t *s = (session_t *)calloc(1, sizeof *s);
     if (!s) return NULL;
+    prctl(PR_SET_DUMPABLE, 0);  // our memory holds answers: /proc/PID/mem stays closed
     s->pidfd = s->stat = -1;
     s->memory[0] = open_memory("convlab-in", IN_BYTES, &s->in);
     s->memory[1] = open_memory("convlab-out", OUT_BYTES, &s->out);
@@ -317,16 +319,14 @@ static void take_output(side_t *side, const region_t *region)
     side->fence = region_fence(region, FENCE_BYTES);
 }
 
-void session_run(session_t *s, request_t *request)
+/* Put everything in place. Returns 0, or -1 if a tensor does not fit. */
+static int place_all(session_t *s, request_t *request, region_t region[MAX_TENSORS])
 {
-    region_t region[MAX_TENSORS];
     s->bank ^= 1;
-    bank_t *bank = &s->left[s->bank];
-    request->late = request->calls == 1 && late_writes(bank);
-    bank->count = 0;
+    request->late = request->calls == 1 && late_writes(&s->left[s->bank]);
+    s->left[s->bank].count = 0;
     for (int i = 0; i < MAX_TENSORS; i++) {
-        request->outcome = OUTCOME_TOO_LARGE;
-        if (place(s, request, i, &region[i])) return;
+        if (place(s, request, i, &region[i])) return -1;
         if (!request->side[i].present) continue;
         region_poison(&region[i], FENCE_BYTES);
         if (i < SIDE_TENSORS) region_fill(&region[i], &request->side[i]);
@@ -336,9 +336,25 @@ void session_run(session_t *s, request_t *request)
     s->command->calls = request->calls;
     s->command->threads = request->threads;
     memcpy(s->command->options, request->options, OPTIONS_BYTES);
+    return 0;
+}
+
+void session_place(session_t *session, request_t *request)
+{
+    region_t region[MAX_TENSORS];
+    const int failed = place_all(session, request, region);
+    request->outcome = failed ? OUTCOME_TOO_LARGE : OUTCOME_RETURNED;
+}
+
+void session_run(session_t *s, request_t *request)
+{
+    region_t region[MAX_TENSORS];
+    request->outcome = OUTCOME_TOO_LARGE;
+    if (place_all(s, request, region)) return;
     request->outcome =
         hand_over(s, request->deadline_ns, request->freeze, &request->wall_ns);
     if (request->outcome != OUTCOME_RETURNED) return;
+    bank_t *bank = &s->left[s->bank];
     for (int i = SIDE_TENSORS; i < MAX_TENSORS; i++) {
         if (!request->side[i].present) continue;
         take_output(&request->side[i], &region[i]);

@@ -78,6 +78,9 @@ void session_prepare(session_t *session, int op);
 /* Hand over the text of a Python file and wait until it is loaded. */
 int session_load(session_t *session, const char *text, int64_t bytes, int64_t deadline_ns);
 
+/* The first half of session_run: command and inputs are in place, nothing has run. */
+void session_place(session_t *session, request_t *request);
+
 /* One case, from inputs to outputs. Fills outcome and findings. */
 void session_run(session_t *session, request_t *request);
 

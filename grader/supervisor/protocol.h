@@ -104,6 +104,8 @@ typedef struct {
     int32_t signo;
     int32_t given;  // audit: bit i is gradient i given without being asked for
     int32_t frames;
+    int32_t fault_write;  // 1 write, 0 read, -1 not known
+    int32_t direction;    // 0 forward, 1 backward: what ran last
     uint64_t fault_address;
     uint64_t module_base;
     uint64_t bytes_asked;  // of the memory request that raised SIGSYS

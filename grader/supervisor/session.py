@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A worker and the calls it is given: the Python face of core.c.
+"""A worker: one process that runs student code. The Python face of core.c.
 
-A Worker is one process that runs student code. A Call is one case, prepared once and run
-any number of times. What comes back is an Outcome and, in the Call, the outputs and what
-was found in their memory; nothing that the worker says about itself is needed to judge.
+It is given Calls (call.py). What comes back is an Outcome and, in the Call, the outputs
+and what was found in their memory; nothing the worker says of itself is needed to judge.
+This module does without torch, so that workers can start while torch is imported.
 """
 
 from __future__ import annotations
@@ -18,23 +18,22 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-
-import torch
+from typing import TYPE_CHECKING
 
 from grader.supervisor import sandbox
 from grader.supervisor.wire import (
-    MAX_DIMS,
     PHASE_FAULT,
     SIDE_TENSORS,
     Command,
     Reply,
     Request,
-    dtype_code,
 )
+
+if TYPE_CHECKING:
+    from grader.supervisor.call import Call
 
 ROOT = Path(__file__).resolve().parents[2]
 OUTPUT_KEPT = 64 * 1024  # bytes of a worker's own output that are kept, head and tail
@@ -50,23 +49,6 @@ class Outcome(IntEnum):
     TIMEOUT = 2
     TOO_LARGE = 3
     NOT_FROZEN = 4
-
-
-class Run(IntEnum):
-    """What a command asks for: the RUN_ bits of protocol.h."""
-
-    FORWARD = 1
-    BACKWARD = 2
-    MODULE = 8
-    AUDIT = 16
-
-
-class Placement(IntEnum):
-    """Where a tensor lies in its slot: the PLACE_ values of core.h."""
-
-    RIGHT = 0
-    LEFT = 1
-    ALIGN = 2
 
 
 @functools.cache
@@ -89,6 +71,7 @@ def core() -> ctypes.CDLL:
     library.session_prepare.argtypes = [handle, number]
     library.session_load.argtypes = [handle, text, count, count]
     library.session_run.argtypes = [handle, request]
+    library.session_place.argtypes = [handle, request]
     library.session_look_again.argtypes = [handle, request, number, number]
     library.session_state.argtypes = [handle]
     library.session_save.argtypes = [handle, text, text]
@@ -96,91 +79,22 @@ def core() -> ctypes.CDLL:
     return library
 
 
+@functools.cache
+def cpu() -> int:
+    """The core that supervisor and workers share: a wake-up across cores costs more than
+    most calls, and the two never run at the same time.
+    """
+    return max(os.sched_getaffinity(0))
+
+
+def pin() -> None:
+    """Move this process to that core."""
+    os.sched_setaffinity(0, {cpu()})
+
+
 def tools() -> Path:
     """Where the grader's own programs were built."""
     return Path(os.environ.get("CONVLAB_BUILD", ROOT / "build")) / "tools"
-
-
-@dataclass(frozen=True)
-class Output:
-    """A tensor that a call is to fill."""
-
-    shape: tuple[int, ...]
-    dtype: torch.dtype
-
-
-class Call:
-    """One case: inputs, options, and room for the outputs.
-
-    `inputs` and `outputs` go by position as in calls.h: inputs and grad_outputs; results,
-    saved tensors, gradients. None stands for NULL. Inputs keep their strides; `tensors`
-    holds the outputs after a run.
-    """
-
-    def __init__(
-        self,
-        op: int,
-        run: int,
-        inputs: Sequence[torch.Tensor | None],
-        outputs: Sequence[Output | None],
-        *,
-        options: bytes = b"",
-        threads: int = 1,
-        copies: int = 1,
-        placement: Placement = Placement.RIGHT,
-        freeze: bool = True,
-        deadline: float = 2.0,
-    ) -> None:
-        request = Request()
-        request.op, request.run = op, run
-        request.calls, request.threads = copies, threads
-        request.placement, request.freeze = placement, freeze
-        request.deadline_ns = int(deadline * SECOND)
-        ctypes.memmove(request.options, options, len(options))
-        self.request = request
-        self.pointer = ctypes.pointer(request)
-        self.copies = copies
-        self.hosts: list[torch.Tensor | None] = [None] * SIDE_TENSORS
-        self.tensors: list[torch.Tensor | None] = []
-        for i, tensor in enumerate(inputs):
-            if tensor is not None:
-                self._describe(i, tuple(tensor.shape), tensor.stride(), tensor.dtype)
-                self.set_input(i, tensor)
-        for i, output in enumerate(outputs):
-            self.tensors.append(None)
-            if output is None:
-                continue
-            host = torch.zeros((copies, *output.shape), dtype=output.dtype)
-            self._describe(
-                SIDE_TENSORS + i, output.shape, host[0].stride(), output.dtype
-            )
-            request.side[SIDE_TENSORS + i].host = host.data_ptr()
-            self.tensors[i] = host if copies > 1 else host[0]
-
-    def _describe(
-        self, i: int, shape: Sequence[int], stride: Sequence[int], dtype: torch.dtype
-    ) -> None:
-        if len(shape) > MAX_DIMS:
-            raise ValueError(f"a tensor has {len(shape)} axes, at most {MAX_DIMS}")
-        side = self.request.side[i]
-        side.present, side.ndim, side.dtype = 1, len(shape), dtype_code(dtype)
-        for d, (extent, step) in enumerate(zip(shape, stride)):
-            side.size[d], side.stride[d] = extent, step
-
-    def set_input(self, i: int, tensor: torch.Tensor) -> None:
-        """Give input `i` other values; shape, strides and dtype stay as they were.
-
-        With several copies a leading axis may hold one block of values for each.
-        """
-        dense = tensor.detach().contiguous()
-        if self.copies > 1 and dense.dim() == self.request.side[i].ndim:
-            dense = dense.expand(self.copies, *dense.shape).contiguous()
-        self.hosts[i] = dense  # keeps the memory alive
-        self.request.side[i].host = dense.data_ptr()
-
-    def found(self, i: int) -> object:
-        """The side_t of output `i`: unwritten, tainted, fence."""
-        return self.request.side[SIDE_TENSORS + i]
 
 
 @dataclass(frozen=True)
@@ -204,6 +118,7 @@ class Worker:
         self.level = sandbox.level()
         self.output = b""
         self.dropped = 0
+        self.libraries: tuple[Path, ...] = ()  # that define forward, backward
         self._death: Death | None = None
         self._session = core().session_open()
         if not self._session:
@@ -218,8 +133,11 @@ class Worker:
     def for_library(cls, forward: Path, backward: Path, op: int) -> Worker:
         """A C worker for the libraries that define forward and backward."""
         program = tools() / "worker"
+        forward, backward = forward.resolve(), backward.resolve()
         seen = [program, forward, backward]
-        return cls("c", [str(path) for path in seen], paths=seen, op=op)
+        worker = cls("c", [str(path) for path in seen], paths=seen, op=op)
+        worker.libraries = (forward, backward)
+        return worker
 
     @classmethod
     def for_python(cls) -> Worker:
@@ -227,14 +145,17 @@ class Worker:
         script = Path(__file__).parents[1] / "worker" / "python_worker.py"
         contract = ROOT / "common" / "python"
         program = [sys.executable, "-I", "-B", "-X", "faulthandler", str(script)]
-        program += [str(tools() / "libworker.so"), str(contract)]
-        seen = [*sandbox.python_paths(), script.parent, contract, tools()]
+        wire = Path(__file__).parent
+        program += [str(tools() / "libworker.so"), str(contract), str(wire)]
+        seen = [*sandbox.python_paths(), script.parent, contract, wire, tools()]
         return cls("python", program, paths=seen, op=0)
 
     def _start(self, command: list[str], paths: list[Path]) -> None:
         numbers = (ctypes.c_int * 4)()
         core().session_descriptors(self._session, numbers)
         descriptors = list(numbers)
+        if self.kind == "c":
+            pin()  # inherited
         command = [*command, *map(str, descriptors), self.level]
         if self.kind == "python":
             command += [str(path) for path in paths]
@@ -246,6 +167,7 @@ class Worker:
             "HOME": "/tmp",
             "LC_ALL": "C.UTF-8",
             "OMP_NUM_THREADS": "1",
+            "CONVLAB_CPU": str(cpu()),
         }
         read, write = os.pipe()
         self.process = subprocess.Popen(
@@ -314,8 +236,9 @@ class Worker:
             )
         )
 
-    def save(self, folder: Path) -> tuple[Path, Path]:
-        """Keep the last command and its inputs on disk, for worker --replay."""
+    def save(self, call: Call, folder: Path) -> tuple[Path, Path]:
+        """Keep a command and its inputs on disk, for worker --replay."""
+        core().session_place(self._session, call.pointer)
         paths = folder / "in.bin", folder / "out.bin"
         if core().session_save(self._session, *(str(path).encode() for path in paths)):
             raise OSError(f"cannot write the case's memory to {folder}")

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import ctypes
 
-import torch
-
 MAX_DIMS = 6
 SIDE_TENSORS = 8
 MAX_TENSORS = 2 * SIDE_TENSORS
@@ -25,19 +23,8 @@ REPLY_LOAD_ERROR, REPLY_CHECK, REPLY_SCRATCH = 20, 21, 22
 
 TAG_OUTSIDE, TAG_UNWRITTEN, TAG_SCRATCH = 0x1000, 0x2000, 0x3000
 
-_DTYPES = (
-    torch.float16,
-    torch.bfloat16,
-    torch.float32,
-    torch.float64,
-    torch.int32,
-    torch.int64,
-)
-
-
-def dtype_code(dtype: torch.dtype) -> int:
-    """The DTYPE_ value of tensor.h."""
-    return _DTYPES.index(dtype)
+# DTYPE_ of tensor.h, in its order, by torch's names
+DTYPES = ("float16", "bfloat16", "float32", "float64", "int32", "int64")
 
 
 class Side(ctypes.Structure):
@@ -89,6 +76,8 @@ class Reply(ctypes.Structure):
         ("signo", ctypes.c_int32),
         ("given", ctypes.c_int32),
         ("frames", ctypes.c_int32),
+        ("fault_write", ctypes.c_int32),
+        ("direction", ctypes.c_int32),
         ("fault_address", ctypes.c_uint64),
         ("module_base", ctypes.c_uint64),
         ("bytes_asked", ctypes.c_uint64),

@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "guard.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
@@ -263,12 +262,14 @@ static void on_fault(int signo, siginfo_t *info, void *context)
     if (signo == SIGSYS) reply->fault_address = (uint64_t)info->si_syscall;
 #if defined(__x86_64__)
     reply->frame[0] = (uint64_t)machine->uc_mcontext.gregs[REG_RIP];
+    reply->fault_write = machine->uc_mcontext.gregs[REG_ERR] >> 1 & 1;
     if (signo == SIGSYS) {
         const int size = info->si_syscall == SYS_mremap ? REG_RDX : REG_RSI;
         reply->bytes_asked = (uint64_t)machine->uc_mcontext.gregs[size];
     }
 #else
     reply->frame[0] = machine->uc_mcontext.pc;
+    reply->fault_write = -1;
     if (signo == SIGSYS) reply->bytes_asked = machine->uc_mcontext.regs[1];
 #endif
     void *chain[MAX_FRAMES];
@@ -283,16 +284,9 @@ static void on_fault(int signo, siginfo_t *info, void *context)
     if (signo == SIGSYS) raise(SIGSYS);  // a refused call returns; this one must not
 }
 
-void guard_faults(reply_t *reply, const void *module)
+void guard_faults(reply_t *reply)
 {
     fault_reply = reply;
-    Dl_info where;
-    if (module && dladdr(module, &where)) {
-        reply->module_base = (uint64_t)(uintptr_t)where.dli_fbase;
-    }
-    static int installed;
-    if (installed) return;
-    installed = 1;
     void *chain[1];
     backtrace(chain, 1);  // loads libgcc now, while files may still be opened
 

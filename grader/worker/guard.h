@@ -25,8 +25,7 @@ int guard_landlock(const char *const *paths);
 int guard_seccomp(void);
 
 /* On a fatal signal write number, address and call chain into the reply page, then let
- * the signal's former handler have it. `module` is an address inside the student's
- * library, or NULL while it is not known; a second call only names the module. */
-void guard_faults(reply_t *reply, const void *module);
+ * the signal's former handler have it. */
+void guard_faults(reply_t *reply);
 
 #endif

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The Python worker: runs a file of lab 01, one call at a time.
 
-    python_worker.py libworker.so CONTRACT IN OUT GO DONE LEVEL PATH...
+    python_worker.py libworker.so CONTRACT WIRE IN OUT GO DONE LEVEL PATH...
+
+CONTRACT is the folder of the convlab package, WIRE that of wire.py.
 
 It imports torch, ties its hands (guard.h), and only then takes the student's text from
 shared memory; it never opens their file. It knows no right answer. What it says about
@@ -15,6 +17,7 @@ import ctypes
 import faulthandler
 import json
 import linecache
+import os
 import sys
 import threading
 import traceback
@@ -164,11 +167,13 @@ class Rules:
 
 def audited(rules: Rules, run: Any) -> tuple[Any, dict[str, Any]]:
     """Run and note every ATen operator used, with True if each add was a plain one."""
-    from torch.utils._python_dispatch import TorchDispatchMode
-
     used: dict[str, Any] = {}
 
     class Notes(TorchDispatchMode):
+        @classmethod
+        def _should_skip_dynamo(cls) -> bool:
+            return False  # the default imports the compiler, seconds of it
+
         def __torch_dispatch__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
@@ -437,7 +442,7 @@ def main(arguments: list[str]) -> None:
     descriptors, level, paths = [int(x) for x in rest[:4]], rest[4], rest[5:]
     worker = ctypes.CDLL(library, use_errno=True)
     worker.guard_limits.argtypes = [ctypes.c_int64]
-    worker.guard_faults.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    worker.guard_faults.argtypes = [ctypes.c_void_p]
     link = Link()
     if worker.guard_limits(ADDRESS_SPACE) or worker.link_attach(
         ctypes.byref(link), *descriptors
@@ -447,13 +452,15 @@ def main(arguments: list[str]) -> None:
     command = Command.from_address(link.command)
     poison_empty()
     faulthandler.enable()
-    if level == "landlock":
+    if level == "bwrap":  # files are walled in; this keeps us off bwrap's init
+        paths = ["/"]
+    if level != "none":
         names = (ctypes.c_char_p * (len(paths) + 1))(*[p.encode() for p in paths], None)
-        if worker.guard_landlock(names):
+        if worker.guard_landlock(names) and level == "landlock":
             sys.exit("python_worker: this kernel has no Landlock")
     if worker.guard_seccomp():
         sys.exit("python_worker: this kernel has no seccomp filter")
-    worker.guard_faults(link.reply, None)
+    worker.guard_faults(link.reply)
     reply.phase = PHASE_READY
     worker.link_done(ctypes.byref(link))
     task: Task | None = None
@@ -477,10 +484,15 @@ def main(arguments: list[str]) -> None:
 if __name__ == "__main__":
     sys.path[:0] = [sys.argv[2], sys.argv[3]]
     warnings.simplefilter("ignore")
+    os.sched_setaffinity(0, range(os.cpu_count() or 1))  # import on whatever is free
     import torch
+    import wire
     from convlab.operators import SIGNATURES
-    from wire import _DTYPES as DTYPES
+    from torch.utils._python_dispatch import TorchDispatchMode
     from wire import Command, Reply
+
+    os.sched_setaffinity(0, {int(os.environ["CONVLAB_CPU"])})
+    DTYPES = [getattr(torch, name) for name in wire.DTYPES]
 
     threading.stack_size(8 << 20)
     torch.set_num_threads(1)

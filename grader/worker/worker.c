@@ -28,6 +28,7 @@ enum { ADDRESS_SPACE_GIB = 4 };
 typedef struct {
     void *library[2];  // that defines forward, backward
     void *function[2];
+    uint64_t base[2];  // where each library was mapped
 } rung_t;
 
 /* ---- loading --------------------------------------------------------------------------- */
@@ -51,9 +52,11 @@ static void load(link_t *link, rung_t *rung, const char *const paths[2], const c
         snprintf(symbol, sizeof symbol, "%s_%s", name, direction[d]);
         rung->function[d] = dlsym(rung->library[d], symbol);
         if (rung->function[d]) link->reply->functions |= d ? RUN_BACKWARD : RUN_FORWARD;
+        Dl_info where;
+        if (rung->function[d] && dladdr(rung->function[d], &where)) {
+            rung->base[d] = (uint64_t)(uintptr_t)where.dli_fbase;
+        }
     }
-    const void *inside = rung->function[0] ? rung->function[0] : rung->function[1];
-    guard_faults(link->reply, inside);
 }
 
 /* ---- one command ----------------------------------------------------------------------- */
@@ -88,6 +91,8 @@ static int run_direction(const link_t *link, rung_t *rung, ctx_t *ctx, int d,
     if (check(NULL, ctx, in, out, command->options) != STATUS_OK) return REPLY_CHECK;
     scratch_release();
     if (!rung->function[d]) return STATUS_NOT_IMPLEMENTED;
+    link->reply->direction = d;
+    link->reply->module_base = rung->base[d];
     const call_fn call = d ? op->backward : op->forward;
     const int status = call(rung->function[d], ctx, in, out, command->options);
     return scratch_release() ? REPLY_SCRATCH : status;
@@ -134,11 +139,15 @@ static int serve(char **argv)
         const char *const paths[] = {"/usr",  "/lib",  "/lib64", "/etc/ld.so.cache",
                                      argv[1], argv[2], NULL};
         if (guard_landlock(paths)) fail_to_load(&link, "this kernel has no Landlock");
+    } else if (strcmp(argv[7], "bwrap") == 0) {
+        // the files are walled in already; this keeps us off our parent, bwrap's init
+        static const char *const all[] = {"/", NULL};
+        guard_landlock(all);
     }
     if (guard_seccomp()) fail_to_load(&link, "this kernel has no seccomp filter");
-    guard_faults(link.reply, NULL);  // constructors may crash too
+    guard_faults(link.reply);  // before loading: constructors may crash too
 
-    rung_t rung = {{NULL, NULL}, {NULL, NULL}};
+    rung_t rung = {0};
     link.reply->phase = PHASE_LOADING;
     load(&link, &rung, (const char *const *)(argv + 1),
          OPERATOR_CALLS[link.command->op].name);
@@ -160,7 +169,7 @@ static int replay(char **argv)
         perror("worker --replay");
         return 3;
     }
-    rung_t rung = {{NULL, NULL}, {NULL, NULL}};
+    rung_t rung = {0};
     const char *const paths[2] = {argv[1], argv[2]};
     load(&link, &rung, paths, OPERATOR_CALLS[link.command->op].name);
     const int status = run_command(&link, &rung);

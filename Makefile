@@ -1,0 +1,91 @@
+# convlab: every command a person types. `make help` lists them.
+#
+#   T=      a task or rung: a path, an id (02_naive_c/conv2d) or a prefix of ids
+#   LAB=    only this lab: 02
+#   PYTHON= use an environment that already has torch >= 2.11 instead of making .venv
+
+MAKEFLAGS += --no-print-directory
+SHELL := /bin/bash
+
+ifdef PYTHON
+PY    := $(PYTHON)
+READY :=
+else
+PY    := .venv/bin/python
+READY := .venv/ready
+endif
+
+T ?=
+LAB ?=
+CHECK ?=
+CASE ?=
+SEED ?=
+GRADER := $(PY) -m grader
+CHOICE = $(if $(T),'$(T)') $(if $(LAB),--lab '$(LAB)')
+
+.DEFAULT_GOAL := help
+.PHONY: help grade debug hint doctor build test trust stress lint lock system-packages clean
+
+help:  ## list these commands
+	@echo 'convlab: carry tensor operators from Python to CUDA. Start with: make grade'
+	@echo
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo
+	@echo '  T=02_naive_c/conv2d chooses a task, T=02_naive_c/conv2d/01 a rung, LAB=02 a lab'
+
+grade: $(READY)  ## check everything, or T= or LAB=, and count points [CHECK=forward|gradient]
+	@$(GRADER) grade $(CHOICE) $(if $(CHECK),--check $(CHECK)) $(if $(SEED),--seed $(SEED))
+
+debug: $(READY)  ## stop inside a case: T=rung CASE=name [SEED=]
+	@$(GRADER) debug $(CHOICE) $(if $(CASE),--case '$(CASE)') $(if $(SEED),--seed $(SEED))
+
+hint: $(READY)  ## one more hint for T=
+	@$(GRADER) hint $(CHOICE)
+
+build: $(READY)  ## compile everything, or T=, and show the first error of each rung
+	@$(GRADER) build $(CHOICE)
+
+doctor: $(READY)  ## what this machine has, and what a missing thing costs
+	@$(GRADER) doctor
+
+test: $(READY)  ## lint, and every test of convlab itself
+	@$(PY) -m pytest tests
+
+trust: $(READY)  ## the fault table: every known way to break or cheat, and its verdict
+	@$(PY) -m tests.trust
+
+stress: $(READY)  ## long proofs: hundreds of seeds, all mutations; tables in docs/results
+	@$(PY) -m tests.stress
+
+lint: $(READY)  ## only the style checks
+	@$(PY) -m pytest tests/test_style.py
+
+lock: $(READY)  ## pin requirements.in anew, with hashes and without addresses
+	@cd requirements && for name in uv requirements; do \
+	    ../.venv/bin/uv pip compile --universal --python-version 3.11 --upgrade \
+	        --no-emit-index-url --no-emit-find-links --generate-hashes --no-header \
+	        --no-annotate -q $$name.in -o $$name.txt || exit 1; \
+	done
+
+system-packages:  ## what Debian and Ubuntu can add: sandbox, debugger, second compiler
+	apt-get update -q
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
+	    bubblewrap gdb clang
+
+clean:  ## remove everything that was built, but not .venv
+	rm -rf build
+
+# The Python environment. A marker file says that it is whole.
+.venv/ready: requirements/uv.txt requirements/requirements.txt
+	@echo 'Making .venv: about 3 GB to download and 5.3 GB of disk, one to three minutes'
+	@echo 'on a fast line. (make grade PYTHON=python3 uses an environment you have.)'
+	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo 'convlab: python3 is older than 3.11; install a newer one'; exit 1; }
+	@python3 -m venv .venv || \
+	    { echo 'convlab: cannot make .venv (apt-get install python3-venv? disk full?)'; exit 1; }
+	@.venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes \
+	    -r requirements/uv.txt
+	@VIRTUAL_ENV=.venv .venv/bin/uv pip install -q --require-hashes --compile-bytecode \
+	    -r requirements/requirements.txt || \
+	    { echo 'convlab: the packages could not be installed (network? 6 GB of free disk?)'; exit 1; }
+	@touch $@

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT
+"""Why did a call not come back with a result? From the worker's end to one sentence."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+from grader.checks.result import Finding
+from grader.supervisor import wire
+from grader.supervisor.session import Outcome, Worker
+from grader.verdicts import Verdict
+
+PAGE = 4096
+GIB = 1 << 30
+
+_STATUS = {
+    wire.STATUS_NOT_IMPLEMENTED: (Verdict.NOT_IMPLEMENTED, "not written yet"),
+    wire.STATUS_INVALID_ARGUMENT: (
+        Verdict.WRONG_CONTRACT,
+        "returned STATUS_INVALID_ARGUMENT: arguments are checked before the call",
+    ),
+    wire.STATUS_NO_MEMORY: (
+        Verdict.LIMIT,
+        "ran out of memory (all of a worker's memory is 4 GiB)",
+    ),
+    wire.STATUS_CUDA_ERROR: (Verdict.CRASH, "returned STATUS_CUDA_ERROR"),
+    wire.REPLY_CONTRACT: (Verdict.WRONG_CONTRACT, ""),
+    wire.REPLY_EXCEPTION: (Verdict.CRASH, ""),
+    wire.REPLY_EXIT: (Verdict.INCOMPLETE, "asked Python to exit before it returned"),
+    wire.REPLY_FORBIDDEN: (Verdict.FORBIDDEN, ""),
+    wire.REPLY_LOAD_ERROR: (Verdict.BUILD, ""),
+    wire.REPLY_CHECK: (Verdict.GRADER, "the grader's own arguments were refused"),
+    wire.REPLY_SCRATCH: (
+        Verdict.MEMORY_ERROR,
+        "wrote past the end of a block from ctx_scratch",
+    ),
+}
+
+
+def of_status(worker: Worker, case: str) -> Finding | None:
+    """What a returned status means; None for STATUS_OK."""
+    status = worker.reply.status
+    if status == wire.STATUS_OK:
+        return None
+    unknown = (Verdict.WRONG_CONTRACT, f"returned {status}, which is no status_t")
+    verdict, sentence = _STATUS.get(status, unknown)
+    said = worker.message
+    told = (wire.REPLY_CONTRACT, wire.REPLY_EXCEPTION, wire.REPLY_FORBIDDEN)
+    if status in (*told, wire.REPLY_LOAD_ERROR):
+        sentence = said or "no reason given"
+    elif said:
+        sentence = f"{sentence}: {said}"
+    match = re.search(r"\(([^()]+:\d+): [^\n]*\)$", sentence)
+    return Finding(verdict, sentence, case, match[1] if match else None)
+
+
+def of_outcome(
+    worker: Worker, outcome: Outcome, case: str, names: list[str], limit: float
+) -> Finding:
+    """What an outcome other than RETURNED means."""
+    if outcome is Outcome.TIMEOUT:
+        return Finding(Verdict.TIMEOUT, _timeout(worker.state, limit), case)
+    if outcome is Outcome.TOO_LARGE:
+        return Finding(Verdict.GRADER, "a tensor of this case does not fit", case)
+    if outcome is Outcome.NOT_FROZEN:
+        return Finding(Verdict.TIMEOUT, "its threads could not be stopped", case)
+    return _death(worker, case, names)
+
+
+def _timeout(state: str, limit: float) -> str:
+    doing = {
+        "R": "it was busy: an endless loop, or far too slow",
+        "S": "it was asleep: waiting for something that never comes",
+        "T": "it had stopped itself",
+    }.get(state, f"state {state}")
+    return f"did not return within {limit:.1f} s; {doing}"
+
+
+def _death(worker: Worker, case: str, names: list[str]) -> Finding:
+    death, reply = worker.death, worker.reply
+    phase = reply.phase
+    if phase < wire.PHASE_LOADING:
+        words = worker.output.decode(errors="replace").strip().splitlines()
+        last = words[-1] if words else f"exit code {death.code}, signal {death.signal}"
+        return Finding(Verdict.GRADER, f"the worker did not start: {last}", case)
+    if not death.signal:
+        when = {
+            wire.PHASE_LOADING: "while it was being loaded (a constructor?)",
+            wire.PHASE_IN_CALL: "before it returned",
+        }.get(phase, "between two calls")
+        message = f"ended the whole process {when}, with exit code {death.code}"
+        return Finding(Verdict.INCOMPLETE, message, case)
+    location = locate(worker)
+    if death.signal == signal.SIGSYS:
+        return Finding(Verdict.LIMIT, _forbidden_call(worker), case, location)
+    if death.signal == signal.SIGKILL:
+        message = "was killed by the system, most likely for want of memory"
+        return Finding(Verdict.LIMIT, message, case)
+    if death.signal in (signal.SIGSEGV, signal.SIGBUS) and worker.faulted:
+        sentence = _touched(worker, names)
+        if sentence:
+            return Finding(Verdict.MEMORY_ERROR, sentence, case, location)
+    return Finding(Verdict.CRASH, _signal(worker), case, location)
+
+
+def _signal(worker: Worker) -> str:
+    number, reply = worker.death.signal, worker.reply
+    name = signal.Signals(number).name if number in set(signal.Signals) else str(number)
+    if number == signal.SIGSEGV and worker.faulted and reply.fault_address < PAGE:
+        return f"{name}: used a NULL pointer (address {reply.fault_address:#x})"
+    if number == signal.SIGSEGV and worker.faulted:
+        return f"{name}: touched memory that is not there ({reply.fault_address:#x})"
+    meaning = {
+        signal.SIGABRT: "aborted itself",
+        signal.SIGFPE: "divided an integer by zero",
+        signal.SIGILL: "ran an instruction this machine does not have",
+    }.get(number, "ended by a signal")
+    return f"{name}: {meaning}"
+
+
+def _forbidden_call(worker: Worker) -> str:
+    asked = worker.reply.bytes_asked
+    if worker.faulted and worker.reply.signo == signal.SIGSYS and asked:
+        return f"asked for {asked / GIB:.1f} GiB of memory at once (less than 4 allowed)"
+    return "tried to start another process, which is not allowed"
+
+
+def _touched(worker: Worker, names: list[str]) -> str:
+    """Which tensor a faulting address belongs to, and how far off it is; or nothing."""
+    reply, address = worker.reply, worker.reply.fault_address
+    verb = {0: "reads", 1: "writes"}.get(reply.fault_write, "touches")
+    for i, name in enumerate(names):
+        at = worker.command.tensor[i]
+        if not name or at.slot < 0:
+            continue
+        inside = i < wire.SIDE_TENSORS
+        base = (
+            reply.in_base[at.slot]
+            if inside
+            else reply.out_base[at.bank * wire.SIDE_TENSORS + at.slot]
+        )
+        first, last = base + at.offset, base + at.offset + at.extent
+        if base <= address < base + wire.SLOT_BYTES and inside:
+            where = "" if first <= address < last else ", before its first element"
+            return f"writes to '{name}'{where}: an input, which is read-only"
+        if last <= address < base + wire.SLOT_BYTES + PAGE:
+            past = address - last
+            return f"{verb} {past} bytes past the end of '{name}'"
+        if base - PAGE <= address < first:
+            return f"{verb} {first - address} bytes before the start of '{name}'"
+    return ""
+
+
+def locate(worker: Worker) -> str | None:
+    """The student's line a C worker died in, by addr2line; Python's by its traceback."""
+    if worker.kind == "python":
+        lines = re.findall(r'File "([^"]+)", line (\d+)', worker.output.decode("utf8", "replace"))
+        ours = [(f, n) for f, n in lines if f"{Path('labs')}/" in f or "/student" in f]
+        return f"{ours[0][0]}:{ours[0][1]}" if ours else None
+    reply = worker.reply
+    if not worker.faulted or not reply.module_base:
+        return None
+    library = worker.libraries[reply.direction]
+    for address in reply.frame[: reply.frames]:
+        offset = address - reply.module_base
+        if not 0 <= offset < library.stat().st_size * 4:
+            continue
+        command = ["addr2line", "-e", str(library), hex(offset)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=10)
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        line = done.stdout.split(" ")[0].strip()
+        if line and not line.startswith("?"):
+            return line
+    return None

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""Are the values right? Every case, against PyTorch in double."""
+
+from __future__ import annotations
+
+import time
+
+import torch
+
+from grader.checks.compare import Expected, judge
+from grader.checks.result import CheckResult, Finding, Stopped, summarize
+from grader.checks.subject import DTYPES, Subject
+from grader.operators import Case, Truth
+from grader.operators.base import Tensors
+from grader.supervisor.call import Call, Output, Run
+from grader.verdicts import Verdict
+
+BASE_LIMIT = 2.0  # seconds for a call, however small
+SLOWER = 2000.0  # and this many times PyTorch's own time for the case
+AUDITED = 3  # cases run once more with notes taken of the operators used
+
+
+def deadline(subject: Subject, case: Case, inputs: Tensors) -> float:
+    """Seconds a call may take: a base, and a multiple of the measured reference."""
+    start = time.perf_counter()
+    subject.operator.outputs(inputs, case)
+    return BASE_LIMIT + SLOWER * (time.perf_counter() - start)
+
+
+def expectations(subject: Subject, case: Case, inputs: Tensors, truth: Truth) -> list[Expected]:
+    """What each result and saved tensor should hold, by position."""
+    signature = subject.operator.signature
+    terms = subject.operator.terms(case, inputs)
+    exact = case.values == "integers"
+    made = []
+    for argument, value, scale in zip(
+        signature.outputs, truth.outputs, truth.output_scale
+    ):
+        bound = None if exact else scale
+        made.append(Expected(argument.name, value, bound, terms[argument.name]))
+    for argument, pair, scale in zip(signature.saved, truth.saved, truth.saved_scale):
+        assert pair is not None
+        value, valid = pair
+        count = terms.get(argument.name, 1)
+        made.append(Expected(argument.name, value, scale, count, valid))
+    return made
+
+
+def output_dtypes(subject: Subject, dtype: torch.dtype) -> list[torch.dtype]:
+    """The dtype of each result and saved tensor."""
+    signature = subject.operator.signature
+    kinds = {"i32": torch.int32, "i64": torch.int64}
+    return [kinds.get(a.dtype, dtype) for a in (*signature.outputs, *signature.saved)]
+
+
+def check(
+    subject: Subject, cases: list[Case], dtype: str, seed: int, *, through_module: bool = False
+) -> CheckResult:
+    """All cases in one dtype; lab 01 once through the function and once the module."""
+    findings: list[Finding] = []
+    tried = 0
+    try:
+        for i, case in enumerate(cases):
+            tried += 1
+            audit = subject.python and i < AUDITED and not through_module
+            findings += _case(subject, case, dtype, seed, i, audit=audit, module=through_module)
+    except Stopped as stop:
+        findings.insert(0, stop.finding)
+    name = "module" if through_module else "forward"
+    return summarize(name, "forward", dtype, tried, findings)
+
+
+def _case(
+    subject: Subject, case: Case, dtype: str, seed: int, i: int, *, audit: bool, module: bool
+) -> list[Finding]:
+    """One case; at most one finding."""
+    inputs = subject.operator.inputs(case, DTYPES[dtype], seed)
+    truth = subject.operator.truth(inputs, case, [])
+    expected = expectations(subject, case, inputs, truth)
+    saved_from = len(subject.operator.signature.outputs)
+    keep_saved = not subject.python and i % 3 != 2  # NULL where no backward follows
+    outputs: list[Output | None] = [
+        Output(tuple(e.value.shape), kind) if k < saved_from or keep_saved else None
+        for k, (e, kind) in enumerate(
+            zip(expected, output_dtypes(subject, DTYPES[dtype]))
+        )
+    ]
+    run = Run.FORWARD | (Run.MODULE if module else 0) | (Run.AUDIT if audit else 0)
+    limit = deadline(subject, case, inputs)
+    call = subject.call(run, case, inputs, outputs, deadline=limit)
+    finding = subject.run(call, case, dtype)
+    if finding:
+        return [finding]
+    for k, right in enumerate(expected):
+        if outputs[k] is None:
+            continue
+        found = judge(call, k, right, names=subject.names())
+        if found:
+            found = _late(subject, call, k, found, dtype)
+            return [Finding(found.verdict, found.message, case.name, found.location)]
+    return []
+
+
+def _late(subject: Subject, call: Call, k: int, found: Finding, dtype: str) -> Finding:
+    """Were the missing elements written by a thread that was late?"""
+    if found.verdict is not Verdict.INCOMPLETE or subject.python:
+        return found
+    before = call.request.side[8 + k].unwritten
+    after = subject.worker(dtype).look_again(call, k)
+    if after >= before:
+        return found
+    message = (
+        f"{found.message}; {before - after} of them were written after the function had "
+        "returned: wait for your threads (join, or leave the parallel region) first"
+    )
+    return Finding(found.verdict, message)

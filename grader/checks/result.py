@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""What a check found, in the words that reports use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from grader.verdicts import Verdict
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong: a verdict, a sentence, and where to look."""
+
+    verdict: Verdict
+    message: str
+    case: str = ""
+    location: str | None = None  # file:line
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """The outcome of one check of one rung, for one dtype."""
+
+    name: str  # forward, module, gradient, gradcheck, build
+    direction: str  # whose points it decides: forward or backward
+    verdict: Verdict
+    dtype: str = ""  # f32, f64
+    cases: int = 0
+    failed: int = 0
+    message: str = ""
+    location: str | None = None
+    replay: str | None = None  # a command that shows the failing case again
+    self_reported: bool = False  # rests on what the worker says of itself
+
+
+class Stopped(Exception):
+    """A check cannot go on: the worker is gone, or the code does not exist."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.message)
+        self.finding = finding
+
+
+def summarize(
+    name: str,
+    direction: str,
+    dtype: str,
+    cases: int,
+    findings: list[Finding],
+    *,
+    self_reported: bool = False,
+) -> CheckResult:
+    """A check's result from its findings: the first one speaks for it."""
+    if not findings:
+        return CheckResult(name, direction, Verdict.PASS, dtype, cases)
+    first = findings[0]
+    message = f"{first.case}: {first.message}" if first.case else first.message
+    return CheckResult(
+        name,
+        direction,
+        first.verdict,
+        dtype,
+        cases,
+        len(findings),
+        message,
+        first.location,
+        first.case or None,
+        self_reported,
+    )

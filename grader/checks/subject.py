@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""What is being checked: a rung's built files, and the workers that run them.
+
+A Subject keeps one worker per library alive from check to check and starts another when
+one has died, so that a crash costs its own case and no more.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from grader import operators
+from grader.checks import explain
+from grader.checks.result import Finding, Stopped
+from grader.operators import Case, Operator
+from grader.operators.base import Tensors
+from grader.operators.primitives import PLUMBING
+from grader.supervisor.call import Call, Output, Run
+from grader.supervisor.session import Outcome, Worker
+from grader.verdicts import Verdict
+
+DTYPES = {"f32": torch.float32, "f64": torch.float64}
+LOAD_LIMIT = 20.0  # seconds for a Python file's own top level
+
+
+class Subject:
+    """A rung as the checks see it. Close it when done."""
+
+    def __init__(
+        self,
+        operator: Operator,
+        *,
+        libraries: dict[str, tuple[Path, Path]] | None = None,
+        source: Path | None = None,
+        shown: str = "",
+        warm: Worker | None = None,
+    ) -> None:
+        """`libraries`: dtype -> files that define forward, backward. `source`: a Python
+        file, `shown` its name in messages, `warm` a Python worker that was started early.
+        """
+        self.operator = operator
+        self.number = operators.number(operator.name)
+        self.libraries = libraries or {}
+        self.source = source
+        self.shown = shown
+        self._warm = warm
+        self._workers: dict[str, Worker] = {}
+
+    @property
+    def python(self) -> bool:
+        """Whether this is a rung of lab 01."""
+        return self.source is not None
+
+    @property
+    def dtypes(self) -> list[str]:
+        """The dtypes it can be run in."""
+        return list(DTYPES) if self.python else list(self.libraries)
+
+    def worker(self, dtype: str) -> Worker:
+        """A live worker that has loaded the rung. Raises Stopped if it does not load."""
+        key = "python" if self.python else dtype
+        if key not in self._workers:
+            self._workers[key] = self._start(dtype)
+        return self._workers[key]
+
+    def _start(self, dtype: str) -> Worker:
+        if self.source:
+            worker, self._warm = self._warm or Worker.for_python(), None
+        else:
+            worker = Worker.for_library(*self.libraries[dtype], self.number)
+        try:
+            outcome = worker.wait_ready()
+            if self.source and outcome is Outcome.RETURNED:
+                text = self._header() + b"\n" + self.source.read_bytes()
+                outcome = worker.load(text, op=self.number, deadline=LOAD_LIMIT)
+            if outcome is not Outcome.RETURNED:
+                raise Stopped(
+                    explain.of_outcome(worker, outcome, "", [], LOAD_LIMIT)
+                )
+            finding = explain.of_status(worker, "")
+            if finding:
+                raise Stopped(finding)
+        except BaseException:
+            worker.end()
+            raise
+        return worker
+
+    def _header(self) -> bytes:
+        """What the Python worker is told of the file: its name and the rules."""
+        operator = self.operator
+        return json.dumps(
+            {
+                "path": self.shown,
+                "forbidden": operator.forbidden,
+                "allowed": sorted(PLUMBING | set(operator.primitives)),
+                "plain_add": operator.plain_add,
+            }
+        ).encode()
+
+    def drop(self, dtype: str) -> None:
+        """End the worker, dead or hanging; the next call gets a new one."""
+        worker = self._workers.pop("python" if self.python else dtype, None)
+        if worker:
+            worker.end()
+
+    def close(self) -> None:
+        """End all workers."""
+        for key in list(self._workers):
+            self._workers.pop(key).end()
+        if self._warm:
+            self._warm.end()
+            self._warm = None
+
+    # ---- calls ---------------------------------------------------------------------------
+
+    def names(self) -> list[str]:
+        """The tensors of a call by position: 8 in, 8 out, "" for none."""
+        signature = self.operator.signature
+        into = [a.name for a in signature.inputs]
+        into += [f"grad_{a.name}" for a in signature.outputs]
+        out = [a.name for a in (*signature.outputs, *signature.saved)]
+        out += [f"grad_{name}" for name in signature.gradients]
+        return [*into, *[""] * (8 - len(into)), *out, *[""] * (8 - len(out))]
+
+    def call(
+        self,
+        run: int,
+        case: Case,
+        inputs: Tensors,
+        outputs: Sequence[Output | None],
+        grad_outputs: Sequence[torch.Tensor] = (),
+        *,
+        freeze: bool = True,
+        deadline: float = 2.0,
+    ) -> Call:
+        """Prepare a case. `outputs`: results, saved tensors, gradients, by position."""
+        signature = self.operator.signature
+        given = [inputs.get(a.name) for a in signature.inputs]
+        return Call(
+            self.number,
+            run,
+            [*given, *grad_outputs],
+            outputs,
+            options=signature.pack(case.options),
+            freeze=freeze,
+            deadline=deadline,
+        )
+
+    def run(self, call: Call, case: Case, dtype: str) -> Finding | None:
+        """Run a case. None if it came back with a result, else what happened.
+
+        Raises Stopped if nothing more can be learnt: the worker died or hangs, or there
+        is no code yet.
+        """
+        worker = self.worker(dtype)
+        outcome = worker.run(call)
+        limit = call.request.deadline_ns / 1e9
+        if outcome is not Outcome.RETURNED:
+            finding = explain.of_outcome(
+                worker, outcome, case.name, self.names(), limit
+            )
+            self.drop(dtype)
+            raise Stopped(finding)
+        finding = explain.of_status(worker, case.name)
+        final = (Verdict.NOT_IMPLEMENTED, Verdict.FORBIDDEN, Verdict.GRADER)
+        if finding and finding.verdict in final:
+            raise Stopped(finding)
+        if not finding and call.request.late:
+            return Finding(
+                Verdict.INCOMPLETE,
+                "went on writing its output after it had returned (a thread?)",
+                case.name,
+            )
+        return finding
+
+    def gradient_bits(self) -> int:
+        """What a gradient call runs: backward alone where nothing is saved for it."""
+        if self.python or self.operator.signature.saved:
+            return Run.FORWARD | Run.BACKWARD
+        return Run.BACKWARD

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+"""The commands behind make: `python -m grader VERB`. One function a verb."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from types import FrameType
+
+from grader.errors import GraderError
+
+USAGE_ERROR = 2
+INTERRUPTED = 130
+
+
+def grade(args: argparse.Namespace) -> int:
+    """Build, check and score; write results.json."""
+    from grader import grade as grading
+    from grader import tasks
+    from grader.build import build_tools
+    from grader.supervisor import sandbox
+
+    start = time.monotonic()
+    selection = tasks.select(args.task, args.lab)
+    seed = grading.new_seed() if args.seed is None else args.seed
+    sandbox.level()  # a level that does not work ends here
+    from grader.report import results, terminal
+
+    with results.lock():
+        build_tools()
+        with (
+            terminal.progress(len(selection.rungs)) as step,
+            grading.Grader(
+                selection, seed=seed, check=args.check, progress=step
+            ) as grader,
+        ):
+            grader.warm_up()
+            found = grader.run()
+        results.write(results.merged(found, seed))
+    terminal.table(found)
+    terminal.advice(found, seed)
+    where = os.path.relpath(results.path())
+    terminal.summary(found, seed, time.monotonic() - start, where)
+    from grader.score import exit_status
+
+    return exit_status(found)
+
+
+def doctor(args: argparse.Namespace) -> int:
+    """Say what this machine has, and what a missing thing costs."""
+    from grader import doctor as examination
+
+    return examination.report()
+
+
+def debug(args: argparse.Namespace) -> int:
+    """Stop inside one case of one rung, with its inputs on disk."""
+    from grader import debug as debugging
+
+    return debugging.debug(args.task, args.case, args.seed or 0)
+
+
+def build(args: argparse.Namespace) -> int:
+    """Compile everything that is selected, and show the first error of each."""
+    from grader import tasks
+    from grader.build import build as build_rung
+    from grader.build import build_tools
+    from grader.report import terminal
+
+    build_tools()
+    failed = 0
+    selection = tasks.select(args.task, args.lab)
+    for task in selection.tasks:
+        for rung in task.rungs:
+            if rung.id not in selection.rungs or task.language != "c":
+                continue
+            built = build_rung(rung)
+            failed += bool(built.error)
+            if built.error:
+                terminal.say(f"{built.location or rung.shown}: {built.error}")
+    terminal.say(f"{failed} of the selected rungs failed to build" if failed else "built")
+    return 1 if failed else 0
+
+
+def hint(args: argparse.Namespace) -> int:
+    """Print a task's hints, one more each time they are asked for."""
+    from grader import hints
+
+    return hints.show(args.task)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Verbs and their options."""
+    top = argparse.ArgumentParser(prog="python -m grader", description=__doc__)
+    verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
+    for function in (grade, build, debug, hint, doctor):
+        text = (function.__doc__ or "").strip().splitlines()[0]
+        verb = verbs.add_parser(function.__name__, help=text, description=text)
+        verb.set_defaults(function=function)
+        if function is doctor:
+            continue
+        verb.add_argument("task", nargs="?", help="a path, an id, or a prefix of ids")
+        if function in (grade, build):
+            verb.add_argument("--lab", help="only labs that begin with this, e.g. 02")
+        if function is grade:
+            verb.add_argument("--check", choices=("forward", "gradient"))
+        if function is debug:
+            verb.add_argument("--case", help="the case's name, as the report gives it")
+        if function in (grade, debug):
+            verb.add_argument("--seed", type=int, help="repeat a run's random numbers")
+    return top
+
+
+def _terminated(signum: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a verb; whatever goes wrong ends in one sentence."""
+    args = parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, _terminated)
+    signal.signal(signal.SIGHUP, _terminated)
+    from grader.supervisor.sandbox import SandboxError
+
+    try:
+        status = args.function(args)
+    except (GraderError, SandboxError) as error:
+        from grader.report import terminal
+
+        terminal.complain(str(error))
+        return USAGE_ERROR
+    except OSError as error:
+        from pathlib import Path
+
+        from grader.report import results, terminal
+
+        where = Path(error.filename) if error.filename else results.folder()
+        terminal.complain(results.explain(error, where))
+        return USAGE_ERROR
+    except KeyboardInterrupt:
+        from grader.report import terminal
+
+        terminal.complain("interrupted; the results of the last whole run are kept")
+        return INTERRUPTED
+    assert isinstance(status, int)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""What does this machine have, and what does a missing thing cost?"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib import metadata
+
+from rich.table import Table
+
+from grader.report.terminal import console
+from grader.supervisor import sandbox
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing to look for."""
+
+    name: str
+    found: str  # what there is; "" if nothing
+    without: str  # what its absence costs, and how to get it
+    needed: bool = False
+
+
+def _version(command: str, *flags: str) -> str:
+    if not shutil.which(command):
+        return ""
+    try:
+        done = subprocess.run(
+            [command, *(flags or ("--version",))],
+            capture_output=True,
+            text=True,
+            timeout=10,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    lines = (done.stdout or done.stderr).strip().splitlines()
+    return lines[0] if lines else "found"
+
+
+def _package(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _landlock() -> str:
+    return "yes" if sandbox.has_landlock() else ""
+
+
+def _bwrap() -> str:
+    if sandbox.has_bwrap():
+        return _version("bwrap")
+    return ""
+
+
+def _bwrap_cost() -> str:
+    weaker = "Landlock" if sandbox.has_landlock() else "the system call filter alone"
+    if shutil.which("bwrap"):
+        return f"installed, but may not make namespaces here; {weaker} is used instead"
+    return f"{weaker} walls student code in instead (make system-packages)"
+
+
+def items() -> list[Item]:
+    """Everything that is looked for."""
+    compiler = os.environ.get("CC", "cc")
+    cuda = "CUDA kernels are run on the CPU only and not compiled by NVIDIA's compiler"
+    return [
+        Item("Python", sys.version.split()[0], "", needed=True),
+        Item("PyTorch", _package("torch"), "nothing can be graded", needed=True),
+        Item(
+            f"C compiler ({compiler})",
+            _version(compiler),
+            "nothing can be graded (apt-get install build-essential)",
+            needed=True,
+        ),
+        Item("make", _version("make"), "nothing can be built", needed=True),
+        Item("bubblewrap", _bwrap(), _bwrap_cost()),
+        Item("Landlock", _landlock(), "student code can read your files"),
+        Item("gdb", _version("gdb"), "make debug does not work (make system-packages)"),
+        Item("addr2line", _version("addr2line"), "a crash is reported without its line"),
+        Item("clang", _version("clang"), "the second compiler is not tried by make test"),
+        Item("nvcc", _version("nvcc"), cuda),
+        Item("GPU", _version("nvidia-smi", "-L"), "speed on a GPU is not measured"),
+    ]
+
+
+def report() -> int:
+    """Print the table. 1 if something is missing without which nothing can be graded."""
+    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    grid.add_column("what", no_wrap=True)
+    grid.add_column("here")
+    grid.add_column("without it")
+    bad = 0
+    for item in items():
+        missing = not item.found
+        bad += missing and item.needed
+        style = "bold red" if missing and item.needed else "yellow" if missing else ""
+        here = item.found or ("MISSING" if item.needed else "not here")
+        grid.add_row(item.name, here, item.without if missing else "", style=style)
+    console.print(grid)
+    console.print(f"\nStudent code runs at sandbox level: {sandbox.level()}")
+    return 1 if bad else 0

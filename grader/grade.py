@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: MIT
+"""Runs the checks of the chosen tasks in order: build, forward, gradient.
+
+One rung after the other, lower ones first, so that a rung that defines one direction can
+take the other from the nearest lower rung that is right.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from grader.build import Build, build
+from grader.checks.result import CheckResult
+from grader.score import RungResult, TaskResult
+from grader.supervisor.session import Worker, pin
+from grader.tasks import Rung, Selection, Task
+from grader.verdicts import Verdict
+
+MODULE_CASES = 6  # lab 01: cases that also go through the nn.Module
+HOPELESS = (  # no result came back: asking again in another dtype teaches nothing
+    Verdict.CRASH,
+    Verdict.TIMEOUT,
+    Verdict.INCOMPLETE,
+    Verdict.LIMIT,
+    Verdict.MEMORY_ERROR,
+    Verdict.NOT_IMPLEMENTED,
+    Verdict.BUILD,
+    Verdict.FORBIDDEN,
+    Verdict.GRADER,
+)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Told to the report while the checks run."""
+
+    rung: str
+    check: str
+    done: int
+    total: int
+
+
+def new_seed() -> int:
+    """A seed nobody could know before the run; printed, so that a run can be repeated."""
+    return secrets.randbelow(1_000_000)
+
+
+class Grader:
+    """Grades a selection; `close` ends every worker, also after an interruption."""
+
+    def __init__(
+        self,
+        selection: Selection,
+        *,
+        seed: int,
+        check: str | None = None,
+        progress: Callable[[Progress], None] = lambda _: None,
+    ) -> None:
+        self.selection = selection
+        self.seed = seed
+        self.check = check  # forward, gradient: only these
+        self.progress = progress
+        self.done = 0
+        self.total = len(selection.rungs)
+        self._python_left = sum(
+            rung.id in selection.rungs
+            for task in selection.tasks
+            if task.language == "python"
+            for rung in task.rungs
+        )
+        self._spare: Worker | None = None
+
+    def warm_up(self) -> None:
+        """Start the next Python worker early: it imports torch while others work."""
+        if self._python_left > 0 and self._spare is None:
+            self._spare = Worker.for_python()
+            self._python_left -= 1
+
+    def run(self) -> list[TaskResult]:
+        """Grade everything that was selected."""
+        import torch  # after the first worker was started
+
+        torch.set_num_threads(1)
+        pin()
+        return [self._task(task) for task in self.selection.tasks]
+
+    def close(self) -> None:
+        """End the spare worker."""
+        if self._spare:
+            self._spare.end()
+            self._spare = None
+
+    def __enter__(self) -> Grader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- one task ------------------------------------------------------------------------
+
+    def _task(self, task: Task) -> TaskResult:
+        """Rungs from the lowest up; those not asked for only lend a direction."""
+        results: list[RungResult] = []
+        lower: dict[str, tuple[Rung, Build]] = {}  # direction -> nearest right rung
+        for rung in task.rungs:
+            if rung.id not in self.selection.rungs:
+                built = build(rung) if task.language == "c" else None
+                for direction in built.directions if built else ():
+                    lower.setdefault(direction, (rung, built))
+                continue
+            self._tell(rung, "build")
+            result = self._rung(task, rung, lower)
+            results.append(result)
+            self.done += 1
+        return TaskResult(task, tuple(results))
+
+    def _tell(self, rung: Rung, check: str) -> None:
+        self.progress(Progress(rung.id, check, self.done, self.total))
+
+    def _rung(
+        self, task: Task, rung: Rung, lower: dict[str, tuple[Rung, Build]]
+    ) -> RungResult:
+        from grader import operators
+        from grader.checks.subject import Subject
+
+        operator = operators.get(task.operator)
+        if task.language == "python":
+            self.warm_up()
+            warm, self._spare = self._spare, None
+            self.warm_up()
+            subject = Subject(operator, source=rung.file, shown=rung.shown, warm=warm)
+            try:
+                return RungResult(rung, tuple(self._checks(subject, rung)))
+            finally:
+                subject.close()
+        built = build(rung)
+        if built.error or built.forbidden:
+            return RungResult(rung, tuple(_build_failed(built)))
+        uses: dict[str, str] = {}
+        result = self._c_rung(rung, built, lower, uses)
+        for direction in built.directions:
+            if result.verdict(direction) is Verdict.PASS:
+                lower[direction] = (rung, built)
+        return result
+
+    def _c_rung(
+        self,
+        rung: Rung,
+        built: Build,
+        lower: dict[str, tuple[Rung, Build]],
+        uses: dict[str, str],
+    ) -> RungResult:
+        """Check the directions a C file defines, the other one lent by a lower rung."""
+        from grader import operators
+        from grader.checks.subject import Subject
+
+        partner: dict[str, Build] = {}
+        for direction in ("forward", "backward"):
+            partner[direction] = built
+            if direction not in built.directions and direction in lower:
+                uses[direction] = lower[direction][0].id
+                partner[direction] = lower[direction][1]
+        libraries = {
+            dtype: (
+                partner["forward"].libraries[dtype],
+                partner["backward"].libraries[dtype],
+            )
+            for dtype in built.libraries
+        }
+        operator = operators.get(rung.task.split("/")[1])
+        subject = Subject(operator, libraries=libraries)
+        try:
+            checks = self._checks(subject, rung, built.directions, lent=tuple(uses))
+        finally:
+            subject.close()
+        return RungResult(rung, tuple(checks), uses)
+
+    # ---- one rung ------------------------------------------------------------------------
+
+    def _checks(
+        self,
+        subject: object,
+        rung: Rung,
+        directions: tuple[str, ...] = ("forward", "backward"),
+        lent: tuple[str, ...] = (),
+    ) -> list[CheckResult]:
+        """Forward, then gradient; within each the first failure is the last word."""
+        from grader.checks.subject import Subject
+
+        assert isinstance(subject, Subject)
+        results: list[CheckResult] = []
+        forward_ok = "forward" in lent
+        if "forward" in directions:
+            results += self._forward(subject, rung)
+            forward_ok = all(r.verdict is Verdict.PASS for r in results)
+            if subject.python and results and results[-1].verdict in HOPELESS:
+                return results + [_same_for_backward(results[-1])]
+        if "backward" in directions and self.check in (None, "gradient"):
+            results += self._gradient(subject, rung, with_gradcheck=forward_ok)
+        if self.check == "gradient":
+            results = [r for r in results if r.direction == "backward"]
+        return results
+
+    def _forward(self, subject: object, rung: Rung) -> list[CheckResult]:
+        from grader.checks import forward
+        from grader.checks.subject import Subject
+
+        assert isinstance(subject, Subject)
+        cases = subject.operator.cases(self.seed)
+        results: list[CheckResult] = []
+        for dtype in subject.dtypes:
+            self._tell(rung, f"forward {dtype}")
+            results.append(forward.check(subject, cases, dtype, self.seed))
+            if results[-1].verdict is not Verdict.PASS:
+                return results
+        if subject.python:
+            self._tell(rung, "module")
+            few = cases[:MODULE_CASES]
+            results.append(
+                forward.check(subject, few, "f64", self.seed, through_module=True)
+            )
+        return results
+
+    def _gradient(
+        self, subject: object, rung: Rung, *, with_gradcheck: bool
+    ) -> list[CheckResult]:
+        from grader.checks import gradient
+        from grader.checks.subject import Subject
+
+        assert isinstance(subject, Subject)
+        cases = subject.operator.cases(self.seed)
+        results: list[CheckResult] = []
+        for dtype in subject.dtypes:
+            self._tell(rung, f"gradient {dtype}")
+            results.append(gradient.check(subject, cases, dtype, self.seed))
+            if results[-1].verdict is not Verdict.PASS:
+                return results
+        if with_gradcheck:
+            self._tell(rung, "gradcheck")
+            results.append(gradient.gradcheck(subject, cases, self.seed))
+        return results
+
+
+def _build_failed(built: Build) -> list[CheckResult]:
+    """A file without a usable library fails both directions with one reason."""
+    return [
+        CheckResult(
+            "build",
+            direction,
+            Verdict.FORBIDDEN if built.forbidden else Verdict.BUILD,
+            message=built.forbidden or built.error,
+            location=built.location,
+        )
+        for direction in ("forward", "backward")
+    ]
+
+
+def _same_for_backward(forward: CheckResult) -> CheckResult:
+    """In Python backward needs a forward that returns: its verdict is the same."""
+    return CheckResult(
+        "gradient",
+        "backward",
+        forward.verdict,
+        message=f"not run: forward did not return ({forward.verdict})",
+    )

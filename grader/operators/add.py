@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+"""add: torch.add with broadcasting and alpha."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import torch
+
+from grader.operators.base import Case, Operator, Tensors, numel, side, some_layout
+
+
+class Add(Operator):
+    """In lab 01 a plain sum of two tensors of one shape is allowed, the rest is the task."""
+
+    name = "add"
+    forbidden = ("addcdiv", "lerp", "sum_to_size", "broadcast_tensors", "_foreach_add")
+    plain_add = True
+
+    def reference(self, *inputs: Any, **options: Any) -> Any:
+        """torch.add; its gradient sums over what was broadcast."""
+        return torch.add(*inputs, alpha=options["alpha"])
+
+    def scales(
+        self, inputs: Tensors, case: Case, grad_outputs: list[torch.Tensor]
+    ) -> tuple[list[torch.Tensor], list[torch.Tensor | None]]:
+        """As for sums of products, with the absolute value of alpha too."""
+        alpha = abs(self.signature.resolve(case.options)["alpha"])
+        positive = Case(case.name, options={"alpha": alpha}, wanted=case.wanted)
+        return super().scales(inputs, positive, grad_outputs)
+
+    def terms(self, case: Case, inputs: Tensors) -> dict[str, int]:
+        """A gradient sums over the axes along which its operand was stretched."""
+        shapes = [tuple(t.shape) for t in inputs.values()]
+        whole = numel(torch.broadcast_shapes(*shapes))
+        stretched = {k: whole // max(1, t.numel()) for k, t in inputs.items()}
+        return {"output": 2, **stretched}
+
+    def draw(self, rng: random.Random) -> dict[str, Any]:
+        """Two shapes that broadcast, missing axes and ones included."""
+        shape = [side(rng, 1, 6) for _ in range(rng.randint(0, 4))]
+        pair = []
+        for _ in range(2):
+            kept = shape[rng.randint(0, len(shape)) if rng.random() < 0.3 else 0 :]
+            pair.append([1 if rng.random() < 0.3 else extent for extent in kept])
+        return {
+            "shapes": {"input": pair[0], "other": pair[1]},
+            "alpha": rng.choice([1, 1, -2.5, 0.5, 3]),
+            "layout": some_layout(rng, "input", "other", "grad_output"),
+        }
+
+
+OPERATOR = Add()

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""conv2d: torch.nn.functional.conv2d, all options."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import torch
+
+from grader.operators.base import Case, Operator, Tensors, numel, side, some_layout
+from grader.operators.primitives import EVERY_CONVOLUTION, MATRIX_PRODUCTS
+from grader.operators.windows import draw_window
+
+
+class Conv2d(Operator):
+    """In lab 01 built of unfold, fold and matrix products."""
+
+    name = "conv2d"
+    forbidden = (EVERY_CONVOLUTION,)
+    primitives = (*MATRIX_PRODUCTS, "im2col", "col2im", "addmm", "linear")
+
+    def reference(self, *inputs: Any, **options: Any) -> Any:
+        """torch.nn.functional.conv2d."""
+        return torch.nn.functional.conv2d(*inputs, **options)
+
+    def terms(self, case: Case, inputs: Tensors) -> dict[str, int]:
+        """The window forward; filters or pixels backward."""
+        OC, channels, KH, KW = inputs["weight"].shape
+        groups = self.signature.resolve(case.options)["groups"]
+        N, _, IH, IW = inputs["input"].shape
+        pixels = N * (IH + 2 * 3) * (IW + 2 * 3)  # no more windows than that
+        return {
+            "output": channels * KH * KW + 1,
+            "input": OC // groups * KH * KW,
+            "weight": pixels,
+            "bias": pixels,
+        }
+
+    def draw(self, rng: random.Random) -> dict[str, Any]:
+        """Any window, up to three groups, with and without bias."""
+        line = draw_window(rng)
+        groups = rng.choice([1, 1, 2, 3])
+        line.update(
+            N=side(rng, 1, 3),
+            IC=groups * side(rng, 1, 3),
+            OC=groups * side(rng, 1, 3),
+            groups=groups,
+            without=["bias"] if rng.random() < 0.3 else [],
+            layout=some_layout(rng, "input", "weight", "bias", "grad_output"),
+        )
+        return line
+
+
+class Depthwise(Conv2d):
+    """conv2d with one group per input channel."""
+
+    name = "depthwise_conv2d"
+
+    def reference(self, *inputs: Any, **options: Any) -> Any:
+        """torch.nn.functional.conv2d with groups = IC."""
+        return torch.nn.functional.conv2d(*inputs, **options, groups=inputs[0].shape[1])
+
+    def terms(self, case: Case, inputs: Tensors) -> dict[str, int]:
+        """The window forward; the filters of a channel, or pixels, backward."""
+        OC, _, KH, KW = inputs["weight"].shape
+        N, IC, IH, IW = inputs["input"].shape
+        pixels = N * (IH + 2 * 3) * (IW + 2 * 3)
+        per_channel = numel((OC // IC, KH, KW))
+        return {
+            "output": KH * KW + 1,
+            "input": per_channel,
+            "weight": pixels,
+            "bias": pixels,
+        }
+
+    def draw(self, rng: random.Random) -> dict[str, Any]:
+        """Any window, up to three filters per channel."""
+        line = super().draw(rng)
+        del line["groups"]
+        line["OC"] = line["IC"] * side(rng, 1, 3)
+        return line
+
+
+OPERATOR = Conv2d()

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""gelu: torch.nn.functional.gelu, both forms."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import torch
+
+from grader.operators.base import Case, Operator, Tensors, side, some_layout
+
+
+class Gelu(Operator):
+    """x/2 * (1 + erf) loses digits where erf is near -1: the error is that of x."""
+
+    name = "gelu"
+    forbidden = ("gelu", "gelu_", "gelu_backward", "*mkldnn*")
+    primitives = ("erf", "tanh")
+
+    def reference(self, *inputs: Any, **options: Any) -> Any:
+        """torch.nn.functional.gelu."""
+        return torch.nn.functional.gelu(*inputs, approximate=options["approximate"])
+
+    def terms(self, case: Case, inputs: Tensors) -> dict[str, int]:
+        """A handful of roundings, no sum."""
+        return {"output": 8, "input": 16}
+
+    def scales(
+        self, inputs: Tensors, case: Case, grad_outputs: list[torch.Tensor]
+    ) -> tuple[list[torch.Tensor], list[torch.Tensor | None]]:
+        """|x| forward, |grad_output| * (1 + |x|) backward."""
+        x = inputs["input"].abs()
+        return [x], [g.abs() * (1 + x) for g in grad_outputs]
+
+    def draw(self, rng: random.Random) -> dict[str, Any]:
+        """Any shape, also none."""
+        return {
+            "shapes": {"input": [side(rng, 1, 7) for _ in range(rng.randint(0, 4))]},
+            "approximate": rng.choice(["none", "tanh"]),
+            "layout": some_layout(rng, "input", "grad_output"),
+        }
+
+
+OPERATOR = Gelu()

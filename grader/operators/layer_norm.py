@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""layer_norm: torch.nn.functional.layer_norm over the last axis."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import torch
+
+from grader.operators.base import Case, Operator, Tensors, numel, side, some_layout
+
+
+class LayerNorm(Operator):
+    """mean and rstd are compared too: later rungs hand them to each other."""
+
+    name = "layer_norm"
+    forbidden = ("*layer_norm*", "*batch_norm*", "*group_norm*", "var_mean", "std_mean")
+
+    def reference(self, *inputs: Any, **options: Any) -> Any:
+        """torch.nn.functional.layer_norm."""
+        input, weight, bias = inputs
+        shape = input.shape[-1:]
+        return torch.nn.functional.layer_norm(
+            input, shape, weight, bias, eps=options["eps"]
+        )
+
+    def _native(self, inputs: Tensors, case: Case) -> tuple[torch.Tensor, ...]:
+        eps = self.signature.resolve(case.options)["eps"]
+        x = inputs["input"]
+        _, mean, rstd = torch.native_layer_norm(x, x.shape[-1:], None, None, eps)
+        return mean, rstd  # (..., 1) both
+
+    def saved(self, inputs: Tensors, case: Case) -> list[Any]:
+        """mean and rstd as torch.native_layer_norm returns them."""
+        return [(t.squeeze(-1), None) for t in self._native(inputs, case)]
+
+    def saved_scale(self, inputs: Tensors, case: Case) -> list[torch.Tensor | None]:
+        """A mean of |x|, and rstd itself, twice."""
+        _, rstd = self._native(inputs, case)
+        return [inputs["input"].abs().mean(-1), 2 * rstd.squeeze(-1)]
+
+    def terms(self, case: Case, inputs: Tensors) -> dict[str, int]:
+        """D terms in a row, and one per row for weight and bias."""
+        D = inputs["input"].shape[-1]
+        R = numel(inputs["input"].shape[:-1])
+        return {"output": D, "input": D, "weight": R + D, "bias": R, "mean": D, "rstd": D}
+
+    def scales(
+        self, inputs: Tensors, case: Case, grad_outputs: list[torch.Tensor]
+    ) -> tuple[list[torch.Tensor], list[torch.Tensor | None]]:
+        """From the formula in operators.h, each difference as a sum of absolutes."""
+        mean, rstd = self._native(inputs, case)
+        x = inputs["input"]
+        one = torch.ones(x.shape[-1], dtype=x.dtype)
+        weight = inputs.get("weight", one).abs()
+        bias = inputs.get("bias", 0 * one).abs()
+        spread = rstd * (x.abs() + x.abs().mean(-1, keepdim=True))
+        xhat = spread + ((x - mean) * rstd).abs()
+        output = xhat * weight + bias
+        if not grad_outputs:
+            return [output], [None, None, None]
+        grad = grad_outputs[0].abs()
+        dx = grad * weight
+        rows = tuple(range(x.dim() - 1))
+        grad_input = rstd * (
+            dx + dx.mean(-1, keepdim=True) + xhat * (dx * xhat).mean(-1, keepdim=True)
+        )
+        scales = [grad_input, (grad * xhat).sum(rows), grad.sum(rows)]
+        if not rows:
+            scales[1:] = [grad * xhat, grad]
+        wanted = self.wanted(case)
+        return [output], [s if want else None for s, want in zip(scales, wanted)]
+
+    def draw(self, rng: random.Random) -> dict[str, Any]:
+        """Up to three leading axes."""
+        lead = [side(rng, 1, 5) for _ in range(rng.choice([0, 1, 2, 3]))]
+        D = side(rng, 2, 17)
+        return {
+            "shapes": {"input": [*lead, D]},
+            "D": D,
+            "eps": rng.choice([1e-5, 1e-3, 0.1]),
+            "without": [n for n in ("weight", "bias") if rng.random() < 0.2],
+            "layout": some_layout(rng, "input", "grad_output"),
+        }
+
+
+OPERATOR = LayerNorm()

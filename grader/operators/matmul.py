@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""matmul: torch.matmul for operands of equal batch sizes."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import torch
+
+from grader.operators.base import Case, Operator, Tensors, side, some_layout
+from grader.operators.primitives import EVERY_MATRIX_PRODUCT
+
+
+class Matmul(Operator):
+    """In lab 01 built of elementwise products and sums."""
+
+    name = "matmul"
+    forbidden = EVERY_MATRIX_PRODUCT
+
+    def reference(self, *inputs: Any, **options: Any) -> Any:
+        """torch.matmul."""
+        return torch.matmul(*inputs)
+
+    def terms(self, case: Case, inputs: Tensors) -> dict[str, int]:
+        """K products forward, N and M backward."""
+        M, K = inputs["input"].shape[-2:]
+        N = inputs["other"].shape[-1]
+        return {"output": K, "input": N, "other": M}
+
+    def draw(self, rng: random.Random) -> dict[str, Any]:
+        """Up to two batch axes."""
+        batch = [side(rng, 1, 3) for _ in range(rng.choice([0, 0, 1, 2]))]
+        M, N, K = (side(rng, 1, 12) for _ in range(3))
+        return {
+            "shapes": {"input": [*batch, M, K], "other": [*batch, K, N]},
+            "layout": some_layout(rng, "input", "other", "grad_output"),
+        }
+
+
+OPERATOR = Matmul()

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""ATen operators that every task of lab 01 may use: moving, making and elementwise.
+
+An operator's entry adds its own (conv2d may multiply matrices, matmul may not). Names are
+the dispatcher's, without overloads; `@` is mm, bmm or matmul there.
+"""
+
+from __future__ import annotations
+
+_VIEWS = """
+alias as_strided chunk detach diagonal expand flatten movedim narrow permute reshape
+reshape_alias select slice split split_with_sizes squeeze squeeze_ t transpose transpose_
+unbind unfold unsqueeze unsqueeze_ view _unsafe_view _reshape_alias view_as lift_fresh
+broadcast_to
+"""
+_MAKING = """
+arange clone contiguous copy_ copy empty empty_like empty_strided fill_ full full_like new_empty
+new_empty_strided new_full new_ones new_zeros ones ones_like zero_ zeros zeros_like
+_to_copy to scalar_tensor constant_pad_nd pad cat stack repeat roll flip tril triu
+index index_put index_put_ index_select index_add index_add_ gather scatter scatter_
+scatter_add scatter_add_ masked_fill masked_fill_ where slice_scatter select_scatter
+take put_ new_zeros meshgrid rot90 _local_scalar_dense item resize_
+"""
+_ELEMENTWISE = """
+abs add add_ bitwise_and bitwise_or ceil clamp clamp_min div div_ eq exp expm1 floor
+floor_divide ge gt le log logical_and logical_not logical_or lt maximum minimum mul mul_
+ne neg neg_ pow reciprocal relu remainder rsub sign sqrt square sub sub_ sigmoid tanh
+addcmul addcmul_
+"""
+_REDUCTIONS = "sum cumsum prod max min mean amax amin any all count_nonzero"
+
+PLUMBING = frozenset(f"{_VIEWS} {_MAKING} {_ELEMENTWISE} {_REDUCTIONS}".split())
+MATRIX_PRODUCTS = ("mm", "bmm", "matmul", "mv", "dot", "einsum", "baddbmm", "addbmm")
+EVERY_CONVOLUTION = "*conv*"
+EVERY_MATRIX_PRODUCT = (
+    *MATRIX_PRODUCTS,
+    "addmm",
+    "addmv",
+    "addr",
+    "chain_matmul",
+    "ger",
+    "inner",
+    "kron",
+    "linear",
+    "linalg_multi_dot",
+    "outer",
+    "tensordot",
+    "vdot",
+    "_addmm_activation",
+    "_cdist_forward",
+    "_trilinear",
+    "bilinear",
+    "*scaled_dot_product*",
+    "*mkldnn*",
+    EVERY_CONVOLUTION,
+)

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: MIT
+"""results.json: the one source of all reports. Written whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from grader.build import build_folder
+from grader.checks.result import CheckResult
+from grader.errors import GraderError
+from grader.score import RungResult, TaskResult
+from grader.supervisor import sandbox
+from grader.tasks import all_tasks
+
+SCHEMA = 1
+SCHEMA_FILE = Path(__file__).with_name("results.schema.json")
+
+
+def folder() -> Path:
+    """Where results are kept."""
+    return build_folder() / "grade"
+
+
+def path() -> Path:
+    """The result file."""
+    return folder() / "results.json"
+
+
+@contextmanager
+def lock() -> Iterator[None]:
+    """One grading at a time in one tree. Raises GraderError if another one runs."""
+    make_folder(folder())
+    with (folder() / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise GraderError(
+                "another grading is running in this folder; wait for it to end, or give "
+                "this one a folder of its own with CONVLAB_BUILD="
+            ) from error
+        yield
+
+
+def make_folder(wanted: Path) -> None:
+    """Make a folder, or say in a sentence why that cannot be done."""
+    try:
+        wanted.mkdir(parents=True, exist_ok=True)
+        probe = wanted / f".write-{os.getpid()}"
+        probe.write_text("x")
+        probe.unlink()
+    except OSError as error:
+        raise GraderError(explain(error, wanted)) from error
+
+
+def explain(error: OSError, wanted: Path) -> str:
+    """One sentence for an error of the file system."""
+    if error.errno == errno.ENOSPC:
+        return f"the disk is full: cannot write to {wanted}; make room and try again"
+    reason = (error.strerror or str(error)).lower()
+    return (
+        f"cannot write to {wanted}: {reason}; mend its permissions, or name another "
+        "folder with CONVLAB_BUILD="
+    )
+
+
+def environment() -> dict[str, Any]:
+    """What the numbers depend on: machine, compiler, PyTorch, sandbox."""
+    return {
+        "cpu": _cpu(),
+        "compiler": _first_line([os.environ.get("CC", "cc"), "--version"]),
+        "torch": _version("torch"),
+        "python": platform.python_version(),
+        "cuda": None,
+        "sandbox": sandbox.level(),
+        "threads": 1,
+    }
+
+
+def _cpu() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _first_line(command: list[str]) -> str:
+    if not shutil.which(command[0]):
+        return "none"
+    done = subprocess.run(command, capture_output=True, text=True, timeout=10)
+    return (done.stdout.splitlines() or ["unknown"])[0]
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+# ---- writing -----------------------------------------------------------------------------
+
+
+def _check(check: CheckResult, rung: RungResult, seed: int) -> dict[str, Any]:
+    made = asdict(check)
+    made["verdict"] = str(check.verdict)
+    case = made.pop("replay")
+    made["diagnosis"] = None
+    made["replay"] = (
+        f"make debug T={rung.rung.id} CASE={case} SEED={seed}" if case else None
+    )
+    return made
+
+
+def _task(result: TaskResult, seed: int) -> dict[str, Any]:
+    return {
+        "id": result.task.id,
+        "points": result.points,
+        "pending": result.pending,
+        "of": result.task.points,
+        "core": result.task.core,
+        "seed": seed,
+        "rungs": [
+            {
+                "id": r.rung.id,
+                "file": r.rung.shown,
+                "sha256": r.rung.sha256,
+                "uses": r.uses,
+                "checks": [_check(check, r, seed) for check in r.checks],
+                "speed": [],
+            }
+            for r in result.rungs
+        ],
+    }
+
+
+def merged(results: list[TaskResult], seed: int) -> dict[str, Any]:
+    """The new results among those of earlier runs, in the order of the course."""
+    old = read() or {"tasks": []}
+    tasks = {task["id"]: task for task in old["tasks"]}
+    for result in results:
+        new = _task(result, seed)
+        graded = {rung["id"] for rung in new["rungs"]}
+        before = tasks.get(result.task.id)
+        if before and len(graded) < len(result.task.rungs):  # some rungs only
+            _keep_others(new, before, graded, result)
+        tasks[result.task.id] = new
+    known = [task.id for task in all_tasks()]
+    ordered = [tasks[name] for name in known if name in tasks]
+    return {
+        "schema": SCHEMA,
+        "seed": seed,
+        "environment": environment(),
+        "points": sum(t["points"] for t in ordered if t["core"]),
+        "pending": sum(t["pending"] for t in ordered if t["core"]),
+        "of": sum(t["of"] for t in ordered if t["core"]),
+        "extra": sum(t["points"] for t in ordered if not t["core"]),
+        "tasks": ordered,
+    }
+
+
+def _keep_others(
+    new: dict[str, Any], before: dict[str, Any], graded: set[str], result: TaskResult
+) -> None:
+    """Rungs that this run did not look at keep what was found of the same file."""
+    files = {rung.id: rung for rung in result.task.rungs}
+    kept = [
+        r
+        for r in before["rungs"]
+        if r["id"] in files
+        and r["id"] not in graded
+        and r["sha256"] == files[r["id"]].sha256
+    ]
+    new["rungs"] = sorted(new["rungs"] + kept, key=lambda r: str(r["id"]))
+    points = 0.0
+    for direction in ("forward", "backward"):
+        for rung in new["rungs"]:
+            mine = [c for c in rung["checks"] if c["direction"] == direction]
+            if mine and all(c["verdict"] == "PASS" for c in mine):
+                points += result.task.points / 2
+                break
+    new["points"] = max(new["points"], points)
+    new["pending"] = min(new["pending"], new["of"] - new["points"])
+
+
+def read() -> dict[str, Any] | None:
+    """The result file, if there is one of this version."""
+    try:
+        found = json.loads(path().read_text())
+    except (OSError, ValueError):
+        return None
+    return found if found.get("schema") == SCHEMA else None
+
+
+def write(results: dict[str, Any]) -> None:
+    """Replace the result file in one step. Raises GraderError if that is impossible."""
+    new = path().with_suffix(f".{os.getpid()}.new")
+    try:
+        with new.open("w") as file:
+            json.dump(results, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path())
+    except OSError as error:
+        new.unlink(missing_ok=True)
+        raise GraderError(explain(error, folder())) from error

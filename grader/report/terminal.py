@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""What a person sees in the terminal: progress, one table, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from grader.checks.result import CheckResult
+from grader.grade import Progress as Step
+from grader.score import RungResult, TaskResult
+from grader.supervisor import sandbox
+from grader.verdicts import Verdict
+
+console = Console(highlight=False, soft_wrap=False)
+errors = Console(stderr=True, highlight=False)
+
+NEXT_STEPS = 3  # failures that are told in full
+
+
+def complain(sentence: str) -> None:
+    """The one sentence that ends a command."""
+    errors.print(f"[bold red]convlab:[/] {escape(sentence)}", soft_wrap=True)
+
+
+def say(sentence: str) -> None:
+    """One plain line."""
+    console.print(escape(sentence), soft_wrap=True)
+
+
+@contextmanager
+def progress(total: int) -> Iterator[object]:
+    """A bar that tells what is running; gone when it ends. Yields the callback."""
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    with bar:
+        line = bar.add_task("starting", total=total)
+
+        def step(now: Step) -> None:
+            bar.update(line, completed=now.done, description=f"{now.rung}  {now.check}")
+
+        yield step
+
+
+def _word(verdict: Verdict | None) -> Text:
+    """The verdict in words; colour only repeats it."""
+    if verdict is None:
+        return Text("-", style="dim")
+    if verdict is Verdict.PASS:
+        return Text("PASS", style="green")
+    style = "yellow" if verdict.pending else "bold red"
+    return Text(str(verdict), style=style)
+
+
+def _number(points: float) -> str:
+    return f"{points:g}"
+
+
+def table(results: list[TaskResult]) -> None:
+    """One row a rung, under one row a task."""
+    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    grid.add_column("task / rung", no_wrap=True)
+    grid.add_column("forward", no_wrap=True)
+    grid.add_column("backward", no_wrap=True)
+    grid.add_column("points", justify="right", no_wrap=True)
+    for result in results:
+        earned = f"{_number(result.points)} / {_number(result.task.points)}"
+        if result.pending:
+            earned += f" (+{_number(result.pending)} pending)"
+        mark = "" if result.task.core else " (extra)"
+        grid.add_row(Text(f"{result.task.id}{mark}", style="bold"), "", "", earned)
+        if not result.task.rungs:
+            grid.add_row(Text("  no file yet", style="dim"), "-", "-", "")
+        for rung in result.rungs:
+            grid.add_row(f"  {rung.rung.file.name}", *_cells(rung), "")
+    console.print(grid)
+
+
+def _cells(rung: RungResult) -> list[Text]:
+    cells = []
+    for direction in ("forward", "backward"):
+        word = _word(rung.verdict(direction))
+        lender = rung.uses.get(direction)
+        if lender and rung.verdict(direction) is None:
+            word = Text(f"uses {lender.rsplit('/', 1)[1]}", style="dim")
+        cells.append(word)
+    return cells
+
+
+def _failures(results: list[TaskResult]) -> list[tuple[RungResult, CheckResult]]:
+    """What to mend, tasks in order, the first failing check of each direction."""
+    found = []
+    for result in results:
+        for rung in result.rungs:
+            seen: set[str] = set()
+            for check in rung.checks:
+                bad = not check.verdict.ok or check.verdict is Verdict.GRADER
+                if bad and check.message not in seen:
+                    seen.add(check.message)
+                    found.append((rung, check))
+    return found
+
+
+def advice(results: list[TaskResult], seed: int) -> None:
+    """The first few things that are wrong, each with the command that shows it again."""
+    failures = _failures(results)
+    started = [f for f in failures if f[1].verdict is not Verdict.NOT_IMPLEMENTED]
+    for rung, check in started[:NEXT_STEPS]:
+        dtype = f" {check.dtype}" if check.dtype else ""
+        console.print()
+        console.print(
+            Text(f"{check.verdict}", style="bold red")
+            + Text(f"  {rung.rung.id}, {check.name}{dtype}", style="bold")
+        )
+        console.print(Text(f"  {check.message}"), soft_wrap=True)
+        if check.location:
+            console.print(Text(f"  at {check.location}"), soft_wrap=True)
+        if check.replay and check.verdict is not Verdict.BUILD:
+            console.print(
+                Text(f"  make debug T={rung.rung.id} CASE={check.replay} SEED={seed}"),
+                soft_wrap=True,
+            )
+    if len(started) > NEXT_STEPS:
+        console.print(f"\n... and {len(started) - NEXT_STEPS} more like these.")
+    todo = [f for f in failures if f[1].verdict is Verdict.NOT_IMPLEMENTED]
+    if todo and not started:
+        rung = todo[0][0]
+        console.print(f"\nNext: write {rung.rung.shown}, then run")
+        console.print(f"  make grade T={rung.rung.task}", soft_wrap=True)
+
+
+def summary(results: list[TaskResult], seed: int, seconds: float, where: str) -> None:
+    """Totals, how the run can be repeated, and where the details are."""
+    core = [r for r in results if r.task.core]
+    extra = [r for r in results if not r.task.core]
+    console.print()
+    parts = []
+    if core:
+        parts.append(
+            f"[bold]{_number(sum(r.points for r in core))} of "
+            f"{_number(sum(r.task.points for r in core))} points[/]"
+        )
+    if extra:
+        parts.append(
+            f"{_number(sum(r.points for r in extra))} of "
+            f"{_number(sum(r.task.points for r in extra))} extra"
+        )
+    pending = sum(r.pending for r in results)
+    if pending:
+        parts.append(f"{_number(pending)} pending")
+    console.print(", ".join(parts) or "nothing was graded")
+    console.print(
+        f"[dim]seed {seed}, sandbox {sandbox.level()}, {seconds:.1f} s; "
+        f"details in {escape(where)}[/]",
+        soft_wrap=True,
+    )

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: MIT
+"""Files and lab.toml become tasks: the files are the registry, the toml only attaches.
+
+A task is a ladder, one operator's folder in one lab; its rungs are the numbered files in
+it. Nothing here loads student code.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import hashlib
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from convlab.operators import SIGNATURES
+
+from grader.errors import GraderError
+
+ROOT = Path(__file__).resolve().parents[1]
+RUNG_NAME = re.compile(r"\d\d(_[a-z0-9]+){1,4}")
+SUFFIX = {"python": ".py", "c": ".c"}
+EXTRA_FLAGS = ("-O2", "-O3", "-Ofast", "-ffast-math", "-funroll-loops", "-fno-openmp")
+
+_LAB_WORDS = {"title", "language", "ladder", "rung"}
+_LADDER_WORDS = {"points", "core", "hints"}
+_RUNG_WORDS = {"flags", "hints", "milestone", "numerics"}
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One file of a ladder."""
+
+    task: str  # 02_naive_c/conv2d
+    file: Path  # absolute
+    flags: tuple[str, ...] = ()  # extra compile flags, from lab.toml
+
+    @property
+    def id(self) -> str:
+        """02_naive_c/conv2d/00_definition."""
+        return f"{self.task}/{self.file.stem}"
+
+    @property
+    def shown(self) -> str:
+        """Its path as people see it, from the repository's root."""
+        return str(self.file.relative_to(ROOT))
+
+    @property
+    def sha256(self) -> str:
+        """Of its contents, so that a result says what it is about."""
+        return hashlib.sha256(self.file.read_bytes()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Task:
+    """A ladder: what one operator is worth in one lab."""
+
+    lab: str  # 02_naive_c
+    operator: str
+    language: str
+    points: float
+    core: bool = False
+    hints: tuple[str, ...] = ()
+    rungs: tuple[Rung, ...] = field(default=())
+
+    @property
+    def id(self) -> str:
+        """02_naive_c/conv2d."""
+        return f"{self.lab}/{self.operator}"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a person asked for: tasks, and which of their rungs (all, mostly)."""
+
+    tasks: tuple[Task, ...]
+    rungs: frozenset[str]  # ids
+    whole: bool  # everything there is
+
+
+# ---- reading labs ------------------------------------------------------------------------
+
+
+@functools.cache
+def all_tasks() -> tuple[Task, ...]:
+    """Every task of every lab, in the order of the course."""
+    tasks: list[Task] = []
+    for toml in sorted((ROOT / "labs").glob("[0-9][0-9]_*/lab.toml")):
+        tasks += _lab(toml)
+    return tuple(tasks)
+
+
+def _lab(toml: Path) -> list[Task]:
+    lab = toml.parent.name
+    try:
+        entries = tomllib.loads(toml.read_text())
+    except tomllib.TOMLDecodeError as error:
+        raise GraderError(f"{_shown(toml)} is not valid TOML: {error}") from error
+    _known_words(toml, "the file", entries, _LAB_WORDS)
+    language = entries.get("language", "")
+    if language not in SUFFIX:
+        raise GraderError(
+            f"{_shown(toml)}: language is {language!r}, expected one of "
+            f"{', '.join(SUFFIX)}"
+        )
+    rungs = entries.get("rung", {})
+    tasks = []
+    for operator, entry in entries.get("ladder", {}).items():
+        _known_words(toml, f"ladder.{operator}", entry, _LADDER_WORDS)
+        if operator not in SIGNATURES:
+            raise GraderError(f"{_shown(toml)}: no operator is called {operator!r}")
+        task_id = f"{lab}/{operator}"
+        files = _files(toml.parent / operator, SUFFIX[language])
+        tasks.append(
+            Task(
+                lab,
+                operator,
+                language,
+                float(entry["points"]),
+                bool(entry.get("core", False)),
+                tuple(entry.get("hints", ())),
+                tuple(_rung(toml, task_id, file, rungs) for file in files),
+            )
+        )
+    known = {f"{t.operator}/{r.file.stem}" for t in tasks for r in t.rungs}
+    for name in rungs:
+        if name not in known:
+            raise GraderError(f"{_shown(toml)}: rung {name!r} has no file")
+    order = list(SIGNATURES)
+    return sorted(tasks, key=lambda task: order.index(task.operator))
+
+
+def _files(folder: Path, suffix: str) -> list[Path]:
+    """The rungs of a folder in order; a numbered file with a strange name is an error."""
+    files = sorted(folder.glob(f"[0-9]*{suffix}"))
+    for file in files:
+        if not RUNG_NAME.fullmatch(file.stem):
+            raise GraderError(
+                f"{_shown(file)}: a rung is named by two digits and an idea, for "
+                "example 02_register_block"
+            )
+    return files
+
+
+def _rung(toml: Path, task: str, file: Path, entries: Mapping[str, Any]) -> Rung:
+    name = f"{task.split('/')[1]}/{file.stem}"
+    entry = entries.get(name, {})
+    _known_words(toml, f"rung.{name!r}", entry, _RUNG_WORDS)
+    for flag in entry.get("flags", ()):
+        if flag not in EXTRA_FLAGS:
+            raise GraderError(
+                f"{_shown(toml)}: rung {name!r} asks for the flag {flag!r}, allowed are "
+                f"{' '.join(EXTRA_FLAGS)}"
+            )
+    return Rung(task, file, tuple(entry.get("flags", ())))
+
+
+def _known_words(
+    toml: Path, where: str, entry: Mapping[str, Any], words: set[str]
+) -> None:
+    for word in entry:
+        if word not in words:
+            raise GraderError(
+                f"{_shown(toml)}: {where} has an unknown word {word!r} (known: "
+                f"{', '.join(sorted(words))})"
+            )
+
+
+def _shown(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+# ---- choosing ----------------------------------------------------------------------------
+
+
+def select(wanted: str | None, lab: str | None = None) -> Selection:
+    """What `T=` and `LAB=` name: a path, an id, or a prefix of ids.
+
+    A prefix of rungs selects those rungs of their task. Raises GraderError for a name
+    nothing begins with, and lists near ones.
+    """
+    tasks = all_tasks()
+    if lab:
+        tasks = tuple(task for task in tasks if task.lab.startswith(lab))
+        if not tasks:
+            labs = ", ".join(sorted({task.lab for task in all_tasks()}))
+            raise GraderError(f"no lab begins with {lab!r} (there are: {labs})")
+    if not wanted:
+        rungs = frozenset(rung.id for task in tasks for rung in task.rungs)
+        return Selection(tasks, rungs, whole=not lab)
+    name = _as_id(wanted)
+    chosen = []
+    ids: set[str] = set()
+    for task in tasks:
+        mine = {rung.id for rung in task.rungs if rung.id.startswith(name)}
+        if task.id == name or (task.id.startswith(name) and not name.count("/") > 1):
+            mine = {rung.id for rung in task.rungs}
+        if mine or task.id.startswith(name):
+            chosen.append(task)
+            ids |= mine
+    exact = [task for task in chosen if task.id == name]
+    if exact:
+        chosen = exact
+        ids = {rung.id for rung in exact[0].rungs}
+    if not chosen:
+        raise GraderError(_unknown(wanted, name, tasks))
+    return Selection(tuple(chosen), frozenset(ids), whole=False)
+
+
+def _as_id(wanted: str) -> str:
+    """A path or an id, as an id."""
+    name = wanted.strip()
+    path = Path(name)
+    if path.is_absolute():
+        try:
+            name = str(path.resolve().relative_to(ROOT))
+        except ValueError as error:
+            raise GraderError(f"{wanted} is not inside {ROOT}") from error
+    name = name.removeprefix("./").removeprefix("labs/").rstrip("/")
+    return re.sub(r"\.(py|c|cu)$", "", name)
+
+
+def _unknown(wanted: str, name: str, tasks: tuple[Task, ...]) -> str:
+    ids = [task.id for task in tasks]
+    ids += [rung.id for task in tasks for rung in task.rungs]
+    near = difflib.get_close_matches(name, ids, n=4, cutoff=0.5)
+    near += [i for i in ids if name.split("/")[-1] in i and i not in near][: 4 - len(near)]
+    listed = ", ".join(near or [task.id for task in tasks[:6]])
+    return f"no task or rung is called {wanted!r}; near it: {listed}"
