@@ -97,6 +97,8 @@ def _case(
         found = judge(call, k, right, names=subject.names())
         if found:
             found = _late(subject, call, k, found, dtype)
+            if found.verdict is Verdict.INCOMPLETE:
+                subject.drop(dtype)  # a thread of it may still be writing
             return [Finding(found.verdict, found.message, case.name, found.location)]
     return []
 

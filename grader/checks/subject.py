@@ -170,6 +170,7 @@ class Subject:
         if finding and finding.verdict in final:
             raise Stopped(finding)
         if not finding and call.request.late:
+            self.drop(dtype)
             return Finding(
                 Verdict.INCOMPLETE,
                 "went on writing its output after it had returned (a thread?)",

@@ -168,6 +168,7 @@ class Worker:
             "LC_ALL": "C.UTF-8",
             "OMP_NUM_THREADS": "1",
             "CONVLAB_CPU": str(cpu()),
+            "CONVLAB_OWNER": str(os.getpid()),
         }
         read, write = os.pipe()
         self.process = subprocess.Popen(

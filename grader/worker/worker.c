@@ -23,7 +23,7 @@
 #include "link.h"
 #include "scratch.h"
 
-enum { ADDRESS_SPACE_GIB = 4 };
+enum { ADDRESS_SPACE_GIB = 3 };  // half of it are the slots
 
 typedef struct {
     void *library[2];  // that defines forward, backward

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""convlab's own tests."""

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: MIT
+"""The fault table: every known way to break or cheat, in every language and sandbox.
+
+    python -m tests.trust [--write] [KIND ...]     (make trust)
+
+Each file of tests/redteam is a matmul with one fault. It is graded as a student's file
+would be, at each sandbox level this machine has, and its verdicts are compared with
+faults.toml. Afterwards no process may be left, and no file may have changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+import tomllib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.build import build_tools
+from grader.grade import Grader
+from grader.score import RungResult
+from grader.supervisor import sandbox
+from grader.supervisor.session import pin
+from grader.tasks import ROOT, Rung, Selection, Task
+
+REDTEAM = ROOT / "tests" / "redteam"
+CANARY = REDTEAM / "canary.txt"
+LANGUAGES = {"c": ".c", "python": ".py"}
+SEED = 11
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One cell of the table."""
+
+    kind: str
+    language: str
+    level: str
+
+    @property
+    def file(self) -> Path:
+        """The program."""
+        return REDTEAM / self.language / f"{self.kind}{LANGUAGES[self.language]}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the grader said, and what was left behind."""
+
+    forward: str
+    backward: str
+    message: str
+    seconds: float
+    leftover: list[int]
+    touched: bool
+
+
+def table() -> dict[str, dict[str, object]]:
+    """faults.toml."""
+    return tomllib.loads((REDTEAM / "faults.toml").read_text())
+
+
+def levels() -> list[str]:
+    """The sandbox levels that work on this machine."""
+    works = {"bwrap": sandbox.has_bwrap, "landlock": sandbox.has_landlock}
+    return [name for name in sandbox.LEVELS if works.get(name, lambda: True)()]
+
+
+def faults(kinds: Iterable[str] = ()) -> list[Fault]:
+    """Every cell, or those of some kinds."""
+    chosen = list(kinds) or list(table())
+    return [
+        Fault(kind, language, level)
+        for kind in chosen
+        for language in LANGUAGES
+        for level in levels()
+    ]
+
+
+@contextmanager
+def at_level(level: str) -> Iterator[None]:
+    """Force a sandbox level."""
+    before = os.environ.get(sandbox.ENVIRONMENT)
+    os.environ[sandbox.ENVIRONMENT] = level
+    sandbox.level.cache_clear()
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[sandbox.ENVIRONMENT]
+        else:
+            os.environ[sandbox.ENVIRONMENT] = before
+        sandbox.level.cache_clear()
+
+
+def descendants() -> set[int]:
+    """Processes that belong to this one: children, and workers by their command."""
+    mine = set()
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            command = (entry / "cmdline").read_bytes()
+            status = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if status[0] == "Z":
+            continue
+        ours = f"CONVLAB_OWNER={os.getpid()}".encode()
+        try:
+            marked = ours in (entry / "environ").read_bytes()
+        except OSError:
+            marked = False
+        if marked or (int(status[1]) == os.getpid() and b"worker" in command):
+            mine.add(int(entry.name))
+    return mine
+
+
+def run(fault: Fault) -> Outcome:
+    """Grade one program as a student's file."""
+    rung = Rung("02_naive_c/matmul", fault.file)
+    task = Task("02_naive_c", "matmul", fault.language, 4.0, rungs=(rung,))
+    selection = Selection((task,), frozenset({rung.id}), whole=False)
+    canary = CANARY.read_text()
+    before = descendants()
+    start = time.monotonic()
+    with at_level(fault.level), Grader(selection, seed=SEED) as grader:
+        grader.warm_up()
+        (result,) = grader.run()
+    seconds = time.monotonic() - start
+    found = result.rungs[0]
+    return Outcome(
+        str(found.verdict("forward") or ""),
+        str(found.verdict("backward") or ""),
+        _message(found),
+        seconds,
+        sorted(descendants() - before),
+        CANARY.read_text() != canary,
+    )
+
+
+def _message(result: RungResult) -> str:
+    bad = [check for check in result.checks if not check.verdict.ok]
+    return bad[0].message if bad else ""
+
+
+def expected(fault: Fault) -> dict[str, str]:
+    """The verdicts that faults.toml asks for, by direction."""
+    entry = table()[fault.kind][fault.language]
+    assert isinstance(entry, dict)
+    return {d: entry[d] for d in ("forward", "backward")}
+
+
+def wrong(fault: Fault, outcome: Outcome) -> list[str]:
+    """What is not as it should be."""
+    bad = []
+    for direction, verdict in expected(fault).items():
+        got = getattr(outcome, direction)
+        if verdict not in ("", "any", got):
+            bad.append(f"{direction} is {got or 'nothing'}, expected {verdict}")
+    if outcome.leftover:
+        bad.append(f"left processes {outcome.leftover}")
+    if outcome.touched:
+        bad.append("changed a file")
+    return bad
+
+
+def row(fault: Fault, outcome: Outcome, bad: list[str]) -> str:
+    """A line of the table."""
+    state = "; ".join(bad) or "as expected"
+    message = outcome.message.replace("|", "/").replace("\n", " ")
+    if len(message) > 110:
+        message = message[:107] + "..."
+    return (
+        f"| {fault.kind} | {fault.language} | {fault.level} | {outcome.forward} | "
+        f"{outcome.backward} | {outcome.seconds:.1f} | {state} | {message} |"
+    )
+
+
+def main(arguments: list[str]) -> int:
+    """Run the cells and print the table; 1 if one is wrong."""
+    parser = argparse.ArgumentParser(prog="python -m tests.trust")
+    parser.add_argument("kinds", nargs="*")
+    parser.add_argument("--write", action="store_true", help="docs/results/faults.md")
+    parser.add_argument("--language", choices=LANGUAGES)
+    parser.add_argument("--level", choices=sandbox.LEVELS)
+    args = parser.parse_args(arguments)
+    build_tools()
+    pin()
+    head = (
+        "| kind | language | sandbox | forward | backward | s | | first message |\n"
+        "|---|---|---|---|---|--:|---|---|"
+    )
+    print(head)
+    lines, failed = [head], 0
+    for fault in faults(args.kinds):
+        if args.language not in (None, fault.language):
+            continue
+        if args.level not in (None, fault.level):
+            continue
+        outcome = run(fault)
+        bad = wrong(fault, outcome)
+        failed += bool(bad)
+        lines.append(row(fault, outcome, bad))
+        print(lines[-1], flush=True)
+    total = f"{len(lines) - 1} cells, {failed} not as expected"
+    print(total)
+    if args.write:
+        target = ROOT / "docs" / "results" / "faults.md"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = (
+            "# The fault table\n\nMade by `make trust` (`python -m tests.trust "
+            "--write`).\n\n" + "\n".join(lines) + f"\n\n{total}\n"
+        )
+        target.write_text(text)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
