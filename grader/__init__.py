@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""The grader: builds students' rungs, runs them in isolation, checks and scores them."""
+"""The grader: builds rungs, runs them in isolation, checks and scores them."""

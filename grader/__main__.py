@@ -8,6 +8,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common" / "python"))
 
-from grader.cli import main  # noqa: E402  (the path comes first)
+from grader.cli import main
 
 sys.exit(main())

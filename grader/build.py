@@ -24,10 +24,24 @@ DIRECTIONS = ("forward", "backward")
 
 # loading or starting other code: the way to a library's own operator
 FORBIDDEN_SYMBOLS = frozenset(
-    "dlopen dlmopen dlsym dlvsym system popen execv execve execvp execl posix_spawn".split()
+    [
+        "dlopen",
+        "dlmopen",
+        "dlsym",
+        "dlvsym",
+        "system",
+        "popen",
+        "execv",
+        "execve",
+        "execvp",
+        "execl",
+        "posix_spawn",
+    ]
 )
 
-_ERROR = re.compile(r"^(?P<file>[^\s:]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$")
+_ERROR = re.compile(
+    r"^(?P<file>[^\s:]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$"
+)
 _LINKER = re.compile(r"undefined reference to `(?P<name>[^']+)'")
 _EXPLAINED = (
     (r"expected ['‘];['’]", "a semicolon is missing on this line or the one before"),
@@ -62,11 +76,13 @@ def compiler() -> str:
     name = os.environ.get("CC", "cc")
     if not shutil.which(name.split()[0]):
         raise GraderError(
-            f"there is no C compiler ('{name}'): install one (Debian and Ubuntu: apt-get "
+            f"there is no C compiler ('{name}'): install one (on Debian: apt-get "
             "install build-essential) or name one with CC="
         )
     if not shutil.which("make"):
-        raise GraderError("there is no make: install it (apt-get install build-essential)")
+        raise GraderError(
+            "there is no make: install it (apt-get install build-essential)"
+        )
     return name
 
 
@@ -112,7 +128,7 @@ def build(rung: Rung, *, mode: str = "release") -> Build:
 
 
 def _make(arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    """make in the repository's root; its output is one text. Deadline and size are set."""
+    """make in the repository's root; its output is one text, cut to size."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
     environment.update(LC_ALL="C", CC=compiler())
     try:
@@ -131,14 +147,14 @@ def _make(arguments: list[str]) -> subprocess.CompletedProcess[str]:
     text = done.stdout[:KEPT].decode(errors="replace")
     if "No space left on device" in text:
         raise GraderError(
-            f"the disk is full: nothing could be built in {build_folder()}; make room and "
-            "run the command again"
+            f"the disk is full: nothing could be built in {build_folder()}; make room "
+            "and run the command again"
         )
     for words in ("Permission denied", "Read-only file system"):
         if words in text and str(build_folder()) in text:
             raise GraderError(
-                f"cannot write to {build_folder()}: {words.lower()}; mend its permissions, "
-                "or name another folder with CONVLAB_BUILD="
+                f"cannot write to {build_folder()}: {words.lower()}; mend its "
+                "permissions, or name another folder with CONVLAB_BUILD="
             )
     return subprocess.CompletedProcess(arguments, done.returncode, text)
 
@@ -166,8 +182,8 @@ def _failed(text: str) -> Build:
     if match:
         return Build(
             {},
-            error=f"calls '{match['name']}', which is defined nowhere (a typing mistake, "
-            "or a helper that was not written)",
+            error=f"calls '{match['name']}', which is defined nowhere (a typing "
+            "mistake, or a helper that was not written)",
         )
     return Build({}, error=_reason(text))
 

@@ -82,7 +82,9 @@ def build(args: argparse.Namespace) -> int:
             failed += bool(built.error)
             if built.error:
                 terminal.say(f"{built.location or rung.shown}: {built.error}")
-    terminal.say(f"{failed} of the selected rungs failed to build" if failed else "built")
+    terminal.say(
+        f"{failed} of the selected rungs failed to build" if failed else "built"
+    )
     return 1 if failed else 0
 
 

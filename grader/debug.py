@@ -10,45 +10,69 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
-from grader.build import build, build_folder, build_tools
-from grader.errors import GraderError
-from grader.report import results, terminal
-from grader.supervisor.session import tools
-from grader.tasks import ROOT, Rung, select
-
-_REPLAY = '''"""Runs one case of {rung}; start it with: python -m pdb replay.py"""
-import runpy
 import numpy as np
 import torch
 
-folder = {folder!r}
-inputs = {{name: torch.from_numpy(np.load(f"{{folder}}/{{name}}.npy")) for name in {names!r}}}
-student = runpy.run_path({file!r})
+from grader import operators
+from grader.build import build, build_folder, build_tools
+from grader.checks.forward import output_dtypes
+from grader.checks.subject import Subject
+from grader.errors import GraderError
+from grader.operators import Case, Operator
+from grader.operators.base import Tensors
+from grader.report import results, terminal
+from grader.supervisor.call import Output, Run
+from grader.supervisor.session import tools
+from grader.tasks import ROOT, Rung, select
+
+_REPLAY = '''"""One case of {rung} under pdb."""
+import runpy
+
+import numpy as np
+import torch
+
+
+def load(name):
+    """A tensor of the case."""
+    return torch.from_numpy(np.load(f"{folder}/{{name}}.npy"))
+
+
+inputs = {{name: load(name) for name in {names!r}}}
 for name in {wanted!r}:
     inputs[name].requires_grad_(True)
-breakpoint()  # 's' steps into the function, 'n' to the next line, 'p x.shape' prints
-output = student[{operator!r}](*[inputs.get(name) for name in {order!r}], **{options!r})
-output.backward(torch.from_numpy(np.load(f"{{folder}}/grad_output.npy")))
+student = runpy.run_path({file!r})
+function = student[{operator!r}]
+arguments = [inputs.get(name) for name in {order!r}]
+breakpoint()  # s steps into the function, n to the next line, p prints, c goes on
+output = function(*arguments, **{options!r})
+output.backward(load("grad_output"))
+print("output", tuple(output.shape))
 '''
 
 
-def debug(wanted: str | None, case_name: str | None, seed: int) -> int:
-    """Start the debugger. Does not return for C: gdb replaces this process."""
-    if not wanted:
-        raise GraderError("say which rung: make debug T=02_naive_c/conv2d/00 CASE=plain")
-    selection = select(wanted)
-    rungs = [r for t in selection.tasks for r in t.rungs if r.id in selection.rungs]
-    if len(rungs) != 1:
-        listed = ", ".join(rung.id for rung in rungs[:6]) or "none"
-        raise GraderError(f"{wanted!r} names {len(rungs)} rungs, say which: {listed}")
-    import numpy as np
-    import torch
+@dataclass(frozen=True)
+class Situation:
+    """A case of a rung, with everything that was made for it."""
 
-    from grader import operators
+    rung: Rung
+    operator: Operator
+    case: Case
+    inputs: Tensors
+    outputs: list[torch.Tensor]
+    grad_outputs: list[torch.Tensor]
+    folder: Path
 
-    rung = rungs[0]
+
+def debug(wanted: str | None, case_name: str | None, seed: int) -> NoReturn:
+    """Start the debugger in place of this process.
+
+    Raises GraderError if `wanted` is not one rung, or has no such case.
+    """
+    rung = _one_rung(wanted)
     operator = operators.get(rung.task.split("/")[1])
     cases = {case.name: case for case in operator.cases(seed)}
     case = cases.get(case_name or next(iter(cases)))
@@ -61,88 +85,99 @@ def debug(wanted: str | None, case_name: str | None, seed: int) -> int:
     grads = operator.grad_outputs(case, outputs, torch.float64, seed)
     folder = build_folder() / "debug" / rung.id / case.name
     results.make_folder(folder)
-    named = {**inputs}
-    for argument, grad in zip(operator.signature.outputs, grads):
+    now = Situation(rung, operator, case, inputs, outputs, grads, folder)
+    _save_tensors(now)
+    if rung.file.suffix == ".py":
+        _python(now)
+    _c(now)
+
+
+def _one_rung(wanted: str | None) -> Rung:
+    if not wanted:
+        raise GraderError(
+            "say which rung: make debug T=02_naive_c/conv2d/00 CASE=plain"
+        )
+    selection = select(wanted)
+    rungs = [r for t in selection.tasks for r in t.rungs if r.id in selection.rungs]
+    if len(rungs) != 1:
+        listed = ", ".join(rung.id for rung in rungs[:6]) or "none"
+        raise GraderError(f"{wanted!r} names {len(rungs)} rungs, say which: {listed}")
+    return rungs[0]
+
+
+def _save_tensors(now: Situation) -> None:
+    named = dict(now.inputs)
+    for argument, grad in zip(now.operator.signature.outputs, now.grad_outputs):
         named[f"grad_{argument.name}"] = grad
     for name, tensor in named.items():
-        np.save(folder / f"{name}.npy", tensor.contiguous().numpy())
-    terminal.say(f"the case's tensors are in {os.path.relpath(folder)}/*.npy")
-    if rung.file.suffix == ".py":
-        return _python(rung, folder, operator, case, inputs)
-    return _c(rung, folder, operator, case, inputs, outputs, grads)
+        np.save(now.folder / f"{name}.npy", tensor.contiguous().numpy())
+    terminal.say(f"the case's tensors are in {os.path.relpath(now.folder)}/*.npy")
 
 
-def _python(rung: Rung, folder: Path, operator, case, inputs) -> int:  # type: ignore[no-untyped-def]
-    signature = operator.signature
-    wanted = [
-        n for n, w in zip(signature.gradients, operator.wanted(case)) if w and n in inputs
-    ]
-    script = folder / "replay.py"
+def _become(command: list[str]) -> NoReturn:
+    sys.stdout.flush()
+    os.chdir(ROOT)
+    os.execvp(command[0], command)
+
+
+def _python(now: Situation) -> NoReturn:
+    signature = now.operator.signature
+    wanted = zip(signature.gradients, now.operator.wanted(now.case))
+    script = now.folder / "replay.py"
     script.write_text(
         _REPLAY.format(
-            rung=rung.id,
-            folder=str(folder),
-            names=list(inputs),
-            file=str(rung.file),
-            wanted=wanted,
-            operator=operator.name,
+            rung=now.rung.id,
+            folder=now.folder,
+            names=list(now.inputs),
+            wanted=[name for name, want in wanted if want],
+            file=str(now.rung.file),
+            operator=now.operator.name,
             order=[a.name for a in signature.inputs],
-            options=signature.resolve(case.options),
+            options=signature.resolve(now.case.options),
         )
     )
-    sys.stdout.flush()
-    os.execv(sys.executable, [sys.executable, str(script)])
+    _become([sys.executable, str(script)])
 
 
-def _c(rung, folder, operator, case, inputs, outputs, grads) -> int:  # type: ignore[no-untyped-def]
-    from grader.checks.subject import Subject
-    from grader.supervisor.call import Output, Run
-
+def _c(now: Situation) -> NoReturn:
     if not shutil.which("gdb"):
         raise GraderError("gdb is not installed: make system-packages installs it")
     build_tools()
-    built = build(rung, mode="debug")
-    if built.error:
-        raise GraderError(f"{built.location or rung.shown}: {built.error}")
+    built = build(now.rung, mode="debug")
+    if not built.libraries:
+        where = built.location or now.rung.shown
+        raise GraderError(f"{where}: {built.error or built.forbidden}")
     library = built.libraries["f64"]
-    subject = Subject(operator, libraries={"f64": (library, library)})
-    truth = operator.truth(inputs, case, grads)
-    saved = [pair[0] for pair in operator.saved(inputs, case)]
-    kinds = {torch_kind(t) for t in saved}
-    del kinds
-    room: list[Output | None] = [Output(tuple(t.shape), t.dtype) for t in outputs]
-    for argument, tensor in zip(operator.signature.saved, saved):
-        room.append(Output(tuple(tensor.shape), saved_dtype(argument.dtype)))
+    memory = _save_memory(now, library, built.directions)
+    command = ["gdb", "-q", "-nx", "-iex", "set auto-load off"]
+    command += ["-ex", "set breakpoint pending on"]
+    for direction in built.directions:
+        command += ["-ex", f"break {now.operator.name}_{direction}"]
+    command += ["-ex", "run", "--args", str(tools() / "worker"), "--replay"]
+    command += [str(library), str(library), *(str(path) for path in memory)]
+    terminal.say(f"gdb stops in {now.rung.shown}: n next line, info locals, c to go on")
+    _become(command)
+
+
+def _save_memory(
+    now: Situation, library: Path, directions: tuple[str, ...]
+) -> tuple[Path, Path]:
+    """The command and the inputs as a worker would find them."""
+    subject = Subject(now.operator, libraries={"f64": (library, library)})
+    truth = now.operator.truth(now.inputs, now.case, now.grad_outputs)
+    shapes = [t.shape for t in now.outputs]
+    shapes += [pair[0].shape for pair in truth.saved if pair]
+    kinds = output_dtypes(subject, torch.float64)
+    room: list[Output | None] = [
+        Output(tuple(shape), kind) for shape, kind in zip(shapes, kinds)
+    ]
     for gradient in truth.gradients:
-        room.append(None if gradient is None else Output(tuple(gradient.shape), gradient.dtype))
-    bits = 0
-    for direction, bit in (("forward", Run.FORWARD), ("backward", Run.BACKWARD)):
-        bits |= bit if direction in built.directions else 0
-    call = subject.call(bits, case, inputs, room, grads)
-    worker = subject.worker("f64")
+        shape = None if gradient is None else tuple(gradient.shape)
+        room.append(None if shape is None else Output(shape, torch.float64))
+    bits = Run.FORWARD if "forward" in directions else 0
+    bits |= Run.BACKWARD if "backward" in directions else 0
+    call = subject.call(bits, now.case, now.inputs, room, now.grad_outputs)
     try:
-        memory = worker.save(call, folder)
+        return subject.worker("f64").save(call, now.folder)
     finally:
         subject.close()
-    stops = []
-    for direction in built.directions:
-        stops += ["-ex", f"break {operator.name}_{direction}"]
-    arguments = [str(tools() / "worker"), "--replay", str(library), str(library)]
-    command = ["gdb", "-q", "-nx", "-iex", "set auto-load off"]
-    command += ["-ex", "set breakpoint pending on", *stops, "-ex", "run"]
-    command += ["--args", *arguments, *(str(path) for path in memory)]
-    terminal.say(f"gdb stops in {rung.shown}; type 'c' to go on, 'info locals' to look")
-    sys.stdout.flush()
-    os.chdir(ROOT)
-    os.execvp("gdb", command)
-
-
-def torch_kind(tensor) -> str:  # type: ignore[no-untyped-def]
-    return str(tensor.dtype)
-
-
-def saved_dtype(word: str):  # type: ignore[no-untyped-def]
-    """The dtype of a saved tensor in the double build."""
-    import torch
-
-    return {"i32": torch.int32, "i64": torch.int64}.get(word, torch.float64)

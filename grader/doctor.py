@@ -83,15 +83,19 @@ def items() -> list[Item]:
         Item("bubblewrap", _bwrap(), _bwrap_cost()),
         Item("Landlock", _landlock(), "student code can read your files"),
         Item("gdb", _version("gdb"), "make debug does not work (make system-packages)"),
-        Item("addr2line", _version("addr2line"), "a crash is reported without its line"),
-        Item("clang", _version("clang"), "the second compiler is not tried by make test"),
+        Item(
+            "addr2line", _version("addr2line"), "a crash is reported without its line"
+        ),
+        Item(
+            "clang", _version("clang"), "the second compiler is not tried by make test"
+        ),
         Item("nvcc", _version("nvcc"), cuda),
         Item("GPU", _version("nvidia-smi", "-L"), "speed on a GPU is not measured"),
     ]
 
 
 def report() -> int:
-    """Print the table. 1 if something is missing without which nothing can be graded."""
+    """Print the table. 1 if a thing is missing without which nothing can be graded."""
     grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     grid.add_column("what", no_wrap=True)
     grid.add_column("here")

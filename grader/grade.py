@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Runs the checks of the chosen tasks in order: build, forward, gradient.
 
-One rung after the other, lower ones first, so that a rung that defines one direction can
-take the other from the nearest lower rung that is right.
+One rung after the other, lower ones first, so that a rung that defines one direction
+can take the other from the nearest lower rung that is right.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Progress:
 
 
 def new_seed() -> int:
-    """A seed nobody could know before the run; printed, so that a run can be repeated."""
+    """A seed nobody knows before the run; printed, so that it can be repeated."""
     return secrets.randbelow(1_000_000)
 
 
@@ -98,7 +98,7 @@ class Grader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # ---- one task ------------------------------------------------------------------------
+    # ---- one task --------------------------------------------------------------------
 
     def _task(self, task: Task) -> TaskResult:
         """Rungs from the lowest up; those not asked for only lend a direction."""
@@ -106,15 +106,20 @@ class Grader:
         lower: dict[str, tuple[Rung, Build]] = {}  # direction -> nearest right rung
         for rung in task.rungs:
             if rung.id not in self.selection.rungs:
-                built = build(rung) if task.language == "c" else None
-                for direction in built.directions if built else ():
-                    lower.setdefault(direction, (rung, built))
+                if task.language == "c":
+                    self._lend(rung, lower)
                 continue
             self._tell(rung, "build")
             result = self._rung(task, rung, lower)
             results.append(result)
             self.done += 1
         return TaskResult(task, tuple(results))
+
+    def _lend(self, rung: Rung, lower: dict[str, tuple[Rung, Build]]) -> None:
+        """A rung that is not graded in this run offers what it defines."""
+        built = build(rung)
+        for direction in built.directions:
+            lower[direction] = (rung, built)
 
     def _tell(self, rung: Rung, check: str) -> None:
         self.progress(Progress(rung.id, check, self.done, self.total))
@@ -177,7 +182,7 @@ class Grader:
             subject.close()
         return RungResult(rung, tuple(checks), uses)
 
-    # ---- one rung ------------------------------------------------------------------------
+    # ---- one rung --------------------------------------------------------------------
 
     def _checks(
         self,
@@ -196,7 +201,7 @@ class Grader:
             results += self._forward(subject, rung)
             forward_ok = all(r.verdict is Verdict.PASS for r in results)
             if subject.python and results and results[-1].verdict in HOPELESS:
-                return results + [_same_for_backward(results[-1])]
+                return [*results, _same_for_backward(results[-1])]
         if "backward" in directions and self.check in (None, "gradient"):
             results += self._gradient(subject, rung, with_gradcheck=forward_ok)
         if self.check == "gradient":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Files and lab.toml become tasks: the files are the registry, the toml only attaches.
 
-A task is a ladder, one operator's folder in one lab; its rungs are the numbered files in
-it. Nothing here loads student code.
+A task is a ladder, one operator's folder in one lab; its rungs are the numbered files
+in it. Nothing here loads student code.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Selection:
     whole: bool  # everything there is
 
 
-# ---- reading labs ------------------------------------------------------------------------
+# ---- reading labs --------------------------------------------------------------------
 
 
 @functools.cache
@@ -135,7 +135,7 @@ def _lab(toml: Path) -> list[Task]:
 
 
 def _files(folder: Path, suffix: str) -> list[Path]:
-    """The rungs of a folder in order; a numbered file with a strange name is an error."""
+    """The rungs of a folder in order. A numbered file with a strange name is wrong."""
     files = sorted(folder.glob(f"[0-9]*{suffix}"))
     for file in files:
         if not RUNG_NAME.fullmatch(file.stem):
@@ -153,8 +153,8 @@ def _rung(toml: Path, task: str, file: Path, entries: Mapping[str, Any]) -> Rung
     for flag in entry.get("flags", ()):
         if flag not in EXTRA_FLAGS:
             raise GraderError(
-                f"{_shown(toml)}: rung {name!r} asks for the flag {flag!r}, allowed are "
-                f"{' '.join(EXTRA_FLAGS)}"
+                f"{_shown(toml)}: rung {name!r} asks for the flag {flag!r}, "
+                f"allowed are {' '.join(EXTRA_FLAGS)}"
             )
     return Rung(task, file, tuple(entry.get("flags", ())))
 
@@ -174,7 +174,7 @@ def _shown(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-# ---- choosing ----------------------------------------------------------------------------
+# ---- choosing ------------------------------------------------------------------------
 
 
 def select(wanted: str | None, lab: str | None = None) -> Selection:
@@ -228,6 +228,8 @@ def _unknown(wanted: str, name: str, tasks: tuple[Task, ...]) -> str:
     ids = [task.id for task in tasks]
     ids += [rung.id for task in tasks for rung in task.rungs]
     near = difflib.get_close_matches(name, ids, n=4, cutoff=0.5)
-    near += [i for i in ids if name.split("/")[-1] in i and i not in near][: 4 - len(near)]
+    near += [i for i in ids if name.split("/")[-1] in i and i not in near][
+        : 4 - len(near)
+    ]
     listed = ", ".join(near or [task.id for task in tasks[:6]])
     return f"no task or rung is called {wanted!r}; near it: {listed}"

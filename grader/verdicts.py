@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 
 
-class Verdict(str, Enum):
+class Verdict(StrEnum):
     """What came of a check. The value is the word that reports print."""
 
     PASS = "PASS"
@@ -39,10 +39,6 @@ class Verdict(str, Enum):
     def ok(self) -> bool:
         """Nothing for the student to mend: passed, or pending."""
         return self is Verdict.PASS or self.pending
-
-    def __str__(self) -> str:
-        """Print the word alone."""
-        return self.value
 
 
 _PENDING = {

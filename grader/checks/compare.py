@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Is one output what it should be? Values against the double reference, memory by poison.
+"""Is one output what it should be? Values against the double reference, memory by
+poison.
 
 The tolerance of an element is C * sqrt(K) * u * scale: u is the rounding unit of the
 dtype, K the number of terms of the sum, scale the sum of their absolute values (the
@@ -64,8 +65,8 @@ def judge(
 ) -> Finding | None:
     """Look at output `i` of a call that has returned. None if all is well.
 
-    `names` are the tensors of the call by position, inputs first; `wrong` is the verdict
-    for a wrong number.
+    `names` are the tensors of the call by position, inputs first; `wrong` is the
+    verdict for a wrong number.
     """
     got = call.tensors[i]
     assert got is not None

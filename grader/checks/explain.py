@@ -113,18 +113,20 @@ def _signal(worker: Worker) -> str:
         return f"{name}: used a NULL pointer (address {reply.fault_address:#x})"
     if number == signal.SIGSEGV and worker.faulted:
         return f"{name}: touched memory that is not there ({reply.fault_address:#x})"
-    meaning = {
+    meanings: dict[int, str] = {
         signal.SIGABRT: "aborted itself",
         signal.SIGFPE: "divided an integer by zero",
         signal.SIGILL: "ran an instruction this machine does not have",
-    }.get(number, "ended by a signal")
-    return f"{name}: {meaning}"
+    }
+    return f"{name}: {meanings.get(number, 'ended by a signal')}"
 
 
 def _forbidden_call(worker: Worker) -> str:
     asked = worker.reply.bytes_asked
     if worker.faulted and worker.reply.signo == signal.SIGSYS and asked:
-        return f"asked for {asked / GIB:.1f} GiB of memory at once (less than 4 allowed)"
+        return (
+            f"asked for {asked / GIB:.1f} GiB of memory at once (less than 4 allowed)"
+        )
     return "tried to start another process, which is not allowed"
 
 
@@ -155,9 +157,11 @@ def _touched(worker: Worker, names: list[str]) -> str:
 
 
 def locate(worker: Worker) -> str | None:
-    """The student's line a C worker died in, by addr2line; Python's by its traceback."""
+    """The student's line it died in: by addr2line, in Python by the traceback."""
     if worker.kind == "python":
-        lines = re.findall(r'File "([^"]+)", line (\d+)', worker.output.decode("utf8", "replace"))
+        lines = re.findall(
+            r'File "([^"]+)", line (\d+)', worker.output.decode("utf8", "replace")
+        )
         ours = [(f, n) for f, n in lines if f"{Path('labs')}/" in f or "/student" in f]
         return f"{ours[0][0]}:{ours[0][1]}" if ours else None
     reply = worker.reply

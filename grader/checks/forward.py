@@ -27,7 +27,9 @@ def deadline(subject: Subject, case: Case, inputs: Tensors) -> float:
     return BASE_LIMIT + SLOWER * (time.perf_counter() - start)
 
 
-def expectations(subject: Subject, case: Case, inputs: Tensors, truth: Truth) -> list[Expected]:
+def expectations(
+    subject: Subject, case: Case, inputs: Tensors, truth: Truth
+) -> list[Expected]:
     """What each result and saved tensor should hold, by position."""
     signature = subject.operator.signature
     terms = subject.operator.terms(case, inputs)
@@ -38,11 +40,11 @@ def expectations(subject: Subject, case: Case, inputs: Tensors, truth: Truth) ->
     ):
         bound = None if exact else scale
         made.append(Expected(argument.name, value, bound, terms[argument.name]))
-    for argument, pair, scale in zip(signature.saved, truth.saved, truth.saved_scale):
+    for argument, pair, size in zip(signature.saved, truth.saved, truth.saved_scale):
         assert pair is not None
         value, valid = pair
         count = terms.get(argument.name, 1)
-        made.append(Expected(argument.name, value, scale, count, valid))
+        made.append(Expected(argument.name, value, size, count, valid))
     return made
 
 
@@ -54,7 +56,12 @@ def output_dtypes(subject: Subject, dtype: torch.dtype) -> list[torch.dtype]:
 
 
 def check(
-    subject: Subject, cases: list[Case], dtype: str, seed: int, *, through_module: bool = False
+    subject: Subject,
+    cases: list[Case],
+    dtype: str,
+    seed: int,
+    *,
+    through_module: bool = False,
 ) -> CheckResult:
     """All cases in one dtype; lab 01 once through the function and once the module."""
     findings: list[Finding] = []
@@ -63,7 +70,9 @@ def check(
         for i, case in enumerate(cases):
             tried += 1
             audit = subject.python and i < AUDITED and not through_module
-            findings += _case(subject, case, dtype, seed, i, audit=audit, module=through_module)
+            findings += _case(
+                subject, case, dtype, seed, i, audit=audit, module=through_module
+            )
     except Stopped as stop:
         findings.insert(0, stop.finding)
     name = "module" if through_module else "forward"
@@ -71,7 +80,14 @@ def check(
 
 
 def _case(
-    subject: Subject, case: Case, dtype: str, seed: int, i: int, *, audit: bool, module: bool
+    subject: Subject,
+    case: Case,
+    dtype: str,
+    seed: int,
+    i: int,
+    *,
+    audit: bool,
+    module: bool,
 ) -> list[Finding]:
     """One case; at most one finding."""
     inputs = subject.operator.inputs(case, DTYPES[dtype], seed)
@@ -97,9 +113,11 @@ def _case(
         found = judge(call, k, right, names=subject.names())
         if found:
             found = _late(subject, call, k, found, dtype)
+            finding = Finding(found.verdict, found.message, case.name)
             if found.verdict is Verdict.INCOMPLETE:
                 subject.drop(dtype)  # a thread of it may still be writing
-            return [Finding(found.verdict, found.message, case.name, found.location)]
+                raise Stopped(finding)
+            return [finding]
     return []
 
 
@@ -112,7 +130,7 @@ def _late(subject: Subject, call: Call, k: int, found: Finding, dtype: str) -> F
     if after >= before:
         return found
     message = (
-        f"{found.message}; {before - after} of them were written after the function had "
-        "returned: wait for your threads (join, or leave the parallel region) first"
+        f"{found.message}; {before - after} of them were written after the function "
+        "had returned: wait for your threads first (join them)"
     )
     return Finding(found.verdict, message)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Are the gradients right? Twice: against PyTorch in double, and PyTorch's gradcheck.
 
-The first compares every case with the reference's gradients. The second knows nothing of
-the reference: torch.autograd.gradcheck compares backward with finite differences of the
-student's own forward, both run in the worker. Its tolerances are far below PyTorch's
-defaults, which let a gradient pass that is wrong by a factor of 1.001.
+The first compares every case with the reference's gradients. The second knows nothing
+of the reference: torch.autograd.gradcheck compares backward with finite differences of
+the student's own forward, both run in the worker. Its tolerances are far below
+PyTorch's defaults, which let a gradient pass that is wrong by a factor of 1.001.
 """
 
 from __future__ import annotations
@@ -25,14 +25,18 @@ from grader.operators.base import Tensors
 from grader.supervisor.call import Call, Output, Run
 from grader.verdicts import Verdict
 
-GRADCHECK = {"eps": 1e-6, "rtol": 1e-6, "atol": 1e-7}
+GRADCHECK: dict[str, Any] = {"eps": 1e-6, "rtol": 1e-6, "atol": 1e-7}
 SLOW_IN_PYTHON = 100  # input elements; larger cases of lab 01 use gradcheck's fast mode
 
 
 def _outputs(
-    subject: Subject, case: Case, inputs: Tensors, results: Sequence[torch.Tensor], dtype: str
+    subject: Subject,
+    case: Case,
+    inputs: Tensors,
+    results: Sequence[torch.Tensor],
+    dtype: str,
 ) -> list[Output | None]:
-    """Room for a gradient call: results and saved tensors if forward runs, gradients."""
+    """Room for a gradient call: gradients, and what forward makes if it runs."""
     operator = subject.operator
     forward = subject.gradient_bits() & Run.FORWARD
     shapes = [tuple(r.shape) for r in results]
@@ -51,7 +55,7 @@ def _outputs(
     return room
 
 
-# ---- against the reference ---------------------------------------------------------------
+# ---- against the reference -----------------------------------------------------------
 
 
 def check(subject: Subject, cases: list[Case], dtype: str, seed: int) -> CheckResult:
@@ -124,19 +128,21 @@ def _unasked(subject: Subject, dtype: str, case: Case) -> Finding:
     what = ", ".join(f"'{name}'" for name in extra) or "an input"
     return Finding(
         Verdict.WRONG_CONTRACT,
-        f"backward computes the gradient of {what} although ctx.needs_input_grad says it "
-        "is not wanted: return None for it",
+        f"backward computes the gradient of {what} although ctx.needs_input_grad says "
+        "it is not wanted: return None for it",
         case.name,
     )
 
 
-# ---- gradcheck ---------------------------------------------------------------------------
+# ---- gradcheck -----------------------------------------------------------------------
 
 
 class _Run:
     """The calls of one gradcheck: the same two again and again with other numbers."""
 
-    def __init__(self, subject: Subject, case: Case, inputs: Tensors, limit: float) -> None:
+    def __init__(
+        self, subject: Subject, case: Case, inputs: Tensors, limit: float
+    ) -> None:
         self.subject, self.case = subject, case
         self.names = [n for n in (a.name for a in subject.operator.signature.inputs)]
         self.inputs = inputs
@@ -217,7 +223,7 @@ def _gradcheck_case(subject: Subject, case: Case, seed: int) -> list[Finding]:
     wanted = dict(zip(operator.signature.gradients, operator.wanted(case)))
     limit = deadline(subject, case, inputs)
     run = _Run(subject, case, inputs, limit)
-    given = [
+    given: list[Any] = [
         inputs[name].detach().clone().requires_grad_(wanted.get(name, False))
         if name in inputs
         else None
@@ -249,6 +255,6 @@ def _sentence(error: Exception, names: list[str]) -> str:
     if not match:
         return text.strip().split("\n")[0]
     return (
-        f"the gradient of '{names[int(match[1])]}' is not the derivative of your forward (gradcheck, finite differences "
-        f"within {GRADCHECK['rtol']:g})"
+        f"the gradient of '{names[int(match[1])]}' is not the derivative of "
+        f"your forward (gradcheck, finite differences within {GRADCHECK['rtol']:g})"
     )

@@ -40,7 +40,8 @@ class Subject:
         warm: Worker | None = None,
     ) -> None:
         """`libraries`: dtype -> files that define forward, backward. `source`: a Python
-        file, `shown` its name in messages, `warm` a Python worker that was started early.
+        file, `shown` its name in messages, `warm` a Python worker that was started
+        early.
         """
         self.operator = operator
         self.number = operators.number(operator.name)
@@ -61,7 +62,7 @@ class Subject:
         return list(DTYPES) if self.python else list(self.libraries)
 
     def worker(self, dtype: str) -> Worker:
-        """A live worker that has loaded the rung. Raises Stopped if it does not load."""
+        """A live worker that has loaded the rung. Raises Stopped if it cannot."""
         key = "python" if self.python else dtype
         if key not in self._workers:
             self._workers[key] = self._start(dtype)
@@ -78,9 +79,7 @@ class Subject:
                 text = self._header() + b"\n" + self.source.read_bytes()
                 outcome = worker.load(text, op=self.number, deadline=LOAD_LIMIT)
             if outcome is not Outcome.RETURNED:
-                raise Stopped(
-                    explain.of_outcome(worker, outcome, "", [], LOAD_LIMIT)
-                )
+                raise Stopped(explain.of_outcome(worker, outcome, "", [], LOAD_LIMIT))
             finding = explain.of_status(worker, "")
             if finding:
                 raise Stopped(finding)
@@ -115,7 +114,7 @@ class Subject:
             self._warm.end()
             self._warm = None
 
-    # ---- calls ---------------------------------------------------------------------------
+    # ---- calls -----------------------------------------------------------------------
 
     def names(self) -> list[str]:
         """The tensors of a call by position: 8 in, 8 out, "" for none."""
@@ -160,21 +159,21 @@ class Subject:
         outcome = worker.run(call)
         limit = call.request.deadline_ns / 1e9
         if outcome is not Outcome.RETURNED:
-            finding = explain.of_outcome(
-                worker, outcome, case.name, self.names(), limit
-            )
+            ended = explain.of_outcome(worker, outcome, case.name, self.names(), limit)
             self.drop(dtype)
-            raise Stopped(finding)
+            raise Stopped(ended)
         finding = explain.of_status(worker, case.name)
         final = (Verdict.NOT_IMPLEMENTED, Verdict.FORBIDDEN, Verdict.GRADER)
         if finding and finding.verdict in final:
             raise Stopped(finding)
         if not finding and call.request.late:
             self.drop(dtype)
-            return Finding(
-                Verdict.INCOMPLETE,
-                "went on writing its output after it had returned (a thread?)",
-                case.name,
+            raise Stopped(
+                Finding(
+                    Verdict.INCOMPLETE,
+                    "went on writing its output after it had returned (a thread?)",
+                    case.name,
+                )
             )
         return finding
 

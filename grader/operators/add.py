@@ -8,11 +8,13 @@ from typing import Any
 
 import torch
 
-from grader.operators.base import Case, Operator, Tensors, numel, side, some_layout
+from grader.operators.base import Case, Operator, Tensors, side, some_layout
 
 
 class Add(Operator):
-    """In lab 01 a plain sum of two tensors of one shape is allowed, the rest is the task."""
+    """In lab 01 a plain sum of two tensors of one shape is allowed, the rest is the
+    task.
+    """
 
     name = "add"
     forbidden = ("addcdiv", "lerp", "sum_to_size", "broadcast_tensors", "_foreach_add")
@@ -32,8 +34,7 @@ class Add(Operator):
 
     def terms(self, case: Case, inputs: Tensors) -> dict[str, int]:
         """A gradient sums over the axes along which its operand was stretched."""
-        shapes = [tuple(t.shape) for t in inputs.values()]
-        whole = numel(torch.broadcast_shapes(*shapes))
+        whole = torch.broadcast_tensors(*inputs.values())[0].numel()
         stretched = {k: whole // max(1, t.numel()) for k, t in inputs.items()}
         return {"output": 2, **stretched}
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The frame of an operator's entry: cases in, right answers and tolerances out.
 
-An entry says how PyTorch computes the operator (in double, on the very numbers the student
-was given), how long the sums are, and how large their terms are. From these the frame
-derives the expected outputs and gradients and how far from them rounding can lead.
+An entry says how PyTorch computes the operator (in double, on the very numbers the
+student was given), how long the sums are, and how large their terms are. From these the
+frame derives the expected outputs and gradients and how far from them rounding can
+lead.
 """
 
 from __future__ import annotations
@@ -68,14 +69,14 @@ class Operator:
     primitives: tuple[str, ...] = ()
     plain_add: bool = False  # aten::add only without broadcasting and alpha
 
-    # ---- overridden by entries -----------------------------------------------------------
+    # ---- overridden by entries -------------------------------------------------------
 
     def reference(self, *inputs: torch.Tensor | None, **options: Any) -> Any:
         """PyTorch's own version, given tensors by position and options by name."""
         raise NotImplementedError
 
     def terms(self, case: Case, inputs: Tensors) -> dict[str, int]:
-        """How many products each sum has: {"output": K, "weight": K of its gradient}."""
+        """How many terms each sum has, by output, saved tensor and gradient."""
         raise NotImplementedError
 
     def draw(self, rng: random.Random) -> dict[str, Any]:
@@ -83,7 +84,7 @@ class Operator:
         raise NotImplementedError
 
     def saved(self, inputs: Tensors, case: Case) -> list[Any]:
-        """What forward is to save, in double, each with a mask or None; None: anything."""
+        """What forward is to save, in double, each with a mask of valid places."""
         return [None for _ in self.signature.saved]
 
     def saved_scale(self, inputs: Tensors, case: Case) -> list[torch.Tensor | None]:
@@ -119,7 +120,7 @@ class Operator:
             return (odd * sign).double()
         return torch.randint(-1, 2, shape, generator=rng).double()
 
-    # ---- shapes --------------------------------------------------------------------------
+    # ---- shapes ----------------------------------------------------------------------
 
     @property
     def signature(self) -> Signature:
@@ -136,7 +137,9 @@ class Operator:
                 for e in extents
             )
         except NameError as error:
-            raise CaseError(f"{self.name}: a case lacks the size in {text}: {error}")
+            raise CaseError(
+                f"{self.name}: a case lacks a size that {text} needs: {error}"
+            ) from error
 
     def input_shapes(self, case: Case) -> dict[str, tuple[int, ...]]:
         """The shape of every input that is present."""
@@ -149,7 +152,7 @@ class Operator:
             if a.name not in case.without
         }
 
-    # ---- cases ---------------------------------------------------------------------------
+    # ---- cases -----------------------------------------------------------------------
 
     def case(self, line: Mapping[str, Any]) -> Case:
         """A line of data as a Case. Raises CaseError for a word nobody knows."""
@@ -212,7 +215,7 @@ class Operator:
             made.append(lay_out(numbers.to(dtype), layout))
         return made
 
-    # ---- right answers -------------------------------------------------------------------
+    # ---- right answers ---------------------------------------------------------------
 
     def wanted(self, case: Case) -> list[bool]:
         """Which of signature.gradients the case asks for."""

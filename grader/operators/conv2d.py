@@ -59,7 +59,8 @@ class Depthwise(Conv2d):
 
     def reference(self, *inputs: Any, **options: Any) -> Any:
         """torch.nn.functional.conv2d with groups = IC."""
-        return torch.nn.functional.conv2d(*inputs, **options, groups=inputs[0].shape[1])
+        groups = inputs[0].shape[1]
+        return torch.nn.functional.conv2d(*inputs, **{**options, "groups": groups})
 
     def terms(self, case: Case, inputs: Tensors) -> dict[str, int]:
         """The window forward; the filters of a channel, or pixels, backward."""

@@ -20,7 +20,8 @@ class Gelu(Operator):
 
     def reference(self, *inputs: Any, **options: Any) -> Any:
         """torch.nn.functional.gelu."""
-        return torch.nn.functional.gelu(*inputs, approximate=options["approximate"])
+        (x,) = inputs
+        return torch.nn.functional.gelu(x, approximate=options["approximate"])
 
     def terms(self, case: Case, inputs: Tensors) -> dict[str, int]:
         """A handful of roundings, no sum."""

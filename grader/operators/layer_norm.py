@@ -44,7 +44,14 @@ class LayerNorm(Operator):
         """D terms in a row, and one per row for weight and bias."""
         D = inputs["input"].shape[-1]
         R = numel(inputs["input"].shape[:-1])
-        return {"output": D, "input": D, "weight": R + D, "bias": R, "mean": D, "rstd": D}
+        return {
+            "output": D,
+            "input": D,
+            "weight": R + D,
+            "bias": R,
+            "mean": D,
+            "rstd": D,
+        }
 
     def scales(
         self, inputs: Tensors, case: Case, grad_outputs: list[torch.Tensor]

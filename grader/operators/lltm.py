@@ -74,7 +74,7 @@ class Lltm(Operator):
         return outputs, [s if w else None for s, w in zip(found, self.wanted(case))]
 
     def terms(self, case: Case, inputs: Tensors) -> dict[str, int]:
-        """Rows of the weight forward; 3H or N terms backward, and the chain of gates."""
+        """A row of the weight forward; 3H or N terms backward, and the gates."""
         three_h, joined = inputs["weight"].shape
         longest = 16 + joined + three_h + inputs["input"].shape[0]
         names = ("new_h", "new_c", "gates", *self.signature.gradients)

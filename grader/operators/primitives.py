@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: MIT
 """ATen operators that every task of lab 01 may use: moving, making and elementwise.
 
-An operator's entry adds its own (conv2d may multiply matrices, matmul may not). Names are
-the dispatcher's, without overloads; `@` is mm, bmm or matmul there.
+An operator's entry adds its own (conv2d may multiply matrices, matmul may not). Names
+are the dispatcher's, without overloads; `@` is mm, bmm or matmul there.
 """
 
 from __future__ import annotations
 
 _VIEWS = """
 alias as_strided chunk detach diagonal expand flatten movedim narrow permute reshape
-reshape_alias select slice split split_with_sizes squeeze squeeze_ t transpose transpose_
-unbind unfold unsqueeze unsqueeze_ view _unsafe_view _reshape_alias view_as lift_fresh
-broadcast_to
+reshape_alias select slice split split_with_sizes squeeze squeeze_ t transpose
+transpose_ unbind unfold unsqueeze unsqueeze_ view view_as _unsafe_view _reshape_alias
+lift_fresh broadcast_to
 """
 _MAKING = """
-arange clone contiguous copy_ copy empty empty_like empty_strided fill_ full full_like new_empty
-new_empty_strided new_full new_ones new_zeros ones ones_like zero_ zeros zeros_like
-_to_copy to scalar_tensor constant_pad_nd pad cat stack repeat roll flip tril triu
-index index_put index_put_ index_select index_add index_add_ gather scatter scatter_
+arange clone contiguous copy_ copy empty empty_like empty_strided fill_ full full_like
+new_empty new_empty_strided new_full new_ones new_zeros ones ones_like zero_ zeros
+zeros_like _to_copy to scalar_tensor constant_pad_nd pad cat stack repeat roll flip
+tril triu index index_put index_put_ index_select index_add index_add_ gather scatter scatter_
 scatter_add scatter_add_ masked_fill masked_fill_ where slice_scatter select_scatter
 take put_ new_zeros meshgrid rot90 _local_scalar_dense item resize_
 """

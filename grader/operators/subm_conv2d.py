@@ -20,7 +20,14 @@ class SubmConv2d(Operator):
 
     name = "subm_conv2d"
     forbidden = (EVERY_CONVOLUTION, "*sparse*")
-    primitives = (*MATRIX_PRODUCTS, "unique", "sort", "argsort", "searchsorted", "nonzero")
+    primitives = (
+        *MATRIX_PRODUCTS,
+        "unique",
+        "sort",
+        "argsort",
+        "searchsorted",
+        "nonzero",
+    )
 
     def fill(
         self, argument: Argument, shape: tuple[int, ...], case: Case, rng: Any
@@ -57,7 +64,7 @@ class SubmConv2d(Operator):
         return {"padding": tuple(padding), "dilation": dilation}
 
     def saved(self, inputs: Tensors, case: Case) -> list[Any]:
-        """Row numbers on a plane, unfolded like an image: who reads whom, and how many."""
+        """Row numbers on a plane, unfolded like an image: who reads whom."""
         n, y, x = self._places(inputs["coordinates"])
         options = self.signature.resolve(case.options)
         kernel = tuple(inputs["weight"].shape[2:])

@@ -47,8 +47,8 @@ def lock() -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise GraderError(
-                "another grading is running in this folder; wait for it to end, or give "
-                "this one a folder of its own with CONVLAB_BUILD="
+                "another grading is running in this folder; wait for it to end, or "
+                "give this one a folder of its own with CONVLAB_BUILD="
             ) from error
         yield
 
@@ -111,7 +111,7 @@ def _version(package: str) -> str | None:
         return None
 
 
-# ---- writing -----------------------------------------------------------------------------
+# ---- writing -------------------------------------------------------------------------
 
 
 def _check(check: CheckResult, rung: RungResult, seed: int) -> dict[str, Any]:

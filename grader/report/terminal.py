@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -35,7 +35,7 @@ def say(sentence: str) -> None:
 
 
 @contextmanager
-def progress(total: int) -> Iterator[object]:
+def progress(total: int) -> Iterator[Callable[[Step], None]]:
     """A bar that tells what is running; gone when it ends. Yields the callback."""
     bar = Progress(
         TextColumn("{task.description}"),
@@ -114,7 +114,7 @@ def _failures(results: list[TaskResult]) -> list[tuple[RungResult, CheckResult]]
 
 
 def advice(results: list[TaskResult], seed: int) -> None:
-    """The first few things that are wrong, each with the command that shows it again."""
+    """The first few things that are wrong, with the command that shows each again."""
     failures = _failures(results)
     started = [f for f in failures if f[1].verdict is not Verdict.NOT_IMPLEMENTED]
     for rung, check in started[:NEXT_STEPS]:

@@ -44,9 +44,9 @@ class Output:
 class Call:
     """One case: inputs, options, and room for the outputs.
 
-    `inputs` and `outputs` go by position as in calls.h: inputs and grad_outputs; results,
-    saved tensors, gradients. None stands for NULL. Inputs keep their strides; `tensors`
-    holds the outputs after a run.
+    `inputs` and `outputs` go by position as in calls.h: inputs and grad_outputs;
+    results, saved tensors, gradients. None stands for NULL. Inputs keep their strides;
+    `tensors` holds the outputs after a run.
     """
 
     def __init__(

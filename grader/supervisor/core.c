@@ -59,7 +59,8 @@ static int open_memory(const char *name, int64_t bytes, char **mapping)
     const int fd = memfd_create(name, MFD_ALLOW_SEALING);
     if (fd < 0) return -1;
     if (ftruncate(fd, bytes)) return -1;
-    *mapping = (char *)mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    *mapping =
+        (char *)mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (*mapping == (char *)MAP_FAILED) return -1;
     fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
     return fd;
@@ -240,7 +241,8 @@ static int hand_over(session_t *s, int64_t deadline_ns, int stop, int64_t *wall_
     return outcome;
 }
 
-int session_load(session_t *session, const char *text, int64_t bytes, int64_t deadline_ns)
+int session_load(session_t *session, const char *text, int64_t bytes,
+                 int64_t deadline_ns)
 {
     if (bytes > SLOT_BYTES) return OUTCOME_TOO_LARGE;
     memcpy(session->in + WORDS_BYTES, text, (size_t)bytes);
@@ -308,7 +310,8 @@ static void take_output(side_t *side, const region_t *region)
         char *host = (char *)side->host + call * region->extent;
         memcpy(host, data, (size_t)region->extent);
         findings_t found = poison_find(host, region->numel, region->dtype, region->tag);
-        if (found.unwritten && !side->unwritten) side->first_unwritten = found.first_unwritten;
+        if (found.unwritten && !side->unwritten)
+            side->first_unwritten = found.first_unwritten;
         if (found.tainted && !side->tainted) {
             side->first_tainted = found.first_tainted;
             side->taint = found.taint;
@@ -393,8 +396,8 @@ static int save_memory(const char *path, const char *from, int64_t bytes)
 
 int session_save(const session_t *session, const char *in_path, const char *out_path)
 {
-    return save_memory(in_path, session->in, IN_BYTES)
-                   || save_memory(out_path, session->out, OUT_BYTES)
+    return save_memory(in_path, session->in, IN_BYTES) ||
+                   save_memory(out_path, session->out, OUT_BYTES)
                ? -1
                : 0;
 }

@@ -22,7 +22,7 @@ enum {
     OUTCOME_RETURNED = 0,
     OUTCOME_DIED = 1,
     OUTCOME_TIMEOUT = 2,
-    OUTCOME_TOO_LARGE = 3,  // a tensor does not fit its slot; nothing was run
+    OUTCOME_TOO_LARGE = 3,   // a tensor does not fit its slot; nothing was run
     OUTCOME_NOT_FROZEN = 4,  // the worker could not be stopped within a second
 };
 
@@ -76,7 +76,8 @@ int session_wait(session_t *session, int64_t deadline_ns);
 void session_prepare(session_t *session, int op);
 
 /* Hand over the text of a Python file and wait until it is loaded. */
-int session_load(session_t *session, const char *text, int64_t bytes, int64_t deadline_ns);
+int session_load(session_t *session, const char *text, int64_t bytes,
+                 int64_t deadline_ns);
 
 /* The first half of session_run: command and inputs are in place, nothing has run. */
 void session_place(session_t *session, request_t *request);

@@ -45,7 +45,8 @@ void region_poison(const region_t *region, int64_t fence)
     for (int call = 0; call < region->calls; call++, begin += region->step) {
         char *end = begin + region->extent;
         const int64_t room = call ? fence : fence_room(region, fence);
-        if (room > 0) fill_back(begin - room, begin, region->dtype, outside_tag(region));
+        if (room > 0)
+            fill_back(begin - room, begin, region->dtype, outside_tag(region));
         fill_back(begin, end, region->dtype, region->tag);
         // behind a copy that does not end on the guard page: left or aligned placement
         const char *limit = region->slot + SLOT_BYTES;
@@ -82,7 +83,8 @@ int64_t region_fence(const region_t *region, int64_t fence)
     const size_t element = poison_bytes(region->dtype);
     const uint64_t bits = poison_bits(region->dtype, outside_tag(region));
     const char *begin = region->slot + region->offset;
-    const int64_t room = fence_room(region, fence) / (int64_t)element * (int64_t)element;
+    const int64_t room =
+        fence_room(region, fence) / (int64_t)element * (int64_t)element;
     for (int64_t back = (int64_t)element; back <= room; back += (int64_t)element) {
         if (load(begin - back, element) != bits) return back;
     }
@@ -133,8 +135,9 @@ findings_t poison_find(const void *data, int64_t numel, int32_t dtype, uint32_t 
         const uint64_t bits = load((const char *)data + i * (int64_t)element, element);
         if (bits == untouched) {
             if (!found.unwritten++) found.first_unwritten = i;
-        } else if (quiet && ((bits & ~sign & ~tag_bits) | quiet) == (mark & ~tag_bits)
-                   && (bits & tag_bits)) {
+        } else if (quiet &&
+                   ((bits & ~sign & ~tag_bits) | quiet) == (mark & ~tag_bits) &&
+                   (bits & tag_bits)) {
             if (!found.tainted++) {
                 found.first_tainted = i;
                 found.taint = (int32_t)(bits & tag_bits);

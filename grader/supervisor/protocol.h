@@ -42,9 +42,9 @@ enum {
 enum {
     RUN_FORWARD = 1,
     RUN_BACKWARD = 2,
-    RUN_LOAD = 4,     // Python: slot 0 holds the file's text, `bytes` of it
-    RUN_MODULE = 8,   // Python: through the nn.Module instead of the function
-    RUN_AUDIT = 16,   // Python: note operators used and gradients given unasked
+    RUN_LOAD = 4,    // Python: slot 0 holds the file's text, `bytes` of it
+    RUN_MODULE = 8,  // Python: through the nn.Module instead of the function
+    RUN_AUDIT = 16,  // Python: note operators used and gradients given unasked
 };
 
 /* Where a worker is, for the sentence about its death. */
@@ -108,7 +108,7 @@ typedef struct {
     int32_t direction;    // 0 forward, 1 backward: what ran last
     uint64_t fault_address;
     uint64_t module_base;
-    uint64_t bytes_asked;  // of the memory request that raised SIGSYS
+    uint64_t bytes_asked;        // of the memory request that raised SIGSYS
     uint64_t frame[MAX_FRAMES];  // program counters, innermost first
     uint64_t in_base[IN_SLOTS];  // where the worker sees its slots
     uint64_t out_base[OUT_SLOTS];

@@ -15,7 +15,9 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 LEVELS = ("bwrap", "landlock", "none")
 ENVIRONMENT = "CONVLAB_SANDBOX"  # forces a level
@@ -37,7 +39,7 @@ class SandboxError(Exception):
 
 def has_landlock() -> bool:
     """Whether the kernel offers Landlock."""
-    libc = ctypes.CDLL(None, use_errno=True)
+    libc: Any = ctypes.CDLL(None, use_errno=True)
     return int(libc.syscall(_LANDLOCK_CREATE_RULESET, None, 0, 1)) >= 1
 
 
@@ -59,7 +61,11 @@ def level() -> str:
 
     Raises SandboxError if that one does not exist or does not work here.
     """
-    works = {"bwrap": has_bwrap, "landlock": has_landlock, "none": lambda: True}
+    works: dict[str, Callable[[], bool]] = {
+        "bwrap": has_bwrap,
+        "landlock": has_landlock,
+        "none": lambda: True,
+    }
     wanted = os.environ.get(ENVIRONMENT)
     if not wanted:
         return next(name for name in LEVELS if works[name]())

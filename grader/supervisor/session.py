@@ -2,8 +2,9 @@
 """A worker: one process that runs student code. The Python face of core.c.
 
 It is given Calls (call.py). What comes back is an Outcome and, in the Call, the outputs
-and what was found in their memory; nothing the worker says of itself is needed to judge.
-This module does without torch, so that workers can start while torch is imported.
+and what was found in their memory; nothing the worker says of itself is needed to
+judge. This module does without torch, so that workers can start while torch is
+imported.
 """
 
 from __future__ import annotations
@@ -81,8 +82,8 @@ def core() -> ctypes.CDLL:
 
 @functools.cache
 def cpu() -> int:
-    """The core that supervisor and workers share: a wake-up across cores costs more than
-    most calls, and the two never run at the same time.
+    """The core that supervisor and workers share: a wake-up across cores costs more
+    than most calls, and the two never run at the same time.
     """
     return max(os.sched_getaffinity(0))
 
@@ -141,13 +142,15 @@ class Worker:
 
     @classmethod
     def for_python(cls) -> Worker:
-        """A Python worker that has begun to import torch; give it a file with `load`."""
+        """A Python worker that has begun to import torch; `load` gives it a file."""
         script = Path(__file__).parents[1] / "worker" / "python_worker.py"
         contract = ROOT / "common" / "python"
         program = [sys.executable, "-I", "-B", "-X", "faulthandler", str(script)]
-        wire = Path(__file__).parent
-        program += [str(tools() / "libworker.so"), str(contract), str(wire)]
-        seen = [*sandbox.python_paths(), script.parent, contract, wire, tools()]
+        program += [str(tools() / "libworker.so"), str(ROOT), str(contract)]
+        package = ROOT / "grader"
+        shared = package / "supervisor"
+        ours = [package / "__init__.py", shared / "__init__.py", shared / "wire.py"]
+        seen = [*sandbox.python_paths(), *ours, script.parent, contract, tools()]
         return cls("python", program, paths=seen, op=0)
 
     def _start(self, command: list[str], paths: list[Path]) -> None:
@@ -217,9 +220,7 @@ class Worker:
         """Give a Python worker its file: a line of JSON about it, then its text."""
         core().session_prepare(self._session, op)
         outcome = Outcome(
-            core().session_load(
-                self._session, text, len(text), int(deadline * SECOND)
-            )
+            core().session_load(self._session, text, len(text), int(deadline * SECOND))
         )
         return self._dead() if outcome is Outcome.DIED else outcome
 

@@ -28,10 +28,14 @@ static void set_limit(int which, rlim_t value)
     setrlimit((__rlimit_resource_t)which, &limit);
 }
 
-int guard_limits(int64_t address_space)
+void guard_parent(void)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setsid();
+}
+
+int guard_limits(int64_t address_space)
+{
     set_limit(RLIMIT_CORE, 0);
     set_limit(RLIMIT_FSIZE, 0);
     set_limit(RLIMIT_NPROC, 512);
@@ -95,13 +99,13 @@ int guard_landlock(const char *const *paths)
 #error "guard.c knows the system call tables of x86-64 and aarch64"
 #endif
 
-#define LOAD(field) \
+#define LOAD(field)                                                                    \
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
-#define LOAD_LOW(i)  LOAD(args[i])
-#define LOAD_HIGH(i) \
+#define LOAD_LOW(i) LOAD(args[i])
+#define LOAD_HIGH(i)                                                                   \
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[i]) + 4)
-#define RETURN(what) BPF_STMT(BPF_RET | BPF_K, (what))
-#define REFUSE(code) RETURN(SECCOMP_RET_ERRNO | (code))
+#define RETURN(what)        BPF_STMT(BPF_RET | BPF_K, (what))
+#define REFUSE(code)        RETURN(SECCOMP_RET_ERRNO | (code))
 #define UNLESS(value, skip) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (skip))
 
 /* One call with one answer; the accumulator holds its number before and after. */
@@ -120,10 +124,10 @@ static void append(filter_t *filter, const struct sock_filter *code, size_t coun
     memcpy(filter->code + filter->length, code, count * sizeof *code);
     filter->length = (unsigned short)(filter->length + count);
 }
-#define APPEND(filter, ...) \
-    do { \
-        const struct sock_filter code_[] = {__VA_ARGS__}; \
-        append(filter, code_, sizeof code_ / sizeof *code_); \
+#define APPEND(filter, ...)                                                            \
+    do {                                                                               \
+        const struct sock_filter code_[] = {__VA_ARGS__};                              \
+        append(filter, code_, sizeof code_ / sizeof *code_);                           \
     } while (0)
 
 /* No second process. Threads are welcome; clone3 hides its flags in memory, so it is
@@ -160,7 +164,8 @@ static void filter_signals(filter_t *f)
     APPEND(f, UNLESS(SYS_tgkill, 4), LOAD_LOW(0), UNLESS(self, 1),
            RETURN(SECCOMP_RET_ALLOW), REFUSE(EPERM));
     static const uint32_t refused[] = {SYS_tkill, SYS_rt_sigqueueinfo,
-                                       SYS_rt_tgsigqueueinfo, 424 /* pidfd_send_signal */};
+                                       SYS_rt_tgsigqueueinfo,
+                                       424 /* pidfd_send_signal */};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         APPEND(f, RULE(refused[i], REFUSE(EPERM)));
     }
@@ -178,9 +183,9 @@ static void filter_files(filter_t *f)
     APPEND(f, UNLESS(SYS_open, 4), LOAD_LOW(1),
            BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, writing, 1, 0),
            RETURN(SECCOMP_RET_ALLOW), REFUSE(EACCES));
-    static const uint32_t old[] = {SYS_creat,   SYS_unlink, SYS_rename, SYS_link,
-                                   SYS_symlink, SYS_mkdir,  SYS_rmdir,  SYS_mknod,
-                                   SYS_chmod,   SYS_chown,  SYS_lchown, SYS_utime,
+    static const uint32_t old[] = {SYS_creat,   SYS_unlink,   SYS_rename, SYS_link,
+                                   SYS_symlink, SYS_mkdir,    SYS_rmdir,  SYS_mknod,
+                                   SYS_chmod,   SYS_chown,    SYS_lchown, SYS_utime,
                                    SYS_utimes,  SYS_futimesat};
     for (size_t i = 0; i < sizeof old / sizeof *old; i++) {
         APPEND(f, RULE(old[i], REFUSE(EACCES)));
@@ -205,19 +210,44 @@ static void filter_reach(filter_t *f)
            REFUSE(EPERM), UNLESS(PR_SET_SECCOMP, 1), REFUSE(EPERM),
            RETURN(SECCOMP_RET_ALLOW));
     static const uint32_t refused[] = {
-        SYS_ptrace,          SYS_process_vm_readv,   SYS_process_vm_writev,
-        SYS_kcmp,            434 /* pidfd_open */,   438 /* pidfd_getfd */,
-        SYS_socket,          SYS_connect,            SYS_bind,
-        SYS_sendto,          SYS_sendmsg,            SYS_seccomp,
-        SYS_bpf,             SYS_perf_event_open,    SYS_userfaultfd,
-        SYS_keyctl,          SYS_add_key,            SYS_request_key,
-        SYS_unshare,         SYS_setns,              SYS_init_module,
-        SYS_finit_module,    SYS_kexec_load,         SYS_reboot,
-        SYS_swapon,          SYS_settimeofday,       SYS_clock_settime,
-        SYS_sethostname,     SYS_sched_setaffinity,  SYS_sched_setscheduler,
-        SYS_sched_setattr,   SYS_setpriority,        SYS_quotactl,
-        425 /* io_uring */,  426,                    427,
-        SYS_name_to_handle_at, SYS_open_by_handle_at,
+        SYS_ptrace,
+        SYS_process_vm_readv,
+        SYS_process_vm_writev,
+        SYS_kcmp,
+        434 /* pidfd_open */,
+        438 /* pidfd_getfd */,
+        SYS_socket,
+        SYS_connect,
+        SYS_bind,
+        SYS_sendto,
+        SYS_sendmsg,
+        SYS_seccomp,
+        SYS_bpf,
+        SYS_perf_event_open,
+        SYS_userfaultfd,
+        SYS_keyctl,
+        SYS_add_key,
+        SYS_request_key,
+        SYS_unshare,
+        SYS_setns,
+        SYS_init_module,
+        SYS_finit_module,
+        SYS_kexec_load,
+        SYS_reboot,
+        SYS_swapon,
+        SYS_settimeofday,
+        SYS_clock_settime,
+        SYS_sethostname,
+        SYS_sched_setaffinity,
+        SYS_sched_setscheduler,
+        SYS_sched_setattr,
+        SYS_setpriority,
+        SYS_quotactl,
+        425 /* io_uring */,
+        426,
+        427,
+        SYS_name_to_handle_at,
+        SYS_open_by_handle_at,
     };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         APPEND(f, RULE(refused[i], REFUSE(EPERM)));

@@ -13,8 +13,11 @@
 
 #include "../supervisor/protocol.h"
 
-/* Die with the supervisor, own session, no core files, no capabilities, address space at
- * most `address_space` bytes (0: no limit). Returns 0, or -1 with errno. */
+/* Die with the supervisor, and have a session of our own: Ctrl-C is not for us. */
+void guard_parent(void);
+
+/* No core files, no files at all, no capabilities, address space at most `address_space`
+ * bytes (0: no limit). Returns 0, or -1 with errno. */
 int guard_limits(int64_t address_space);
 
 /* Landlock: nothing but reading below `paths` (NULL-terminated). Returns 0, or -1 with

@@ -16,9 +16,8 @@ static int map_slots(char **slots, int count, int memory, int protection)
     if (place == (char *)MAP_FAILED) return -1;
     for (int i = 0; i < count; i++) {
         slots[i] = place + PAGE_BYTES + step * (size_t)i;
-        if (mmap(slots[i], (size_t)SLOT_BYTES, protection, MAP_SHARED | MAP_FIXED, memory,
-                 WORDS_BYTES + (off_t)i * SLOT_BYTES)
-            == MAP_FAILED) {
+        if (mmap(slots[i], (size_t)SLOT_BYTES, protection, MAP_SHARED | MAP_FIXED,
+                 memory, WORDS_BYTES + (off_t)i * SLOT_BYTES) == MAP_FAILED) {
             return -1;
         }
     }
@@ -28,8 +27,8 @@ static int map_slots(char **slots, int count, int memory, int protection)
 int link_attach(link_t *link, int in_memory, int out_memory, int go, int done)
 {
     void *command = mmap(NULL, WORDS_BYTES, PROT_READ, MAP_SHARED, in_memory, 0);
-    void *reply = mmap(NULL, WORDS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, out_memory,
-                       0);
+    void *reply =
+        mmap(NULL, WORDS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, out_memory, 0);
     if (command == MAP_FAILED || reply == MAP_FAILED) return -1;
     link->command = (const command_t *)command;
     link->reply = (reply_t *)reply;
@@ -38,7 +37,8 @@ int link_attach(link_t *link, int in_memory, int out_memory, int go, int done)
     if (map_slots(link->in, IN_SLOTS, in_memory, PROT_READ)) return -1;
     if (map_slots(link->out, OUT_SLOTS, out_memory, PROT_READ | PROT_WRITE)) return -1;
     for (int i = 0; i < IN_SLOTS; i++) link->reply->in_base[i] = (uint64_t)link->in[i];
-    for (int i = 0; i < OUT_SLOTS; i++) link->reply->out_base[i] = (uint64_t)link->out[i];
+    for (int i = 0; i < OUT_SLOTS; i++)
+        link->reply->out_base[i] = (uint64_t)link->out[i];
     close(in_memory);
     close(out_memory);
     return 0;

@@ -38,8 +38,8 @@ void *scratch_guarded(ctx_t *ctx, size_t bytes)
     const size_t pages = (rounded + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
     if (used == MAX_BLOCKS || rounded < bytes || pages < rounded) return NULL;
     const size_t mapped = pages + 2 * PAGE_BYTES;
-    char *mapping = (char *)mmap(NULL, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                                 0);
+    char *mapping =
+        (char *)mmap(NULL, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapping == (char *)MAP_FAILED) return NULL;
     if (mprotect(mapping + PAGE_BYTES, pages, PROT_READ | PROT_WRITE)) {
         munmap(mapping, mapped);

@@ -41,12 +41,14 @@ static void fail_to_load(link_t *link, const char *text)
     _exit(2);
 }
 
-static void load(link_t *link, rung_t *rung, const char *const paths[2], const char *name)
+static void load(link_t *link, rung_t *rung, const char *const paths[2],
+                 const char *name)
 {
     static const char *const direction[2] = {"forward", "backward"};
     for (int d = 0; d < 2; d++) {
         const int same = d == 1 && strcmp(paths[0], paths[1]) == 0;
-        rung->library[d] = same ? rung->library[0] : dlopen(paths[d], RTLD_NOW | RTLD_LOCAL);
+        rung->library[d] =
+            same ? rung->library[0] : dlopen(paths[d], RTLD_NOW | RTLD_LOCAL);
         if (!rung->library[d]) fail_to_load(link, dlerror());
         char symbol[64];
         snprintf(symbol, sizeof symbol, "%s_%s", name, direction[d]);
@@ -69,8 +71,9 @@ static void view_tensors(const link_t *link, int call, tensor_t tensor[MAX_TENSO
         const wire_tensor_t *wire = &link->command->tensor[i];
         pointer[i] = NULL;
         if (wire->slot < 0) continue;
-        char *slot = i < SIDE_TENSORS ? link->in[wire->slot]
-                                      : link->out[wire->bank * SIDE_TENSORS + wire->slot];
+        char *slot = i < SIDE_TENSORS
+                         ? link->in[wire->slot]
+                         : link->out[wire->bank * SIDE_TENSORS + wire->slot];
         tensor[i].data = slot + wire->offset + call * wire->call_step;
         tensor[i].ndim = wire->ndim;
         tensor[i].dtype = (dtype_t)wire->dtype;
@@ -128,10 +131,12 @@ static int run_command(const link_t *link, rung_t *rung)
 static int serve(char **argv)
 {
     static link_t link;
-    const int descriptor[4] = {atoi(argv[3]), atoi(argv[4]), atoi(argv[5]), atoi(argv[6])};
-    if (guard_limits((int64_t)ADDRESS_SPACE_GIB << 30)
-        || link_attach(&link, descriptor[0], descriptor[1], descriptor[2],
-                       descriptor[3])) {
+    const int descriptor[4] = {atoi(argv[3]), atoi(argv[4]), atoi(argv[5]),
+                               atoi(argv[6])};
+    guard_parent();
+    if (guard_limits((int64_t)ADDRESS_SPACE_GIB << 30) ||
+        link_attach(&link, descriptor[0], descriptor[1], descriptor[2],
+                    descriptor[3])) {
         perror("worker");
         return 3;
     }

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""The operators' signatures, once more in Python: names, argument order, options, shapes.
+"""The operators' signatures, once more in Python: names, argument order, options,
+shapes.
 
 The C side of the contract is common/operators.h; a test parses it and compares. Lab 01
-follows the signatures below: each of its files defines a function of the operator's name,
-``conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1)``, with the
-inputs and then the options as PyTorch names and orders them, and a module class. The
-grader and the notebooks read argument lists from here and nowhere else.
+follows the signatures below: each of its files defines a function of the operator's
+name, ``conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1)``,
+with the inputs and then the options as PyTorch names and orders them, and a module
+class. The grader and the notebooks read argument lists from here and nowhere else.
 """
 
 from __future__ import annotations
@@ -127,7 +128,11 @@ SIGNATURES: dict[str, Signature] = {
         ),
         Signature(
             "linear",
-            inputs=(Argument("input", "(..., IC)"), Argument("weight", "(OC, IC)"), _BIAS),
+            inputs=(
+                Argument("input", "(..., IC)"),
+                Argument("weight", "(OC, IC)"),
+                _BIAS,
+            ),
             outputs=(Argument("output", "(..., OC)"),),
             backward=("input", "weight"),
             gradients=("input", "weight", "bias"),

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: MIT
+"""The student's module of lab 01: loading it, and calling what it defines."""
+
+from __future__ import annotations
+
+import ctypes
+import linecache
+import sys
+import traceback
+import types
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from convlab.operators import Signature
+
+from grader.supervisor import wire
+from grader.supervisor.wire import SIDE_TENSORS, Command, Reply, WireTensor
+from grader.worker.student_memory import ContractError, give, view
+from grader.worker.student_rules import Forbidden, Rules, audited, watch_graph
+
+RUN_BACKWARD, RUN_MODULE, RUN_AUDIT = 2, 8, 16
+
+Tensors = list[torch.Tensor | None]
+
+
+class Task:
+    """The student's module, and how to call what it defines."""
+
+    def __init__(self, signature: Signature, header: dict[str, Any], text: str) -> None:
+        self.signature = signature
+        self.rules = Rules(header)
+        self.path = header["path"]
+        self.module = types.ModuleType("student")
+        sys.modules["student"] = self.module
+        self.module.__file__ = self.path
+        lines = text.splitlines(keepends=True)
+        linecache.cache[self.path] = (len(text), None, lines, self.path)
+        self.rules.close_doors()
+        exec(compile(text, self.path, "exec"), self.module.__dict__)
+        function = getattr(self.module, signature.name, None)
+        if not callable(function):
+            raise ContractError(f"defines no function '{signature.name}'")
+        self.function: Callable[..., Any] = function
+
+    def options(self, raw: bytes) -> dict[str, Any]:
+        """The options of a command; a pair of equal numbers is given as one."""
+        values: dict[str, Any] = {}
+        at = 0
+        for option in self.signature.options:
+            kind = ctypes.c_double if option.kind == "float" else ctypes.c_int64
+            fields = []
+            for _ in option.fields:
+                fields.append(kind.from_buffer_copy(raw, at).value)
+                at += 8
+            if option.kind == "choice":
+                values[option.name] = option.choices[int(fields[0]) - 1]
+            elif option.pair and fields[0] != fields[1]:
+                values[option.name] = tuple(fields)
+            else:
+                values[option.name] = fields[0]
+        return values
+
+    def call(self, inputs: Tensors, options: dict[str, Any], *, module: bool) -> Any:
+        """The function with options by position, or the module built for the inputs."""
+        if module:
+            return self._through_module(inputs, options)
+        keywords = {o.name for o in self.signature.options if o.keyword_only}
+        positional = [v for k, v in options.items() if k not in keywords]
+        named = {k: v for k, v in options.items() if k in keywords}
+        return self.function(*inputs, *positional, **named)
+
+    def _through_module(self, inputs: Tensors, options: dict[str, Any]) -> Any:
+        cls = getattr(self.module, self.signature.module, None)
+        if cls is None:
+            raise ContractError(f"defines no module class '{self.signature.module}'")
+        named = dict(zip((a.name for a in self.signature.inputs), inputs))
+        network = cls(**self._sizes(named, options), **options)
+        if not isinstance(network, torch.nn.Module):
+            raise ContractError(f"{self.signature.module} is not a torch.nn.Module")
+        for name in ("weight", "bias"):
+            value = named.pop(name, None)
+            if value is not None:
+                self._fill_parameter(network, name, value)
+        return network(*named.values())
+
+    def _sizes(
+        self, named: dict[str, torch.Tensor | None], options: dict[str, Any]
+    ) -> dict[str, Any]:
+        """What the module's constructor takes besides options, read off the weight."""
+        weight = named.get("weight")
+        if weight is None:
+            return {}
+        groups = options.get("groups", 1)
+        known = {
+            "in_features": weight.shape[-1],
+            "out_features": weight.shape[0],
+            "in_channels": weight.shape[1] * groups if weight.dim() > 1 else 0,
+            "out_channels": weight.shape[0],
+            "kernel_size": tuple(weight.shape[2:]),
+            "bias": named.get("bias") is not None,
+        }
+        return {name: known[name] for name in self.signature.module_arguments}
+
+    def _fill_parameter(
+        self, network: torch.nn.Module, name: str, value: torch.Tensor
+    ) -> None:
+        parameter = dict(network.named_parameters()).get(name)
+        if parameter is None:
+            raise ContractError(f"{self.signature.module} has no parameter '{name}'")
+        if parameter.shape != value.shape:
+            raise ContractError(
+                f"{self.signature.module}.{name} has shape {tuple(parameter.shape)}, "
+                f"expected {tuple(value.shape)}"
+            )
+        parameter.data = value.detach().clone()
+
+
+class Case:
+    """One command: its tensors in shared memory, and the calls it asks for."""
+
+    def __init__(self, task: Task, command: Command, reply: Reply) -> None:
+        self.task, self.command, self.reply = task, command, reply
+        signature = task.signature
+        count = len(signature.inputs)
+        given = [
+            view(at, reply.in_base[at.slot]) if at.slot >= 0 else None
+            for at in command.tensor[:SIDE_TENSORS]
+        ]
+        self.inputs: Tensors = given[:count]
+        self.grad_outputs = [t for t in given[count:] if t is not None]
+        made = len(signature.outputs) + len(signature.saved)
+        self.first_gradient = SIDE_TENSORS + made
+        names = [argument.name for argument in signature.inputs]
+        self.wanted: list[tuple[int, torch.Tensor]] = []  # number of gradient, input
+        for i, name in enumerate(signature.gradients):
+            tensor = self.inputs[names.index(name)]
+            if command.tensor[self.first_gradient + i].slot >= 0 and tensor is not None:
+                tensor.requires_grad = True
+                self.wanted.append((i, tensor))
+
+    def run(self) -> None:
+        """Forward, and backward if it is asked for; results go to their slots."""
+        if not self.command.run & RUN_AUDIT:
+            gradients = self._call()
+        else:
+            gradients, used = audited(self._call)
+            if sentence := self.task.rules.judge(used):
+                raise Forbidden(sentence)
+        for (i, _), gradient in zip(self.wanted, gradients):
+            name = f"grad_{self.task.signature.gradients[i]}"
+            if gradient is None:
+                raise ContractError(
+                    f"backward returned None for '{name}', which is wanted"
+                )
+            self._give(gradient, self.first_gradient + i, name)
+
+    def _give(self, result: Any, position: int, name: str) -> None:
+        at: WireTensor = self.command.tensor[position]
+        base = self.reply.out_base[at.bank * SIDE_TENSORS + at.slot]
+        give(result, at, base, f"'{name}'")
+
+    def _call(self) -> Tensors:
+        """What autograd gives for the wanted inputs; nothing if only forward runs."""
+        signature = self.task.signature
+        options = self.task.options(bytes(self.command.options))
+        through_module = bool(self.command.run & RUN_MODULE)
+        result = self.task.call(self.inputs, options, module=through_module)
+        results = list(result) if len(signature.outputs) > 1 else [result]
+        for i, output in enumerate(signature.outputs):
+            self._give(results[i], SIDE_TENSORS + i, output.name)
+        if not self.command.run & RUN_BACKWARD:
+            return []
+        if self.command.run & RUN_AUDIT:
+            watch_graph(results, self.reply)
+        for tensor in results:
+            if not tensor.requires_grad:
+                raise ContractError(
+                    "the result has no gradient function (is it made by "
+                    "Function.apply?)"
+                )
+        return list(
+            torch.autograd.grad(
+                results,
+                [tensor for _, tensor in self.wanted],
+                self.grad_outputs[: len(results)],
+                allow_unused=True,
+            )
+        )
+
+
+def sentence_of(error: BaseException, path: str) -> str:
+    """One line about an exception, with the student's line if there is one."""
+    text = str(error).strip().split("\n")[0][:400] or "no message"
+    where = ""
+    for frame in traceback.extract_tb(error.__traceback__):
+        if frame.filename == path:
+            where = f" ({path}:{frame.lineno}: {(frame.line or '').strip()[:120]})"
+    if isinstance(error, SyntaxError) and error.lineno:
+        where = f" ({path}:{error.lineno}: {(error.text or '').strip()[:120]})"
+        text = error.msg
+    return f"{type(error).__name__}: {text}{where}"
+
+
+def status_of(error: BaseException) -> int:
+    """The status that a student's exception stands for."""
+    if isinstance(error, NotImplementedError):
+        return wire.STATUS_NOT_IMPLEMENTED
+    if isinstance(error, ContractError):
+        return wire.REPLY_CONTRACT
+    if isinstance(error, Forbidden):
+        return wire.REPLY_FORBIDDEN
+    if isinstance(error, SystemExit):
+        return wire.REPLY_EXIT
+    words = ("can't allocate memory", "not enough memory", "can't start new thread")
+    if isinstance(error, MemoryError) or any(word in str(error) for word in words):
+        return wire.STATUS_NO_MEMORY
+    return wire.REPLY_EXCEPTION
+
+
+def attempt(
+    reply: Reply, path: str, run: Callable[[], None], rules: Rules | None
+) -> int:
+    """Run student code; whatever it raises becomes a status and a sentence."""
+    status = wire.STATUS_OK
+    reply.message = b""
+    try:
+        run()
+    except BaseException as error:
+        status = status_of(error)
+        told = status in (wire.REPLY_CONTRACT, wire.REPLY_FORBIDDEN)
+        text = str(error) if told else sentence_of(error, path)
+        reply.message = text.encode()[: wire.MESSAGE_BYTES - 1]
+    if rules and rules.caught:
+        reply.message = f"calls aten::{rules.caught[0]}".encode()
+        status = wire.REPLY_FORBIDDEN
+    return status

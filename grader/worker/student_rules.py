@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""What a file of lab 01 may use, and whether its backward is its own.
+
+Two nets. Forbidden operators have their kernels replaced, which catches every route and
+thread; an audited call also notes every operator used and holds it against the list of
+allowed ones. Both run in the student's process: they teach, they do not prove.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from grader.supervisor.wire import Reply
+from grader.worker.student_memory import ContractError
+
+
+class Forbidden(BaseException):
+    """The operator being graded, or a near relative, was called."""
+
+
+class Rules:
+    """Which ATen operators the task forbids and which it allows."""
+
+    def __init__(self, header: Mapping[str, Any]) -> None:
+        self.forbidden = tuple(header.get("forbidden", ()))
+        self.allowed = frozenset(header.get("allowed", ()))
+        self.plain_add = bool(header.get("plain_add"))
+        self.library: Any = None
+        self.caught: list[str] = []
+
+    def close_doors(self) -> None:
+        """Replace the kernels of forbidden operators, for every thread and route."""
+        self.library = torch.library.Library("aten", "IMPL")
+        for schema in torch._C._jit_get_all_schemas():
+            space, _, name = schema.name.partition("::")
+            if space == "aten" and self.is_forbidden(name):
+                overload = f".{schema.overload_name}" if schema.overload_name else ""
+                self.library.impl(name + overload, self._caught(name), "CPU")
+
+    def is_forbidden(self, name: str) -> bool:
+        """Patterns: `mm` is that operator, `*conv*` any that holds the word."""
+        name = name.removesuffix("_")
+        return any(
+            pattern.strip("*") in name if "*" in pattern else pattern == name
+            for pattern in self.forbidden
+        )
+
+    def _caught(self, name: str) -> Any:
+        def kernel(*_: Any, **__: Any) -> Any:
+            self.caught.append(name)
+            raise Forbidden(name)
+
+        return kernel
+
+    def judge(self, used: Mapping[str, bool]) -> str:
+        """A sentence about the first operator that is not allowed, or nothing."""
+        for name, plain in used.items():
+            if self.allowed and name not in self.allowed:
+                return f"uses aten::{name}, which this task does not allow"
+            if self.plain_add and name in ("add", "add_") and not plain:
+                return (
+                    "uses aten::add with broadcasting or alpha: that is the operator "
+                    "this task asks for (adding two tensors of one shape is allowed)"
+                )
+        return ""
+
+
+def audited(run: Callable[[], Any]) -> tuple[Any, dict[str, bool]]:
+    """Run and note every ATen operator used, with True if each add was a plain one."""
+    used: dict[str, bool] = {}
+
+    class Notes(TorchDispatchMode):
+        @classmethod
+        def _should_skip_dynamo(cls) -> bool:
+            return False  # the default imports the compiler, seconds of it
+
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            name = func._schema.name.partition("::")[2]
+            plain = True
+            if name in ("add", "add_"):
+                shapes = [getattr(x, "shape", None) for x in args[:2]]
+                alpha = (kwargs or {}).get("alpha", 1)
+                plain = shapes[0] == shapes[1] and alpha == 1
+            used[name] = used.get(name, True) and plain
+            return func(*args, **(kwargs or {}))
+
+    notes: TorchDispatchMode = Notes()  # type: ignore[no-untyped-call]
+    with notes:
+        result = run()
+    return result, used
+
+
+VIEWS = ("View", "Reshape", "Expand", "Squeeze", "Unsqueeze", "Permute", "Transpose")
+
+
+def watch_graph(results: list[Any], reply: Reply) -> None:
+    """Is backward the student's own, and does it give what was not asked for?"""
+    waiting = [result.grad_fn for result in results if result.grad_fn is not None]
+    seen = set()
+    while waiting:
+        node = waiting.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        waiting += [edge[0] for edge in node.next_functions]
+        kind = type(node).__name__
+        if isinstance(node, torch.autograd.function.BackwardCFunction):
+            needed = [edge[0] is not None for edge in node.next_functions]
+            node.register_hook(_unasked(needed, reply))
+        elif not kind.startswith((*VIEWS, "AccumulateGrad")):
+            raise ContractError(
+                f"the gradient goes through PyTorch's own {kind}: compute it in a "
+                "torch.autograd.Function"
+            )
+
+
+def _unasked(needed: list[bool], reply: Reply) -> Callable[[Any, Any], None]:
+    def hook(grad_inputs: Any, _: Any) -> None:
+        for i, (gradient, wanted) in enumerate(zip(grad_inputs, needed)):
+            if gradient is not None and not wanted:
+                reply.given |= 1 << i
+
+    return hook
