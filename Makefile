@@ -20,6 +20,7 @@ LAB ?=
 CHECK ?=
 CASE ?=
 SEED ?=
+PYTEST ?=
 GRADER := $(PY) -m grader
 CHOICE = $(if $(T),'$(T)') $(if $(LAB),--lab '$(LAB)')
 
@@ -49,13 +50,13 @@ doctor: $(READY)  ## what this machine has, and what a missing thing costs
 	@$(GRADER) doctor
 
 test: $(READY)  ## lint, and every test of convlab itself
-	@$(PY) -m pytest tests
+	@$(PY) -m pytest $(PYTEST) tests
 
 trust: $(READY)  ## the fault table: every known way to break or cheat, and its verdict
-	@$(PY) -m tests.trust
+	@PYTHONPATH=.:common/python $(PY) -m tests.trust
 
 stress: $(READY)  ## long proofs: hundreds of seeds, all mutations; tables in docs/results
-	@$(PY) -m tests.stress
+	@PYTHONPATH=.:common/python $(PY) -m tests.stress
 
 lint: $(READY)  ## only the style checks
 	@$(PY) -m pytest tests/test_style.py

@@ -24,7 +24,7 @@ _STATUS = {
     ),
     wire.STATUS_NO_MEMORY: (
         Verdict.LIMIT,
-        "ran out of memory: about 1.4 GiB are there for scratch and everything else",
+        "ran out of memory: 1.5 GiB are there for scratch and everything else",
     ),
     wire.STATUS_CUDA_ERROR: (Verdict.CRASH, "returned STATUS_CUDA_ERROR"),
     wire.REPLY_CONTRACT: (Verdict.WRONG_CONTRACT, ""),

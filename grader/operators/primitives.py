@@ -17,7 +17,8 @@ _MAKING = """
 arange clone contiguous copy_ copy empty empty_like empty_strided fill_ full full_like
 new_empty new_empty_strided new_full new_ones new_zeros ones ones_like zero_ zeros
 zeros_like _to_copy to scalar_tensor constant_pad_nd pad cat stack repeat roll flip
-tril triu index index_put index_put_ index_select index_add index_add_ gather scatter scatter_
+tril triu
+index index_put index_put_ index_select index_add index_add_ gather scatter scatter_
 scatter_add scatter_add_ masked_fill masked_fill_ where slice_scatter select_scatter
 take put_ new_zeros meshgrid rot90 _local_scalar_dense item resize_
 """
@@ -25,7 +26,8 @@ _ELEMENTWISE = """
 abs add add_ bitwise_and bitwise_or ceil clamp clamp_min div div_ eq exp expm1 floor
 floor_divide ge gt le log logical_and logical_not logical_or lt maximum minimum mul mul_
 ne neg neg_ pow reciprocal relu remainder rsub sign sqrt square sub sub_ sigmoid tanh
-addcmul addcmul_
+addcmul addcmul_ bitwise_not bitwise_xor __and__ __or__ __xor__ __lshift__ __rshift__
+round trunc frexp ldexp
 """
 _REDUCTIONS = "sum cumsum prod max min mean amax amin any all count_nonzero"
 

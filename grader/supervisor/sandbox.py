@@ -98,13 +98,13 @@ def wrap(command: list[str], *, paths: list[Path], info: int) -> list[str]:
     Bubblewrap writes the process numbers as JSON into the descriptor `info`.
     """
     wrapped = ["bwrap", *_NAMESPACES, "--uid", "65534", "--gid", "65534"]
+    wrapped += ["--proc", "/proc", "--dev", "/dev"]
+    wrapped += ["--size", str(1 << 20), "--tmpfs", "/dev/shm"]
+    wrapped += ["--size", str(16 << 20), "--tmpfs", "/tmp", "--chdir", "/tmp"]
     for path in dict.fromkeys([*_system_paths(), *paths]):
         if path.is_symlink() and path.parent == Path("/"):
             wrapped += ["--symlink", str(path.readlink()), str(path)]
         else:
             wrapped += ["--ro-bind", str(path), str(path)]
-    wrapped += ["--proc", "/proc", "--dev", "/dev"]
-    wrapped += ["--size", str(1 << 20), "--tmpfs", "/dev/shm"]
-    wrapped += ["--size", str(16 << 20), "--tmpfs", "/tmp", "--chdir", "/tmp"]
     wrapped += ["--info-fd", str(info), "--"]
     return wrapped + command

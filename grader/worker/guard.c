@@ -34,12 +34,25 @@ void guard_parent(void)
     setsid();
 }
 
-int guard_limits(int64_t address_space)
+/* Bytes of address space in use. */
+static int64_t address_space(void)
 {
+    long pages = 0;
+    FILE *statm = fopen("/proc/self/statm", "r");
+    if (!statm) return -1;
+    const int read = fscanf(statm, "%ld", &pages);
+    fclose(statm);
+    return read == 1 ? pages * sysconf(_SC_PAGESIZE) : -1;
+}
+
+int guard_limits(int64_t room)
+{
+    const int64_t now = address_space();
+    if (now < 0) return -1;
     set_limit(RLIMIT_CORE, 0);
     set_limit(RLIMIT_FSIZE, 0);
     set_limit(RLIMIT_NPROC, 512);
-    if (address_space > 0) set_limit(RLIMIT_AS, (rlim_t)address_space);
+    if (room > 0) set_limit(RLIMIT_AS, (rlim_t)(now + room));
     for (int cap = 0; cap < 64; cap++) prctl(PR_CAPBSET_DROP, cap);
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
     struct __user_cap_data_struct none[2] = {{0}};

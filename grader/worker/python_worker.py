@@ -21,7 +21,7 @@ import sys
 import threading
 import warnings
 
-ADDRESS_SPACE = 9 << 30  # importing torch takes 3 GiB of addresses, the slots 1.5
+ROOM = 1536 << 20  # bytes of address space for everything a file may allocate
 THREAD_STACK = 8 << 20
 RUN_LOAD = 4
 
@@ -116,7 +116,7 @@ def main(arguments: list[str]) -> None:
     torch.set_num_threads(1)
     link = Link()
     attach = worker.link_attach
-    if attach(ctypes.byref(link), *descriptors) or worker.guard_limits(ADDRESS_SPACE):
+    if attach(ctypes.byref(link), *descriptors) or worker.guard_limits(ROOM):
         sys.exit("python_worker: cannot attach to the supervisor")
     poison_empty()
     tie_hands(worker, link, level, paths)

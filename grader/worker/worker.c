@@ -23,7 +23,7 @@
 #include "link.h"
 #include "scratch.h"
 
-enum { ADDRESS_SPACE_GIB = 3 };  // half of it are the slots
+enum { ROOM_MIB = 1536 };  // for scratch, threads and everything else
 
 typedef struct {
     void *library[2];  // that defines forward, backward
@@ -134,9 +134,9 @@ static int serve(char **argv)
     const int descriptor[4] = {atoi(argv[3]), atoi(argv[4]), atoi(argv[5]),
                                atoi(argv[6])};
     guard_parent();
-    if (guard_limits((int64_t)ADDRESS_SPACE_GIB << 30) ||
-        link_attach(&link, descriptor[0], descriptor[1], descriptor[2],
-                    descriptor[3])) {
+    if (link_attach(&link, descriptor[0], descriptor[1], descriptor[2],
+                    descriptor[3]) ||
+        guard_limits((int64_t)ROOM_MIB << 20)) {
         perror("worker");
         return 3;
     }

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: MIT
+"""The long proofs: many seeds, every fault, every mutation, what the border costs.
+
+python -m tests.stress [seeds|faults|mutations|border ...] [--seeds N]   (make stress)
+
+Each writes its table to docs/results. `make test` draws a sample of each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from grader import operators
+from grader.build import build, build_tools
+from grader.checks import compare, forward, gradient
+from grader.checks.result import CheckResult
+from grader.checks.subject import Subject
+from grader.report.results import environment
+from grader.supervisor.session import pin
+from grader.tasks import ROOT, Rung, all_tasks
+from grader.verdicts import Verdict
+from tests import border, trust
+
+RESULTS = ROOT / "docs" / "results"
+GRADCHECK_EVERY = 10  # seeds; gradcheck takes longer than everything else together
+
+
+@dataclass
+class Margin:
+    """How close correct code came to the tolerance: largest error / allowed error."""
+
+    worst: float = 0.0
+    checks: int = 0
+    failures: list[str] = field(default_factory=list)
+
+    def note(self, got: torch.Tensor, expected: compare.Expected) -> None:
+        """Look at one output that was compared."""
+        if expected.scale is None or not got.numel():
+            return
+        allowed = compare.tolerance(expected, got.dtype)
+        ratio = (got.double() - expected.value).abs() / allowed
+        ratio = ratio[allowed > 0]
+        if ratio.numel():
+            self.worst = max(self.worst, float(ratio.max()))
+
+
+def subject_of(rung: Rung, lower: dict[str, Any]) -> tuple[Subject, tuple[str, ...]]:
+    """A reference rung, the direction it lacks lent by a lower one."""
+    operator = operators.get(rung.task.split("/")[1])
+    if rung.file.suffix == ".py":
+        both = ("forward", "backward")
+        return Subject(operator, source=rung.file, shown=rung.shown), both
+    built = build(rung)
+    for direction in built.directions:
+        lower[direction] = built.libraries
+    libraries = {
+        dtype: (
+            lower.get("forward", built.libraries)[dtype],
+            lower.get("backward", built.libraries)[dtype],
+        )
+        for dtype in built.libraries
+    }
+    return Subject(operator, libraries=libraries), built.directions
+
+
+def one_seed(
+    subject: Subject, directions: tuple[str, ...], seed: int
+) -> list[CheckResult]:
+    """Every check of one rung with one seed."""
+    cases = subject.operator.cases(seed)
+    found = []
+    for dtype in subject.dtypes:
+        if "forward" in directions:
+            found.append(forward.check(subject, cases, dtype, seed))
+        if "backward" in directions:
+            found.append(gradient.check(subject, cases, dtype, seed))
+    if "backward" in directions and seed % GRADCHECK_EVERY == 0:
+        found.append(gradient.gradcheck(subject, cases, seed))
+    return found
+
+
+def seeds(count: int) -> int:
+    """The reference with many seeds: not one failure allowed."""
+    lines = [
+        "| rung | seeds | checks | failures | largest error / allowed |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    failed = 0
+    original = compare._differs
+    for task in all_tasks():
+        lower: dict[str, Any] = {}
+        for rung in task.rungs:
+            margin = Margin()
+
+            def noting(got: Any, expected: Any, margin: Margin = margin) -> Any:
+                margin.note(got, expected)
+                return original(got, expected)
+
+            compare._differs = noting
+            subject, directions = subject_of(rung, lower)
+            for seed in range(count):
+                for result in one_seed(subject, directions, seed):
+                    margin.checks += 1
+                    if result.verdict is not Verdict.PASS:
+                        text = f"seed {seed} {result.name} {result.dtype}: "
+                        margin.failures.append(text + result.message)
+            subject.close()
+            compare._differs = original
+            failed += len(margin.failures)
+            lines.append(
+                f"| {rung.id} | {count} | {margin.checks} | {len(margin.failures)} | "
+                f"{margin.worst:.2f} |"
+            )
+            print(lines[-1], *margin.failures[:3], sep="\n  ", flush=True)
+    where = environment()
+    text = (
+        "# Many seeds on the reference\n\nMade by `python -m tests.stress seeds --seeds "
+        f"{count}` on {where['cpu']}, {where['compiler']}, torch {where['torch']}, "
+        f"sandbox {where['sandbox']}.\nThe last column says how much of the tolerance "
+        "correct code used at most; 1 would be a failure.\n\n"
+    )
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    (RESULTS / "seeds.md").write_text(text + "\n".join(lines) + "\n")
+    return 1 if failed else 0
+
+
+def mutations() -> int:
+    """Every drawn mutation."""
+    from tests.mutations import run
+
+    return int(run.main(["--write"]))
+
+
+def main(arguments: list[str]) -> int:
+    """Run the proofs asked for, all by default; 1 if one failed."""
+    proofs = ("border", "faults", "seeds", "mutations")
+    parser = argparse.ArgumentParser(prog="python -m tests.stress")
+    parser.add_argument("proofs", nargs="*", choices=[*proofs, []])
+    parser.add_argument("--seeds", type=int, default=200)
+    args = parser.parse_args(arguments)
+    build_tools()
+    torch.set_num_threads(1)
+    pin()
+    failed = 0
+    for proof in args.proofs or proofs:
+        start = time.monotonic()
+        print(f"== {proof}", flush=True)
+        if proof == "seeds":
+            failed += seeds(args.seeds)
+        elif proof == "faults":
+            failed += trust.main(["--write"])
+        elif proof == "border":
+            failed += border.main(["--write"])
+        else:
+            failed += mutations()
+        print(f"== {proof}: {time.monotonic() - start:.0f} s", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
