@@ -68,9 +68,10 @@ lock: $(READY)  ## pin requirements.in anew, with hashes and without addresses
 	        --no-annotate -q $$name.in -o $$name.txt || exit 1; \
 	done
 
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 system-packages:  ## what Debian and Ubuntu can add: sandbox, debugger, second compiler
-	apt-get update -q
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
+	$(SUDO) apt-get update -q
+	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
 	    bubblewrap gdb clang
 
 clean:  ## remove everything that was built, but not .venv

@@ -98,7 +98,7 @@ def timed(copies: int) -> float:
 
 
 def slow_gradcheck() -> tuple[float, float]:
-    """Seconds of a slow-mode gradcheck of conv2d: over the border, and PyTorch's own."""
+    """Seconds of a slow gradcheck of conv2d: over the border, and PyTorch's own."""
     under = subject("conv2d")
     case = Case("border", GRADCHECK, {"groups": 2}, gradcheck=True)
     mine, theirs = [], []
@@ -133,7 +133,8 @@ def table() -> list[str]:
         with at_level(level):
             seconds, theirs = slow_gradcheck()
             lines.append(
-                f"| {level} | {checked(frozen=True):.0f} | {checked(frozen=False):.0f} | "
+                f"| {level} | {checked(frozen=True):.0f} | "
+                f"{checked(frozen=False):.0f} | "
                 f"{timed(1):.1f} | {timed(4):.1f} | {seconds:.2f} | {theirs:.2f} |"
             )
     return lines

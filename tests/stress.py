@@ -120,8 +120,8 @@ def seeds(count: int) -> int:
             print(lines[-1], *margin.failures[:3], sep="\n  ", flush=True)
     where = environment()
     text = (
-        "# Many seeds on the reference\n\nMade by `python -m tests.stress seeds --seeds "
-        f"{count}` on {where['cpu']}, {where['compiler']}, torch {where['torch']}, "
+        "# Many seeds on the reference\n\nMade by `python -m tests.stress seeds "
+        f"--seeds {count}` on {where['cpu']}, {where['compiler']}, torch {where['torch']}, "
         f"sandbox {where['sandbox']}.\nThe last column says how much of the tolerance "
         "correct code used at most; 1 would be a failure.\n\n"
     )

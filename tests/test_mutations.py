@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Does the grader see a single changed token? A sample of what `make stress` does whole.
+"""Does the grader see one changed token? A sample of what `make stress` does whole.
 
-tests/mutations holds the parts: the drawn list, the run over it, and the proof that what
-survives computes the same as the reference.
+tests/mutations holds the parts: the drawn list, the run over it, and the proof that
+what survives computes the same as the reference.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ ROOT = Path(__file__).resolve().parents[1]
 ALL, HASHES = committed()
 IN_C = [mutation for mutation in ALL if mutation.file.endswith(".c")]
 IN_PYTHON = [mutation for mutation in ALL if mutation.file.endswith(".py")]
-SAMPLE = sample(IN_C, 8, seed=1) + sample(IN_PYTHON, 2, seed=1)
+SEED = 5  # whose ten are without an endless loop: each of those takes its deadline
+SAMPLE = sample(IN_C, 8, seed=SEED) + sample(IN_PYTHON, 2, seed=SEED)
 SHARE = 0.05  # of the drawn may survive
 FEWER_CASES = 200
 

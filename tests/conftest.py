@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""What all tests share: a build folder of their own, a core of their own, small rungs.
+
+pytest runs in several processes at once (pyproject.toml). Each builds into its own
+folder, and each keeps to one core, because the grader pins itself and its workers to
+the last core it may use: two test processes on one core would wait for each other.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.build import build_tools
+from grader.tasks import ROOT
+
+GELU = """#include "operators.h"
+{before}
+status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
+                      tensor_t *output)
+{{
+    const int64_t COUNT = tensor_numel(input);
+    const real *x = real_data(input);
+    real *y = real_data(output);
+    (void)ctx, (void)p, (void)COUNT, (void)x, (void)y;
+    {body}
+    return STATUS_OK;
+}}
+"""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """CONVLAB_BUILD and, among several test processes, a core for this one alone."""
+    folder = tmp_path_factory.mktemp("build")
+    os.environ["CONVLAB_BUILD"] = str(folder)
+    number = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw")
+    if number:
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cores[int(number) % len(cores)]})
+    yield folder
+    del os.environ["CONVLAB_BUILD"]
+
+
+@pytest.fixture(autouse=True)
+def same_cores_afterwards() -> Iterator[None]:
+    """The grader pins the process to a core; the next test starts as this one did."""
+    before = os.sched_getaffinity(0)
+    yield
+    os.sched_setaffinity(0, before)
+
+
+@pytest.fixture(scope="session")
+def tools(own_place: Path) -> Path:
+    """The folder of the grader's own programs, built."""
+    build_tools()
+    return own_place / "tools"
+
+
+@pytest.fixture
+def compile_rung(tools: Path, tmp_path: Path) -> Callable[[str], dict[str, Path]]:
+    """Source text to shared objects by dtype, by the rules of rung.mk."""
+    made: list[Path] = []
+
+    def compiled(source: str) -> dict[str, Path]:
+        file = tmp_path / f"rung{len(made)}.c"
+        file.write_text(source)
+        made.append(file)
+        command = ["make", "-s", "-f", "common/rung.mk", f"RUNG={file}"]
+        command.append(f"BUILD={tmp_path}")
+        subprocess.run(command, cwd=ROOT, check=True, timeout=60)
+        stem = f"{tmp_path}/rungs/release/{file.with_suffix('')}"
+        return {dtype: Path(f"{stem}.{dtype}.so") for dtype in ("f32", "f64")}
+
+    return compiled
+
+
+@pytest.fixture
+def compile_gelu(
+    compile_rung: Callable[[str], dict[str, Path]],
+) -> Callable[..., dict[str, Path]]:
+    """The statements of a gelu_forward to shared objects: COUNT, x and y are there."""
+
+    def compiled(body: str, *, before: str = "") -> dict[str, Path]:
+        return compile_rung(GELU.format(body=body, before=before))
+
+    return compiled
