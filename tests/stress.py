@@ -120,10 +120,11 @@ def seeds(count: int) -> int:
             print(lines[-1], *margin.failures[:3], sep="\n  ", flush=True)
     where = environment()
     text = (
-        "# Many seeds on the reference\n\nMade by `python -m tests.stress seeds "
-        f"--seeds {count}` on {where['cpu']}, {where['compiler']}, torch {where['torch']}, "
-        f"sandbox {where['sandbox']}.\nThe last column says how much of the tolerance "
-        "correct code used at most; 1 would be a failure.\n\n"
+        "# Many seeds on the reference\n\n"
+        f"Made by `python -m tests.stress seeds --seeds {count}` on {where['cpu']}, "
+        f"{where['compiler']},\ntorch {where['torch']}, sandbox {where['sandbox']}. The "
+        "last column says how much of the\ntolerance correct code used at most; 1 would "
+        "be a failure.\n\n"
     )
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / "seeds.md").write_text(text + "\n".join(lines) + "\n")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from grader.checks.result import Finding
 from grader.supervisor import wire
-from grader.supervisor.session import Outcome, Worker
+from grader.supervisor.session import ROOT, Outcome, Worker
 from grader.verdicts import Verdict
 
 PAGE = 4096
@@ -149,8 +149,8 @@ def _touched(worker: Worker, names: list[str]) -> str:
             where = "" if first <= address < last else ", before its first element"
             return f"writes to '{name}'{where}: an input, which is read-only"
         if last <= address < base + wire.SLOT_BYTES + PAGE:
-            past = address - last
-            return f"{verb} {past} bytes past the end of '{name}'"
+            past = f"{address - last} bytes past" if address > last else "right past"
+            return f"{verb} {past} the end of '{name}'"
         if base - PAGE <= address < first:
             return f"{verb} {first - address} bytes before the start of '{name}'"
     return ""
@@ -179,5 +179,5 @@ def locate(worker: Worker) -> str | None:
             return None
         line = done.stdout.split(" ")[0].strip()
         if line and not line.startswith("?"):
-            return line
+            return line.removeprefix(f"{ROOT}/")
     return None
