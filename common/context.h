@@ -24,8 +24,8 @@ typedef struct ctx {
 } ctx_t;
 
 /* Scratch memory of at least `bytes` bytes, aligned to 64, contents undefined.
- * Ask as often as you like; all of it stays valid until the operator returns and is taken
- * back by the caller: there is no free. NULL if there is no memory: return
+ * Ask as often as you like; all of it stays valid until the operator returns and is
+ * taken back by the caller: there is no free. NULL if there is no memory: return
  * STATUS_NO_MEMORY. 0 bytes may give NULL as well: leave early when there is nothing
  * to do. */
 static inline void *ctx_scratch(ctx_t *ctx, size_t bytes)

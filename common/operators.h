@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: MIT
 /* operators.h - the map of the course: ten operators, each a forward and a backward
  *
- * Every file of labs 02 to 04 defines one or both functions of one operator, with exactly
- * the prototype below, whatever it does inside. Names, argument order, defaults and
- * meaning are PyTorch's; the line under each title says whose.
+ * Every file of labs 02 to 04 defines one or both functions of one operator, with
+ * exactly the prototype below, whatever it does inside. Names, argument order,
+ * defaults and meaning are PyTorch's; the line under each title says whose.
  *
  * What holds for all of them:
- *   arguments  ctx, inputs, options by value, outputs last. Sizes come from the tensors.
+ *   arguments  ctx, inputs, options by value, outputs last; sizes are the tensors'.
  *   dtype      all floating tensors of a call are of the rung's dtype (`real`), except
  *              what is marked accum, i32 or i64.
  *   inputs     any non-negative strides; 0 is broadcasting. They are never written to.
  *   outputs    allocated by the caller, contiguous, contents undefined on entry, no
- *              overlap with anything. Every element is written, also when a sum is empty.
+ *              overlap with anything. Every element is written, empty sums too.
  *   NULL       an optional input that is absent; a gradient that is not wanted; a saved
  *              tensor that nobody needs because no backward follows.
  *   saved      what backward needs from forward is an output of forward, handed back
  *              to backward unchanged, and always present there.
  *   memory     nothing is allocated or freed but by ctx_scratch. The bound stated as
- *              `workspace` is that of the definition in lab 02; each ladder states its own.
- *   result     STATUS_OK, or STATUS_NOT_IMPLEMENTED, STATUS_NO_MEMORY, STATUS_CUDA_ERROR
- *              with the outputs undefined. Rungs do not check arguments: whoever calls one
- *              from outside has called <operator>_<direction>_check (the same arguments,
- *              common/check.c), which returns STATUS_OK, or STATUS_INVALID_ARGUMENT and
- *              one sentence in ctx->error.
+ *              `workspace` is that of the definition in lab 02; each ladder states its
+ *              own.
+ *   result     STATUS_OK, or STATUS_NOT_IMPLEMENTED, STATUS_NO_MEMORY,
+ *              STATUS_CUDA_ERROR with the outputs undefined. Rungs do not check
+ *              arguments: whoever calls one from outside has called
+ *              <operator>_<direction>_check (the same arguments, common/check.c),
+ *              which returns STATUS_OK, or STATUS_INVALID_ARGUMENT and one sentence in
+ *              ctx->error.
  *
  * One alphabet for sizes, small letters for indices over them:
  *   N batch   IC IH IW input channels, height, width   OC OH OW of the output
@@ -48,16 +50,16 @@ static inline HOST_DEVICE int64_t conv2d_extent(int64_t in, int64_t kernel,
     return room < 0 ? 0 : room / stride + 1;
 }
 
-/* ---- add ------------------------------------------------------------------------------
+/* ---- add ----------------------------------------------------------------------------
  * torch.add(input, other, *, alpha=1)
  *
  *   output = input + alpha * other, both stretched to a common shape
- *   grad_input = grad_output, grad_other = alpha * grad_output, each summed over the axes
- *   along which its operand was stretched
+ *   grad_input = grad_output, grad_other = alpha * grad_output, each summed over the
+ *   axes along which its operand was stretched
  *
  *   shapes     input (...)   other (...)   output (...) as torch.broadcast_shapes says:
- *              aligned at the last axis, sizes equal or one of them 1, missing axes are 1.
- *              Operands come unexpanded; gradients have their operand's shape.
+ *              aligned at the last axis, sizes equal or one of them 1, missing axes
+ *              are 1. Operands come unexpanded; gradients have their operand's shape.
  *   workspace  none
  */
 typedef struct {
@@ -76,7 +78,7 @@ status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
 status_t add_backward(ctx_t *ctx, const tensor_t *grad_output, add_params_t p,
                       tensor_t *grad_input, tensor_t *grad_other);
 
-/* ---- matmul ---------------------------------------------------------------------------
+/* ---- matmul -------------------------------------------------------------------------
  * torch.matmul(input, other), for operands of equal batch sizes
  *
  *   output[m,n] = sum over k of input[m,k] * other[k,n]            for each matrix
@@ -98,7 +100,7 @@ status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
                          const tensor_t *other, tensor_t *grad_input,
                          tensor_t *grad_other);
 
-/* ---- linear ---------------------------------------------------------------------------
+/* ---- linear -------------------------------------------------------------------------
  * torch.nn.functional.linear(input, weight, bias=None)
  *
  *   output[r,oc] = bias[oc] + sum over ic of input[r,ic] * weight[oc,ic]
@@ -106,7 +108,7 @@ status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
  *   grad_bias    = sum over r of grad_output[r]
  *
  *   shapes     input (..., IC)   weight (OC, IC)   bias (OC) or NULL   output (..., OC)
- *              A row r is one position of the leading axes; without them there is one row.
+ *              A row r is one position of the leading axes; without any there is one.
  *   workspace  none
  */
 typedef status_t (*linear_forward_fn)(ctx_t *ctx, const tensor_t *input,
@@ -123,13 +125,13 @@ status_t linear_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
                          const tensor_t *weight, tensor_t *grad_input,
                          tensor_t *grad_weight, tensor_t *grad_bias);
 
-/* ---- unfold ---------------------------------------------------------------------------
+/* ---- unfold -------------------------------------------------------------------------
  * torch.nn.functional.unfold(input, kernel_size, dilation=1, padding=0, stride=1)
  * im2col: each window of the image becomes a column. Its backward, col2im, is
  * torch.nn.functional.fold.
  *
- *   output[n, (ic*KH + kh)*KW + kw, oh*OW + ow] = input[n, ic, ih, iw], or 0 outside, at
- *   ih = oh*stride_h + kh*dilation_h - padding_h, iw likewise
+ *   output[n, (ic*KH + kh)*KW + kw, oh*OW + ow] = input[n, ic, ih, iw], or 0 outside,
+ *   at ih = oh*stride_h + kh*dilation_h - padding_h, iw likewise
  *   grad_input[n,ic,ih,iw] = sum of grad_output over all places that read this element
  *
  *   shapes     input (N, IC, IH, IW)   output (N, IC*KH*KW, OH*OW)
@@ -154,7 +156,7 @@ status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_params_t p,
 status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output, unfold_params_t p,
                          tensor_t *grad_input);
 
-/* ---- conv2d ---------------------------------------------------------------------------
+/* ---- conv2d -------------------------------------------------------------------------
  * torch.nn.functional.conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1,
  * groups=1): a cross-correlation, the kernel is not flipped
  *
@@ -192,7 +194,7 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
                          tensor_t *grad_input, tensor_t *grad_weight,
                          tensor_t *grad_bias);
 
-/* ---- depthwise_conv2d -----------------------------------------------------------------
+/* ---- depthwise_conv2d ---------------------------------------------------------------
  * torch.nn.functional.conv2d(input, weight, bias, stride, padding, dilation,
  * groups=IC): each input channel has OC/IC filters of its own
  *
@@ -229,7 +231,7 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                    depthwise_conv2d_params_t p, tensor_t *grad_input,
                                    tensor_t *grad_weight, tensor_t *grad_bias);
 
-/* ---- gelu -----------------------------------------------------------------------------
+/* ---- gelu ---------------------------------------------------------------------------
  * torch.nn.functional.gelu(input, *, approximate='none')
  *
  *   GELU_NONE   output = x/2 * (1 + erf(x / sqrt(2)))
@@ -257,7 +259,7 @@ status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
 status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                        gelu_params_t p, tensor_t *grad_input);
 
-/* ---- layer_norm -----------------------------------------------------------------------
+/* ---- layer_norm ---------------------------------------------------------------------
  * torch.nn.functional.layer_norm(input, normalized_shape=(D,), weight=None, bias=None,
  * eps=1e-05); mean and rstd as torch.native_layer_norm returns them
  *
@@ -266,11 +268,13 @@ status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *
  *   output[r,d] = xhat * weight[d] + bias[d],  xhat = (input[r,d] - mean[r]) * rstd[r]
  *   with dx = grad_output[r,d] * weight[d]:
  *   grad_input[r,d] = rstd[r] * (dx - average of dx over d - xhat * average of dx*xhat)
- *   grad_weight[d] = sum over r of grad_output * xhat,  grad_bias[d] = sum of grad_output
+ *   grad_weight[d] = sum over r of grad_output[r,d] * xhat
+ *   grad_bias[d]   = sum over r of grad_output[r,d]
  *   (Ba, Kiros and Hinton, arXiv 1607.06450)
  *
- *   shapes     input (..., D)   weight (D) or NULL, as ones   bias (D) or NULL, as zeros
- *              output (..., D)   mean (...)   rstd (...), both accum, saved; D at least 1
+ *   shapes     input (..., D)   weight (D) or NULL, as ones   bias (D) or NULL, zeros
+ *              output (..., D)   mean (...)   rstd (...), both accum, saved
+ *              D is at least 1
  *   workspace  none
  */
 typedef struct {
@@ -297,9 +301,9 @@ status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
                              layer_norm_params_t p, tensor_t *grad_input,
                              tensor_t *grad_weight, tensor_t *grad_bias);
 
-/* ---- lltm -----------------------------------------------------------------------------
- * The long-long-term-memory cell of PyTorch's C++ extension tutorial: no forget gate, and
- * ELU instead of tanh for the candidate.
+/* ---- lltm ---------------------------------------------------------------------------
+ * The long-long-term-memory cell of PyTorch's C++ extension tutorial: no forget gate,
+ * and ELU instead of tanh for the candidate.
  *
  *   preact = weight @ [h, input] + bias      three blocks of H rows: i, o, g
  *   gates  = sigmoid(preact_i), sigmoid(preact_o), elu(preact_g), after each other
@@ -335,23 +339,24 @@ status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
                        tensor_t *grad_weight, tensor_t *grad_bias, tensor_t *grad_h,
                        tensor_t *grad_c);
 
-/* ---- subm_conv2d ----------------------------------------------------------------------
+/* ---- subm_conv2d --------------------------------------------------------------------
  * Submanifold sparse convolution, stride 1 (Graham, Engelcke and van der Maaten,
  * arXiv 1711.10275): only P points of a plane carry features, output exists at the same
  * points, and a window sums over those of its places that are points.
  *
- *   A place (kh, kw) of the kernel joins the point at (n, y, x) that is computed with the
- *   point at (n, y + (kh - KH/2)*dilation_h, x + (kw - KW/2)*dilation_w), if it exists.
- *   For k = kh*KW + kw, rulebook[k] lists these pairs (read, write) as row numbers of
- *   features, in rising order of write; count[k] says how many. The rest of rulebook[k]
- *   is undefined.
+ *   A place (kh, kw) of the kernel joins the point at (n, y, x) that is computed with
+ *   the point at (n, y + (kh - KH/2)*dilation_h, x + (kw - KW/2)*dilation_w), if it
+ *   exists. For k = kh*KW + kw, rulebook[k] lists these pairs (read, write) as row
+ *   numbers of features, in rising order of write; count[k] says how many. The rest of
+ *   rulebook[k] is undefined.
  *   output[write] = bias + sum over k, pairs of weight[:,:,kh,kw] @ features[read]
  *   gradients: the same pairs, read as a function of the other factor
  *
  *   shapes     features (P, IC)   coordinates (P, 3), i32 rows n, y, x, no two equal,
- *              in any order   weight (OC, IC, KH, KW), KH and KW odd   bias (OC) or NULL
- *              output (P, OC)   rulebook (KH*KW, P, 2), i32, saved
- *              count (KH*KW), i64, saved. Rulebook and count come or stay away together.
+ *              in any order   weight (OC, IC, KH, KW), KH and KW odd
+ *              bias (OC) or NULL   output (P, OC)
+ *              rulebook (KH*KW, P, 2), i32, saved   count (KH*KW), i64, saved
+ *              Rulebook and count come or stay away together.
  *   workspace  forward: P row numbers for a sorted order
  */
 typedef struct {
@@ -379,7 +384,7 @@ status_t subm_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                               subm_conv2d_params_t p, tensor_t *grad_features,
                               tensor_t *grad_weight, tensor_t *grad_bias);
 
-/* ---- the checks at the door -----------------------------------------------------------
+/* ---- the checks at the door ---------------------------------------------------------
  * <operator>_<direction>_check(same arguments): ranks, sizes, dtypes, devices, strides,
  * alignment, overlap, options and missing tensors, written once in common/check.c. Read
  * the sentence in ctx->error when the answer is STATUS_INVALID_ARGUMENT (or, from

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* real.h - one source, several dtypes
  *
- * `real` is what tensors store, `accum` is what sums are kept in. The build compiles each
- * rung once per dtype, with -DREAL_F32 (the default) or -DREAL_F64:
+ * `real` is what tensors store, `accum` is what sums are kept in. The build compiles
+ * each rung once per dtype, with -DREAL_F32 (the default) or -DREAL_F64:
  *
  *     build     real      accum
  *     f32       float     float
@@ -54,7 +54,8 @@ static inline HOST_DEVICE real *at3(const tensor_t *t, int64_t i, int64_t j, int
 {
     return real_data(t) + i * t->stride[0] + j * t->stride[1] + k * t->stride[2];
 }
-static inline HOST_DEVICE real *at4(const tensor_t *t, int64_t i, int64_t j, int64_t k, int64_t l)
+static inline HOST_DEVICE real *at4(const tensor_t *t, int64_t i, int64_t j, int64_t k,
+                                    int64_t l)
 {
     return real_data(t) + i * t->stride[0] + j * t->stride[1] + k * t->stride[2]
            + l * t->stride[3];

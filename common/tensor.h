@@ -3,7 +3,7 @@
  *
  * A tensor_t says where numbers lie; it owns nothing, so there is nothing to free.
  * The element at index (i0, i1, ...) lives stride[0] * i0 + stride[1] * i1 + ...
- * elements after `data`. Strides are what make a transpose, a slice or a broadcast free:
+ * elements after `data`. Strides make a transpose, a slice and a broadcast free:
  *
  *      size {2, 3}, stride {3, 1}     a b c      row-major, what malloc gives you
  *                                     d e f
@@ -53,8 +53,8 @@ typedef enum {
 } status_t;
 
 /* A view of `size` elements of `dtype` on `device`.
- * Inputs: any non-negative stride. Outputs: contiguous (row-major), never overlapping an
- * input. `data` is aligned to one element, no more. */
+ * Inputs: any non-negative stride. Outputs: contiguous (row-major), never overlapping
+ * an input. `data` is aligned to one element, no more. */
 typedef struct {
     void *data;    // element (0, 0, ...); may be NULL if numel is 0
     int32_t ndim;  // 0 to TENSOR_MAX_DIMS

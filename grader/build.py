@@ -68,7 +68,7 @@ class Build:
 
 def build_folder() -> Path:
     """Where everything that is built goes: build/, or CONVLAB_BUILD."""
-    return Path(os.environ.get("CONVLAB_BUILD", ROOT / "build"))
+    return Path(os.environ.get("CONVLAB_BUILD", ROOT / "build")).resolve()
 
 
 def compiler() -> str:

@@ -209,7 +209,7 @@ class Grader:
         return results
 
     def _forward(self, subject: object, rung: Rung) -> list[CheckResult]:
-        from grader.checks import forward
+        from grader.checks import audit, forward
         from grader.checks.subject import Subject
 
         assert isinstance(subject, Subject)
@@ -221,6 +221,10 @@ class Grader:
             if results[-1].verdict is not Verdict.PASS:
                 return results
         if subject.python:
+            self._tell(rung, "audit")
+            results.append(audit.check(subject, cases, "forward", self.seed))
+            if results[-1].verdict is not Verdict.PASS:
+                return results
             self._tell(rung, "module")
             few = cases[:MODULE_CASES]
             results.append(
@@ -231,7 +235,7 @@ class Grader:
     def _gradient(
         self, subject: object, rung: Rung, *, with_gradcheck: bool
     ) -> list[CheckResult]:
-        from grader.checks import gradient
+        from grader.checks import audit, gradient
         from grader.checks.subject import Subject
 
         assert isinstance(subject, Subject)
@@ -240,6 +244,11 @@ class Grader:
         for dtype in subject.dtypes:
             self._tell(rung, f"gradient {dtype}")
             results.append(gradient.check(subject, cases, dtype, self.seed))
+            if results[-1].verdict is not Verdict.PASS:
+                return results
+        if subject.python:
+            self._tell(rung, "audit")
+            results.append(audit.check(subject, cases, "backward", self.seed))
             if results[-1].verdict is not Verdict.PASS:
                 return results
         if with_gradcheck:

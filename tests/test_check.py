@@ -7,7 +7,6 @@ which touches data it should not read ends the test run; only coordinates are re
 The tables read as pairs: a call with what it changes against the operator's good call
 in TENSORS, and the whole sentence that it gets. They make this file long.
 """
-# ruff: noqa: D103 (the names of tests are their sentences)
 
 from __future__ import annotations
 

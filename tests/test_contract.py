@@ -5,7 +5,6 @@ common/operators.h is parsed and held against convlab.operators.SIGNATURES, both
 PyTorch where it has the function, and the headers are compiled by every compiler that
 will meet them. It is longer than other tests because all its parts read one header.
 """
-# ruff: noqa: D103 (the names of tests are their sentences)
 
 from __future__ import annotations
 

@@ -17,7 +17,6 @@ from grader.verdicts import Verdict
 
 BASE_LIMIT = 2.0  # seconds for a call, however small
 SLOWER = 2000.0  # and this many times PyTorch's own time for the case
-AUDITED = 3  # cases run once more with notes taken of the operators used
 
 
 def deadline(subject: Subject, case: Case, inputs: Tensors) -> float:
@@ -69,10 +68,7 @@ def check(
     try:
         for i, case in enumerate(cases):
             tried += 1
-            audit = subject.python and i < AUDITED and not through_module
-            findings += _case(
-                subject, case, dtype, seed, i, audit=audit, module=through_module
-            )
+            findings += _case(subject, case, dtype, seed, i, module=through_module)
     except Stopped as stop:
         findings.insert(0, stop.finding)
     name = "module" if through_module else "forward"
@@ -86,7 +82,6 @@ def _case(
     seed: int,
     i: int,
     *,
-    audit: bool,
     module: bool,
 ) -> list[Finding]:
     """One case; at most one finding."""
@@ -101,7 +96,7 @@ def _case(
             zip(expected, output_dtypes(subject, DTYPES[dtype]))
         )
     ]
-    run = Run.FORWARD | (Run.MODULE if module else 0) | (Run.AUDIT if audit else 0)
+    run = Run.FORWARD | (Run.MODULE if module else 0)
     limit = deadline(subject, case, inputs)
     call = subject.call(run, case, inputs, outputs, deadline=limit)
     finding = subject.run(call, case, dtype)

@@ -17,7 +17,7 @@ import torch
 from torch.autograd.gradcheck import GradcheckError
 
 from grader.checks.compare import Expected, judge
-from grader.checks.forward import AUDITED, deadline, output_dtypes
+from grader.checks.forward import deadline, output_dtypes
 from grader.checks.result import CheckResult, Finding, Stopped, summarize
 from grader.checks.subject import DTYPES, Subject
 from grader.operators import Case, Truth
@@ -29,7 +29,7 @@ GRADCHECK: dict[str, Any] = {"eps": 1e-6, "rtol": 1e-6, "atol": 1e-7}
 SLOW_IN_PYTHON = 100  # input elements; larger cases of lab 01 use gradcheck's fast mode
 
 
-def _outputs(
+def room_for(
     subject: Subject,
     case: Case,
     inputs: Tensors,
@@ -63,35 +63,30 @@ def check(subject: Subject, cases: list[Case], dtype: str, seed: int) -> CheckRe
     findings: list[Finding] = []
     tried = 0
     try:
-        for i, case in enumerate(cases):
+        for case in cases:
             if not any(subject.operator.wanted(case)):
                 continue
             tried += 1
-            audit = subject.python and (i < AUDITED or case.wanted is not None)
-            findings += _case(subject, case, dtype, seed, audit=audit)
+            findings += _case(subject, case, dtype, seed)
     except Stopped as stop:
         findings.insert(0, stop.finding)
     return summarize("gradient", "backward", dtype, tried, findings)
 
 
-def _case(
-    subject: Subject, case: Case, dtype: str, seed: int, *, audit: bool
-) -> list[Finding]:
+def _case(subject: Subject, case: Case, dtype: str, seed: int) -> list[Finding]:
     """One case; at most one finding."""
     operator, kind = subject.operator, DTYPES[dtype]
     inputs = operator.inputs(case, kind, seed)
     results = operator.outputs(inputs, case)
     grads = operator.grad_outputs(case, results, kind, seed)
     truth = operator.truth(inputs, case, grads)
-    room = _outputs(subject, case, inputs, results, dtype)
-    run = subject.gradient_bits() | (Run.AUDIT if audit else 0)
+    room = room_for(subject, case, inputs, results, dtype)
     limit = 3 * deadline(subject, case, inputs)
-    call = subject.call(run, case, inputs, room, grads, deadline=limit)
+    bits = subject.gradient_bits()
+    call = subject.call(bits, case, inputs, room, grads, deadline=limit)
     finding = subject.run(call, case, dtype)
     if finding:
         return [finding]
-    if audit and subject.worker(dtype).reply.given:
-        return [_unasked(subject, dtype, case)]
     first = len(operator.signature.outputs) + len(operator.signature.saved)
     for k, right in enumerate(_expected(subject, case, inputs, truth)):
         if right is None:
@@ -120,20 +115,6 @@ def _expected(
     return made
 
 
-def _unasked(subject: Subject, dtype: str, case: Case) -> Finding:
-    """backward computed a gradient that needs_input_grad said nobody wants."""
-    given = subject.worker(dtype).reply.given
-    names = [a.name for a in subject.operator.signature.inputs]
-    extra = [name for i, name in enumerate(names) if given >> i & 1]
-    what = ", ".join(f"'{name}'" for name in extra) or "an input"
-    return Finding(
-        Verdict.WRONG_CONTRACT,
-        f"backward computes the gradient of {what} although ctx.needs_input_grad says "
-        "it is not wanted: return None for it",
-        case.name,
-    )
-
-
 # ---- gradcheck -----------------------------------------------------------------------
 
 
@@ -158,7 +139,7 @@ class _Run:
             freeze=False,
             deadline=limit,
         )
-        room = _outputs(subject, case, inputs, results, "f64")
+        room = room_for(subject, case, inputs, results, "f64")
         self.first_gradient = len(room) - len(subject.operator.signature.gradients)
         ones = [torch.ones(shape, dtype=kind) for shape in shapes]
         bits = subject.gradient_bits()

@@ -202,7 +202,9 @@ def read() -> dict[str, Any] | None:
         found = json.loads(path().read_text())
     except (OSError, ValueError):
         return None
-    return found if found.get("schema") == SCHEMA else None
+    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
+        return None
+    return found if isinstance(found.get("tasks"), list) else None
 
 
 def write(results: dict[str, Any]) -> None:

@@ -50,7 +50,7 @@ static int64_t now_ns(void)
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* ---- memories and bells ---------------------------------------------------------------- */
+/* ---- memories and bells ---------------------------------------------------------- */
 
 /* A memory whose size nobody can change any more: a file cut short under our mapping
  * would end us with SIGBUS. */
@@ -122,7 +122,7 @@ void session_close(session_t *session)
     free(session);
 }
 
-/* ---- stop and go ----------------------------------------------------------------------- */
+/* ---- stop and go ----------------------------------------------------------------- */
 
 int session_adopt(session_t *session, int pid)
 {
@@ -134,8 +134,8 @@ int session_adopt(session_t *session, int pid)
     return session->pidfd < 0 || session->stat < 0 ? -1 : 0;
 }
 
-/* State letter and number of threads from an open /proc/.../stat. The name in the second
- * field may hold anything, so reading starts behind its last parenthesis. */
+/* State letter and number of threads from an open /proc/.../stat. The name in the
+ * second field may hold anything, so reading starts behind its last parenthesis. */
 static char read_stat(int stat, long *threads)
 {
     char text[1024];
@@ -252,10 +252,10 @@ int session_load(session_t *session, const char *text, int64_t bytes,
     return hand_over(session, deadline_ns, 0, &wall_ns);
 }
 
-/* ---- one case -------------------------------------------------------------------------- */
+/* ---- one case -------------------------------------------------------------------- */
 
-/* Where side `i` of a request lies: fills the wire tensor and the region in our mapping.
- * Returns 0, or -1 if it does not fit. */
+/* Where side `i` of a request lies: fills the wire tensor and the region in our
+ * mapping. Returns 0, or -1 if it does not fit. */
 static int place(session_t *s, const request_t *request, int i, region_t *region)
 {
     const side_t *side = &request->side[i];
@@ -379,7 +379,7 @@ int64_t session_look_again(session_t *session, const request_t *request, int i, 
     return found.unwritten;
 }
 
-/* ---- for a debugger -------------------------------------------------------------------- */
+/* ---- for a debugger -------------------------------------------------------------- */
 
 static int save_memory(const char *path, const char *from, int64_t bytes)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* core.h - the supervisor's hands: shared memory, poison, hand-over, freezing, the clock
+/* core.h - the supervisor's hands: memory, poison, hand-over, freezing, the clock
  *
  * Python decides what to run and what to think of it; everything between "here are the
  * inputs" and "here are the outputs" happens in one call of session_run, so that the
- * clock starts and stops tightly and a case costs microseconds. Loaded through ctypes by
- * session.py, whose structures mirror the ones below.
+ * clock starts and stops tightly and a case costs microseconds. Loaded through ctypes
+ * by session.py, whose structures mirror the ones below.
  */
 #ifndef CONVLAB_CORE_H
 #define CONVLAB_CORE_H
@@ -86,13 +86,13 @@ void session_place(session_t *session, request_t *request);
 void session_run(session_t *session, request_t *request);
 
 /* Let a stopped worker go on for `ms`, stop it and count unwritten elements again: a
- * thread that was late shows as a smaller number. Returns that number for output `i`. */
+ * thread that was late shows as a smaller number, which is returned for output `i`. */
 int64_t session_look_again(session_t *session, const request_t *request, int i, int ms);
 
 /* The worker's state as in /proc/PID/stat: R, S, T, D, Z; '?' if it is gone. */
 char session_state(const session_t *session);
 
-/* Write the command as it stands, and all inputs, into two files for worker --replay. */
+/* Write the command as it stands and all inputs into two files, for worker --replay. */
 int session_save(const session_t *session, const char *in_path, const char *out_path);
 
 /* Free everything but the worker, which the caller has ended. */

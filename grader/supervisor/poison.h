@@ -38,10 +38,10 @@ void region_fill(const region_t *region, const side_t *side);
 /* 1 if the whole region is as region_poison left it. */
 int region_is_poison(const region_t *region);
 
-/* 0, or how many bytes before the first copy the nearest changed byte of the fence is. */
+/* 0, or the distance in bytes from the first copy back to the nearest changed byte. */
 int64_t region_fence(const region_t *region, int64_t fence);
 
-/* Look through dense elements for poison that is untouched (`tag`) or was computed with. */
+/* Look through dense elements for poison: untouched (`tag`), or computed with. */
 findings_t poison_find(const void *data, int64_t numel, int32_t dtype, uint32_t tag);
 
 #endif

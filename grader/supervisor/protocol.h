@@ -2,9 +2,9 @@
 /* protocol.h - what the supervisor and a worker say to each other, and where
  *
  * Two shared memories. IN is written by the supervisor only and sealed against everyone
- * else; OUT is written by the worker. Each begins with one page of words, then come slots,
- * one tensor in each. A worker maps every slot once, with an unmapped guard page on both
- * sides, and never maps again:
+ * else; OUT is written by the worker. Each begins with one page of words, then come
+ * slots, one tensor in each. A worker maps every slot once, with an unmapped guard
+ * page on both sides, and never maps again:
  *
  *   IN    | command page | slot 0 | slot 1 | ... | slot 7 |
  *   OUT   | reply page   | slot 0 | slot 1 | ...                  | slot 15 |
@@ -116,9 +116,9 @@ typedef struct {
     char notes[2 * MESSAGE_BYTES];  // audit: operators used, a blank between two
 } reply_t;
 
-/* Poison: a signalling NaN that carries the name of its owner in its low bits. Arithmetic
- * on it yields a quiet NaN with the same low bits, so a result tells what was read.
- * A tag is one of these plus the tensor's position. */
+/* Poison: a signalling NaN that carries the name of its owner in its low bits.
+ * Arithmetic on it yields a quiet NaN with the same low bits, so a result tells what
+ * was read. A tag is one of these plus the tensor's position. */
 enum {
     TAG_OUTSIDE = 0x1000,    // around a tensor, and in the gaps between its strides
     TAG_UNWRITTEN = 0x2000,  // an output as the operator finds it

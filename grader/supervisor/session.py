@@ -95,7 +95,7 @@ def pin() -> None:
 
 def tools() -> Path:
     """Where the grader's own programs were built."""
-    return Path(os.environ.get("CONVLAB_BUILD", ROOT / "build")) / "tools"
+    return Path(os.environ.get("CONVLAB_BUILD", ROOT / "build")).resolve() / "tools"
 
 
 @dataclass(frozen=True)

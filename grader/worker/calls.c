@@ -2,7 +2,7 @@
 #include "calls.h"
 
 /* Each function is called through its own type from operators.h, so that the compiler
- * compares every argument list below with the contract. The check takes the same list. */
+ * compares every argument list below with the contract. Checks take the same list. */
 #define CALL(op, direction, ...)                                                       \
     static status_t op##_##direction##_call(                                           \
         void *function, ctx_t *ctx, tensor_t *const in[], tensor_t *const out[],       \
@@ -49,18 +49,21 @@ CALL(depthwise_conv2d, backward, in[3], in[0], in[1], OPTIONS(depthwise_conv2d),
 CALL(gelu, forward, in[0], OPTIONS(gelu), out[0])
 CALL(gelu, backward, in[1], in[0], OPTIONS(gelu), out[1])
 
-// input, weight, bias | grad_output -> output, mean, rstd | grad_input, grad_weight, grad_bias
+// input, weight, bias | grad_output
+// -> output, mean, rstd | grad_input, grad_weight, grad_bias
 CALL(layer_norm, forward, in[0], in[1], in[2], OPTIONS(layer_norm), out[0], out[1],
      out[2])
 CALL(layer_norm, backward, in[3], in[0], in[1], out[1], out[2], OPTIONS(layer_norm),
      out[3], out[4], out[5])
 
-// input, weight, bias, h, c | grad_new_h, grad_new_c -> new_h, new_c, gates | grad_input, grad_weight, grad_bias, grad_h, grad_c
+// input, weight, bias, h, c | grad_new_h, grad_new_c
+// -> new_h, new_c, gates | grad_input, grad_weight, grad_bias, grad_h, grad_c
 CALL(lltm, forward, in[0], in[1], in[2], in[3], in[4], out[0], out[1], out[2])
 CALL(lltm, backward, in[5], in[6], in[0], in[1], in[3], out[1], out[2], out[3], out[4],
      out[5], out[6], out[7])
 
-// features, coordinates, weight, bias | grad_output -> output, rulebook, count | grad_features, grad_weight, grad_bias
+// features, coordinates, weight, bias | grad_output
+// -> output, rulebook, count | grad_features, grad_weight, grad_bias
 CALL(subm_conv2d, forward, in[0], in[1], in[2], in[3], OPTIONS(subm_conv2d), out[0],
      out[1], out[2])
 CALL(subm_conv2d, backward, in[4], in[0], in[2], out[1], out[2], OPTIONS(subm_conv2d),

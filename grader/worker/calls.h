@@ -8,8 +8,8 @@
 
 #include "operators.h"
 
-/* in: inputs, then grad_outputs. out: outputs, saved tensors, gradients. NULL stands for
- * absent. `function` is the student's, of the operator's type. */
+/* in: inputs, then grad_outputs. out: outputs, saved tensors, gradients. NULL stands
+ * for absent. `function` is the student's, of the operator's type. */
 typedef status_t (*call_fn)(void *function, ctx_t *ctx, tensor_t *const in[],
                             tensor_t *const out[], const void *options);
 

@@ -60,7 +60,7 @@ int guard_limits(int64_t room)
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-/* ---- Landlock (linux/landlock.h of this machine may be older than its kernel) --------- */
+/* ---- Landlock (linux/landlock.h of this machine may be older than its kernel) ---- */
 
 enum { LANDLOCK_CREATE = 444, LANDLOCK_ADD = 445, LANDLOCK_RESTRICT = 446 };
 enum { FS_EXECUTE = 1, FS_READ_FILE = 1 << 2, FS_READ_DIR = 1 << 3 };
@@ -102,7 +102,7 @@ int guard_landlock(const char *const *paths)
     return failed;
 }
 
-/* ---- the system call filter ------------------------------------------------------------ */
+/* ---- the system call filter ------------------------------------------------------ */
 
 #if defined(__x86_64__)
 #define OUR_ARCH AUDIT_ARCH_X86_64
@@ -286,7 +286,7 @@ int guard_seccomp(void)
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-/* ---- what a fault leaves behind -------------------------------------------------------- */
+/* ---- what a fault leaves behind -------------------------------------------------- */
 
 static const int FATAL[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS};
 enum { FATALS = sizeof FATAL / sizeof *FATAL, ALTERNATE_STACK = 64 * 1024 };

@@ -16,8 +16,8 @@
 /* Die with the supervisor, and have a session of our own: Ctrl-C is not for us. */
 void guard_parent(void);
 
-/* No core files, no writing of files, no capabilities, and at most `room` bytes of address
- * space more than now (0: no limit). Returns 0, or -1 with errno. */
+/* No core files, no writing of files, no capabilities, and at most `room` bytes of
+ * address space more than now (0: no limit). Returns 0, or -1 with errno. */
 int guard_limits(int64_t room);
 
 /* Landlock: nothing but reading below `paths` (NULL-terminated). Returns 0, or -1 with

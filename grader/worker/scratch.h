@@ -5,13 +5,13 @@
 
 #include "context.h"
 
-/* A ctx->scratch callback. A block ends at most 63 bytes before an unmapped page, begins
- * after one, and is full of signalling NaN of the width of ctx->scratch_state, an
- * int32_t dtype. */
+/* A ctx->scratch callback. A block ends at most 63 bytes before an unmapped page,
+ * begins after one, and is full of signalling NaN of the width of ctx->scratch_state,
+ * an int32_t dtype. */
 void *scratch_guarded(ctx_t *ctx, size_t bytes);
 
-/* Unmap all blocks, so that a pointer kept into the next call faults. Returns 0, or 1 if
- * the bytes between the end of a block and its guard page were written to. */
+/* Unmap all blocks, so that a pointer kept into the next call faults. Returns 0, or 1
+ * if the bytes between the end of a block and its guard page were written to. */
 int scratch_release(void);
 
 #endif

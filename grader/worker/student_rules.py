@@ -8,6 +8,7 @@ allowed ones. Both run in the student's process: they teach, they do not prove.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,9 +18,25 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from grader.supervisor.wire import Reply
 from grader.worker.student_memory import ContractError
 
+# what importing raises ImportError for, whatever is installed
+LIBRARIES = ("numpy", "scipy", "numba", "cupy", "jax", "tensorflow", "sklearn")
+
 
 class Forbidden(BaseException):
     """The operator being graded, or a near relative, was called."""
+
+
+def close_numpy() -> None:
+    """Arrays of other libraries would carry the task past every other rule."""
+
+    def refused(*_: Any, **__: Any) -> Any:
+        raise Forbidden("hands its tensors to NumPy: write it with torch alone")
+
+    for name in ("numpy", "__array__", "__dlpack__"):
+        setattr(torch.Tensor, name, refused)
+    torch.from_numpy = refused
+    for name in LIBRARIES:
+        sys.modules[name] = None  # type: ignore[assignment]
 
 
 class Rules:
@@ -34,6 +51,7 @@ class Rules:
 
     def close_doors(self) -> None:
         """Replace the kernels of forbidden operators, for every thread and route."""
+        close_numpy()
         self.library = torch.library.Library("aten", "IMPL")
         for schema in torch._C._jit_get_all_schemas():
             space, _, name = schema.name.partition("::")

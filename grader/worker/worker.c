@@ -31,7 +31,7 @@ typedef struct {
     uint64_t base[2];  // where each library was mapped
 } rung_t;
 
-/* ---- loading --------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------- */
 
 static void fail_to_load(link_t *link, const char *text)
 {
@@ -61,7 +61,7 @@ static void load(link_t *link, rung_t *rung, const char *const paths[2],
     }
 }
 
-/* ---- one command ----------------------------------------------------------------------- */
+/* ---- one command ----------------------------------------------------------------- */
 
 /* The tensors as call number `call` sees them. NULL where the command says so. */
 static void view_tensors(const link_t *link, int call, tensor_t tensor[MAX_TENSORS],
@@ -126,7 +126,7 @@ static int run_command(const link_t *link, rung_t *rung)
     return status;
 }
 
-/* ---- the two ways to run --------------------------------------------------------------- */
+/* ---- the two ways to run --------------------------------------------------------- */
 
 static int serve(char **argv)
 {
