@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -42,6 +43,8 @@ def own_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     if number:
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {cores[int(number) % len(cores)]})
+        if torch := sys.modules.get("torch"):  # importing it takes seconds
+            torch.set_num_threads(1)
     yield folder
     del os.environ["CONVLAB_BUILD"]
 

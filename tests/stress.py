@@ -121,9 +121,9 @@ def seeds(count: int) -> int:
     where = environment()
     text = (
         "# Many seeds on the reference\n\n"
-        f"Made by `python -m tests.stress seeds --seeds {count}` on {where['cpu']}, "
-        f"{where['compiler']},\ntorch {where['torch']}, sandbox {where['sandbox']}. The "
-        "last column says how much of the\ntolerance correct code used at most; 1 would "
+        f"Made by `python -m tests.stress seeds --seeds {count}` on {where['cpu']},\n"
+        f"{where['compiler']}, torch {where['torch']}, sandbox {where['sandbox']}.\n"
+        "The last column: how much of the tolerance correct code used at most; 1 would "
         "be a failure.\n\n"
     )
     RESULTS.mkdir(parents=True, exist_ok=True)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import tomllib
 from pathlib import Path
 
@@ -11,9 +12,9 @@ import torch
 from convlab.operators import SIGNATURES
 
 from grader import operators
-from grader.operators import Case, Operator
+from grader.operators import Case, Truth
 from grader.operators import base as operators_base
-from grader.operators.base import CaseError
+from grader.operators.base import CaseError, Operator, Tensors
 from grader.operators.layouts import lay_out
 
 LAYOUTS = (
@@ -31,16 +32,22 @@ SEED = 3
 every_operator = pytest.mark.parametrize("name", SIGNATURES)
 
 
+@functools.cache
 def cases_of(name: str) -> list[tuple[Operator, Case]]:
     operator = operators.get(name)
     return [(operator, case) for case in operator.cases(SEED)]
 
 
-def gradients_asked(operator: Operator, case: Case) -> list[torch.Tensor]:
-    """grad_outputs in double for a case."""
-    inputs = operator.inputs(case, torch.float64, SEED)
-    outputs = operator.outputs(inputs, case)
-    return operator.grad_outputs(case, outputs, torch.float64, SEED)
+@functools.cache
+def solved(name: str) -> list[tuple[Case, Tensors, Truth]]:
+    """Every case with its inputs in double and the right answers."""
+    made = []
+    for operator, case in cases_of(name):
+        inputs = operator.inputs(case, torch.float64, SEED)
+        outputs = operator.outputs(inputs, case)
+        grads = operator.grad_outputs(case, outputs, torch.float64, SEED)
+        made.append((case, inputs, operator.truth(inputs, case, grads)))
+    return made
 
 
 # ---- cases -------------------------------------------------------------------------
@@ -99,54 +106,49 @@ def test_inputs_have_the_shapes_and_dtypes_of_the_signature(name):
 
 @every_operator
 def test_pytorch_accepts_every_case_and_truth_is_finite(name):
-    for operator, case in cases_of(name):
-        inputs = operator.inputs(case, torch.float64, SEED)
-        truth = operator.truth(inputs, case, gradients_asked(operator, case))
+    for case, _, truth in solved(name):
         found = [*truth.outputs, *(g for g in truth.gradients if g is not None)]
         assert all(bool(torch.isfinite(t).all()) for t in found), case.name
 
 
 @every_operator
 def test_gradients_are_there_exactly_where_they_are_wanted(name):
-    for operator, case in cases_of(name):
-        inputs = operator.inputs(case, torch.float64, SEED)
-        truth = operator.truth(inputs, case, gradients_asked(operator, case))
+    for case, _, truth in solved(name):
         given = [gradient is not None for gradient in truth.gradients]
-        assert given == operator.wanted(case), case.name
+        assert given == operators.get(name).wanted(case), case.name
 
 
 @every_operator
 def test_scale_is_at_least_the_value(name):
     """A bound on rounding that is smaller than the number itself bounds nothing."""
-    for operator, case in cases_of(name):
-        inputs = operator.inputs(case, torch.float64, SEED)
-        truth = operator.truth(inputs, case, gradients_asked(operator, case))
+    for case, _, truth in solved(name):
         pairs = [*zip(truth.outputs, truth.output_scale)]
         pairs += [*zip(truth.gradients, truth.gradient_scale)]
+        pairs += [(s[0], scale) for s, scale in zip(truth.saved, truth.saved_scale)]
         for value, scale in pairs:
-            if value is not None:
+            if value is not None and scale is not None:
                 assert value.shape == scale.shape, case.name
                 assert bool((value.abs() <= scale * (1 + 1e-9)).all()), case.name
 
 
 @every_operator
-def test_saved_tensors_have_scales_of_their_shape(name):
-    for operator, case in cases_of(name):
-        inputs = operator.inputs(case, torch.float64, SEED)
-        truth = operator.truth(inputs, case, [])
-        for (value, _), scale in zip(truth.saved, truth.saved_scale):
-            if scale is not None:
-                assert value.shape == scale.shape, case.name
-                assert bool((value.abs() <= scale * (1 + 1e-9)).all()), case.name
+def test_only_integers_are_without_scale(name):
+    for case, _, truth in solved(name):
+        pairs = [*zip(truth.outputs, truth.output_scale)]
+        pairs += [*zip(truth.gradients, truth.gradient_scale)]
+        pairs += [(s[0], scale) for s, scale in zip(truth.saved, truth.saved_scale)]
+        for value, scale in pairs:
+            if value is not None and value.is_floating_point():
+                assert scale is not None, case.name
 
 
 @every_operator
 def test_terms_are_known_for_everything_that_is_compared(name):
-    for operator, case in cases_of(name):
-        terms = operator.terms(case, operator.inputs(case, torch.float64, SEED))
+    operator = operators.get(name)
+    for case, inputs, _ in solved(name):
         needed = {a.name for a in operator.signature.outputs}
         needed |= set(operator.signature.gradients) - set(case.without)
-        assert needed <= set(terms), case.name
+        assert needed <= set(operator.terms(case, inputs)), case.name
 
 
 @every_operator
@@ -161,11 +163,10 @@ def test_each_gradient_is_asked_for_alone_in_some_case(name):
 
 @every_operator
 def test_some_case_is_small_enough_for_gradcheck(name):
-    checked = [case for _, case in cases_of(name) if case.gradcheck]
+    checked = [(case, inputs) for case, inputs, _ in solved(name) if case.gradcheck]
     assert checked
-    for case in checked:
-        inputs = operators.get(name).inputs(case, torch.float64, SEED)
-        assert sum(tensor.numel() for tensor in inputs.values()) < 400, case.name
+    for case, inputs in checked:
+        assert sum(tensor.numel() for tensor in inputs.values()) < 700, case.name
 
 
 @every_operator
@@ -274,7 +275,7 @@ def test_broadcast_layout_repeats_the_first_values(layout, kept):
     assert torch.equal(lay_out(DENSE, layout), kept.expand(DENSE.shape))
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", [one for one in LAYOUTS if one != "channels_last"])
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0), (1,), (4,)])
 def test_layout_takes_any_number_of_axes_and_none(layout, shape):
     dense = torch.ones(shape)
