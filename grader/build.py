@@ -73,7 +73,7 @@ def build_folder() -> Path:
 
 def compiler() -> str:
     """The C compiler's name. Raises GraderError if there is none."""
-    name = os.environ.get("CC", "cc")
+    name = os.environ.get("CC", "").strip() or "cc"
     if not shutil.which(name.split()[0]):
         raise GraderError(
             f"there is no C compiler ('{name}'): install one (on Debian: apt-get "

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from grader.build import Build, build
 from grader.checks.result import CheckResult
-from grader.score import RungResult, TaskResult
+from grader.score import DIRECTIONS, RungResult, TaskResult
 from grader.supervisor.session import Worker, pin
 from grader.tasks import Rung, Selection, Task
 from grader.verdicts import Verdict
@@ -71,6 +72,20 @@ class Grader:
             for rung in task.rungs
         )
         self._spare: Worker | None = None
+        self._builder = ThreadPoolExecutor(1, "build")
+        self._builds: dict[str, Future[Build]] = {}
+
+    def build_ahead(self) -> None:
+        """Start compiling all rungs in C, in order, while this process imports."""
+        for task in self.selection.tasks:
+            if task.language != "c":
+                continue
+            for rung in task.rungs:
+                self._builds[rung.id] = self._builder.submit(build, rung)
+
+    def _built(self, rung: Rung) -> Build:
+        """The rung's build, waiting for it if need be."""
+        return self._builds[rung.id].result() if self._builds else build(rung)
 
     def warm_up(self) -> None:
         """Start the next Python worker early: it imports torch while others work."""
@@ -80,6 +95,7 @@ class Grader:
 
     def run(self) -> list[TaskResult]:
         """Grade everything that was selected."""
+        self.build_ahead()
         import torch  # after the first worker was started
 
         torch.set_num_threads(1)
@@ -87,7 +103,8 @@ class Grader:
         return [self._task(task) for task in self.selection.tasks]
 
     def close(self) -> None:
-        """End the spare worker."""
+        """End the spare worker and what is still to be built."""
+        self._builder.shutdown(wait=False, cancel_futures=True)
         if self._spare:
             self._spare.end()
             self._spare = None
@@ -113,11 +130,20 @@ class Grader:
             result = self._rung(task, rung, lower)
             results.append(result)
             self.done += 1
-        return TaskResult(task, tuple(results))
+        return TaskResult(task, tuple(results), self._asked(task, results))
+
+    def _asked(self, task: Task, results: list[RungResult]) -> tuple[str, ...]:
+        """Rungs from the lowest up; those not asked for lend what they define."""
+        if self.check:
+            return ("forward",) if self.check == "forward" else ("backward",)
+        if len(results) == len(task.rungs):
+            return DIRECTIONS
+        seen = [d for d in DIRECTIONS if any(r.verdict(d) for r in results)]
+        return tuple(seen) or DIRECTIONS
 
     def _lend(self, rung: Rung, lower: dict[str, tuple[Rung, Build]]) -> None:
         """A rung that is not graded in this run offers what it defines."""
-        built = build(rung)
+        built = self._built(rung)
         for direction in built.directions:
             lower[direction] = (rung, built)
 
@@ -140,7 +166,7 @@ class Grader:
                 return RungResult(rung, tuple(self._checks(subject, rung)))
             finally:
                 subject.close()
-        built = build(rung)
+        built = self._built(rung)
         if built.error or built.forbidden:
             return RungResult(rung, tuple(_build_failed(built)))
         uses: dict[str, str] = {}

@@ -153,10 +153,8 @@ def merged(results: list[TaskResult], seed: int) -> dict[str, Any]:
     tasks = {task["id"]: task for task in old["tasks"]}
     for result in results:
         new = _task(result, seed)
-        graded = {rung["id"] for rung in new["rungs"]}
-        before = tasks.get(result.task.id)
-        if before and len(graded) < len(result.task.rungs):  # some rungs only
-            _keep_others(new, before, graded, result)
+        if before := tasks.get(result.task.id):
+            _keep_others(new, before, result)
         tasks[result.task.id] = new
     known = [task.id for task in all_tasks()]
     ordered = [tasks[name] for name in known if name in tasks]
@@ -173,18 +171,19 @@ def merged(results: list[TaskResult], seed: int) -> dict[str, Any]:
 
 
 def _keep_others(
-    new: dict[str, Any], before: dict[str, Any], graded: set[str], result: TaskResult
+    new: dict[str, Any], before: dict[str, Any], result: TaskResult
 ) -> None:
-    """Rungs that this run did not look at keep what was found of the same file."""
-    files = {rung.id: rung for rung in result.task.rungs}
-    kept = [
-        r
-        for r in before["rungs"]
-        if r["id"] in files
-        and r["id"] not in graded
-        and r["sha256"] == files[r["id"]].sha256
-    ]
-    new["rungs"] = sorted(new["rungs"] + kept, key=lambda r: str(r["id"]))
+    """Rungs and directions that this run did not look at keep what was found of the
+    same file.
+    """
+    files = {rung.id: rung.sha256 for rung in result.task.rungs}
+    old = {r["id"]: r for r in before["rungs"] if files.get(r["id"]) == r["sha256"]}
+    for rung in new["rungs"]:
+        checks = old.pop(rung["id"], {"checks": []})["checks"]
+        looked_at = {*result.asked, *(c["direction"] for c in rung["checks"])}
+        rung["checks"] += [c for c in checks if c["direction"] not in looked_at]
+        rung["checks"].sort(key=lambda c: str(c["direction"]), reverse=True)
+    new["rungs"] = sorted([*new["rungs"], *old.values()], key=lambda r: str(r["id"]))
     points = 0.0
     for direction in ("forward", "backward"):
         for rung in new["rungs"]:
