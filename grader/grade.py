@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 from grader.build import Build, build
 from grader.checks.result import CheckResult
@@ -235,7 +236,7 @@ class Grader:
         return results
 
     def _forward(self, subject: object, rung: Rung) -> list[CheckResult]:
-        from grader.checks import audit, forward
+        from grader.checks import forward
         from grader.checks.subject import Subject
 
         assert isinstance(subject, Subject)
@@ -246,11 +247,10 @@ class Grader:
             results.append(forward.check(subject, cases, dtype, self.seed))
             if results[-1].verdict is not Verdict.PASS:
                 return results
+        results.append(self._own_rules(subject, cases, "forward"))
+        if results[-1].verdict is not Verdict.PASS:
+            return results
         if subject.python:
-            self._tell(rung, "audit")
-            results.append(audit.check(subject, cases, "forward", self.seed))
-            if results[-1].verdict is not Verdict.PASS:
-                return results
             self._tell(rung, "module")
             few = cases[:MODULE_CASES]
             results.append(
@@ -258,10 +258,21 @@ class Grader:
             )
         return results
 
+    def _own_rules(
+        self, subject: object, cases: list[Any], direction: str
+    ) -> CheckResult:
+        """What only lab 01, or only C, has to keep to."""
+        from grader.checks import audit, no_memory
+        from grader.checks.subject import Subject
+
+        assert isinstance(subject, Subject)
+        check = audit.check if subject.python else no_memory.check
+        return check(subject, cases, direction, self.seed)
+
     def _gradient(
         self, subject: object, rung: Rung, *, with_gradcheck: bool
     ) -> list[CheckResult]:
-        from grader.checks import audit, gradient
+        from grader.checks import gradient
         from grader.checks.subject import Subject
 
         assert isinstance(subject, Subject)
@@ -272,11 +283,9 @@ class Grader:
             results.append(gradient.check(subject, cases, dtype, self.seed))
             if results[-1].verdict is not Verdict.PASS:
                 return results
-        if subject.python:
-            self._tell(rung, "audit")
-            results.append(audit.check(subject, cases, "backward", self.seed))
-            if results[-1].verdict is not Verdict.PASS:
-                return results
+        results.append(self._own_rules(subject, cases, "backward"))
+        if results[-1].verdict is not Verdict.PASS:
+            return results
         if with_gradcheck:
             self._tell(rung, "gradcheck")
             results.append(gradient.gradcheck(subject, cases, self.seed))

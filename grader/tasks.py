@@ -120,9 +120,9 @@ def _lab(toml: Path) -> list[Task]:
                 lab,
                 operator,
                 language,
-                float(entry["points"]),
+                _points(toml, operator, entry),
                 bool(entry.get("core", False)),
-                tuple(entry.get("hints", ())),
+                _hints(toml, operator, entry),
                 tuple(_rung(toml, task_id, file, rungs) for file in files),
             )
         )
@@ -157,6 +157,30 @@ def _rung(toml: Path, task: str, file: Path, entries: Mapping[str, Any]) -> Rung
                 f"allowed are {' '.join(EXTRA_FLAGS)}"
             )
     return Rung(task, file, tuple(entry.get("flags", ())))
+
+
+def _points(toml: Path, operator: str, entry: Mapping[str, Any]) -> float:
+    """What a ladder is worth."""
+    if "points" not in entry:
+        raise GraderError(f"{_shown(toml)}: ladder.{operator} has no points")
+    points = entry["points"]
+    if not isinstance(points, (int, float)) or points < 0:
+        raise GraderError(
+            f"{_shown(toml)}: ladder.{operator}: points are {points!r}, expected a "
+            "number that is not negative"
+        )
+    return float(points)
+
+
+def _hints(toml: Path, operator: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """The ladder's hints, from the vaguest to the plainest."""
+    hints = entry.get("hints", [])
+    if not isinstance(hints, list) or not all(isinstance(h, str) for h in hints):
+        raise GraderError(
+            f"{_shown(toml)}: ladder.{operator}: hints are a list of sentences, "
+            f"not {hints!r}"
+        )
+    return tuple(hints)
 
 
 def _known_words(

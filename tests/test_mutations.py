@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,14 +33,6 @@ SEED = 5  # whose ten are without an endless loop: each of those takes its deadl
 SAMPLE = sample(IN_C, 8, seed=SEED) + sample(IN_PYTHON, 2, seed=SEED)
 SHARE = 0.05  # of the drawn may survive
 FEWER_CASES = 200
-
-
-@pytest.fixture
-def cores() -> Iterator[None]:
-    """Grading moves this process to one core: give the others back."""
-    before = os.sched_getaffinity(0)
-    yield
-    os.sched_setaffinity(0, before)
 
 
 def grade(mutation: Mutation) -> Outcome:
@@ -84,14 +74,14 @@ def test_every_survivor_of_the_last_run_is_equivalent() -> None:
 @pytest.mark.parametrize(
     "mutation", controls([IN_C[0], IN_PYTHON[0]]), ids=lambda m: m.file
 )
-@pytest.mark.usefixtures("cores")
+@pytest.mark.usefixtures("tools")
 def test_nothing_changed_passes(mutation: Mutation) -> None:
     outcome = grade(mutation)
     assert not outcome.caught, outcome
 
 
 @pytest.mark.parametrize("mutation", SAMPLE, ids=lambda m: m.id)
-@pytest.mark.usefixtures("cores")
+@pytest.mark.usefixtures("tools")
 def test_a_changed_token_is_caught(mutation: Mutation) -> None:
     outcome = grade(mutation)
     assert outcome.caught or mutation.id in equivalents(), outcome

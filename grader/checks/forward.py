@@ -97,6 +97,7 @@ def _case(
         )
     ]
     run = Run.FORWARD | (Run.MODULE if module else 0)
+    run |= Run.DEFAULTS if i % 2 else 0
     limit = deadline(subject, case, inputs)
     call = subject.call(run, case, inputs, outputs, deadline=limit)
     finding = subject.run(call, case, dtype)

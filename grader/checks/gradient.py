@@ -88,7 +88,7 @@ def _case(subject: Subject, case: Case, dtype: str, seed: int) -> list[Finding]:
     if finding:
         return [finding]
     first = len(operator.signature.outputs) + len(operator.signature.saved)
-    for k, right in enumerate(_expected(subject, case, inputs, truth)):
+    for k, right in enumerate(expected_gradients(subject, case, inputs, truth)):
         if right is None:
             continue
         wrong = Verdict.WRONG_GRADIENT
@@ -98,7 +98,7 @@ def _case(subject: Subject, case: Case, dtype: str, seed: int) -> list[Finding]:
     return []
 
 
-def _expected(
+def expected_gradients(
     subject: Subject, case: Case, inputs: Tensors, truth: Truth
 ) -> list[Expected | None]:
     """What each gradient should hold; None where none is wanted."""

@@ -22,7 +22,7 @@ class Finding:
 class CheckResult:
     """The outcome of one check of one rung, for one dtype."""
 
-    name: str  # build, forward, module, audit, gradient, gradcheck
+    name: str  # build, forward, no_memory, module, audit ...
     direction: str  # whose points it decides: forward or backward
     verdict: Verdict
     dtype: str = ""  # f32, f64

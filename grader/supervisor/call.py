@@ -23,6 +23,8 @@ class Run(IntEnum):
     BACKWARD = 2
     MODULE = 8
     AUDIT = 16
+    DEFAULTS = 32
+    NO_SCRATCH = 64
 
 
 class Placement(IntEnum):

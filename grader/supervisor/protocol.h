@@ -42,9 +42,11 @@ enum {
 enum {
     RUN_FORWARD = 1,
     RUN_BACKWARD = 2,
-    RUN_LOAD = 4,    // Python: slot 0 holds the file's text, `bytes` of it
-    RUN_MODULE = 8,  // Python: through the nn.Module instead of the function
-    RUN_AUDIT = 16,  // Python: note operators used and gradients given unasked
+    RUN_LOAD = 4,         // Python: slot 0 holds the file's text, `bytes` of it
+    RUN_MODULE = 8,       // Python: through the nn.Module instead of the function
+    RUN_AUDIT = 16,       // Python: note operators used and gradients given unasked
+    RUN_DEFAULTS = 32,    // Python: leave out what equals its default, name the rest
+    RUN_NO_SCRATCH = 64,  // C: ctx_scratch gives NULL
 };
 
 /* Where a worker is, for the sentence about its death. */

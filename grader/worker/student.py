@@ -12,14 +12,19 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from convlab.operators import Signature
+from convlab.operators import REQUIRED, Signature
 
 from grader.supervisor import wire
 from grader.supervisor.wire import SIDE_TENSORS, Command, Reply, WireTensor
 from grader.worker.student_memory import ContractError, give, view
 from grader.worker.student_rules import Forbidden, Rules, audited, watch_graph
 
-RUN_BACKWARD, RUN_MODULE, RUN_AUDIT = 2, 8, 16
+RUN_BACKWARD, RUN_MODULE, RUN_AUDIT, RUN_DEFAULTS = 2, 8, 16, 32
+LIKE = {"Linear": torch.nn.Linear, "Conv2d": torch.nn.Conv2d}  # modules of torch.nn
+SAMPLE: dict[str, dict[str, Any]] = {  # sizes to look at the initial parameters with
+    "Linear": {"in_features": 40, "out_features": 50},
+    "Conv2d": {"in_channels": 8, "out_channels": 16, "kernel_size": (3, 5)},
+}
 
 Tensors = list[torch.Tensor | None]
 
@@ -42,6 +47,7 @@ class Task:
         if not callable(function):
             raise ContractError(f"defines no function '{signature.name}'")
         self.function: Callable[..., Any] = function
+        self.looked_at_initial = False
 
     def options(self, raw: bytes) -> dict[str, Any]:
         """The options of a command; a pair of equal numbers is given as one."""
@@ -61,28 +67,70 @@ class Task:
                 values[option.name] = fields[0]
         return values
 
-    def call(self, inputs: Tensors, options: dict[str, Any], *, module: bool) -> Any:
-        """The function with options by position, or the module built for the inputs."""
-        if module:
-            return self._through_module(inputs, options)
+    def call(self, inputs: Tensors, options: dict[str, Any], *, run: int) -> Any:
+        """The function or the module. Options go by position; with RUN_DEFAULTS they go
+        by name, and what equals its default is left out.
+        """
+        short = bool(run & RUN_DEFAULTS)
+        if run & RUN_MODULE:
+            return self._through_module(inputs, options, short=short)
+        if short:
+            given = list(inputs)
+            while given and given[-1] is None:
+                given.pop()
+            return self.function(*given, **self._not_default(options))
         keywords = {o.name for o in self.signature.options if o.keyword_only}
         positional = [v for k, v in options.items() if k not in keywords]
         named = {k: v for k, v in options.items() if k in keywords}
         return self.function(*inputs, *positional, **named)
 
-    def _through_module(self, inputs: Tensors, options: dict[str, Any]) -> Any:
+    def _not_default(self, options: dict[str, Any]) -> dict[str, Any]:
+        return {
+            option.name: options[option.name]
+            for option in self.signature.options
+            if option.default is REQUIRED
+            or option.values(option.default) != option.values(options[option.name])
+        }
+
+    def _through_module(
+        self, inputs: Tensors, options: dict[str, Any], *, short: bool
+    ) -> Any:
         cls = getattr(self.module, self.signature.module, None)
         if cls is None:
             raise ContractError(f"defines no module class '{self.signature.module}'")
         named = dict(zip((a.name for a in self.signature.inputs), inputs))
-        network = cls(**self._sizes(named, options), **options)
+        sizes = self._sizes(named, options)
+        if short:
+            options = self._not_default(options)
+            if sizes.get("bias"):
+                del sizes["bias"]  # True is the default
+        network = cls(**sizes, **options)
         if not isinstance(network, torch.nn.Module):
             raise ContractError(f"{self.signature.module} is not a torch.nn.Module")
+        self._check_initial(cls)
         for name in ("weight", "bias"):
             value = named.pop(name, None)
             if value is not None:
                 self._fill_parameter(network, name, value)
         return network(*named.values())
+
+    def _check_initial(self, cls: Any) -> None:
+        """Do new parameters spread as torch.nn's do? Once per file."""
+        kind = self.signature.module
+        if self.looked_at_initial or kind not in LIKE:
+            return
+        self.looked_at_initial = True
+        mine = dict(cls(**SAMPLE[kind]).named_parameters())
+        for name, theirs in LIKE[kind](**SAMPLE[kind]).named_parameters():
+            if name not in mine or mine[name].shape != theirs.shape:
+                raise ContractError(f"{kind} has no parameter '{name}' like torch.nn's")
+            bound = float(theirs.detach().abs().max())
+            spread = float(mine[name].detach().std() / theirs.detach().std())
+            if mine[name].detach().abs().max() > 1.2 * bound or not 0.6 < spread < 1.6:
+                raise ContractError(
+                    f"{kind}.{name} does not start as torch.nn.{kind}'s does: its "
+                    f"values spread {spread:.2f} times as wide"
+                )
 
     def _sizes(
         self, named: dict[str, torch.Tensor | None], options: dict[str, Any]
@@ -164,8 +212,7 @@ class Case:
         """What autograd gives for the wanted inputs; nothing if only forward runs."""
         signature = self.task.signature
         options = self.task.options(bytes(self.command.options))
-        through_module = bool(self.command.run & RUN_MODULE)
-        result = self.task.call(self.inputs, options, module=through_module)
+        result = self.task.call(self.inputs, options, run=self.command.run)
         results = list(result) if len(signature.outputs) > 1 else [result]
         for i, output in enumerate(signature.outputs):
             self._give(results[i], SIDE_TENSORS + i, output.name)

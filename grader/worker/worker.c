@@ -74,7 +74,9 @@ static void view_tensors(const link_t *link, int call, tensor_t tensor[MAX_TENSO
         char *slot = i < SIDE_TENSORS
                          ? link->in[wire->slot]
                          : link->out[wire->bank * SIDE_TENSORS + wire->slot];
-        tensor[i].data = slot + wire->offset + call * wire->call_step;
+        // an empty tensor may have no memory at all, so here it never has
+        tensor[i].data =
+            wire->extent ? slot + wire->offset + call * wire->call_step : NULL;
         tensor[i].ndim = wire->ndim;
         tensor[i].dtype = (dtype_t)wire->dtype;
         tensor[i].device = DEVICE_CPU;
@@ -91,7 +93,10 @@ static int run_direction(const link_t *link, rung_t *rung, ctx_t *ctx, int d,
     const operator_calls_t *op = &OPERATOR_CALLS[command->op];
     tensor_t *const *in = pointer, *const *out = pointer + SIDE_TENSORS;
     const call_fn check = d ? op->backward_check : op->forward_check;
+    void *(*const scratch)(ctx_t *, size_t) = ctx->scratch;
+    ctx->scratch = scratch_guarded;  // the check has memory, whatever the rung gets
     if (check(NULL, ctx, in, out, command->options) != STATUS_OK) return REPLY_CHECK;
+    ctx->scratch = scratch;
     scratch_release();
     if (!rung->function[d]) return STATUS_NOT_IMPLEMENTED;
     link->reply->direction = d;
@@ -101,6 +106,12 @@ static int run_direction(const link_t *link, rung_t *rung, ctx_t *ctx, int d,
     return scratch_release() ? REPLY_SCRATCH : status;
 }
 
+static void *no_scratch(ctx_t *ctx, size_t bytes)
+{
+    (void)ctx, (void)bytes;
+    return NULL;
+}
+
 static int run_command(const link_t *link, rung_t *rung)
 {
     const command_t *command = link->command;
@@ -108,7 +119,8 @@ static int run_command(const link_t *link, rung_t *rung)
     int32_t scratch_dtype = command->tensor[0].dtype;
     ctx_t ctx = {.threads = command->threads,
                  .device = DEVICE_CPU,
-                 .scratch = scratch_guarded,
+                 .scratch =
+                     command->run & RUN_NO_SCRATCH ? no_scratch : scratch_guarded,
                  .scratch_state = &scratch_dtype};
     int status = STATUS_OK;
     for (int call = 0; call < command->calls && status == STATUS_OK; call++) {
