@@ -24,7 +24,8 @@ _STATUS = {
     ),
     wire.STATUS_NO_MEMORY: (
         Verdict.LIMIT,
-        "ran out of memory: 1.5 GiB are there for scratch and everything else",
+        "ran out of memory: it wants more than the 1.5 GiB there are (or takes the "
+        "NULL of an empty tensor for a failure)",
     ),
     wire.STATUS_CUDA_ERROR: (Verdict.CRASH, "returned STATUS_CUDA_ERROR"),
     wire.REPLY_CONTRACT: (Verdict.WRONG_CONTRACT, ""),
