@@ -9,7 +9,7 @@ from __future__ import annotations
 
 _VIEWS = """
 alias as_strided chunk detach diagonal expand flatten movedim narrow permute reshape
-reshape_alias select slice split split_with_sizes squeeze squeeze_ t transpose
+select slice split split_with_sizes squeeze squeeze_ t transpose
 transpose_ unbind unfold unsqueeze unsqueeze_ view view_as _unsafe_view _reshape_alias
 lift_fresh broadcast_to
 """

@@ -22,7 +22,8 @@ class SubmConv2d(Operator):
     forbidden = (EVERY_CONVOLUTION, "*sparse*")
     primitives = (
         *MATRIX_PRODUCTS,
-        "unique",
+        "_unique2",
+        "unique_dim",
         "sort",
         "argsort",
         "searchsorted",
