@@ -7,17 +7,21 @@ out, and explains the first thing that went wrong.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from grader.errors import GraderError
+from grader.supervisor import sandbox
 from grader.tasks import ROOT, Rung
 
 DEADLINE = 120.0  # seconds for one rung
+COMPILER_LIMITS = ("--fsize=67108864", "--as=8589934592", "--core=0")  # bytes
 KEPT = 200_000  # bytes of compiler output that are read
 DTYPES = ("f32", "f64")
 DIRECTIONS = ("forward", "backward")
@@ -104,7 +108,8 @@ def build(rung: Rung, *, mode: str = "release") -> Build:
             f"BUILD={build_folder()}",
             f"MODE={mode}",
             f"EXTRA={' '.join(rung.flags)}",
-        ]
+        ],
+        walls=rung.file,
     )
     if done.returncode:
         return _failed(done.stdout)
@@ -113,6 +118,7 @@ def build(rung: Rung, *, mode: str = "release") -> Build:
     libraries = {dtype: stem.parent / f"{stem.name}.{dtype}.so" for dtype in DTYPES}
     operator = rung.task.split("/")[1]
     defined, used = _symbols(libraries["f32"])
+    used |= _symbols(libraries["f64"])[1]
     borrowed = sorted(used & FORBIDDEN_SYMBOLS)
     if borrowed:
         return Build({}, forbidden=f"calls '{borrowed[0]}', which no rung needs")
@@ -127,24 +133,42 @@ def build(rung: Rung, *, mode: str = "release") -> Build:
     return Build(libraries, directions)
 
 
-def _make(arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    """make in the repository's root; its output is one text, cut to size."""
+def _make(
+    arguments: list[str], *, walls: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """make in the repository's root; its output is one text, cut to size.
+
+    With `walls` the compiler sees the system, common/ and that file, and may write to
+    the build folder only: source text can name any file (#include, .incbin).
+    """
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
-    environment.update(LC_ALL="C", CC=compiler())
-    try:
-        done = subprocess.run(
-            ["make", "-s", "-j2", *arguments],
-            cwd=ROOT,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=DEADLINE,
+    environment.update(LC_ALL="C", CC=compiler(), TMPDIR="/tmp")
+    command = ["make", "-s", "-j2", *arguments]
+    if walls and sandbox.level() == "bwrap":
+        seen = [ROOT / "common", walls, *_toolchain()]
+        command = sandbox.wrap_compiler(
+            command, paths=seen, folder=build_folder(), start=ROOT
         )
+    command = ["prlimit", *COMPILER_LIMITS, "--", *command]
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=DEADLINE)
     except subprocess.TimeoutExpired:
         text = f"error: the compiler did not finish within {DEADLINE:.0f} s"
         return subprocess.CompletedProcess(arguments, 1, text)
-    text = done.stdout[:KEPT].decode(errors="replace")
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # make's children outlive it
+        process.wait()
+    text = output[:KEPT].decode(errors="replace")
     if "No space left on device" in text:
         raise GraderError(
             f"the disk is full: nothing could be built in {build_folder()}; make room "
@@ -156,12 +180,23 @@ def _make(arguments: list[str]) -> subprocess.CompletedProcess[str]:
                 f"cannot write to {build_folder()}: {words.lower()}; mend its "
                 "permissions, or name another folder with CONVLAB_BUILD="
             )
-    return subprocess.CompletedProcess(arguments, done.returncode, text)
+    return subprocess.CompletedProcess(arguments, process.returncode, text)
+
+
+def _toolchain() -> list[Path]:
+    """Where a compiler lives that is not the system's."""
+    found = Path(shutil.which(compiler().split()[0]) or "/usr/bin/cc").resolve()
+    etc = Path("/etc/alternatives")  # Debian's cc is a link through here
+    own = [] if found.is_relative_to("/usr") else [found.parents[1]]
+    return [*own, *([etc] if etc.exists() else [])]
 
 
 def _reason(text: str) -> str:
-    lines = [line for line in text.splitlines() if "error" in line or "***" in line]
-    return (lines or text.splitlines() or ["no output"])[0].strip()
+    lines = text.splitlines()
+    told = [line for line in lines if "rror:" in line] or [
+        x for x in lines if "***" in x
+    ]
+    return (told or lines or ["no output"])[0].strip()
 
 
 def _failed(text: str) -> Build:
@@ -203,5 +238,6 @@ def _symbols(library: Path) -> tuple[set[str], set[str]]:
     )
     lines = [line.split() for line in done.stdout.splitlines()]
     exported = {words[-1] for words in lines if "T" in words[:-1]}
-    taken = {words[-1].split("@")[0] for words in lines if "U" in words[:-1]}
+    missing = {"U", "w", "v"}  # undefined, and weak: found at run time if at all
+    taken = {words[-1].split("@")[0] for words in lines if missing & set(words[:-1])}
     return exported, taken

@@ -134,7 +134,7 @@ class Grader:
         return TaskResult(task, tuple(results), self._asked(task, results))
 
     def _asked(self, task: Task, results: list[RungResult]) -> tuple[str, ...]:
-        """Rungs from the lowest up; those not asked for lend what they define."""
+        """The directions this run was to check; of single rungs, what they define."""
         if self.check:
             return ("forward",) if self.check == "forward" else ("backward",)
         if len(results) == len(task.rungs):
@@ -227,13 +227,18 @@ class Grader:
         if "forward" in directions:
             results += self._forward(subject, rung)
             forward_ok = all(r.verdict is Verdict.PASS for r in results)
-            if subject.python and results and results[-1].verdict in HOPELESS:
-                return [*results, _same_for_backward(results[-1])]
+            if subject.python and results[-1].verdict in HOPELESS:
+                results.append(_same_for_backward(results[-1]))
+                return self._asked_for(results)
         if "backward" in directions and self.check in (None, "gradient"):
             results += self._gradient(subject, rung, with_gradcheck=forward_ok)
-        if self.check == "gradient":
-            results = [r for r in results if r.direction == "backward"]
-        return results
+        return self._asked_for(results)
+
+    def _asked_for(self, results: list[CheckResult]) -> list[CheckResult]:
+        """CHECK=gradient needs forward to run, but does not report it."""
+        wanted = {None: ("forward", "backward"), "forward": ("forward",)}
+        kept = wanted.get(self.check, ("backward",))
+        return [result for result in results if result.direction in kept]
 
     def _forward(self, subject: object, rung: Rung) -> list[CheckResult]:
         from grader.checks import forward

@@ -22,6 +22,7 @@ from convlab.operators import SIGNATURES
 from grader.errors import GraderError
 
 ROOT = Path(__file__).resolve().parents[1]
+LARGEST = 1 << 20  # bytes of a rung
 RUNG_NAME = re.compile(r"\d\d(_[a-z0-9]+){1,4}")
 SUFFIX = {"python": ".py", "c": ".c"}
 EXTRA_FLAGS = ("-O2", "-O3", "-Ofast", "-ffast-math", "-funroll-loops", "-fno-openmp")
@@ -138,6 +139,10 @@ def _files(folder: Path, suffix: str) -> list[Path]:
     """The rungs of a folder in order. A numbered file with a strange name is wrong."""
     files = sorted(folder.glob(f"[0-9]*{suffix}"))
     for file in files:
+        if file.is_symlink() or not file.is_file():
+            raise GraderError(f"{_shown(file)}: a rung is a plain file, not a link")
+        if file.stat().st_size > LARGEST:
+            raise GraderError(f"{_shown(file)}: a rung has at most {LARGEST} bytes")
         if not RUNG_NAME.fullmatch(file.stem):
             raise GraderError(
                 f"{_shown(file)}: a rung is named by two digits and an idea, for "

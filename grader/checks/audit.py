@@ -31,6 +31,7 @@ def check(
         if i < CASES or (backward and case.wanted is not None)
     ]
     findings: list[Finding] = []
+    subject.begin()
     try:
         for case in chosen:
             findings += _case(subject, case, seed, backward=backward)

@@ -78,7 +78,9 @@ def judge(
         )
     differs = _differs(got, expected)
     if expected.valid is not None and found.unwritten:
-        found.unwritten = int(_untouched(got, expected, call, i).sum())
+        missing = _untouched(got, expected, call, i)
+        found.unwritten = int(missing.sum())
+        found.first_unwritten = int(missing.flatten().int().argmax())
     if found.unwritten:
         where = position(found.first_unwritten, got.shape)
         return Finding(

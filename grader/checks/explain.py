@@ -33,7 +33,11 @@ _STATUS = {
     wire.REPLY_EXIT: (Verdict.INCOMPLETE, "asked Python to exit before it returned"),
     wire.REPLY_FORBIDDEN: (Verdict.FORBIDDEN, ""),
     wire.REPLY_LOAD_ERROR: (Verdict.BUILD, ""),
-    wire.REPLY_CHECK: (Verdict.GRADER, "the grader's own arguments were refused"),
+    wire.REPLY_CHECK: (Verdict.WRONG_CONTRACT, "the worker refused the arguments"),
+    wire.REPLY_STATUS: (
+        Verdict.WRONG_CONTRACT,
+        "returned a number that is no status_t (common/tensor.h lists them)",
+    ),
     wire.REPLY_SCRATCH: (
         Verdict.MEMORY_ERROR,
         "wrote past the end of a block from ctx_scratch",
@@ -46,7 +50,7 @@ def of_status(worker: Worker, case: str) -> Finding | None:
     status = worker.reply.status
     if status == wire.STATUS_OK:
         return None
-    unknown = (Verdict.WRONG_CONTRACT, f"returned {status}, which is no status_t")
+    unknown = _STATUS[wire.REPLY_STATUS]
     verdict, sentence = _STATUS.get(status, unknown)
     said = worker.message
     told = (wire.REPLY_CONTRACT, wire.REPLY_EXCEPTION, wire.REPLY_FORBIDDEN)
@@ -67,7 +71,7 @@ def of_outcome(
     if outcome is Outcome.TOO_LARGE:
         return Finding(Verdict.GRADER, "a tensor of this case does not fit", case)
     if outcome is Outcome.NOT_FROZEN:
-        return Finding(Verdict.TIMEOUT, "its threads could not be stopped", case)
+        return Finding(Verdict.TIMEOUT, "could not be stopped between calls", case)
     return _death(worker, case, names)
 
 
@@ -83,7 +87,7 @@ def _timeout(state: str, limit: float) -> str:
 def _death(worker: Worker, case: str, names: list[str]) -> Finding:
     death, reply = worker.death, worker.reply
     phase = reply.phase
-    if phase < wire.PHASE_LOADING:
+    if not worker.started:
         words = worker.output.decode(errors="replace").strip().splitlines()
         last = words[-1] if words else f"exit code {death.code}, signal {death.signal}"
         return Finding(Verdict.GRADER, f"the worker did not start: {last}", case)

@@ -64,6 +64,7 @@ def check(
 ) -> CheckResult:
     """All cases in one dtype; lab 01 once through the function and once the module."""
     findings: list[Finding] = []
+    subject.begin()
     tried = 0
     try:
         for i, case in enumerate(cases):
@@ -121,12 +122,13 @@ def _late(subject: Subject, call: Call, k: int, found: Finding, dtype: str) -> F
     """Were the missing elements written by a thread that was late?"""
     if found.verdict is not Verdict.INCOMPLETE or subject.python:
         return found
-    before = call.request.side[8 + k].unwritten
-    after = subject.worker(dtype).look_again(call, k)
-    if after >= before:
+    tensor = call.tensors[k]
+    assert tensor is not None
+    late = tensor.numel() - subject.worker(dtype).look_again(call, k)
+    if late <= 0:
         return found
     message = (
-        f"{found.message}; {before - after} of them were written after the function "
+        f"{found.message}; {late} elements were written after the function "
         "had returned: wait for your threads first (join them)"
     )
     return Finding(found.verdict, message)

@@ -27,6 +27,7 @@ def check(
     """A few strided cases of one direction."""
     strided = [case for case in cases if case.layout][:CASES]
     findings: list[Finding] = []
+    subject.begin()
     try:
         for case in strided:
             findings += _case(subject, case, seed, backward=direction == "backward")

@@ -66,5 +66,5 @@ def summarize(
         message,
         first.location,
         first.case or None,
-        self_reported,
+        self_reported or first.verdict is Verdict.FORBIDDEN,
     )

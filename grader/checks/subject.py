@@ -8,6 +8,7 @@ one has died, so that a crash costs its own case and no more.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,11 +21,12 @@ from grader.operators import Case, Operator
 from grader.operators.base import Tensors
 from grader.operators.primitives import PLUMBING
 from grader.supervisor.call import Call, Output, Run
-from grader.supervisor.session import Outcome, Worker
+from grader.supervisor.session import SECOND, Outcome, Worker
 from grader.verdicts import Verdict
 
 DTYPES = {"f32": torch.float32, "f64": torch.float64}
 LOAD_LIMIT = 20.0  # seconds for a Python file's own top level
+CHECK_LIMIT = 90.0  # and for all calls of one check together
 
 
 class Subject:
@@ -50,6 +52,11 @@ class Subject:
         self.shown = shown
         self._warm = warm
         self._workers: dict[str, Worker] = {}
+        self.begin()
+
+    def begin(self) -> None:
+        """A check starts: from now on its calls share CHECK_LIMIT."""
+        self._end = time.monotonic() + CHECK_LIMIT
 
     @property
     def python(self) -> bool:
@@ -156,8 +163,13 @@ class Subject:
         is no code yet.
         """
         worker = self.worker(dtype)
+        left = self._end - time.monotonic()
+        if left <= 0:
+            sentence = f"all calls of this check together took over {CHECK_LIMIT:.0f} s"
+            raise Stopped(Finding(Verdict.TIMEOUT, sentence, case.name))
+        limit = min(call.limit, left)
+        call.request.deadline_ns = int(limit * SECOND)
         outcome = worker.run(call)
-        limit = call.request.deadline_ns / 1e9
         if outcome is not Outcome.RETURNED:
             ended = explain.of_outcome(worker, outcome, case.name, self.names(), limit)
             self.drop(dtype)

@@ -20,9 +20,10 @@ from typing import Any
 from grader.build import build_folder
 from grader.checks.result import CheckResult
 from grader.errors import GraderError
-from grader.score import RungResult, TaskResult
+from grader.score import DIRECTIONS, RungResult, TaskResult
 from grader.supervisor import sandbox
 from grader.tasks import all_tasks
+from grader.verdicts import Verdict
 
 SCHEMA = 1
 SCHEMA_FILE = Path(__file__).with_name("results.schema.json")
@@ -154,7 +155,7 @@ def merged(results: list[TaskResult], seed: int) -> dict[str, Any]:
     for result in results:
         new = _task(result, seed)
         if before := tasks.get(result.task.id):
-            _keep_others(new, before, result)
+            _keep(new, before, result)
         tasks[result.task.id] = new
     known = [task.id for task in all_tasks()]
     ordered = [tasks[name] for name in known if name in tasks]
@@ -170,29 +171,38 @@ def merged(results: list[TaskResult], seed: int) -> dict[str, Any]:
     }
 
 
-def _keep_others(
-    new: dict[str, Any], before: dict[str, Any], result: TaskResult
-) -> None:
-    """Rungs and directions that this run did not look at keep what was found of the
-    same file.
+def _keep(new: dict[str, Any], before: dict[str, Any], result: TaskResult) -> None:
+    """What this run did not look at stays while its file is the same: other rungs, and
+    the other direction. Points follow from all of it.
     """
+    graded = {rung["id"]: rung for rung in new["rungs"]}
     files = {rung.id: rung.sha256 for rung in result.task.rungs}
-    old = {r["id"]: r for r in before["rungs"] if files.get(r["id"]) == r["sha256"]}
-    for rung in new["rungs"]:
-        checks = old.pop(rung["id"], {"checks": []})["checks"]
-        looked_at = {*result.asked, *(c["direction"] for c in rung["checks"])}
-        rung["checks"] += [c for c in checks if c["direction"] not in looked_at]
-        rung["checks"].sort(key=lambda c: str(c["direction"]), reverse=True)
-    new["rungs"] = sorted([*new["rungs"], *old.values()], key=lambda r: str(r["id"]))
-    points = 0.0
-    for direction in ("forward", "backward"):
-        for rung in new["rungs"]:
-            mine = [c for c in rung["checks"] if c["direction"] == direction]
-            if mine and all(c["verdict"] == "PASS" for c in mine):
-                points += result.task.points / 2
-                break
-    new["points"] = max(new["points"], points)
-    new["pending"] = min(new["pending"], new["of"] - new["points"])
+    for rung in before["rungs"]:
+        name = rung["id"]
+        if files.get(name) != rung["sha256"]:
+            continue
+        if name not in graded:
+            new["rungs"].append(rung)
+            continue
+        others = [c for c in rung["checks"] if c["direction"] not in result.asked]
+        graded[name]["checks"] += others
+    new["rungs"].sort(key=lambda rung: str(rung["id"]))
+    passed = waiting = 0
+    for direction in DIRECTIONS:
+        verdicts = [_direction(rung, direction) for rung in new["rungs"]]
+        passed += "PASS" in verdicts
+        waiting += "PASS" not in verdicts and "pending" in verdicts
+    half = result.task.points / len(DIRECTIONS)
+    new["points"], new["pending"] = half * passed, half * waiting
+
+
+def _direction(rung: dict[str, Any], direction: str) -> str:
+    """PASS, pending, or another word, for one direction of a rung in the file."""
+    verdicts = [c["verdict"] for c in rung["checks"] if c["direction"] == direction]
+    bad = next((verdict for verdict in verdicts if verdict != "PASS"), None)
+    if bad is None:
+        return "PASS" if verdicts else ""
+    return "pending" if Verdict(bad).pending else str(bad)
 
 
 def read() -> dict[str, Any] | None:

@@ -70,6 +70,7 @@ class Call:
         request.calls, request.threads = copies, threads
         request.placement, request.freeze = placement, freeze
         request.deadline_ns = int(deadline * SECOND)
+        self.limit = deadline  # seconds
         ctypes.memmove(request.options, options, len(options))
         self.request = request
         self.pointer = ctypes.pointer(request)
@@ -111,7 +112,3 @@ class Call:
             dense = dense.expand(self.copies, *dense.shape).contiguous()
         self.hosts[i] = dense  # keeps the memory alive
         self.request.side[i].host = dense.data_ptr()
-
-    def found(self, i: int) -> object:
-        """The side_t of output `i`: unwritten, tainted, fence."""
-        return self.request.side[SIDE_TENSORS + i]

@@ -22,8 +22,9 @@ enum {
     OUTCOME_RETURNED = 0,
     OUTCOME_DIED = 1,
     OUTCOME_TIMEOUT = 2,
-    OUTCOME_TOO_LARGE = 3,   // a tensor does not fit its slot; nothing was run
-    OUTCOME_NOT_FROZEN = 4,  // the worker could not be stopped within a second
+    OUTCOME_TOO_LARGE = 3,    // a tensor does not fit its slot; nothing was run
+    OUTCOME_NOT_FROZEN = 4,   // the worker could not be stopped, or did not stay so
+    OUTCOME_INTERRUPTED = 5,  // a signal for us: nothing is known of the case
 };
 
 /* One tensor of a request, and what was found in it afterwards. */
@@ -75,7 +76,8 @@ int session_wait(session_t *session, int64_t deadline_ns);
 /* Which operator the worker is to load, before it starts. */
 void session_prepare(session_t *session, int op);
 
-/* Hand over the text of a Python file and wait until it is loaded. */
+/* Have the worker load the rung: a library it was started with (0 bytes), or the text
+ * of a Python file. Student code runs from here on. */
 int session_load(session_t *session, const char *text, int64_t bytes,
                  int64_t deadline_ns);
 

@@ -67,8 +67,9 @@ enum {
     REPLY_EXIT = 18,       // Python asked to exit
     REPLY_FORBIDDEN = 19,  // the library's own operator was called
     REPLY_LOAD_ERROR = 20,
-    REPLY_CHECK = 21,    // <op>_check refused our arguments: the grader's fault
+    REPLY_CHECK = 21,    // <op>_check refused the arguments
     REPLY_SCRATCH = 22,  // bytes around a scratch block were overwritten
+    REPLY_STATUS = 23,   // returned a number that is no status_t
 };
 
 /* One tensor of a case, in slot `slot` of its side. */
@@ -99,10 +100,8 @@ typedef struct {
 } command_t;
 
 typedef struct {
-    uint64_t done;  // the command's go, when the call has returned
     int32_t phase;
     int32_t status;
-    int32_t functions;  // RUN_FORWARD, RUN_BACKWARD bits: what the library defines
     int32_t signo;
     int32_t given;  // audit: bit i is gradient i given without being asked for
     int32_t frames;

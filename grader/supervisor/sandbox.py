@@ -92,19 +92,31 @@ def _system_paths() -> list[Path]:
     return [path for path in paths if path.exists()]
 
 
-def wrap(command: list[str], *, paths: list[Path], info: int) -> list[str]:
-    """The command inside bubblewrap, seeing `paths` read-only and nothing else.
-
-    Bubblewrap writes the process numbers as JSON into the descriptor `info`.
-    """
+def _walls(paths: list[Path]) -> list[str]:
+    """bubblewrap with namespaces of its own; the system and `paths` are read-only."""
     wrapped = ["bwrap", *_NAMESPACES, "--uid", "65534", "--gid", "65534"]
-    wrapped += ["--proc", "/proc", "--dev", "/dev"]
-    wrapped += ["--size", str(1 << 20), "--tmpfs", "/dev/shm"]
-    wrapped += ["--size", str(16 << 20), "--tmpfs", "/tmp", "--chdir", "/tmp"]
+    wrapped += ["--size", str(64 << 20), "--tmpfs", "/tmp"]
     for path in dict.fromkeys([*_system_paths(), *paths]):
         if path.is_symlink() and path.parent == Path("/"):
             wrapped += ["--symlink", str(path.readlink()), str(path)]
         else:
             wrapped += ["--ro-bind", str(path), str(path)]
-    wrapped += ["--info-fd", str(info), "--"]
-    return wrapped + command
+    wrapped += ["--proc", "/proc", "--dev", "/dev"]
+    return [*wrapped, "--size", str(1 << 20), "--tmpfs", "/dev/shm"]
+
+
+def wrap_compiler(
+    command: list[str], *, paths: list[Path], folder: Path, start: Path
+) -> list[str]:
+    """The command inside bubblewrap, in `start`, where it may write to `folder`."""
+    walls = [*_walls(paths), "--bind", str(folder), str(folder)]
+    return [*walls, "--chdir", str(start), "--", *command]
+
+
+def wrap(command: list[str], *, paths: list[Path], info: int) -> list[str]:
+    """The command inside bubblewrap, seeing `paths` read-only and nothing else.
+
+    Bubblewrap writes the process numbers as JSON into the descriptor `info`.
+    """
+    walls = [*_walls(paths), "--chdir", "/tmp", "--info-fd", str(info)]
+    return [*walls, "--", *command]

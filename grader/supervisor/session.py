@@ -50,6 +50,7 @@ class Outcome(IntEnum):
     TIMEOUT = 2
     TOO_LARGE = 3
     NOT_FROZEN = 4
+    INTERRUPTED = 5
 
 
 @functools.cache
@@ -85,7 +86,8 @@ def cpu() -> int:
     """The core that supervisor and workers share: a wake-up across cores costs more
     than most calls, and the two never run at the same time.
     """
-    return max(os.sched_getaffinity(0))
+    cores = sorted(os.sched_getaffinity(0))
+    return cores[os.getpid() % len(cores)]
 
 
 def pin() -> None:
@@ -118,7 +120,7 @@ class Worker:
         self.kind = kind
         self.level = sandbox.level()
         self.output = b""
-        self.dropped = 0
+        self.started = False  # up to here only our own code has run in it
         self.libraries: tuple[Path, ...] = ()  # that define forward, backward
         self._death: Death | None = None
         self._session = core().session_open()
@@ -128,7 +130,12 @@ class Worker:
         self.reply = core().session_reply(self._session).contents
         self.command = core().session_command(self._session).contents
         core().session_prepare(self._session, op)
-        self._start(command, paths)
+        try:
+            self._start(command, paths)
+        except BaseException:
+            core().session_close(self._session)
+            self._session = None
+            raise
 
     @classmethod
     def for_library(cls, forward: Path, backward: Path, op: int) -> Worker:
@@ -163,7 +170,9 @@ class Worker:
         if self.kind == "python":
             command += [str(path) for path in paths]
         info_read, info_write = os.pipe()
+        passed = [*descriptors]
         if self.level == "bwrap":
+            passed.append(info_write)
             command = sandbox.wrap(command, paths=paths, info=info_write)
         environment = {
             "PATH": "/usr/bin:/bin",
@@ -180,7 +189,7 @@ class Worker:
             stdout=write,
             stderr=write,
             env=environment,
-            pass_fds=[*descriptors, info_write],
+            pass_fds=passed,
             start_new_session=True,
         )
         os.close(write)
@@ -199,13 +208,12 @@ class Worker:
             room = OUTPUT_KEPT // 2 - len(head)
             head += chunk[:room]
             tail += chunk[room:] if room > 0 else chunk
-            self.dropped += max(0, len(tail) - OUTPUT_KEPT // 2)
             tail = tail[-OUTPUT_KEPT // 2 :]
             self.output = head + tail
         os.close(read)
 
     def wait_ready(self) -> Outcome:
-        """Wait until the worker can take its first call (C) or file (Python)."""
+        """Wait until the worker can take its first call (C) or its file (Python)."""
         if self._leader == 0:
             return self._dead()
         pid = self._leader
@@ -213,21 +221,34 @@ class Worker:
             pid = _only_child(pid)
         if pid == 0 or core().session_adopt(self._session, pid):
             return self._dead()
-        outcome = Outcome(core().session_wait(self._session, START_LIMIT[self.kind]))
-        return self._dead() if outcome is Outcome.DIED else outcome
+        limit = START_LIMIT[self.kind]
+        outcome = self._settle(core().session_wait(self._session, limit))
+        if outcome is not Outcome.RETURNED:
+            return outcome
+        self.started = True
+        return self.load(b"") if self.kind == "c" else outcome
 
-    def load(self, text: bytes, *, op: int, deadline: float = 20.0) -> Outcome:
-        """Give a Python worker its file: a line of JSON about it, then its text."""
-        core().session_prepare(self._session, op)
-        outcome = Outcome(
-            core().session_load(self._session, text, len(text), int(deadline * SECOND))
-        )
-        return self._dead() if outcome is Outcome.DIED else outcome
+    def load(
+        self, text: bytes, *, op: int | None = None, deadline: float = 20.0
+    ) -> Outcome:
+        """Let the worker load the rung: its library, or for Python the text given here,
+        a line of JSON about the file and then the file.
+        """
+        if op is not None:
+            core().session_prepare(self._session, op)
+        limit = int(deadline * SECOND)
+        return self._settle(core().session_load(self._session, text, len(text), limit))
 
     def run(self, call: Call) -> Outcome:
         """Run one case; outputs and findings are in `call` afterwards."""
         core().session_run(self._session, call.pointer)
-        outcome = Outcome(call.request.outcome)
+        return self._settle(call.request.outcome)
+
+    def _settle(self, code: int) -> Outcome:
+        """An outcome as Python sees it: death explained, an interruption raised."""
+        outcome = Outcome(code)
+        if outcome is Outcome.INTERRUPTED:
+            raise KeyboardInterrupt
         return self._dead() if outcome is Outcome.DIED else outcome
 
     def look_again(self, call: Call, i: int, *, milliseconds: int = 50) -> int:
@@ -306,6 +327,8 @@ class Worker:
             select.select([watch], [], [], 5)  # the namespace is gone when its init is
             os.close(watch)
         self._drain.join(timeout=5)
+        self.reply = Reply.from_buffer_copy(self.reply)  # the memory goes now
+        self.command = Command.from_buffer_copy(self.command)
         core().session_close(self._session)
         self._session = None
 

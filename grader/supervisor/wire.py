@@ -19,7 +19,7 @@ PHASE_RETURNED, PHASE_FAULT = 5, 6
 STATUS_OK, STATUS_NOT_IMPLEMENTED, STATUS_INVALID_ARGUMENT = 0, 1, 2
 STATUS_NO_MEMORY, STATUS_CUDA_ERROR = 3, 4
 REPLY_CONTRACT, REPLY_EXCEPTION, REPLY_EXIT, REPLY_FORBIDDEN = 16, 17, 18, 19
-REPLY_LOAD_ERROR, REPLY_CHECK, REPLY_SCRATCH = 20, 21, 22
+REPLY_LOAD_ERROR, REPLY_CHECK, REPLY_SCRATCH, REPLY_STATUS = 20, 21, 22, 23
 
 TAG_OUTSIDE, TAG_UNWRITTEN, TAG_SCRATCH = 0x1000, 0x2000, 0x3000
 
@@ -69,10 +69,8 @@ class Reply(ctypes.Structure):
     """reply_t: the worker's hints."""
 
     _fields_ = (
-        ("done", ctypes.c_uint64),
         ("phase", ctypes.c_int32),
         ("status", ctypes.c_int32),
-        ("functions", ctypes.c_int32),
         ("signo", ctypes.c_int32),
         ("given", ctypes.c_int32),
         ("frames", ctypes.c_int32),

@@ -3,8 +3,9 @@
  *
  * Called once, in this order, by the C worker and (through ctypes) by the Python one.
  * From then on the process cannot start another, open a file for writing, talk to the
- * network, signal, trace or read another process, or raise its limits. Works without
- * privileges and without any helper program; bubblewrap comes on top where it exists.
+ * network, signal, limit, trace or read another process, or raise its limits. Works
+ * without privileges and without any helper program; bubblewrap comes on top where it
+ * exists.
  */
 #ifndef CONVLAB_GUARD_H
 #define CONVLAB_GUARD_H

@@ -10,7 +10,7 @@ typedef struct {
     reply_t *reply;
     char *in[IN_SLOTS];  // read-only, an unmapped page on both sides
     char *out[OUT_SLOTS];
-    int go, done;  // eventfds
+    int go, done;  // pipes: we read one and write the other
 } link_t;
 
 /* Map everything and close the two memory descriptors, so that student code inherits

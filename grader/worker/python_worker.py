@@ -72,7 +72,7 @@ def serve(worker: ctypes.CDLL, link: Link) -> None:
         header_line, _, text = data.partition(b"\n")
         signature = list(SIGNATURES.values())[command.op]
         header = json.loads(header_line)
-        task = Task(signature, header, text.decode(errors="replace"))
+        task = Task(signature, header, text)
 
     def run(current: Task) -> None:
         Case(current, command, reply).run()

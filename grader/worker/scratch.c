@@ -2,11 +2,12 @@
 #define _GNU_SOURCE
 #include "scratch.h"
 
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "../supervisor/protocol.h"
 
-enum { MAX_BLOCKS = 1024, ALIGNMENT = 64 };
+enum { ALIGNMENT = 64 };
 
 typedef struct {
     char *mapping;
@@ -15,8 +16,8 @@ typedef struct {
     unsigned char *guard;
 } block_t;
 
-static block_t blocks[MAX_BLOCKS];
-static int used;
+static block_t *blocks;
+static int used, room;
 static const unsigned char FENCE = 0xb7;
 
 /* Fill with the poison of a dtype, whole elements from the start on. */
@@ -32,11 +33,23 @@ static void fill(unsigned char *begin, size_t bytes, int32_t dtype)
     }
 }
 
+/* Room in the list for another block. */
+static int one_more(void)
+{
+    if (used < room) return 1;
+    const int wanted = room ? 2 * room : 64;
+    block_t *longer = (block_t *)realloc(blocks, (size_t)wanted * sizeof *blocks);
+    if (!longer) return 0;
+    blocks = longer;
+    room = wanted;
+    return 1;
+}
+
 void *scratch_guarded(ctx_t *ctx, size_t bytes)
 {
     const size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     const size_t pages = (rounded + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-    if (used == MAX_BLOCKS || rounded < bytes || pages < rounded) return NULL;
+    if (rounded < bytes || pages < rounded || !one_more()) return NULL;
     const size_t mapped = pages + 2 * PAGE_BYTES;
     char *mapping =
         (char *)mmap(NULL, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

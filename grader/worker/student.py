@@ -9,6 +9,7 @@ import sys
 import traceback
 import types
 from collections.abc import Callable
+from importlib.util import decode_source
 from typing import Any
 
 import torch
@@ -32,17 +33,20 @@ Tensors = list[torch.Tensor | None]
 class Task:
     """The student's module, and how to call what it defines."""
 
-    def __init__(self, signature: Signature, header: dict[str, Any], text: str) -> None:
+    def __init__(
+        self, signature: Signature, header: dict[str, Any], source: bytes
+    ) -> None:
         self.signature = signature
         self.rules = Rules(header)
         self.path = header["path"]
         self.module = types.ModuleType("student")
         sys.modules["student"] = self.module
         self.module.__file__ = self.path
-        lines = text.splitlines(keepends=True)
-        linecache.cache[self.path] = (len(text), None, lines, self.path)
         self.rules.close_doors()
-        exec(compile(text, self.path, "exec"), self.module.__dict__)
+        code = compile(source, self.path, "exec")  # bytes: it knows of encodings
+        lines = decode_source(source).splitlines(keepends=True)
+        linecache.cache[self.path] = (len(source), None, lines, self.path)
+        exec(code, self.module.__dict__)
         function = getattr(self.module, signature.name, None)
         if not callable(function):
             raise ContractError(f"defines no function '{signature.name}'")
@@ -226,6 +230,7 @@ class Case:
                     "the result has no gradient function (is it made by "
                     "Function.apply?)"
                 )
+        self.task.rules.ours = True
         return list(
             torch.autograd.grad(
                 results,
@@ -279,6 +284,6 @@ def attempt(
         text = str(error) if told else sentence_of(error, path)
         reply.message = text.encode()[: wire.MESSAGE_BYTES - 1]
     if rules and rules.caught:
-        reply.message = f"calls aten::{rules.caught[0]}".encode()
+        reply.message = rules.caught[0].encode()[: wire.MESSAGE_BYTES - 1]
         status = wire.REPLY_FORBIDDEN
     return status
