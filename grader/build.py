@@ -144,6 +144,7 @@ def _make(
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
     environment.update(LC_ALL="C", CC=compiler(), TMPDIR="/tmp")
     command = ["make", "-s", "-j2", *arguments]
+    build_folder().mkdir(parents=True, exist_ok=True)
     if walls and sandbox.level() == "bwrap":
         seen = [ROOT / "common", walls, *_toolchain()]
         command = sandbox.wrap_compiler(

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""A sample of the fault table: all faults in C at all levels, some of those in Python.
+
+The programs and the verdicts they must get stand in tests/redteam; `make trust` runs
+the whole table, this file what fits into `make test`.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.checks import forward
+from tests import trust
+from tests.trust import Fault
+
+PYTHON_KINDS = (  # one for each part of the Python worker that catches something
+    "correct",
+    "segfault",
+    "underscore_exit",
+    "constructor_forges",
+    "late_thread",
+    "forgotten_elements",
+    "self_stop",
+    "overrun_read_before",
+    "write_to_input",
+    "fork_bomb",
+    "allocate_10gb",
+    "destructor_writes",
+    "nan",
+    "float_in_double",
+    "wrong_shape",
+    "wrong_dtype",
+    "ignores_needs_input_grad",
+    "uses_library",
+    "uses_library_hidden",
+    "compile_error",
+)
+
+
+@pytest.fixture
+def patience(monkeypatch, kind):
+    """A busy machine is slow: only what must time out is given 2 seconds."""
+    if "TIMEOUT" not in str(trust.table()[kind]):
+        monkeypatch.setattr(forward, "BASE_LIMIT", 30.0)
+
+
+@pytest.mark.parametrize("kind", trust.table())
+def test_fault_in_c_gets_its_verdict_at_every_level(tools, patience, kind):
+    for level in trust.levels():
+        fault = Fault(kind, "c", level)
+        assert trust.wrong(fault, trust.run(fault)) == [], level
+
+
+@pytest.mark.parametrize("kind", PYTHON_KINDS)
+def test_fault_in_python_gets_its_verdict(tools, patience, kind):
+    fault = Fault(kind, "python", trust.levels()[0])
+    assert trust.wrong(fault, trust.run(fault)) == []
+
+
+def test_every_fault_has_a_program_in_each_language_and_every_program_is_a_fault():
+    for language, suffix in trust.LANGUAGES.items():
+        programs = {f.stem for f in (trust.REDTEAM / language).glob(f"*{suffix}")}
+        assert programs == set(trust.table())
+
+
+def test_every_fault_says_what_it_does():
+    for kind, entry in trust.table().items():
+        assert entry["does"] and set(entry) == {"does", "c", "python"}, kind
+
+
+def test_a_wrong_verdict_is_reported_by_the_table_itself():
+    fault = Fault("nan", "c", "none")
+    outcome = trust.Outcome("PASS", "PASS", "", 0.1, [4711], touched=True)
+    assert trust.wrong(fault, outcome) == [
+        "forward is PASS, expected WRONG_VALUE",
+        "left processes [4711]",
+        "changed a file",
+    ]

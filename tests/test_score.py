@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: MIT
+"""Verdicts become points: halves, the best rung, pending, and the exit status."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.checks.result import CheckResult
+from grader.report import results
+from grader.report.terminal import _cells
+from grader.score import RungResult, TaskResult, exit_status
+from grader.tasks import Rung, Task
+from grader.verdicts import Verdict
+
+HERE = Path(__file__)
+LADDER = "02_naive_c/matmul"
+
+
+def rung(
+    forward: str = "", backward: str = "", *, name: str = "", uses: dict | None = None
+) -> RungResult:
+    """A rung with a verdict for each direction, "" for none."""
+    checks = []
+    for direction, verdict in (("forward", forward), ("backward", backward)):
+        if verdict:
+            checks.append(CheckResult("forward", direction, Verdict(verdict)))
+    file = HERE.with_name(name) if name else HERE
+    return RungResult(Rung(LADDER, file), tuple(checks), uses or {})
+
+
+def task(*rungs: RungResult, points: float = 4.0) -> TaskResult:
+    ladder = Task(
+        "02_naive_c", "matmul", "c", points, rungs=tuple(r.rung for r in rungs)
+    )
+    return TaskResult(ladder, rungs)
+
+
+@pytest.mark.parametrize(
+    ("forward", "backward", "points"),
+    [
+        ("PASS", "PASS", 4),
+        ("PASS", "WRONG_GRADIENT", 2),
+        ("CRASH", "PASS", 2),
+        ("PASS", "", 2),
+        ("NOT_IMPLEMENTED", "NOT_IMPLEMENTED", 0),
+        ("", "", 0),
+    ],
+)
+def test_each_direction_is_worth_half(forward, backward, points):
+    assert task(rung(forward, backward)).points == points
+
+
+def test_a_direction_counts_once_however_many_rungs_pass():
+    assert task(rung("PASS", "PASS"), rung("PASS", "PASS")).points == 4
+
+
+def test_directions_may_come_from_different_rungs():
+    assert task(rung("PASS", "CRASH"), rung("", "PASS")).points == 4
+
+
+def test_a_wrong_rung_costs_nothing():
+    assert task(rung("PASS", "PASS"), rung("BUILD", "BUILD")).points == 4
+
+
+def test_a_direction_passes_only_if_all_its_checks_do():
+    checks = [
+        CheckResult("forward", "forward", Verdict.PASS),
+        CheckResult("module", "forward", Verdict.WRONG_VALUE),
+    ]
+    found = RungResult(Rung(LADDER, HERE), tuple(checks))
+    assert found.verdict("forward") is Verdict.WRONG_VALUE
+    assert task(found).points == 0
+
+
+@pytest.mark.parametrize("verdict", [v for v in Verdict if v.pending])
+def test_a_pending_direction_is_neither_earned_nor_lost(verdict):
+    found = task(rung("PASS", verdict))
+    assert (found.points, found.pending) == (2, 2)
+
+
+@pytest.mark.parametrize("verdict", [v for v in Verdict if not v.ok])
+def test_every_other_verdict_earns_nothing_and_is_not_pending(verdict):
+    found = task(rung(verdict, verdict))
+    assert (found.points, found.pending) == (0, 0)
+
+
+def test_a_passing_rung_is_worth_more_than_a_pending_one():
+    found = task(rung("GRADER", "GRADER"), rung("PASS", "CRASH"))
+    assert (found.points, found.pending) == (2, 2)
+
+
+def test_a_ladder_without_files_has_no_verdict_and_no_points():
+    found = task()
+    assert found.best("forward") is None
+    assert (found.points, found.pending) == (0, 0)
+
+
+def test_exit_status_is_zero_when_all_passed_or_is_pending():
+    assert exit_status([task(rung("PASS", "PASS")), task(rung("PASS", "NOISY"))]) == 0
+
+
+@pytest.mark.parametrize("verdict", [v for v in Verdict if not v.ok])
+def test_exit_status_is_one_when_something_is_to_be_mended(verdict):
+    assert exit_status([task(rung("PASS", "PASS")), task(rung("PASS", verdict))]) == 1
+
+
+def test_exit_status_is_zero_when_a_wrong_rung_stands_beside_a_right_one():
+    assert exit_status([task(rung("PASS", "PASS"), rung("CRASH", "CRASH"))]) == 0
+
+
+def test_a_borrowed_direction_is_shown_with_its_lender():
+    found = rung("PASS", uses={"backward": f"{LADDER}/00_definition"})
+    assert [cell.plain for cell in _cells(found)] == ["PASS", "uses 00_definition"]
+
+
+# ---- results of several runs ---------------------------------------------------------
+
+
+@pytest.fixture
+def own_results(tmp_path, monkeypatch):
+    """An empty folder of results; tests/ stands for the ladder's folder."""
+    monkeypatch.setenv("CONVLAB_BUILD", str(tmp_path))
+    results.make_folder(results.folder())
+
+
+def merge(*results_of_a_run: TaskResult, seed: int = 1) -> dict:
+    merged = results.merged(list(results_of_a_run), seed)
+    results.write(merged)
+    return merged
+
+
+def as_run(all_rungs: TaskResult, *looked_at: RungResult) -> TaskResult:
+    """A run that looked at some of the rungs only."""
+    return TaskResult(all_rungs.task, looked_at)
+
+
+def test_rungs_not_looked_at_keep_their_results(own_results):
+    first = rung("PASS", "PASS", name="conftest.py")
+    second = rung("CRASH", "CRASH", name="trust.py")
+    merge(task(first, second))
+    again = rung("WRONG_VALUE", "CRASH", name="trust.py")
+    (entry,) = merge(as_run(task(first, second), again))["tasks"]
+    shown = {r["id"][-8:]: r["checks"][0]["verdict"] for r in entry["rungs"]}
+    assert shown == {"conftest": "PASS", "ul/trust": "WRONG_VALUE"}
+    assert entry["points"] == 4
+
+
+def test_a_rung_that_was_changed_since_does_not_keep_its_result(own_results, tmp_path):
+    first = rung("PASS", "PASS", name="conftest.py")
+    second = rung("CRASH", "CRASH", name="trust.py")
+    found = merge(task(first, second))
+    found["tasks"][0]["rungs"][0]["sha256"] = "0" * 64
+    results.write(found)
+    (entry,) = merge(as_run(task(first, second), second))["tasks"]
+    assert len(entry["rungs"]) == 1
+    assert entry["points"] == 0
+
+
+def test_a_whole_run_replaces_all_rungs_of_its_task(own_results):
+    merge(task(rung("PASS", "PASS")))
+    (entry,) = merge(task(rung("CRASH", "PASS")))["tasks"]
+    assert entry["points"] == 2
+
+
+def test_results_that_cannot_be_written_leave_the_old_ones_whole(
+    own_results, monkeypatch
+):
+    merge(task(rung("PASS", "PASS")))
+    before = results.path().read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(results.os, "fsync", full)
+    with pytest.raises(results.GraderError, match="the disk is full"):
+        merge(task(rung("CRASH", "CRASH")))
+    assert results.path().read_bytes() == before
+    assert [p.name for p in results.folder().iterdir()] == ["results.json"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "null", '{"schema": 2}', '{"schema": 1}']
+)
+def test_a_result_file_of_another_kind_counts_as_none(own_results, text):
+    results.path().write_text(text)
+    assert results.read() is None
