@@ -40,6 +40,11 @@ FORBIDDEN_SYMBOLS = frozenset(
         "execvp",
         "execl",
         "posix_spawn",
+        "posix_spawnp",
+        "execle",
+        "execlp",
+        "execvpe",
+        "fexecve",
     ]
 )
 

@@ -34,6 +34,8 @@ LONG_MODULES = {
     "tests/test_check.py": "one sentence of check.c after the other",
     "tests/test_contract.py": "all its parts read one header",
     "tests/test_style.py": "one rule after the other",
+    "tests/test_grade.py": "the command from many sides, on one graded tree",
+    "tests/test_runner.py": "one worker from many sides",
     "tests/mutations/draw.py": "a table of kinds of mistakes, kept together",
 }
 BROKEN_ON_PURPOSE = {
