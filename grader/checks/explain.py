@@ -70,6 +70,9 @@ def of_outcome(
         return Finding(Verdict.TIMEOUT, _timeout(worker.state, limit), case)
     if outcome is Outcome.TOO_LARGE:
         return Finding(Verdict.GRADER, "a tensor of this case does not fit", case)
+    if outcome is Outcome.NOT_FROZEN and worker.state == "D":
+        message = "the machine was too busy: the worker waited for its disk"
+        return Finding(Verdict.GRADER, message, case)
     if outcome is Outcome.NOT_FROZEN:
         return Finding(Verdict.TIMEOUT, "could not be stopped between calls", case)
     return _death(worker, case, names)

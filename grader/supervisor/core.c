@@ -22,7 +22,11 @@
 #define IN_BYTES  (WORDS_BYTES + IN_SLOTS * SLOT_BYTES)
 #define OUT_BYTES (WORDS_BYTES + OUT_SLOTS * SLOT_BYTES)
 
-enum { FENCE_BYTES = PAGE_BYTES, STOP_LIMIT_MS = 1000 };
+enum {
+    FENCE_BYTES = PAGE_BYTES,
+    STOP_LIMIT_MS = 10000,  // a thread that waits for the disk stops when it has it
+    STOP_SPINS = 1000,
+};
 
 /* What was left in a bank of output slots when its case was taken. */
 typedef struct {
@@ -187,12 +191,13 @@ static int freeze(session_t *s)
     if (s->frozen) return 0;
     kill(s->pid, SIGSTOP);
     const int64_t limit = now_ns() + STOP_LIMIT_MS * INT64_C(1000000);
-    for (;;) {
+    for (int spins = 0;; spins++) {
         long threads = 1;
         const char state = read_stat(s->stat, &threads);
         if (is_still(state) && (threads <= 1 || every_thread_still(s->pid))) break;
         if (now_ns() > limit) return -1;
         sched_yield();  // on a shared core the worker must run to be stopped
+        if (spins > STOP_SPINS) usleep(100);
     }
     s->frozen = 1;
     return 0;
