@@ -22,6 +22,7 @@ from convlab.operators import SIGNATURES
 from grader.errors import GraderError
 
 ROOT = Path(__file__).resolve().parents[1]
+NEAR = 4  # names listed for one that does not exist
 LARGEST = 1 << 20  # bytes of a rung
 RUNG_NAME = re.compile(r"\d\d(_[a-z0-9]+){1,4}")
 SUFFIX = {"python": ".py", "c": ".c"}
@@ -256,9 +257,11 @@ def _as_id(wanted: str) -> str:
 def _unknown(wanted: str, name: str, tasks: tuple[Task, ...]) -> str:
     ids = [task.id for task in tasks]
     ids += [rung.id for task in tasks for rung in task.rungs]
-    near = difflib.get_close_matches(name, ids, n=4, cutoff=0.5)
-    near += [i for i in ids if name.split("/")[-1] in i and i not in near][
-        : 4 - len(near)
-    ]
+    near = difflib.get_close_matches(name, ids, n=NEAR, cutoff=0.5)
+    word = name.rsplit("/", 1)[-1]
+    words = difflib.get_close_matches(word, {i.rsplit("/", 1)[-1] for i in ids})
+    near += [i for i in ids if i.rsplit("/", 1)[-1] in words and i not in near]
+    near += [i for i in ids if word in i and i not in near]
+    near = near[:NEAR]
     listed = ", ".join(near or [task.id for task in tasks[:6]])
     return f"no task or rung is called {wanted!r}; near it: {listed}"
