@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from grader.build import Build, build
 from grader.checks.result import CheckResult
@@ -19,6 +19,10 @@ from grader.score import DIRECTIONS, RungResult, TaskResult
 from grader.supervisor.session import Worker, pin
 from grader.tasks import Rung, Selection, Task
 from grader.verdicts import Verdict
+
+if TYPE_CHECKING:  # these import torch, which takes seconds
+    from grader.checks.subject import Subject
+    from grader.operators import Case
 
 MODULE_CASES = 6  # lab 01: cases that also go through the nn.Module
 HOPELESS = (  # no result came back: asking again in another dtype teaches nothing
@@ -143,10 +147,37 @@ class Grader:
         return tuple(seen) or DIRECTIONS
 
     def _lend(self, rung: Rung, lower: dict[str, tuple[Rung, Build]]) -> None:
-        """A rung that is not graded in this run offers what it defines."""
+        """A rung that is not graded in this run offers what it does right.
+
+        It is asked only where a rung above it lacks a direction.
+        """
         built = self._built(rung)
-        for direction in built.directions:
-            lower[direction] = (rung, built)
+        needed = self._lacking(rung.task)
+        for direction in set(built.directions) & needed:
+            if self._is_right(rung, built, direction):
+                lower[direction] = (rung, built)
+
+    def _lacking(self, task: str) -> set[str]:
+        """Directions that some selected rung of a task does not define."""
+        chosen = [i for i in self._builds if i in self.selection.rungs]
+        mine = [self._builds[i].result() for i in chosen if i.startswith(f"{task}/")]
+        return {d for b in mine for d in DIRECTIONS if d not in b.directions}
+
+    def _is_right(self, rung: Rung, built: Build, direction: str) -> bool:
+        """Whether a rung passes one direction in double, on all cases."""
+        from grader import operators
+        from grader.checks import forward, gradient
+        from grader.checks.subject import Subject
+
+        library = built.libraries["f64"]
+        operator = operators.get(rung.task.split("/")[1])
+        subject = Subject(operator, libraries={"f64": (library, library)})
+        check = forward.check if direction == "forward" else gradient.check
+        try:
+            result = check(subject, operator.cases(self.seed), "f64", self.seed)
+        finally:
+            subject.close()
+        return result.verdict is Verdict.PASS
 
     def _tell(self, rung: Rung, check: str) -> None:
         self.progress(Progress(rung.id, check, self.done, self.total))
@@ -189,7 +220,7 @@ class Grader:
         from grader.checks.subject import Subject
 
         partner: dict[str, Build] = {}
-        for direction in ("forward", "backward"):
+        for direction in DIRECTIONS:
             partner[direction] = built
             if direction not in built.directions and direction in lower:
                 uses[direction] = lower[direction][0].id
@@ -202,6 +233,8 @@ class Grader:
             for dtype in built.libraries
         }
         operator = operators.get(rung.task.split("/")[1])
+        if operator.signature.saved and not {"forward"} & {*built.directions, *uses}:
+            return RungResult(rung, (_blocked(operator.name),))
         subject = Subject(operator, libraries=libraries)
         try:
             checks = self._checks(subject, rung, built.directions, lent=tuple(uses))
@@ -213,15 +246,12 @@ class Grader:
 
     def _checks(
         self,
-        subject: object,
+        subject: Subject,
         rung: Rung,
-        directions: tuple[str, ...] = ("forward", "backward"),
+        directions: tuple[str, ...] = DIRECTIONS,
         lent: tuple[str, ...] = (),
     ) -> list[CheckResult]:
         """Forward, then gradient; within each the first failure is the last word."""
-        from grader.checks.subject import Subject
-
-        assert isinstance(subject, Subject)
         results: list[CheckResult] = []
         forward_ok = "forward" in lent
         if "forward" in directions:
@@ -236,15 +266,13 @@ class Grader:
 
     def _asked_for(self, results: list[CheckResult]) -> list[CheckResult]:
         """CHECK=gradient needs forward to run, but does not report it."""
-        wanted = {None: ("forward", "backward"), "forward": ("forward",)}
+        wanted = {None: DIRECTIONS, "forward": ("forward",)}
         kept = wanted.get(self.check, ("backward",))
         return [result for result in results if result.direction in kept]
 
-    def _forward(self, subject: object, rung: Rung) -> list[CheckResult]:
+    def _forward(self, subject: Subject, rung: Rung) -> list[CheckResult]:
         from grader.checks import forward
-        from grader.checks.subject import Subject
 
-        assert isinstance(subject, Subject)
         cases = subject.operator.cases(self.seed)
         results: list[CheckResult] = []
         for dtype in subject.dtypes:
@@ -264,23 +292,19 @@ class Grader:
         return results
 
     def _own_rules(
-        self, subject: object, cases: list[Any], direction: str
+        self, subject: Subject, cases: list[Case], direction: str
     ) -> CheckResult:
         """What only lab 01, or only C, has to keep to."""
         from grader.checks import audit, no_memory
-        from grader.checks.subject import Subject
 
-        assert isinstance(subject, Subject)
         check = audit.check if subject.python else no_memory.check
         return check(subject, cases, direction, self.seed)
 
     def _gradient(
-        self, subject: object, rung: Rung, *, with_gradcheck: bool
+        self, subject: Subject, rung: Rung, *, with_gradcheck: bool
     ) -> list[CheckResult]:
         from grader.checks import gradient
-        from grader.checks.subject import Subject
 
-        assert isinstance(subject, Subject)
         cases = subject.operator.cases(self.seed)
         results: list[CheckResult] = []
         for dtype in subject.dtypes:
@@ -307,8 +331,19 @@ def _build_failed(built: Build) -> list[CheckResult]:
             message=built.forbidden or built.error,
             location=built.location,
         )
-        for direction in ("forward", "backward")
+        for direction in DIRECTIONS
     ]
+
+
+def _blocked(operator: str) -> CheckResult:
+    """A backward alone needs what a forward saves, and nothing lends one."""
+    return CheckResult(
+        "gradient",
+        "backward",
+        Verdict.BLOCKED,
+        message=f"{operator}_backward needs what forward saves, and neither this file "
+        "nor one below it has a forward that passes",
+    )
 
 
 def _same_for_backward(forward: CheckResult) -> CheckResult:

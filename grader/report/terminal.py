@@ -106,7 +106,7 @@ def _failures(results: list[TaskResult]) -> list[tuple[RungResult, CheckResult]]
         for rung in result.rungs:
             seen: set[str] = set()
             for check in rung.checks:
-                bad = not check.verdict.ok or check.verdict is Verdict.GRADER
+                bad = check.verdict is not Verdict.PASS
                 if bad and check.message not in seen:
                     seen.add(check.message)
                     found.append((rung, check))
