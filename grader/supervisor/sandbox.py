@@ -22,6 +22,9 @@ from typing import Any
 LEVELS = ("bwrap", "landlock", "none")
 ENVIRONMENT = "CONVLAB_SANDBOX"  # forces a level
 
+# where libraries look for what the processor can do; bubblewrap has a /proc of its own
+PROCESSOR = ("/proc/cpuinfo", "/sys/devices/system/cpu")
+
 _LANDLOCK_CREATE_RULESET = 444
 _NAMESPACES = [
     "--unshare-all",

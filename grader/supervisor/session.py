@@ -168,7 +168,7 @@ class Worker:
             pin()  # inherited
         command = [*command, *map(str, descriptors), self.level]
         if self.kind == "python":
-            command += [str(path) for path in paths]
+            command += [str(path) for path in (*paths, *sandbox.PROCESSOR)]
         info_read, info_write = os.pipe()
         passed = [*descriptors]
         if self.level == "bwrap":

@@ -153,8 +153,10 @@ static int serve(char **argv)
         return 3;
     }
     if (strcmp(argv[7], "landlock") == 0) {
-        const char *const paths[] = {"/usr",  "/lib",  "/lib64", "/etc/ld.so.cache",
-                                     argv[1], argv[2], NULL};
+        const char *const paths[] = {
+            "/usr",  "/lib",  "/lib64",        "/etc/ld.so.cache",
+            argv[1], argv[2], "/proc/cpuinfo", "/sys/devices/system/cpu",
+            NULL};
         if (guard_landlock(paths)) fail_to_load(&link, "this kernel has no Landlock");
     } else if (strcmp(argv[7], "bwrap") == 0) {
         // the files are walled in already; this keeps us off our parent, bwrap's init
