@@ -8,13 +8,16 @@ can take the other from the nearest lower rung that is right.
 from __future__ import annotations
 
 import secrets
+import traceback
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.build import Build, build
 from grader.checks.result import CheckResult
+from grader.errors import GraderError
 from grader.score import DIRECTIONS, RungResult, TaskResult
 from grader.supervisor.session import Worker, pin
 from grader.tasks import Rung, Selection, Task
@@ -132,10 +135,23 @@ class Grader:
                     self._lend(rung, lower)
                 continue
             self._tell(rung, "build")
-            result = self._rung(task, rung, lower)
-            results.append(result)
+            results.append(self._guarded(task, rung, lower))
             self.done += 1
         return TaskResult(task, tuple(results), self._asked(task, results))
+
+    def _guarded(
+        self, task: Task, rung: Rung, lower: dict[str, tuple[Rung, Build]]
+    ) -> RungResult:
+        """A fault of the grader itself costs nobody points, and no other rung."""
+        try:
+            return self._rung(task, rung, lower)
+        except (GraderError, OSError):
+            raise  # of the machine: they end the command with a sentence
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{Path(place.filename).name}:{place.lineno}"
+            text = f"{type(error).__name__}: {str(error).splitlines()[:1]} at {where}"
+            return RungResult(rung, tuple(_our_fault(text)))
 
     def _asked(self, task: Task, results: list[RungResult]) -> tuple[str, ...]:
         """The directions this run was to check; of single rungs, what they define."""
@@ -332,6 +348,15 @@ def _build_failed(built: Build) -> list[CheckResult]:
             location=built.location,
         )
         for direction in DIRECTIONS
+    ]
+
+
+def _our_fault(text: str) -> list[CheckResult]:
+    """The grader failed: both directions are pending."""
+    message = f"the grader itself failed, please report it: {text}"
+    return [
+        CheckResult(name, direction, Verdict.GRADER, message=message)
+        for name, direction in zip(("forward", "gradient"), DIRECTIONS)
     ]
 
 

@@ -228,10 +228,7 @@ class Operator:
         self, inputs: Tensors, case: Case, grad_outputs: list[torch.Tensor]
     ) -> tuple[list[torch.Tensor], list[torch.Tensor | None]]:
         """PyTorch's outputs and gradients on these inputs."""
-        leaves = {
-            name: tensor.detach().clone().requires_grad_(tensor.is_floating_point())
-            for name, tensor in inputs.items()
-        }
+        leaves = {name: _leaf(tensor) for name, tensor in inputs.items()}
         arguments = [leaves.get(a.name) for a in self.signature.inputs]
         result = self.reference(*arguments, **self.signature.resolve(case.options))
         outputs = list(result) if isinstance(result, tuple) else [result]
@@ -272,6 +269,12 @@ class Operator:
             self.saved_scale(exact, case),
             gradient_scale,
         )
+
+
+def _leaf(tensor: torch.Tensor) -> torch.Tensor:
+    """A dense copy to differentiate by: slow_conv2d refuses other strides."""
+    dense = tensor.detach().clone(memory_format=torch.contiguous_format)
+    return dense.requires_grad_(tensor.is_floating_point())
 
 
 def generator(seed: int, name: str) -> torch.Generator:
