@@ -7,6 +7,7 @@ can take the other from the nearest lower rung that is right.
 
 from __future__ import annotations
 
+import gc
 import secrets
 import traceback
 from collections.abc import Callable
@@ -104,8 +105,12 @@ class Grader:
     def run(self) -> list[TaskResult]:
         """Grade everything that was selected."""
         self.build_ahead()
+        gc.disable()  # nearly all that importing makes is there to stay
         import torch  # after the first worker was started
+        import torch.fx.experimental.symbolic_shapes  # autograd would, at its first use
 
+        gc.freeze()
+        gc.enable()
         torch.set_num_threads(1)
         pin()
         return [self._task(task) for task in self.selection.tasks]

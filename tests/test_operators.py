@@ -284,10 +284,9 @@ def test_layout_takes_any_number_of_axes_and_none(layout, shape):
 
 def test_the_reference_differentiates_by_a_weight_of_odd_strides():
     """PyTorch's slow_conv2d refuses this one: "grad_weight must be contiguous"."""
-    conv2d = operators.get("conv2d")
-    sizes = {"N": 1, "IC": 2, "IH": 9, "IW": 9, "OC": 1, "KH": 3, "KW": 1}
-    line = {"name": "odd", "padding": [1, 0], "layout": {"weight": "reversed"}, **sizes}
-    case = conv2d.case(line)
-    inputs = conv2d.inputs(case, torch.float64, 1)
-    grads = conv2d.grad_outputs(case, conv2d.outputs(inputs, case), torch.float64, 1)
-    assert conv2d.truth(inputs, case, grads).gradients[1] is not None
+    subm = operators.get("subm_conv2d")
+    sizes = {"N": 1, "P": 22, "IC": 2, "OC": 1, "KH": 3, "KW": 1}
+    case = subm.case({"name": "odd", "layout": {"weight": "reversed"}, **sizes})
+    inputs = subm.inputs(case, torch.float64, 1)
+    grads = subm.grad_outputs(case, subm.outputs(inputs, case), torch.float64, 1)
+    assert subm.truth(inputs, case, grads).gradients[1] is not None

@@ -8,7 +8,7 @@ are its own words (`self_reported`): they can cost points, they prove nothing.
 
 from __future__ import annotations
 
-from grader.checks.forward import deadline
+from grader.checks.forward import deadline, timed
 from grader.checks.gradient import room_for
 from grader.checks.result import CheckResult, Finding, Stopped, summarize
 from grader.checks.subject import DTYPES, Subject
@@ -44,8 +44,8 @@ def check(
 def _case(subject: Subject, case: Case, seed: int, *, backward: bool) -> list[Finding]:
     operator, kind = subject.operator, DTYPES[DTYPE]
     inputs = operator.inputs(case, kind, seed)
-    results = operator.outputs(inputs, case)
-    limit = 3 * deadline(subject, case, inputs)
+    results, seconds = timed(lambda: operator.outputs(inputs, case))
+    limit = 3 * deadline(seconds)
     room: list[Output | None] = [Output(tuple(r.shape), kind) for r in results]
     run = Run.FORWARD | Run.AUDIT
     grads = []

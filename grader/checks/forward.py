@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from typing import TypeVar
 
 import torch
 
@@ -15,15 +17,22 @@ from grader.operators.base import Tensors
 from grader.supervisor.call import Call, Output, Run
 from grader.verdicts import Verdict
 
+T = TypeVar("T")
+
 BASE_LIMIT = 5.0  # seconds for a call, however small: machines are shared
 SLOWER = 2000.0  # and this many times PyTorch's own time for the case
 
 
-def deadline(subject: Subject, case: Case, inputs: Tensors) -> float:
-    """Seconds a call may take: a base, and a multiple of the measured reference."""
+def timed(work: Callable[[], T]) -> tuple[T, float]:
+    """What it returns, and the seconds it took."""
     start = time.perf_counter()
-    subject.operator.outputs(inputs, case)
-    return BASE_LIMIT + SLOWER * (time.perf_counter() - start)
+    result = work()
+    return result, time.perf_counter() - start
+
+
+def deadline(reference: float) -> float:
+    """Seconds a call may take: a base, and a multiple of the measured reference."""
+    return BASE_LIMIT + SLOWER * reference
 
 
 def expectations(
@@ -87,7 +96,7 @@ def _case(
 ) -> list[Finding]:
     """One case; at most one finding."""
     inputs = subject.operator.inputs(case, DTYPES[dtype], seed)
-    truth = subject.operator.truth(inputs, case, [])
+    truth, seconds = timed(lambda: subject.operator.truth(inputs, case, []))
     expected = expectations(subject, case, inputs, truth)
     saved_from = len(subject.operator.signature.outputs)
     keep_saved = not subject.python and i % 3 != 2  # NULL where no backward follows
@@ -99,7 +108,7 @@ def _case(
     ]
     run = Run.FORWARD | (Run.MODULE if module else 0)
     run |= Run.DEFAULTS if i % 2 else 0
-    limit = deadline(subject, case, inputs)
+    limit = deadline(seconds / 2)  # the truth is two forwards, outputs and scales
     call = subject.call(run, case, inputs, outputs, deadline=limit)
     finding = subject.run(call, case, dtype)
     if finding:

@@ -17,7 +17,7 @@ import torch
 from torch.autograd.gradcheck import GradcheckError
 
 from grader.checks.compare import Expected, judge
-from grader.checks.forward import deadline, output_dtypes
+from grader.checks.forward import deadline, output_dtypes, timed
 from grader.checks.result import CheckResult, Finding, Stopped, summarize
 from grader.checks.subject import DTYPES, Subject
 from grader.operators import Case, Truth
@@ -79,11 +79,11 @@ def _case(subject: Subject, case: Case, dtype: str, seed: int) -> list[Finding]:
     """One case; at most one finding."""
     operator, kind = subject.operator, DTYPES[dtype]
     inputs = operator.inputs(case, kind, seed)
-    results = operator.outputs(inputs, case)
+    results, seconds = timed(lambda: operator.outputs(inputs, case))
     grads = operator.grad_outputs(case, results, kind, seed)
     truth = operator.truth(inputs, case, grads)
     room = room_for(subject, case, inputs, results, dtype)
-    limit = 3 * deadline(subject, case, inputs)
+    limit = 3 * deadline(seconds)
     bits = subject.gradient_bits()
     call = subject.call(bits, case, inputs, room, grads, deadline=limit)
     finding = subject.run(call, case, dtype)
@@ -123,13 +123,12 @@ def expected_gradients(
 class _Run:
     """The calls of one gradcheck: the same two again and again with other numbers."""
 
-    def __init__(
-        self, subject: Subject, case: Case, inputs: Tensors, limit: float
-    ) -> None:
+    def __init__(self, subject: Subject, case: Case, inputs: Tensors) -> None:
         self.subject, self.case = subject, case
         self.names = [n for n in (a.name for a in subject.operator.signature.inputs)]
         self.inputs = inputs
-        results = subject.operator.outputs(inputs, case)
+        results, seconds = timed(lambda: subject.operator.outputs(inputs, case))
+        limit = deadline(seconds)
         shapes = [tuple(r.shape) for r in results]
         kind = torch.float64
         self.results = len(results)
@@ -205,8 +204,7 @@ def _gradcheck_case(subject: Subject, case: Case, seed: int) -> list[Finding]:
     operator = subject.operator
     inputs = operator.inputs(case, torch.float64, seed)
     wanted = dict(zip(operator.signature.gradients, operator.wanted(case)))
-    limit = deadline(subject, case, inputs)
-    run = _Run(subject, case, inputs, limit)
+    run = _Run(subject, case, inputs)
     given: list[Any] = [
         inputs[name].detach().clone().requires_grad_(wanted.get(name, False))
         if name in inputs

@@ -8,7 +8,7 @@ are run once more with a context that has nothing to give.
 from __future__ import annotations
 
 from grader.checks.compare import judge
-from grader.checks.forward import deadline, expectations, output_dtypes
+from grader.checks.forward import deadline, expectations, output_dtypes, timed
 from grader.checks.gradient import expected_gradients, room_for
 from grader.checks.result import CheckResult, Finding, Stopped, summarize
 from grader.checks.subject import DTYPES, Subject
@@ -39,7 +39,7 @@ def check(
 def _case(subject: Subject, case: Case, seed: int, *, backward: bool) -> list[Finding]:
     operator, kind = subject.operator, DTYPES[DTYPE]
     inputs = operator.inputs(case, kind, seed)
-    results = operator.outputs(inputs, case)
+    results, seconds = timed(lambda: operator.outputs(inputs, case))
     grads = operator.grad_outputs(case, results, kind, seed) if backward else []
     truth = operator.truth(inputs, case, grads)
     expected = [*expectations(subject, case, inputs, truth)]
@@ -54,7 +54,7 @@ def _case(subject: Subject, case: Case, seed: int, *, backward: bool) -> list[Fi
         room = room_for(subject, case, inputs, results, DTYPE)
         gradients = expected_gradients(subject, case, inputs, truth)
         right = {len(expected) + k: e for k, e in enumerate(gradients) if e}
-    limit = 3 * deadline(subject, case, inputs)
+    limit = 3 * deadline(seconds)
     run = bits | Run.NO_SCRATCH
     call = subject.call(run, case, inputs, room, grads, deadline=limit)
     finding = subject.run(call, case, DTYPE)

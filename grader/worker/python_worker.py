@@ -15,6 +15,7 @@ from __future__ import annotations
 import ctypes
 import faulthandler
 import functools
+import gc
 import json
 import os
 import sys
@@ -107,11 +108,15 @@ def main(arguments: list[str]) -> None:
     worker.guard_limits.argtypes = [ctypes.c_int64]
     worker.guard_parent()
     os.sched_setaffinity(0, range(os.cpu_count() or 1))  # import on any free core
+    gc.disable()  # nearly all that importing makes is there to stay
     import torch
+    import torch.fx.experimental.symbolic_shapes  # autograd would, at its first use
 
     from grader.worker import student  # noqa: F401  (all imports before the rules)
     from grader.worker.student_memory import poison_empty
 
+    gc.freeze()
+    gc.enable()
     os.sched_setaffinity(0, {int(os.environ["CONVLAB_CPU"])})
     torch.set_num_threads(1)
     link = Link()
