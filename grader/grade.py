@@ -254,14 +254,26 @@ class Grader:
             for dtype in built.libraries
         }
         operator = operators.get(rung.task.split("/")[1])
-        if operator.signature.saved and not {"forward"} & {*built.directions, *uses}:
-            return RungResult(rung, (_blocked(operator.name),))
         subject = Subject(operator, libraries=libraries)
+        alone = "forward" not in {*built.directions, *uses}
         try:
+            if operator.signature.saved and alone:
+                return RungResult(rung, (self._without_forward(subject),))
             checks = self._checks(subject, rung, built.directions, lent=tuple(uses))
         finally:
             subject.close()
         return RungResult(rung, tuple(checks), uses)
+
+    def _without_forward(self, subject: Subject) -> CheckResult:
+        """A backward that needs what forward saves, and nothing lends a forward."""
+        from grader.checks import gradient
+
+        cases = subject.operator.cases(self.seed)
+        if gradient.is_written(subject, cases[0], self.seed):
+            return _blocked(subject.operator.name)
+        return CheckResult(
+            "gradient", "backward", Verdict.NOT_IMPLEMENTED, message="not written yet"
+        )
 
     # ---- one rung --------------------------------------------------------------------
 

@@ -100,6 +100,21 @@ def _case(subject: Subject, case: Case, dtype: str, seed: int) -> list[Finding]:
     return []
 
 
+def is_written(subject: Subject, case: Case, seed: int) -> bool:
+    """Whether backward does anything at all: called alone, on saved tensors of poison."""
+    operator, kind = subject.operator, DTYPES["f64"]
+    inputs = operator.inputs(case, kind, seed)
+    results = operator.outputs(inputs, case)
+    grads = operator.grad_outputs(case, results, kind, seed)
+    room = room_for(subject, case, inputs, results, "f64")
+    call = subject.call(Run.BACKWARD, case, inputs, room, grads)
+    try:
+        subject.run(call, case, "f64")
+    except Stopped as stop:
+        return stop.finding.verdict is not Verdict.NOT_IMPLEMENTED
+    return True
+
+
 def expected_gradients(
     subject: Subject, case: Case, inputs: Tensors, truth: Truth
 ) -> list[Expected | None]:
