@@ -101,7 +101,7 @@ def _case(subject: Subject, case: Case, dtype: str, seed: int) -> list[Finding]:
 
 
 def is_written(subject: Subject, case: Case, seed: int) -> bool:
-    """Whether backward does anything at all: called alone, on saved tensors of poison."""
+    """Whether backward does anything: called alone, on saved tensors of poison."""
     operator, kind = subject.operator, DTYPES["f64"]
     inputs = operator.inputs(case, kind, seed)
     results = operator.outputs(inputs, case)
