@@ -30,7 +30,7 @@ EXTRA_FLAGS = ("-O2", "-O3", "-Ofast", "-ffast-math", "-funroll-loops", "-fno-op
 
 _LAB_WORDS = {"title", "language", "ladder", "rung"}
 _LADDER_WORDS = {"points", "core", "hints"}
-_RUNG_WORDS = {"flags", "hints", "milestone", "numerics"}
+_RUNG_WORDS = {"flags"}
 
 
 @dataclass(frozen=True)

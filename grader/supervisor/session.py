@@ -2,9 +2,9 @@
 """A worker: one process that runs student code. The Python face of core.c.
 
 It is given Calls (call.py). What comes back is an Outcome and, in the Call, the outputs
-and what was found in their memory; nothing the worker says of itself is needed to
-judge. This module does without torch, so that workers can start while torch is
-imported.
+and what was found in their memory. What the worker says of itself can cost points or
+word a message; no check passes by it alone except lab 01's audit. This module does
+without torch, so that workers can start while torch is imported.
 """
 
 from __future__ import annotations

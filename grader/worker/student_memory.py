@@ -47,7 +47,7 @@ def poison(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def poison_empty() -> None:
-    """Make every way to get uninitialised memory in Python hand out poison."""
+    """Make torch.empty and its kin hand out poison; older spellings still do not."""
 
     def wrapped(function: Any) -> Any:
         return lambda *args, **kwargs: poison(function(*args, **kwargs))
