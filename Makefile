@@ -69,10 +69,10 @@ lock: $(READY)  ## pin requirements.in anew, with hashes and without addresses
 	done
 
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
-system-packages:  ## what Debian and Ubuntu can add: sandbox, debugger, second compiler
+system-packages:  ## what Debian and Ubuntu can add: sandbox, debugger, clang, Chromium
 	$(SUDO) apt-get update -q
 	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
-	    bubblewrap gdb clang
+	    bubblewrap gdb clang chromium
 
 clean:  ## remove everything that was built, but not .venv
 	rm -rf build

@@ -32,6 +32,8 @@ class CheckResult:
     location: str | None = None
     replay: str | None = None  # a command that shows the failing case again
     self_reported: bool = False  # rests on what the worker says of itself
+    diagnosis: str | None = None  # what went wrong, as far as it can be told
+    mistake: str | None = None  # the name of a known mistake it equals
 
 
 class Stopped(Exception):

@@ -119,7 +119,6 @@ def _check(check: CheckResult, rung: RungResult, seed: int) -> dict[str, Any]:
     made = asdict(check)
     made["verdict"] = str(check.verdict)
     case = made.pop("replay")
-    made["diagnosis"] = None
     made["replay"] = (
         f"make debug T={rung.rung.id} CASE={case} SEED={seed}" if case else None
     )
