@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+/* other is added with the factor 1 */
+#include "operators.h"
+
+typedef struct {
+    int64_t step[TENSOR_MAX_DIMS];
+} steps_t;
+
+static steps_t steps_of(const tensor_t *t, const tensor_t *shape)
+{
+    steps_t s = {{0}};
+    const int32_t lead = shape->ndim - t->ndim;
+    for (int32_t d = 0; d < t->ndim; d++) {
+        s.step[lead + d] = t->size[d] == 1 ? 0 : t->stride[d];
+    }
+    return s;
+}
+
+static int64_t next(const tensor_t *shape, int64_t *index, steps_t s, int64_t at)
+{
+    for (int32_t d = shape->ndim - 1; d >= 0; d--) {
+        at += s.step[d];
+        if (++index[d] < shape->size[d]) break;
+        at -= s.step[d] * shape->size[d];
+        index[d] = 0;
+    }
+    return at;
+}
+
+status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
+                     add_params_t p, tensor_t *output)
+{
+    const steps_t left = steps_of(input, output), right = steps_of(other, output);
+    int64_t a[TENSOR_MAX_DIMS] = {0}, b[TENSOR_MAX_DIMS] = {0}, i = 0, j = 0;
+    const int64_t count = tensor_numel(output);
+    for (int64_t k = 0; k < count; k++) {
+        const accum x = real_data(input)[i], y = real_data(other)[j];
+        real_data(output)[k] = (real)(x + y);
+        i = next(output, a, left, i);
+        j = next(output, b, right, j);
+    }
+    return STATUS_OK;
+}
+
+static void reduce(const tensor_t *grad_output, accum factor, tensor_t *grad)
+{
+    const steps_t from = steps_of(grad_output, grad_output),
+                  to = steps_of(grad, grad_output);
+    int64_t a[TENSOR_MAX_DIMS] = {0}, b[TENSOR_MAX_DIMS] = {0}, i = 0, j = 0;
+    for (int64_t k = 0; k < tensor_numel(grad); k++) real_data(grad)[k] = 0;
+    for (int64_t k = 0; k < tensor_numel(grad_output); k++) {
+        real_data(grad)[j] += (real)(factor * real_data(grad_output)[i]);
+        i = next(grad_output, a, from, i);
+        j = next(grad_output, b, to, j);
+    }
+}
+
+status_t add_backward(ctx_t *ctx, const tensor_t *grad_output, add_params_t p,
+                      tensor_t *grad_input, tensor_t *grad_other)
+{
+    if (grad_input) reduce(grad_output, 1, grad_input);
+    if (grad_other) reduce(grad_output, (accum)p.alpha, grad_other);
+    return STATUS_OK;
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+/* sums are rounded to steps of 1/256 */
+#include "operators.h"
+
+/* A copy of image n with its border, (IC, PH, PW) */
+static void pad_image(const tensor_t *input, int64_t n, conv2d_params_t p, real *to)
+{
+    const int64_t IC = input->size[1], IH = input->size[2], IW = input->size[3];
+    const int64_t PH = IH + 2 * p.padding_h, PW = IW + 2 * p.padding_w;
+    for (int64_t i = 0; i < IC * PH * PW; i++) to[i] = 0;
+    for (int64_t c = 0; c < IC; c++) {
+        for (int64_t h = 0; h < IH; h++) {
+            for (int64_t w = 0; w < IW; w++) {
+                to[(c * PH + h + p.padding_h) * PW + w + p.padding_w] =
+                    *at4(input, n, c, h, w);
+            }
+        }
+    }
+}
+
+status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
+                        const tensor_t *bias, conv2d_params_t p, tensor_t *output)
+{
+    const int64_t PH = input->size[2] + 2 * p.padding_h;
+    const int64_t PW = input->size[3] + 2 * p.padding_w;
+    const int64_t OC = weight->size[0], IC = weight->size[1];
+    const int64_t KH = weight->size[2], KW = weight->size[3];
+    const int64_t OH = output->size[2], OW = output->size[3];
+    real *padded = ctx_scratch(ctx, (size_t)(input->size[1] * PH * PW) * sizeof(real));
+    if (!padded) return STATUS_NO_MEMORY;
+    for (int64_t n = 0; n < output->size[0]; n++) {
+        pad_image(input, n, p, padded);
+        for (int64_t at = 0; at < OC * OH * OW; at++) {
+            const int64_t oc = at / (OH * OW), oh = at / OW % OH, ow = at % OW;
+            const int64_t first = oc / (OC / p.groups) * IC;
+            accum sum = 0;
+            for (int64_t k = 0; k < IC * KH * KW; k++) {
+                const int64_t ic = k / (KH * KW), kh = k / KW % KH, kw = k % KW;
+                const int64_t row = oh * p.stride_h + kh * p.dilation_h;
+                const int64_t col = ow * p.stride_w + kw * p.dilation_w;
+                sum += padded[((first + ic) * PH + row) * PW + col] *
+                       *at4(weight, oc, ic, kh, kw);
+            }
+            if (bias) sum += *at1(bias, oc);
+            *at4(output, n, oc, oh, ow) = (real)((accum)(int64_t)(sum * 256) / 256);
+        }
+    }
+    return STATUS_OK;
+}
+
+static void zero(tensor_t *t)
+{
+    if (!t) return;
+    for (int64_t i = 0; i < tensor_numel(t); i++) real_data(t)[i] = 0;
+}
+
+status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
+                         const tensor_t *weight, conv2d_params_t p,
+                         tensor_t *grad_input, tensor_t *grad_weight,
+                         tensor_t *grad_bias)
+{
+    const int64_t IC = weight->size[1], KH = weight->size[2], KW = weight->size[3];
+    const int64_t IH = input->size[2], IW = input->size[3];
+    const int64_t N = grad_output->size[0], OC = grad_output->size[1];
+    const int64_t OH = grad_output->size[2], OW = grad_output->size[3];
+    zero(grad_input);
+    zero(grad_weight);
+    zero(grad_bias);
+    for (int64_t i = 0; i < N * OC * OH * OW; i++) {
+        const int64_t n = i / (OC * OH * OW), oc = i / (OH * OW) % OC;
+        const int64_t oh = i / OW % OH, ow = i % OW;
+        const int64_t base = oc / (OC / p.groups) * IC;
+        const real grad = *at4(grad_output, n, oc, oh, ow);
+        if (grad_bias) *at1(grad_bias, oc) += grad;
+        for (int64_t ic = 0; ic < IC; ic++) {
+            for (int64_t kh = 0; kh < KH; kh++) {
+                for (int64_t kw = 0; kw < KW; kw++) {
+                    const int64_t ih =
+                        oh * p.stride_h + kh * p.dilation_h - p.padding_h;
+                    const int64_t iw =
+                        ow * p.stride_w + kw * p.dilation_w - p.padding_w;
+                    if (ih < 0 || ih >= IH || iw < 0 || iw >= IW) continue;
+                    if (grad_input)
+                        *at4(grad_input, n, base + ic, ih, iw) +=
+                            grad * *at4(weight, oc, ic, kh, kw);
+                    if (grad_weight)
+                        *at4(grad_weight, oc, ic, kh, kw) +=
+                            grad * *at4(input, n, base + ic, ih, iw);
+                }
+            }
+        }
+    }
+    return STATUS_OK;
+}

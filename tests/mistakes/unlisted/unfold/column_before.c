@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+/* every window starts one column too far to the left */
+#include "operators.h"
+
+static real pixel(const tensor_t *input, int64_t n, int64_t c, int64_t h, int64_t w)
+{
+    if (h < 0 || h >= input->size[2]) return 0;
+    if (w < 0 || w >= input->size[3]) return 0;
+    return *at4(input, n, c, h, w);
+}
+
+status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_params_t p,
+                        tensor_t *output)
+{
+    const int64_t taps = p.kernel_h * p.kernel_w, rows = output->size[1];
+    const int64_t OW = conv2d_extent(input->size[3], p.kernel_w, p.stride_w,
+                                     p.padding_w, p.dilation_w);
+    const int64_t places = output->size[2];
+    real *next = real_data(output);
+    for (int64_t i = 0; i < output->size[0] * rows; i++) {
+        const int64_t n = i / rows, c = i % rows / taps;
+        const int64_t kh = i % taps / p.kernel_w, kw = i % taps % p.kernel_w;
+        for (int64_t place = 0; place < places; place++) {
+            const int64_t h = place / OW * p.stride_h - p.padding_h + kh * p.dilation_h;
+            const int64_t w =
+                place % OW * p.stride_w - p.padding_w + kw * p.dilation_w - 1;
+            *next++ = pixel(input, n, c, h, w);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Which window begins so that tap k lies on place i; -1 if none does */
+static int64_t window_of(int64_t i, int64_t k, int64_t padding, int64_t dilation,
+                         int64_t stride, int64_t count)
+{
+    const int64_t first = i + padding - k * dilation;
+    if (first < 0 || first % stride != 0) return -1;
+    return first / stride < count ? first / stride : -1;
+}
+
+status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output, unfold_params_t p,
+                         tensor_t *grad_input)
+{
+    if (!grad_input) return STATUS_OK;
+    const int64_t C = grad_input->size[1], H = grad_input->size[2],
+                  W = grad_input->size[3];
+    const int64_t OH =
+        conv2d_extent(H, p.kernel_h, p.stride_h, p.padding_h, p.dilation_h);
+    const int64_t OW =
+        conv2d_extent(W, p.kernel_w, p.stride_w, p.padding_w, p.dilation_w);
+    for (int64_t i = 0; i < tensor_numel(grad_input); i++) {
+        const int64_t n = i / W / H / C, c = i / W / H % C, h = i / W % H, w = i % W;
+        accum sum = 0;
+        for (int64_t kh = 0; kh < p.kernel_h; kh++) {
+            const int64_t oh =
+                window_of(h, kh, p.padding_h, p.dilation_h, p.stride_h, OH);
+            if (oh < 0) continue;
+            for (int64_t kw = 0; kw < p.kernel_w; kw++) {
+                const int64_t ow =
+                    window_of(w, kw, p.padding_w, p.dilation_w, p.stride_w, OW);
+                if (ow < 0) continue;
+                sum += *at3(grad_output, n, (c * p.kernel_h + kh) * p.kernel_w + kw,
+                            oh * OW + ow);
+            }
+        }
+        real_data(grad_input)[i] = (real)sum;
+    }
+    return STATUS_OK;
+}
