@@ -25,7 +25,7 @@ GRADER := $(PY) -m grader
 CHOICE = $(if $(T),'$(T)') $(if $(LAB),--lab '$(LAB)')
 
 .DEFAULT_GOAL := help
-.PHONY: help grade debug hint doctor build test trust stress lint lock system-packages clean
+.PHONY: help grade bench debug hint report doctor build notebooks test trust stress lint lock system-packages handout clean
 
 help:  ## list these commands
 	@echo 'convlab: carry tensor operators from Python to CUDA. Start with: make grade'
@@ -37,14 +37,23 @@ help:  ## list these commands
 grade: $(READY)  ## check everything, or T= or LAB=, and count points [CHECK=forward|gradient]
 	@$(GRADER) grade $(CHOICE) $(if $(CHECK),--check $(CHECK)) $(if $(SEED),--seed $(SEED))
 
+bench: $(READY)  ## time T= on every speed case against PyTorch: table, JSON, pictures
+	@$(GRADER) bench $(CHOICE) $(if $(SEED),--seed $(SEED))
+
 debug: $(READY)  ## stop inside a case: T=rung CASE=name [SEED=]
 	@$(GRADER) debug $(CHOICE) $(if $(CASE),--case '$(CASE)') $(if $(SEED),--seed $(SEED))
 
 hint: $(READY)  ## one more hint for T=
 	@$(GRADER) hint $(CHOICE)
 
+report: $(READY)  ## make build/grade/report.html from the last results once more
+	@$(GRADER) report
+
 build: $(READY)  ## compile everything, or T=, and show the first error of each rung
 	@$(GRADER) build $(CHOICE)
+
+notebooks: $(READY)  ## run every notebook of the labs; pages in build/notebooks
+	@PYTHONPATH=.:common/python $(PY) -m convlab.notebooks
 
 doctor: $(READY)  ## what this machine has, and what a missing thing costs
 	@$(GRADER) doctor
@@ -57,6 +66,9 @@ trust: $(READY)  ## the fault table: every known way to break or cheat, and its 
 
 stress: $(READY)  ## long proofs: hundreds of seeds, all mutations; tables in docs/results
 	@PYTHONPATH=.:common/python $(PY) -m tests.stress
+
+handout: $(READY)  ## derive what students get: a tree and archives in build/handout
+	@$(GRADER) handout
 
 lint: $(READY)  ## only the style checks
 	@$(PY) -m pytest tests/test_style.py
@@ -90,4 +102,6 @@ clean:  ## remove everything that was built, but not .venv
 	@VIRTUAL_ENV=.venv .venv/bin/uv pip install -q --require-hashes --compile-bytecode \
 	    -r requirements/requirements.txt || \
 	    { echo 'convlab: the packages could not be installed (network? 6 GB of free disk?)'; exit 1; }
+	@printf '../../../..%s\n' '' /common/python > \
+	    "$$(.venv/bin/python -c 'import site; print(site.getsitepackages()[0])')/convlab.pth"
 	@touch $@

@@ -66,12 +66,12 @@ typedef struct {
     double alpha;  // 1 is plain addition; 0 is valid, as in PyTorch
 } add_params_t;
 
-typedef status_t (*add_forward_fn)(ctx_t *ctx, const tensor_t *input,
-                                   const tensor_t *other, add_params_t p,
-                                   tensor_t *output);
-typedef status_t (*add_backward_fn)(ctx_t *ctx, const tensor_t *grad_output,
-                                    add_params_t p, tensor_t *grad_input,
-                                    tensor_t *grad_other);
+typedef status_t add_forward_fn(ctx_t *ctx, const tensor_t *input,
+                                const tensor_t *other, add_params_t p,
+                                tensor_t *output);
+typedef status_t add_backward_fn(ctx_t *ctx, const tensor_t *grad_output,
+                                 add_params_t p, tensor_t *grad_input,
+                                 tensor_t *grad_other);
 
 status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                      add_params_t p, tensor_t *output);
@@ -88,11 +88,11 @@ status_t add_backward(ctx_t *ctx, const tensor_t *grad_output, add_params_t p,
  *              A transposed operand is a matter of strides, not of a flag.
  *   workspace  none
  */
-typedef status_t (*matmul_forward_fn)(ctx_t *ctx, const tensor_t *input,
-                                      const tensor_t *other, tensor_t *output);
-typedef status_t (*matmul_backward_fn)(ctx_t *ctx, const tensor_t *grad_output,
-                                       const tensor_t *input, const tensor_t *other,
-                                       tensor_t *grad_input, tensor_t *grad_other);
+typedef status_t matmul_forward_fn(ctx_t *ctx, const tensor_t *input,
+                                   const tensor_t *other, tensor_t *output);
+typedef status_t matmul_backward_fn(ctx_t *ctx, const tensor_t *grad_output,
+                                    const tensor_t *input, const tensor_t *other,
+                                    tensor_t *grad_input, tensor_t *grad_other);
 
 status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                         tensor_t *output);
@@ -111,13 +111,13 @@ status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
  *              A row r is one position of the leading axes; without any there is one.
  *   workspace  none
  */
-typedef status_t (*linear_forward_fn)(ctx_t *ctx, const tensor_t *input,
-                                      const tensor_t *weight, const tensor_t *bias,
-                                      tensor_t *output);
-typedef status_t (*linear_backward_fn)(ctx_t *ctx, const tensor_t *grad_output,
-                                       const tensor_t *input, const tensor_t *weight,
-                                       tensor_t *grad_input, tensor_t *grad_weight,
-                                       tensor_t *grad_bias);
+typedef status_t linear_forward_fn(ctx_t *ctx, const tensor_t *input,
+                                   const tensor_t *weight, const tensor_t *bias,
+                                   tensor_t *output);
+typedef status_t linear_backward_fn(ctx_t *ctx, const tensor_t *grad_output,
+                                    const tensor_t *input, const tensor_t *weight,
+                                    tensor_t *grad_input, tensor_t *grad_weight,
+                                    tensor_t *grad_bias);
 
 status_t linear_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                         const tensor_t *bias, tensor_t *output);
@@ -146,10 +146,10 @@ typedef struct {
     int64_t stride_h, stride_w;      // at least 1
 } unfold_params_t;
 
-typedef status_t (*unfold_forward_fn)(ctx_t *ctx, const tensor_t *input,
-                                      unfold_params_t p, tensor_t *output);
-typedef status_t (*unfold_backward_fn)(ctx_t *ctx, const tensor_t *grad_output,
-                                       unfold_params_t p, tensor_t *grad_input);
+typedef status_t unfold_forward_fn(ctx_t *ctx, const tensor_t *input, unfold_params_t p,
+                                   tensor_t *output);
+typedef status_t unfold_backward_fn(ctx_t *ctx, const tensor_t *grad_output,
+                                    unfold_params_t p, tensor_t *grad_input);
 
 status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_params_t p,
                         tensor_t *output);
@@ -179,13 +179,13 @@ typedef struct {
     int64_t groups;                  // at least 1, divides IC and OC
 } conv2d_params_t;
 
-typedef status_t (*conv2d_forward_fn)(ctx_t *ctx, const tensor_t *input,
-                                      const tensor_t *weight, const tensor_t *bias,
-                                      conv2d_params_t p, tensor_t *output);
-typedef status_t (*conv2d_backward_fn)(ctx_t *ctx, const tensor_t *grad_output,
-                                       const tensor_t *input, const tensor_t *weight,
-                                       conv2d_params_t p, tensor_t *grad_input,
-                                       tensor_t *grad_weight, tensor_t *grad_bias);
+typedef status_t conv2d_forward_fn(ctx_t *ctx, const tensor_t *input,
+                                   const tensor_t *weight, const tensor_t *bias,
+                                   conv2d_params_t p, tensor_t *output);
+typedef status_t conv2d_backward_fn(ctx_t *ctx, const tensor_t *grad_output,
+                                    const tensor_t *input, const tensor_t *weight,
+                                    conv2d_params_t p, tensor_t *grad_input,
+                                    tensor_t *grad_weight, tensor_t *grad_bias);
 
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                         const tensor_t *bias, conv2d_params_t p, tensor_t *output);
@@ -213,15 +213,16 @@ typedef struct {
     int64_t dilation_h, dilation_w;  // at least 1
 } depthwise_conv2d_params_t;
 
-typedef status_t (*depthwise_conv2d_forward_fn)(ctx_t *ctx, const tensor_t *input,
-                                                const tensor_t *weight,
-                                                const tensor_t *bias,
-                                                depthwise_conv2d_params_t p,
-                                                tensor_t *output);
-typedef status_t (*depthwise_conv2d_backward_fn)(
-    ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
-    const tensor_t *weight, depthwise_conv2d_params_t p, tensor_t *grad_input,
-    tensor_t *grad_weight, tensor_t *grad_bias);
+typedef status_t depthwise_conv2d_forward_fn(ctx_t *ctx, const tensor_t *input,
+                                             const tensor_t *weight,
+                                             const tensor_t *bias,
+                                             depthwise_conv2d_params_t p,
+                                             tensor_t *output);
+typedef status_t
+depthwise_conv2d_backward_fn(ctx_t *ctx, const tensor_t *grad_output,
+                             const tensor_t *input, const tensor_t *weight,
+                             depthwise_conv2d_params_t p, tensor_t *grad_input,
+                             tensor_t *grad_weight, tensor_t *grad_bias);
 
 status_t depthwise_conv2d_forward(ctx_t *ctx, const tensor_t *input,
                                   const tensor_t *weight, const tensor_t *bias,
@@ -248,11 +249,11 @@ typedef struct {
     int64_t approximate;  // GELU_NONE or GELU_TANH
 } gelu_params_t;
 
-typedef status_t (*gelu_forward_fn)(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
-                                    tensor_t *output);
-typedef status_t (*gelu_backward_fn)(ctx_t *ctx, const tensor_t *grad_output,
-                                     const tensor_t *input, gelu_params_t p,
-                                     tensor_t *grad_input);
+typedef status_t gelu_forward_fn(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
+                                 tensor_t *output);
+typedef status_t gelu_backward_fn(ctx_t *ctx, const tensor_t *grad_output,
+                                  const tensor_t *input, gelu_params_t p,
+                                  tensor_t *grad_input);
 
 status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
                       tensor_t *output);
@@ -281,16 +282,15 @@ typedef struct {
     double eps;  // more than 0
 } layer_norm_params_t;
 
-typedef status_t (*layer_norm_forward_fn)(ctx_t *ctx, const tensor_t *input,
-                                          const tensor_t *weight, const tensor_t *bias,
-                                          layer_norm_params_t p, tensor_t *output,
-                                          tensor_t *mean, tensor_t *rstd);
-typedef status_t (*layer_norm_backward_fn)(ctx_t *ctx, const tensor_t *grad_output,
-                                           const tensor_t *input,
-                                           const tensor_t *weight, const tensor_t *mean,
-                                           const tensor_t *rstd, layer_norm_params_t p,
-                                           tensor_t *grad_input, tensor_t *grad_weight,
-                                           tensor_t *grad_bias);
+typedef status_t layer_norm_forward_fn(ctx_t *ctx, const tensor_t *input,
+                                       const tensor_t *weight, const tensor_t *bias,
+                                       layer_norm_params_t p, tensor_t *output,
+                                       tensor_t *mean, tensor_t *rstd);
+typedef status_t layer_norm_backward_fn(ctx_t *ctx, const tensor_t *grad_output,
+                                        const tensor_t *input, const tensor_t *weight,
+                                        const tensor_t *mean, const tensor_t *rstd,
+                                        layer_norm_params_t p, tensor_t *grad_input,
+                                        tensor_t *grad_weight, tensor_t *grad_bias);
 
 status_t layer_norm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                             const tensor_t *bias, layer_norm_params_t p,
@@ -317,17 +317,17 @@ status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
  *              Backward is given both gradients; zeros stand for an unused result.
  *   workspace  none
  */
-typedef status_t (*lltm_forward_fn)(ctx_t *ctx, const tensor_t *input,
-                                    const tensor_t *weight, const tensor_t *bias,
-                                    const tensor_t *h, const tensor_t *c,
-                                    tensor_t *new_h, tensor_t *new_c, tensor_t *gates);
-typedef status_t (*lltm_backward_fn)(ctx_t *ctx, const tensor_t *grad_new_h,
-                                     const tensor_t *grad_new_c, const tensor_t *input,
-                                     const tensor_t *weight, const tensor_t *h,
-                                     const tensor_t *new_c, const tensor_t *gates,
-                                     tensor_t *grad_input, tensor_t *grad_weight,
-                                     tensor_t *grad_bias, tensor_t *grad_h,
-                                     tensor_t *grad_c);
+typedef status_t lltm_forward_fn(ctx_t *ctx, const tensor_t *input,
+                                 const tensor_t *weight, const tensor_t *bias,
+                                 const tensor_t *h, const tensor_t *c, tensor_t *new_h,
+                                 tensor_t *new_c, tensor_t *gates);
+typedef status_t lltm_backward_fn(ctx_t *ctx, const tensor_t *grad_new_h,
+                                  const tensor_t *grad_new_c, const tensor_t *input,
+                                  const tensor_t *weight, const tensor_t *h,
+                                  const tensor_t *new_c, const tensor_t *gates,
+                                  tensor_t *grad_input, tensor_t *grad_weight,
+                                  tensor_t *grad_bias, tensor_t *grad_h,
+                                  tensor_t *grad_c);
 
 status_t lltm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                       const tensor_t *bias, const tensor_t *h, const tensor_t *c,
@@ -363,16 +363,18 @@ typedef struct {
     int64_t dilation_h, dilation_w;  // at least 1
 } subm_conv2d_params_t;
 
-typedef status_t (*subm_conv2d_forward_fn)(ctx_t *ctx, const tensor_t *features,
-                                           const tensor_t *coordinates,
-                                           const tensor_t *weight, const tensor_t *bias,
-                                           subm_conv2d_params_t p, tensor_t *output,
-                                           tensor_t *rulebook, tensor_t *count);
-typedef status_t (*subm_conv2d_backward_fn)(
-    ctx_t *ctx, const tensor_t *grad_output, const tensor_t *features,
-    const tensor_t *weight, const tensor_t *rulebook, const tensor_t *count,
-    subm_conv2d_params_t p, tensor_t *grad_features, tensor_t *grad_weight,
-    tensor_t *grad_bias);
+typedef status_t subm_conv2d_forward_fn(ctx_t *ctx, const tensor_t *features,
+                                        const tensor_t *coordinates,
+                                        const tensor_t *weight, const tensor_t *bias,
+                                        subm_conv2d_params_t p, tensor_t *output,
+                                        tensor_t *rulebook, tensor_t *count);
+typedef status_t subm_conv2d_backward_fn(ctx_t *ctx, const tensor_t *grad_output,
+                                         const tensor_t *features,
+                                         const tensor_t *weight,
+                                         const tensor_t *rulebook,
+                                         const tensor_t *count, subm_conv2d_params_t p,
+                                         tensor_t *grad_features, tensor_t *grad_weight,
+                                         tensor_t *grad_bias);
 
 status_t subm_conv2d_forward(ctx_t *ctx, const tensor_t *features,
                              const tensor_t *coordinates, const tensor_t *weight,

@@ -5,7 +5,12 @@
 #
 #   DTYPES   f32 f64 (the default): one shared object each
 #   MODE     release; debug: -O0 -g, for make debug; strict: release, warnings are errors
+#            sanitize: -O0 with AddressSanitizer and UBSan, for worker-asan
+#            given: for every x86-64 since 2009, without debug information
 #   EXTRA    flags from lab.toml, already checked against the allow-list
+#   USES     what the rung uses, a list of NAME=SYMBOL@OBJECT: its undefined NAME becomes
+#            SYMBOL of that object, whose other names stay hidden; % is the dtype
+#   FOLDER   of the mode (default MODE): to build the same rung with other USES
 #   BUILD    where to build (default build)
 #
 # A rung links with -Bsymbolic, so that f32 and f64 libraries with the same names never
@@ -15,36 +20,67 @@ BUILD  ?= build
 DTYPES ?= f32 f64
 MODE   ?= release
 EXTRA  ?=
+USES   ?=
+FOLDER ?= $(MODE)
+OBJCOPY ?= objcopy
 RUNG   ?= $(error say which: make -f common/rung.mk RUNG=labs/.../NN_idea.c)
 
 INCLUDE := $(dir $(lastword $(MAKEFILE_LIST)))
 
 COMMON  := -std=c11 -g -fPIC -I$(INCLUDE) -fno-math-errno -ffp-contract=fast -fopenmp
+# a pointer that wraps and a NULL of no bytes do no harm as long as nobody follows them
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all \
+            -fno-sanitize=pointer-overflow,nonnull-attribute
+# every function exists: the runtime comes with the program that loads the library
+LINK_sanitize := $(SANITIZE)
+LINK    := $(if $(LINK_$(MODE)),$(LINK_$(MODE)),-Wl,-z,defs)
 WARN    := -Wall -Wextra -Wno-unused-parameter -Wno-unknown-pragmas
 FLAGS_release := -O3 -march=native $(COMMON) $(WARN)
 FLAGS_debug   := -O0 $(COMMON) $(WARN)
 FLAGS_strict  := -O3 -march=native $(COMMON) -Wall -Wextra -Wshadow -Wconversion -Werror
-FLAGS   := $(FLAGS_$(MODE)) $(EXTRA)
+FLAGS_sanitize := -O0 -march=native $(COMMON) $(WARN) $(SANITIZE) -fno-omit-frame-pointer
+FLAGS_given   := -O2 $(MARCH) $(COMMON) -g0 $(WARN)
+FLAGS   := $(FLAGS_$(MODE)) \
+           $(if $(filter debug sanitize,$(MODE)),$(filter-out -O%,$(EXTRA)),$(EXTRA))
 
-STEM    := $(BUILD)/rungs/$(MODE)/$(basename $(RUNG:labs/%=%))
+STEM    := $(BUILD)/rungs/$(FOLDER)/$(basename $(RUNG:labs/%=%))
 OBJECTS := $(DTYPES:%=$(STEM).%.o)
 LIBS    := $(DTYPES:%=$(STEM).%.so)
+NAMES   := $(foreach use,$(USES),$(firstword $(subst =, ,$(use))))
+USED    := $(foreach use,$(USES),$(lastword $(subst @, ,$(use))))
 
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all flags FORCE
-.SECONDARY: $(OBJECTS)
+.PHONY: all objects flags FORCE
+.SECONDARY: $(OBJECTS) $(DTYPES:%=$(STEM).%.whole)
 all: $(LIBS)
+objects: $(OBJECTS)
 
-$(STEM).%.so: $(STEM).%.o
-	@$(CC) -shared -Wl,-Bsymbolic -Wl,-z,defs -fopenmp -o $@.new $< -lm && mv $@.new $@
+$(STEM).%.so: $(STEM).%.$(if $(USES),whole,o) $(STEM).uses
+	@$(CC) -shared -Wl,-Bsymbolic $(LINK) -fopenmp -o $@.new $< -lm && mv $@.new $@
 
 $(STEM).%.o: $(RUNG) $(STEM).flags
 	@$(CC) $(FLAGS) -DREAL_$(if $(filter f64,$*),F64,F32) -MMD -c -o $@ $<
 
-# a change of flags is a reason to build again
+# the rung and one symbol of each object it uses, under the name the rung calls it by
+$(STEM).%.whole: $(STEM).%.o $(STEM).uses
+	@for use in $(subst %,$*,$(USES)); do \
+	    name=$${use%%=*} from=$${use#*=}; symbol=$${from%%@*} part=$(STEM).$*.$$name; \
+	    $(OBJCOPY) --keep-global-symbol=$$symbol "$${from#*@}" $$part.new && \
+	    $(OBJCOPY) --redefine-sym $$symbol=$$name $$part.new $$part || exit 1; \
+	done
+	@$(CC) -r -nostdlib -o $@.new $< $(NAMES:%=$(STEM).$*.%)
+	@$(OBJCOPY) $(NAMES:%=--localize-symbol=%) $@.new $@
+
+# other used objects, or the same ones changed, are a reason to link again
+$(STEM).uses: FORCE
+	@mkdir -p $(@D)
+	@{ echo '$(USES)'; cat /dev/null $(foreach d,$(DTYPES),$(subst %,$d,$(USED))); } \
+	    | cksum > $@.new; cmp -s $@.new $@ || cp $@.new $@
+
+# a change of flags is a reason to build again, and another file with an older date
 $(STEM).flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CC) $(FLAGS)' | cmp -s - $@ || echo '$(CC) $(FLAGS)' > $@
+	@{ cksum < $(RUNG); echo '$(CC) $(FLAGS)'; } > $@.new; cmp -s $@.new $@ || cp $@.new $@
 
 flags:
 	@echo '$(FLAGS)'

@@ -13,7 +13,8 @@ import re
 import shutil
 import signal
 import subprocess
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from grader.errors import GraderError
@@ -25,6 +26,7 @@ COMPILER_LIMITS = ("--fsize=67108864", "--as=8589934592", "--core=0")  # bytes
 KEPT = 200_000  # bytes of compiler output that are read
 DTYPES = ("f32", "f64")
 DIRECTIONS = ("forward", "backward")
+SANITIZE = "sanitize"  # a mode of rung.mk, for float only
 
 # loading or starting other code: the way to a library's own operator
 FORBIDDEN_SYMBOLS = frozenset(
@@ -73,6 +75,9 @@ class Build:
     error: str = ""  # one sentence
     forbidden: str = ""  # one sentence: a way to somebody else's code
     location: str | None = None  # file:line of it
+    wants: tuple[str, ...] = ()  # compiled, but these symbols of its uses are missing
+    blocked: str = ""  # one sentence: nothing can serve one of them
+    uses: dict[str, str] = field(default_factory=dict)  # alias -> what serves it
 
 
 def build_folder() -> Path:
@@ -103,28 +108,60 @@ def build_tools() -> None:
         raise GraderError(f"cannot build the grader's programs: {_reason(done.stdout)}")
 
 
+def sanitizers_missing() -> str:
+    """Build the worker of the memory check. "" or why there can be none here."""
+    folder = f"BUILD={build_folder()}"
+    done = _make(["-f", "grader/tools.mk", folder, "sanitized"])
+    if done.returncode:
+        return f"{compiler()} has no AddressSanitizer here: {_reason(done.stdout)}"
+    program = [str(build_folder() / "tools" / "worker-asan")]
+    try:
+        tried = subprocess.run(program, capture_output=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"a program with AddressSanitizer does not run here: {error}"
+    if b"usage: worker" in tried.stderr:
+        return ""
+    words = _reason(tried.stderr.decode(errors="replace"))
+    return f"a program with AddressSanitizer does not run here: {words}"
+
+
 def build(rung: Rung, *, mode: str = "release") -> Build:
-    """Build a rung in C for every dtype."""
+    """Build a rung in C for every dtype, with what it uses as results.json knows it."""
+    if rung.uses:
+        from grader.linking import Links
+
+        return Links().build(rung, mode=mode)
+    return compiled(rung, mode=mode)
+
+
+def compiled(
+    rung: Rung, *, mode: str = "release", used: Sequence[str] = (), folder: str = ""
+) -> Build:
+    """Build a rung with these used objects, each "name=symbol@object" (rung.mk).
+
+    Without them a rung that calls others is compiled only, and `wants` says what for.
+    """
+    if rung.uses and not used:
+        done = _make([*_order(rung, mode), "objects"], walls=rung.file)
+        if done.returncode:
+            return _failed(done.stdout)
+        if wants := _wanted(rung, mode):
+            return Build({}, _directions(rung, objects(rung, mode)), wants=wants)
     done = _make(
         [
-            "-f",
-            "common/rung.mk",
-            f"RUNG={rung.shown}",
-            f"BUILD={build_folder()}",
-            f"MODE={mode}",
-            f"EXTRA={' '.join(rung.flags)}",
+            *_order(rung, mode),
+            f"USES={' '.join(used)}",
+            *([f"FOLDER={folder}"] if folder else []),
         ],
         walls=rung.file,
     )
     if done.returncode:
         return _failed(done.stdout)
-    name = rung.shown.removeprefix("labs/").removesuffix(rung.file.suffix)
-    stem = build_folder() / "rungs" / mode / name
-    libraries = {dtype: stem.parent / f"{stem.name}.{dtype}.so" for dtype in DTYPES}
+    libraries = _products(rung, folder or mode, "so")
     operator = rung.task.split("/")[1]
-    defined, used = _symbols(libraries["f32"])
-    used |= _symbols(libraries["f64"])[1]
-    borrowed = sorted(used & FORBIDDEN_SYMBOLS)
+    defined = _symbols(libraries["f32"])[0]
+    taken = {name for file in libraries.values() for name in _symbols(file)[1]}
+    borrowed = sorted(taken & FORBIDDEN_SYMBOLS)
     if borrowed:
         return Build({}, forbidden=f"calls '{borrowed[0]}', which no rung needs")
     directions = tuple(d for d in DIRECTIONS if f"{operator}_{d}" in defined)
@@ -136,6 +173,59 @@ def build(rung: Rung, *, mode: str = "release") -> Build:
             f"(it exports {found})",
         )
     return Build(libraries, directions)
+
+
+def _order(rung: Rung, mode: str) -> list[str]:
+    """What make is told of a rung."""
+    order = ["-f", "common/rung.mk", f"RUNG={rung.shown}", f"BUILD={build_folder()}"]
+    order += [f"MODE={mode}", f"EXTRA={' '.join(rung.flags)}"]
+    return [*order, f"DTYPES={' '.join(_dtypes(mode))}"]
+
+
+def _dtypes(mode: str) -> tuple[str, ...]:
+    """What a mode, or a folder that begins with its name, is built for."""
+    return DTYPES[:1] if mode.startswith(SANITIZE) else DTYPES
+
+
+def _products(rung: Rung, folder: str, ending: str) -> dict[str, Path]:
+    """Where rung.mk puts what it makes of a rung, by dtype."""
+    name = rung.shown.removeprefix("labs/").removesuffix(rung.file.suffix)
+    stem = build_folder() / "rungs" / folder / name
+    return {
+        dtype: stem.parent / f"{stem.name}.{dtype}.{ending}"
+        for dtype in _dtypes(folder)
+    }
+
+
+def objects(rung: Rung, mode: str, *, whole: bool = False) -> dict[str, Path]:
+    """Its objects by dtype; `whole`: with those of the rungs it uses inside."""
+    return _products(rung, mode, "whole" if whole else "o")
+
+
+def order_given(rung: Rung, march: str) -> None:
+    """Compile a solution as a given object, for old processors too.
+
+    Raises GraderError if that fails: the solution is ours.
+    """
+    done = _make([*_order(rung, "given"), f"MARCH={march}", "objects"], walls=rung.file)
+    if done.returncode:
+        raise GraderError(f"cannot build a given object: {_reason(done.stdout)}")
+
+
+def _wanted(rung: Rung, mode: str) -> tuple[str, ...]:
+    """The functions of its uses that the compiled rung calls."""
+    missing: set[str] = set()
+    for file in objects(rung, mode).values():
+        missing |= _symbols(file, dynamic=False)[1]
+    declared = (symbol for use in rung.uses for symbol in use.symbols)
+    return tuple(symbol for symbol in declared if symbol in missing)
+
+
+def _directions(rung: Rung, files: dict[str, Path]) -> tuple[str, ...]:
+    """Which directions an object defines."""
+    operator = rung.task.split("/")[1]
+    defined = _symbols(files["f32"], dynamic=False)[0]
+    return tuple(d for d in DIRECTIONS if f"{operator}_{d}" in defined)
 
 
 def _make(
@@ -151,7 +241,8 @@ def _make(
     command = ["make", "-s", "-j2", *arguments]
     build_folder().mkdir(parents=True, exist_ok=True)
     if walls and sandbox.level() == "bwrap":
-        seen = [ROOT / "common", walls, *_toolchain()]
+        given = [path for path in [ROOT / "given"] if path.exists()]
+        seen = [ROOT / "common", walls, *given, *_toolchain()]
         command = sandbox.wrap_compiler(
             command, paths=seen, folder=build_folder(), start=ROOT
         )
@@ -237,11 +328,10 @@ def _line(file: str, number: int) -> str:
     return lines[number - 1].strip()[:120] if number <= len(lines) else ""
 
 
-def _symbols(library: Path) -> tuple[set[str], set[str]]:
-    """The functions a shared object exports, and the names it takes from elsewhere."""
-    done = subprocess.run(
-        ["nm", "-D", str(library)], capture_output=True, text=True, timeout=30
-    )
+def _symbols(file: Path, *, dynamic: bool = True) -> tuple[set[str], set[str]]:
+    """The functions a file exports, and the names it takes from elsewhere."""
+    command = ["nm", *(["-D"] if dynamic else []), str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30)
     lines = [line.split() for line in done.stdout.splitlines()]
     exported = {words[-1] for words in lines if "T" in words[:-1]}
     missing = {"U", "w", "v"}  # undefined, and weak: found at run time if at all

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Sequence
 from types import FrameType
+from typing import Any
 
 from grader.errors import GraderError
 
@@ -40,14 +41,48 @@ def grade(args: argparse.Namespace) -> int:
         ):
             grader.warm_up()
             found = grader.run()
-        results.write(results.merged(found, seed))
+            card = grader.race.as_json()
+        merged = results.merged(found, seed, card)
+        results.write(merged)
+        page = _page(merged)
     terminal.table(found)
     terminal.advice(found, seed)
-    where = os.path.relpath(results.path())
-    terminal.summary(found, seed, time.monotonic() - start, where)
+    terminal.summary(found, seed, time.monotonic() - start, page)
     from grader.score import exit_status
 
     return exit_status(found)
+
+
+def _page(merged: dict[str, Any]) -> str:
+    """Write the HTML report; the name of the file that tells most, as people see it.
+
+    Where the page cannot be made (an environment of one's own without jinja2) the grade
+    stands without it.
+    """
+    from grader.report import html, results, terminal
+
+    try:
+        return results.near(html.write(merged))
+    except GraderError as error:
+        terminal.complain(str(error))
+        return results.near(results.path())
+
+
+def bench(args: argparse.Namespace) -> int:
+    """Time every rung that is selected on every speed case, against PyTorch."""
+    from grader import grade as grading
+    from grader import tasks
+    from grader.build import build_tools
+    from grader.report import results
+
+    selection = tasks.select(args.task, args.lab)
+    seed = grading.new_seed() if args.seed is None else args.seed
+    with results.lock():
+        build_tools()
+        from grader import bench as benching
+
+        label = args.task or args.lab or "all"
+        return benching.bench(selection, seed, label)
 
 
 def doctor(args: argparse.Namespace) -> int:
@@ -80,8 +115,9 @@ def build(args: argparse.Namespace) -> int:
                 continue
             built = build_rung(rung)
             failed += bool(built.error)
-            if built.error:
-                terminal.say(f"{built.location or rung.shown}: {built.error}")
+            if built.error or built.blocked:
+                reason = built.error or built.blocked
+                terminal.say(f"{built.location or rung.shown}: {reason}")
     terminal.say(
         f"{failed} of the selected rungs failed to build" if failed else "built"
     )
@@ -95,24 +131,46 @@ def hint(args: argparse.Namespace) -> int:
     return hints.show(args.task)
 
 
+def handout(args: argparse.Namespace) -> int:
+    """Derive what students get: starters, given objects, archives."""
+    from grader import handout as deriving
+
+    return deriving.make()
+
+
+def report(args: argparse.Namespace) -> int:
+    """Make the HTML report from the last results.json once more."""
+    from grader.errors import GraderError
+    from grader.report import html, results, terminal
+
+    found = results.read()
+    if found is None:
+        raise GraderError(
+            f"there are no results in {os.path.relpath(results.path())}; run make "
+            "grade first"
+        )
+    terminal.say(os.path.relpath(html.write(found)))
+    return 0
+
+
 def parser() -> argparse.ArgumentParser:
     """Verbs and their options."""
     top = argparse.ArgumentParser(prog="python -m grader", description=__doc__)
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
-    for function in (grade, build, debug, hint, doctor):
+    for function in (grade, bench, build, debug, hint, doctor, handout, report):
         text = (function.__doc__ or "").strip().splitlines()[0]
         verb = verbs.add_parser(function.__name__, help=text, description=text)
         verb.set_defaults(function=function)
-        if function is doctor:
+        if function in (doctor, handout, report):
             continue
         verb.add_argument("task", nargs="?", help="a path, an id, or a prefix of ids")
-        if function in (grade, build):
+        if function in (grade, bench, build):
             verb.add_argument("--lab", help="only labs that begin with this, e.g. 02")
         if function is grade:
             verb.add_argument("--check", choices=("forward", "gradient"))
         if function is debug:
             verb.add_argument("--case", help="the case's name, as the report gives it")
-        if function in (grade, debug):
+        if function in (grade, bench, debug):
             verb.add_argument("--seed", type=int, help="repeat a run's random numbers")
     return top
 

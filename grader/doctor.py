@@ -12,6 +12,8 @@ from importlib import metadata
 
 from rich.table import Table
 
+from grader.build import sanitizers_missing
+from grader.errors import GraderError
 from grader.report.terminal import console
 from grader.supervisor import sandbox
 
@@ -66,9 +68,17 @@ def _bwrap_cost() -> str:
     return f"{weaker} walls student code in instead (make system-packages)"
 
 
+def _sanitizers() -> str:
+    try:
+        return "" if sanitizers_missing() else "AddressSanitizer and UBSan"
+    except GraderError:
+        return ""  # no compiler at all: that has a line of its own
+
+
 def items() -> list[Item]:
     """Everything that is looked for."""
     compiler = os.environ.get("CC", "cc")
+    no_gdb = "no make debug, no loop indices after a crash (make system-packages)"
     cuda = "CUDA kernels are run on the CPU only and not compiled by NVIDIA's compiler"
     return [
         Item("Python", sys.version.split()[0], "", needed=True),
@@ -82,12 +92,13 @@ def items() -> list[Item]:
         Item("make", _version("make"), "nothing can be built", needed=True),
         Item("bubblewrap", _bwrap(), _bwrap_cost()),
         Item("Landlock", _landlock(), "student code can read your files"),
-        Item("gdb", _version("gdb"), "make debug does not work (make system-packages)"),
+        Item("gdb", _version("gdb"), no_gdb),
+        Item("sanitizers", _sanitizers(), "there is no memory check"),
         Item(
             "addr2line", _version("addr2line"), "a crash is reported without its line"
         ),
         Item(
-            "clang", _version("clang"), "the second compiler is not tried by make test"
+            "clang", _version("clang"), "there is no second compiler to try (CC=clang)"
         ),
         Item("nvcc", _version("nvcc"), cuda),
         Item("GPU", _version("nvidia-smi", "-L"), "speed on a GPU is not measured"),

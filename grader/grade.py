@@ -12,16 +12,25 @@ import secrets
 import traceback
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.build import Build, build
+from grader.build import Build, compiled
 from grader.checks.result import CheckResult
+from grader.checks.unrun import (
+    build_failed,
+    no_forward,
+    our_fault,
+    same_for_backward,
+)
 from grader.errors import GraderError
+from grader.linking import Links
+from grader.race import Race
 from grader.score import DIRECTIONS, RungResult, TaskResult
 from grader.supervisor.session import Worker, pin
 from grader.tasks import Rung, Selection, Task
+from grader.uses import ordered
 from grader.verdicts import Verdict
 
 if TYPE_CHECKING:  # these import torch, which takes seconds
@@ -83,6 +92,8 @@ class Grader:
         self._spare: Worker | None = None
         self._builder = ThreadPoolExecutor(1, "build")
         self._builds: dict[str, Future[Build]] = {}
+        self.links = Links(self._compiled)  # what rungs use of others
+        self.race = Race(seed, lambda rung, check: self._say(rung, check))
 
     def build_ahead(self) -> None:
         """Start compiling all rungs in C, in order, while this process imports."""
@@ -90,11 +101,16 @@ class Grader:
             if task.language != "c":
                 continue
             for rung in task.rungs:
-                self._builds[rung.id] = self._builder.submit(build, rung)
+                self._builds[rung.id] = self._builder.submit(compiled, rung)
 
     def _built(self, rung: Rung) -> Build:
-        """The rung's build, waiting for it if need be."""
-        return self._builds[rung.id].result() if self._builds else build(rung)
+        """The rung's build with all it uses, waiting for it if need be."""
+        return self.links.build(rung)
+
+    def _compiled(self, rung: Rung) -> Build:
+        """The same before anything is linked that it uses."""
+        ahead = self._builds.get(rung.id)
+        return ahead.result() if ahead else compiled(rung)
 
     def warm_up(self) -> None:
         """Start the next Python worker early: it imports torch while others work."""
@@ -113,11 +129,20 @@ class Grader:
         gc.enable()
         torch.set_num_threads(1)
         pin()
-        return [self._task(task) for task in self.selection.tasks]
+        found = {task.id: self._task(task) for task in ordered(self.selection.tasks)}
+        return [self._timed(found[task.id]) for task in self.selection.tasks]
+
+    def _timed(self, result: TaskResult) -> TaskResult:
+        """Right files get their times at the very end, when nothing else runs here."""
+        if self.check:
+            return result
+        rungs = self.race.task(result.task, list(result.rungs))
+        return replace(result, rungs=tuple(rungs))
 
     def close(self) -> None:
         """End the spare worker and what is still to be built."""
         self._builder.shutdown(wait=False, cancel_futures=True)
+        self.race.close()
         if self._spare:
             self._spare.end()
             self._spare = None
@@ -156,7 +181,7 @@ class Grader:
             place = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{Path(place.filename).name}:{place.lineno}"
             text = f"{type(error).__name__}: {str(error).splitlines()[:1]} at {where}"
-            return RungResult(rung, tuple(_our_fault(text)))
+            return RungResult(rung, tuple(our_fault(text)))
 
     def _asked(self, task: Task, results: list[RungResult]) -> tuple[str, ...]:
         """The directions this run was to check; of single rungs, what they define."""
@@ -176,13 +201,16 @@ class Grader:
         needed = self._lacking(rung.task)
         for direction in set(built.directions) & needed:
             if self._is_right(rung, built, direction):
+                self.links.found(rung, direction, Verdict.PASS)
                 lower[direction] = (rung, built)
 
     def _lacking(self, task: str) -> set[str]:
-        """Directions that some selected rung of a task does not define."""
+        """Directions that some selected rung of a task takes from a lower one."""
         chosen = [i for i in self._builds if i in self.selection.rungs]
         mine = [self._builds[i].result() for i in chosen if i.startswith(f"{task}/")]
-        return {d for b in mine for d in DIRECTIONS if d not in b.directions}
+        fallbacks = {d for b in mine for d in DIRECTIONS if f"fallback_{d}" in b.wants}
+        lacking = {d for b in mine for d in DIRECTIONS if d not in b.directions}
+        return lacking | fallbacks
 
     def _is_right(self, rung: Rung, built: Build, direction: str) -> bool:
         """Whether a rung passes one direction in double, on all cases."""
@@ -201,7 +229,10 @@ class Grader:
         return result.verdict is Verdict.PASS
 
     def _tell(self, rung: Rung, check: str) -> None:
-        self.progress(Progress(rung.id, check, self.done, self.total))
+        self._say(rung.id, check)
+
+    def _say(self, rung: str, check: str) -> None:
+        self.progress(Progress(rung, check, self.done, self.total))
 
     def _rung(
         self, task: Task, rung: Rung, lower: dict[str, tuple[Rung, Build]]
@@ -220,11 +251,12 @@ class Grader:
             finally:
                 subject.close()
         built = self._built(rung)
-        if built.error or built.forbidden:
-            return RungResult(rung, tuple(_build_failed(built)))
-        uses: dict[str, str] = {}
+        if built.error or built.forbidden or built.blocked:
+            return RungResult(rung, tuple(build_failed(built)))
+        uses = dict(built.uses)
         result = self._c_rung(rung, built, lower, uses)
         for direction in built.directions:
+            self.links.found(rung, direction, result.verdict(direction))
             if result.verdict(direction) is Verdict.PASS:
                 lower[direction] = (rung, built)
         return result
@@ -253,6 +285,7 @@ class Grader:
             )
             for dtype in built.libraries
         }
+        self.race.libraries[rung.id] = libraries
         operator = operators.get(rung.task.split("/")[1])
         subject = Subject(operator, libraries=libraries)
         alone = "forward" not in {*built.directions, *uses}
@@ -270,7 +303,7 @@ class Grader:
 
         cases = subject.operator.cases(self.seed)
         if gradient.is_written(subject, cases[0], self.seed):
-            return _blocked(subject.operator.name)
+            return no_forward(subject.operator.name)
         return CheckResult(
             "gradient", "backward", Verdict.NOT_IMPLEMENTED, message="not written yet"
         )
@@ -291,7 +324,7 @@ class Grader:
             results += self._forward(subject, rung)
             forward_ok = all(r.verdict is Verdict.PASS for r in results)
             if subject.python and results[-1].verdict in HOPELESS:
-                results.append(_same_for_backward(results[-1]))
+                results.append(same_for_backward(results[-1]))
                 return self._asked_for(results)
         if "backward" in directions and self.check in (None, "gradient"):
             results += self._gradient(subject, rung, with_gradcheck=forward_ok)
@@ -352,47 +385,3 @@ class Grader:
             self._tell(rung, "gradcheck")
             results.append(gradient.gradcheck(subject, cases, self.seed))
         return results
-
-
-def _build_failed(built: Build) -> list[CheckResult]:
-    """A file without a usable library fails both directions with one reason."""
-    return [
-        CheckResult(
-            "build",
-            direction,
-            Verdict.FORBIDDEN if built.forbidden else Verdict.BUILD,
-            message=built.forbidden or built.error,
-            location=built.location,
-        )
-        for direction in DIRECTIONS
-    ]
-
-
-def _our_fault(text: str) -> list[CheckResult]:
-    """The grader failed: both directions are pending."""
-    message = f"the grader itself failed, please report it: {text}"
-    return [
-        CheckResult(name, direction, Verdict.GRADER, message=message)
-        for name, direction in zip(("forward", "gradient"), DIRECTIONS)
-    ]
-
-
-def _blocked(operator: str) -> CheckResult:
-    """A backward alone needs what a forward saves, and nothing lends one."""
-    return CheckResult(
-        "gradient",
-        "backward",
-        Verdict.BLOCKED,
-        message=f"{operator}_backward needs what forward saves, and neither this file "
-        "nor one below it has a forward that passes",
-    )
-
-
-def _same_for_backward(forward: CheckResult) -> CheckResult:
-    """In Python backward needs a forward that returns: its verdict is the same."""
-    return CheckResult(
-        "gradient",
-        "backward",
-        forward.verdict,
-        message=f"not run: forward did not return ({forward.verdict})",
-    )

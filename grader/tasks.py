@@ -19,7 +19,11 @@ from typing import Any
 
 from convlab.operators import SIGNATURES
 
+from grader import bands
 from grader.errors import GraderError
+from grader.uses import Use
+from grader.uses import parse as parse_uses
+from grader.uses import verify as verify_uses
 
 ROOT = Path(__file__).resolve().parents[1]
 NEAR = 4  # names listed for one that does not exist
@@ -29,8 +33,8 @@ SUFFIX = {"python": ".py", "c": ".c"}
 EXTRA_FLAGS = ("-O2", "-O3", "-Ofast", "-ffast-math", "-funroll-loops", "-fno-openmp")
 
 _LAB_WORDS = {"title", "language", "ladder", "rung"}
-_LADDER_WORDS = {"points", "core", "hints"}
-_RUNG_WORDS = {"flags"}
+_LADDER_WORDS = {"points", "core", "hints", "speed"}
+_RUNG_WORDS = {"uses", "flags"}
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,7 @@ class Rung:
     task: str  # 02_naive_c/conv2d
     file: Path  # absolute
     flags: tuple[str, ...] = ()  # extra compile flags, from lab.toml
+    uses: tuple[Use, ...] = ()  # other rungs it calls, from lab.toml
 
     @property
     def id(self) -> str:
@@ -68,6 +73,7 @@ class Task:
     core: bool = False
     hints: tuple[str, ...] = ()
     rungs: tuple[Rung, ...] = field(default=())
+    speed: bands.SpeedTask | None = None
 
     @property
     def id(self) -> str:
@@ -93,6 +99,7 @@ def all_tasks() -> tuple[Task, ...]:
     tasks: list[Task] = []
     for toml in sorted((ROOT / "labs").glob("[0-9][0-9]_*/lab.toml")):
         tasks += _lab(toml)
+    verify_uses(tasks)
     return tuple(tasks)
 
 
@@ -116,16 +123,19 @@ def _lab(toml: Path) -> list[Task]:
         if operator not in SIGNATURES:
             raise GraderError(f"{_shown(toml)}: no operator is called {operator!r}")
         task_id = f"{lab}/{operator}"
+        points = _points(toml, operator, entry)
+        place = f"{_shown(toml)}: ladder.{operator}"
         files = _files(toml.parent / operator, SUFFIX[language])
         tasks.append(
             Task(
                 lab,
                 operator,
                 language,
-                _points(toml, operator, entry),
+                points,
                 bool(entry.get("core", False)),
                 _hints(toml, operator, entry),
                 tuple(_rung(toml, task_id, file, rungs) for file in files),
+                bands.parse(place, entry.get("speed"), points),
             )
         )
     known = {f"{t.operator}/{r.file.stem}" for t in tasks for r in t.rungs}
@@ -162,7 +172,9 @@ def _rung(toml: Path, task: str, file: Path, entries: Mapping[str, Any]) -> Rung
                 f"{_shown(toml)}: rung {name!r} asks for the flag {flag!r}, "
                 f"allowed are {' '.join(EXTRA_FLAGS)}"
             )
-    return Rung(task, file, tuple(entry.get("flags", ())))
+    where = f"{_shown(toml)}: rung {name!r}"
+    used = parse_uses(where, toml.parent.name, name, entry.get("uses", {}))
+    return Rung(task, file, tuple(entry.get("flags", ())), used)
 
 
 def _points(toml: Path, operator: str, entry: Mapping[str, Any]) -> float:

@@ -39,6 +39,7 @@ def own_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """CONVLAB_BUILD and, among several test processes, a core for this one alone."""
     folder = tmp_path_factory.mktemp("build")
     os.environ["CONVLAB_BUILD"] = str(folder)
+    os.environ["SPEED"] = "off"  # tests assert values and verdicts, never times
     number = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw")
     if number:
         cores = sorted(os.sched_getaffinity(0))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The long proofs: many seeds, every fault, every mutation, what the border costs.
+"""The long proofs: many seeds, every fault, every mutation, the border, the stopwatch.
 
-python -m tests.stress [seeds|faults|mutations|border ...] [--seeds N]   (make stress)
+python -m tests.stress [PROOF ...] [--seeds N]   (make stress)
 
 Each writes its table to docs/results. `make test` draws a sample of each.
 """
@@ -25,7 +25,7 @@ from grader.report.results import environment
 from grader.supervisor.session import pin
 from grader.tasks import ROOT, Rung, all_tasks
 from grader.verdicts import Verdict
-from tests import border, trust
+from tests import border, stopwatch, trust
 
 RESULTS = ROOT / "docs" / "results"
 GRADCHECK_EVERY = 10  # seeds; gradcheck takes longer than everything else together
@@ -157,7 +157,7 @@ def mutations() -> int:
 
 def main(arguments: list[str]) -> int:
     """Run the proofs asked for, all by default; 1 if one failed."""
-    proofs = ("border", "faults", "seeds", "mutations")
+    proofs = ("border", "stopwatch", "faults", "seeds", "mutations")
     parser = argparse.ArgumentParser(prog="python -m tests.stress")
     parser.add_argument("proofs", nargs="*", choices=[*proofs, []])
     parser.add_argument("--seeds", type=int, default=200)
@@ -176,6 +176,8 @@ def main(arguments: list[str]) -> int:
             failed += trust.main(["--write"])
         elif proof == "border":
             failed += border.main(["--write"])
+        elif proof == "stopwatch":
+            failed += stopwatch.main(["--write"])
         else:
             failed += mutations()
         print(f"== {proof}: {time.monotonic() - start:.0f} s", flush=True)

@@ -48,7 +48,7 @@ def declared(pattern: str) -> dict[str, list[str]]:
 
 
 PROTOTYPES = declared(r"\nstatus_t (\w+)\(([^)]*)\);")
-FUNCTION_TYPES = declared(r"\ntypedef status_t \(\*(\w+)\)\(([^)]*)\);")
+FUNCTION_TYPES = declared(r"\ntypedef status_t\s(\w+)\(([^)]*)\);")
 
 
 def struct_fields(name: str) -> list[tuple[str, str]]:

@@ -95,6 +95,12 @@ def judge(
     return None
 
 
+def mismatch(got: torch.Tensor, expected: Expected) -> str | None:
+    """What is wrong with a tensor in our own memory, where nothing is poisoned."""
+    differs = _differs(got, expected)
+    return _sentence(got, expected, differs) if bool(differs.any()) else None
+
+
 def _untouched(
     got: torch.Tensor, expected: Expected, call: Call, i: int
 ) -> torch.Tensor:
@@ -112,6 +118,11 @@ def _differs(got: torch.Tensor, expected: Expected) -> torch.Tensor:
         error = (got.double() - expected.value).abs()
         wrong = ~(error <= tolerance(expected, got.dtype))
     return wrong if expected.valid is None else wrong & expected.valid
+
+
+def wrong_elements(got: torch.Tensor, expected: Expected) -> torch.Tensor:
+    """A mask of the elements that `judge` calls wrong."""
+    return _differs(got, expected)
 
 
 def _sentence(got: torch.Tensor, expected: Expected, differs: torch.Tensor) -> str:

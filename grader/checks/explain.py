@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import re
 import signal
-import subprocess
 from pathlib import Path
 
+from grader.checks import sanitizer
 from grader.checks.result import Finding
 from grader.supervisor import wire
-from grader.supervisor.session import ROOT, Outcome, Worker
+from grader.supervisor.session import Outcome, Worker
 from grader.verdicts import Verdict
 
 PAGE = 4096
@@ -176,16 +176,8 @@ def locate(worker: Worker) -> str | None:
     if not worker.faulted or not reply.module_base:
         return None
     library = worker.libraries[reply.direction]
-    for address in reply.frame[: reply.frames]:
-        offset = address - reply.module_base
-        if not 0 <= offset < library.stat().st_size * 4:
-            continue
-        command = ["addr2line", "-e", str(library), hex(offset)]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=10)
-        except (OSError, subprocess.TimeoutExpired):
-            return None
-        line = done.stdout.split(" ")[0].strip()
-        if line and not line.startswith("?"):
-            return line.removeprefix(f"{ROOT}/")
-    return None
+    # all but the first are where a call returns to, which is behind it
+    chain = [a - (i > 0) - reply.module_base for i, a in enumerate(reply.frame)]
+    size = library.stat().st_size * 4
+    inside = [(library, a) for a in chain[: reply.frames] if 0 <= a < size]
+    return sanitizer.student_line(worker, inside)

@@ -79,14 +79,14 @@ class Subject:
         if self.source:
             worker, self._warm = self._warm or Worker.for_python(), None
         else:
-            worker = Worker.for_library(*self.libraries[dtype], self.number)
+            worker = self._launch(dtype)
         try:
             outcome = worker.wait_ready()
             if self.source and outcome is Outcome.RETURNED:
                 text = self._header() + b"\n" + self.source.read_bytes()
                 outcome = worker.load(text, op=self.number, deadline=LOAD_LIMIT)
             if outcome is not Outcome.RETURNED:
-                raise Stopped(explain.of_outcome(worker, outcome, "", [], LOAD_LIMIT))
+                raise Stopped(self._ended(worker, outcome, "", LOAD_LIMIT))
             finding = explain.of_status(worker, "")
             if finding:
                 raise Stopped(finding)
@@ -94,6 +94,16 @@ class Subject:
             worker.end()
             raise
         return worker
+
+    def _launch(self, dtype: str) -> Worker:
+        """A worker for the rung's libraries, not yet ready."""
+        return Worker.for_library(*self.libraries[dtype], self.number)
+
+    def _ended(
+        self, worker: Worker, outcome: Outcome, case: str, limit: float
+    ) -> Finding:
+        """Why a worker did not come back."""
+        return explain.of_outcome(worker, outcome, case, self.names(), limit)
 
     def _header(self) -> bytes:
         """What the Python worker is told of the file: its name and the rules."""
@@ -171,7 +181,7 @@ class Subject:
         call.request.deadline_ns = int(limit * SECOND)
         outcome = worker.run(call)
         if outcome is not Outcome.RETURNED:
-            ended = explain.of_outcome(worker, outcome, case.name, self.names(), limit)
+            ended = self._ended(worker, outcome, case.name, limit)
             self.drop(dtype)
             raise Stopped(ended)
         finding = explain.of_status(worker, case.name)

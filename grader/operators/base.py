@@ -187,6 +187,12 @@ class Operator:
             lines.append({**self.draw(rng), "name": f"random_{i}"})
         return [self.case(line) for line in lines]
 
+    def speed_cases(self) -> dict[str, Case]:
+        """The larger cases that are timed, by name."""
+        path = Path(__file__).with_name(f"{self.name}.toml")
+        lines = tomllib.loads(path.read_text()).get("speed", [])
+        return {line["name"]: self.case(line) for line in lines}
+
     def inputs(self, case: Case, dtype: torch.dtype, seed: int) -> Tensors:
         """The inputs of a case, of `dtype`, laid out as it says."""
         rng = generator(seed, f"{self.name} {case.name} {dtype}")

@@ -13,17 +13,22 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from datetime import datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grader.build import build_folder
 from grader.checks.result import CheckResult
 from grader.errors import GraderError
-from grader.score import DIRECTIONS, RungResult, TaskResult
+from grader.score import DIRECTIONS, RungResult, TaskResult, parts
 from grader.supervisor import sandbox
-from grader.tasks import all_tasks
+from grader.tasks import Task, all_tasks
 from grader.verdicts import Verdict
+
+if TYPE_CHECKING:  # imports torch
+    from grader.checks.speed import Speed
+    from grader.timing import Estimate
 
 SCHEMA = 1
 SCHEMA_FILE = Path(__file__).with_name("results.schema.json")
@@ -76,6 +81,11 @@ def explain(error: OSError, wanted: Path) -> str:
     )
 
 
+def near(wanted: Path) -> str:
+    """A path as people see it from where they are."""
+    return os.path.relpath(wanted)
+
+
 def environment() -> dict[str, Any]:
     """What the numbers depend on: machine, compiler, PyTorch, sandbox."""
     return {
@@ -125,6 +135,54 @@ def _check(check: CheckResult, rung: RungResult, seed: int) -> dict[str, Any]:
     return made
 
 
+def _estimate(name: str, found: Estimate | None) -> dict[str, float]:
+    """A ratio and its interval under three names; nothing if there is none."""
+    if found is None:
+        return {}
+    ends = {f"{name}_low": found.low, f"{name}_high": found.high}
+    if name == "ratio":
+        ends = {"low": found.low, "high": found.high}
+    return {name: found.value, **ends}
+
+
+def speed_entry(speed: Speed, worth: float) -> dict[str, Any]:
+    """One direction of one rung, timed; `worth` is what the direction can earn."""
+    made: dict[str, Any] = {
+        "case": speed.case,
+        "direction": speed.direction,
+        "verdict": str(speed.verdict),
+        "baseline": speed.baseline,
+        "message": speed.message,
+        "of": speed.of,
+        "pairs": speed.rounds,
+        "dropped": speed.dropped,
+        "earned": speed.earned,
+        "points": speed.earned * worth,
+        "points_of": worth,
+        **_estimate("ratio", speed.ratio),
+        **_estimate("share", speed.share),
+    }
+    if speed.band:
+        made |= {"floor": speed.band.floor, "full": speed.band.full}
+    if speed.seconds > 0:
+        cost = speed.cost
+        made["ms"] = 1e3 * speed.seconds
+        made["gbs"] = 1e-9 * cost.bytes / speed.seconds
+        made["intensity"] = cost.flops / cost.bytes
+        if cost.flops:
+            made["gflops"] = 1e-9 * cost.flops / speed.seconds
+            made["percent_of_peak"] = 50 * cost.flops / speed.seconds / speed.peak
+    return made
+
+
+def _speed_entries(result: TaskResult, rung: RungResult) -> list[dict[str, Any]]:
+    task = result.task.speed
+    return [
+        speed_entry(s, task.points_of(s.direction) if task and s.band else 0.0)
+        for s in rung.speeds
+    ]
+
+
 def _task(result: TaskResult, seed: int) -> dict[str, Any]:
     return {
         "id": result.task.id,
@@ -140,16 +198,19 @@ def _task(result: TaskResult, seed: int) -> dict[str, Any]:
                 "sha256": r.rung.sha256,
                 "uses": r.uses,
                 "checks": [_check(check, r, seed) for check in r.checks],
-                "speed": [],
+                "speed": _speed_entries(result, r),
             }
             for r in result.rungs
         ],
     }
 
 
-def merged(results: list[TaskResult], seed: int) -> dict[str, Any]:
+def merged(
+    results: list[TaskResult], seed: int, machine: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """The new results among those of earlier runs, in the order of the course."""
     old = read() or {"tasks": []}
+    card = machine or old.get("environment", {}).get("machine")
     tasks = {task["id"]: task for task in old["tasks"]}
     for result in results:
         new = _task(result, seed)
@@ -161,7 +222,8 @@ def merged(results: list[TaskResult], seed: int) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "seed": seed,
-        "environment": environment(),
+        "date": datetime.now().astimezone().isoformat(timespec="seconds"),
+        "environment": environment() | ({"machine": card} if card else {}),
         "points": sum(t["points"] for t in ordered if t["core"]),
         "pending": sum(t["pending"] for t in ordered if t["core"]),
         "of": sum(t["of"] for t in ordered if t["core"]),
@@ -185,17 +247,29 @@ def _keep(new: dict[str, Any], before: dict[str, Any], result: TaskResult) -> No
             continue
         others = [c for c in rung["checks"] if c["direction"] not in result.asked]
         graded[name]["checks"] += others
+        timed = {entry["direction"] for entry in graded[name]["speed"]}
+        kept = [s for s in rung["speed"] if s["direction"] not in timed]
+        graded[name]["speed"] += kept
     new["rungs"].sort(key=lambda rung: str(rung["id"]))
-    passed = waiting = 0
-    for direction in DIRECTIONS:
-        verdicts = [_direction(rung, direction) for rung in new["rungs"]]
-        passed += "PASS" in verdicts
-        waiting += "PASS" not in verdicts and "pending" in verdicts
-    half = result.task.points / len(DIRECTIONS)
-    new["points"], new["pending"] = half * passed, half * waiting
+    both = [_points(new, direction, result.task) for direction in DIRECTIONS]
+    new["points"], new["pending"] = (sum(column) for column in zip(*both))
 
 
-def _direction(rung: dict[str, Any], direction: str) -> str:
+def _points(task: dict[str, Any], direction: str, known: Task) -> tuple[float, float]:
+    """Points earned and pending in one direction of a task in the file."""
+    verdicts = [verdict_of(rung, direction) for rung in task["rungs"]]
+    word = next((w for w in ("PASS", "pending") if w in verdicts), "")
+    timed = [
+        (str(entry["verdict"]), float(entry["earned"]))
+        for rung in task["rungs"]
+        for entry in rung["speed"]
+        if entry["direction"] == direction and "floor" in entry
+    ]
+    best = max(timed, key=lambda pair: pair[1], default=None)
+    return parts(known, direction, word, best)
+
+
+def verdict_of(rung: dict[str, Any], direction: str) -> str:
     """PASS, pending, or another word, for one direction of a rung in the file."""
     verdicts = [c["verdict"] for c in rung["checks"] if c["direction"] == direction]
     bad = next((verdict for verdict in verdicts if verdict != "PASS"), None)

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from grader.checks.result import CheckResult
 from grader.grade import Progress as Step
-from grader.score import RungResult, TaskResult
+from grader.score import DIRECTIONS, RungResult, TaskResult
 from grader.supervisor import sandbox
 from grader.verdicts import Verdict
 
@@ -65,7 +65,7 @@ def _word(verdict: Verdict | None) -> Text:
 
 
 def _number(points: float) -> str:
-    return f"{points:g}"
+    return f"{round(points, 2):g}"
 
 
 def table(results: list[TaskResult]) -> None:
@@ -86,6 +86,12 @@ def table(results: list[TaskResult]) -> None:
         for rung in result.rungs:
             grid.add_row(f"  {rung.rung.file.name}", *_cells(rung), "")
     console.print(grid)
+    if any(rung.speeds for result in results for rung in result.rungs):
+        console.print("[dim]1.00x is PyTorch's speed in the same run, on one core[/]")
+    for rung in [rung for result in results for rung in result.rungs]:
+        for alias, server in rung.uses.items():
+            if alias not in DIRECTIONS:
+                say(f"  in {rung.rung.id}, {alias} is {server}")
 
 
 def _cells(rung: RungResult) -> list[Text]:
@@ -95,8 +101,20 @@ def _cells(rung: RungResult) -> list[Text]:
         lender = rung.uses.get(direction)
         if lender and rung.verdict(direction) is None:
             word = Text(f"uses {lender.rsplit('/', 1)[1]}", style="dim")
+        word.append(_speed(rung, direction), style="default")
         cells.append(word)
     return cells
+
+
+def _speed(rung: RungResult, direction: str) -> str:
+    """How fast, as a multiple of PyTorch's speed; nothing if it was not timed."""
+    speed = next((s for s in rung.speeds if s.direction == direction), None)
+    if speed is None:
+        return ""
+    if speed.verdict is not Verdict.PASS or speed.ratio is None:
+        return f" {speed.verdict}"
+    value = speed.ratio.value
+    return f" {value:.2f}x" if value >= 0.1 else f" {value:.3f}x"
 
 
 def _failures(results: list[TaskResult]) -> list[tuple[RungResult, CheckResult]]:
@@ -134,11 +152,38 @@ def advice(results: list[TaskResult], seed: int) -> None:
             )
     if len(started) > NEXT_STEPS:
         console.print(f"\n... and {len(started) - NEXT_STEPS} more like these.")
+    for result in results:
+        _slow(result)
     todo = [f for f in failures if f[1].verdict is Verdict.NOT_IMPLEMENTED]
     if todo and not started:
         rung = todo[0][0]
         console.print(f"\nNext: write {rung.rung.shown}, then run")
         console.print(f"  make grade T={rung.rung.task}", soft_wrap=True)
+
+
+_OF = {
+    "pytorch": "of PyTorch's speed",
+    "multiply_add": "of this core's rate of scalar multiply-adds",
+    "fma": "of this core's peak",
+    "bandwidth": "of this core's bandwidth to memory",
+}
+
+
+def _slow(result: TaskResult) -> None:
+    """What is missing to full speed points, for what was timed and is not there yet."""
+    for direction in DIRECTIONS:
+        speed = result.speed(direction)
+        if not speed or not speed.band or speed.earned >= 1:
+            continue
+        where = f"{result.task.id} {direction}"
+        if speed.verdict is not Verdict.PASS or not speed.share:
+            console.print(f"{where}: speed points pending, {speed.message}")
+            continue
+        console.print(
+            f"{where}: {speed.share.value:.2g} {_OF[speed.of]}; speed points begin at "
+            f"{speed.band.floor:.2g} and are full at {speed.band.full:.2g}",
+            soft_wrap=True,
+        )
 
 
 def summary(results: list[TaskResult], seed: int, seconds: float, where: str) -> None:

@@ -25,6 +25,7 @@ class Run(IntEnum):
     AUDIT = 16
     DEFAULTS = 32
     NO_SCRATCH = 64
+    TIMED = 128
 
 
 class Placement(IntEnum):

@@ -25,7 +25,8 @@
 enum {
     FENCE_BYTES = PAGE_BYTES,
     STOP_LIMIT_MS = 10000,  // a thread that waits for the disk stops when it has it
-    STOP_SPINS = 1000,
+    STOP_SPINS = 4,
+    STAGGER_BYTES = 13 * 64,
 };
 
 /* What was left in a bank of output slots when its case was taken. */
@@ -41,6 +42,7 @@ struct session {
     command_t *command;
     const reply_t *reply;
     int pid, pidfd, stat;
+    int queue, own_queue;  // /proc/.../schedstat of the worker and of ourselves
     int frozen;
     int bank;
     bank_t left[2];
@@ -73,8 +75,9 @@ session_t *session_open(void)
 {
     session_t *s = (session_t *)calloc(1, sizeof *s);
     if (!s) return NULL;
+    prctl(PR_SET_TIMERSLACK, 1000);  // ns: short sleeps are as short as they say
     prctl(PR_SET_DUMPABLE, 0);  // our memory holds answers: /proc/PID/mem stays closed
-    s->pidfd = s->stat = -1;
+    s->pidfd = s->stat = s->queue = s->own_queue = -1;
     s->memory[0] = s->memory[1] = s->go[0] = s->go[1] = s->done[0] = s->done[1] = -1;
     s->memory[0] = open_memory("convlab-in", IN_BYTES, &s->in);
     s->memory[1] = open_memory("convlab-out", OUT_BYTES, &s->out);
@@ -124,7 +127,8 @@ void session_close(session_t *session)
     if (session->out) munmap(session->out, (size_t)OUT_BYTES);
     const int fds[] = {session->memory[0], session->memory[1], session->go[0],
                        session->go[1],     session->done[0],   session->done[1],
-                       session->pidfd,     session->stat};
+                       session->pidfd,     session->stat,      session->queue,
+                       session->own_queue};
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
         if (fds[i] >= 0) close(fds[i]);
     }
@@ -140,6 +144,9 @@ int session_adopt(session_t *session, int pid)
     session->pid = pid;
     session->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     session->stat = open(path, O_RDONLY | O_CLOEXEC);
+    snprintf(path, sizeof path, "/proc/%d/schedstat", pid);
+    session->queue = open(path, O_RDONLY | O_CLOEXEC);
+    session->own_queue = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     return session->pidfd < 0 || session->stat < 0 ? -1 : 0;
 }
 
@@ -158,6 +165,55 @@ static char read_stat(int stat, long *threads)
     for (int i = 3; i < 20 && field; i++) field = strchr(field + 1, ' ');
     *threads = field ? strtol(field, NULL, 10) : 1;
     return state;
+}
+
+/* Nanoseconds a thread has waited for a core, the second number of its schedstat; 0
+ * where the kernel keeps no such count. */
+static int64_t waited_ns(int schedstat)
+{
+    char text[128];
+    const ssize_t got = pread(schedstat, text, sizeof text - 1, 0);
+    if (got <= 0) return 0;
+    text[got] = 0;
+    char *second = NULL;
+    strtoll(text, &second, 10);
+    return strtoll(second, NULL, 10);
+}
+
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec t = {0, 0};
+    clock_gettime(clock, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+/* What has been spent up to now: by all threads of the worker, ended ones too, by this
+ * thread, and by either in the queue for a core. */
+typedef struct {
+    int64_t theirs, ours, queued;
+} spent_t;
+
+static spent_t spent_now(const session_t *s)
+{
+    clockid_t clock;
+    const int known = clock_getcpuclockid(s->pid, &clock) == 0;
+    return (spent_t){known ? clock_ns(clock) : 0, clock_ns(CLOCK_THREAD_CPUTIME_ID),
+                     waited_ns(s->queue) + waited_ns(s->own_queue)};
+}
+
+static int64_t between_0_and(int64_t most, int64_t value)
+{
+    return value < 0 || most < 0 ? 0 : value < most ? value : most;
+}
+
+/* Our work and the waiting count only up to what the worker's own work leaves of the
+ * clock: a thread that works while another one queues behind it is work. */
+static void account(request_t *request, spent_t before, spent_t after)
+{
+    const int64_t rest = request->wall_ns - (after.theirs - before.theirs);
+    request->own_ns = between_0_and(rest, after.ours - before.ours);
+    request->lost_ns =
+        between_0_and(rest - request->own_ns, after.queued - before.queued);
 }
 
 static int is_still(char state)
@@ -196,8 +252,12 @@ static int freeze(session_t *s)
         const char state = read_stat(s->stat, &threads);
         if (is_still(state) && (threads <= 1 || every_thread_still(s->pid))) break;
         if (now_ns() > limit) return -1;
-        sched_yield();  // on a shared core the worker must run to be stopped
-        if (spins > STOP_SPINS) usleep(100);
+        // on a shared core the worker must run to be stopped: after a few offers this
+        // thread leaves the queue, or a third one would be served before the worker
+        if (spins < STOP_SPINS)
+            sched_yield();
+        else
+            usleep(spins < 100 * STOP_SPINS ? 5 : 100);
     }
     s->frozen = 1;
     return 0;
@@ -295,8 +355,11 @@ static int place(session_t *s, const request_t *request, int i, region_t *region
     const int64_t padded = (wire->extent + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
     wire->call_step = padded + FENCE_BYTES;
     const int64_t span = (request->calls - 1) * wire->call_step + wire->extent;
-    if (span + FENCE_BYTES > SLOT_BYTES) return -1;
-    wire->offset = request->placement == PLACE_LEFT ? 0 : SLOT_BYTES - span;
+    // for the stopwatch tensors end at different places of a page, as in a heap: where
+    // the low bits of addresses agree, loads wait for stores to other tensors
+    const int64_t apart = request->placement == PLACE_ALIGN ? i * STAGGER_BYTES : 0;
+    if (span + apart + FENCE_BYTES > SLOT_BYTES) return -1;
+    wire->offset = request->placement == PLACE_LEFT ? 0 : SLOT_BYTES - span - apart;
     if (request->placement == PLACE_ALIGN) wire->offset &= ~INT64_C(63);
     char *side_base = i < SIDE_TENSORS ? s->in : s->out;
     const int slot = wire->bank * SIDE_TENSORS + wire->slot;
@@ -372,8 +435,11 @@ void session_run(session_t *s, request_t *request)
     region_t region[MAX_TENSORS];
     request->outcome = OUTCOME_TOO_LARGE;
     if (place_all(s, request, region)) return;
+    const int timed = request->run & RUN_TIMED;
+    const spent_t before = timed ? spent_now(s) : (spent_t){0, 0, 0};
     request->outcome =
         hand_over(s, request->deadline_ns, request->freeze, &request->wall_ns);
+    if (timed) account(request, before, spent_now(s));
     if (request->outcome != OUTCOME_RETURNED) return;
     bank_t *bank = &s->left[s->bank];
     for (int i = SIDE_TENSORS; i < MAX_TENSORS; i++) {

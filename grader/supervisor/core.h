@@ -15,7 +15,8 @@
 enum {
     PLACE_RIGHT = 0,  // the last byte touches the guard page: overruns fault
     PLACE_LEFT = 1,   // the first byte does: underruns fault
-    PLACE_ALIGN = 2,  // as right, but on a multiple of 64 bytes: for the stopwatch
+    PLACE_ALIGN = 2,  // on multiples of 64 bytes, far from each other in their pages:
+                      // for the stopwatch
 };
 
 enum {
@@ -54,6 +55,8 @@ typedef struct {
     int32_t outcome;
     int32_t late;     // an earlier case's output changed after it was taken
     int64_t wall_ns;  // from the bell to the answer, or to the confirmed stop
+    // RUN_TIMED: of these, spent waiting while others had the core, and by us
+    int64_t lost_ns, own_ns;
 } request_t;
 
 typedef struct session session_t;

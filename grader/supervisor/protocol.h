@@ -47,6 +47,7 @@ enum {
     RUN_AUDIT = 16,       // Python: note operators used and gradients given unasked
     RUN_DEFAULTS = 32,    // Python: leave out what equals its default, name the rest
     RUN_NO_SCRATCH = 64,  // C: ctx_scratch gives NULL
+    RUN_TIMED = 128,      // C: ctx_scratch gives used blocks again, without poison
 };
 
 /* Where a worker is, for the sentence about its death. */
@@ -114,7 +115,8 @@ typedef struct {
     uint64_t in_base[IN_SLOTS];  // where the worker sees its slots
     uint64_t out_base[OUT_SLOTS];
     char message[MESSAGE_BYTES];
-    char notes[2 * MESSAGE_BYTES];  // audit: operators used, a blank between two
+    // audit: operators used, a blank between two; worker-asan: sanitized_rest's notes
+    char notes[2 * MESSAGE_BYTES];
 } reply_t;
 
 /* Poison: a signalling NaN that carries the name of its owner in its low bits.
@@ -124,6 +126,7 @@ enum {
     TAG_OUTSIDE = 0x1000,    // around a tensor, and in the gaps between its strides
     TAG_UNWRITTEN = 0x2000,  // an output as the operator finds it
     TAG_SCRATCH = 0x3000,    // scratch memory, and around it
+    TAG_LOCAL = 0x4000,      // worker-asan, in float: the stack
 };
 
 static inline uint64_t poison_bits(int32_t dtype, uint32_t tag)

@@ -19,6 +19,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -123,6 +124,7 @@ class Worker:
         self.started = False  # up to here only our own code has run in it
         self.libraries: tuple[Path, ...] = ()  # that define forward, backward
         self._death: Death | None = None
+        self._adopted = 0
         self._session = core().session_open()
         if not self._session:
             error = os.strerror(ctypes.get_errno())
@@ -138,12 +140,20 @@ class Worker:
             raise
 
     @classmethod
-    def for_library(cls, forward: Path, backward: Path, op: int) -> Worker:
-        """A C worker for the libraries that define forward and backward."""
-        program = tools() / "worker"
+    def for_library(
+        cls,
+        forward: Path,
+        backward: Path,
+        op: int,
+        *,
+        program: str = "worker",
+        under: Sequence[str] = (),
+    ) -> Worker:
+        """A C worker for two libraries; `under` is a command that runs it."""
         forward, backward = forward.resolve(), backward.resolve()
-        seen = [program, forward, backward]
-        worker = cls("c", [str(path) for path in seen], paths=seen, op=op)
+        seen = [tools() / program, forward, backward]
+        command = [*under, *(str(path) for path in seen)]
+        worker = cls("c", command, paths=seen, op=op)
         worker.libraries = (forward, backward)
         return worker
 
@@ -221,6 +231,7 @@ class Worker:
             pid = _only_child(pid)
         if pid == 0 or core().session_adopt(self._session, pid):
             return self._dead()
+        self._adopted = pid
         limit = START_LIMIT[self.kind]
         outcome = self._settle(core().session_wait(self._session, limit))
         if outcome is not Outcome.RETURNED:
@@ -266,6 +277,10 @@ class Worker:
         if core().session_save(self._session, *(str(path).encode() for path in paths)):
             raise OSError(f"cannot write the case's memory to {folder}")
         return paths
+
+    def children(self) -> list[int]:
+        """Processes that the adopted one has started: the worker, under a debugger."""
+        return _children(self._adopted) if self._adopted else []
 
     @property
     def state(self) -> str:
@@ -366,13 +381,19 @@ def _namespace_init(info: int) -> int:
 
 def _only_child(pid: int) -> int:
     """The worker: the only child of bubblewrap's init. 0 if it is gone."""
-    children = Path(f"/proc/{pid}/task/{pid}/children")
     for _ in range(2000):
-        try:
-            numbers = children.read_text().split()
-        except OSError:
+        if numbers := _children(pid):
+            return numbers[0]
+        if not Path(f"/proc/{pid}").exists():
             return 0
-        if numbers:
-            return int(numbers[0])
         time.sleep(0.001)
     return 0
+
+
+def _children(pid: int) -> list[int]:
+    """What a process has started and not yet waited for."""
+    try:
+        text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    except OSError:
+        return []
+    return [int(number) for number in text.split()]

@@ -21,7 +21,7 @@ STATUS_NO_MEMORY, STATUS_CUDA_ERROR = 3, 4
 REPLY_CONTRACT, REPLY_EXCEPTION, REPLY_EXIT, REPLY_FORBIDDEN = 16, 17, 18, 19
 REPLY_LOAD_ERROR, REPLY_CHECK, REPLY_SCRATCH, REPLY_STATUS = 20, 21, 22, 23
 
-TAG_OUTSIDE, TAG_UNWRITTEN, TAG_SCRATCH = 0x1000, 0x2000, 0x3000
+TAG_OUTSIDE, TAG_UNWRITTEN, TAG_SCRATCH, TAG_LOCAL = 0x1000, 0x2000, 0x3000, 0x4000
 
 # DTYPE_ of tensor.h, in its order, by torch's names
 DTYPES = ("float16", "bfloat16", "float32", "float64", "int32", "int64")
@@ -62,6 +62,8 @@ class Request(ctypes.Structure):
         ("outcome", ctypes.c_int32),
         ("late", ctypes.c_int32),
         ("wall_ns", ctypes.c_int64),
+        ("lost_ns", ctypes.c_int64),
+        ("own_ns", ctypes.c_int64),
     )
 
 

@@ -40,24 +40,29 @@ void guard_parent(void)
     setsid();
 }
 
-/* Bytes of address space in use. */
-static int64_t address_space(void)
+/* Bytes of address space in use, and those of them that may be written. */
+static int memory_in_use(int64_t *all, int64_t *data)
 {
-    long pages = 0;
+    long pages[2] = {0, 0};
     FILE *statm = fopen("/proc/self/statm", "r");
     if (!statm) return -1;
-    const int read = fscanf(statm, "%ld", &pages);
+    const int read = fscanf(statm, "%ld %*d %*d %*d %*d %ld", &pages[0], &pages[1]);
     fclose(statm);
-    return read == 1 ? pages * sysconf(_SC_PAGESIZE) : -1;
+    *all = pages[0] * sysconf(_SC_PAGESIZE);
+    *data = pages[1] * sysconf(_SC_PAGESIZE);
+    return read == 2 ? 0 : -1;
 }
 
 int guard_limits(int64_t room)
 {
-    const int64_t now = address_space();
-    if (now < 0) return -1;
+    int64_t all, data;
+    if (memory_in_use(&all, &data)) return -1;
     set_limit(RLIMIT_CORE, 0);
     set_limit(RLIMIT_FSIZE, 0);
-    if (room > 0) set_limit(RLIMIT_AS, (rlim_t)(now + room));
+    if (room > 0) {
+        set_limit(RLIMIT_AS, (rlim_t)(all + room));
+        set_limit(RLIMIT_DATA, (rlim_t)(data + room));  // sanitizers reserve first
+    }
     for (int cap = 0; cap < 64; cap++) prctl(PR_CAPBSET_DROP, cap);
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
     struct __user_cap_data_struct none[2] = {{0}};

@@ -66,9 +66,51 @@ void *scratch_guarded(ctx_t *ctx, size_t bytes)
     return begin;
 }
 
+/* ---- for the stopwatch ----------------------------------------------------------- */
+
+enum { POOLED = 64 };
+
+typedef struct {
+    unsigned char *guard;  // a block ends here
+    size_t pages;          // bytes in front of the guard page
+    int taken;
+} pooled_t;
+
+static pooled_t pool[POOLED];
+static int pooled;
+
+/* The smallest free block of at least `pages` bytes, or a new one. */
+static pooled_t *pooled_block(size_t pages)
+{
+    pooled_t *best = NULL;
+    for (int i = 0; i < pooled; i++) {
+        const int fits = !pool[i].taken && pool[i].pages >= pages;
+        if (fits && (!best || pool[i].pages < best->pages)) best = &pool[i];
+    }
+    if (best || pooled == POOLED) return best;
+    char *mapping = (char *)mmap(NULL, pages + PAGE_BYTES, PROT_NONE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapping == (char *)MAP_FAILED) return NULL;
+    if (mprotect(mapping, pages, PROT_READ | PROT_WRITE)) return NULL;
+    pool[pooled] = (pooled_t){(unsigned char *)mapping + pages, pages, 0};
+    return &pool[pooled++];
+}
+
+void *scratch_pooled(ctx_t *ctx, size_t bytes)
+{
+    const size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    const size_t pages = (rounded + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    if (rounded < bytes || pages < rounded) return NULL;
+    pooled_t *block = pooled_block(pages ? pages : PAGE_BYTES);
+    if (!block) return scratch_guarded(ctx, bytes);
+    block->taken = 1;
+    return block->guard - rounded;
+}
+
 int scratch_release(void)
 {
     int damaged = 0;
+    for (int i = 0; i < pooled; i++) pool[i].taken = 0;
     while (used > 0) {
         const block_t block = blocks[--used];
         for (const unsigned char *byte = block.end; byte < block.guard; byte++) {

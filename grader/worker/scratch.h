@@ -10,7 +10,11 @@
  * an int32_t dtype. */
 void *scratch_guarded(ctx_t *ctx, size_t bytes);
 
-/* Unmap all blocks, so that a pointer kept into the next call faults. Returns 0, or 1
+/* The same for the stopwatch: blocks keep whatever the last call left in them, and are
+ * mapped once and given again, so that a call pays for no page twice. */
+void *scratch_pooled(ctx_t *ctx, size_t bytes);
+
+/* Unmap all blocks but pooled ones, so that a pointer kept into the next call faults. Returns 0, or 1
  * if the bytes between the end of a block and its guard page were written to. */
 int scratch_release(void);
 

@@ -22,9 +22,11 @@ from grader.worker.student_rules import Forbidden, Rules, audited, watch_graph
 
 RUN_BACKWARD, RUN_MODULE, RUN_AUDIT, RUN_DEFAULTS = 2, 8, 16, 32
 LIKE = {"Linear": torch.nn.Linear, "Conv2d": torch.nn.Conv2d}  # modules of torch.nn
-SAMPLE: dict[str, dict[str, Any]] = {  # sizes to look at the initial parameters with
-    "Linear": {"in_features": 40, "out_features": 50},
-    "Conv2d": {"in_channels": 8, "out_channels": 16, "kernel_size": (3, 5)},
+# sizes to look at the initial parameters with: hundreds of biases, so that the largest
+# of them is near the bound
+SAMPLE: dict[str, dict[str, Any]] = {
+    "Linear": {"in_features": 40, "out_features": 600},
+    "Conv2d": {"in_channels": 8, "out_channels": 600, "kernel_size": (3, 5)},
 }
 
 Tensors = list[torch.Tensor | None]

@@ -1,2 +1,60 @@
 # SPDX-License-Identifier: MIT
-"""convlab: what Python needs to know of the operators of this course."""
+"""convlab: the operators of this course, for Python.
+
+``load`` makes any rung a differentiable PyTorch function, ``check`` compares a
+function of your own with the grader's right answers, ``operators()`` lists the ten
+operators. For the notebooks: ``compile_c`` makes a few lines of C callable, ``view``
+shows a tensor as C sees it, ``compare`` answers an exercise, ``pictures`` draws.
+
+What needs PyTorch is imported when it is first used: the grader reads the signatures
+before it imports torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from convlab._check import Report, check
+    from convlab._errors import LoadError
+    from convlab._exercise import compare, excerpt
+    from convlab._load import Loaded, load
+    from convlab._snippet import compile_c, view
+
+__all__ = [
+    "LoadError",
+    "Loaded",
+    "Report",
+    "check",
+    "compare",
+    "compile_c",
+    "excerpt",
+    "load",
+    "view",
+]
+
+_HOME = {
+    "LoadError": "convlab._errors",
+    "Loaded": "convlab._load",
+    "Report": "convlab._check",
+    "check": "convlab._check",
+    "compare": "convlab._exercise",
+    "compile_c": "convlab._snippet",
+    "excerpt": "convlab._exercise",
+    "load": "convlab._load",
+    "view": "convlab._snippet",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """What is not there yet, from the module that has it."""
+    if name in ("operators", "pictures"):
+        return importlib.import_module(f"convlab.{name}")
+    if name not in _HOME:
+        raise AttributeError(f"convlab has no {name!r} (it has: {', '.join(__all__)})")
+    return getattr(importlib.import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "operators", "pictures"])

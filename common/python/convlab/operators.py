@@ -12,6 +12,8 @@ class. The grader and the notebooks read argument lists from here and nowhere el
 from __future__ import annotations
 
 import struct
+import sys
+import types
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -244,3 +246,15 @@ SIGNATURES: dict[str, Signature] = {
         ),
     )
 }
+
+
+class _Module(types.ModuleType):
+    """convlab.operators(): the ten operators as a table, for people."""
+
+    def __call__(self) -> Any:
+        from convlab._listing import Listing
+
+        return Listing()
+
+
+sys.modules[__name__].__class__ = _Module

@@ -9,7 +9,7 @@
         const void *options)                                                           \
     {                                                                                  \
         (void)options;                                                                 \
-        return ((op##_##direction##_fn)function)(ctx, __VA_ARGS__);                    \
+        return ((op##_##direction##_fn *)function)(ctx, __VA_ARGS__);                  \
     }                                                                                  \
     static status_t op##_##direction##_check_call(                                     \
         void *function, ctx_t *ctx, tensor_t *const in[], tensor_t *const out[],       \

@@ -1,0 +1,16 @@
+/* Stands in for a rung's fallback where the grader asks which cases the rung leaves to
+ * it: those that come back with this answer. The arguments do not matter. */
+#include "tensor.h"
+
+status_t fallback_forward(void);
+status_t fallback_backward(void);
+
+status_t fallback_forward(void)
+{
+    return STATUS_NOT_IMPLEMENTED;
+}
+
+status_t fallback_backward(void)
+{
+    return STATUS_NOT_IMPLEMENTED;
+}

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: MIT
+"""PyTorch's side of a comparison, in this process, at its best.
+
+Its memory stays with the process (machine.keep_memory), it runs its own default
+backend, and like the student it finds fresh inputs in place and its output's memory
+lately written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from grader import timing
+from grader.operators import Case, Operator
+from grader.operators.base import Tensors
+
+_BACKENDS = {"Mkldnn": "oneDNN", "NnpackSpatial": "NNPACK"}
+
+
+class Data:
+    """Inputs and grad_outputs of `copies` calls, drawn anew for every round."""
+
+    def __init__(self, operator: Operator, case: Case, copies: int, seed: int) -> None:
+        kind = torch.float32
+        inputs = operator.inputs(case, kind, seed)
+        outputs = operator.outputs(inputs, case)
+        grads = operator.grad_outputs(case, outputs, kind, seed)
+        self.copies = copies
+        self.inputs = {name: _stack(t, copies) for name, t in inputs.items()}
+        self.grads = [_stack(t, copies) for t in grads]
+        self.outputs = outputs  # for their shapes
+        self._rng = torch.Generator().manual_seed(seed)
+
+    def renew(self) -> None:
+        """Other numbers everywhere; integers (coordinates) stay."""
+        for tensor in (*self.inputs.values(), *self.grads):
+            if tensor.is_floating_point():
+                tensor.normal_(generator=self._rng)
+
+    def of_call(self, k: int) -> tuple[Tensors, list[torch.Tensor]]:
+        """The tensors of one call."""
+        return {n: t[k] for n, t in self.inputs.items()}, [t[k] for t in self.grads]
+
+
+def _stack(tensor: torch.Tensor, copies: int) -> torch.Tensor:
+    return tensor.expand(copies, *tensor.shape).contiguous()
+
+
+class PyTorch:
+    """The reference operator as a side: some calls a sample, on private tensors."""
+
+    def __init__(
+        self, operator: Operator, case: Case, direction: str, data: Data, calls: int
+    ) -> None:
+        self.operator, self.case, self.data = operator, case, data
+        self.backward = direction == "backward"
+        self.with_forward = self.backward and bool(operator.signature.saved)
+        self.options = operator.signature.resolve(case.options)
+        self.wanted = [n for n in operator.signature.gradients if n in data.inputs]
+        self._watch = timing.Stopwatch()
+        self.results: list[tuple[torch.Tensor, ...]] = []
+        self._mine: list[tuple[Tensors, list[torch.Tensor]]] = []
+        for k in range(calls):
+            inputs, grads = data.of_call(k)
+            held = {n: t.clone() for n, t in inputs.items()}
+            if self.backward:
+                for name in self.wanted:
+                    held[name].requires_grad_()
+            self._mine.append((held, [g.clone() for g in grads]))
+        self._work: list[Callable[[], Any]] = []
+
+    def prepare(self) -> None:
+        """Fresh inputs, a graph for backward, and output memory lately written."""
+        self.results, self._work = [], []
+        for k, (inputs, grads) in enumerate(self._mine):
+            fresh, fresh_grads = self.data.of_call(k)
+            with torch.no_grad():
+                for name, tensor in inputs.items():
+                    tensor.copy_(fresh[name])
+                for mine, new in zip(grads, fresh_grads):
+                    mine.copy_(new)
+            self._work.append(self._one(inputs, grads))
+        if not self.backward:
+            shapes = [o.shape for o in self.data.outputs] * len(self._mine)
+            blocks = [torch.full(shape, float("nan")) for shape in shapes]
+            del blocks  # the allocator gives them to the outputs
+
+    def _forward(self, inputs: Tensors) -> tuple[torch.Tensor, ...]:
+        arguments = [inputs.get(a.name) for a in self.operator.signature.inputs]
+        result = self.operator.reference(*arguments, **self.options)
+        return result if isinstance(result, tuple) else (result,)
+
+    def _one(self, inputs: Tensors, grads: list[torch.Tensor]) -> Callable[[], Any]:
+        """What one timed call does."""
+        leaves = [inputs[name] for name in self.wanted]
+        if not self.backward:
+            return lambda: self._forward(inputs)
+        if self.with_forward:
+            return lambda: torch.autograd.grad(self._forward(inputs), leaves, grads)
+        outputs = self._forward(inputs)
+        return lambda: torch.autograd.grad(outputs, leaves, grads)
+
+    def sample(self) -> timing.Sample:
+        """All calls, one after the other."""
+
+        def work() -> None:
+            for call in self._work:
+                self.results.append(call())
+
+        with torch.set_grad_enabled(self.backward):
+            return self._watch.time(work, len(self._work))
+
+
+def name(operator: Operator, case: Case, data: Data, direction: str) -> str:
+    """What exactly PyTorch runs: pytorch/oneDNN, pytorch/MKL ..."""
+    inputs, _ = data.of_call(0)
+    text = f"pytorch/{_library(operator, case, inputs)}"
+    saved = direction == "backward" and operator.signature.saved
+    return f"{text} forward+backward" if saved else text
+
+
+def _library(operator: Operator, case: Case, inputs: Tensors) -> str:
+    if operator.name in ("conv2d", "depthwise_conv2d"):
+        options = operator.signature.resolve(case.options)
+        weight = inputs["weight"]
+        bias = inputs.get("bias")
+        backend = torch._C._select_conv_backend(
+            inputs["input"],
+            weight,
+            bias,
+            options["stride"],
+            options["padding"],
+            options["dilation"],
+            False,  # noqa: FBT003 - not transposed; the function takes positions only
+            (0, 0),
+            options.get("groups", inputs["input"].shape[1]),
+            None if bias is None else list(bias.shape),
+        )
+        return _BACKENDS.get(backend.name, str(backend.name))
+    if operator.name in ("matmul", "linear", "lltm"):
+        blas = "MKL" if torch.backends.mkl.is_available() else "BLAS"
+        return blas if operator.name != "lltm" else f"composed, {blas}"
+    if operator.name == "subm_conv2d":
+        return "dense conv2d and gather"
+    return "native"

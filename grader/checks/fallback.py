@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""Which cases does a rung leave to its fallback?
+
+The rung is linked once more, with a fallback that answers NOT_IMPLEMENTED. A case that
+comes back with this answer was the fallback's: such a row is named, and does not count
+for the rung.
+"""
+
+from __future__ import annotations
+
+from grader.build import Build
+from grader.checks import forward, gradient
+from grader.checks.subject import Subject
+from grader.linking import Links
+from grader.operators import Case, Operator
+from grader.tasks import Rung
+from grader.uses import FALLBACK
+from grader.verdicts import Verdict
+
+
+def server(
+    links: Links,
+    rung: Rung,
+    operator: Operator,
+    case: Case,
+    direction: str,
+    *,
+    seed: int,
+    dtype: str = "f32",
+) -> str:
+    """The file that computes a case for a rung: "" for its own, else its fallback's."""
+    built = links.build(rung)
+    symbol = f"{FALLBACK}_{direction}"
+    name = built.uses.get(FALLBACK) or built.uses.get(symbol, "")
+    if not name or not built.libraries:
+        return ""
+    alone = links.build(rung, fallback=False)
+    return (
+        name if _gives_up(alone, built, operator, case, direction, seed, dtype) else ""
+    )
+
+
+def _gives_up(
+    alone: Build,
+    built: Build,
+    operator: Operator,
+    case: Case,
+    direction: str,
+    seed: int,
+    dtype: str,
+) -> bool:
+    """Whether a direction answers NOT_IMPLEMENTED without its fallback."""
+    usual, bare = built.libraries[dtype], alone.libraries[dtype]
+    pair = (bare, usual) if direction == "forward" else (usual, bare)
+    subject = Subject(operator, libraries={dtype: pair})
+    check = forward.check if direction == "forward" else gradient.check
+    try:
+        result = check(subject, [case], dtype, seed)
+    finally:
+        subject.close()
+    return result.verdict is Verdict.NOT_IMPLEMENTED

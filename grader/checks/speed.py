@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: MIT
+"""How fast is it? Against PyTorch and against this machine's own rates, in one run.
+
+Only a rung that is right is timed. Every round has fresh inputs, its results are
+compared with PyTorch's of the same round, and in some rounds with the double reference:
+what is right when it is checked has to be right when it is timed.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass
+
+import torch
+
+from grader import machine, timing
+from grader.bands import Band
+from grader.checks import baseline
+from grader.checks.compare import tolerance
+from grader.checks.forward import expectations, output_dtypes
+from grader.checks.gradient import expected_gradients, room_for
+from grader.checks.overhead import Overhead
+from grader.checks.result import Stopped
+from grader.checks.subject import Subject
+from grader.operators import Case
+from grader.operators.cost import Cost, cost
+from grader.supervisor.call import Call, Output, Placement, Run
+from grader.verdicts import Verdict
+
+BUDGET = 1.5  # seconds a direction
+TRIES = 3  # before it is called noisy
+MOST_CALLS = 8  # in one sample
+LOOK = 8  # every so many rounds the double reference is asked too
+SCREENING = 3  # calls that choose the fastest of several files
+NO_COST = Cost(0, 0, 1)
+ROOM = 48 << 20  # bytes of a slot that copies of a tensor may fill
+
+
+@dataclass(frozen=True)
+class Speed:
+    """What was found out about one direction of one rung."""
+
+    case: str
+    direction: str
+    verdict: Verdict
+    baseline: str
+    cost: Cost = NO_COST
+    message: str = ""
+    seconds: float = math.nan  # of a call, median
+    ratio: timing.Estimate | None = None  # PyTorch's time over the student's
+    of: str = "pytorch"  # what the points are counted in
+    share: timing.Estimate | None = None  # of that
+    band: Band | None = None
+    rounds: int = 0
+    dropped: int = 0
+    peak: float = math.nan  # FMA multiply-adds a second
+    worst: float = math.nan  # error of the values, as a share of what is allowed
+
+    @property
+    def earned(self) -> float:
+        """The share of the speed points: 0 to 1, by the logarithm of the share's upper
+        end, so that noise costs nothing.
+        """
+        if self.verdict is not Verdict.PASS or not self.band or not self.share:
+            return 0.0
+        return self.band.earned(self.share.high)
+
+
+class Student:
+    """A rung as a side: some calls a sample in a worker, the clock outside of it."""
+
+    def __init__(
+        self,
+        subject: Subject,
+        case: Case,
+        direction: str,
+        data: baseline.Data,
+        calls: int,
+        overhead: Overhead | None = None,
+    ) -> None:
+        self.subject, self.case, self.data, self.calls = subject, case, data, calls
+        self.overhead = overhead
+        operator = subject.operator
+        inputs, grads = data.of_call(0)
+        kind = torch.float32
+        outputs = data.outputs
+        if direction == "forward":
+            bits: int = Run.FORWARD
+            kinds = output_dtypes(subject, kind)
+            shapes = [tuple(o.shape) for o in outputs]
+            room: list[Output | None] = [Output(s, k) for s, k in zip(shapes, kinds)]
+            room += [None] * len(operator.signature.saved)
+            grads = []
+        else:
+            bits = subject.gradient_bits()
+            room = room_for(subject, case, inputs, outputs, "f32")
+        given = [inputs.get(a.name) for a in operator.signature.inputs]
+        self.call = Call(
+            subject.number,
+            bits | Run.TIMED,
+            [*given, *grads],
+            room,
+            options=operator.signature.pack(case.options),
+            copies=calls,
+            placement=Placement.ALIGN,
+            deadline=60.0,
+        )
+
+    def prepare(self) -> None:
+        """Fresh inputs; they and poisoned outputs go to the worker before the bell."""
+        signature = self.subject.operator.signature
+        for i, argument in enumerate(signature.inputs):
+            if argument.name in self.data.inputs:
+                self._set(i, self.data.inputs[argument.name])
+        first = len(signature.inputs)
+        for i, grad in enumerate(self.data.grads):
+            if self.call.hosts[first + i] is not None:
+                self._set(first + i, grad)
+
+    def _set(self, i: int, copies: torch.Tensor) -> None:
+        self.call.set_input(i, copies[: self.calls] if self.calls > 1 else copies[0])
+
+    def sample(self) -> timing.Sample:
+        """One wake of the worker. Raises Stopped if it does not come back."""
+        self.subject.begin()
+        finding = self.subject.run(self.call, self.case, "f32")
+        if finding:
+            raise Stopped(finding)
+        request = self.call.request
+        wall = request.wall_ns - request.own_ns  # what the supervisor did is not theirs
+        if self.overhead:
+            wake = int(1e9 * self.overhead.seconds())
+            wall -= min(wake, (wall - request.lost_ns) // 2)
+        return timing.Sample.of(wall, request.lost_ns, self.calls)
+
+    def result(self, i: int, k: int) -> torch.Tensor:
+        """Output `i` of call `k` of the last sample."""
+        tensor = self.call.tensors[i]
+        assert tensor is not None
+        return tensor[k] if self.calls > 1 else tensor
+
+
+class Watch:
+    """Compares results while the clock is not running."""
+
+    def __init__(
+        self, student: Student, pytorch: baseline.PyTorch, direction: str, seed: int
+    ) -> None:
+        self.student, self.pytorch, self.seed = student, pytorch, seed
+        self.forward = direction == "forward"
+        self.rng = random.Random(seed)
+        self.seen = 0
+        self.bounds: list[float] = []  # of each result, against PyTorch's
+        self.worst = 0.0  # error, as a share of what is allowed
+
+    def __call__(self) -> None:
+        """Behind each round. Raises Wrong at the first difference."""
+        calls = min(self.student.calls, len(self.pytorch.results))
+        k = self.rng.randrange(calls)
+        if self.seen % LOOK == 0:
+            self._exactly(k)
+        self.seen += 1
+        for i, right in enumerate(self.pytorch.results[k]):
+            got = self.student.result(self._place(i), k)
+            worst = (got - right.detach()).abs().max().item() if right.numel() else 0.0
+            if not worst <= self.bounds[i]:
+                raise Wrong(f"is off by {worst:.3g} from PyTorch's result")
+        self.student.data.renew()
+
+    def _place(self, i: int) -> int:
+        signature = self.student.subject.operator.signature
+        skipped = len(signature.outputs) + len(signature.saved)
+        return i if self.forward else skipped + i
+
+    def _exactly(self, k: int) -> None:
+        """Element by element against the double reference."""
+        subject, case = self.student.subject, self.student.case
+        inputs, grads = self.student.data.of_call(k)
+        given = [] if self.forward else grads
+        truth = subject.operator.truth(inputs, case, given)
+        if self.forward:
+            results = len(subject.operator.signature.outputs)
+            expected = expectations(subject, case, inputs, truth)[:results]
+        else:
+            found = expected_gradients(subject, case, inputs, truth)
+            expected = [e for e in found if e is not None]
+        self.bounds = []
+        for i, right in enumerate(expected):
+            got = self.student.result(self._place(i), k)
+            allowed = tolerance(right, got.dtype)
+            off = (got.double() - right.value).abs()
+            self.worst = max(self.worst, _share(off, allowed))
+            if not bool((off <= allowed).all()):
+                first = int((~(off <= allowed)).flatten().nonzero()[0])
+                raise Wrong(
+                    f"'{right.name}' element {first} is "
+                    f"{got.flatten()[first].item():.9g}, expected "
+                    f"{right.value.flatten()[first].item():.9g}"
+                )
+            widest = float(allowed.max()) if allowed.numel() else 0.0
+            self.bounds.append(4 * widest)  # both sides round, and scales differ
+
+
+def _share(off: torch.Tensor, allowed: torch.Tensor) -> float:
+    """The largest error as a share of the tolerance; exact elements count as 0."""
+    shares = torch.where(off == 0, 0.0, off / allowed)
+    return float(shares.max()) if shares.numel() else 0.0
+
+
+class Wrong(Exception):
+    """Right when it was checked, wrong when it was timed."""
+
+
+def check(
+    subject: Subject,
+    case: Case,
+    direction: str,
+    band: Band | None,
+    seed: int,
+    card: machine.Card,
+    *,
+    tries: int = TRIES,
+) -> Speed:
+    """Time one direction of a rung that is right. Never raises for the rung's faults.
+
+    A result that is too wide is taken anew, at most `tries` times in all.
+    """
+    once = baseline.Data(subject.operator, case, 1, seed)
+    inputs, _ = once.of_call(0)
+    outputs = once.outputs
+    need = cost(subject.operator, case, inputs, outputs, direction=direction)
+    title = baseline.name(subject.operator, case, once, direction)
+    empty = Speed(case.name, direction, Verdict.NOISY, title, need, band=band)
+    try:
+        return _measured(subject, empty, case, once, seed, card, tries)
+    except Wrong as wrong:
+        text = f"case {case.name}: right when checked, wrong when timed: {wrong}"
+        verdict = (
+            Verdict.WRONG_VALUE if direction == "forward" else Verdict.WRONG_GRADIENT
+        )
+    except Stopped as stop:
+        text, verdict = (
+            f"case {case.name}: {stop.finding.message}",
+            stop.finding.verdict,
+        )
+    return Speed(case.name, direction, verdict, title, need, text, band=band)
+
+
+def _measured(
+    subject: Subject,
+    empty: Speed,
+    case: Case,
+    once: baseline.Data,
+    seed: int,
+    card: machine.Card,
+    tries: int,
+) -> Speed:
+    """Rounds of PyTorch, the student, and the rate the band is a share of."""
+    direction, band = empty.direction, empty.band
+    theirs, mine = _calls(subject, case, direction, once)
+    data = baseline.Data(subject.operator, case, max(theirs, mine), seed)
+    pytorch = baseline.PyTorch(subject.operator, case, direction, data, theirs)
+    student = Student(subject, case, direction, data, mine, card.overhead)
+    sides: dict[str, timing.Side] = {"pytorch": pytorch, "student": student}
+    of = band.of if band else "pytorch"
+    if of in machine.REPEATS:
+        sides[of] = machine.Rate(of)
+    wanted = ("pytorch", "student") if of not in sides else (of, "student")
+    watch = Watch(student, pytorch, direction, seed)
+    rounds, passed = timing.settle(
+        sides, wanted, seed=seed, budget=BUDGET, tries=tries, after=watch
+    )
+    known = rounds.count > 1
+    share = rounds.ratio(*wanted) if known else None
+    if share and of in machine.REPEATS:
+        share = share.times(empty.cost.work)
+    if share and of == "bandwidth":
+        rate = empty.cost.bytes / rounds.median("student") / card.bandwidth[-1][1]
+        share = rounds.ratio("pytorch", "student")
+        share = share.times(rate / share.value)
+    return Speed(
+        case.name,
+        direction,
+        Verdict.PASS if passed else Verdict.NOISY,
+        empty.baseline,
+        empty.cost,
+        "" if passed else "the machine was too busy to tell; run it again",
+        rounds.median("student") if known else math.nan,
+        rounds.ratio("pytorch", "student") if known else None,
+        of,
+        share,
+        band,
+        rounds.count,
+        rounds.dropped,
+        card.fma,
+        watch.worst,
+    )
+
+
+def _calls(
+    subject: Subject, case: Case, direction: str, once: baseline.Data
+) -> tuple[int, int]:
+    """Calls in a sample of PyTorch's and of the student's: each near SAMPLE."""
+    pytorch = baseline.PyTorch(subject.operator, case, direction, once, 1)
+    student = Student(subject, case, direction, once, 1)
+    seconds: dict[str, list[float]] = {"pytorch": [], "student": []}
+    for _ in range(SCREENING):
+        for name, side in (("pytorch", pytorch), ("student", student)):
+            side.prepare()
+            seconds[name].append(side.sample().seconds)
+    tensors = [*once.inputs.values(), *once.grads, *once.outputs]
+    largest = max(t.numel() * t.element_size() for t in tensors) + 8192
+    fit = max(1, min(MOST_CALLS, ROOM // largest))
+    theirs, mine = (
+        max(1, min(fit, round(timing.SAMPLE / min(seconds[name]))))
+        for name in ("pytorch", "student")
+    )
+    return theirs, mine
+
+
+def screen(subject: Subject, case: Case, direction: str, seed: int) -> float:
+    """Seconds of a call, the best of a few: to choose among several files."""
+    data = baseline.Data(subject.operator, case, 1, seed)
+    student = Student(subject, case, direction, data, 1)
+    times = []
+    try:
+        for _ in range(SCREENING):
+            student.prepare()
+            times.append(student.sample().seconds)
+    except Stopped:
+        return math.inf
+    return min(times)

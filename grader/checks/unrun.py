@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""Results of checks that were not run, each with the reason in a sentence."""
+
+from __future__ import annotations
+
+from grader.build import Build
+from grader.checks.result import CheckResult
+from grader.score import DIRECTIONS
+from grader.verdicts import Verdict
+
+
+def build_failed(built: Build) -> list[CheckResult]:
+    """A file without a usable library fails both directions with one reason."""
+    verdict = Verdict.BLOCKED if built.blocked else Verdict.BUILD
+    verdict = Verdict.FORBIDDEN if built.forbidden else verdict
+    return [
+        CheckResult(
+            "build",
+            direction,
+            verdict,
+            message=built.forbidden or built.blocked or built.error,
+            location=built.location,
+        )
+        for direction in DIRECTIONS
+    ]
+
+
+def our_fault(text: str) -> list[CheckResult]:
+    """The grader failed: both directions are pending."""
+    message = f"the grader itself failed, please report it: {text}"
+    return [
+        CheckResult(name, direction, Verdict.GRADER, message=message)
+        for name, direction in zip(("forward", "gradient"), DIRECTIONS)
+    ]
+
+
+def no_forward(operator: str) -> CheckResult:
+    """A backward alone needs what a forward saves, and nothing lends one."""
+    return CheckResult(
+        "gradient",
+        "backward",
+        Verdict.BLOCKED,
+        message=f"{operator}_backward needs what forward saves, and neither this file "
+        "nor one below it has a forward that passes",
+    )
+
+
+def same_for_backward(forward: CheckResult) -> CheckResult:
+    """In Python backward needs a forward that returns: its verdict is the same."""
+    return CheckResult(
+        "gradient",
+        "backward",
+        forward.verdict,
+        message=f"not run: forward did not return ({forward.verdict})",
+    )

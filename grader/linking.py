@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+"""Which object serves what a rung uses: the student's if it passed, else the given one.
+
+"Passed" is what this run found or, for what it did not look at, what results.json says
+of a file with the same contents. Only the functions that the rung really calls are
+looked for: a use in lab.toml that nothing calls needs nobody.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+
+from grader import given
+from grader.build import DIRECTIONS, Build, compiled, objects
+from grader.tasks import ROOT, Rung, all_tasks
+from grader.uses import FALLBACK, Use, candidates
+from grader.verdicts import Verdict
+
+ALONE = "alone"  # the folder of rungs that are linked without their fallback
+
+
+class Links:
+    """Chooses and links, and remembers what passed. One for each grading."""
+
+    def __init__(self, compile: Callable[[Rung], Build] = compiled) -> None:
+        """`compile` gives a rung's build in release mode, perhaps made before."""
+        self._compile = compile
+        self._now: dict[str, dict[str, bool]] = {}  # rung -> direction -> passed
+
+    def found(self, rung: Rung, direction: str, verdict: Verdict | None) -> None:
+        """This run has checked a direction of a rung (None: it has not)."""
+        if verdict is not None:
+            passed = verdict is Verdict.PASS
+            self._now.setdefault(rung.id, {})[direction] = passed
+
+    def passed(self, rung: Rung, direction: str) -> bool:
+        """Whether a rung is known to be right in this direction."""
+        now = self._now.get(rung.id, {})
+        if direction in now:
+            return now[direction]
+        return direction in self._before.get((rung.id, rung.sha256), ())
+
+    @functools.cached_property
+    def _before(self) -> dict[tuple[str, str], set[str]]:
+        """From results.json: rung and contents -> directions that passed."""
+        from grader.report import results
+
+        known: dict[tuple[str, str], set[str]] = {}
+        for task in (results.read() or {"tasks": []})["tasks"]:
+            for rung in task["rungs"]:
+                passed = {
+                    d for d in DIRECTIONS if results.verdict_of(rung, d) == "PASS"
+                }
+                known[rung["id"], rung["sha256"]] = passed
+        return known
+
+    # ---- one rung --------------------------------------------------------------------
+
+    def build(
+        self, rung: Rung, *, mode: str = "release", fallback: bool = True
+    ) -> Build:
+        """The rung with all it uses inside, or `blocked` if nothing serves a use.
+
+        Without `fallback` a call of it answers NOT_IMPLEMENTED: so a caller can tell
+        which cases the rung leaves to its fallback.
+        """
+        built = self._compile(rung) if mode == "release" else compiled(rung, mode=mode)
+        if not built.wants:
+            return built
+        used, names = [], {}
+        for use in rung.uses:
+            for symbol in [s for s in use.symbols if s in built.wants]:
+                found = None
+                if fallback or use.alias != FALLBACK:
+                    found = self._serve(rung, use, symbol, mode)
+                if found is None and use.alias == FALLBACK:
+                    found = _nobody(symbol, mode)
+                if found is None:
+                    return Build({}, blocked=_cause(use, symbol))
+                names[symbol] = found[0]
+                used.append(f"{symbol}={found[1]}")
+        folder = "" if fallback else f"{mode}-{ALONE}"
+        linked = compiled(rung, mode=mode, used=used, folder=folder)
+        return dataclasses.replace(linked, uses=_by_alias(rung, names))
+
+    def _serve(
+        self, rung: Rung, use: Use, symbol: str, mode: str
+    ) -> tuple[str, str] | None:
+        """What a symbol of a use comes from: a name, and symbol@object for rung.mk."""
+        tasks = {task.id: task for task in all_tasks()}
+        direction = symbol.rpartition("_")[2]
+        operator = (use.target or rung.task).split("/")[1]
+        wanted = f"{operator}_{direction}"
+        for other in candidates(rung, use, tasks):
+            if self.passed(other, direction):
+                built = self.build(other, mode=mode)
+                if direction in built.directions and built.libraries:
+                    file = objects(other, mode, whole=bool(built.uses))["f32"]
+                    return other.id, f"{wanted}@{_any_dtype(str(file))}"
+            if use.target == other.id and use.alias != FALLBACK:
+                built = self._compile(other)
+                if built.error or direction in built.directions:
+                    break  # it is there but not right: no lower rung stands for it
+        found = given.find(operator, direction)
+        return (found[0], f"{wanted}@{found[1]}") if found else None
+
+
+def _nobody(symbol: str, mode: str) -> tuple[str, str]:
+    """The stub in place of a fallback."""
+    stub = Rung("common/fallback", ROOT / "common" / "no_fallback.c")
+    compiled(stub, mode=mode)
+    file = objects(stub, mode)["f32"]
+    return "nobody", f"{symbol}@{_any_dtype(str(file))}"
+
+
+def _cause(use: Use, symbol: str) -> str:
+    """Why nothing can be linked for a symbol."""
+    direction = symbol.rpartition("_")[2]
+    return (
+        f"calls '{symbol}', but {use.target} does not pass {direction} and there is no "
+        f"given/{given.arch()}/{use.target.split('/')[1]} for it; make it right first, "
+        "nothing is lost until then"
+    )
+
+
+def _by_alias(rung: Rung, names: dict[str, str]) -> dict[str, str]:
+    """Alias -> what serves it; by symbol if its two functions come from two places."""
+    made: dict[str, str] = {}
+    for use in rung.uses:
+        mine = {symbol: names[symbol] for symbol in use.symbols if symbol in names}
+        if len(set(mine.values())) == 1:
+            made[use.alias] = next(iter(mine.values()))
+        else:
+            made.update(mine)
+    return made
+
+
+def _any_dtype(file: str) -> str:
+    """A file for f32 as a pattern, % for the dtype."""
+    head, _, tail = file.rpartition(".f32.")
+    return f"{head}.%.{tail}"

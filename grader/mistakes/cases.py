@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""Cases for the diagnosis alone: they tell mistakes apart that look alike elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from grader.operators import Case, Operator
+
+_IMAGE = {"N": 3, "IC": 6, "IH": 9, "IW": 11, "OC": 6, "KH": 3, "KW": 3}
+_WINDOW = {"stride": [2, 3], "padding": [2, 1], "dilation": [1, 2]}
+_CONVOLUTION: list[dict[str, Any]] = [
+    {},
+    {"groups": 3, "IC": 6, "OC": 12},
+    {"groups": 2, "KW": 2},
+    {"padding": [1, 1], "KH": 5, "KW": 5},
+    {"padding": [2, 1]},
+    {"stride": [2, 3], "N": 2},
+    {"dilation": [2, 3]},
+    {**_WINDOW, "KH": 3, "KW": 2},
+    {"N": 4, "IC": 5, "OC": 5, "KH": 2, "KW": 4, "padding": [1, 2]},
+    {"IC": 3, "OC": 2, "KH": 2, "KW": 2, "layout": {"input": "reversed"}},
+    {"N": 2, "padding": 1, "layout": {"weight": "reversed"}},
+    {"N": 2, "padding": 1, "layout": {"grad_output": "reversed"}},
+    {"N": 2, "OC": 9, "layout": {"bias": "gaps"}},
+    {"N": 2, "layout": {"input": "transposed", "grad_output": "transposed"}},
+]
+_UNFOLD: list[dict[str, Any]] = [
+    {},
+    {"padding": [1, 1], "kernel_size": [5, 5]},
+    {"padding": [2, 1], "kernel_size": [2, 3]},
+    {"stride": [2, 3]},
+    {"dilation": [2, 3]},
+    {**_WINDOW, "kernel_size": [3, 2]},
+    {"layout": {"input": "reversed", "grad_output": "reversed"}},
+    {"layout": {"input": "transposed", "grad_output": "transposed"}},
+]
+_MATRICES: list[tuple[list[int], list[int], dict[str, str]]] = [
+    ([5, 5], [5, 5], {}),
+    ([9, 9], [9, 9], {}),
+    ([4, 3, 3], [4, 3, 3], {}),
+    ([7, 10], [10, 7], {}),
+    ([2, 3, 6, 4], [2, 3, 4, 5], {}),
+    ([11, 13], [13, 21], {}),
+    ([5, 9], [9, 6], {"input": "transposed", "grad_output": "transposed"}),
+    ([5, 9], [9, 6], {"other": "reversed"}),
+    ([3, 5, 4], [3, 4, 6], {"input": "reversed"}),
+    ([3, 5, 4], [3, 4, 6], {"other": "reversed"}),
+    ([3, 5, 4], [3, 4, 6], {"grad_output": "reversed"}),
+]
+_ROWS: list[tuple[list[int], int, dict[str, str]]] = [
+    ([6, 5], 5, {}),
+    ([9, 9], 9, {}),
+    ([3, 4, 7], 6, {}),
+    ([21, 13], 11, {}),
+    ([4, 9], 6, {"input": "transposed", "grad_output": "transposed"}),
+    ([4, 9], 6, {"weight": "transposed"}),
+    ([4, 9], 9, {"bias": "gaps"}),
+]
+_SUMS: list[tuple[list[int], list[int], float, dict[str, str]]] = [
+    ([4, 5], [4, 5], 1.75, {}),
+    ([4, 5], [4, 5], -3.0, {}),
+    ([3, 4, 5], [5], 2.5, {}),
+    ([3, 4, 5], [3, 1, 5], 2.5, {}),
+    ([4, 1], [3, 4, 5], 0.75, {}),
+    ([3, 1, 5], [3, 4, 1], 3.0, {}),
+    ([1, 5], [3, 4, 5], 1.0, {}),
+    ([3, 4, 5], [4, 1], 1.0, {}),
+    ([4, 5], [4, 5], 1.75, {"input": "transposed", "grad_output": "transposed"}),
+    ([4, 5], [4, 5], 1.75, {"other": "transposed"}),
+    ([3, 4, 5], [3, 4, 5], 1.75, {"input": "reversed", "other": "reversed"}),
+    ([3, 4, 5], [4, 1], 0.5, {"grad_output": "reversed"}),
+]
+
+
+def _lines(name: str) -> list[Mapping[str, Any]]:
+    if name == "conv2d":
+        return [{**_IMAGE, **line} for line in _CONVOLUTION]
+    if name == "depthwise_conv2d":
+        own = [
+            {k: v for k, v in line.items() if k != "groups"} for line in _CONVOLUTION
+        ]
+        return [{**_IMAGE, **line, "OC": 12, "IC": 6} for line in own]
+    if name == "unfold":
+        image = {"N": 3, "IC": 2, "IH": 9, "IW": 11, "kernel_size": [3, 2]}
+        return [{**image, **line} for line in _UNFOLD]
+    if name == "matmul":
+        return [
+            {"shapes": {"input": a, "other": b}, "layout": layout}
+            for a, b, layout in _MATRICES
+        ]
+    if name == "linear":
+        return [
+            {"shapes": {"input": a}, "IC": a[-1], "OC": OC, "layout": layout}
+            for a, OC, layout in _ROWS
+        ]
+    if name == "add":
+        return [
+            {"shapes": {"input": a, "other": b}, "alpha": alpha, "layout": layout}
+            for a, b, alpha, layout in _SUMS
+        ]
+    return []
+
+
+def extra_cases(operator: Operator) -> list[Case]:
+    """More cases of an operator, all small, of random values."""
+    return [
+        operator.case({**line, "name": f"diagnosis_{i}"})
+        for i, line in enumerate(_lines(operator.name))
+    ]

@@ -1,0 +1,480 @@
+# SPDX-License-Identifier: MIT
+"""Known mistakes of conv2d."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from grader.mistakes import windows
+from grader.mistakes.base import (
+    TILES,
+    UNKNOWN,
+    UNWRITTEN,
+    Formula,
+    Mistake,
+    Setting,
+    altered,
+    answered,
+    backward_only,
+    forget,
+    forget_flat,
+    forward_only,
+    only,
+    swapped,
+    tails,
+    taken_for,
+    through,
+)
+from grader.mistakes.strides import strides_ignored
+from grader.mistakes.windows import Alter, Window, padded
+from grader.operators.base import Tensors
+
+T = torch.Tensor
+SAMPLES, CHANNELS, ROWS, COLUMNS = 0, 1, 2, 3
+
+
+def groups_of(s: Setting) -> int:
+    """As many as the options say; depthwise has one for every input channel."""
+    return int(s.options.get("groups", s.inputs["input"].shape[1]))
+
+
+def window(s: Setting) -> Window:
+    """The right window of a case."""
+    o = s.options
+    result = s.grads[0] if s.grads else s.truth["output"]
+    kernel = s.inputs["weight"].shape[2:]
+    size = result.shape[2:]
+    return Window(
+        (kernel[0], kernel[1]),
+        o["stride"],
+        o["padding"],
+        o["dilation"],
+        (size[0], size[1]),
+    )
+
+
+def slide(
+    s: Setting, inputs: Tensors, w: Window, *, groups: int | None = None
+) -> T | None:
+    """torch's conv2d with these windows."""
+    image = padded(inputs["input"], w)
+    if image is None:
+        return None
+    made: T = torch.nn.functional.conv2d(
+        image.contiguous(),
+        inputs["weight"].contiguous(),
+        inputs.get("bias"),
+        groups=groups or groups_of(s),
+        **w.options,
+    )
+    return made[..., : w.windows[0], : w.windows[1]]
+
+
+def windowed(alter: Alter) -> Formula:
+    """A forward whose window is altered; backward its derivative."""
+    return through(lambda s, inputs: slide(s, inputs, alter(window(s))))
+
+
+def each(alters: Iterator[Alter]) -> Iterator[Formula]:
+    """The wrong windows of windows.py as formulas."""
+    return (windowed(alter) for alter in alters)
+
+
+# ---- kernel --------------------------------------------------------------------------
+
+
+def _flips() -> Iterator[Formula]:
+    for axes in ([2, 3], [2], [3]):
+
+        def flip(s: Setting, a: list[int] = axes) -> Setting:
+            return s.input(weight=s.inputs["weight"].flip(a))
+
+        def flipped(t: T, _: Setting, a: list[int] = axes) -> T:
+            return t.flip(a)
+
+        yield forward_only(altered(flip))
+        yield backward_only(only("grad_input", altered(flip)))
+        yield answered("grad_weight", flipped)
+
+
+def _kernel_axes() -> Iterator[Formula]:
+    for flat in (True, False):
+
+        def turned(s: Setting, f: bool = flat) -> Setting:
+            return s.input(weight=swapped(s.inputs["weight"], flat=f))
+
+        def image_turned(s: Setting, f: bool = flat) -> Setting:
+            return s.input(input=swapped(s.inputs["input"], flat=f))
+
+        yield forward_only(altered(turned))
+        yield backward_only(only("grad_input", altered(turned)))
+        yield forward_only(altered(image_turned))
+        yield backward_only(only("grad_weight", altered(image_turned)))
+
+    def written(t: T, _: Setting) -> T:
+        return t.mT.reshape(t.shape)
+
+    yield answered("output", written)
+    yield answered("grad_input", written)
+    yield forward_only(through(_wide_kernel))
+
+
+def _wide_kernel(s: Setting, inputs: Tensors) -> T | None:
+    """KH and KW changed for each other in the loops and in memory."""
+    w, weight = window(s), inputs["weight"]
+    turned = weight.reshape(*weight.shape[:2], weight.shape[3], weight.shape[2])
+    wrong = Window(
+        (w.kernel[1], w.kernel[0]), w.stride, w.padding, w.dilation, w.windows
+    )
+    return slide(s, {**inputs, "weight": turned}, wrong)
+
+
+# ---- groups --------------------------------------------------------------------------
+
+
+def _by_filter(channels: Callable[[T, T, int, int, int], T]) -> Formula:
+    """Filter oc reads, as its ic-th channel, the input channel that `channels` says."""
+
+    def forward(s: Setting, inputs: Tensors) -> T | None:
+        OC, IC = inputs["weight"].shape[:2]
+        G = groups_of(s)
+        oc, ic = torch.arange(OC)[:, None], torch.arange(IC)[None, :]
+        chosen = channels(oc, ic, OC, IC, G).expand(OC, IC).flatten()
+        beyond = chosen >= inputs["input"].shape[1]
+        image = inputs["input"][:, chosen.clamp(max=inputs["input"].shape[1] - 1)]
+        image = torch.where(beyond[:, None, None], UNKNOWN, image)
+        return slide(s, {**inputs, "input": image}, window(s), groups=OC)
+
+    return through(forward)
+
+
+def _ungrouped(s: Setting, inputs: Tensors) -> T | None:
+    """Every filter reads all channels, and weights beyond its own for them."""
+    weight = inputs["weight"]
+    size = [weight.shape[0], inputs["input"].shape[1], *weight.shape[2:]]
+    wide = taken_for(weight, size, weight.stride())
+    return slide(s, {**inputs, "weight": wide}, window(s), groups=1)
+
+
+def _groups() -> Iterator[Formula]:
+    yield _by_filter(lambda oc, ic, OC, IC, G: ic)
+    yield _by_filter(lambda oc, ic, OC, IC, G: ic * G + oc // (OC // G))
+    yield _by_filter(lambda oc, ic, OC, IC, G: oc % G * IC + ic)
+    yield _by_filter(lambda oc, ic, OC, IC, G: oc // G * IC + ic)
+    yield _by_filter(lambda oc, ic, OC, IC, G: oc // (OC // G) + ic)
+    yield through(_ungrouped)
+
+
+# ---- bias ----------------------------------------------------------------------------
+
+
+def _times(count: Callable[[Setting], Any]) -> Formula:
+    """The bias added so many times."""
+
+    def forward(s: Setting, inputs: Tensors) -> T | None:
+        made = slide(s, {**inputs, "bias": None}, window(s))  # type: ignore[dict-item]
+        if made is None or "bias" not in inputs:
+            return made
+        added: T = count(s) * inputs["bias"].reshape(-1, 1, 1)
+        return made + added
+
+    return through(forward)
+
+
+def _taps_inside(s: Setting) -> T | None:
+    """How many products each window really has, those outside of the image left out."""
+    ones = {k: torch.ones_like(v) for k, v in s.inputs.items() if k != "bias"}
+    return slide(s, ones, window(s))
+
+
+def _per_channel() -> Iterator[Formula]:
+    def shape(s: Setting) -> tuple[int, ...]:
+        return tuple(s.inputs["weight"].shape)
+
+    yield _times(lambda s: shape(s)[1])
+    yield _times(lambda s: s.inputs["input"].shape[1])
+    yield _times(lambda s: shape(s)[2] * shape(s)[3])
+    yield _times(lambda s: shape(s)[1] * shape(s)[2] * shape(s)[3])
+    yield _times(_taps_inside)
+    yield _times(lambda s: shape(s)[2])
+    yield _times(lambda s: shape(s)[1] * shape(s)[2])
+
+
+def bias_averaged() -> Iterator[Formula]:
+    """grad_bias divided by something it is a sum over."""
+    axes = ([0], [2, 3], [0, 2, 3], [2], [3])
+    for some in axes:
+
+        def average(t: T, s: Setting, a: list[int] = some) -> T:
+            return t / max(1, torch.Size(s.grads[0].shape[i] for i in a).numel())
+
+        yield answered("grad_bias", average)
+
+
+def bias_missing() -> Iterator[Formula]:
+    """Left out forward; zero or never written backward."""
+    yield forward_only(_times(lambda s: 0))
+    yield answered("grad_bias", lambda t, _: torch.zeros_like(t))
+    yield answered("grad_bias", lambda t, _: torch.full_like(t, UNWRITTEN))
+
+
+# ---- batch ---------------------------------------------------------------------------
+
+
+def batch_ignored(*names: str) -> Iterator[Formula]:
+    """The first or the last sample stands for all, or is the only one."""
+    for name in names:
+        for at in (0, -1):
+            for fill in (UNWRITTEN, 0.0):
+
+                def left(t: T, _: Setting, a: int = at, f: float = fill) -> T:
+                    made = torch.full_like(t, f)
+                    made[a:][:1] = t[a:][:1]
+                    return made
+
+                yield answered(name, left)
+    for at in (0, -1):
+
+        def image(s: Setting, a: int = at) -> Setting:
+            return s.input(input=_repeated(s.inputs["input"], a))
+
+        def grad(s: Setting, a: int = at) -> Setting:
+            return s.grad(lambda g: _repeated(g, a))
+
+        def alone(s: Setting, a: int = at) -> Setting:
+            return s.grad(lambda g: _single(g, a))
+
+        def both(s: Setting, a: int = at) -> Setting:
+            return s.input(input=_repeated(s.inputs["input"], a)).grad(
+                lambda g: _repeated(g, a)
+            )
+
+        yield altered(image)
+        yield backward_only(altered(grad))
+        yield backward_only(altered(both))
+        for name in ("grad_weight", "grad_bias"):
+            yield only(name, altered(alone))
+
+
+def _repeated(t: T, at: int) -> T:
+    return t[at:][:1].expand(t.shape)
+
+
+def _single(t: T, at: int) -> T:
+    made = torch.zeros_like(t)
+    made[at:][:1] = t[at:][:1]
+    return made
+
+
+# ---- tiles ---------------------------------------------------------------------------
+
+
+def _bias_left(axes: list[int], tile: int) -> Formula:
+    """The output's tail holds the bias alone."""
+
+    def change(t: T, s: Setting) -> T | None:
+        if "bias" not in s.inputs:
+            return forget(t, axes, tile, 0.0)
+        return forget(t, axes, tile, s.inputs["bias"].reshape(-1, 1, 1))
+
+    return answered("output", change)
+
+
+def _in_group(t: T, groups: int, tile: int) -> T:
+    """The last filters of each group zeroed."""
+    split = t.unflatten(1, (groups, -1))
+    return forget(split, [2], tile, 0.0).flatten(1, 2)
+
+
+def _short_sums() -> Iterator[Formula]:
+    """Sums that end before their last terms."""
+    for tile in TILES:
+        for axis in (1, 2, 3):
+
+            def weight(s: Setting, a: int = axis, t: int = tile) -> Setting:
+                return s.input(weight=forget(s.inputs["weight"], [a], t, 0.0))
+
+            yield forward_only(altered(weight))
+            yield only("grad_input", altered(weight))
+
+        def product(s: Setting, t: int = tile) -> Setting:
+            return s.input(weight=forget_flat(s.inputs["weight"], 1, t, 0.0))
+
+        yield forward_only(altered(product))
+        for axis in (ROWS, COLUMNS):
+
+            def image(s: Setting, a: int = axis, t: int = tile) -> Setting:
+                return s.input(input=forget(s.inputs["input"], [a], t, 0.0))
+
+            yield forward_only(altered(image))
+            yield only("grad_weight", altered(image))
+        for axis in (SAMPLES, CHANNELS, ROWS, COLUMNS):
+
+            def grad(s: Setting, a: int = axis, t: int = tile) -> Setting:
+                return s.grad(lambda g: forget(g, [a], t, 0.0))
+
+            yield backward_only(altered(grad))
+
+        def pixels(s: Setting, t: int = tile) -> Setting:
+            return s.grad(lambda g: forget_flat(g, ROWS, t, 0.0))
+
+        def filters(s: Setting, t: int = tile) -> Setting:
+            return s.grad(lambda g: _in_group(g, groups_of(s), t))
+
+        yield backward_only(altered(pixels))
+        yield only("grad_input", altered(filters))
+
+
+def _last_tile() -> Iterator[Formula]:
+    sides = [[1], [2], [3], [2, 3], [1, 3], [1, 2, 3]]
+    yield from tails("output", [*sides, [0]], [0, 1, 2])
+    yield from (_bias_left(a, tile) for a in sides for tile in TILES)
+    yield from tails("grad_input", [*sides, [0]], [0, 2])
+    yield from tails("grad_weight", [*sides, [0]], [0, 1, 2])
+    yield from tails("grad_bias", [[0]], [])
+    yield from _short_sums()
+
+
+# ---- gradients -----------------------------------------------------------------------
+
+
+def _weight_transposed() -> Iterator[Formula]:
+    """Every order in which a gradient of the weight can be laid out but the right."""
+    for order in windows.flat_orders(4):
+
+        def laid_out(t: T, _: Setting, o: Any = order) -> T:
+            return t.permute(o).reshape(t.shape)
+
+        yield answered("grad_weight", laid_out)
+    for axes in ((2, 3), (0, 1)):
+
+        def turned(t: T, _: Setting, a: tuple[int, int] = axes) -> T:
+            same = t.shape[a[0]] == t.shape[a[1]]
+            return t.transpose(*a) if same else torch.full_like(t, UNKNOWN)
+
+        yield answered("grad_weight", turned)
+
+
+def _not_flipped() -> Iterator[Formula]:
+    for axes in ([2, 3], [2], [3]):
+
+        def flip(s: Setting, a: list[int] = axes) -> Setting:
+            return s.input(weight=s.inputs["weight"].flip(a))
+
+        yield only("grad_input", altered(flip))
+
+
+def _uncropped(pick: Callable[[T, T], T]) -> Formula:
+    """The gradient of the padded image, cut from it in another way."""
+
+    def change(t: T, s: Setting) -> T | None:
+        p = s.options["padding"]
+        widths = (p[1], p[1], p[0], p[0])
+        image = torch.nn.functional.pad(s.inputs["input"], widths)
+        wide = s.input(input=image).option(padding=(0, 0))
+        made = altered(lambda _: wide)(wide)
+        whole = made["grad_input"] if made else None
+        return None if whole is None else pick(whole, t)
+
+    return only("grad_input", answered("grad_input", change))
+
+
+def _not_cropped() -> Iterator[Formula]:
+    yield _uncropped(lambda w, t: w[..., : t.shape[2], : t.shape[3]])
+    yield _uncropped(lambda w, t: w.flatten(2)[..., : t[0, 0].numel()].reshape(t.shape))
+    yield _uncropped(lambda w, t: w.flatten()[: t.numel()].reshape(t.shape))
+    yield _uncropped(lambda w, t: w[..., : t.shape[2], -t.shape[3] :])
+    yield _uncropped(lambda w, t: w[..., -t.shape[2] :, -t.shape[3] :])
+
+
+# ---- the list ------------------------------------------------------------------------
+
+MISTAKES = (
+    Mistake(
+        "gradient_not_flipped",
+        "the kernel slides as it does forward: the way back through a window meets the "
+        "kernel's places in the opposite order",
+        tuple(_not_flipped()),
+    ),
+    Mistake(
+        "gradient_not_cropped",
+        "this is the gradient of the padded image from the wrong place on: the "
+        "padding's share comes off again",
+        tuple(_not_cropped()),
+    ),
+    Mistake(
+        "kernel_flipped",
+        "a flipped kernel gives this: PyTorch's conv2d is a cross-correlation and "
+        "slides the kernel as it is",
+        tuple(_flips()),
+    ),
+    Mistake(
+        "hw_swapped",
+        "height and width change places somewhere: h comes first in every pair and "
+        "every shape",
+        (*each(windows.options_swapped()), *_kernel_axes()),
+    ),
+    Mistake(
+        "padding_ignored",
+        "this comes out without padding: where does the first window begin?",
+        tuple(each(windows.padding_ignored())),
+    ),
+    Mistake(
+        "padding_not_zero",
+        "something else than zero lies outside of the image: its edge, its mirror "
+        "image, its other side or a neighbouring row",
+        tuple(each(windows.padding_not_zero())),
+    ),
+    Mistake(
+        "stride_ignored",
+        "windows step by one whatever the stride is",
+        tuple(each(windows.stride_ignored())),
+    ),
+    Mistake(
+        "dilation_ignored",
+        "the kernel's places lie side by side whatever the dilation is",
+        tuple(each(windows.dilation_ignored())),
+    ),
+    Mistake(
+        "groups_ignored",
+        "filters read the channels of another group: which channels belong to filter "
+        "oc?",
+        tuple(_groups()),
+    ),
+    Mistake(
+        "bias_missing",
+        "the bias is missing, everything else is right",
+        tuple(bias_missing()),
+    ),
+    Mistake(
+        "bias_per_channel",
+        "the bias counts several times, once for every channel or place of the kernel: "
+        "it belongs to the whole sum",
+        tuple(_per_channel()),
+    ),
+    Mistake(
+        "bias_averaged",
+        "an average stands where a sum belongs",
+        tuple(bias_averaged()),
+    ),
+    Mistake(
+        "weight_gradient_transposed",
+        "the right numbers stand in the order of other axes",
+        tuple(_weight_transposed()),
+    ),
+    Mistake(
+        "batch_ignored",
+        "only one sample of the batch is used",
+        tuple(batch_ignored("output", "grad_input")),
+    ),
+    Mistake(
+        "last_tile_forgotten",
+        "something stops early: a last row, column, channel or a last tile that is not "
+        "full is missing",
+        tuple(_last_tile()),
+    ),
+    strides_ignored("input", "weight", "bias"),
+)

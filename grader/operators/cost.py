@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""How much an operator has to do at least: the direct algorithm's count.
+
+A faster algorithm (Winograd, a transform) does less; it is measured by the direct count
+too, so that rates of different rungs can be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from grader.operators.base import Case, Operator, Tensors, numel
+
+Tensor = torch.Tensor
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one call has to do."""
+
+    work: float  # multiply-adds; elements where nothing is multiplied and summed
+    flops: float  # 0 where the work is elements
+    bytes: float  # of all tensors in and out, each once
+
+
+def _linear(inputs: Tensors, output: Tensor) -> int:
+    return output.numel() * inputs["weight"].shape[-1]
+
+
+def _matmul(inputs: Tensors, output: Tensor) -> int:
+    return output.numel() * inputs["input"].shape[-1]
+
+
+def _conv2d(inputs: Tensors, output: Tensor) -> int:
+    return output.numel() * numel(inputs["weight"].shape[1:])
+
+
+def _lltm(inputs: Tensors, output: Tensor) -> int:
+    return output.shape[0] * inputs["weight"].numel()
+
+
+#: forward multiply-adds of the operators that are sums of products
+_SUMS: dict[str, Callable[[Tensors, Tensor], int]] = {
+    "matmul": _matmul,
+    "linear": _linear,
+    "conv2d": _conv2d,
+    "depthwise_conv2d": _conv2d,
+    "lltm": _lltm,
+}
+
+
+def cost(
+    operator: Operator,
+    case: Case,
+    inputs: Tensors,
+    outputs: Sequence[Tensor],
+    *,
+    direction: str,
+) -> Cost:
+    """The cost of a direction as it is timed: backward of an operator that saves
+    something includes its forward.
+    """
+    both = bool(operator.signature.saved)
+    first = outputs[0]
+    if operator.name == "subm_conv2d":
+        pairs = int(operator.saved(inputs, case)[1][0].sum())
+        once = pairs * numel(inputs["weight"].shape[:2])
+    elif operator.name in _SUMS:
+        once = _SUMS[operator.name](inputs, first)
+    else:
+        once = max(t.numel() for t in (*inputs.values(), first))
+    sums = operator.name in _SUMS or operator.name == "subm_conv2d"
+    times = 1 if direction == "forward" else (2 if sums else 1) + both
+    forward_bytes = _bytes(inputs.values()) + _bytes(outputs)
+    backward_bytes = forward_bytes  # grad_outputs for outputs, gradients for inputs
+    if direction == "backward" and operator.signature.backward:
+        read = [inputs[n] for n in operator.signature.backward if n in inputs]
+        backward_bytes += _bytes(read)
+    moved = forward_bytes if direction == "forward" else backward_bytes
+    if direction == "backward" and both:
+        moved += forward_bytes
+    work = float(times * once)
+    return Cost(work, 2 * work if sums else 0.0, float(moved))
+
+
+def _bytes(tensors: Iterable[Tensor]) -> int:
+    return sum(t.numel() * t.element_size() for t in tensors)

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""Which file of a ladder is timed, and when: after everything is known to be right.
+
+All right files of a direction are screened with a few calls; the fastest is timed
+properly and earns the direction's speed points. SPEED=off leaves it out, and the points
+are pending.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from grader.errors import GraderError
+from grader.score import DIRECTIONS, RungResult
+from grader.tasks import Task
+from grader.verdicts import Verdict
+
+if TYPE_CHECKING:  # these import torch
+    from grader.checks.speed import Speed
+    from grader.checks.subject import Subject
+    from grader.machine import Card
+    from grader.operators import Case, Operator
+
+PATIENCE = 3  # noisy results of a run that are waited for; then the machine is busy
+Libraries = dict[str, tuple[Path, Path]]  # dtype -> files that define both directions
+
+
+def wanted() -> bool:
+    """Whether this run takes times at all."""
+    return os.environ.get("SPEED", "on") != "off"
+
+
+class Race:
+    """The speed checks of a run; measures the machine's peaks before the first."""
+
+    def __init__(self, seed: int, tell: Callable[[str, str], None]) -> None:
+        """`tell` is called with a rung's id and what is being done."""
+        self.seed = seed
+        self.tell = tell
+        self._card: Card | None = None
+        self._patience = PATIENCE
+        self.libraries: dict[str, Libraries] = {}  # of the rungs of this run, by id
+
+    def card(self) -> Card:
+        """This machine's peaks."""
+        from grader.machine import Card, keep_memory
+
+        if self._card is None:
+            keep_memory()
+            self._card = Card()
+        return self._card
+
+    def close(self) -> None:
+        """End what was started to measure."""
+        if self._card:
+            self._card.close()
+
+    def as_json(self) -> dict[str, Any] | None:
+        """The machine card for results.json; None if nothing was timed."""
+        return self._card.as_json() if self._card else None
+
+    def task(self, task: Task, results: list[RungResult]) -> list[RungResult]:
+        """The same results, with the times of the fastest right files."""
+        if not task.speed or not wanted():
+            return results
+        found: dict[str, list[Speed]] = {}
+        for direction in DIRECTIONS:
+            right = [
+                r
+                for r in results
+                if r.verdict(direction) is Verdict.PASS and r.rung.id in self.libraries
+            ]
+            if not right or direction not in task.speed.bands:
+                continue
+            try:
+                rung, speed = self._fastest(task, right, direction)
+            except (GraderError, OSError):
+                raise  # of the machine: they end the command with a sentence
+            except Exception as error:
+                rung, speed = right[-1], self._our_fault(task, direction, error)
+            found.setdefault(rung.rung.id, []).append(speed)
+        return [
+            dataclasses.replace(r, speeds=tuple(found.get(r.rung.id, ())))
+            for r in results
+        ]
+
+    def _fastest(
+        self, task: Task, right: list[RungResult], direction: str
+    ) -> tuple[RungResult, Speed]:
+        from grader.checks import speed
+
+        assert task.speed
+        band = task.speed.bands[direction]
+        card = self.card()
+        subjects = [self._subject(r) for r in right]
+        try:
+            case = _case(task, subjects[0].operator, band.case)
+            times = [0.0]
+            if len(right) > 1:
+                times = [
+                    speed.screen(subject, case, direction, self.seed)
+                    for subject in subjects
+                ]
+            best = times.index(min(times))
+            self.tell(right[best].rung.id, f"speed {direction}")
+            timed = speed.check(
+                subjects[best],
+                case,
+                direction,
+                band,
+                self.seed,
+                card,
+                tries=speed.TRIES if self._patience > 0 else 1,
+            )
+            self._patience -= timed.verdict is Verdict.NOISY
+        finally:
+            for subject in subjects:
+                subject.close()
+        return right[best], timed
+
+    def _our_fault(self, task: Task, direction: str, error: Exception) -> Speed:
+        """The stopwatch itself failed: the points are pending."""
+        from grader.checks.speed import Speed
+
+        assert task.speed
+        band = task.speed.bands[direction]
+        text = f"the grader itself failed, please report it: {type(error).__name__}: "
+        text += (str(error).splitlines() or ["no reason given"])[0]
+        return Speed(band.case, direction, Verdict.GRADER, "", message=text, band=band)
+
+    def _subject(self, result: RungResult) -> Subject:
+        from grader import operators
+        from grader.checks.subject import Subject
+
+        operator = operators.get(result.rung.task.split("/")[1])
+        return Subject(operator, libraries=self.libraries[result.rung.id])
+
+
+def _case(task: Task, operator: Operator, name: str) -> Case:
+    """A speed case by its name. Raises GraderError if there is none."""
+    cases = operator.speed_cases()
+    if name not in cases:
+        raise GraderError(
+            f"labs/{task.lab}/lab.toml: ladder.{task.operator} is timed on case "
+            f"{name!r}, but {operator.name}.toml has only {', '.join(cases) or 'none'}"
+        )
+    return cases[name]

@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: MIT
+"""results.json as one page of HTML: build/grade/report.html.
+
+The page asks for nothing: style, script and charts stand in it, and its content
+security policy forbids the rest. What students wrote is escaped, and marks that would
+turn or hide text are shown by their numbers. It reads without the script, which only
+copies commands, filters and changes the colours.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from grader.errors import GraderError
+from grader.report import charts, results, roofline
+from grader.report.page import Page, Rung, Task, outcome, page
+from grader.report.speeds import Speed, positive, shown_bytes
+from grader.score import DIRECTIONS
+from grader.tasks import ROOT
+
+TEMPLATES = Path(__file__).with_name("templates")
+LONGEST = 4000  # characters of one message
+
+# control characters, and those that reorder or hide what surrounds them
+_HIDDEN = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
+)
+
+
+def path() -> Path:
+    """Where the report is written."""
+    return results.folder() / "report.html"
+
+
+def write(found: dict[str, Any]) -> Path:
+    """Make the report from the contents of results.json; where it is.
+
+    Raises GraderError if the file cannot be written or jinja2 is not installed.
+    """
+    text = render(found)
+    new = path().with_suffix(f".{os.getpid()}.new")
+    try:
+        new.parent.mkdir(parents=True, exist_ok=True)
+        new.write_text(text, encoding="utf-8", errors="replace")
+        new.replace(path())
+    except OSError as error:
+        new.unlink(missing_ok=True)
+        raise GraderError(results.explain(error, results.folder())) from error
+    return path()
+
+
+def render(found: dict[str, Any], root: Path = ROOT) -> str:
+    """The whole page as text; excerpts come from the files below `root`."""
+    try:
+        import jinja2
+        from markupsafe import Markup
+    except ImportError as error:
+        raise GraderError(
+            "the report needs the package jinja2, which this Python does not have; "
+            "install it (pip install jinja2) or run make without PYTHON="
+        ) from error
+
+    def shown(value: Any) -> Any:
+        if isinstance(value, Markup) or not isinstance(value, str):
+            return value
+        return plain(value)
+
+    templates = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    script = (TEMPLATES / "script.js").read_text()
+    style = templates.get_template("style.css").render()
+    report = page(found, root)
+    return templates.get_template("report.html").render(
+        page=report,
+        outcome=outcome,
+        number=charts.number,
+        points=points,
+        size=shown_bytes,
+        shares=charts.shares,
+        ladders=ladders,
+        rooflines=Rooflines(report),
+        fastest=fastest(report),
+        script=Markup(script),
+        style=Markup(style),
+        script_hash=_hash(script),
+        style_hash=_hash(style),
+    )
+
+
+def plain(text: str) -> str:
+    """A student's text as it may be shown: no hidden marks, and not without end."""
+    if len(text) > LONGEST:
+        text = text[:LONGEST] + " ... (shortened)"
+    return _HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def points(value: float) -> str:
+    """Points as people write them."""
+    return f"{round(value, 2):g}"
+
+
+def _hash(text: str) -> str:
+    """What the content security policy knows an inline element by."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+# ---- charts of one task --------------------------------------------------------------
+
+
+def rung_label(rung: Rung, entry: Speed, *, cases: int = 1) -> str:
+    """A file's name as people say it: 03 packed."""
+    name = rung.name.replace("_", " ")
+    return f"{name}, {entry.case}" if cases > 1 else name
+
+
+def ladders(task: Task) -> list[tuple[str, Any]]:
+    """For each direction: its name, and its bars as ratios or as GFLOP/s."""
+    made = []
+    for direction in DIRECTIONS:
+        timed = [pair for pair in task.timed if pair[1].direction == direction]
+        rated = [(r, s) for r, s in timed if positive(s.ratio)]
+        chart: Any = None
+        title = f"{task.id}, {direction}"
+        if rated:
+            against = {s.baseline or "the baseline" for _, s in rated}
+            name = "PyTorch" if all(a.startswith("pytorch") for a in against) else ""
+            chart = charts.ladder(
+                f"{task.key}-{direction}",
+                f"{title}: speed as a ratio to {' and '.join(sorted(against))}",
+                _ratio_bars(rated),
+                mark=1.0,
+                mark_name=name or "baseline",
+            )
+        elif timed := [(r, s) for r, s in timed if positive(s.gflops)]:
+            chart = charts.ladder(
+                f"{task.key}-{direction}",
+                f"{title}: GFLOP/s",
+                _rate_bars(timed),
+                mark=None,
+                mark_name="",
+            )
+        if chart:
+            unit = "times as fast as the baseline" if rated else "GFLOP/s"
+            made.append((f"{direction}, {unit}", chart))
+    return made
+
+
+def _ratio_bars(timed: Sequence[tuple[Rung, Speed]]) -> list[charts.Bar]:
+    cases = len({entry.case for _, entry in timed})
+    best = max(entry.ratio or 0 for _, entry in timed)
+    return [
+        charts.Bar(
+            rung_label(rung, entry, cases=cases),
+            entry.ratio or 0,
+            entry.low,
+            entry.high,
+            _interval(entry) + (f", {entry.verdict}" if entry.noisy else ""),
+            best=entry.ratio == best,
+            noisy=entry.noisy,
+        )
+        for rung, entry in timed
+    ]
+
+
+def _rate_bars(timed: Sequence[tuple[Rung, Speed]]) -> list[charts.Bar]:
+    cases = len({entry.case for _, entry in timed})
+    best = max(entry.gflops or 0 for _, entry in timed)
+    return [
+        charts.Bar(
+            rung_label(rung, entry, cases=cases),
+            entry.gflops or 0,
+            None,
+            None,
+            f"{charts.number(entry.gflops)} GFLOP/s",
+            best=entry.gflops == best,
+            noisy=entry.noisy,
+        )
+        for rung, entry in timed
+    ]
+
+
+def _interval(entry: Speed) -> str:
+    text = f"{charts.number(entry.ratio)}×"
+    if entry.low is None or entry.high is None:
+        return text
+    return f"{text} ({charts.number(entry.low)} – {charts.number(entry.high)})"
+
+
+# ---- rooflines -----------------------------------------------------------------------
+
+BACKDROP = "roofs"  # the id of what is behind all rooflines
+
+
+class Rooflines:
+    """All rooflines of a page, in one frame."""
+
+    def __init__(self, report: Page) -> None:
+        self.tasks = {task.id: _task_points(task) for task in report.tasks}
+        every = [point for points in self.tasks.values() for point in points]
+        most = max(map(len, self.tasks.values()), default=0)
+        self.best = _best_points(report)
+        self.frame = (
+            roofline.frame(every, report.machine, labels=max(most, len(self.best)))
+            if every
+            else None
+        )
+
+    def backdrop(self) -> Any:
+        """The grid and the roofs, once; nothing where there is nothing to place."""
+        return roofline.backdrop(BACKDROP, self.frame) if self.frame else ""
+
+    def of(self, task: Task) -> Any:
+        """Every file of a task under the roofs, or None."""
+        key, title = f"{task.key}-roofline", f"Roofline of {task.id}"
+        return self._drawn(key, title, self.tasks[task.id])
+
+    def overview(self) -> Any:
+        """The fastest forward of each operator, or None."""
+        return self._drawn("roofline", "Roofline of the fastest files", self.best)
+
+    def _drawn(self, key: str, title: str, points: list[roofline.Point]) -> Any:
+        if not points or self.frame is None:
+            return None
+        return roofline.roofline(key, title, points, self.frame, backdrop=BACKDROP)
+
+
+def _task_points(task: Task) -> list[roofline.Point]:
+    cases = len({entry.case for _, entry in task.timed})
+    found = [_point(rung_label(r, s, cases=cases), s) for r, s in task.timed]
+    return [point for point in found if point]
+
+
+def _best_points(report: Page) -> list[roofline.Point]:
+    """The fastest forward of each operator, whatever lab it is from."""
+    best: dict[str, roofline.Point] = {}
+    for task, found in fastest(report):
+        entry = found["forward"][1] if "forward" in found else None
+        point = _point(task.operator, entry) if entry else None
+        before = best.get(task.operator)
+        if point and (before is None or point.gflops > before.gflops):
+            best[task.operator] = point
+    return list(best.values())
+
+
+def _point(label: str, entry: Speed) -> roofline.Point | None:
+    if not entry.intensity or not entry.gflops:
+        return None
+    if min(entry.intensity, entry.gflops) <= 0:
+        return None
+    backward = entry.direction == "backward"
+    return roofline.Point(label, entry.intensity, entry.gflops, backward)
+
+
+def fastest(report: Page) -> list[tuple[Task, dict[str, tuple[Rung, Speed]]]]:
+    """Of each task and direction the measurement with the highest ratio, or rate."""
+    found = []
+    for task in report.tasks:
+        best: dict[str, tuple[Rung, Speed]] = {}
+        for rung, entry in task.timed:
+            before = best.get(entry.direction)
+            if before is None or _speed_of(entry) > _speed_of(before[1]):
+                best[entry.direction] = (rung, entry)
+        if best:
+            found.append((task, best))
+    return found
+
+
+def _speed_of(entry: Speed) -> tuple[float, float]:
+    return entry.ratio or 0, entry.gflops or 0

@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: MIT
+"""How far can the stopwatch be trusted? Three proofs, for `make stress`.
+
+ratio      two C functions built to differ by 1.5, on a quiet and on a busy machine
+fairness   PyTorch alone through our path, against torch.utils.benchmark
+points     the reference's speed points, again and again
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import multiprocessing
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from torch.utils import benchmark
+
+from grader import machine, operators, timing
+from grader.build import build, build_tools
+from grader.checks import baseline, speed
+from grader.checks.overhead import Overhead
+from grader.checks.result import CheckResult
+from grader.checks.subject import Subject
+from grader.operators import Case
+from grader.race import Race
+from grader.report.results import environment
+from grader.score import RungResult, TaskResult
+from grader.supervisor.session import pin
+from grader.tasks import ROOT, Task, all_tasks
+from grader.verdicts import Verdict
+from tests.conftest import GELU
+
+TRUE_RATIO = 1.5
+REPEATS = {"reference": 20, "student": 30}
+RUNS = 50
+POINT_RUNS = 20
+WORK = """
+/* A row of a convolution, again and again: `repeats` says how long it takes. */
+void work(float *restrict y, const float *restrict x, int64_t count, int repeats)
+{
+    for (int r = 0; r < repeats; r++) {
+        for (int64_t i = 0; i + 2 < count; i++) {
+            y[i] = 0.25f * x[i] + 0.5f * x[i + 1] + 0.25f * x[i + 2] + 1e-9f * y[i];
+        }
+        __asm__ volatile("" ::"r"(y) : "memory");
+    }
+}
+"""
+COUNT = 24_000  # elements: about 15 us a repeat
+
+# eight shapes, of every kind of work: operator, direction and sizes
+IMAGE = {"N": 4, "IC": 64, "IH": 28, "IW": 28, "OC": 64, "KH": 3, "KW": 3}
+POINTS = {"N": 4, "IC": 128, "IH": 14, "IW": 14, "OC": 128, "KH": 1, "KW": 1}
+SQUARE = {"input": [256, 256]}
+SHAPES: tuple[tuple[str, str, Case], ...] = (
+    ("add", "forward", Case("1M", shapes={"input": [1 << 20], "other": [1 << 20]})),
+    ("matmul", "forward", Case("256", shapes={**SQUARE, "other": [256, 256]})),
+    ("linear", "backward", Case("256", {"IC": 256, "OC": 256}, shapes=SQUARE)),
+    ("conv2d", "forward", Case("3x3", IMAGE, {"padding": 1})),
+    ("conv2d", "backward", Case("3x3", IMAGE, {"padding": 1})),
+    ("conv2d", "forward", Case("1x1", POINTS)),
+    ("gelu", "forward", Case("1M", shapes={"input": [1 << 20]})),
+    ("layer_norm", "forward", Case("rows", {"D": 768}, shapes={"input": [512, 768]})),
+)
+
+
+class InProcess:
+    """The reference's side of the ratio proof: a C function called from Python, as
+    PyTorch's are.
+    """
+
+    def __init__(self, library: Path, x: torch.Tensor, repeats: int) -> None:
+        self.x, self.y = x.clone(), torch.zeros_like(x)
+        self.function = ctypes.CDLL(str(library)).work
+        pointers = (ctypes.c_void_p(t.data_ptr()) for t in (self.y, self.x))
+        self.arguments = (*pointers, ctypes.c_int64(x.numel()), repeats)
+        self.watch = timing.Stopwatch()
+
+    def prepare(self) -> None:
+        """Inputs and output lately written, as on the other side."""
+        self.x.add_(0)
+        self.y.fill_(0)
+
+    def sample(self) -> timing.Sample:
+        """One call."""
+        return self.watch.time(lambda: self.function(*self.arguments))
+
+
+def compiled(folder: Path, body: str, before: str) -> dict[str, Path]:
+    """A gelu with this body, by the rules of rung.mk."""
+    file = folder / "00_work.c"
+    file.write_text(GELU.format(body=body, before=before))
+    command = ["make", "-s", "-f", "common/rung.mk", f"RUNG={file}", f"BUILD={folder}"]
+    subprocess.run(command, cwd=ROOT, check=True)
+    stem = f"{folder}/rungs/release/{file.with_suffix('')}"
+    return {dtype: Path(f"{stem}.{dtype}.so") for dtype in ("f32", "f64")}
+
+
+def ratios(runs: int, folder: Path) -> list[float | None]:
+    """The measured ratio of each run, None where it was NOISY."""
+    body = f"work((float *)y, (const float *)x, COUNT, {REPEATS['student']});"
+    libraries = compiled(folder, body, WORK)
+    subject = Subject(
+        operators.get("gelu"), libraries={k: (v, v) for k, v in libraries.items()}
+    )
+    case = Case("work", shapes={"input": [COUNT]})
+    overhead = Overhead()
+    found: list[float | None] = []
+    try:
+        for run in range(runs):
+            data = baseline.Data(subject.operator, case, 1, run)
+            x = data.inputs["input"][0]
+            sides: dict[str, timing.Side] = {
+                "reference": InProcess(libraries["f32"], x, REPEATS["reference"]),
+                "student": speed.Student(subject, case, "forward", data, 1, overhead),
+            }
+            rounds, known = timing.settle(
+                sides,
+                ("student", "reference"),
+                seed=run,
+                budget=speed.BUDGET,
+                tries=speed.TRIES,
+            )
+            ratio = rounds.ratio("student", "reference").value
+            found.append(ratio if known else None)
+    finally:
+        overhead.close()
+        subject.close()
+    return found
+
+
+def _spin() -> None:
+    while True:
+        pass
+
+
+@contextmanager
+def busy(loops: int) -> Iterator[None]:
+    """Endless loops on the first cores, one each, while the block runs."""
+    cores = sorted(os.sched_getaffinity(0))
+    started = []
+    for i in range(loops):
+        process = multiprocessing.get_context("fork").Process(target=_spin, daemon=True)
+        process.start()
+        assert process.pid
+        os.sched_setaffinity(process.pid, {cores[i % len(cores)]})
+        started.append(process)
+    time.sleep(0.2)
+    try:
+        yield
+    finally:
+        for process in started:
+            process.kill()
+            process.join()
+
+
+def ratio_table(runs: int = RUNS) -> list[str]:
+    """The first proof, as lines of Markdown."""
+    lines = [
+        "| machine | runs | NOISY | worst error of the others | median error |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    cores = os.sched_getaffinity(0)
+    for name, loops in (("quiet", 0), ("two busy loops on the same cores", 2)):
+        with tempfile.TemporaryDirectory() as folder, busy(loops):
+            pin()
+            found = ratios(runs, Path(folder))
+        os.sched_setaffinity(0, cores)
+        errors = [abs(r / TRUE_RATIO - 1) for r in found if r is not None]
+        worst, middle = max(errors, default=math.nan), statistics.median(errors or [0])
+        lines.append(
+            f"| {name} | {runs} | {found.count(None)} | {100 * worst:.1f} % | "
+            f"{100 * middle:.1f} % |"
+        )
+    return lines
+
+
+def alone(side: baseline.PyTorch, rounds: int = 60) -> float:
+    """Median seconds of a call of one side through our path, nothing beside it."""
+    times = []
+    for _ in range(rounds):
+        side.prepare()
+        times.append(side.sample().seconds)
+    return statistics.median(times)
+
+
+def by_benchmark(side: baseline.PyTorch) -> float:
+    """The same call, on the same tensors, timed by torch.utils.benchmark."""
+    inputs, grads = side._mine[0]
+    work: Callable[[], object] = side._one(inputs, grads)
+    if side.backward:
+        leaves = [inputs[name] for name in side.wanted]
+        outputs = side._forward(inputs)
+
+        def work() -> object:
+            return torch.autograd.grad(outputs, leaves, grads, retain_graph=True)
+
+    with torch.set_grad_enabled(side.backward):
+        timer = benchmark.Timer("work()", globals={"work": work}, num_threads=1)
+        return float(timer.blocked_autorange(min_run_time=0.5).median)
+
+
+def interleaved(
+    side: baseline.PyTorch, operator: operators.Operator, case: Case
+) -> float:
+    """Its time between samples of another side, here a rate of the machine."""
+    sides: dict[str, timing.Side] = {"pytorch": side, "fma": machine.Rate("fma")}
+    rounds, _ = timing.settle(sides, ("pytorch", "fma"), seed=1, budget=1.0, tries=1)
+    return rounds.median("pytorch")
+
+
+def fairness_table() -> list[str]:
+    """The second proof, as lines of Markdown."""
+    lines = [
+        "| operator | direction | case | torch.utils.benchmark, ms | alone, ms | "
+        "alone / benchmark | interleaved, ms |",
+        "|---|---|---|--:|--:|--:|--:|",
+    ]
+    for name, direction, case in SHAPES:
+        operator = operators.get(name)
+        data = baseline.Data(operator, case, 1, 1)
+        side = baseline.PyTorch(operator, case, direction, data, 1)
+        side.prepare()
+        pairs = [(by_benchmark(side), alone(side)) for _ in range(3)]
+        theirs, ours = (min(column) for column in zip(*pairs))
+        between = interleaved(side, operator, case)
+        lines.append(
+            f"| {name} | {direction} | {case.name} | {1e3 * theirs:.3f} | "
+            f"{1e3 * ours:.3f} | {ours / theirs:.3f} | {1e3 * between:.3f} |"
+        )
+    return lines
+
+
+def raced(race: Race, task: Task) -> TaskResult:
+    """A ladder of the reference through the race, taken to be right."""
+    lower: dict[str, Path] = {}
+    results = []
+    for rung in task.rungs:
+        built = build(rung)
+        own = built.libraries["f32"]
+        lower |= dict.fromkeys(built.directions, own)
+        pair = lower.get("forward", own), lower.get("backward", own)
+        race.libraries[rung.id] = {"f32": pair}
+        right = [CheckResult("forward", d, Verdict.PASS) for d in built.directions]
+        results.append(RungResult(rung, tuple(right)))
+    return TaskResult(task, tuple(race.task(task, results)))
+
+
+def points_table(runs: int = POINT_RUNS) -> list[str]:
+    """The third proof: speed points of every reference ladder in so many runs."""
+    timed = [task for task in all_tasks() if task.speed]
+    earned: dict[str, list[float]] = {task.id: [] for task in timed}
+    noisy = dict.fromkeys(earned, 0)
+    for run in range(runs):
+        race = Race(run, lambda rung, check: None)
+        for task in timed:
+            assert task.speed
+            done = raced(race, task)
+            found = {d: done.speed(d) for d in task.speed.bands}
+            known = [s for s in found.values() if s and s.verdict is Verdict.PASS]
+            noisy[task.id] += len(found) - len(known)
+            if len(known) == len(found):
+                parts = [task.speed.points_of(s.direction) * s.earned for s in known]
+                earned[task.id].append(sum(parts))
+        race.close()
+    lines = [
+        "| ladder | speed points | runs | least | most | NOISY, of two each run |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    for task in timed:
+        values = earned[task.id] or [math.nan]
+        assert task.speed
+        lines.append(
+            f"| {task.id} | {task.speed.points:g} | {runs} | {min(values):g} | "
+            f"{max(values):g} | {noisy[task.id]} |"
+        )
+    return lines
+
+
+PAGE = """# How far the stopwatch can be trusted
+
+Made by `python -m tests.stress stopwatch` on {cpu},
+{compiler}, torch {torch}, sandbox {sandbox}.
+
+## Two C functions that differ by 1.5
+
+One in the supervisor's process, as PyTorch is, one in a worker, as a rung is. Wanted on
+the busy machine: every run within 5 % or NOISY, at most 25 of 50 NOISY. On a quiet one:
+within 4 %, at most 2 NOISY.
+
+{ratio}
+
+## PyTorch alone through our path
+
+The best of three medians each, in turn, on the same tensors. Wanted: within 5 %.
+
+{fairness}
+
+## The reference's speed points
+
+Wanted: the same in every run.
+
+{points}
+"""
+
+
+def main(arguments: list[str]) -> int:
+    """Print the three tables; with --write, keep them in docs/results."""
+    build_tools()
+    torch.set_num_threads(1)
+    machine.keep_memory()
+    tables = {"ratio": ratio_table()}
+    print(*tables["ratio"], sep="\n", flush=True)
+    pin()
+    tables["fairness"] = fairness_table()
+    print(*tables["fairness"], sep="\n", flush=True)
+    tables["points"] = points_table()
+    print(*tables["points"], sep="\n", flush=True)
+    if "--write" in arguments:
+        text = {name: "\n".join(lines) for name, lines in tables.items()}
+        page = PAGE.format(**environment(), **text)
+        (ROOT / "docs" / "results" / "stopwatch.md").write_text(page)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

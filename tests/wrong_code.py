@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: MIT
+"""Operators in C whose parts are macros: a wrong submission redefines some of them.
+
+They are written apart from the reference solutions and from the known mistakes.
+"""
+
+from __future__ import annotations
+
+HEAD = """#include "operators.h"
+#define EACH(i, n) for (int64_t i = 0; i < (n); i++)
+static inline void clear(tensor_t *t)
+{
+    if (t) EACH(i, tensor_numel(t)) real_data(t)[i] = 0;
+}
+"""
+
+WINDOW = {
+    "Y": "oh * p.stride_h - p.padding_h + kh * p.dilation_h",
+    "X": "ow * p.stride_w - p.padding_w + kw * p.dilation_w",
+}
+
+CONV2D = {
+    **WINDOW,
+    "N_END": "N",
+    "OC_END": "OC",
+    "OH_END": "OH",
+    "OW_END": "OW",
+    "IC_END": "IC",
+    "KH_END": "KH",
+    "KW_END": "KW",
+    "CHANNEL": "oc / (OC / p.groups) * IC + ic",
+    "PAD": "0",
+    "INPUT": "*at4(input, n, c, ih, iw)",
+    "WEIGHT": "*at4(weight, oc, ic, kh, kw)",
+    "START": "bias ? *at1(bias, oc) : 0",
+    "STEP": "0",
+    "PUT": "*at4(output, n, oc, oh, ow) =",
+    "CLEAR": "clear(grad_input), clear(grad_weight), clear(grad_bias)",
+    "GRAD": "*at4(grad_output, n, oc, oh, ow)",
+    "WEIGHT_BACK": "WEIGHT",
+    "GRAD_INPUT": "*at4(grad_input, n, c, ih, iw)",
+    "GRAD_WEIGHT": "*at4(grad_weight, oc, ic, kh, kw)",
+    "SHARE": "1",
+    "EARLY": "",
+}
+CONV2D_C = """
+static real sink;
+#define SIZES \\
+    const int64_t N = input->size[0], IH = input->size[2], IW = input->size[3]; \\
+    const int64_t OC = weight->size[0], IC = weight->size[1]; \\
+    const int64_t KH = weight->size[2], KW = weight->size[3]; \\
+    (void)N, (void)IH, (void)IW, (void)OC, (void)IC, (void)KH, (void)KW
+#define OUTSIDE (ih < 0 || iw < 0 || ih >= IH || iw >= IW)
+status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
+                        const tensor_t *bias, conv2d_params_t p, tensor_t *output)
+{
+    SIZES;
+    const int64_t OH = output->size[2], OW = output->size[3];
+    EACH(n, N_END) EACH(oc, OC_END) EACH(oh, OH_END) EACH(ow, OW_END) {
+        accum sum = START;
+        EACH(ic, IC_END) EACH(kh, KH_END) EACH(kw, KW_END) {
+            int64_t ih = Y, iw = X, c = CHANNEL;
+            if (OUTSIDE) { sum += (PAD) * (WEIGHT); continue; }
+            sum += (INPUT) * (WEIGHT) + (STEP);
+        }
+        PUT sum;
+    }
+    (void)sink;
+    return STATUS_OK;
+}
+status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
+                         const tensor_t *weight, conv2d_params_t p,
+                         tensor_t *grad_input, tensor_t *grad_weight,
+                         tensor_t *grad_bias)
+{
+    SIZES;
+    const int64_t OH = grad_output->size[2], OW = grad_output->size[3];
+    CLEAR;
+    EACH(n, N_END) EACH(oc, OC_END) EACH(oh, OH_END) EACH(ow, OW_END) {
+        const real g = GRAD;
+        if (grad_bias) *at1(grad_bias, oc) += g * (SHARE);
+        EACH(ic, IC_END) EACH(kh, KH_END) EACH(kw, KW_END) {
+            int64_t ih = Y, iw = X, c = CHANNEL;
+            EARLY;
+            if (OUTSIDE) continue;
+            if (grad_weight) GRAD_WEIGHT += g * (INPUT);
+            if (grad_input) GRAD_INPUT += g * (WEIGHT_BACK);
+        }
+    }
+    return STATUS_OK;
+}
+"""
+
+MATMUL = {
+    "LHS": "*at2(&a, m, k)",
+    "RHS": "*at2(&b, k, n)",
+    "M_END": "M",
+    "N_END": "N",
+    "K_END": "K",
+    "ADD": "+=",
+    "LHS_BATCH": "i",
+    "RHS_BATCH": "i",
+    "BATCHES": "tensor_count(r, r->ndim - 2)",
+    "AT": "tensor_offset(t, t->ndim - 2, i)",
+    "DOWN": "t->stride[t->ndim - 2]",
+    "RIGHT": "t->stride[t->ndim - 1]",
+    "PUT": "*at2(&c, m, n)",
+    "TURN_INPUT": "1",
+    "TURN_OTHER": "1",
+    "FIRST": "grad_input",
+    "SECOND": "grad_other",
+}
+MATMUL_C = """
+static tensor_t part(const tensor_t *t, int64_t i, int turn)
+{
+    tensor_t v = {.data = real_data(t) + (AT), .ndim = 2};
+    const int64_t rows = t->size[t->ndim - 2], columns = t->size[t->ndim - 1];
+    v.size[turn] = rows, v.size[!turn] = columns;
+    v.stride[turn] = DOWN, v.stride[!turn] = RIGHT;
+    return v;
+}
+static void multiply(const tensor_t *lhs, int tl, const tensor_t *rhs, int tr,
+                     tensor_t *r)
+{
+    if (!r || !tensor_numel(r)) return;
+    EACH(i, BATCHES) {
+        const tensor_t c = part(r, i, 0);
+        tensor_t a = {.ndim = 2}, b = {.ndim = 2};
+        const int64_t K = lhs->size[lhs->ndim - 1 - tl];
+        if (K) a = part(lhs, LHS_BATCH, tl), b = part(rhs, RHS_BATCH, tr);
+        const int64_t M = c.size[0], N = c.size[1];
+        EACH(m, M_END) EACH(n, N_END) {
+            accum sum = 0;
+            EACH(k, K_END) sum ADD (LHS) * (RHS);
+            PUT = sum;
+        }
+    }
+}
+status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
+                        tensor_t *output)
+{
+    multiply(input, 0, other, 0, output);
+    return STATUS_OK;
+}
+status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
+                         const tensor_t *other, tensor_t *grad_input,
+                         tensor_t *grad_other)
+{
+    multiply(grad_output, 0, other, TURN_OTHER, FIRST);
+    multiply(input, TURN_INPUT, grad_output, 0, SECOND);
+    return STATUS_OK;
+}
+"""
+
+LINEAR = {
+    "ROWS": "R",
+    "IN": "real_data(input)[tensor_offset(input, d, r) + ic * input->stride[d]]",
+    "WEIGHT": "*at2(weight, oc, ic)",
+    "START": "bias ? *at1(bias, oc) : 0",
+    "G": "real_data(grad_output)[tensor_offset(grad_output, d, r)"
+    " + oc * grad_output->stride[d]]",
+    "GRAD_WEIGHT": "*at2(grad_weight, oc, ic)",
+    "SHARE": "1",
+    "BIAS_ROW": "1",
+    "CLEAR": "clear(grad_input), clear(grad_weight), clear(grad_bias)",
+}
+LINEAR_C = """
+#define SIZES(t) \\
+    const int32_t d = (t)->ndim - 1; \\
+    const int64_t R = tensor_count(t, d), OC = weight->size[0], IC = weight->size[1]
+status_t linear_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
+                        const tensor_t *bias, tensor_t *output)
+{
+    SIZES(input);
+    real *y = real_data(output);
+    EACH(r, ROWS) EACH(oc, OC) {
+        accum sum = START;
+        EACH(ic, IC) sum += (IN) * (WEIGHT);
+        y[r * OC + oc] = sum;
+    }
+    (void)R;
+    return STATUS_OK;
+}
+status_t linear_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
+                         const tensor_t *weight, tensor_t *grad_input,
+                         tensor_t *grad_weight, tensor_t *grad_bias)
+{
+    SIZES(grad_output);
+    CLEAR;
+    EACH(r, ROWS) EACH(oc, OC) {
+        const real g = G;
+        if (grad_bias && (BIAS_ROW)) *at1(grad_bias, oc) += g * (SHARE);
+        EACH(ic, IC) {
+            if (grad_input) real_data(grad_input)[r * IC + ic] += g * (WEIGHT);
+            if (grad_weight) GRAD_WEIGHT += g * (IN);
+        }
+    }
+    (void)R;
+    return STATUS_OK;
+}
+"""
+
+UNFOLD = {
+    **WINDOW,
+    "ROW": "(c * KH + kh) * KW + kw",
+    "COLUMN": "oh * OW + ow",
+    "INPUT": "*at4(input, n, c, ih, iw)",
+    "PAD": "0",
+    "ADD": "+=",
+    "CLEAR": "clear(grad_input)",
+}
+UNFOLD_C = """
+#define SIZES(t) \\
+    const int64_t N = (t)->size[0], IC = (t)->size[1]; \\
+    const int64_t IH = (t)->size[2], IW = (t)->size[3]; \\
+    const int64_t KH = p.kernel_h, KW = p.kernel_w; \\
+    const int64_t OH = conv2d_extent(IH, KH, p.stride_h, p.padding_h, p.dilation_h); \\
+    const int64_t OW = conv2d_extent(IW, KW, p.stride_w, p.padding_w, p.dilation_w)
+#define ALL EACH(n, N) EACH(c, IC) EACH(kh, KH) EACH(kw, KW) EACH(oh, OH) EACH(ow, OW)
+#define OUTSIDE (ih < 0 || iw < 0 || ih >= IH || iw >= IW)
+status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_params_t p,
+                        tensor_t *output)
+{
+    SIZES(input);
+    ALL {
+        int64_t ih = Y, iw = X;
+        *at3(output, n, ROW, COLUMN) = OUTSIDE ? (PAD) : (INPUT);
+    }
+    return STATUS_OK;
+}
+status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output, unfold_params_t p,
+                         tensor_t *grad_input)
+{
+    if (!grad_input) return STATUS_OK;
+    SIZES(grad_input);
+    CLEAR;
+    ALL {
+        int64_t ih = Y, iw = X;
+        if (!OUTSIDE) {
+            real *to = at4(grad_input, n, c, ih, iw);
+            *to ADD *at3(grad_output, n, ROW, COLUMN);
+        }
+    }
+    return STATUS_OK;
+}
+"""
+
+ADD = {
+    "SUM": "a + alpha * b",
+    "SCALE_INPUT": "1",
+    "SCALE_OTHER": "alpha",
+    "PUT": "+=",
+    "SHARE": "1",
+    "STRIDE": "t->stride[e]",
+    "GRAD_AT": "tensor_offset(grad_output, grad_output->ndim, i)",
+}
+ADD_C = """
+static int64_t find(const tensor_t *t, const tensor_t *all, int64_t i, int dense)
+{
+    int64_t at = 0, step = 1;
+    for (int32_t e = t->ndim - 1, d = all->ndim - 1; e >= 0; e--, d--) {
+        const int64_t index = t->size[e] == 1 ? 0 : i % all->size[d];
+        at += index * (dense ? step : (STRIDE));
+        i /= all->size[d], step *= t->size[e];
+    }
+    return at;
+}
+status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
+                     add_params_t p, tensor_t *output)
+{
+    const accum alpha = p.alpha;
+    EACH(i, tensor_numel(output)) {
+        const accum a = real_data(input)[find(input, output, i, 0)];
+        const accum b = real_data(other)[find(other, output, i, 0)];
+        real_data(output)[i] = SUM;
+    }
+    (void)alpha;
+    return STATUS_OK;
+}
+static void spread(const tensor_t *grad_output, tensor_t *to, double scale)
+{
+    if (!to) return;
+    const double share = (double)tensor_numel(to) / tensor_numel(grad_output);
+    clear(to);
+    EACH(i, tensor_numel(grad_output)) {
+        const accum g = real_data(grad_output)[GRAD_AT];
+        real_data(to)[find(to, grad_output, i, 1)] PUT scale * (SHARE) * g;
+    }
+    (void)share;
+}
+status_t add_backward(ctx_t *ctx, const tensor_t *grad_output, add_params_t p,
+                      tensor_t *grad_input, tensor_t *grad_other)
+{
+    const double alpha = p.alpha;
+    spread(grad_output, grad_input, SCALE_INPUT);
+    spread(grad_output, grad_other, SCALE_OTHER);
+    (void)alpha;
+    return STATUS_OK;
+}
+"""
+
+PARTS = {
+    "conv2d": (CONV2D, CONV2D_C),
+    "matmul": (MATMUL, MATMUL_C),
+    "linear": (LINEAR, LINEAR_C),
+    "unfold": (UNFOLD, UNFOLD_C),
+    "add": (ADD, ADD_C),
+}
+
+
+def source(operator: str, **changed: str) -> str:
+    """The operator with some macros redefined."""
+    macros, body = PARTS[operator]
+    assert set(changed) <= set(macros), set(changed) - set(macros)
+    lines = [f"#define {k} {v}" for k, v in {**macros, **changed}.items()]
+    return HEAD + "\n".join(lines) + body
