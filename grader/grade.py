@@ -10,13 +10,13 @@ from __future__ import annotations
 import gc
 import secrets
 import traceback
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.build import Build, compiled
+from grader.build import Build
+from grader.builds import Builds
 from grader.checks.result import CheckResult
 from grader.checks.unrun import (
     build_failed,
@@ -25,7 +25,6 @@ from grader.checks.unrun import (
     same_for_backward,
 )
 from grader.errors import GraderError
-from grader.linking import Links
 from grader.race import Race
 from grader.score import DIRECTIONS, RungResult, TaskResult
 from grader.supervisor.session import Worker, pin
@@ -35,6 +34,7 @@ from grader.verdicts import Verdict
 
 if TYPE_CHECKING:  # these import torch, which takes seconds
     from grader.checks.subject import Subject
+    from grader.inspection import Inspection
     from grader.operators import Case
 
 MODULE_CASES = 6  # lab 01: cases that also go through the nn.Module
@@ -90,27 +90,9 @@ class Grader:
             for rung in task.rungs
         )
         self._spare: Worker | None = None
-        self._builder = ThreadPoolExecutor(1, "build")
-        self._builds: dict[str, Future[Build]] = {}
-        self.links = Links(self._compiled)  # what rungs use of others
+        self.builds = Builds(selection)
+        self.links = self.builds.links
         self.race = Race(seed, lambda rung, check: self._say(rung, check))
-
-    def build_ahead(self) -> None:
-        """Start compiling all rungs in C, in order, while this process imports."""
-        for task in self.selection.tasks:
-            if task.language != "c":
-                continue
-            for rung in task.rungs:
-                self._builds[rung.id] = self._builder.submit(compiled, rung)
-
-    def _built(self, rung: Rung) -> Build:
-        """The rung's build with all it uses, waiting for it if need be."""
-        return self.links.build(rung)
-
-    def _compiled(self, rung: Rung) -> Build:
-        """The same before anything is linked that it uses."""
-        ahead = self._builds.get(rung.id)
-        return ahead.result() if ahead else compiled(rung)
 
     def warm_up(self) -> None:
         """Start the next Python worker early: it imports torch while others work."""
@@ -120,7 +102,7 @@ class Grader:
 
     def run(self) -> list[TaskResult]:
         """Grade everything that was selected."""
-        self.build_ahead()
+        self.builds.ahead()  # compiled while this process imports
         gc.disable()  # nearly all that importing makes is there to stay
         import torch  # after the first worker was started
         import torch.fx.experimental.symbolic_shapes  # autograd would, at its first use
@@ -141,7 +123,7 @@ class Grader:
 
     def close(self) -> None:
         """End the spare worker and what is still to be built."""
-        self._builder.shutdown(wait=False, cancel_futures=True)
+        self.builds.close()
         self.race.close()
         if self._spare:
             self._spare.end()
@@ -197,7 +179,7 @@ class Grader:
 
         It is asked only where a rung above it lacks a direction.
         """
-        built = self._built(rung)
+        built = self.builds.whole(rung)
         needed = self._lacking(rung.task)
         for direction in set(built.directions) & needed:
             if self._is_right(rung, built, direction):
@@ -206,8 +188,7 @@ class Grader:
 
     def _lacking(self, task: str) -> set[str]:
         """Directions that some selected rung of a task takes from a lower one."""
-        chosen = [i for i in self._builds if i in self.selection.rungs]
-        mine = [self._builds[i].result() for i in chosen if i.startswith(f"{task}/")]
+        mine = self.builds.of_task(task)
         fallbacks = {d for b in mine for d in DIRECTIONS if f"fallback_{d}" in b.wants}
         lacking = {d for b in mine for d in DIRECTIONS if d not in b.directions}
         return lacking | fallbacks
@@ -239,6 +220,7 @@ class Grader:
     ) -> RungResult:
         from grader import operators
         from grader.checks.subject import Subject
+        from grader.inspection import Inspection
 
         operator = operators.get(task.operator)
         if task.language == "python":
@@ -247,10 +229,11 @@ class Grader:
             self.warm_up()
             subject = Subject(operator, source=rung.file, shown=rung.shown, warm=warm)
             try:
-                return RungResult(rung, tuple(self._checks(subject, rung)))
+                with Inspection(subject, rung, self.seed) as look:
+                    return RungResult(rung, tuple(self._checks(subject, rung, look)))
             finally:
                 subject.close()
-        built = self._built(rung)
+        built = self.builds.whole(rung)
         if built.error or built.forbidden or built.blocked:
             return RungResult(rung, tuple(build_failed(built)))
         uses = dict(built.uses)
@@ -292,10 +275,26 @@ class Grader:
         try:
             if operator.signature.saved and alone:
                 return RungResult(rung, (self._without_forward(subject),))
-            checks = self._checks(subject, rung, built.directions, lent=tuple(uses))
+            with self._inspection(subject, rung, libraries["f32"]) as look:
+                checks = self._checks(subject, rung, look, built.directions, uses)
         finally:
             subject.close()
         return RungResult(rung, tuple(checks), uses)
+
+    def _inspection(
+        self, subject: Subject, rung: Rung, libraries: tuple[Path, Path]
+    ) -> Inspection:
+        """A look at a rung in C with sanitizers, where this machine has them."""
+        from grader.inspection import Inspection
+
+        lent = dict(zip(DIRECTIONS, libraries))
+        return Inspection(
+            subject,
+            rung,
+            self.seed,
+            sanitized=lambda: self.builds.sanitized(rung),
+            lent=lent,
+        )
 
     def _without_forward(self, subject: Subject) -> CheckResult:
         """A backward that needs what forward saves, and nothing lends a forward."""
@@ -314,20 +313,24 @@ class Grader:
         self,
         subject: Subject,
         rung: Rung,
+        look: Inspection,
         directions: tuple[str, ...] = DIRECTIONS,
-        lent: tuple[str, ...] = (),
+        lent: Container[str] = (),
     ) -> list[CheckResult]:
         """Forward, then gradient; within each the first failure is the last word."""
         results: list[CheckResult] = []
         forward_ok = "forward" in lent
         if "forward" in directions:
-            results += self._forward(subject, rung)
+            cases = subject.operator.cases(self.seed)
+            results += look(self._forward(subject, rung), "forward", cases)
             forward_ok = all(r.verdict is Verdict.PASS for r in results)
             if subject.python and results[-1].verdict in HOPELESS:
                 results.append(same_for_backward(results[-1]))
                 return self._asked_for(results)
         if "backward" in directions and self.check in (None, "gradient"):
-            results += self._gradient(subject, rung, with_gradcheck=forward_ok)
+            cases = subject.operator.cases(self.seed)
+            found = self._gradient(subject, rung, with_gradcheck=forward_ok)
+            results += look(found, "backward", cases)
         return self._asked_for(results)
 
     def _asked_for(self, results: list[CheckResult]) -> list[CheckResult]:

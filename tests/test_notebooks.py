@@ -138,6 +138,12 @@ def text_of(cell: Any) -> str:
     return "\n".join(parts)
 
 
+@pytest.fixture(autouse=True)
+def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels run beside other tests: small tensors need no second core."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+
+
 def executed(path: Path, folder: Path, root: Path = ROOT) -> dict[str, str]:
     """What each cell showed, by the cell's id."""
     notebook = execute(nbformat.read(path, as_version=4), folder, root)

@@ -69,29 +69,36 @@ def _number(points: float) -> str:
 
 
 def table(results: list[TaskResult]) -> None:
-    """One row a rung, under one row a task."""
+    """One row a rung, under one row a task. Fits 80 columns."""
+    pending = any(result.pending for result in results)
     grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    grid.add_column("task / rung", no_wrap=True)
-    grid.add_column("forward", no_wrap=True)
-    grid.add_column("backward", no_wrap=True)
-    grid.add_column("points", justify="right", no_wrap=True)
+    for name in ("task / rung", "forward", "backward"):
+        grid.add_column(name, no_wrap=True)
+    for name in ("points", *(("pending",) if pending else ())):
+        grid.add_column(name, justify="right", no_wrap=True)
     for result in results:
         earned = f"{_number(result.points)} / {_number(result.task.points)}"
-        if result.pending:
-            earned += f" (+{_number(result.pending)} pending)"
-        mark = "" if result.task.core else " (extra)"
-        grid.add_row(Text(f"{result.task.id}{mark}", style="bold"), "", "", earned)
+        waiting = _number(result.pending) if result.pending else ""
+        mark = "" if result.task.core else " *"
+        title = Text(f"{result.task.id}{mark}", style="bold")
+        grid.add_row(title, "", "", earned, *((waiting,) if pending else ()))
         if not result.task.rungs:
-            grid.add_row(Text("  no file yet", style="dim"), "-", "-", "")
+            grid.add_row(Text("  no file yet", style="dim"), "-", "-")
         for rung in result.rungs:
-            grid.add_row(f"  {rung.rung.file.name}", *_cells(rung), "")
+            grid.add_row(f"  {rung.rung.file.name}", *_cells(rung))
     console.print(grid)
+    _legend(results)
+
+
+def _legend(results: list[TaskResult]) -> None:
+    """What the table's marks mean, for those it has."""
+    notes = []
+    if any(not result.task.core for result in results):
+        notes.append("* extra, beyond the core path")
     if any(rung.speeds for result in results for rung in result.rungs):
-        console.print("[dim]1.00x is PyTorch's speed in the same run, on one core[/]")
-    for rung in [rung for result in results for rung in result.rungs]:
-        for alias, server in rung.uses.items():
-            if alias not in DIRECTIONS:
-                say(f"  in {rung.rung.id}, {alias} is {server}")
+        notes.append("1.00x is PyTorch's speed in the same run")
+    if notes:
+        console.print(f"[dim]{'; '.join(notes)}[/]")
 
 
 def _cells(rung: RungResult) -> list[Text]:
@@ -100,7 +107,8 @@ def _cells(rung: RungResult) -> list[Text]:
         word = _word(rung.verdict(direction))
         lender = rung.uses.get(direction)
         if lender and rung.verdict(direction) is None:
-            word = Text(f"uses {lender.rsplit('/', 1)[1]}", style="dim")
+            number = lender.rsplit("/", 1)[1].split("_")[0]
+            word = Text(f"uses {number}", style="dim")
         word.append(_speed(rung, direction), style="default")
         cells.append(word)
     return cells

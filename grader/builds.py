@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""What a grading compiles, ahead of its use: one thread, in the order of the course."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from grader.build import SANITIZE, Build, compiled, sanitizers_missing
+from grader.linking import Links
+from grader.tasks import Rung, Selection
+
+
+class Builds:
+    """The builds of a selection's rungs in C. Close it when done."""
+
+    def __init__(self, selection: Selection) -> None:
+        self._selection = selection
+        self._builder = ThreadPoolExecutor(1, "build")
+        self._release: dict[str, Future[Build]] = {}
+        self._sanitized: dict[str, Future[Build]] = {}
+        self._no_sanitizers: Future[str] | None = None
+        self.links = Links(self.alone)  # what rungs use of others
+
+    def ahead(self) -> None:
+        """Start compiling: every rung of the tasks, and the chosen ones with sanitizers
+        too.
+        """
+        tasks = [task for task in self._selection.tasks if task.language == "c"]
+        rungs = [rung for task in tasks for rung in task.rungs]
+        for rung in rungs:
+            self._release[rung.id] = self._builder.submit(compiled, rung)
+        self._no_sanitizers = self._builder.submit(sanitizers_missing)
+        for rung in rungs:
+            if rung.id in self._selection.rungs and not rung.uses:
+                self._sanitized[rung.id] = self._builder.submit(
+                    compiled, rung, mode=SANITIZE
+                )
+
+    def whole(self, rung: Rung) -> Build:
+        """The rung's build with all it uses, waiting for it if need be."""
+        return self.links.build(rung)
+
+    def alone(self, rung: Rung) -> Build:
+        """The same before anything is linked that it uses."""
+        ahead = self._release.get(rung.id)
+        return ahead.result() if ahead else compiled(rung)
+
+    def sanitized(self, rung: Rung) -> Build | None:
+        """The build for the memory check; None where this machine cannot have one."""
+        missing = self._no_sanitizers
+        if missing.result() if missing else sanitizers_missing():
+            return None
+        ahead = self._sanitized.get(rung.id)
+        return ahead.result() if ahead else self.links.build(rung, mode=SANITIZE)
+
+    def of_task(self, task: str) -> list[Build]:
+        """The chosen rungs of a task, before linking."""
+        chosen = [i for i in self._release if i in self._selection.rungs]
+        return [self._release[i].result() for i in chosen if i.startswith(f"{task}/")]
+
+    def close(self) -> None:
+        """Forget what is still to be built."""
+        self._builder.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""After a direction's checks: its memory if it is right, the reason if it is not.
+
+A right rung in C runs its cases once more with sanitizers. A wrong one gets as many
+words as can be found: a known mistake or a region (diagnose.py), the line where memory
+was broken (memory.py), and the loop indices of a crash (postmortem.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from grader import diagnose, postmortem
+from grader.build import Build
+from grader.checks import memory
+from grader.checks.memory import Watched
+from grader.checks.result import CheckResult
+from grader.checks.subject import Subject
+from grader.operators import Case
+from grader.tasks import Rung
+from grader.verdicts import Verdict
+
+LOCATED = ("forward", "gradient", "memory")  # checks whose failing case is run again
+
+
+class Inspection:
+    """Of one rung; starts its second worker when it is needed. Close it when done."""
+
+    def __init__(
+        self,
+        subject: Subject,
+        rung: Rung,
+        seed: int,
+        *,
+        sanitized: Callable[[], Build | None] = lambda: None,
+        lent: dict[str, Path] | None = None,
+    ) -> None:
+        """`sanitized` makes the build with sanitizers, None where there is none; `lent`
+        are float libraries of directions that the rung does not define.
+        """
+        self.subject, self.rung, self.seed = subject, rung, seed
+        self._sanitized = sanitized
+        self._lent = lent
+        self._watched: Watched | None = None
+        self._asked = False
+
+    def __enter__(self) -> Inspection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._watched:
+            self._watched.close()
+
+    def watched(self) -> Watched | None:
+        """The rung in its sanitized build; None if it cannot be had."""
+        if not self._asked:
+            self._asked = True
+            built = self._sanitized()
+            if built and built.libraries:
+                operator = self.subject.operator
+                self._watched = memory.watched(operator, built, self._lent)
+        return self._watched
+
+    def __call__(
+        self, results: list[CheckResult], direction: str, cases: list[Case]
+    ) -> list[CheckResult]:
+        """The checks of a direction, the last one with its reason or a memory check."""
+        if not results:
+            return results
+        last = results[-1]
+        if last.verdict is not Verdict.PASS:
+            return [*results[:-1], self._explained(last, cases)]
+        watched = None if self.subject.python else self.watched()
+        found = watched and memory.check(watched, cases, direction, self.seed)
+        if not found:
+            return results
+        found = postmortem.explain(self.rung, self.subject, found, self.seed)
+        return [*results, found]
+
+    def _explained(self, result: CheckResult, cases: list[Case]) -> CheckResult:
+        """A failed check with all that can be said about it."""
+        if result.verdict is Verdict.NOT_IMPLEMENTED or result.name not in LOCATED:
+            return result
+        result = diagnose.explain(self.subject, result, cases, self.seed)
+        if self.subject.python:
+            return result
+        if watched := self.watched():
+            result = memory.locate(watched, result, self.seed)
+        return postmortem.explain(self.rung, self.subject, result, self.seed)
