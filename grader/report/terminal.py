@@ -87,6 +87,10 @@ def table(results: list[TaskResult]) -> None:
         for rung in result.rungs:
             grid.add_row(f"  {rung.rung.file.name}", *_cells(rung))
     console.print(grid)
+    for rung in [rung for result in results for rung in result.rungs]:
+        for alias, server in rung.uses.items():
+            if alias not in DIRECTIONS:
+                say(f"  in {rung.rung.id}, {alias} is {server}")
     _legend(results)
 
 
