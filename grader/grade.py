@@ -92,7 +92,7 @@ class Grader:
         self._spare: Worker | None = None
         self.builds = Builds(selection)
         self.links = self.builds.links
-        self.race = Race(seed, lambda rung, check: self._say(rung, check))
+        self.race = Race(seed, lambda rung, check: self._say(rung, check), self.links)
 
     def warm_up(self) -> None:
         """Start the next Python worker early: it imports torch while others work."""

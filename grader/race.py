@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grader.errors import GraderError
+from grader.linking import Links
 from grader.score import DIRECTIONS, RungResult
-from grader.tasks import Task
+from grader.tasks import Rung, Task
 from grader.verdicts import Verdict
 
 if TYPE_CHECKING:  # these import torch
@@ -37,9 +38,14 @@ def wanted() -> bool:
 class Race:
     """The speed checks of a run; measures the machine's peaks before the first."""
 
-    def __init__(self, seed: int, tell: Callable[[str, str], None]) -> None:
-        """`tell` is called with a rung's id and what is being done."""
+    def __init__(
+        self, seed: int, tell: Callable[[str, str], None], links: Links | None = None
+    ) -> None:
+        """`tell` is called with a rung's id and what is being done; `links` knows what
+        rungs use of others.
+        """
         self.seed = seed
+        self.links = links or Links()
         self.tell = tell
         self._card: Card | None = None
         self._patience = PATIENCE
@@ -74,10 +80,13 @@ class Race:
                 for r in results
                 if r.verdict(direction) is Verdict.PASS and r.rung.id in self.libraries
             ]
-            if not right or direction not in task.speed.bands:
+            if direction not in task.speed.bands:
                 continue
             try:
-                rung, speed = self._fastest(task, right, direction)
+                own = [r for r in right if self._computes(task, r.rung, direction)]
+                if not own:
+                    continue
+                rung, speed = self._fastest(task, own, direction)
             except (GraderError, OSError):
                 raise  # of the machine: they end the command with a sentence
             except Exception as error:
@@ -87,6 +96,22 @@ class Race:
             dataclasses.replace(r, speeds=tuple(found.get(r.rung.id, ())))
             for r in results
         ]
+
+    def _computes(self, task: Task, rung: Rung, direction: str) -> bool:
+        """Whether a rung computes the timed case itself: a fallback's time is not its
+        own.
+        """
+        if not rung.uses:
+            return True
+        from grader import operators
+        from grader.checks import fallback
+
+        assert task.speed
+        operator = operators.get(task.operator)
+        case = _case(task, operator, task.speed.bands[direction].case)
+        return not fallback.server(
+            self.links, rung, operator, case, direction, seed=self.seed
+        )
 
     def _fastest(
         self, task: Task, right: list[RungResult], direction: str

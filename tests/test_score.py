@@ -112,7 +112,7 @@ def test_exit_status_is_zero_when_a_wrong_rung_stands_beside_a_right_one():
 
 def test_a_borrowed_direction_is_shown_with_its_lender():
     found = rung("PASS", uses={"backward": f"{LADDER}/00_definition"})
-    assert [cell.plain for cell in _cells(found)] == ["PASS", "uses 00_definition"]
+    assert [cell.plain for cell in _cells(found)] == ["PASS", "uses 00"]
 
 
 # ---- results of several runs ---------------------------------------------------------

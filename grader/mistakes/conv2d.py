@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -104,6 +105,13 @@ def _kernel_axes() -> Iterator[Formula]:
         yield backward_only(only("grad_input", altered(turned)))
         yield forward_only(altered(image_turned))
         yield backward_only(only("grad_weight", altered(image_turned)))
+
+    def read(s: Setting) -> Setting:
+        weight = s.inputs["weight"]
+        return s.input(weight=weight.mT.reshape(weight.shape))
+
+    yield forward_only(altered(read))
+    yield backward_only(only("grad_input", altered(read)))
 
     def written(t: T, _: Setting) -> T:
         return t.mT.reshape(t.shape)
@@ -239,6 +247,17 @@ def _not_flipped() -> Iterator[Formula]:
             return s.input(weight=s.inputs["weight"].flip(a))
 
         yield only("grad_input", altered(flip))
+    yield only("grad_input", through(_mirrored))
+
+
+def _mirrored(s: Setting, inputs: Tensors) -> T | None:
+    """Forward's signs on the way back: the kernel flipped, and with it the place of its
+    corner.
+    """
+    w = window(s)
+    reach = [d * (k - 1) - p for d, k, p in zip(w.dilation, w.kernel, w.padding)]
+    mirror = replace(w, padding=(reach[0], reach[1]))
+    return slide(s, {**inputs, "weight": inputs["weight"].flip([2, 3])}, mirror)
 
 
 def _uncropped(pick: Callable[[T, T], T]) -> Formula:

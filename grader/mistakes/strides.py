@@ -57,7 +57,15 @@ def _matrix_dense(tensor: torch.Tensor) -> torch.Tensor:
     return taken_for(tensor, tensor.shape, [*tensor.stride()[:-2], *matrix])
 
 
+def _broadcast_kept(tensor: torch.Tensor) -> torch.Tensor:
+    """Strides taken from the sizes where they are not 0."""
+    steps = row_major(tensor.shape)
+    kept = [step if s else 0 for step, s in zip(steps, tensor.stride())]
+    return taken_for(tensor, tensor.shape, kept)
+
+
 VIEWS = (
+    _broadcast_kept,
     as_if_contiguous,
     _last_axis_dense,
     _first_axis_dense,
@@ -67,13 +75,21 @@ VIEWS = (
 
 
 def _reading(
-    names: tuple[str, ...], view: Callable[[torch.Tensor], torch.Tensor]
+    names: tuple[str, ...],
+    view: Callable[[torch.Tensor], torch.Tensor],
+    *,
+    whole: bool = False,
 ) -> Formula:
+    """These inputs seen so; `whole`: only those of the output's shape."""
+
     def formula(setting: Setting) -> Answers | None:
+        made = setting.grads[0] if setting.grads else setting.truth["output"]
         strided = [
             name
             for name in names
-            if name in setting.inputs and not setting.inputs[name].is_contiguous()
+            if name in setting.inputs
+            and not setting.inputs[name].is_contiguous()
+            and not (whole and setting.inputs[name].shape != made.shape)
         ]
         grad = "grad_output" in names
         grad &= any(not g.is_contiguous() for g in setting.grads)
@@ -96,4 +112,5 @@ def strides_ignored(*names: str) -> Mistake:
         for count in range(len(everything), 0, -1)
         for some in itertools.combinations(everything, count)
     ]
+    formulas.append(_reading(everything, as_if_contiguous, whole=True))
     return Mistake("strides_ignored", SENTENCE, tuple(formulas))

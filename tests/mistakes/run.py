@@ -138,8 +138,8 @@ def write(label: str, lines: list[str], failures: list[str]) -> None:
     text = TABLE.read_text() if TABLE.exists() else HEAD
     text += (
         f"\n## {label}\n\n"
-        "| operator | listed | named right | named wrong | no name | unlisted | accused "
-        "|\n|---|--:|--:|--:|--:|--:|--:|\n" + "\n".join(lines) + "\n"
+        "| operator | listed | named right | named wrong | no name | unlisted |"
+        " accused |\n|---|--:|--:|--:|--:|--:|--:|\n" + "\n".join(lines) + "\n"
     )
     if failures:
         text += "\n" + "\n".join(f"- {line}" for line in failures) + "\n"
