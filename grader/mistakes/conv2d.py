@@ -158,7 +158,15 @@ def _ungrouped(s: Setting, inputs: Tensors) -> T | None:
     return slide(s, {**inputs, "weight": wide}, window(s), groups=1)
 
 
+def _dealt(s: Setting, inputs: Tensors) -> T | None:
+    """Filters dealt out to the groups one by one, as cards are."""
+    weight, G = inputs["weight"], groups_of(s)
+    dealt = weight.unflatten(0, (-1, G)).transpose(0, 1).flatten(0, 1)
+    return slide(s, {**inputs, "weight": dealt}, window(s))
+
+
 def _groups() -> Iterator[Formula]:
+    yield through(_dealt)
     yield _by_filter(lambda oc, ic, OC, IC, G: ic)
     yield _by_filter(lambda oc, ic, OC, IC, G: ic * G + oc // (OC // G))
     yield _by_filter(lambda oc, ic, OC, IC, G: oc % G * IC + ic)
@@ -193,13 +201,16 @@ def _per_channel() -> Iterator[Formula]:
     def shape(s: Setting) -> tuple[int, ...]:
         return tuple(s.inputs["weight"].shape)
 
-    yield _times(lambda s: shape(s)[1])
-    yield _times(lambda s: s.inputs["input"].shape[1])
-    yield _times(lambda s: shape(s)[2] * shape(s)[3])
-    yield _times(lambda s: shape(s)[1] * shape(s)[2] * shape(s)[3])
-    yield _times(_taps_inside)
-    yield _times(lambda s: shape(s)[2])
-    yield _times(lambda s: shape(s)[1] * shape(s)[2])
+    for count in (
+        lambda s: shape(s)[1],
+        lambda s: s.inputs["input"].shape[1],
+        lambda s: shape(s)[2] * shape(s)[3],
+        lambda s: shape(s)[1] * shape(s)[2] * shape(s)[3],
+        _taps_inside,
+        lambda s: shape(s)[2],
+        lambda s: shape(s)[1] * shape(s)[2],
+    ):
+        yield forward_only(_times(count))  # a gradient too large has many causes
 
 
 def bias_averaged() -> Iterator[Formula]:
@@ -231,6 +242,11 @@ def _weight_transposed() -> Iterator[Formula]:
             return t.permute(o).reshape(t.shape)
 
         yield answered("grad_weight", laid_out)
+
+    def by_group(t: T, s: Setting) -> T:
+        return t.reshape(groups_of(s), -1, t[0].numel()).mT.reshape(t.shape)
+
+    yield answered("grad_weight", by_group)
     for axes in ((2, 3), (0, 1)):
 
         def turned(t: T, _: Setting, a: tuple[int, int] = axes) -> T:
