@@ -40,22 +40,25 @@ from grader.verdicts import Verdict
 from tests.conftest import GELU
 
 TRUE_RATIO = 1.5
-REPEATS = {"reference": 20, "student": 30}
+REPEATS = {"reference": 400, "student": 600}
 RUNS = 50
 POINT_RUNS = 20
+# Bound by arithmetic: what is measured is the stopwatch, not where the tensors lie.
 WORK = """
-/* A row of a convolution, again and again: `repeats` says how long it takes. */
+/* Sixteen multiply-adds an element, again and again: `repeats` says how long. */
 void work(float *restrict y, const float *restrict x, int64_t count, int repeats)
 {
     for (int r = 0; r < repeats; r++) {
-        for (int64_t i = 0; i + 2 < count; i++) {
-            y[i] = 0.25f * x[i] + 0.5f * x[i + 1] + 0.25f * x[i + 2] + 1e-9f * y[i];
+        for (int64_t i = 0; i < count; i++) {
+            float v = x[i];
+            for (int k = 0; k < 16; k++) v = v * 0.999f + 0.001f;
+            y[i] = v;
         }
         __asm__ volatile("" ::"r"(y) : "memory");
     }
 }
 """
-COUNT = 24_000  # elements: about 15 us a repeat
+COUNT = 2048  # elements
 
 # eight shapes, of every kind of work: operator, direction and sizes
 IMAGE = {"N": 4, "IC": 64, "IH": 28, "IW": 28, "OC": 64, "KH": 3, "KW": 3}
@@ -79,7 +82,11 @@ class InProcess:
     """
 
     def __init__(self, library: Path, x: torch.Tensor, repeats: int) -> None:
-        self.x, self.y = x.clone(), torch.zeros_like(x)
+        room = torch.zeros(8 * COUNT)
+        first = -room.data_ptr() % 4096 // 4
+        apart = 2 * COUNT + 13 * 16  # as far as in a worker: no false dependences
+        self.x = room[first : first + COUNT].copy_(x)
+        self.y = room[first + apart : first + apart + COUNT]
         self.function = ctypes.CDLL(str(library)).work
         pointers = (ctypes.c_void_p(t.data_ptr()) for t in (self.y, self.x))
         self.arguments = (*pointers, ctypes.c_int64(x.numel()), repeats)
@@ -184,35 +191,41 @@ def ratio_table(runs: int = RUNS) -> list[str]:
     return lines
 
 
-def alone(side: baseline.PyTorch, rounds: int = 60) -> float:
-    """Median seconds of a call of one side through our path, nothing beside it."""
+def left_in_place(side: baseline.PyTorch) -> Callable[[], object]:
+    """One call that can be repeated, on the same tensors every time."""
+    inputs, grads = side._mine[0]
+    if not side.backward:
+        return side._one(inputs, grads)
+    leaves = [inputs[name] for name in side.wanted]
+    outputs = side._forward(inputs)
+    return lambda: torch.autograd.grad(outputs, leaves, grads, retain_graph=True)
+
+
+def by_benchmark(work: Callable[[], object]) -> float:
+    """Seconds of a call by torch.utils.benchmark."""
+    timer = benchmark.Timer("work()", globals={"work": work}, num_threads=1)
+    return float(timer.blocked_autorange(min_run_time=0.3).median)
+
+
+def through_our_path(
+    side: baseline.PyTorch, work: Callable[[], object] | None, rounds: int = 80
+) -> float:
+    """The same through our path, nothing beside it; without `work` with fresh inputs,
+    as in a grading.
+    """
     times = []
     for _ in range(rounds):
-        side.prepare()
+        if work is None:
+            side.data.renew()
+            side.prepare()
+        else:
+            side.results, side._work = [], [work]
         times.append(side.sample().seconds)
     return statistics.median(times)
 
 
-def by_benchmark(side: baseline.PyTorch) -> float:
-    """The same call, on the same tensors, timed by torch.utils.benchmark."""
-    inputs, grads = side._mine[0]
-    work: Callable[[], object] = side._one(inputs, grads)
-    if side.backward:
-        leaves = [inputs[name] for name in side.wanted]
-        outputs = side._forward(inputs)
-
-        def work() -> object:
-            return torch.autograd.grad(outputs, leaves, grads, retain_graph=True)
-
-    with torch.set_grad_enabled(side.backward):
-        timer = benchmark.Timer("work()", globals={"work": work}, num_threads=1)
-        return float(timer.blocked_autorange(min_run_time=0.5).median)
-
-
-def interleaved(
-    side: baseline.PyTorch, operator: operators.Operator, case: Case
-) -> float:
-    """Its time between samples of another side, here a rate of the machine."""
+def interleaved(side: baseline.PyTorch) -> float:
+    """Its time in a comparison, here with a rate of the machine."""
     sides: dict[str, timing.Side] = {"pytorch": side, "fma": machine.Rate("fma")}
     rounds, _ = timing.settle(sides, ("pytorch", "fma"), seed=1, budget=1.0, tries=1)
     return rounds.median("pytorch")
@@ -221,21 +234,26 @@ def interleaved(
 def fairness_table() -> list[str]:
     """The second proof, as lines of Markdown."""
     lines = [
-        "| operator | direction | case | torch.utils.benchmark, ms | alone, ms | "
-        "alone / benchmark | interleaved, ms |",
-        "|---|---|---|--:|--:|--:|--:|",
+        "| operator | direction | case | benchmark, ms | ours, ms | ours / benchmark | "
+        "ours, fresh inputs, ms | interleaved, ms |",
+        "|---|---|---|--:|--:|--:|--:|--:|",
     ]
     for name, direction, case in SHAPES:
         operator = operators.get(name)
         data = baseline.Data(operator, case, 1, 1)
         side = baseline.PyTorch(operator, case, direction, data, 1)
-        side.prepare()
-        pairs = [(by_benchmark(side), alone(side)) for _ in range(3)]
+        with torch.set_grad_enabled(direction == "backward"):
+            side.prepare()
+            work = left_in_place(side)
+            pairs = [
+                (by_benchmark(work), through_our_path(side, work)) for _ in range(5)
+            ]
         theirs, ours = (min(column) for column in zip(*pairs))
-        between = interleaved(side, operator, case)
+        fresh, between = through_our_path(side, None), interleaved(side)
         lines.append(
             f"| {name} | {direction} | {case.name} | {1e3 * theirs:.3f} | "
-            f"{1e3 * ours:.3f} | {ours / theirs:.3f} | {1e3 * between:.3f} |"
+            f"{1e3 * ours:.3f} | {ours / theirs:.3f} | {1e3 * fresh:.3f} | "
+            f"{1e3 * between:.3f} |"
         )
     return lines
 
@@ -301,7 +319,10 @@ within 4 %, at most 2 NOISY.
 
 ## PyTorch alone through our path
 
-The best of three medians each, in turn, on the same tensors. Wanted: within 5 %.
+The best of five medians each, in turn, on the same tensors, which stay in place. Wanted
+is a difference of at most 5 %. Beside it: the same with fresh inputs in each call, as
+both sides have them in a grading, and between samples of another side. What fresh ones
+cost is the price of caches that hold something else; the student pays it too.
 
 {fairness}
 

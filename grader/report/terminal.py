@@ -155,6 +155,10 @@ def advice(results: list[TaskResult], seed: int) -> None:
             + Text(f"  {rung.rung.id}, {check.name}{dtype}", style="bold")
         )
         console.print(Text(f"  {check.message}"), soft_wrap=True)
+        if check.diagnosis:
+            name = f"{check.mistake.replace('_', ' ')}? " if check.mistake else ""
+            said = Text(f"  {name}", style="bold") + Text(check.diagnosis)
+            console.print(said, soft_wrap=True)
         if check.location:
             console.print(Text(f"  at {check.location}"), soft_wrap=True)
         if check.replay and check.verdict is not Verdict.BUILD:
