@@ -9,6 +9,7 @@ was broken (memory.py), and the loop indices of a crash (postmortem.py).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from grader import diagnose, postmortem
@@ -87,4 +88,9 @@ class Inspection:
             return result
         if watched := self.watched():
             result = memory.locate(watched, result, self.seed)
+        if result.verdict is Verdict.MEMORY_ERROR and not result.mistake:
+            # the message names the line; which cases are wrong besides tells nothing,
+            # unless only views are
+            told = result.diagnosis and "a view" in result.diagnosis
+            result = replace(result, diagnosis=result.diagnosis if told else None)
         return postmortem.explain(self.rung, self.subject, result, self.seed)

@@ -168,8 +168,11 @@ def advice(results: list[TaskResult], seed: int) -> None:
             )
     if len(started) > NEXT_STEPS:
         console.print(f"\n... and {len(started) - NEXT_STEPS} more like these.")
-    for result in results:
-        _slow(result)
+    slow = [line for result in results for line in _slow(result)]
+    if slow:
+        console.print()
+    for line in slow:
+        console.print(line, soft_wrap=True)
     todo = [f for f in failures if f[1].verdict is Verdict.NOT_IMPLEMENTED]
     if todo and not started:
         rung = todo[0][0]
@@ -185,21 +188,23 @@ _OF = {
 }
 
 
-def _slow(result: TaskResult) -> None:
+def _slow(result: TaskResult) -> list[str]:
     """What is missing to full speed points, for what was timed and is not there yet."""
+    lines = []
     for direction in DIRECTIONS:
         speed = result.speed(direction)
         if not speed or not speed.band or speed.earned >= 1:
             continue
         where = f"{result.task.id} {direction}"
         if speed.verdict is not Verdict.PASS or not speed.share:
-            console.print(f"{where}: speed points pending, {speed.message}")
+            worth = "none" if not speed.verdict.pending else "pending"
+            lines.append(f"{where}: speed points {worth}, {speed.message}")
             continue
-        console.print(
+        lines.append(
             f"{where}: {speed.share.value:.2g} {_OF[speed.of]}; speed points begin at "
-            f"{speed.band.floor:.2g} and are full at {speed.band.full:.2g}",
-            soft_wrap=True,
+            f"{speed.band.floor:.2g} and are full at {speed.band.full:.2g}"
         )
+    return lines
 
 
 def summary(results: list[TaskResult], seed: int, seconds: float, where: str) -> None:
