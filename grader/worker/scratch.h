@@ -14,8 +14,8 @@ void *scratch_guarded(ctx_t *ctx, size_t bytes);
  * mapped once and given again, so that a call pays for no page twice. */
 void *scratch_pooled(ctx_t *ctx, size_t bytes);
 
-/* Unmap all blocks but pooled ones, so that a pointer kept into the next call faults. Returns 0, or 1
- * if the bytes between the end of a block and its guard page were written to. */
+/* Unmap all blocks but pooled ones, so that a pointer kept into the next call faults.
+ * Returns 0, or 1 if the bytes between a block's end and its guard page were written. */
 int scratch_release(void);
 
 #endif

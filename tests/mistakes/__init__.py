@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""Wrong submissions, and what the detector is to call them."""
