@@ -15,7 +15,7 @@ void *scratch_guarded(ctx_t *ctx, size_t bytes);
 void *scratch_pooled(ctx_t *ctx, size_t bytes);
 
 /* Unmap all blocks but pooled ones, so that a pointer kept into the next call faults.
- * Returns 0, or 1 if the bytes between a block's end and its guard page were written. */
+ * Returns 0, or 1 if bytes between a block's end and its guard page were written. */
 int scratch_release(void);
 
 #endif
