@@ -91,7 +91,7 @@ clean:  ## remove everything that was built, but not .venv
 
 # The Python environment. A marker file says that it is whole.
 .venv/ready: requirements/uv.txt requirements/requirements.txt
-	@echo 'Making .venv: about 3 GB to download and 5.3 GB of disk, one to three minutes'
+	@echo 'Making .venv: about 3 GB to download and 5.9 GB of disk, one to three minutes'
 	@echo 'on a fast line. (make grade PYTHON=python3 uses an environment you have.)'
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	    { echo 'convlab: python3 is older than 3.11; install a newer one'; exit 1; }
@@ -101,7 +101,7 @@ clean:  ## remove everything that was built, but not .venv
 	    -r requirements/uv.txt
 	@VIRTUAL_ENV=.venv .venv/bin/uv pip install -q --require-hashes --compile-bytecode \
 	    -r requirements/requirements.txt || \
-	    { echo 'convlab: the packages could not be installed (network? 6 GB of free disk?)'; exit 1; }
+	    { echo 'convlab: the packages could not be installed (network? 7 GB of free disk?)'; exit 1; }
 	@printf '../../../..%s\n' '' /common/python > \
 	    "$$(.venv/bin/python -c 'import site; print(site.getsitepackages()[0])')/convlab.pth"
 	@touch $@

@@ -322,7 +322,7 @@ MISTAKES = (
     ),
     Mistake(
         "hw_swapped",
-        "height and width change places somewhere: h comes first in every pair and "
+        "height and width are mixed up somewhere: h comes first in every pair and "
         "every shape",
         (*each(windows.options_swapped()), *_kernel_axes()),
     ),

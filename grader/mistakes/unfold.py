@@ -173,7 +173,7 @@ def _overlap() -> Iterator[Formula]:
 MISTAKES = (
     Mistake(
         "hw_swapped",
-        "height and width change places somewhere: h comes first in every pair and "
+        "height and width are mixed up somewhere: h comes first in every pair and "
         "every shape",
         (*_axes_exchanged(), *_kernel_swapped()),
     ),

@@ -105,9 +105,17 @@ def _set_to(value: int, axes: str) -> Callable[[Pair], Pair]:
     return lambda pair: _along(pair, (value, value), axes)
 
 
+def _twice(axis: int) -> Callable[[Pair], Pair]:
+    return lambda pair: (pair[axis], pair[axis])
+
+
 def options_swapped() -> Iterator[Alter]:
-    """Stride, padding, dilation exchanged between the axes, any of them or all."""
+    """Stride, padding, dilation exchanged between the axes, any of them or all; or one
+    axis's taken for both.
+    """
     names = ("stride", "padding", "dilation")
+    for name, axis, outside in itertools.product(names, (0, 1), ("zeros", "memory")):
+        yield _changed(outside, **{name: _twice(axis)})
     for count in (3, 2, 1):
         for some in itertools.combinations(names, count):
             for outside in ("zeros", "memory"):
