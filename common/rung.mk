@@ -38,7 +38,8 @@ WARN    := -Wall -Wextra -Wno-unused-parameter -Wno-unknown-pragmas
 FLAGS_release := -O3 -march=native $(COMMON) $(WARN)
 FLAGS_debug   := -O0 $(COMMON) $(WARN)
 FLAGS_strict  := -O3 -march=native $(COMMON) -Wall -Wextra -Wshadow -Wconversion -Werror
-FLAGS_sanitize := -O0 -march=native $(COMMON) $(WARN) $(SANITIZE) -fno-omit-frame-pointer
+FLAGS_sanitize := -O0 -march=native $(COMMON) $(WARN) $(SANITIZE) \
+                  -fno-omit-frame-pointer -U__SANITIZE_ADDRESS__
 FLAGS_given   := -O2 $(MARCH) $(COMMON) -g0 $(WARN)
 FLAGS   := $(FLAGS_$(MODE)) \
            $(if $(filter debug sanitize,$(MODE)),$(filter-out -O%,$(EXTRA)),$(EXTRA))

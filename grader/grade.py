@@ -29,7 +29,7 @@ from grader.race import Race
 from grader.score import DIRECTIONS, RungResult, TaskResult
 from grader.supervisor.session import Worker, pin
 from grader.tasks import Rung, Selection, Task
-from grader.uses import ordered
+from grader.uses import FALLBACK, ordered
 from grader.verdicts import Verdict
 
 if TYPE_CHECKING:  # these import torch, which takes seconds
@@ -237,12 +237,32 @@ class Grader:
         if built.error or built.forbidden or built.blocked:
             return RungResult(rung, tuple(build_failed(built)))
         uses = dict(built.uses)
-        result = self._c_rung(rung, built, lower, uses)
+        result = self._own(self._c_rung(rung, built, lower, uses))
         for direction in built.directions:
             self.links.found(rung, direction, result.verdict(direction))
             if result.verdict(direction) is Verdict.PASS:
                 lower[direction] = (rung, built)
         return result
+
+    def _own(self, result: RungResult) -> RungResult:
+        """A direction that leaves every case to its fallback is not written yet."""
+        from grader import operators
+        from grader.checks import fallback
+
+        rung, checks = result.rung, list(result.checks)
+        operator = operators.get(rung.task.split("/")[1])
+        cases = operator.cases(self.seed) if FALLBACK in result.uses else []
+        for name, direction in zip(("forward", "gradient"), DIRECTIONS):
+            if not cases or result.verdict(direction) is not Verdict.PASS:
+                continue
+            server = fallback.whose(
+                self.links, rung, operator, cases, direction, seed=self.seed
+            )
+            if server:
+                text = f"leaves every case to its fallback, {server}"
+                no = Verdict.NOT_IMPLEMENTED
+                checks.append(CheckResult(name, direction, no, message=text))
+        return replace(result, checks=tuple(checks))
 
     def _c_rung(
         self,

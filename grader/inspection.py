@@ -71,18 +71,35 @@ class Inspection:
             return results
         last = results[-1]
         if last.verdict is not Verdict.PASS:
-            return [*results[:-1], self._explained(last, cases)]
+            return [*results[:-1], self._with_reason(last, cases)]
         watched = None if self.subject.python else self.watched()
-        found = watched and memory.check(watched, cases, direction, self.seed)
+        if not watched:
+            return results
+        try:
+            found = memory.check(watched, cases, direction, self.seed)
+        except Exception as error:
+            found = _withheld(direction, error)
         if not found:
             return results
-        found = postmortem.explain(self.rung, self.subject, found, self.seed)
+        if found.verdict in postmortem.FATAL:
+            found = self._with_reason(found, cases)
         return [*results, found]
+
+    def _with_reason(self, result: CheckResult, cases: list[Case]) -> CheckResult:
+        """A failed check explained, or as it was: what student code left behind may
+        make no sense, and that is no fault of the grader.
+        """
+        try:
+            return self._explained(result, cases)
+        except Exception:
+            return result
 
     def _explained(self, result: CheckResult, cases: list[Case]) -> CheckResult:
         """A failed check with all that can be said about it."""
         if result.verdict is Verdict.NOT_IMPLEMENTED or result.name not in LOCATED:
             return result
+        if result.name == "memory":
+            return postmortem.explain(self.rung, self.subject, result, self.seed)
         result = diagnose.explain(self.subject, result, cases, self.seed)
         if self.subject.python:
             return result
@@ -94,3 +111,10 @@ class Inspection:
             told = result.diagnosis and "a view" in result.diagnosis
             result = replace(result, diagnosis=result.diagnosis if told else None)
         return postmortem.explain(self.rung, self.subject, result, self.seed)
+
+
+def _withheld(direction: str, error: Exception) -> CheckResult:
+    """The memory check itself stumbled over what the rung left behind."""
+    text = "the memory check could not be read; a person has to look: "
+    reason = type(error).__name__
+    return CheckResult("memory", direction, Verdict.SUSPECT, message=text + reason)

@@ -25,7 +25,7 @@ from grader.checks import memory, sanitizer
 from grader.checks.result import CheckResult, Stopped
 from grader.checks.subject import Subject
 from grader.supervisor.call import Run
-from grader.supervisor.session import Outcome, Worker
+from grader.supervisor.session import Outcome, Worker, clean
 from grader.tasks import ROOT, Rung
 from grader.verdicts import Verdict
 
@@ -233,7 +233,7 @@ def frames(printed: str, rung: Rung) -> list[Frame]:
     """The student's part of what gdb printed."""
     found: list[Frame] = []
     mine = False
-    for text in printed.splitlines():
+    for text in clean(printed.encode().replace(b"\0", b"?")).splitlines():
         if match := _FRAME.match(text):
             file = str(Path(match["file"]).resolve()).removeprefix(f"{ROOT}/")
             mine = file == rung.shown

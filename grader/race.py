@@ -14,9 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from grader.checks.result import CheckResult
 from grader.errors import GraderError
 from grader.linking import Links
-from grader.score import DIRECTIONS, RungResult
+from grader.score import RungResult
 from grader.tasks import Rung, Task
 from grader.verdicts import Verdict
 
@@ -70,32 +71,67 @@ class Race:
         return self._card.as_json() if self._card else None
 
     def task(self, task: Task, results: list[RungResult]) -> list[RungResult]:
-        """The same results, with the times of the fastest right files."""
+        """The same results, with the times of the fastest right files.
+
+        A file that is wrong when it is timed is wrong: the next fastest takes its turn.
+        """
         if not task.speed or not wanted():
             return results
-        found: dict[str, list[Speed]] = {}
-        for direction in DIRECTIONS:
-            right = [
+        done = {result.rung.id: result for result in results}
+        for direction in task.speed.bands:
+            left = [
                 r
-                for r in results
+                for r in done.values()
                 if r.verdict(direction) is Verdict.PASS and r.rung.id in self.libraries
             ]
-            if direction not in task.speed.bands:
-                continue
-            try:
-                own = [r for r in right if self._computes(task, r.rung, direction)]
-                if not own:
-                    continue
-                rung, speed = self._fastest(task, own, direction)
-            except (GraderError, OSError):
-                raise  # of the machine: they end the command with a sentence
-            except Exception as error:
-                rung, speed = right[-1], self._our_fault(task, direction, error)
-            found.setdefault(rung.rung.id, []).append(speed)
-        return [
-            dataclasses.replace(r, speeds=tuple(found.get(r.rung.id, ())))
-            for r in results
-        ]
+            while left:
+                timed, speed = self._guarded(task, left, direction)
+                checks = timed.checks
+                if not speed.verdict.ok:
+                    checks += (_fault(speed),)
+                name = timed.rung.id
+                done[name] = dataclasses.replace(
+                    done[name],
+                    checks=checks,
+                    speeds=(*done[name].speeds, speed),
+                )
+                if speed.verdict.ok:
+                    break
+                left = [r for r in left if r.rung.id != name]
+        return list(done.values())
+
+    def _guarded(
+        self, task: Task, right: list[RungResult], direction: str
+    ) -> tuple[RungResult, Speed]:
+        """The fastest file and its time; a fault of ours costs nobody points."""
+        try:
+            own = [r for r in right if self._computes(task, r.rung, direction)]
+            if not own:
+                return right[-1], self._borrowed(task, direction)
+            return self._fastest(task, own, direction)
+        except (GraderError, OSError):
+            raise  # of the machine: they end the command with a sentence
+        except Exception as error:
+            return right[-1], self._our_fault(task, direction, error)
+
+    def _borrowed(self, task: Task, direction: str) -> Speed:
+        """Every file leaves the timed case to its fallback: that earns nothing."""
+        from grader.checks.speed import Speed
+        from grader.timing import Estimate
+
+        assert task.speed
+        band = task.speed.bands[direction]
+        nothing = Estimate(0.0, 0.0, 0.0)
+        text = f"case {band.case} is left to the fallback"
+        return Speed(
+            band.case,
+            direction,
+            Verdict.PASS,
+            "",
+            message=text,
+            share=nothing,
+            band=band,
+        )
 
     def _computes(self, task: Task, rung: Rung, direction: str) -> bool:
         """Whether a rung computes the timed case itself: a fallback's time is not its
@@ -163,6 +199,19 @@ class Race:
 
         operator = operators.get(result.rung.task.split("/")[1])
         return Subject(operator, libraries=self.libraries[result.rung.id])
+
+
+def _fault(speed: Speed) -> CheckResult:
+    """A fault that only the stopwatch saw, as a check of the direction."""
+    return CheckResult(
+        "speed",
+        speed.direction,
+        speed.verdict,
+        "f32",
+        1,
+        1,
+        speed.message,
+    )
 
 
 def _case(task: Task, operator: Operator, name: str) -> Case:

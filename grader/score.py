@@ -62,6 +62,7 @@ class TaskResult:
             for rung in self.rungs
             for s in rung.speeds
             if s.direction == direction and s.band
+            if rung.verdict(direction) is Verdict.PASS
         ]
         return max(found, key=lambda s: s.earned, default=None)
 

@@ -26,6 +26,7 @@ SAMPLE = 0.3e-3  # seconds: well below the slices that schedulers give
 LOST = 0.02  # of a sample spent waiting for the core: the round counts as disturbed
 ROUNDS = 31  # at least so many that count, for sides of ordinary speed
 ROUNDS_SLOW = 9  # and for sides that take long
+ROUNDS_DECIDED = 3  # and where nothing that could still come changes the outcome
 NARROW = 0.02  # half of the interval's width at which measuring stops
 NOISY = 0.05  # and above which nothing is said
 PAUSE = 0.3  # seconds between two attempts
@@ -118,6 +119,11 @@ class Rounds:
         """How many times as long `over` takes as `under`."""
         return interval(np.log(self.of(over)) - np.log(self.of(under)))
 
+    def highest(self, over: str, under: str) -> float:
+        """The best ratio of any round, counted or not."""
+        pairs = zip(self.seconds[over], self.seconds[under])
+        return max((a / b for a, b in pairs), default=0.0)
+
     def steady(self, over: str, under: str) -> bool:
         """Whether both halves of the run say the same."""
         logs = np.log(self.of(over)) - np.log(self.of(under))
@@ -145,10 +151,12 @@ def measure(
     rng: random.Random,
     budget: float,
     after: Callable[[], None] = lambda: None,
+    decided: Callable[[Rounds], bool] = lambda _: False,
 ) -> Rounds:
     """Take rounds until every ratio in `of` is narrow, or `budget` seconds are spent.
 
-    `after` is called behind each round, to look at results.
+    `after` is called behind each round, to look at results. `decided` says whether the
+    rounds are enough, however few or wide they are; it is asked when time is up.
     """
     rounds = Rounds({name: [] for name in sides}, [])
     begin = time.monotonic()
@@ -159,6 +167,8 @@ def measure(
         spent = time.monotonic() - begin
         taken = len(rounds.clean)
         if spent > budget and (rounds.count >= ROUNDS_SLOW or spent > 3 * budget):
+            return rounds
+        if spent > budget and taken >= ROUNDS_DECIDED and decided(rounds):
             return rounds
         if rounds.count < ROUNDS or taken % 8:
             continue
@@ -174,6 +184,7 @@ def settle(
     budget: float,
     tries: int,
     after: Callable[[], None] = lambda: None,
+    decided: Callable[[Rounds], bool] = lambda _: False,
 ) -> tuple[Rounds, bool]:
     """Measure until the wanted ratio is known, `tries` times at most.
 
@@ -184,7 +195,11 @@ def settle(
         if attempt:
             time.sleep(PAUSE)
         rng = random.Random(seed + attempt)
-        rounds = measure(sides, of=[wanted], rng=rng, budget=budget, after=after)
+        rounds = measure(
+            sides, of=[wanted], rng=rng, budget=budget, after=after, decided=decided
+        )
+        if len(rounds.clean) >= ROUNDS_DECIDED and decided(rounds):
+            return rounds, True
         enough = rounds.count >= ROUNDS_SLOW and rounds.steady(*wanted)
         if enough and not rounds.ratio(*wanted).noisy:
             return rounds, True

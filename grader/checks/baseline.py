@@ -35,10 +35,14 @@ class Data:
         self._rng = torch.Generator().manual_seed(seed)
 
     def renew(self) -> None:
-        """Other numbers everywhere; integers (coordinates) stay."""
+        """Other numbers everywhere; rows of integers (coordinates) change places."""
         for tensor in (*self.inputs.values(), *self.grads):
             if tensor.is_floating_point():
                 tensor.normal_(generator=self._rng)
+            else:
+                for rows in tensor:  # the same points in another order
+                    order = torch.randperm(rows.shape[0], generator=self._rng)
+                    rows.copy_(rows[order])
 
     def of_call(self, k: int) -> tuple[Tensors, list[torch.Tensor]]:
         """The tensors of one call."""
@@ -102,6 +106,17 @@ class PyTorch:
             return lambda: torch.autograd.grad(self._forward(inputs), leaves, grads)
         outputs = self._forward(inputs)
         return lambda: torch.autograd.grad(outputs, leaves, grads)
+
+    def result_of(self, k: int) -> tuple[torch.Tensor, ...]:
+        """The result of a call: one of the last sample, or computed now."""
+        if k < len(self.results):
+            return self.results[k]
+        inputs, grads = self.data.of_call(k)
+        held = {name: tensor.clone() for name, tensor in inputs.items()}
+        for name in self.wanted if self.backward else ():
+            held[name].requires_grad_()
+        with torch.set_grad_enabled(self.backward):
+            return tuple(self._one(held, grads)())
 
     def sample(self) -> timing.Sample:
         """All calls, one after the other."""

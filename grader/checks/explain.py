@@ -175,7 +175,7 @@ def locate(worker: Worker) -> str | None:
     reply = worker.reply
     if not worker.faulted or not reply.module_base:
         return None
-    library = worker.libraries[reply.direction]
+    library = worker.libraries[reply.direction == 1]
     # all but the first are where a call returns to, which is behind it
     chain = [a - (i > 0) - reply.module_base for i, a in enumerate(reply.frame)]
     size = library.stat().st_size * 4

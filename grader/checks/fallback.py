@@ -40,6 +40,28 @@ def server(
     )
 
 
+def whose(
+    links: Links,
+    rung: Rung,
+    operator: Operator,
+    cases: list[Case],
+    direction: str,
+    *,
+    seed: int,
+) -> str:
+    """The fallback's name if it computes every case of a direction; "" if the rung
+    computes some itself.
+    """
+    name = ""
+    for case in cases:
+        if direction == "backward" and not any(operator.wanted(case)):
+            continue
+        name = server(links, rung, operator, case, direction, seed=seed)
+        if not name:
+            return ""
+    return name
+
+
 def _gives_up(
     alone: Build,
     built: Build,

@@ -254,7 +254,7 @@ def _noted(
         where = "" if failed else ", though the fast build gets it right"
         return Finding(Verdict.MEMORY_ERROR, f"{wrong.message}{where}", case.name)
     tag, *addresses = notes[0]
-    library = worker.libraries[worker.reply.direction]
+    library = worker.libraries[worker.reply.direction == 1]
     at = sanitizer.student_line(worker, [(library, a) for a in addresses])
     text = sanitizer.with_source(_computes(tag, names), at)
     return Finding(Verdict.MEMORY_ERROR, text, case.name, at)

@@ -86,7 +86,7 @@ class Subject:
                 text = self._header() + b"\n" + self.source.read_bytes()
                 outcome = worker.load(text, op=self.number, deadline=LOAD_LIMIT)
             if outcome is not Outcome.RETURNED:
-                raise Stopped(self._ended(worker, outcome, "", LOAD_LIMIT))
+                raise Stopped(self._why(worker, outcome, "", LOAD_LIMIT))
             finding = explain.of_status(worker, "")
             if finding:
                 raise Stopped(finding)
@@ -98,6 +98,18 @@ class Subject:
     def _launch(self, dtype: str) -> Worker:
         """A worker for the rung's libraries, not yet ready."""
         return Worker.for_library(*self.libraries[dtype], self.number)
+
+    def _why(
+        self, worker: Worker, outcome: Outcome, case: str, limit: float
+    ) -> Finding:
+        """The same, whatever the worker left behind: its words are student code's, and
+        no nonsense in them may become a fault of the grader.
+        """
+        try:
+            return self._ended(worker, outcome, case, limit)
+        except Exception:
+            sentence = "ended, and what it left behind makes no sense"
+            return Finding(Verdict.CRASH, sentence, case)
 
     def _ended(
         self, worker: Worker, outcome: Outcome, case: str, limit: float
@@ -181,7 +193,7 @@ class Subject:
         call.request.deadline_ns = int(limit * SECOND)
         outcome = worker.run(call)
         if outcome is not Outcome.RETURNED:
-            ended = self._ended(worker, outcome, case.name, limit)
+            ended = self._why(worker, outcome, case.name, limit)
             self.drop(dtype)
             raise Stopped(ended)
         finding = explain.of_status(worker, case.name)

@@ -237,6 +237,9 @@ def _keep(new: dict[str, Any], before: dict[str, Any], result: TaskResult) -> No
     the other direction. Points follow from all of it.
     """
     graded = {rung["id"]: rung for rung in new["rungs"]}
+    timed = {entry["direction"] for rung in new["rungs"] for entry in rung["speed"]}
+    for rung in before["rungs"]:  # what was timed anew is not known from before
+        rung["speed"] = [s for s in rung["speed"] if s["direction"] not in timed]
     files = {rung.id: rung.sha256 for rung in result.task.rungs}
     for rung in before["rungs"]:
         name = rung["id"]
@@ -247,9 +250,7 @@ def _keep(new: dict[str, Any], before: dict[str, Any], result: TaskResult) -> No
             continue
         others = [c for c in rung["checks"] if c["direction"] not in result.asked]
         graded[name]["checks"] += others
-        timed = {entry["direction"] for entry in graded[name]["speed"]}
-        kept = [s for s in rung["speed"] if s["direction"] not in timed]
-        graded[name]["speed"] += kept
+        graded[name]["speed"] += rung["speed"]
     new["rungs"].sort(key=lambda rung: str(rung["id"]))
     both = [_points(new, direction, result.task) for direction in DIRECTIONS]
     new["points"], new["pending"] = (sum(column) for column in zip(*both))
@@ -259,11 +260,15 @@ def _points(task: dict[str, Any], direction: str, known: Task) -> tuple[float, f
     """Points earned and pending in one direction of a task in the file."""
     verdicts = [verdict_of(rung, direction) for rung in task["rungs"]]
     word = next((w for w in ("PASS", "pending") if w in verdicts), "")
+    band = known.speed.bands.get(direction) if known.speed else None
     timed = [
-        (str(entry["verdict"]), float(entry["earned"]))
+        (str(entry["verdict"]), band.earned(float(entry.get("share_high", 0))))
         for rung in task["rungs"]
         for entry in rung["speed"]
-        if entry["direction"] == direction and "floor" in entry
+        if entry["direction"] == direction
+        and band
+        and (entry["case"], entry["of"]) == (band.case, band.of)
+        and verdict_of(rung, direction) == "PASS"
     ]
     best = max(timed, key=lambda pair: pair[1], default=None)
     return parts(known, direction, word, best)

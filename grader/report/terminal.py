@@ -172,7 +172,7 @@ def advice(results: list[TaskResult], seed: int) -> None:
     if slow:
         console.print()
     for line in slow:
-        console.print(line, soft_wrap=True)
+        console.print(Text(line), soft_wrap=True)
     todo = [f for f in failures if f[1].verdict is Verdict.NOT_IMPLEMENTED]
     if todo and not started:
         rung = todo[0][0]
@@ -197,7 +197,7 @@ def _slow(result: TaskResult) -> list[str]:
             continue
         where = f"{result.task.id} {direction}"
         if speed.verdict is not Verdict.PASS or not speed.share:
-            worth = "none" if not speed.verdict.pending else "pending"
+            worth = "pending" if speed.verdict.pending else "lost"
             lines.append(f"{where}: speed points {worth}, {speed.message}")
             continue
         lines.append(

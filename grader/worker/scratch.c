@@ -68,7 +68,7 @@ void *scratch_guarded(ctx_t *ctx, size_t bytes)
 
 /* ---- for the stopwatch ----------------------------------------------------------- */
 
-enum { POOLED = 64 };
+enum { POOLED = 512 };
 
 typedef struct {
     unsigned char *guard;  // a block ends here
