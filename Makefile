@@ -20,6 +20,7 @@ LAB ?=
 CHECK ?=
 CASE ?=
 SEED ?=
+DTYPE ?=
 PYTEST ?=
 GRADER := $(PY) -m grader
 CHOICE = $(if $(T),'$(T)') $(if $(LAB),--lab '$(LAB)')
@@ -40,8 +41,9 @@ grade: $(READY)  ## check everything, or T= or LAB=, and count points [CHECK=for
 bench: $(READY)  ## time T= on every speed case against PyTorch: table, JSON, pictures
 	@$(GRADER) bench $(CHOICE) $(if $(SEED),--seed $(SEED))
 
-debug: $(READY)  ## stop inside a case: T=rung CASE=name [SEED=]
-	@$(GRADER) debug $(CHOICE) $(if $(CASE),--case '$(CASE)') $(if $(SEED),--seed $(SEED))
+debug: $(READY)  ## stop inside a case: T=rung CASE=name [SEED= DTYPE=f32]
+	@$(GRADER) debug $(CHOICE) $(if $(CASE),--case '$(CASE)') $(if $(SEED),--seed $(SEED)) \
+	    $(if $(DTYPE),--dtype $(DTYPE))
 
 hint: $(READY)  ## one more hint for T=
 	@$(GRADER) hint $(CHOICE)

@@ -58,7 +58,10 @@ _ERROR = re.compile(
 )
 _LINKER = re.compile(r"undefined reference to `(?P<name>[^']+)'")
 _EXPLAINED = (
-    (r"expected ['‘];['’]", "a semicolon is missing on this line or the one before"),
+    (
+        r"expected .*['‘];['’]",
+        "a semicolon is missing on this line or at the end of the one before",
+    ),
     (r"undeclared", "a name is used before it is declared: a typing mistake?"),
     (r"implicit declaration", "this function is not declared: a typing mistake?"),
     (r"conflicting types", "the prototype differs from the one in common/operators.h"),

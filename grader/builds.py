@@ -53,6 +53,11 @@ class Builds:
         ahead = self._sanitized.get(rung.id)
         return ahead.result() if ahead else self.links.build(rung, mode=SANITIZE)
 
+    def without_sanitizers(self) -> str:
+        """Why memory was not checked; "" if it was, or if nothing is in C."""
+        missing = self._no_sanitizers
+        return missing.result() if missing and self._sanitized else ""
+
     def of_task(self, task: str) -> list[Build]:
         """The chosen rungs of a task, before linking."""
         chosen = [i for i in self._release if i in self._selection.rungs]

@@ -42,11 +42,14 @@ def grade(args: argparse.Namespace) -> int:
             grader.warm_up()
             found = grader.run()
             card = grader.race.as_json()
+            unwatched = grader.builds.without_sanitizers()
         merged = results.merged(found, seed, card)
         results.write(merged)
         page = _page(merged)
     terminal.table(found)
     terminal.advice(found, seed)
+    if unwatched:
+        terminal.say(f"memory was not checked: {unwatched}")
     terminal.summary(found, seed, time.monotonic() - start, page)
     from grader.score import exit_status
 
@@ -96,7 +99,7 @@ def debug(args: argparse.Namespace) -> int:
     """Stop inside one case of one rung, with its inputs on disk."""
     from grader import debug as debugging
 
-    return debugging.debug(args.task, args.case, args.seed or 0)
+    return debugging.debug(args.task, args.case, args.seed or 0, args.dtype)
 
 
 def build(args: argparse.Namespace) -> int:
@@ -170,6 +173,7 @@ def parser() -> argparse.ArgumentParser:
             verb.add_argument("--check", choices=("forward", "gradient"))
         if function is debug:
             verb.add_argument("--case", help="the case's name, as the report gives it")
+            verb.add_argument("--dtype", choices=("f32", "f64"), default="f64")
         if function in (grade, bench, debug):
             verb.add_argument("--seed", type=int, help="repeat a run's random numbers")
     return top

@@ -20,7 +20,7 @@ import torch
 from grader import operators
 from grader.build import build, build_folder, build_tools
 from grader.checks.forward import output_dtypes
-from grader.checks.subject import Subject
+from grader.checks.subject import DTYPES, Subject
 from grader.errors import GraderError
 from grader.operators import Case, Operator
 from grader.operators.base import Tensors
@@ -61,14 +61,17 @@ class Situation:
     rung: Rung
     operator: Operator
     case: Case
+    dtype: str
     inputs: Tensors
     outputs: list[torch.Tensor]
     grad_outputs: list[torch.Tensor]
     folder: Path
 
 
-def debug(wanted: str | None, case_name: str | None, seed: int) -> NoReturn:
-    """Start the debugger in place of this process.
+def debug(
+    wanted: str | None, case_name: str | None, seed: int, dtype: str = "f64"
+) -> NoReturn:
+    """Start the debugger in place of this process, on the numbers of a dtype.
 
     Raises GraderError if `wanted` is not one rung, or has no such case.
     """
@@ -80,12 +83,13 @@ def debug(wanted: str | None, case_name: str | None, seed: int) -> NoReturn:
         raise GraderError(
             f"{operator.name} has no case {case_name!r}; its cases: {', '.join(cases)}"
         )
-    inputs = operator.inputs(case, torch.float64, seed)
+    kind = DTYPES[dtype]
+    inputs = operator.inputs(case, kind, seed)
     outputs = operator.outputs(inputs, case)
-    grads = operator.grad_outputs(case, outputs, torch.float64, seed)
+    grads = operator.grad_outputs(case, outputs, kind, seed)
     folder = build_folder() / "debug" / rung.id / case.name
     results.make_folder(folder)
-    now = Situation(rung, operator, case, inputs, outputs, grads, folder)
+    now = Situation(rung, operator, case, dtype, inputs, outputs, grads, folder)
     _save_tensors(now)
     if rung.file.suffix == ".py":
         _python(now)
@@ -147,10 +151,11 @@ def _c(now: Situation) -> NoReturn:
     if not built.libraries:
         where = built.location or now.rung.shown
         raise GraderError(f"{where}: {built.error or built.forbidden}")
-    library = built.libraries["f64"]
+    library = built.libraries[now.dtype]
     memory = _save_memory(now, library, built.directions)
     command = ["gdb", "-q", "-nx", "-iex", "set auto-load off"]
     command += ["-ex", "set breakpoint pending on"]
+    command += ["-ex", "set print entry-values no"]
     for direction in built.directions:
         command += ["-ex", f"break {now.operator.name}_{direction}"]
     command += ["-ex", "run", "--args", str(tools() / "worker"), "--replay"]
@@ -163,21 +168,21 @@ def _save_memory(
     now: Situation, library: Path, directions: tuple[str, ...]
 ) -> tuple[Path, Path]:
     """The command and the inputs as a worker would find them."""
-    subject = Subject(now.operator, libraries={"f64": (library, library)})
+    subject = Subject(now.operator, libraries={now.dtype: (library, library)})
     truth = now.operator.truth(now.inputs, now.case, now.grad_outputs)
     shapes = [t.shape for t in now.outputs]
     shapes += [pair[0].shape for pair in truth.saved if pair]
-    kinds = output_dtypes(subject, torch.float64)
+    kinds = output_dtypes(subject, DTYPES[now.dtype])
     room: list[Output | None] = [
         Output(tuple(shape), kind) for shape, kind in zip(shapes, kinds)
     ]
     for gradient in truth.gradients:
         shape = None if gradient is None else tuple(gradient.shape)
-        room.append(None if shape is None else Output(shape, torch.float64))
+        room.append(None if shape is None else Output(shape, DTYPES[now.dtype]))
     bits = Run.FORWARD if "forward" in directions else 0
     bits |= Run.BACKWARD if "backward" in directions else 0
     call = subject.call(bits, now.case, now.inputs, room, now.grad_outputs)
     try:
-        return subject.worker("f64").save(call, now.folder)
+        return subject.worker(now.dtype).save(call, now.folder)
     finally:
         subject.close()

@@ -104,7 +104,7 @@ def test_changed_flags_are_a_reason_to_build_again(build_text):
 def test_a_missing_semicolon_is_explained_with_line_and_source(build_text):
     text = edited("    return STATUS_OK;", "    return STATUS_OK")
     found = build_text(text)
-    assert "a semicolon is missing on this line or the one before" in found.error
+    assert "a semicolon is missing on this line or at the end of the one before" in found.error
     assert found.location == (
         f"labs/{LADDER}/00_mine.c:{line_of(text, 'return STATUS_OK')}"
     )
@@ -253,3 +253,26 @@ def test_the_debug_build_keeps_every_variable(build_text):
     command = ["readelf", "--debug-dump=info", str(library)]
     dump = subprocess.run(command, capture_output=True, text=True, timeout=30).stdout
     assert "-O0" in dump
+
+
+def test_a_line_directive_to_a_name_that_is_too_long_costs_this_file_only(build_text):
+    text = f'#line 7 "{"a" * 5000}"\n#error x\n'
+    assert build_text(text).error
+
+
+@pytest.mark.skipif(sandbox.level() != "bwrap", reason="walls need bubblewrap")
+@pytest.mark.parametrize("name", ["build/grade/results.json", "given/gelu.f32.a"])
+def test_the_compiler_sees_neither_results_nor_given_objects(root, build_text, name):
+    (root / name).parent.mkdir(parents=True, exist_ok=True)
+    (root / name).write_text("secret")
+    text = f'__asm__(".incbin \\"{root / name}\\"");\n{REFERENCE}'
+    assert "secret" not in build_text(text).error
+    assert build_text(text).error
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['__attribute__((no_sanitize("address")))', "#ifdef __SANITIZE_ADDRESS__\n#endif"],
+)
+def test_a_rung_cannot_ask_whether_it_is_watched(build_text, text):
+    assert "a rung is the same in every build" in build_text(text + REFERENCE).forbidden

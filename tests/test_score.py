@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from grader.bands import Band, SpeedTask
 from grader.checks.result import CheckResult
+from grader.checks.speed import Speed
 from grader.report import results
 from grader.report.terminal import _cells
 from grader.score import RungResult, TaskResult, exit_status
 from grader.tasks import Rung, Task
+from grader.timing import Estimate
 from grader.verdicts import Verdict
 
 HERE = Path(__file__)
@@ -156,6 +160,60 @@ def test_a_rung_that_was_changed_since_does_not_keep_its_result(own_results, tmp
     (entry,) = merge(as_run(task(first, second), second))["tasks"]
     assert len(entry["rungs"]) == 1
     assert entry["points"] == 0
+
+
+# ---- speed in several runs -----------------------------------------------------------
+
+BAND = Band("m96", 0.1, 0.4)
+TIMED = Task("02_naive_c", "matmul", "c", 4.0, speed=SpeedTask(2.0, {"forward": BAND}))
+
+
+def timed(name: str, verdict: str, share: float | None) -> RungResult:
+    """A rung whose forward has this verdict and this share of the rate."""
+    found = rung(verdict, name=name)
+    if share is None:
+        return found
+    estimate = Estimate(share, share, share)
+    made = Speed(
+        "m96", "forward", Verdict.PASS, "pytorch/MKL", share=estimate, band=BAND
+    )
+    return replace(found, speeds=(made,))
+
+
+def graded(*found: RungResult, of: tuple[RungResult, ...] = ()) -> dict:
+    """Points of a task after this run; `of` are all rungs that exist."""
+    known = replace(TIMED, rungs=tuple(r.rung for r in of or found))
+    return merge(TaskResult(known, found, ("forward",)))["tasks"][0]
+
+
+def test_the_speed_of_a_file_that_is_wrong_now_is_forgotten(own_results):
+    fast, slow = timed("conftest.py", "PASS", 0.4), timed("trust.py", "PASS", None)
+    assert graded(fast, slow)["points"] == 1 + 2
+    wrong = timed("conftest.py", "WRONG_VALUE", None)
+    assert graded(wrong, timed("trust.py", "PASS", 0.01))["points"] == 1
+    assert graded(wrong, of=(fast, slow))["points"] == 1
+
+
+def test_a_new_time_replaces_the_old_ones_of_its_ladder(own_results):
+    lucky, other = timed("conftest.py", "PASS", 0.4), timed("trust.py", "PASS", 0.2)
+    both = (lucky, other)
+    assert graded(lucky, of=both)["points"] == 3
+    assert graded(other, of=both)["points"] == 2
+
+
+def test_a_run_without_times_keeps_those_of_unchanged_files(own_results):
+    fast = timed("conftest.py", "PASS", 0.4)
+    assert graded(fast)["points"] == 3
+    assert graded(timed("conftest.py", "PASS", None))["points"] == 3
+
+
+def test_an_old_time_counts_by_the_band_of_today(own_results, monkeypatch):
+    fast = timed("conftest.py", "PASS", 0.4)
+    assert graded(fast)["points"] == 3
+    harder = {"forward": Band("m96", 0.1, 1.6)}
+    known = replace(TIMED, rungs=(fast.rung,), speed=SpeedTask(2.0, harder))
+    again = TaskResult(known, (timed("conftest.py", "PASS", None),), ("forward",))
+    assert merge(again)["tasks"][0]["points"] == 2
 
 
 def test_a_whole_run_replaces_all_rungs_of_its_task(own_results):

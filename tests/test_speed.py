@@ -102,6 +102,34 @@ def test_right_when_checked_and_wrong_when_timed(
     assert found.earned == 0
 
 
+def test_only_the_first_call_of_each_wake_is_not_enough(
+    compile_gelu: Compile, card: machine.Card
+) -> None:
+    """Calls of one wake lie behind each other: a rung can tell the first one."""
+    before = "static const real *last;"
+    body = f"""const int first = x < last || !last;
+    last = x;
+    if (!first) return 0;
+    {GELU_BODY}"""
+    found = timed(compile_gelu(body, before=before), card)
+    assert found.verdict is Verdict.WRONG_VALUE
+    assert found.earned == 0
+
+
+def test_far_too_slow_earns_nothing_and_is_not_noisy(
+    compile_gelu: Compile, card: machine.Card
+) -> None:
+    body = f"for (volatile int i = 0; i < 300000000; i++) {{}} {GELU_BODY}"
+    subject = subject_of(compile_gelu(body))
+    try:
+        band = Band("some", 0.5, 1.0)
+        found = speed.check(subject, CASE, "forward", band, 1, card, tries=3)
+    finally:
+        subject.close()
+    assert found.verdict in (Verdict.PASS, Verdict.TIMEOUT)
+    assert found.earned == 0
+
+
 def test_a_crash_while_timed_costs_the_speed_only(
     compile_gelu: Compile, card: machine.Card
 ) -> None:
@@ -314,6 +342,29 @@ def test_the_fastest_right_file_is_the_one_that_is_timed(
         )
     found = run.task(TASK, rungs)
     assert [len(r.speeds) for r in found] == [0, 1]
+
+
+def test_what_is_wrong_when_timed_is_wrong_and_the_next_file_has_its_turn(
+    compile_gelu: Compile, card: machine.Card, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPEED", "on")
+    wrong = f"if (COUNT == 2000) return 0; {GELU_BODY}"
+    slow = f"for (volatile int i = 0; i < 2000000; i++) {{}} {GELU_BODY}"
+    files = {"00_slow": compile_gelu(slow), "01_wrong": compile_gelu(wrong)}
+    run = race.Race(1, lambda rung, check: None)
+    run._card = card
+    gelu = type(operators.get("gelu"))
+    monkeypatch.setattr(gelu, "speed_cases", lambda self: {"some": CASE})
+    rungs = []
+    for name, libraries in files.items():
+        rung = Rung("02_naive_c/gelu", Path(f"/nowhere/{name}.c"))
+        run.libraries[rung.id] = {d: (p, p) for d, p in libraries.items()}
+        passed = CheckResult("forward", "forward", Verdict.PASS)
+        rungs.append(RungResult(rung, (passed,)))
+    slowly, wrongly = run.task(TASK, rungs)
+    assert wrongly.verdict("forward") is Verdict.WRONG_VALUE
+    assert slowly.verdict("forward") is Verdict.PASS
+    assert [s.direction for s in slowly.speeds] == ["forward"]
 
 
 def test_speed_off_leaves_the_points_pending(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,13 @@ from typing import TypeVar
 import torch
 
 from grader.checks.compare import Expected, judge
-from grader.checks.result import CheckResult, Finding, Stopped, summarize
+from grader.checks.result import (
+    CheckResult,
+    Finding,
+    Stopped,
+    summarize,
+    with_stop,
+)
 from grader.checks.subject import DTYPES, Subject
 from grader.operators import Case, Truth
 from grader.operators.base import Tensors
@@ -80,7 +86,7 @@ def check(
             tried += 1
             findings += _case(subject, case, dtype, seed, i, module=through_module)
     except Stopped as stop:
-        findings.insert(0, stop.finding)
+        findings = with_stop(findings, stop.finding)
     name = "module" if through_module else "forward"
     return summarize(name, "forward", dtype, tried, findings)
 

@@ -18,7 +18,13 @@ from torch.autograd.gradcheck import GradcheckError
 
 from grader.checks.compare import Expected, judge
 from grader.checks.forward import deadline, output_dtypes, timed
-from grader.checks.result import CheckResult, Finding, Stopped, summarize
+from grader.checks.result import (
+    CheckResult,
+    Finding,
+    Stopped,
+    summarize,
+    with_stop,
+)
 from grader.checks.subject import DTYPES, Subject
 from grader.operators import Case, Truth
 from grader.operators.base import Tensors
@@ -71,7 +77,7 @@ def check(subject: Subject, cases: list[Case], dtype: str, seed: int) -> CheckRe
             tried += 1
             findings += _case(subject, case, dtype, seed)
     except Stopped as stop:
-        findings.insert(0, stop.finding)
+        findings = with_stop(findings, stop.finding)
     return summarize("gradient", "backward", dtype, tried, findings)
 
 
@@ -211,7 +217,7 @@ def gradcheck(subject: Subject, cases: list[Case], seed: int) -> CheckResult:
             tried += 1
             findings += _gradcheck_case(subject, case, seed)
     except Stopped as stop:
-        findings.insert(0, stop.finding)
+        findings = with_stop(findings, stop.finding)
     return summarize("gradcheck", "backward", "f64", tried, findings)
 
 

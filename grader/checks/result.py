@@ -44,6 +44,15 @@ class Stopped(Exception):
         self.finding = finding
 
 
+def with_stop(findings: list[Finding], last: Finding) -> list[Finding]:
+    """The findings of a check that had to stop. What ended it speaks for it, unless it
+    is only that elements were missing and something was wrong before.
+    """
+    if last.verdict is Verdict.INCOMPLETE and findings:
+        return [*findings, last]
+    return [last, *findings]
+
+
 def summarize(
     name: str,
     direction: str,

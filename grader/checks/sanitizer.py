@@ -159,7 +159,8 @@ def source(location: str | None) -> str:
         line = lines[int(number) - 1] if 0 < int(number) <= len(lines) else ""
     except (OSError, ValueError):  # student code may name any file (#line)
         return ""
-    return re.sub(r"\s*//.*", "", line).strip()[:120].removesuffix(";")
+    text = re.sub(r"\s*//.*", "", line).strip().removesuffix(";")
+    return text if len(text) <= 120 else f"{text[:117]}..."
 
 
 def with_source(sentence: str, location: str | None) -> str:

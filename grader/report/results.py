@@ -125,12 +125,19 @@ def _version(package: str) -> str | None:
 # ---- writing -------------------------------------------------------------------------
 
 
+def in_float(check: CheckResult) -> str:
+    """What make debug is told besides, so that it shows the report's numbers."""
+    return " DTYPE=f32" if check.dtype == "f32" else ""
+
+
 def _check(check: CheckResult, rung: RungResult, seed: int) -> dict[str, Any]:
     made = asdict(check)
     made["verdict"] = str(check.verdict)
     case = made.pop("replay")
     made["replay"] = (
-        f"make debug T={rung.rung.id} CASE={case} SEED={seed}" if case else None
+        f"make debug T={rung.rung.id} CASE={case} SEED={seed}{in_float(check)}"
+        if case
+        else None
     )
     return made
 

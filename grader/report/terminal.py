@@ -14,6 +14,7 @@ from rich.text import Text
 
 from grader.checks.result import CheckResult
 from grader.grade import Progress as Step
+from grader.report import results as file
 from grader.score import DIRECTIONS, RungResult, TaskResult
 from grader.supervisor import sandbox
 from grader.verdicts import Verdict
@@ -163,7 +164,10 @@ def advice(results: list[TaskResult], seed: int) -> None:
             console.print(Text(f"  at {check.location}"), soft_wrap=True)
         if check.replay and check.verdict is not Verdict.BUILD:
             console.print(
-                Text(f"  make debug T={rung.rung.id} CASE={check.replay} SEED={seed}"),
+                Text(
+                    f"  make debug T={rung.rung.id} CASE={check.replay} SEED={seed}"
+                    f"{file.in_float(check)}"
+                ),
                 soft_wrap=True,
             )
     if len(started) > NEXT_STEPS:
@@ -175,8 +179,10 @@ def advice(results: list[TaskResult], seed: int) -> None:
         console.print(Text(line), soft_wrap=True)
     todo = [f for f in failures if f[1].verdict is Verdict.NOT_IMPLEMENTED]
     if todo and not started:
-        rung = todo[0][0]
-        console.print(f"\nNext: write {rung.rung.shown}, then run")
+        rung, check = todo[0]
+        wanting = [d for d in DIRECTIONS if rung.verdict(d) is Verdict.NOT_IMPLEMENTED]
+        what = f"{check.direction} in " if len(wanting) == 1 else ""
+        console.print(f"\nNext: write {what}{rung.rung.shown}, then run")
         console.print(f"  make grade T={rung.rung.task}", soft_wrap=True)
 
 
