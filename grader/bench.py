@@ -17,7 +17,6 @@ from typing import Any
 import torch
 
 from grader import machine, operators
-from grader.bands import Band
 from grader.build import Build, build_folder
 from grader.checks import speed
 from grader.checks.speed import Speed
@@ -115,8 +114,7 @@ def _task(
             for case in operator.speed_cases().values():
                 for direction in built.directions:
                     step(Progress(rung.id, f"{case.name} {direction}", done, 0))
-                    band = Band(case.name, 0.1, 1.0, "pytorch")
-                    found = speed.check(subject, case, direction, band, seed, card)
+                    found = speed.check(subject, case, direction, None, seed, card)
                     if found.verdict is Verdict.NOT_IMPLEMENTED:
                         continue
                     yield Row(rung, found)

@@ -33,6 +33,7 @@ PAUSE = 0.3  # seconds between two attempts
 BLOCK = 5  # rounds that are drawn together
 RESAMPLES = 2000
 LEVEL = 0.95
+MOST = 0.9  # of the rounds, for an outcome that the others cannot change
 
 
 @dataclass(frozen=True)
@@ -119,10 +120,11 @@ class Rounds:
         """How many times as long `over` takes as `under`."""
         return interval(np.log(self.of(over)) - np.log(self.of(under)))
 
-    def highest(self, over: str, under: str) -> float:
-        """The best ratio of any round, counted or not."""
-        pairs = zip(self.seconds[over], self.seconds[under])
-        return max((a / b for a, b in pairs), default=0.0)
+    def spread(self, over: str, under: str) -> tuple[float, float]:
+        """Where nearly all ratios of single rounds lie, disturbed ones too."""
+        every = np.array(self.seconds[over]) / np.array(self.seconds[under])
+        low, high = np.quantile(every, [(1 - MOST) / 2, (1 + MOST) / 2])
+        return float(low), float(high)
 
     def steady(self, over: str, under: str) -> bool:
         """Whether both halves of the run say the same."""

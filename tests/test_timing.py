@@ -159,3 +159,36 @@ def test_the_stopwatch_does_not_count_time_in_the_queue() -> None:
     """Sleeping is not waiting for a core: it counts, whoever does it."""
     found = timing.Stopwatch().time(lambda: time.sleep(0.01))
     assert found.seconds >= 0.009
+
+
+def test_noise_that_changes_nothing_is_not_noise() -> None:
+    """Rounds from 0.5 to 4: wide, but every one of them above 0.1."""
+    a, b = Made(noisy(3e-4, 0.5, 1)), Made(noisy(2e-4, 0.5, 2))
+    wide, known = settle(a, b)
+    assert not known
+    low, high = wide.spread("a", "b")
+    assert 0.1 < low < 1.5 < high
+    _, known = timing.settle(
+        {"a": a, "b": b},
+        ("a", "b"),
+        seed=1,
+        budget=0.05,
+        tries=1,
+        decided=lambda rounds: rounds.spread("a", "b")[0] > 0.1,
+    )
+    assert known
+
+
+def test_a_side_that_takes_long_is_decided_after_a_few_rounds() -> None:
+    slow = Made(lambda: 3.0)
+    taken: list[int] = []
+
+    def decided(rounds: Rounds) -> bool:
+        taken.append(len(rounds.clean))
+        return True
+
+    sides: dict[str, timing.Side] = {"a": slow, "b": Made(lambda: 1e-4)}
+    timing.measure(
+        sides, of=[("b", "a")], rng=random.Random(1), budget=0.0, decided=decided
+    )
+    assert taken == [timing.ROUNDS_DECIDED]

@@ -277,10 +277,13 @@ def _measured(
     wanted = ("pytorch", "student") if of not in sides else (of, "student")
     watch = Watch(student, pytorch, direction)
 
-    def hopeless(rounds: timing.Rounds) -> bool:
-        """Even the best round earns nothing: noise cannot change that."""
-        best = rounds.highest(*wanted) * (empty.cost.work if of in sides else 1)
-        return band is not None and of != "bandwidth" and best < band.floor
+    def decided(rounds: timing.Rounds) -> bool:
+        """Slow or fast rounds earn the same: noise cannot change the points."""
+        if band is None or of == "bandwidth":
+            return False
+        scale = empty.cost.work if of in sides else 1.0
+        low, high = (band.earned(scale * r) for r in rounds.spread(*wanted))
+        return low == high
 
     rounds, passed = timing.settle(
         sides,
@@ -289,7 +292,7 @@ def _measured(
         budget=BUDGET,
         tries=tries,
         after=watch,
-        decided=hopeless,
+        decided=decided,
     )
     known = rounds.count > 1
     share = rounds.ratio(*wanted) if known else None

@@ -100,7 +100,8 @@ def _legend(results: list[TaskResult]) -> None:
     notes = []
     if any(not result.task.core for result in results):
         notes.append("* extra, beyond the core path")
-    if any(rung.speeds for result in results for rung in result.rungs):
+    speeds = [s for result in results for rung in result.rungs for s in rung.speeds]
+    if any(s.verdict is Verdict.PASS and s.ratio for s in speeds):
         notes.append("1.00x is PyTorch's speed in the same run")
     if notes:
         console.print(f"[dim]{'; '.join(notes)}[/]")
