@@ -168,9 +168,9 @@ def measure(
         after()
         spent = time.monotonic() - begin
         taken = len(rounds.clean)
-        if spent > budget and (rounds.count >= ROUNDS_SLOW or spent > 3 * budget):
-            return rounds
         if spent > budget and taken >= ROUNDS_DECIDED and decided(rounds):
+            return rounds
+        if spent > budget and (rounds.count >= ROUNDS_SLOW or spent > 3 * budget):
             return rounds
         if rounds.count < ROUNDS or taken % 8:
             continue

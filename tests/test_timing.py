@@ -189,6 +189,11 @@ def test_a_side_that_takes_long_is_decided_after_a_few_rounds() -> None:
 
     sides: dict[str, timing.Side] = {"a": slow, "b": Made(lambda: 1e-4)}
     timing.measure(
-        sides, of=[("b", "a")], rng=random.Random(1), budget=0.0, decided=decided
+        sides,
+        of=[("b", "a")],
+        rng=random.Random(1),
+        budget=0.02,
+        after=lambda: time.sleep(0.012),
+        decided=decided,
     )
     assert taken == [timing.ROUNDS_DECIDED]
