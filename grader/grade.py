@@ -51,6 +51,10 @@ HOPELESS = (  # no result came back: asking again in another dtype teaches nothi
 )
 
 
+# what happens after the checks of a direction: inspection.py
+Look = Callable[[list[CheckResult], str, "list[Case]"], list[CheckResult]]
+
+
 @dataclass(frozen=True)
 class Progress:
     """Told to the report while the checks run."""
@@ -219,6 +223,7 @@ class Grader:
         self, task: Task, rung: Rung, lower: dict[str, tuple[Rung, Build]]
     ) -> RungResult:
         from grader import operators
+        from grader.checks import fallback
         from grader.checks.subject import Subject
         from grader.inspection import Inspection
 
@@ -237,32 +242,14 @@ class Grader:
         if built.error or built.forbidden or built.blocked:
             return RungResult(rung, tuple(build_failed(built)))
         uses = dict(built.uses)
-        result = self._own(self._c_rung(rung, built, lower, uses))
+        result = self._c_rung(rung, built, lower, uses)
+        if FALLBACK in built.uses:
+            result = fallback.counted(self.links, result, self.seed)
         for direction in built.directions:
             self.links.found(rung, direction, result.verdict(direction))
             if result.verdict(direction) is Verdict.PASS:
                 lower[direction] = (rung, built)
         return result
-
-    def _own(self, result: RungResult) -> RungResult:
-        """A direction that leaves every case to its fallback is not written yet."""
-        from grader import operators
-        from grader.checks import fallback
-
-        rung, checks = result.rung, list(result.checks)
-        operator = operators.get(rung.task.split("/")[1])
-        cases = operator.cases(self.seed) if FALLBACK in result.uses else []
-        for name, direction in zip(("forward", "gradient"), DIRECTIONS):
-            if not cases or result.verdict(direction) is not Verdict.PASS:
-                continue
-            server = fallback.whose(
-                self.links, rung, operator, cases, direction, seed=self.seed
-            )
-            if server:
-                text = f"leaves every case to its fallback, {server}"
-                no = Verdict.NOT_IMPLEMENTED
-                checks.append(CheckResult(name, direction, no, message=text))
-        return replace(result, checks=tuple(checks))
 
     def _c_rung(
         self,
@@ -333,7 +320,7 @@ class Grader:
         self,
         subject: Subject,
         rung: Rung,
-        look: Inspection,
+        look: Look,
         directions: tuple[str, ...] = DIRECTIONS,
         lent: Container[str] = (),
     ) -> list[CheckResult]:

@@ -105,6 +105,7 @@ class Inspection:
             return result
         if watched := self.watched():
             result = memory.locate(watched, result, self.seed)
+            watched.drop(memory.DTYPE)  # no thread of it lives on in the next check
         if result.verdict is Verdict.MEMORY_ERROR and not result.mistake:
             # the message names the line; which cases are wrong besides tells nothing,
             # unless only views are

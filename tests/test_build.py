@@ -104,7 +104,10 @@ def test_changed_flags_are_a_reason_to_build_again(build_text):
 def test_a_missing_semicolon_is_explained_with_line_and_source(build_text):
     text = edited("    return STATUS_OK;", "    return STATUS_OK")
     found = build_text(text)
-    assert "a semicolon is missing on this line or at the end of the one before" in found.error
+    assert (
+        "a semicolon is missing on this line or at the end of the one before"
+        in found.error
+    )
     assert found.location == (
         f"labs/{LADDER}/00_mine.c:{line_of(text, 'return STATUS_OK')}"
     )

@@ -8,11 +8,16 @@ for the rung.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from grader import operators
 from grader.build import Build
 from grader.checks import forward, gradient
+from grader.checks.result import CheckResult
 from grader.checks.subject import Subject
 from grader.linking import Links
 from grader.operators import Case, Operator
+from grader.score import DIRECTIONS, RungResult
 from grader.tasks import Rung
 from grader.uses import FALLBACK
 from grader.verdicts import Verdict
@@ -60,6 +65,24 @@ def whose(
         if not name:
             return ""
     return name
+
+
+def counted(links: Links, result: RungResult, seed: int) -> RungResult:
+    """The same result, but that a direction which leaves every case to its fallback is
+    not written yet.
+    """
+    rung, checks = result.rung, list(result.checks)
+    operator = operators.get(rung.task.split("/")[1])
+    cases = operator.cases(seed)
+    for name, direction in zip(("forward", "gradient"), DIRECTIONS):
+        if result.verdict(direction) is not Verdict.PASS:
+            continue
+        server = whose(links, rung, operator, cases, direction, seed=seed)
+        if server:
+            text = f"leaves every case to its fallback, {server}"
+            no = Verdict.NOT_IMPLEMENTED
+            checks.append(CheckResult(name, direction, no, message=text))
+    return replace(result, checks=tuple(checks))
 
 
 def _gives_up(

@@ -277,14 +277,6 @@ def _measured(
     wanted = ("pytorch", "student") if of not in sides else (of, "student")
     watch = Watch(student, pytorch, direction)
 
-    def decided(rounds: timing.Rounds) -> bool:
-        """Slow or fast rounds earn the same: noise cannot change the points."""
-        if band is None or of == "bandwidth":
-            return False
-        scale = empty.cost.work if of in sides else 1.0
-        low, high = (band.earned(scale * r) for r in rounds.spread(*wanted))
-        return low == high
-
     rounds, passed = timing.settle(
         sides,
         wanted,
@@ -292,7 +284,7 @@ def _measured(
         budget=BUDGET,
         tries=tries,
         after=watch,
-        decided=decided,
+        decided=lambda rounds: _decided(rounds, wanted, empty),
     )
     known = rounds.count > 1
     share = rounds.ratio(*wanted) if known else None
@@ -319,6 +311,16 @@ def _measured(
         card.fma,
         watch.worst,
     )
+
+
+def _decided(rounds: timing.Rounds, wanted: tuple[str, str], of: Speed) -> bool:
+    """Slow or fast rounds earn the same: noise cannot change the points."""
+    band = of.band
+    if band is None or band.of == "bandwidth":
+        return False
+    scale = of.cost.work if band.of in machine.REPEATS else 1.0
+    low, high = (band.earned(scale * r) for r in rounds.spread(*wanted))
+    return low == high
 
 
 def _calls(
