@@ -7,6 +7,7 @@ speed entries of results.json with two words more: `rung` and `task`.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -50,6 +51,10 @@ STYLE: dict[Any, Any] = {
     "ytick.color": INK,
     "legend.frameon": False,
 }
+
+CROWD = 8  # points; beyond, labels would cover each other
+# distinct also to the colour-blind: Okabe and Ito, Color Universal Design, 2008
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
 
 def ladder(rows: Sequence[Mapping[str, Any]], path: Path) -> Path:
@@ -103,12 +108,15 @@ def roofline(
     Raises GraderError if no row has GFLOP/s and flops per byte.
     """
     timed = [(row, speed(row)) for row in rows]
+    drawn = [(row, s) for row, s in timed if (s.intensity or 0) > 0 < (s.gflops or 0)]
     points = [
-        Point(_name(row, s, timed, direction=False), s.intensity, s.gflops, backward)
-        for row, s in timed
-        if s.intensity is not None and s.gflops is not None
-        for backward in [s.direction == "backward"]
-        if s.intensity > 0 and s.gflops > 0
+        Point(
+            _name(row, s, timed, direction=False),
+            s.intensity or 0.0,
+            s.gflops or 0.0,
+            s.direction == "backward",
+        )
+        for row, s in drawn
     ]
     if not points:
         raise GraderError(
@@ -123,7 +131,10 @@ def roofline(
         axes.set_ylim(area.y[0], area.y[1] * (1.6 if known else 1))
         if known:
             _roofs(axes, area, known)
-        _points(axes, area, points)
+        if len(points) > CROWD:
+            _groups(axes, points, [_rung(row, timed) for row, _ in drawn])
+        else:
+            _points(axes, area, points)
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.minorticks_off()
@@ -151,14 +162,16 @@ def _roofs(axes: Axes, area: Frame, machine: Machine) -> None:
             else:
                 slowest = min(level.gbs for level in levels)
                 _say(axes, text, flat / slowest, flat, (6, 3), ha="left")
-    for level in levels:
+    for level, slower in zip(levels, [*levels[1:], None]):
+        near = slower is not None and slower.gbs > level.gbs / 1.8
         end = min(area.x[1], peak / level.gbs) if peak else area.x[1]
         start = area.y[0] / level.gbs
         ends = [start, end]
         axes.plot(ends, [level.gbs * x for x in ends], color=INK, linewidth=1.1)
         if end > area.x[0]:
             text = f"{level.name} {number(level.gbs)} GB/s"
-            _say(axes, text, end, level.gbs * end, (-3, 3), rotation=25, ha="left")
+            side = "right" if near else "left"  # away from the next roof's name
+            _say(axes, text, end, level.gbs * end, (-3, 3), rotation=25, ha=side)
 
 
 def _points(axes: Axes, area: Frame, points: Sequence[Point]) -> None:
@@ -204,6 +217,26 @@ def _points(axes: Axes, area: Frame, points: Sequence[Point]) -> None:
         axes.legend(ncols=2, fontsize=7, handletextpad=0.1, **above)
 
 
+def _groups(axes: Axes, points: Sequence[Point], rungs: Sequence[str]) -> None:
+    """Many points: a colour for each rung, named once; cases are not told apart."""
+    for rung, colour in zip(dict.fromkeys(rungs), itertools.cycle(COLOURS)):
+        for backward, mark in ((False, "o"), (True, "D")):
+            mine = [
+                p for p, r in zip(points, rungs) if r == rung and p.backward is backward
+            ]
+            axes.plot(
+                [p.intensity for p in mine],
+                [p.gflops for p in mine],
+                mark,
+                label=f"{rung} {'backward' if backward else 'forward'}",
+                markersize=4.5,
+                color=colour,
+                markerfacecolor="white" if backward else colour,
+                zorder=3,
+            )
+    axes.legend(loc="lower left", fontsize=6.5, handletextpad=0.1)
+
+
 def _say(
     axes: Axes, text: str, x: float, y: float, by: tuple[float, float], **look: Any
 ) -> None:
@@ -238,6 +271,15 @@ def _name(
     if len({other.case for _, other in every}) > 1:
         words.append(entry.case)
     return " ".join(words)
+
+
+def _rung(
+    row: Mapping[str, Any], every: Sequence[tuple[Mapping[str, Any], Speed]]
+) -> str:
+    """A row's file, with its operator where there are several."""
+    task, _, file = str(row.get("rung", "")).rpartition("/")
+    several = len({str(other.get("task")) for other, _ in every}) > 1
+    return f"{task.rpartition('/')[2]} {file}" if several else file
 
 
 def _title(rows: Sequence[Mapping[str, Any]]) -> str:
