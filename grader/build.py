@@ -51,7 +51,7 @@ FORBIDDEN_SYMBOLS = frozenset(
 )
 
 # asking for, or switching off, the sanitizers of the memory check
-HIDING = ("sanitize", "__has_feature")
+HIDING = ("no_sanitize", "__sanitize", "__has_feature", "no_address_safety")
 
 _ERROR = re.compile(
     r"^(?P<file>[^\s:]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$"

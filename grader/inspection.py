@@ -16,7 +16,7 @@ from grader import diagnose, postmortem
 from grader.build import Build
 from grader.checks import memory
 from grader.checks.memory import Watched
-from grader.checks.result import CheckResult
+from grader.checks.result import NONSENSE, CheckResult
 from grader.checks.subject import Subject
 from grader.operators import Case
 from grader.tasks import Rung
@@ -77,21 +77,19 @@ class Inspection:
             return results
         try:
             found = memory.check(watched, cases, direction, self.seed)
-        except Exception as error:
+        except NONSENSE as error:
             found = _withheld(direction, error)
-        if not found:
-            return results
         if found.verdict in postmortem.FATAL:
             found = self._with_reason(found, cases)
         return [*results, found]
 
     def _with_reason(self, result: CheckResult, cases: list[Case]) -> CheckResult:
-        """A failed check explained, or as it was: what student code left behind may
-        make no sense, and that is no fault of the grader.
+        """A failed check explained, or as it was where the words of student code make
+        no sense.
         """
         try:
             return self._explained(result, cases)
-        except Exception:
+        except NONSENSE:
             return result
 
     def _explained(self, result: CheckResult, cases: list[Case]) -> CheckResult:

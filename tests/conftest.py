@@ -9,6 +9,7 @@ the last core it may use: two test processes on one core would wait for each oth
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,7 +18,14 @@ from pathlib import Path
 import pytest
 
 from grader.build import build_tools
+from grader.supervisor import sandbox
 from grader.tasks import ROOT
+
+# .ci/run fails where a test is skipped for any other reason than a missing GPU
+needs_gdb = pytest.mark.skipif(not shutil.which("gdb"), reason="gdb is not installed")
+needs_bwrap = pytest.mark.skipif(
+    sandbox.level() != "bwrap", reason="the sandbox is not bubblewrap"
+)
 
 GELU = """#include "operators.h"
 {before}

@@ -16,8 +16,8 @@ from grader import build as building
 from grader import tasks
 from grader.build import DTYPES, Build, build
 from grader.errors import GraderError
-from grader.supervisor import sandbox
 from grader.tasks import ROOT, Rung
+from tests.conftest import needs_bwrap
 
 LADDER = "02_naive_c/gelu"
 REFERENCE = (ROOT / "labs" / LADDER / "00_definition.c").read_text()
@@ -188,7 +188,7 @@ def test_nothing_outside_the_repository_is_quoted(build_text):
     assert "root:" not in found.error
 
 
-@pytest.mark.skipif(not sandbox.has_bwrap(), reason="bubblewrap does not work here")
+@needs_bwrap
 def test_the_compiler_cannot_be_made_to_read_other_files(build_text, root):
     secret = root / "answers.txt"
     secret.write_text("42")
@@ -263,7 +263,7 @@ def test_a_line_directive_to_a_name_that_is_too_long_costs_this_file_only(build_
     assert build_text(text).error
 
 
-@pytest.mark.skipif(sandbox.level() != "bwrap", reason="walls need bubblewrap")
+@needs_bwrap
 @pytest.mark.parametrize("name", ["build/grade/results.json", "given/gelu.f32.a"])
 def test_the_compiler_sees_neither_results_nor_given_objects(root, build_text, name):
     (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -279,3 +279,7 @@ def test_the_compiler_sees_neither_results_nor_given_objects(root, build_text, n
 )
 def test_a_rung_cannot_ask_whether_it_is_watched(build_text, text):
     assert "a rung is the same in every build" in build_text(text + REFERENCE).forbidden
+
+
+def test_a_comment_may_speak_of_sanitizers(build_text):
+    assert build_text(f"// the sanitizer found this\n{REFERENCE}").libraries

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -14,12 +13,11 @@ import torch
 from grader import debug, operators
 from grader.build import build_folder
 from grader.errors import GraderError
+from tests.conftest import needs_gdb
 
 CONV = "02_naive_c/conv2d/00"
 CASE = "groups"  # N = 2, IC = 4, IH = 7, IW = 9, OC = 6, KH = 3, KW = 2
 SEED = 5
-
-needs_gdb = pytest.mark.skipif(not shutil.which("gdb"), reason="gdb is not installed")
 
 
 @pytest.fixture

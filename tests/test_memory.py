@@ -25,6 +25,7 @@ from grader.checks.result import CheckResult
 from grader.checks.subject import Subject
 from grader.tasks import ROOT, Rung, all_tasks
 from grader.verdicts import Verdict
+from tests.conftest import needs_gdb
 from tests.trust import at_level, descendants, levels
 
 BUGS = ROOT / "tests" / "memory_bugs"
@@ -38,11 +39,6 @@ REFERENCE = [r for t in all_tasks() if t.lab == "02_naive_c" for r in t.rungs]
 def sanitizers(tools) -> None:
     if reason := memory.missing():
         pytest.skip(reason)
-
-
-needs_gdb = pytest.mark.skipif(
-    not postmortem.shutil.which("gdb"), reason="gdb is not installed"
-)
 
 
 def operator_of(name: str) -> str:
@@ -192,13 +188,14 @@ def test_a_compiler_without_sanitizers_is_named_and_nothing_fails(
     assert "no memory check" in found.without
 
 
-def test_a_worker_that_does_not_start_checks_nothing(monkeypatch):
+def test_a_worker_that_does_not_start_is_no_pass(monkeypatch):
     monkeypatch.setattr(memory, "PROGRAM", "worker-that-is-not-there")
     operator = operators.get("gelu")
     rung = rung_of("gelu_int_overflow")
     watched = memory.watched(operator, build(rung, mode="sanitize"))
-    assert memory.check(watched, operator.cases(SEED), "forward", SEED) is None
+    found = memory.check(watched, operator.cases(SEED), "forward", SEED)
     watched.close()
+    assert found.verdict is Verdict.GRADER
 
 
 # ---- the post-mortem -----------------------------------------------------------------

@@ -36,6 +36,12 @@ class CheckResult:
     mistake: str | None = None  # the name of a known mistake it equals
 
 
+# What reading a worker's words may raise, since student code may have written them: too
+# many digits, a number out of range, a file's name that no system takes. Anything else
+# is a mistake of the grader's own and has to show.
+NONSENSE = (ValueError, LookupError, ArithmeticError, OSError)
+
+
 class Stopped(Exception):
     """A check cannot go on: the worker is gone, or the code does not exist."""
 

@@ -16,7 +16,7 @@ import torch
 
 from grader import operators
 from grader.checks import explain
-from grader.checks.result import Finding, Stopped
+from grader.checks.result import NONSENSE, Finding, Stopped
 from grader.operators import Case, Operator
 from grader.operators.base import Tensors
 from grader.operators.primitives import PLUMBING
@@ -102,12 +102,10 @@ class Subject:
     def _why(
         self, worker: Worker, outcome: Outcome, case: str, limit: float
     ) -> Finding:
-        """The same, whatever the worker left behind: its words are student code's, and
-        no nonsense in them may become a fault of the grader.
-        """
+        """What ended a worker, also where nonsense in its words hides it."""
         try:
             return self._ended(worker, outcome, case, limit)
-        except Exception:
+        except NONSENSE:
             sentence = "ended, and what it left behind makes no sense"
             return Finding(Verdict.CRASH, sentence, case)
 

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""What student code leaves behind may be nonsense: it costs words, never the verdict.
+
+And what goes wrong in the grader itself is not taken for such nonsense.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from grader import diagnose, operators
+from grader.build import build
+from grader.checks import explain, memory
+from grader.checks.result import CheckResult
+from grader.checks.subject import Subject
+from grader.inspection import Inspection
+from grader.supervisor.session import Outcome
+from grader.tasks import ROOT, Rung
+from grader.verdicts import Verdict
+
+FORGED = Rung(
+    "02_naive_c/gelu", ROOT / "tests" / "memory_bugs" / "gelu_forged_report.c"
+)
+WRONG = CheckResult("forward", "forward", Verdict.WRONG_VALUE, message="as it was")
+RIGHT = CheckResult("forward", "forward", Verdict.PASS)
+NOTHING = SimpleNamespace(
+    python=False, operator=operators.get("gelu")
+)  # a subject that is never run
+
+
+def raising(error: Exception) -> Callable[..., object]:
+    """A function that only raises."""
+
+    def raises(*_: object, **__: object) -> object:
+        raise error
+
+    return raises
+
+
+def looking() -> Inspection:
+    """An inspection of a rung that is never run."""
+    return Inspection(NOTHING, FORGED, 1)  # type: ignore[arg-type]
+
+
+def test_a_forged_report_is_a_crash_and_no_fault_of_the_grader(tools: Path) -> None:
+    if reason := memory.missing():
+        pytest.skip(reason)
+    operator = operators.get("gelu")
+    watched = memory.watched(operator, build(FORGED, mode="sanitize"))
+    try:
+        found = memory.check(watched, operator.cases(1), "forward", 1)
+    finally:
+        watched.close()
+    assert found.verdict is Verdict.CRASH
+    assert "\033" not in found.message
+
+
+def test_nonsense_leaves_a_failed_check_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(diagnose, "explain", raising(ValueError("4300 digits")))
+    assert looking()([RIGHT, WRONG], "forward", []) == [RIGHT, WRONG]
+
+
+def test_a_memory_check_that_cannot_be_read_is_no_pass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    look = looking()
+    monkeypatch.setattr(look, "watched", object)
+    monkeypatch.setattr(memory, "check", raising(IndexError("99")))
+    *_, last = look([RIGHT], "forward", [])
+    assert (last.name, last.verdict) == ("memory", Verdict.SUSPECT)
+    assert not last.verdict.ok
+
+
+@pytest.mark.parametrize("module", [diagnose, memory])
+def test_a_mistake_of_our_own_shows(
+    monkeypatch: pytest.MonkeyPatch, module: object
+) -> None:
+    """Grader._guarded turns it into GRADER, with its place."""
+    look = looking()
+    monkeypatch.setattr(look, "watched", object)
+    monkeypatch.setattr(diagnose, "explain", raising(TypeError("ours")))
+    monkeypatch.setattr(memory, "check", raising(TypeError("ours")))
+    with pytest.raises(TypeError):
+        look([WRONG if module is diagnose else RIGHT], "forward", [])
+
+
+@pytest.mark.parametrize("error", [ValueError("99"), IndexError(), OSError(36, "long")])
+def test_a_death_that_cannot_be_read_is_a_crash(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    monkeypatch.setattr(explain, "of_outcome", raising(error))
+    subject = Subject(operators.get("gelu"), libraries={})
+    found = subject._why(None, Outcome.DIED, "erf", 1.0)  # type: ignore[arg-type]
+    assert (found.verdict, found.case) == (Verdict.CRASH, "erf")
+    monkeypatch.setattr(explain, "of_outcome", raising(AttributeError("ours")))
+    with pytest.raises(AttributeError):
+        subject._why(None, Outcome.DIED, "erf", 1.0)  # type: ignore[arg-type]
