@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import secrets
-import traceback
 from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from grader.checks.result import CheckResult
 from grader.checks.unrun import (
     build_failed,
     no_forward,
+    of_ours,
     our_fault,
     same_for_backward,
 )
@@ -164,10 +164,7 @@ class Grader:
         except (GraderError, OSError):
             raise  # of the machine: they end the command with a sentence
         except Exception as error:
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{Path(place.filename).name}:{place.lineno}"
-            text = f"{type(error).__name__}: {str(error).splitlines()[:1]} at {where}"
-            return RungResult(rung, tuple(our_fault(text)))
+            return RungResult(rung, tuple(our_fault(of_ours(error))))
 
     def _asked(self, task: Task, results: list[RungResult]) -> tuple[str, ...]:
         """The directions this run was to check; of single rungs, what they define."""

@@ -18,6 +18,7 @@ from grader.checks import memory
 from grader.checks.memory import Watched
 from grader.checks.result import NONSENSE, CheckResult
 from grader.checks.subject import Subject
+from grader.checks.unrun import of_ours
 from grader.operators import Case
 from grader.tasks import Rung
 from grader.verdicts import Verdict
@@ -84,13 +85,12 @@ class Inspection:
         return [*results, found]
 
     def _with_reason(self, result: CheckResult, cases: list[Case]) -> CheckResult:
-        """A failed check explained, or as it was where the words of student code make
-        no sense.
-        """
+        """A failed check explained; if that fails, its verdict stands and says so."""
         try:
             return self._explained(result, cases)
-        except NONSENSE:
-            return result
+        except Exception as error:
+            text = f"no reason can be given: {of_ours(error)}"
+            return replace(result, diagnosis=text)
 
     def _explained(self, result: CheckResult, cases: list[Case]) -> CheckResult:
         """A failed check with all that can be said about it."""

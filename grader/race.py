@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grader.checks.result import CheckResult
+from grader.checks.unrun import of_ours
 from grader.errors import GraderError
 from grader.linking import Links
 from grader.score import RungResult
@@ -189,8 +190,7 @@ class Race:
 
         assert task.speed
         band = task.speed.bands[direction]
-        text = f"the grader itself failed, please report it: {type(error).__name__}: "
-        text += (str(error).splitlines() or ["no reason given"])[0]
+        text = of_ours(error)
         return Speed(band.case, direction, Verdict.GRADER, "", message=text, band=band)
 
     def _subject(self, result: RungResult) -> Subject:

@@ -59,11 +59,14 @@ def test_a_forged_report_is_a_crash_and_no_fault_of_the_grader(tools: Path) -> N
     assert "\033" not in found.message
 
 
-def test_nonsense_leaves_a_failed_check_as_it_was(
+def test_a_diagnosis_that_fails_leaves_the_verdict_and_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(diagnose, "explain", raising(ValueError("4300 digits")))
-    assert looking()([RIGHT, WRONG], "forward", []) == [RIGHT, WRONG]
+    monkeypatch.setattr(diagnose, "explain", raising(TypeError("ours")))
+    right, wrong = looking()([RIGHT, WRONG], "forward", [])
+    assert (right, wrong.verdict, wrong.message) == (RIGHT, WRONG.verdict, "as it was")
+    assert "the grader itself failed" in (wrong.diagnosis or "")
+    assert "TypeError: ours, at test_inspection.py:" in (wrong.diagnosis or "")
 
 
 def test_a_memory_check_that_cannot_be_read_is_no_pass(
@@ -77,17 +80,15 @@ def test_a_memory_check_that_cannot_be_read_is_no_pass(
     assert not last.verdict.ok
 
 
-@pytest.mark.parametrize("module", [diagnose, memory])
-def test_a_mistake_of_our_own_shows(
-    monkeypatch: pytest.MonkeyPatch, module: object
+def test_a_memory_check_that_is_our_own_mistake_shows(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Grader._guarded turns it into GRADER, with its place."""
     look = looking()
     monkeypatch.setattr(look, "watched", object)
-    monkeypatch.setattr(diagnose, "explain", raising(TypeError("ours")))
     monkeypatch.setattr(memory, "check", raising(TypeError("ours")))
     with pytest.raises(TypeError):
-        look([WRONG if module is diagnose else RIGHT], "forward", [])
+        look([RIGHT], "forward", [])
 
 
 @pytest.mark.parametrize("error", [ValueError("99"), IndexError(), OSError(36, "long")])

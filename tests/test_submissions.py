@@ -11,7 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.mistakes.run import FOLDER, Submission, judged, submissions
+from grader.verdicts import Verdict
+from tests.mistakes.run import (
+    RIGHT,
+    Submission,
+    checked,
+    judged,
+    right_ones,
+    submissions,
+)
 
 EVERY = 11  # of those in C, which take a second; those in Python import torch
 PYTHON = ("listed/add/py_alpha", "unlisted/conv2d/py_")
@@ -20,7 +28,7 @@ PYTHON = ("listed/add/py_alpha", "unlisted/conv2d/py_")
 def sample() -> list[Submission]:
     """Some of each kind, the same ones in every run."""
     everything = submissions()
-    in_c = [s for s in everything if s.file.suffix == ".c"]
+    in_c = [s for s in everything if s.suffix == ".c"]
     some = [
         next((s for s in everything if s.name.startswith(name)), None)
         for name in PYTHON
@@ -37,14 +45,28 @@ def test_a_mistake_gets_its_name_and_nothing_else_one(
     assert submission.outcome(found.mistake) == "right", said
 
 
-def test_every_submission_is_listed_and_every_entry_has_a_file() -> None:
-    files = {
-        str(file.relative_to(FOLDER))
-        for folder in ("listed", "unlisted")
-        for file in (FOLDER / folder).rglob("*.*")
-        if file.suffix in (".c", ".py")
-    }
-    assert files == {s.name for s in submissions()}
+@pytest.mark.parametrize("submission", right_ones(), ids=lambda s: s.name)
+def test_without_its_edits_it_is_right(
+    submission: Submission, tools: Path, tmp_path: Path
+) -> None:
+    """So each of the others is wrong by its edits alone."""
+    for found in checked(submission, tmp_path, "forward", "backward"):
+        assert found.verdict is Verdict.PASS, found.message
+        assert not found.mistake
+
+
+def test_every_part_is_used_and_every_edit_changes_something() -> None:
+    everything = submissions()
+    used = {f"{s.operator}/{part}{s.suffix}" for s in everything for part in s.parts}
+    assert used == {str(f.relative_to(RIGHT)) for f in RIGHT.rglob("*.*")}
+    assert all(old != new for s in everything for old, new in s.edits)
+    assert len({s.text() for s in everything}) == len(everything)
+
+
+def test_an_edit_without_its_place_is_refused() -> None:
+    lost = Submission("listed/add/x.py", "forward", "", ("expand",), (("gone", ""),))
+    with pytest.raises(ValueError, match=r"listed/add/x\.py: 0 places for 'gone'"):
+        lost.text()
 
 
 def test_there_are_enough_of_both_kinds() -> None:
@@ -55,10 +77,12 @@ def test_there_are_enough_of_both_kinds() -> None:
 
 
 def test_outcomes_are_told_apart() -> None:
-    listed = Submission("listed/x.c", "conv2d", "forward", "kernel_flipped", ("other",))
+    listed = Submission(
+        "listed/conv2d/x.c", "forward", "", (), (), "kernel_flipped", ("other",)
+    )
     assert listed.outcome("kernel_flipped") == listed.outcome("other") == "right"
     assert listed.outcome("hw_swapped") == "wrong name"
     assert listed.outcome(None) == "no name"
-    free = Submission("unlisted/x.c", "conv2d", "forward")
+    free = Submission("unlisted/conv2d/x.c", "forward", "", (), ())
     assert free.outcome(None) == "right"
     assert free.outcome("kernel_flipped") == "accused"

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.build import build_tools
+from grader.checks.unrun import OURS
 from grader.grade import Grader
 from grader.score import RungResult
 from grader.supervisor import sandbox
@@ -145,7 +146,8 @@ def run(fault: Fault) -> Outcome:
 
 def _message(result: RungResult) -> str:
     bad = [check for check in result.checks if not check.verdict.ok]
-    return bad[0].message if bad else ""
+    ours = [c.diagnosis for c in bad if c.diagnosis and OURS in c.diagnosis]
+    return (ours or [check.message for check in bad] or [""])[0]
 
 
 def expected(fault: Fault) -> dict[str, str]:
@@ -162,6 +164,8 @@ def wrong(fault: Fault, outcome: Outcome) -> list[str]:
         got = getattr(outcome, direction)
         if verdict not in ("", "any", got):
             bad.append(f"{direction} is {got or 'nothing'}, expected {verdict}")
+    if OURS in outcome.message:
+        bad.append("the grader itself failed")
     if outcome.leftover:
         bad.append(f"left processes {outcome.leftover}")
     if outcome.touched:

@@ -3,10 +3,15 @@
 
 from __future__ import annotations
 
+import traceback
+from pathlib import Path
+
 from grader.build import Build
 from grader.checks.result import CheckResult
 from grader.score import DIRECTIONS
 from grader.verdicts import Verdict
+
+OURS = "the grader itself failed, please report it: "
 
 
 def build_failed(built: Build) -> list[CheckResult]:
@@ -25,9 +30,16 @@ def build_failed(built: Build) -> list[CheckResult]:
     ]
 
 
-def our_fault(text: str) -> list[CheckResult]:
+def of_ours(error: Exception) -> str:
+    """The sentence for a mistake of the grader's own, with its place."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    said = (str(error).splitlines() or ["no reason given"])[0]
+    where = f"{Path(place.filename).name}:{place.lineno}"
+    return f"{OURS}{type(error).__name__}: {said}, at {where}"
+
+
+def our_fault(message: str) -> list[CheckResult]:
     """The grader failed: both directions are pending."""
-    message = f"the grader itself failed, please report it: {text}"
     return [
         CheckResult(name, direction, Verdict.GRADER, message=message)
         for name, direction in zip(("forward", "gradient"), DIRECTIONS)

@@ -71,6 +71,8 @@ def _rounding(trials: Sequence[Trial]) -> str | None:
         if trial.got is None:
             return None
         for name, mask in trial.wrong.items():
+            if not bool(mask.any()):  # only written past its ends
+                return None
             error = (trial.got[name] - trial.setting.truth[name]).abs()[mask]
             scale = trial.size[name] * C * math.sqrt(max(1, trial.terms[name]))
             if not scale or not bool(torch.isfinite(error).all()):

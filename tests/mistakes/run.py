@@ -3,10 +3,10 @@
 
     python -m tests.mistakes.run [--only PREFIX] [--write LABEL]
 
-The files beside this one are wrong submissions: `listed` ones are instances of known
-mistakes, `unlisted` ones of none. They were written from operators.h alone and kept
-before any detector had seen them. With --write the counts join docs/results/mistakes.md
-under LABEL.
+Wrong submissions in C and Python: those of listed.toml are instances of known mistakes,
+those of unlisted.toml of none. Each is made of right parts (right/OPERATOR/PART) by
+edits. They were written from operators.h alone and kept before any detector had seen
+them. With --write the counts join docs/results/mistakes.md under LABEL.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import tempfile
 import tomllib
 from collections import Counter
 from dataclasses import dataclass
+from itertools import cycle, islice
 from pathlib import Path
 
 import torch
@@ -32,8 +33,13 @@ from grader.tasks import ROOT
 from grader.verdicts import Verdict
 
 FOLDER = Path(__file__).parent
+RIGHT = FOLDER / "right"
 TABLE = ROOT / "docs" / "results" / "mistakes.md"
 SEED = 7
+HEADS = {  # of a file that says {}, and what stands right above its code
+    ".c": ("// SPDX-License-Identifier: MIT\n/* {} */\n", '#include "operators.h"\n\n'),
+    ".py": ('# SPDX-License-Identifier: MIT\n"""{}', '"""\n\n'),
+}
 
 
 @dataclass(frozen=True)
@@ -41,15 +47,43 @@ class Submission:
     """One wrong file, and what is expected of the detector."""
 
     name: str  # listed/conv2d/flip.c
-    operator: str
-    direction: str
+    direction: str  # in which it is wrong first
+    says: str  # what is wrong with it
+    parts: tuple[str, ...]  # of right/OPERATOR, one below the other
+    edits: tuple[tuple[str, str], ...]  # old text, which has one place, and new
     mistake: str | None = None  # None: it must get no name
     also: tuple[str, ...] = ()  # names that are as fair
 
     @property
-    def file(self) -> Path:
-        """Where it lies."""
-        return FOLDER / self.name
+    def operator(self) -> str:
+        """The operator it is to compute."""
+        return self.name.split("/")[1]
+
+    @property
+    def suffix(self) -> str:
+        """.c or .py"""
+        return Path(self.name).suffix
+
+    def text(self) -> str:
+        """The file as a student would have written it."""
+        head, border = HEADS[self.suffix]
+        parts = [
+            (RIGHT / self.operator / (part + self.suffix)).read_text()
+            for part in self.parts
+        ]
+        body = "\n".join(part.split(border, 1)[1] for part in parts)
+        for old, new in self.edits:
+            if body.count(old) != 1:
+                raise ValueError(f"{self.name}: {body.count(old)} places for {old!r}")
+            body = body.replace(old, new)
+        return head.format(self.says) + border + body
+
+    def written(self, folder: Path) -> Path:
+        """The file, below `folder`."""
+        file = folder / self.name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(self.text())
+        return file
 
     def outcome(self, named: str | None) -> str:
         """right, wrong name, no name; for unlisted ones right or accused."""
@@ -61,44 +95,80 @@ class Submission:
 
 
 def submissions() -> list[Submission]:
-    """All of them, as expected.toml lists them."""
-    entries = tomllib.loads((FOLDER / "expected.toml").read_text())
+    """All of them, by name."""
     return [
         Submission(
-            name,
-            entry["operator"],
+            f"{kind}/{name}",
             entry["direction"],
+            entry["says"],
+            tuple(entry["parts"]),
+            tuple((old, new) for old, new in entry["edits"]),
             entry.get("mistake"),
             tuple(entry.get("also", ())),
         )
-        for name, entry in sorted(entries.items())
+        for kind in ("listed", "unlisted")
+        for name, entry in sorted(
+            tomllib.loads((FOLDER / f"{kind}.toml").read_text()).items()
+        )
     ]
 
 
+def right_ones() -> list[Submission]:
+    """What the parts make without any edit, each part at least once."""
+    made = []
+    for operator in sorted(folder.name for folder in RIGHT.iterdir()):
+        parts = {f.name for f in (RIGHT / operator).iterdir()}
+        forward = sorted(p for p in parts if p.startswith("forward_"))
+        backward = sorted(p for p in parts if p.startswith("backward_"))
+        whole = sorted(parts - {*forward, *backward})
+        if operator == "add":  # these backward parts use what is above them
+            pairs = list(zip(forward, backward, strict=True))
+        else:
+            length = max(len(forward), len(backward))
+            pairs = list(islice(zip(cycle(forward), cycle(backward)), length))
+        for chosen in [*pairs, *((part,) for part in whole)]:
+            suffix = Path(chosen[0]).suffix
+            stems = tuple(Path(part).stem for part in chosen)
+            name = f"right/{operator}/{'+'.join(stems)}{suffix}"
+            made.append(Submission(name, "", "right", stems, ()))
+    return made
+
+
 def subject_of(submission: Submission, folder: Path) -> Subject:
-    """The submission as the checks see it; C is built below `folder`."""
+    """The submission as the checks see it; written and built below `folder`."""
     operator = operators.get(submission.operator)
-    if submission.file.suffix == ".py":
-        return Subject(operator, source=submission.file, shown=submission.name)
-    rung = submission.file.relative_to(ROOT)
-    command = ["make", "-s", "-f", "common/rung.mk", f"RUNG={rung}", f"BUILD={folder}"]
+    file = submission.written(folder)
+    if submission.suffix == ".py":
+        return Subject(operator, source=file, shown=submission.name)
+    command = ["make", "-s", "-f", "common/rung.mk", f"RUNG={file}", f"BUILD={folder}"]
     subprocess.run(command, cwd=ROOT, check=True, timeout=60)
-    stem = folder / "rungs" / "release" / rung.with_suffix("")
+    stem = f"{folder}/rungs/release/{file.with_suffix('')}"
     libraries = {d: Path(f"{stem}.{d}.so") for d in ("f32", "f64")}
     return Subject(operator, libraries={d: (p, p) for d, p in libraries.items()})
 
 
 def judged(submission: Submission, folder: Path) -> CheckResult:
     """The check of the direction in which it is wrong, with its diagnosis."""
-    check = forward.check if submission.direction == "forward" else gradient.check
+    (found,) = checked(submission, folder, submission.direction)
+    return found
+
+
+def checked(
+    submission: Submission, folder: Path, *directions: str
+) -> list[CheckResult]:
+    """One result for each direction: of the first dtype that fails, explained."""
     subject = subject_of(submission, folder)
     try:
         cases = subject.operator.cases(SEED)
-        for dtype in subject.dtypes:
-            found = check(subject, cases, dtype, SEED)
-            if found.verdict is not Verdict.PASS:
-                break
-        return diagnose.explain(subject, found, cases, SEED)
+        results = []
+        for direction in directions:
+            check = forward.check if direction == "forward" else gradient.check
+            for dtype in subject.dtypes:
+                found = check(subject, cases, dtype, SEED)
+                if found.verdict is not Verdict.PASS:
+                    break
+            results.append(diagnose.explain(subject, found, cases, SEED))
+        return results
     finally:
         subject.close()
 
@@ -129,7 +199,8 @@ HEAD = """# Named mistakes
 
 Wrong submissions in C and Python (`tests/mistakes`), and what the detector calls them.
 They were written from `operators.h` and a list of mistakes alone, and committed before
-the detector first ran on them. `python -m tests.mistakes.run --write LABEL` adds a run.
+the detector first ran on them, as 211 files (commit 97ad7af); since then each is kept as
+its differences from right parts, which make the same text. `python -m tests.mistakes.run --write LABEL` adds a run.
 """
 
 
