@@ -199,8 +199,9 @@ HEAD = """# Named mistakes
 
 Wrong submissions in C and Python (`tests/mistakes`), and what the detector calls them.
 They were written from `operators.h` and a list of mistakes alone, and committed before
-the detector first ran on them, as 211 files (commit 97ad7af); since then each is kept as
-its differences from right parts, which make the same text. `python -m tests.mistakes.run --write LABEL` adds a run.
+the detector first ran on them, as 211 files (commit 97ad7af); since then each is kept
+as its differences from right parts, which make the same text.
+`python -m tests.mistakes.run --write LABEL` adds a run.
 """
 
 
