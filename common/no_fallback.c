@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Stands in for a rung's fallback where the grader asks which cases the rung leaves to
- * it: those that come back with this answer. The arguments do not matter. */
+/* Stands in for a lower rung where the grader asks which cases a rung leaves to it:
+ * those that come back with this answer. The arguments do not matter. */
 #include "tensor.h"
 
 status_t fallback_forward(void);

@@ -58,10 +58,14 @@ class Builds:
         missing = self._no_sanitizers
         return missing.result() if missing and self._sanitized else ""
 
-    def of_task(self, task: str) -> list[Build]:
+    def of_task(self, name: str) -> list[tuple[Rung, Build]]:
         """The chosen rungs of a task, before linking."""
-        chosen = [i for i in self._release if i in self._selection.rungs]
-        return [self._release[i].result() for i in chosen if i.startswith(f"{task}/")]
+        return [
+            (rung, self.alone(rung))
+            for task in self._selection.tasks
+            for rung in task.rungs
+            if task.id == name and rung.id in self._selection.rungs
+        ]
 
     def close(self) -> None:
         """Forget what is still to be built."""

@@ -25,6 +25,7 @@ from grader.checks.unrun import (
     same_for_backward,
 )
 from grader.errors import GraderError
+from grader.lending import Lending, Lower
 from grader.race import Race
 from grader.score import DIRECTIONS, RungResult, TaskResult
 from grader.supervisor.session import Worker, pin
@@ -97,6 +98,7 @@ class Grader:
         self.builds = Builds(selection)
         self.links = self.builds.links
         self.race = Race(seed, lambda rung, check: self._say(rung, check), self.links)
+        self.lending = Lending(self.builds, seed)
 
     def warm_up(self) -> None:
         """Start the next Python worker early: it imports torch while others work."""
@@ -129,6 +131,7 @@ class Grader:
         """End the spare worker and what is still to be built."""
         self.builds.close()
         self.race.close()
+        self.lending.close()
         if self._spare:
             self._spare.end()
             self._spare = None
@@ -144,20 +147,18 @@ class Grader:
     def _task(self, task: Task) -> TaskResult:
         """Rungs from the lowest up; those not asked for only lend a direction."""
         results: list[RungResult] = []
-        lower: dict[str, tuple[Rung, Build]] = {}  # direction -> nearest right rung
+        lower: Lower = {}  # direction -> nearest right rung
         for rung in task.rungs:
             if rung.id not in self.selection.rungs:
                 if task.language == "c":
-                    self._lend(rung, lower)
+                    self.lending.lend(rung, lower)
                 continue
             self._tell(rung, "build")
             results.append(self._guarded(task, rung, lower))
             self.done += 1
         return TaskResult(task, tuple(results), self._asked(task, results))
 
-    def _guarded(
-        self, task: Task, rung: Rung, lower: dict[str, tuple[Rung, Build]]
-    ) -> RungResult:
+    def _guarded(self, task: Task, rung: Rung, lower: Lower) -> RungResult:
         """A fault of the grader itself costs nobody points, and no other rung."""
         try:
             return self._rung(task, rung, lower)
@@ -175,50 +176,13 @@ class Grader:
         seen = [d for d in DIRECTIONS if any(r.verdict(d) for r in results)]
         return tuple(seen) or DIRECTIONS
 
-    def _lend(self, rung: Rung, lower: dict[str, tuple[Rung, Build]]) -> None:
-        """A rung that is not graded in this run offers what it does right.
-
-        It is asked only where a rung above it lacks a direction.
-        """
-        built = self.builds.whole(rung)
-        needed = self._lacking(rung.task)
-        for direction in set(built.directions) & needed:
-            if self._is_right(rung, built, direction):
-                self.links.found(rung, direction, Verdict.PASS)
-                lower[direction] = (rung, built)
-
-    def _lacking(self, task: str) -> set[str]:
-        """Directions that some selected rung of a task takes from a lower one."""
-        mine = self.builds.of_task(task)
-        fallbacks = {d for b in mine for d in DIRECTIONS if f"fallback_{d}" in b.wants}
-        lacking = {d for b in mine for d in DIRECTIONS if d not in b.directions}
-        return lacking | fallbacks
-
-    def _is_right(self, rung: Rung, built: Build, direction: str) -> bool:
-        """Whether a rung passes one direction in double, on all cases."""
-        from grader import operators
-        from grader.checks import forward, gradient
-        from grader.checks.subject import Subject
-
-        library = built.libraries["f64"]
-        operator = operators.get(rung.task.split("/")[1])
-        subject = Subject(operator, libraries={"f64": (library, library)})
-        check = forward.check if direction == "forward" else gradient.check
-        try:
-            result = check(subject, operator.cases(self.seed), "f64", self.seed)
-        finally:
-            subject.close()
-        return result.verdict is Verdict.PASS
-
     def _tell(self, rung: Rung, check: str) -> None:
         self._say(rung.id, check)
 
     def _say(self, rung: str, check: str) -> None:
         self.progress(Progress(rung, check, self.done, self.total))
 
-    def _rung(
-        self, task: Task, rung: Rung, lower: dict[str, tuple[Rung, Build]]
-    ) -> RungResult:
+    def _rung(self, task: Task, rung: Rung, lower: Lower) -> RungResult:
         from grader import operators
         from grader.checks import fallback
         from grader.checks.subject import Subject
@@ -240,7 +204,7 @@ class Grader:
             return RungResult(rung, tuple(build_failed(built)))
         uses = dict(built.uses)
         result = self._c_rung(rung, built, lower, uses)
-        if FALLBACK in built.uses:
+        if any(name.startswith(FALLBACK) for name in built.uses):
             result = fallback.counted(self.links, result, self.seed)
         for direction in built.directions:
             self.links.found(rung, direction, result.verdict(direction))
@@ -252,7 +216,7 @@ class Grader:
         self,
         rung: Rung,
         built: Build,
-        lower: dict[str, tuple[Rung, Build]],
+        lower: Lower,
         uses: dict[str, str],
     ) -> RungResult:
         """Check the directions a C file defines, the other one lent by a lower rung."""
@@ -272,9 +236,12 @@ class Grader:
             )
             for dtype in built.libraries
         }
-        self.race.libraries[rung.id] = libraries
         operator = operators.get(rung.task.split("/")[1])
         subject = Subject(operator, libraries=libraries)
+        called = {d: lower[d][0] if d in uses else rung for d in DIRECTIONS}
+        subject.classes = self.lending.classes(rung.task, called)
+        self.race.libraries[rung.id] = libraries
+        self.race.classes[rung.id] = subject.classes
         alone = "forward" not in {*built.directions, *uses}
         try:
             if operator.signature.saved and alone:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from grader import given
 from grader.build import DIRECTIONS, Build, compiled, objects
@@ -18,7 +18,7 @@ from grader.tasks import ROOT, Rung, all_tasks
 from grader.uses import FALLBACK, Use, candidates
 from grader.verdicts import Verdict
 
-ALONE = "alone"  # the folder of rungs that are linked without their fallback
+WITHOUT = "without"  # in the name of the folder of such builds
 
 
 class Links:
@@ -59,12 +59,16 @@ class Links:
     # ---- one rung --------------------------------------------------------------------
 
     def build(
-        self, rung: Rung, *, mode: str = "release", fallback: bool = True
+        self,
+        rung: Rung,
+        *,
+        mode: str = "release",
+        without: Collection[str] = (),
     ) -> Build:
         """The rung with all it uses inside, or `blocked` if nothing serves a use.
 
-        Without `fallback` a call of it answers NOT_IMPLEMENTED: so a caller can tell
-        which cases the rung leaves to its fallback.
+        `without` are aliases whose calls answer NOT_IMPLEMENTED: so a caller can tell
+        which cases the rung leaves to them.
         """
         built = self._compile(rung) if mode == "release" else compiled(rung, mode=mode)
         if not built.wants:
@@ -73,15 +77,15 @@ class Links:
         for use in rung.uses:
             for symbol in [s for s in use.symbols if s in built.wants]:
                 found = None
-                if fallback or use.alias != FALLBACK:
+                if use.alias not in without:
                     found = self._serve(rung, use, symbol, mode)
-                if found is None and use.alias == FALLBACK:
+                if found is None and use.within(rung.task):
                     found = _nobody(symbol, mode)
                 if found is None:
                     return Build({}, blocked=_cause(use, symbol))
                 names[symbol] = found[0]
                 used.append(f"{symbol}={found[1]}")
-        folder = "" if fallback else f"{mode}-{ALONE}"
+        folder = "-".join([mode, WITHOUT, *sorted(without)]) if without else ""
         linked = compiled(rung, mode=mode, used=used, folder=folder)
         return dataclasses.replace(linked, uses=_by_alias(rung, names))
 
@@ -99,7 +103,7 @@ class Links:
                 if direction in built.directions and built.libraries:
                     file = objects(other, mode, whole=bool(built.uses))["f32"]
                     return other.id, f"{wanted}@{_any_dtype(str(file))}"
-            if use.target == other.id and use.alias != FALLBACK:
+            if use.target == other.id and not use.within(rung.task):
                 built = self._compile(other)
                 if built.error or direction in built.directions:
                     break  # it is there but not right: no lower rung stands for it
@@ -108,11 +112,12 @@ class Links:
 
 
 def _nobody(symbol: str, mode: str) -> tuple[str, str]:
-    """The stub in place of a fallback."""
+    """The stub in place of a lower rung."""
     stub = Rung("common/fallback", ROOT / "common" / "no_fallback.c")
     compiled(stub, mode=mode)
     file = objects(stub, mode)["f32"]
-    return "nobody", f"{symbol}@{_any_dtype(str(file))}"
+    name = f"{FALLBACK}_{symbol.rpartition('_')[2]}"
+    return "nobody", f"{name}@{_any_dtype(str(file))}"
 
 
 def _cause(use: Use, symbol: str) -> str:

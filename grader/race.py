@@ -52,6 +52,7 @@ class Race:
         self._card: Card | None = None
         self._patience = PATIENCE
         self.libraries: dict[str, Libraries] = {}  # of the rungs of this run, by id
+        self.classes: dict[str, Callable[[Case, str], str]] = {}  # how exact they are
 
     def card(self) -> Card:
         """This machine's peaks."""
@@ -116,14 +117,14 @@ class Race:
             return right[-1], self._our_fault(task, direction, error)
 
     def _borrowed(self, task: Task, direction: str) -> Speed:
-        """Every file leaves the timed case to its fallback: that earns nothing."""
+        """Every file leaves the timed case to a given object: that earns nothing."""
         from grader.checks.speed import Speed
         from grader.timing import Estimate
 
         assert task.speed
         band = task.speed.bands[direction]
         nothing = Estimate(0.0, 0.0, 0.0)
-        text = f"case {band.case} is left to the fallback"
+        text = f"case {band.case} is left to a given object"
         return Speed(
             band.case,
             direction,
@@ -135,20 +136,22 @@ class Race:
         )
 
     def _computes(self, task: Task, rung: Rung, direction: str) -> bool:
-        """Whether a rung computes the timed case itself: a fallback's time is not its
-        own.
+        """Whether a file of this ladder computes the timed case, this one or one that
+        it calls: the time of a given object is nobody's.
         """
         if not rung.uses:
             return True
         from grader import operators
-        from grader.checks import fallback
+        from grader.checks.fallback import Servers
 
         assert task.speed
         operator = operators.get(task.operator)
         case = _case(task, operator, task.speed.bands[direction].case)
-        return not fallback.server(
-            self.links, rung, operator, case, direction, seed=self.seed
-        )
+        with Servers(self.links, operator, self.seed) as servers:
+            return all(
+                servers.computes(rung, part, direction).startswith(f"{task.id}/")
+                for _, part in servers.parts(case, direction)
+            )
 
     def _fastest(
         self, task: Task, right: list[RungResult], direction: str
@@ -198,7 +201,9 @@ class Race:
         from grader.checks.subject import Subject
 
         operator = operators.get(result.rung.task.split("/")[1])
-        return Subject(operator, libraries=self.libraries[result.rung.id])
+        subject = Subject(operator, libraries=self.libraries[result.rung.id])
+        subject.classes = self.classes.get(result.rung.id, subject.classes)
+        return subject
 
 
 def _fault(speed: Speed) -> CheckResult:

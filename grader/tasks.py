@@ -29,12 +29,14 @@ ROOT = Path(__file__).resolve().parents[1]
 NEAR = 4  # names listed for one that does not exist
 LARGEST = 1 << 20  # bytes of a rung
 RUNG_NAME = re.compile(r"\d\d(_[a-z0-9]+){1,4}")
+DIRECT, WINOGRAD = "direct", "winograd"
+NUMERICS = (DIRECT, WINOGRAD)  # classes: checks/numerics.py
 SUFFIX = {"python": ".py", "c": ".c"}
 EXTRA_FLAGS = ("-O2", "-O3", "-Ofast", "-ffast-math", "-funroll-loops", "-fno-openmp")
 
 _LAB_WORDS = {"title", "language", "ladder", "rung"}
 _LADDER_WORDS = {"points", "core", "hints", "speed"}
-_RUNG_WORDS = {"uses", "flags"}
+_RUNG_WORDS = {"uses", "flags", "numerics"}
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class Rung:
     file: Path  # absolute
     flags: tuple[str, ...] = ()  # extra compile flags, from lab.toml
     uses: tuple[Use, ...] = ()  # other rungs it calls, from lab.toml
+    numerics: str = DIRECT  # how exact its results have to be: checks/numerics.py
 
     @property
     def id(self) -> str:
@@ -174,7 +177,12 @@ def _rung(toml: Path, task: str, file: Path, entries: Mapping[str, Any]) -> Rung
             )
     where = f"{_shown(toml)}: rung {name!r}"
     used = parse_uses(where, toml.parent.name, name, entry.get("uses", {}))
-    return Rung(task, file, tuple(entry.get("flags", ())), used)
+    numerics = entry.get("numerics", DIRECT)
+    if numerics not in NUMERICS:
+        raise GraderError(
+            f"{where}: numerics is {numerics!r}, expected one of {', '.join(NUMERICS)}"
+        )
+    return Rung(task, file, tuple(entry.get("flags", ())), used, numerics)
 
 
 def _points(toml: Path, operator: str, entry: Mapping[str, Any]) -> float:

@@ -5,6 +5,7 @@
     uses.gemm = "matmul/06_packed"            # a rung of the same lab
     uses.lower = "02_naive_c/unfold"          # a task: its best rung that passes
     uses.fallback = true                      # the nearest lower rung that passes
+    uses.tiles = "conv2d/10_winograd_4x4"     # a lower rung of the same ladder by name
 
 The caller declares `matmul_forward_fn gemm_forward;` and calls it. This module reads
 and checks the words; linking.py finds the objects.
@@ -41,6 +42,12 @@ class Use:
     def symbols(self) -> tuple[str, ...]:
         """What the caller may declare and call."""
         return tuple(f"{self.alias}_{direction}" for direction in DIRECTIONS)
+
+    def within(self, task: str) -> bool:
+        """Whether it is served by a lower rung of the caller's own ladder: by the one
+        that it names, or the nearest right one below that.
+        """
+        return self.alias == FALLBACK or self.target.startswith(f"{task}/")
 
     def refuse(self, reason: str) -> GraderError:
         """The error for this use."""
@@ -81,10 +88,6 @@ def _use(where: str, lab: str, rung: str, alias: str, value: Any) -> Use:
             f'is {value!r}, expected the name of a rung, like "matmul/06_packed"'
         )
     same = target.split("/")[:2] == [lab, operator]
-    if target and same and alias != FALLBACK:
-        raise use.refuse(
-            f"{value!r} is of the same ladder, where only uses.fallback is allowed"
-        )
     if target and alias == FALLBACK and not same:
         raise use.refuse(
             f"{value!r} is not of the ladder '{operator}'; a fallback is a lower rung "
@@ -92,6 +95,11 @@ def _use(where: str, lab: str, rung: str, alias: str, value: Any) -> Use:
         )
     if target and target.count("/") not in (1, 2):
         raise use.refuse(f"{value!r} is neither a rung nor a task")
+    if same and target.count("/") == 1:
+        raise use.refuse(
+            f"{value!r} is the ladder itself; name one of its lower rungs, or say "
+            "uses.fallback = true"
+        )
     return use
 
 
@@ -122,11 +130,13 @@ def candidates(rung: Rung, use: Use, known: Mapping[str, Task]) -> list[Rung]:
     """
     ladder, _, idea = use.target.partition("/")[2].partition("/")
     task = known.get(f"{use.target.partition('/')[0]}/{ladder}" if ladder else "")
-    if use.alias == FALLBACK:
+    if use.within(rung.task):
         below = [r for r in known[rung.task].rungs if r.file.stem < rung.file.stem]
         named = [r for r in below if r.id == use.target]
         if use.target and not named:
             raise use.refuse(f"{use.target!r} is no lower rung of this ladder")
+        if use.alias != FALLBACK:
+            below = below[: below.index(named[0])]
         return named + [r for r in reversed(below) if r not in named]
     if task is None or (idea and not any(r.id == use.target for r in task.rungs)):
         names = [*known, *(r.id for t in known.values() for r in t.rungs)]

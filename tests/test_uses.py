@@ -283,6 +283,20 @@ def test_a_fallback_by_name_comes_first(ladder):
     assert built.uses == {"fallback": "03_next/gelu/00_x"}
 
 
+@pytest.mark.parametrize(("right", "server"), [("01", "01"), ("0", "00"), ("", "")])
+def test_a_lower_rung_by_name_or_the_nearest_right_one_below_it(ladder, right, server):
+    ladder.lab("03_next", '[rung."gelu/02_top"]', 'uses.tiles = "gelu/01_x"')
+    ladder.file("03_next/gelu/02_top.c", forward("tiles"))
+    links, top = Links(), ladder.rung("03_next/gelu/02_top")
+    for number in right:
+        rung = ladder.rung(f"03_next/gelu/0{number}_x")
+        links.found(rung, "forward", Verdict.PASS)
+    wanted = f"03_next/gelu/{server}_x" if server else GIVEN
+    assert links.build(top).uses == {"tiles": wanted}
+    alone = links.build(top, without=["tiles"])
+    assert answer(alone.libraries["f32"]) == 1  # STATUS_NOT_IMPLEMENTED
+
+
 def test_a_fallback_is_never_blocked(ladder):
     (ladder.root / "MANIFEST").write_text("")
     built = Links().build(ladder.rung("03_next/gelu/02_top"))
@@ -294,14 +308,14 @@ def test_without_its_fallback_a_rung_says_what_it_leaves_to_it(ladder):
     links = Links()
     links.found(ladder.rung("03_next/gelu/01_x"), "forward", Verdict.PASS)
     top = ladder.rung("03_next/gelu/02_top")
-    usual, alone = links.build(top), links.build(top, fallback=False)
+    usual, alone = links.build(top), links.build(top, without=["fallback"])
     assert answer(usual.libraries["f32"]) == 31
     assert answer(alone.libraries["f32"]) == 1
 
 
 def test_a_case_is_served_by_the_rung_or_named_for_its_fallback(ladder, tools):
     from grader import operators
-    from grader.checks import fallback
+    from grader.checks.fallback import Servers
     from grader.checks.subject import DTYPES
 
     (ladder.root / "build" / "tools").symlink_to(tools)
@@ -319,11 +333,11 @@ def test_a_case_is_served_by_the_rung_or_named_for_its_fallback(ladder, tools):
         gelu.inputs(case, DTYPES["f32"], 7)["input"].numel() > 1: case
         for case in gelu.cases(7)
     }
-    served = {
-        large: fallback.server(links, top, gelu, case, "forward", seed=7)
-        for large, case in sizes.items()
-    }
-    assert served == {True: "03_next/gelu/01_x", False: ""}
+    with Servers(links, gelu, 7) as servers:
+        left = {n: servers.left(top, c, "forward") for n, c in sizes.items()}
+        done = {n: servers.computes(top, c, "forward") for n, c in sizes.items()}
+    assert left == {True: "03_next/gelu/01_x", False: ""}
+    assert done == {True: "03_next/gelu/01_x", False: top.id}
 
 
 # ---- lab.toml ------------------------------------------------------------------------
@@ -341,11 +355,8 @@ def test_a_case_is_served_by_the_rung_or_named_for_its_fallback(ladder, tools):
             'is 3, expected the name of a rung, like "matmul/06_packed"',
         ),
         ("uses.plain = true", "is True, expected the name of a rung"),
-        (
-            'uses.plain = "gelu/01_x"',
-            "same ladder, where only uses.fallback is allowed",
-        ),
-        ('uses.plain = "gelu"', "is neither a rung nor a task|same ladder"),
+        ('uses.plain = "gelu/01_x"', "is no lower rung of this ladder"),
+        ('uses.plain = "gelu"', "is the ladder itself; name one of its lower rungs"),
         ('uses.plain = "02_naive_c"', "is neither a rung nor a task"),
         (
             'uses.plain = "02_naive_c/gelu/09_x"',

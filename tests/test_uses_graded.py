@@ -63,6 +63,9 @@ def test_a_grading_links_what_passed_and_reports_it(tree):
         "01_top": {"fallback": CALLER},
     }
     assert f"in {CALLER}, plain is {STUDENT}" in " ".join(done.stdout.split())
+    assert tree.verdicts("03_next/gelu/01_top")["forward"] == "NOT_IMPLEMENTED"
+    top = next(r for r in tree.task("03_next/gelu")["rungs"] if "01_top" in r["id"])
+    assert f"leaves every case to its fallback, {CALLER}" in str(top["checks"])
     jsonschema.validate(tree.results, json.loads(SCHEMA_FILE.read_text()))
 
     # alone, it is known from results.json; changed, it is not known any more

@@ -1,70 +1,148 @@
 # SPDX-License-Identifier: MIT
-"""Which cases does a rung leave to its fallback?
+"""Which file computes a case: the rung itself, or a lower one that it calls?
 
-The rung is linked once more, with a fallback that answers NOT_IMPLEMENTED. A case that
-comes back with this answer was the fallback's: such a row is named, and does not count
-for the rung.
+The rung is linked once more, with other rungs of its ladder answering NOT_IMPLEMENTED.
+A case that comes back with this answer was theirs. What is left to `fallback` is named
+and does not count for the rung; a rung called by another name is its own choice, as
+where the last one of a ladder chooses by shape.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from grader import operators
 from grader.build import Build
-from grader.checks import forward, gradient
-from grader.checks.result import CheckResult
+from grader.checks.memory import prepare
+from grader.checks.result import CheckResult, Stopped
 from grader.checks.subject import Subject
 from grader.linking import Links
 from grader.operators import Case, Operator
 from grader.score import DIRECTIONS, RungResult
-from grader.tasks import Rung
-from grader.uses import FALLBACK
+from grader.tasks import DIRECT, Rung, all_tasks
+from grader.uses import FALLBACK, Use
 from grader.verdicts import Verdict
 
 
-def server(
-    links: Links,
-    rung: Rung,
-    operator: Operator,
-    case: Case,
-    direction: str,
-    *,
-    seed: int,
-    dtype: str = "f32",
-) -> str:
-    """The file that computes a case for a rung: "" for its own, else its fallback's."""
-    built = links.build(rung)
-    symbol = f"{FALLBACK}_{direction}"
-    name = built.uses.get(FALLBACK) or built.uses.get(symbol, "")
-    if not name or not built.libraries:
-        return ""
-    alone = links.build(rung, fallback=False)
-    return (
-        name if _gives_up(alone, built, operator, case, direction, seed, dtype) else ""
-    )
+class Servers:
+    """Asks the rungs of one ladder; keeps their workers. Close it when done."""
 
+    def __init__(self, links: Links, operator: Operator, seed: int) -> None:
+        self.links, self.operator, self.seed = links, operator, seed
+        self._alone: dict[tuple[str, frozenset[str], str], Subject] = {}
+        self._built: dict[str, Build] = {}
 
-def whose(
-    links: Links,
-    rung: Rung,
-    operator: Operator,
-    cases: list[Case],
-    direction: str,
-    *,
-    seed: int,
-) -> str:
-    """The fallback's name if it computes every case of a direction; "" if the rung
-    computes some itself.
-    """
-    name = ""
-    for case in cases:
-        if direction == "backward" and not any(operator.wanted(case)):
-            continue
-        name = server(links, rung, operator, case, direction, seed=seed)
-        if not name:
+    def __enter__(self) -> Servers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all workers."""
+        while self._alone:
+            self._alone.popitem()[1].close()
+
+    def left(self, rung: Rung, case: Case, direction: str) -> str:
+        """Who computes what a rung leaves to its fallback: a rung's id or that of a
+        given object; "" if the rung does without it.
+        """
+        lower = [use for use in _lower(rung) if use.alias == FALLBACK]
+        return self._needs(rung, lower, case, direction)
+
+    def computes(self, rung: Rung, case: Case, direction: str) -> str:
+        """Who does the work in the end, through any number of calls: a rung's id or
+        that of a given object. Of backward ask for one gradient at a time (`parts`).
+        """
+        lower = _lower(rung)
+        if not self._needs(rung, lower, case, direction):
+            return rung.id
+        for use in lower:
+            name = self._needs(rung, [use], case, direction)
+            if name:
+                known = {r.id: r for task in all_tasks() for r in task.rungs}
+                below = known.get(name)
+                return self.computes(below, case, direction) if below else name
+        return rung.id
+
+    def parts(self, case: Case, direction: str) -> Iterator[tuple[str, Case]]:
+        """The results of a call by name, each with a case that asks for it alone."""
+        if direction == "forward":
+            yield self.operator.signature.outputs[0].name, case
+            return
+        names = self.operator.signature.gradients
+        for name, wanted in zip(names, self.operator.wanted(case)):
+            if wanted:
+                yield f"grad_{name}", replace(case, wanted=(name,))
+
+    def _needs(self, rung: Rung, uses: list[Use], case: Case, direction: str) -> str:
+        """What serves one of these uses, if the case is not computed without them."""
+        if not uses:
             return ""
-    return name
+        built = self._build(rung)
+        names = [
+            built.uses.get(use.alias) or built.uses.get(f"{use.alias}_{direction}", "")
+            for use in uses
+        ]
+        if not any(names) or not built.libraries:
+            return ""
+        subject = self._without(rung, frozenset(u.alias for u in uses), direction)
+        made = prepare(subject, case, 0, direction, "f32", self.seed)
+        try:
+            subject.run(made.call, case, "f32")
+        except Stopped as stop:
+            if stop.finding.verdict is Verdict.NOT_IMPLEMENTED:
+                return next(name for name in names if name)
+        return ""
+
+    def _build(self, rung: Rung) -> Build:
+        if rung.id not in self._built:
+            self._built[rung.id] = self.links.build(rung)
+        return self._built[rung.id]
+
+    def _without(self, rung: Rung, aliases: frozenset[str], direction: str) -> Subject:
+        key = (rung.id, aliases, direction)
+        if key not in self._alone:
+            usual = self._build(rung).libraries["f32"]
+            bare = self.links.build(rung, without=aliases).libraries["f32"]
+            pair = (bare, usual) if direction == "forward" else (usual, bare)
+            self._alone[key] = Subject(self.operator, libraries={"f32": pair})
+        self._alone[key].begin()
+        return self._alone[key]
+
+
+def _lower(rung: Rung) -> list[Use]:
+    """The uses of a rung that stay within its ladder."""
+    return [use for use in rung.uses if use.within(rung.task)]
+
+
+class Classes:
+    """The numerics class of each result of a rung: that of the file which computes it.
+
+    `rungs` are, by direction, the files that are called.
+    """
+
+    def __init__(self, servers: Servers, rungs: dict[str, Rung]) -> None:
+        self.servers, self.rungs = servers, rungs
+        self._known: dict[tuple[str, str], str] = {}
+        tasks = {rung.task for rung in rungs.values()}
+        self._of = {
+            r.id: r.numerics for t in all_tasks() if t.id in tasks for r in t.rungs
+        }
+
+    def __call__(self, case: Case, result: str) -> str:
+        """The class of a result ("output", "grad_input") in a case."""
+        direction = "backward" if result.startswith("grad_") else "forward"
+        rung = self.rungs.get(direction)
+        if rung is None or set(self._of.values()) <= {DIRECT}:
+            return DIRECT
+        key = (repr(case), result)
+        if key not in self._known:
+            parts = dict(self.servers.parts(case, direction))
+            name = self.servers.computes(rung, parts.get(result, case), direction)
+            self._known[key] = self._of.get(name, DIRECT)
+        return self._known[key]
 
 
 def counted(links: Links, result: RungResult, seed: int) -> RungResult:
@@ -73,34 +151,24 @@ def counted(links: Links, result: RungResult, seed: int) -> RungResult:
     """
     rung, checks = result.rung, list(result.checks)
     operator = operators.get(rung.task.split("/")[1])
-    cases = operator.cases(seed)
-    for name, direction in zip(("forward", "gradient"), DIRECTIONS):
-        if result.verdict(direction) is not Verdict.PASS:
-            continue
-        server = whose(links, rung, operator, cases, direction, seed=seed)
-        if server:
-            text = f"leaves every case to its fallback, {server}"
-            no = Verdict.NOT_IMPLEMENTED
-            checks.append(CheckResult(name, direction, no, message=text))
+    with Servers(links, operator, seed) as servers:
+        for name, direction in zip(("forward", "gradient"), DIRECTIONS):
+            if result.verdict(direction) is not Verdict.PASS:
+                continue
+            served = _all_left(servers, rung, operator.cases(seed), direction)
+            if served:
+                text = f"leaves every case to its fallback, {served}"
+                no = Verdict.NOT_IMPLEMENTED
+                checks.append(CheckResult(name, direction, no, message=text))
     return replace(result, checks=tuple(checks))
 
 
-def _gives_up(
-    alone: Build,
-    built: Build,
-    operator: Operator,
-    case: Case,
-    direction: str,
-    seed: int,
-    dtype: str,
-) -> bool:
-    """Whether a direction answers NOT_IMPLEMENTED without its fallback."""
-    usual, bare = built.libraries[dtype], alone.libraries[dtype]
-    pair = (bare, usual) if direction == "forward" else (usual, bare)
-    subject = Subject(operator, libraries={dtype: pair})
-    check = forward.check if direction == "forward" else gradient.check
-    try:
-        result = check(subject, [case], dtype, seed)
-    finally:
-        subject.close()
-    return result.verdict is Verdict.NOT_IMPLEMENTED
+def _all_left(servers: Servers, rung: Rung, cases: list[Case], direction: str) -> str:
+    """The fallback's name if it computes every result of a direction, else ""."""
+    name = ""
+    for case in cases:
+        for _, part in servers.parts(case, direction):
+            name = servers.left(rung, part, direction)
+            if not name:
+                return ""
+    return name

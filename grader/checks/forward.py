@@ -10,6 +10,7 @@ from typing import TypeVar
 import torch
 
 from grader.checks.compare import Expected, judge
+from grader.checks.numerics import bound
 from grader.checks.result import (
     CheckResult,
     Finding,
@@ -52,8 +53,9 @@ def expectations(
     for argument, value, scale in zip(
         signature.outputs, truth.outputs, truth.output_scale
     ):
-        bound = None if exact else scale
-        made.append(Expected(argument.name, value, bound, terms[argument.name]))
+        numerics = subject.classes(case, argument.name)
+        allowed = bound(scale, numerics, exact=exact)
+        made.append(Expected(argument.name, value, allowed, terms[argument.name]))
     for argument, pair, size in zip(signature.saved, truth.saved, truth.saved_scale):
         assert pair is not None
         value, valid = pair

@@ -18,6 +18,7 @@ from torch.autograd.gradcheck import GradcheckError
 
 from grader.checks.compare import Expected, judge
 from grader.checks.forward import deadline, output_dtypes, timed
+from grader.checks.numerics import bound
 from grader.checks.result import (
     CheckResult,
     Finding,
@@ -133,8 +134,9 @@ def expected_gradients(
         if value is None:
             made.append(None)
             continue
-        bound = None if exact else scale
-        made.append(Expected(f"grad_{name}", value, bound, terms[name]))
+        numerics = subject.classes(case, f"grad_{name}")
+        allowed = bound(scale, numerics, exact=exact)
+        made.append(Expected(f"grad_{name}", value, allowed, terms[name]))
     return made
 
 

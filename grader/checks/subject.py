@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
@@ -22,6 +22,7 @@ from grader.operators.base import Tensors
 from grader.operators.primitives import PLUMBING
 from grader.supervisor.call import Call, Output, Run
 from grader.supervisor.session import SECOND, Outcome, Worker
+from grader.tasks import DIRECT
 from grader.verdicts import Verdict
 
 DTYPES = {"f32": torch.float32, "f64": torch.float64}
@@ -43,13 +44,15 @@ class Subject:
     ) -> None:
         """`libraries`: dtype -> files that define forward, backward. `source`: a Python
         file, `shown` its name in messages, `warm` a Python worker that was started
-        early.
+        early. `classes` may be set to a function that says, of a case and a result's
+        name, in which numerics class it is computed.
         """
         self.operator = operator
         self.number = operators.number(operator.name)
         self.libraries = libraries or {}
         self.source = source
         self.shown = shown
+        self.classes: Callable[[Case, str], str] = lambda case, result: DIRECT
         self._warm = warm
         self._workers: dict[str, Worker] = {}
         self.begin()

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+/* vector.h - one source for AVX-512, AVX2 and NEON
+ *
+ * A `vec` is as many elements of type `real` as one vector register holds. Arithmetic on
+ * it is that of C: a * b + c works on all its elements at once, and with
+ * -ffp-contract=fast becomes one instruction. These are the vector types that gcc and
+ * clang share (gcc manual, "Vector Extensions"); what they spell differently, and the
+ * few things they lack, stand here, once.
+ *
+ *     machine            VECTOR_BYTES   VECTOR_REGISTERS   LANES of float, of double
+ *     x86-64, AVX-512    64             32                 16   8
+ *     x86-64, AVX2       32             16                  8   4
+ *     x86-64 before      16             16                  4   2
+ *     aarch64, NEON      16             32                  4   2
+ *
+ * Choose the size of a register block from these constants: what does not fit into the
+ * registers lives on the stack and costs a load and a store in every step.
+ */
+#ifndef CONVLAB_VECTOR_H
+#define CONVLAB_VECTOR_H
+
+#include <string.h>
+
+#include "real.h"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#if defined(__AVX512F__)
+enum { VECTOR_BYTES = 64, VECTOR_REGISTERS = 32 };
+#elif defined(__AVX2__)
+enum { VECTOR_BYTES = 32, VECTOR_REGISTERS = 16 };
+#elif defined(__aarch64__)
+enum { VECTOR_BYTES = 16, VECTOR_REGISTERS = 32 };
+#else
+enum { VECTOR_BYTES = 16, VECTOR_REGISTERS = 16 };
+#endif
+
+enum { LANES = VECTOR_BYTES / sizeof(real) };
+
+typedef real vec __attribute__((vector_size(VECTOR_BYTES)));
+
+/* In front of a loop with a constant count: no loop is left, so that an array of vec
+ * indexed by it stays in registers. */
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 64")
+#endif
+
+/* x in every lane. */
+static inline vec vec_splat(real x)
+{
+    return x - (vec){0};
+}
+
+/* LANES elements from p on, which is aligned to its element only. */
+static inline vec vec_load(const real *p)
+{
+    vec v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static inline void vec_store(real *p, vec v)
+{
+    memcpy(p, &v, sizeof v);
+}
+
+/* ---- a square of vectors -----------------------------------------------------------
+ * The lanes of two vectors in turn, a0 b0 a1 b1 ...: LOW lists the places of the first
+ * half of that, HIGH of the second; b's lanes are counted on from a's.
+ */
+#if defined(__AVX512F__) && !defined(REAL_F64)
+#define VECTOR_LOW  0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define VECTOR_HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#elif defined(__AVX512F__) || (defined(__AVX2__) && !defined(REAL_F64))
+#define VECTOR_LOW  0, 8, 1, 9, 2, 10, 3, 11
+#define VECTOR_HIGH 4, 12, 5, 13, 6, 14, 7, 15
+#elif defined(__AVX2__) || !defined(REAL_F64)
+#define VECTOR_LOW  0, 4, 1, 5
+#define VECTOR_HIGH 2, 6, 3, 7
+#else
+#define VECTOR_LOW  0, 2
+#define VECTOR_HIGH 1, 3
+#endif
+
+/* Lane j of rows[i] and lane i of rows[j] change places. Each round shuffles the square
+ * like a pack of cards cut in the middle; after log2(LANES) rounds it is transposed. */
+static inline void vec_transpose(vec rows[LANES])
+{
+    UNROLL
+    for (int left = LANES; left > 1; left /= 2) {
+        vec pack[LANES];
+        UNROLL
+        for (int i = 0; i < LANES / 2; i++) {
+            const vec a = rows[i], b = rows[i + LANES / 2];
+            pack[2 * i] = __builtin_shufflevector(a, b, VECTOR_LOW);
+            pack[2 * i + 1] = __builtin_shufflevector(a, b, VECTOR_HIGH);
+        }
+        UNROLL
+        for (int i = 0; i < LANES; i++) rows[i] = pack[i];
+    }
+}
+
+/* ---- some of the lanes, and stores past the caches ----------------------------------
+ * The only places where a machine is named. With VECTOR_ELEMENTWISE (rung.mk: make debug,
+ * the sanitizers) some lanes are taken one by one, where a step too far is seen.
+ */
+#if defined(__AVX512F__) && defined(REAL_F64)
+#define VECTOR_MASK(n)        (__mmask8)((1u << (n)) - 1)
+#define VECTOR_LOAD(p, m)     _mm512_maskz_loadu_pd(m, p)
+#define VECTOR_STORE(p, m, v) _mm512_mask_storeu_pd(p, m, v)
+#define VECTOR_STREAM(p, v)   _mm512_stream_pd(p, v)
+#elif defined(__AVX512F__)
+#define VECTOR_MASK(n)        (__mmask16)((1u << (n)) - 1)
+#define VECTOR_LOAD(p, m)     _mm512_maskz_loadu_ps(m, p)
+#define VECTOR_STORE(p, m, v) _mm512_mask_storeu_ps(p, m, v)
+#define VECTOR_STREAM(p, v)   _mm512_stream_ps(p, v)
+#elif defined(__AVX2__) && defined(REAL_F64)
+#define VECTOR_MASK(n)                                                                 \
+    _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3))
+#define VECTOR_LOAD(p, m)     _mm256_maskload_pd(p, m)
+#define VECTOR_STORE(p, m, v) _mm256_maskstore_pd(p, m, v)
+#define VECTOR_STREAM(p, v)   _mm256_stream_pd(p, v)
+#elif defined(__AVX2__)
+#define VECTOR_MASK(n)                                                                 \
+    _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)),                                    \
+                       _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
+#define VECTOR_LOAD(p, m)     _mm256_maskload_ps(p, m)
+#define VECTOR_STORE(p, m, v) _mm256_maskstore_ps(p, m, v)
+#define VECTOR_STREAM(p, v)   _mm256_stream_ps(p, v)
+#endif
+
+/* The first n elements from p on, 0 in the other lanes, whose memory is not touched;
+ * 0 <= n <= LANES. */
+static inline vec vec_load_first(const real *p, int64_t n)
+{
+#if defined(VECTOR_LOAD) && !defined(VECTOR_ELEMENTWISE)
+    return VECTOR_LOAD(p, VECTOR_MASK(n));
+#else
+    vec v = {0};
+    for (int64_t i = 0; i < n; i++) v[i] = p[i];
+    return v;
+#endif
+}
+
+/* The first n lanes of v to p and what follows; 0 <= n <= LANES. */
+static inline void vec_store_first(real *p, vec v, int64_t n)
+{
+#if defined(VECTOR_STORE) && !defined(VECTOR_ELEMENTWISE)
+    VECTOR_STORE(p, VECTOR_MASK(n), v);
+#else
+    for (int64_t i = 0; i < n; i++) p[i] = v[i];
+#endif
+}
+
+/* A store past the caches, for results that nobody reads soon: their memory is not read
+ * first to be overwritten. p is aligned to VECTOR_BYTES; call vec_stream_end() after
+ * the last one. An ordinary store where the machine has none. */
+static inline void vec_stream(real *p, vec v)
+{
+#if defined(VECTOR_STREAM)
+    VECTOR_STREAM(p, v);
+#else
+    vec_store(p, v);
+#endif
+}
+
+/* Streamed stores are seen by other threads before anything that follows. */
+static inline void vec_stream_end(void)
+{
+#if defined(VECTOR_STREAM)
+    _mm_sfence();
+#endif
+}
+
+/* ---- two vectors dealt alternately ---------------------------------------------------
+ * What a transposition is made of: dealing the first and the second half of a matrix
+ * like two halves of a pack of cards, as often as its number of rows can be halved,
+ * turns rows into columns.
+ *
+ *     a            a0 a1 a2 a3          vec_zip_low(a, b)     a0 b0 a1 b1
+ *     b            b0 b1 b2 b3          vec_zip_high(a, b)    a2 b2 a3 b3
+ */
+#if defined(__AVX512F__) && !defined(REAL_F64)
+#define VECTOR_LOW  0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define VECTOR_HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#elif defined(__AVX512F__) || (defined(__AVX2__) && !defined(REAL_F64))
+#define VECTOR_LOW  0, 8, 1, 9, 2, 10, 3, 11
+#define VECTOR_HIGH 4, 12, 5, 13, 6, 14, 7, 15
+#elif defined(__AVX2__) || !defined(REAL_F64)
+#define VECTOR_LOW  0, 4, 1, 5
+#define VECTOR_HIGH 2, 6, 3, 7
+#else
+#define VECTOR_LOW  0, 2
+#define VECTOR_HIGH 1, 3
+#endif
+
+static inline vec vec_zip_low(vec a, vec b)
+{
+    return __builtin_shufflevector(a, b, VECTOR_LOW);
+}
+
+static inline vec vec_zip_high(vec a, vec b)
+{
+    return __builtin_shufflevector(a, b, VECTOR_HIGH);
+}
+
+#endif

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""What the files of a ladder do for each other in one grading.
+
+A rung that was not asked for lends what it does right to those above it; and where one
+file calls another, a result has to be as exact as the file that computed it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grader.build import DIRECTIONS, Build
+from grader.builds import Builds
+from grader.tasks import Rung
+from grader.verdicts import Verdict
+
+if TYPE_CHECKING:  # these import torch, which takes seconds
+    from grader.checks.fallback import Classes, Servers
+
+Lower = dict[str, tuple[Rung, Build]]  # direction -> the nearest right rung below
+
+
+class Lending:
+    """Of one grading. Close it when done."""
+
+    def __init__(self, builds: Builds, seed: int) -> None:
+        self.builds, self.seed = builds, seed
+        self._servers: dict[str, Servers] = {}  # by operator
+
+    def close(self) -> None:
+        """End the workers that were asked who computes what."""
+        for servers in self._servers.values():
+            servers.close()
+
+    def lend(self, rung: Rung, lower: Lower) -> None:
+        """A rung that is not graded in this run offers what it does right.
+
+        It is asked only where a rung above it lacks a direction or calls lower ones.
+        """
+        built = self.builds.whole(rung)
+        for direction in set(built.directions) & self._lacking(rung.task):
+            if self._is_right(rung, built, direction):
+                self.builds.links.found(rung, direction, Verdict.PASS)
+                lower[direction] = (rung, built)
+
+    def classes(self, task: str, called: dict[str, Rung]) -> Classes:
+        """How exact the results of these files have to be, by direction."""
+        from grader import operators
+        from grader.checks.fallback import Classes, Servers
+
+        name = task.split("/")[1]
+        if name not in self._servers:
+            operator = operators.get(name)
+            self._servers[name] = Servers(self.builds.links, operator, self.seed)
+        return Classes(self._servers[name], called)
+
+    def _lacking(self, task: str) -> set[str]:
+        """Directions that some selected rung of a task takes from lower ones."""
+        lacking = set()
+        for rung, built in self.builds.of_task(task):
+            inside = {s for use in rung.uses if use.within(task) for s in use.symbols}
+            lacking |= {s.rpartition("_")[2] for s in inside & set(built.wants)}
+            lacking |= {d for d in DIRECTIONS if d not in built.directions}
+        return lacking
+
+    def _is_right(self, rung: Rung, built: Build, direction: str) -> bool:
+        """Whether a rung passes one direction in double, on all cases."""
+        from grader import operators
+        from grader.checks import forward, gradient
+        from grader.checks.subject import Subject
+
+        library = built.libraries["f64"]
+        operator = operators.get(rung.task.split("/")[1])
+        subject = Subject(operator, libraries={"f64": (library, library)})
+        subject.classes = self.classes(rung.task, dict.fromkeys(DIRECTIONS, rung))
+        check = forward.check if direction == "forward" else gradient.check
+        try:
+            result = check(subject, operator.cases(self.seed), "f64", self.seed)
+        finally:
+            subject.close()
+        return result.verdict is Verdict.PASS
