@@ -38,8 +38,10 @@ help:  ## list these commands
 grade: $(READY)  ## check everything, or T= or LAB=, and count points [CHECK=forward|gradient]
 	@$(GRADER) grade $(CHOICE) $(if $(CHECK),--check $(CHECK)) $(if $(SEED),--seed $(SEED))
 
-bench: $(READY)  ## time T= on every speed case against PyTorch: table, JSON, pictures
-	@$(GRADER) bench $(CHOICE) $(if $(SEED),--seed $(SEED))
+bench: $(READY)  ## time T= on every speed case against PyTorch [THREADS= PARTS= AGAINST=]
+	@$(GRADER) bench $(CHOICE) $(if $(SEED),--seed $(SEED)) \
+	    $(if $(THREADS),--threads $(THREADS)) $(if $(PARTS),--parts $(PARTS)) \
+	    $(if $(AGAINST),--against $(AGAINST))
 
 debug: $(READY)  ## stop inside a case: T=rung CASE=name [SEED= DTYPE=f32]
 	@$(GRADER) debug $(CHOICE) $(if $(CASE),--case '$(CASE)') $(if $(SEED),--seed $(SEED)) \

@@ -2,7 +2,8 @@
 """`make bench`: every rung of a selection on every speed case, against PyTorch.
 
 Prints one Markdown table, writes the same as JSON and two pictures to docs/results. No
-row without right values: every round's results are compared while the clock stands.
+row without right values: every round's results are compared while the clock stands. A
+row names the file that did the work; what a rung leaves to its fallback is no row.
 """
 
 from __future__ import annotations
@@ -10,19 +11,24 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from grader import machine, operators
-from grader.build import Build, build_folder
+from grader.build import build_folder
+from grader.builds import Builds
 from grader.checks import speed
+from grader.checks.baseline import BOTH
+from grader.checks.fallback import Classes, Servers
 from grader.checks.speed import Speed
 from grader.checks.subject import Subject
 from grader.errors import GraderError
-from grader.linking import Links
+from grader.lending import Lending
+from grader.operators import Case, Operator
 from grader.report import results, terminal
 from grader.score import DIRECTIONS
 from grader.supervisor.session import pin
@@ -31,24 +37,39 @@ from grader.verdicts import Verdict
 
 COLUMNS = (
     "rung",
-    "direction",
+    "part",
     "case",
+    "computed by",
     "values",
     "ms",
-    "95 % interval",
     "GFLOP/s",
     "% of peak",
     "x PyTorch",
+    "95 % interval",
     "baseline",
 )
 
 
 @dataclass(frozen=True)
 class Row:
-    """One measurement: a rung, a direction, a case."""
+    """One measurement: a rung, a part of its work, a case."""
 
     rung: Rung
+    part: str  # forward, backward, grad_input ..., forward+backward
+    by: tuple[str, ...]  # ids of the files that computed it
     speed: Speed
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a run of `make bench` is asked for."""
+
+    label: str  # names the files
+    words: str  # of the command that repeats it
+    seed: int
+    threads: int = 1
+    parts: tuple[str, ...] = ()  # (): what a rung computes itself
+    against: tuple[str, ...] = ()  # more variants of PyTorch
 
 
 def folder() -> Path:
@@ -57,10 +78,10 @@ def folder() -> Path:
     return kept if kept.exists() else build_folder() / "bench"
 
 
-def bench(selection: Selection, seed: int, label: str) -> int:
+def bench(selection: Selection, wanted: Wanted) -> int:
     """Measure, print, write. Returns 1 if some values were wrong, else 0.
 
-    `label` names the files. Raises GraderError if nothing selected can be timed.
+    Raises GraderError if nothing selected can be timed.
     """
     tasks = [task for task in selection.tasks if task.language == "c"]
     if not tasks:
@@ -68,58 +89,147 @@ def bench(selection: Selection, seed: int, label: str) -> int:
             "nothing to time: bench measures the rungs in C, labs 02 and 03 (lab 01 is "
             "Python, where most of the time goes into calling PyTorch)"
         )
-    torch.set_num_threads(1)
+    torch.set_num_threads(wanted.threads)
     machine.keep_memory()
-    pin()
+    pin(wanted.threads)
     rows: list[Row] = []
-    count = sum(len(task.rungs) for task in tasks)
+    count = sum(rung.id in selection.rungs for task in tasks for rung in task.rungs)
     with machine.Card() as card, terminal.progress(count) as step:
-        for task in tasks:
-            rows += _task(task, selection, seed, card, step)
+        ladder = Ladders(selection, wanted, card, step)
+        try:
+            for task in tasks:
+                rows += ladder.rows(task)
+        finally:
+            ladder.close()
         peaks = card.as_json()
     if not rows:
-        raise GraderError(f"nothing to time: no rung of {label} is written yet")
+        raise GraderError(f"nothing to time: no rung of {wanted.label} is written yet")
     print("\n".join(table(rows)))
-    print(f"\n{_machine(peaks)}")
-    written = write(rows, peaks, label, seed)
+    print(f"\n{_machine(peaks, wanted)}")
+    written = write(rows, peaks, wanted)
     terminal.say(f"written: {', '.join(results.near(path) for path in written)}")
-    wrong = (Verdict.PASS, Verdict.NOISY)
-    return int(any(row.speed.verdict not in wrong for row in rows))
+    right = (Verdict.PASS, Verdict.NOISY)
+    return int(any(row.speed.verdict not in right for row in rows))
 
 
-def _task(
-    task: Task, selection: Selection, seed: int, card: machine.Card, step: Any
-) -> Iterator[Row]:
-    """All rungs of a ladder; one that lacks a direction borrows the nearest lower."""
-    from grader.grade import Progress
+class Ladders:
+    """Times rungs, and knows what each of them leaves to others."""
 
-    operator = operators.get(task.operator)
-    links = Links()
-    lower: dict[str, Build] = {}
-    for done, rung in enumerate(task.rungs):
-        built = links.build(rung)
-        for direction in built.directions:
-            lower[direction] = built
-        if rung.id not in selection.rungs or not built.libraries:
-            continue
-        pair = [lower.get(direction, built) for direction in DIRECTIONS]
-        subject = Subject(
-            operator,
-            libraries={
-                dtype: (pair[0].libraries[dtype], pair[1].libraries[dtype])
-                for dtype in built.libraries
-            },
+    def __init__(
+        self, selection: Selection, wanted: Wanted, card: machine.Card, step: Any
+    ) -> None:
+        self.selection, self.wanted, self.card, self.step = (
+            selection,
+            wanted,
+            card,
+            step,
         )
-        try:
-            for case in operator.speed_cases().values():
-                for direction in built.directions:
-                    step(Progress(rung.id, f"{case.name} {direction}", done, 0))
-                    found = speed.check(subject, case, direction, None, seed, card)
-                    if found.verdict is Verdict.NOT_IMPLEMENTED:
-                        continue
-                    yield Row(rung, found)
-        finally:
-            subject.close()
+        self.builds = Builds(selection)
+        self.lending = Lending(self.builds, wanted.seed)
+        self.builds.links.verify = lambda rung, direction: self.lending.is_right(
+            rung, self.builds.whole(rung), direction
+        )
+        self.done = 0
+
+    def close(self) -> None:
+        """End all workers."""
+        self.lending.close()
+        self.builds.close()
+
+    def rows(self, task: Task) -> Iterator[Row]:
+        """All rungs of a ladder; what one lacks it borrows from the nearest lower."""
+        operator = operators.get(task.operator)
+        names = task.bench or tuple(operator.speed_cases(large=False))
+        cases = operator.speed_cases()
+        lower: dict[str, Rung] = {}
+        with Servers(self.builds.links, operator, self.wanted.seed) as servers:
+            for rung in task.rungs:
+                built = self.builds.whole(rung)
+                lower.update(dict.fromkeys(built.directions, rung))
+                if rung.id not in self.selection.rungs or not built.libraries:
+                    continue
+                called = {d: lower.get(d, rung) for d in DIRECTIONS}
+                with ExitStack() as stack:
+                    subject = self._subject(operator, called)
+                    stack.callback(subject.close)
+                    subject.classes = Classes(servers, called)
+                    for name in names:
+                        yield from self._case(
+                            subject, servers, rung, called, cases[name]
+                        )
+                self.done += 1
+
+    def _subject(self, operator: Operator, called: dict[str, Rung]) -> Subject:
+        """The files that compute both directions."""
+        first, second = (self.builds.whole(called[d]).libraries for d in DIRECTIONS)
+        return Subject(
+            operator, libraries={d: (first[d], second[d]) for d in first if d in second}
+        )
+
+    def _case(
+        self,
+        subject: Subject,
+        servers: Servers,
+        rung: Rung,
+        called: dict[str, Rung],
+        case: Case,
+    ) -> Iterator[Row]:
+        """The parts of a case that were asked for, or that the rung computes itself."""
+        from grader.grade import Progress
+
+        own = {d for d in DIRECTIONS if called[d].id == rung.id}
+        parts = parts_of(subject.operator, case)
+        for part, (directions, asked) in parts.items():
+            if self.wanted.parts and part not in self.wanted.parts:
+                continue
+            if not self.wanted.parts and (part == BOTH or not set(directions) <= own):
+                continue
+            by = {
+                servers.computes(called[d], one, d)
+                for d in directions
+                for _, one in servers.parts(asked, d)
+            }
+            left = any(
+                servers.left(called[d], one, d)
+                for d in directions
+                for _, one in servers.parts(asked, d)
+            )
+            if left and not self.wanted.parts:
+                continue
+            self.step(Progress(rung.id, f"{case.name} {part}", self.done, 0))
+            direction = directions[0] if len(directions) == 1 else BOTH
+            found = speed.check(
+                subject,
+                asked,
+                direction,
+                None,
+                self.wanted.seed,
+                self.card,
+                threads=self.wanted.threads,
+                against=self.wanted.against if case.sizes.get("KH") else (),
+            )
+            if found.verdict is not Verdict.NOT_IMPLEMENTED:
+                yield Row(rung, part, tuple(sorted(by)), found)
+
+
+def parts_of(operator: Operator, case: Case) -> dict[str, tuple[tuple[str, ...], Case]]:
+    """What can be timed alone: name -> directions, and the case that asks for it.
+
+    The gradient of a bias is a part of the weight's.
+    """
+    parts: dict[str, tuple[tuple[str, ...], Case]] = {
+        "forward": (("forward",), case),
+        "backward": (("backward",), case),
+        BOTH: (DIRECTIONS, case),
+    }
+    names = [
+        n for n, w in zip(operator.signature.gradients, operator.wanted(case)) if w
+    ]
+    for name in [n for n in names if n != "bias"] if len(names) > 1 else []:
+        more = ("bias",) if name == "weight" and "bias" in names else ()
+        asked = replace(case, wanted=(name, *more))
+        parts[f"grad_{name}"] = (("backward",), asked)
+    return parts
 
 
 # ---- the table -----------------------------------------------------------------------
@@ -129,32 +239,37 @@ def cells(row: Row) -> list[str]:
     """One line of the table, as text."""
     found = row.speed
     entry = results.speed_entry(found, 0.0)
+    by = " + ".join(_short(row.rung, name) for name in row.by)
+    head = [row.rung.id, row.part, found.case, by]
     if "ms" not in entry:
-        words = [found.verdict.value, *[""] * 5]
-        return [row.rung.id, found.direction, found.case, *words, found.baseline]
+        return [*head, found.verdict.value, *[""] * 5, found.baseline]
     ratio = found.ratio
     assert ratio is not None
     noisy = " NOISY" if found.verdict is Verdict.NOISY else ""
     middle, low, high = (f"{x:.3g}" for x in (ratio.value, ratio.low, ratio.high))
+    others = "".join(f"; {v} {r.value:.3g}" for v, r in found.others.items())
     return [
-        row.rung.id,
-        found.direction,
-        found.case,
+        *head,
         f"{found.worst:.2f} of tol",
         f"{entry['ms']:.3f}",
-        f"{low} .. {high}{noisy}",
         f"{entry['gflops']:.2f}" if "gflops" in entry else "-",
         f"{entry['percent_of_peak']:.1f}" if "gflops" in entry else "-",
         f"{middle}",
-        found.baseline,
+        f"{low} .. {high}{noisy}",
+        found.baseline + others,
     ]
+
+
+def _short(rung: Rung, name: str) -> str:
+    """A file's name within its ladder; "itself" for the rung."""
+    return "itself" if name == rung.id else name.removeprefix(f"{rung.task}/")
 
 
 def table(rows: list[Row]) -> list[str]:
     """Markdown, aligned."""
     grid = [list(COLUMNS), *(cells(row) for row in rows)]
     widths = [max(len(line[i]) for line in grid) for i in range(len(COLUMNS))]
-    right = range(4, 9)
+    right = range(5, 9)
     rule = [
         "-" * (width - 1) + ":" if i in right else "-" * width
         for i, width in enumerate(widths)
@@ -169,18 +284,21 @@ def table(rows: list[Row]) -> list[str]:
     return lines
 
 
-def _machine(peaks: dict[str, Any]) -> str:
-    """The machine card in two lines."""
+def _machine(peaks: dict[str, Any], wanted: Wanted) -> str:
+    """The machine card in a few lines."""
     environment = results.environment()
     sizes = ", ".join(
         f"{b['gbs']:.0f} GB/s in {_size(b['bytes'])}" for b in peaks["bandwidth"]
     )
+    many = f"{wanted.threads} thread{'s' * (wanted.threads > 1)}"
     return (
         f"{environment['cpu']}, {environment['compiler']}, torch "
-        f"{environment['torch']}, 1 thread; peak {peaks['fma_gflops']:.0f} GFLOP/s, "
-        f"scalar {peaks['multiply_add_gflops']:.1f} GFLOP/s; triad {sizes}; peak moved "
-        f"by {100 * peaks['moved']:.0f} % during the run. The interval is that of the "
-        "ratio to PyTorch."
+        f"{environment['torch']}, {many}; one core's peak {peaks['fma_gflops']:.0f} "
+        f"GFLOP/s, scalar {peaks['multiply_add_gflops']:.1f} GFLOP/s; triad {sizes}; "
+        f"peak moved by {100 * peaks['moved']:.0f} % during the run. The process keeps "
+        "its memory (mallopt, grader/machine.py), so that PyTorch pays for no page "
+        "twice. The interval is that of the ratio to PyTorch; values are the largest "
+        f"error as a share of what is allowed. {_command(wanted)}"
     )
 
 
@@ -188,36 +306,41 @@ def _size(count: int) -> str:
     return f"{count >> 20} MiB" if count >= 1 << 20 else f"{count >> 10} KiB"
 
 
-def write(
-    rows: list[Row], peaks: dict[str, Any], label: str, seed: int
-) -> tuple[Path, ...]:
+def _command(wanted: Wanted) -> str:
+    """What repeats a run."""
+    return " ".join(["make bench", *wanted.words.split(), f"SEED={wanted.seed}"])
+
+
+def write(rows: list[Row], peaks: dict[str, Any], wanted: Wanted) -> tuple[Path, ...]:
     """JSON and two pictures. Returns their paths."""
     from grader.report import plots
 
     results.make_folder(folder())
-    stem = "bench_" + re.sub(r"[^a-z0-9_]+", "_", label)
+    stem = "bench_" + re.sub(r"[^a-z0-9_]+", "_", wanted.label)
     entries = [
         {
             "task": row.rung.task,
             "rung": row.rung.id,
             "sha256": row.rung.sha256,
+            "part": row.part,
+            "by": list(row.by),
+            "threads": wanted.threads,
+            "others": {name: r.value for name, r in row.speed.others.items()},
             "values": row.speed.worst,
             **results.speed_entry(row.speed, 0.0),
         }
         for row in rows
     ]
     environment = {**results.environment(), "machine": peaks}
-    command = f"make bench T={label} SEED={seed}"
-    whole = {"command": command, "environment": environment, "rows": entries}
+    whole = {"command": _command(wanted), "environment": environment, "rows": entries}
     ends = (".json", "_ladder.png", "_roofline.png")
     paths = [folder() / f"{stem}{end}" for end in ends]
     try:
         paths[0].write_text(json.dumps(whole, indent=1) + "\n")
-        plots.ladder(entries, paths[1])
+        if any("ratio" in entry for entry in entries):
+            plots.ladder(entries, paths[1])
         if any("gflops" in entry for entry in entries):
             plots.roofline(entries, peaks, paths[2])
-        else:  # copies and element-wise operators have no place in it
-            paths.pop()
     except OSError as error:
         raise GraderError(results.explain(error, folder())) from error
-    return tuple(paths)
+    return tuple(path for path in paths if path.exists())

@@ -84,8 +84,50 @@ def bench(args: argparse.Namespace) -> int:
         build_tools()
         from grader import bench as benching
 
-        label = args.task or args.lab or "all"
-        return benching.bench(selection, seed, label)
+        return benching.bench(selection, _wanted(args, seed))
+
+
+def _wanted(args: argparse.Namespace, seed: int) -> Any:
+    """The words of `make bench`, for the run and for repeating it."""
+    from grader.bench import Wanted
+    from grader.checks.baseline import BOTH, VARIANTS
+
+    said = {
+        "T": args.task,
+        "LAB": args.lab,
+        "THREADS": args.threads if args.threads > 1 else None,
+        "PARTS": args.parts,
+        "AGAINST": args.against,
+    }
+    against = tuple(filter(None, (args.against or "").split(",")))
+    for name in against:
+        if name not in VARIANTS[1:]:
+            raise GraderError(
+                f"AGAINST={name}: PyTorch has no such variant here, expected some of "
+                f"{','.join(VARIANTS[1:])}"
+            )
+    parts = tuple(filter(None, (args.parts or "").split(",")))
+    for part in parts:
+        if part not in ("forward", "backward", BOTH) and not part.startswith("grad_"):
+            raise GraderError(
+                f"PARTS={part}: expected some of forward,backward,{BOTH} and the "
+                "operator's gradients, like grad_input"
+            )
+    cores = len(os.sched_getaffinity(0))
+    if not 1 <= args.threads <= cores:
+        raise GraderError(
+            f"THREADS={args.threads}: expected 1 to {cores}, the cores of this machine"
+        )
+    label = (args.task or args.lab or "all").strip("/").replace("/", "_")
+    many = f"_{args.threads}_threads" if args.threads > 1 else ""
+    return Wanted(
+        f"{label}{many}",
+        " ".join(f"{name}={word}" for name, word in said.items() if word),
+        seed,
+        args.threads,
+        parts,
+        against,
+    )
 
 
 def doctor(args: argparse.Namespace) -> int:
@@ -171,6 +213,10 @@ def parser() -> argparse.ArgumentParser:
             verb.add_argument("--lab", help="only labs that begin with this, e.g. 02")
         if function is grade:
             verb.add_argument("--check", choices=("forward", "gradient"))
+        if function is bench:
+            verb.add_argument("--threads", type=int, default=1)
+            verb.add_argument("--parts", help="forward,backward,grad_input,...")
+            verb.add_argument("--against", help="slow2d,channels_last: also these")
         if function is debug:
             verb.add_argument("--case", help="the case's name, as the report gives it")
             verb.add_argument("--dtype", choices=("f32", "f64"), default="f64")

@@ -39,7 +39,7 @@ class Lending:
         """
         built = self.builds.whole(rung)
         for direction in set(built.directions) & self._lacking(rung.task):
-            if self._is_right(rung, built, direction):
+            if self.is_right(rung, built, direction):
                 self.builds.links.found(rung, direction, Verdict.PASS)
                 lower[direction] = (rung, built)
 
@@ -63,8 +63,10 @@ class Lending:
             lacking |= {d for d in DIRECTIONS if d not in built.directions}
         return lacking
 
-    def _is_right(self, rung: Rung, built: Build, direction: str) -> bool:
+    def is_right(self, rung: Rung, built: Build, direction: str) -> bool:
         """Whether a rung passes one direction in double, on all cases."""
+        if direction not in built.directions or not built.libraries:
+            return False
         from grader import operators
         from grader.checks import forward, gradient
         from grader.checks.subject import Subject

@@ -35,7 +35,7 @@ SUFFIX = {"python": ".py", "c": ".c"}
 EXTRA_FLAGS = ("-O2", "-O3", "-Ofast", "-ffast-math", "-funroll-loops", "-fno-openmp")
 
 _LAB_WORDS = {"title", "language", "ladder", "rung"}
-_LADDER_WORDS = {"points", "core", "hints", "speed"}
+_LADDER_WORDS = {"points", "core", "hints", "speed", "bench"}
 _RUNG_WORDS = {"uses", "flags", "numerics"}
 
 
@@ -77,6 +77,7 @@ class Task:
     hints: tuple[str, ...] = ()
     rungs: tuple[Rung, ...] = field(default=())
     speed: bands.SpeedTask | None = None
+    bench: tuple[str, ...] = ()  # speed cases of `make bench`; (): the small ones
 
     @property
     def id(self) -> str:
@@ -139,6 +140,7 @@ def _lab(toml: Path) -> list[Task]:
                 _hints(toml, operator, entry),
                 tuple(_rung(toml, task_id, file, rungs) for file in files),
                 bands.parse(place, entry.get("speed"), points),
+                tuple(entry.get("bench", ())),
             )
         )
     known = {f"{t.operator}/{r.file.stem}" for t in tasks for r in t.rungs}

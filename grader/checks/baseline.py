@@ -9,6 +9,7 @@ lately written.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import torch
@@ -17,6 +18,9 @@ from grader import timing
 from grader.operators import Case, Operator
 from grader.operators.base import Tensors
 
+BOTH = "forward+backward"  # as a direction: one after the other, timed as one
+DEFAULT, SLOW2D, CHANNELS_LAST = "pytorch", "slow2d", "channels_last"
+VARIANTS = (DEFAULT, SLOW2D, CHANNELS_LAST)  # of conv2d; others know only the default
 _BACKENDS = {"Mkldnn": "oneDNN", "NnpackSpatial": "NNPACK"}
 
 
@@ -57,23 +61,35 @@ class PyTorch:
     """The reference operator as a side: some calls a sample, on private tensors."""
 
     def __init__(
-        self, operator: Operator, case: Case, direction: str, data: Data, calls: int
+        self,
+        operator: Operator,
+        case: Case,
+        direction: str,
+        data: Data,
+        calls: int,
+        *,
+        variant: str = DEFAULT,
     ) -> None:
+        """`variant` is one of VARIANTS."""
+        self.variant = variant
+        layout = torch.channels_last if variant == CHANNELS_LAST else None
         self.operator, self.case, self.data = operator, case, data
-        self.backward = direction == "backward"
-        self.with_forward = self.backward and bool(operator.signature.saved)
+        self.backward = direction != "forward"
+        saved = bool(operator.signature.saved)
+        self.with_forward = direction == BOTH or (self.backward and saved)
         self.options = operator.signature.resolve(case.options)
-        self.wanted = [n for n in operator.signature.gradients if n in data.inputs]
+        asked = zip(operator.signature.gradients, operator.wanted(case))
+        self.wanted = [name for name, wanted in asked if wanted and name in data.inputs]
         self._watch = timing.Stopwatch()
         self.results: list[tuple[torch.Tensor, ...]] = []
         self._mine: list[tuple[Tensors, list[torch.Tensor]]] = []
         for k in range(calls):
             inputs, grads = data.of_call(k)
-            held = {n: t.clone() for n, t in inputs.items()}
+            held = {n: _copy(t, layout) for n, t in inputs.items()}
             if self.backward:
                 for name in self.wanted:
                     held[name].requires_grad_()
-            self._mine.append((held, [g.clone() for g in grads]))
+            self._mine.append((held, [_copy(g, layout) for g in grads]))
         self._work: list[Callable[[], Any]] = []
 
     def prepare(self) -> None:
@@ -125,8 +141,24 @@ class PyTorch:
             for call in self._work:
                 self.results.append(call())
 
-        with torch.set_grad_enabled(self.backward):
+        with torch.set_grad_enabled(self.backward), self._backend():
             return self._watch.time(work, len(self._work))
+
+    def _backend(self) -> ExitStack:
+        """Slow2d is what is left where the faster libraries are switched off."""
+        stack = ExitStack()
+        if self.variant == SLOW2D:
+            was = torch._C._get_mkldnn_enabled()
+            stack.callback(torch._C._set_mkldnn_enabled, was)
+            torch._C._set_mkldnn_enabled(False)  # noqa: FBT003 - its only argument
+            stack.enter_context(torch.backends.nnpack.flags(enabled=False))
+        return stack
+
+
+def _copy(tensor: torch.Tensor, layout: torch.memory_format | None) -> torch.Tensor:
+    if layout is None or tensor.dim() != 4:
+        return tensor.clone()
+    return tensor.clone(memory_format=layout)
 
 
 def name(operator: Operator, case: Case, data: Data, direction: str) -> str:
@@ -134,7 +166,7 @@ def name(operator: Operator, case: Case, data: Data, direction: str) -> str:
     inputs, _ = data.of_call(0)
     text = f"pytorch/{_library(operator, case, inputs)}"
     saved = direction == "backward" and operator.signature.saved
-    return f"{text} forward+backward" if saved else text
+    return f"{text} {BOTH}" if saved else text
 
 
 def _library(operator: Operator, case: Case, inputs: Tensors) -> str:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import torch
 
@@ -58,6 +59,7 @@ class Speed:
     dropped: int = 0
     peak: float = math.nan  # FMA multiply-adds a second
     worst: float = math.nan  # error of the values, as a share of what is allowed
+    others: Mapping[str, timing.Estimate] = field(default_factory=dict)  # more ratios
 
     @property
     def earned(self) -> float:
@@ -80,6 +82,7 @@ class Student:
         data: baseline.Data,
         calls: int,
         overhead: Overhead | None = None,
+        threads: int = 1,
     ) -> None:
         self.subject, self.case, self.data, self.calls = subject, case, data, calls
         self.overhead = overhead
@@ -97,6 +100,9 @@ class Student:
         else:
             bits = subject.gradient_bits()
             room = room_for(subject, case, inputs, outputs, "f32")
+            if direction == baseline.BOTH:
+                bits |= Run.FORWARD
+                room[: len(outputs)] = [Output(tuple(o.shape), kind) for o in outputs]
         given = [inputs.get(a.name) for a in operator.signature.inputs]
         self.call = Call(
             subject.number,
@@ -106,6 +112,7 @@ class Student:
             options=operator.signature.pack(case.options),
             copies=calls,
             placement=Placement.ALIGN,
+            threads=threads,
             deadline=DEADLINE,
         )
 
@@ -178,8 +185,10 @@ class Watch:
 
     def _place(self, i: int) -> int:
         signature = self.student.subject.operator.signature
+        if self.forward:
+            return i
         skipped = len(signature.outputs) + len(signature.saved)
-        return i if self.forward else skipped + i
+        return skipped + signature.gradients.index(self.pytorch.wanted[i])
 
     def _exactly(self, k: int) -> None:
         """Element by element against the double reference."""
@@ -216,6 +225,15 @@ def _share(off: torch.Tensor, allowed: torch.Tensor) -> float:
     return float(shares.max()) if shares.numel() else 0.0
 
 
+@dataclass(frozen=True)
+class _Many:
+    """How a measurement is taken."""
+
+    tries: int
+    threads: int
+    against: tuple[str, ...]
+
+
 class Wrong(Exception):
     """Right when it was checked, wrong when it was timed."""
 
@@ -229,10 +247,13 @@ def check(
     card: machine.Card,
     *,
     tries: int = TRIES,
+    threads: int = 1,
+    against: Sequence[str] = (),
 ) -> Speed:
     """Time one direction of a rung that is right. Never raises for the rung's faults.
 
-    A result that is too wide is taken anew, at most `tries` times in all.
+    A result that is too wide is taken anew, at most `tries` times in all. `direction`
+    may be baseline.BOTH; `against` are more variants of PyTorch in the same rounds.
     """
     once = baseline.Data(subject.operator, case, 1, seed)
     inputs, _ = once.of_call(0)
@@ -241,7 +262,8 @@ def check(
     title = baseline.name(subject.operator, case, once, direction)
     empty = Speed(case.name, direction, Verdict.NOISY, title, need, band=band)
     try:
-        return _measured(subject, empty, case, once, seed, card, tries)
+        many = _Many(tries, threads, tuple(against))
+        return _measured(subject, empty, case, once, seed, card, many)
     except Wrong as wrong:
         text = f"case {case.name}: right when checked, wrong when timed: {wrong}"
         verdict = (
@@ -262,15 +284,19 @@ def _measured(
     once: baseline.Data,
     seed: int,
     card: machine.Card,
-    tries: int,
+    many: _Many,
 ) -> Speed:
     """Rounds of PyTorch, the student, and the rate the band is a share of."""
     direction, band = empty.direction, empty.band
     theirs, mine = _calls(subject, case, direction, once)
     data = baseline.Data(subject.operator, case, max(theirs, mine), seed)
     pytorch = baseline.PyTorch(subject.operator, case, direction, data, theirs)
-    student = Student(subject, case, direction, data, mine, card.overhead)
+    student = Student(subject, case, direction, data, mine, card.overhead, many.threads)
     sides: dict[str, timing.Side] = {"pytorch": pytorch, "student": student}
+    for variant in many.against:
+        sides[variant] = baseline.PyTorch(
+            subject.operator, case, direction, data, theirs, variant=variant
+        )
     of = band.of if band else "pytorch"
     if of in machine.REPEATS:
         sides[of] = machine.Rate(of)
@@ -282,7 +308,7 @@ def _measured(
         wanted,
         seed=seed,
         budget=BUDGET,
-        tries=tries,
+        tries=many.tries,
         after=watch,
         decided=lambda rounds: _decided(rounds, wanted, empty),
     )
@@ -310,6 +336,7 @@ def _measured(
         rounds.dropped,
         card.fma,
         watch.worst,
+        {v: rounds.ratio(v, "student") for v in many.against if known},
     )
 
 

@@ -187,10 +187,11 @@ class Operator:
             lines.append({**self.draw(rng), "name": f"random_{i}"})
         return [self.case(line) for line in lines]
 
-    def speed_cases(self) -> dict[str, Case]:
-        """The larger cases that are timed, by name."""
+    def speed_cases(self, *, large: bool = True) -> dict[str, Case]:
+        """The cases that are timed, by name; `large` ones only for who names them."""
         path = Path(__file__).with_name(f"{self.name}.toml")
-        lines = tomllib.loads(path.read_text()).get("speed", [])
+        entries = tomllib.loads(path.read_text())
+        lines = entries.get("speed", []) + (entries.get("large", []) if large else [])
         return {line["name"]: self.case(line) for line in lines}
 
     def inputs(self, case: Case, dtype: torch.dtype, seed: int) -> Tensors:

@@ -61,7 +61,7 @@ def cost(
     direction: str,
 ) -> Cost:
     """The cost of a direction as it is timed: backward of an operator that saves
-    something includes its forward.
+    something includes its forward; "forward+backward" is both.
     """
     both = bool(operator.signature.saved)
     first = outputs[0]
@@ -73,15 +73,15 @@ def cost(
     else:
         once = max(t.numel() for t in (*inputs.values(), first))
     sums = operator.name in _SUMS or operator.name == "subm_conv2d"
-    times = 1 if direction == "forward" else (2 if sums else 1) + both
+    sides = sum(operator.wanted(case)[:2]) if sums else 1  # gradients of two factors
+    times = (direction != "backward" or both) + (direction != "forward") * sides
     forward_bytes = _bytes(inputs.values()) + _bytes(outputs)
     backward_bytes = forward_bytes  # grad_outputs for outputs, gradients for inputs
-    if direction == "backward" and operator.signature.backward:
+    if direction != "forward" and operator.signature.backward:
         read = [inputs[n] for n in operator.signature.backward if n in inputs]
         backward_bytes += _bytes(read)
-    moved = forward_bytes if direction == "forward" else backward_bytes
-    if direction == "backward" and both:
-        moved += forward_bytes
+    moved = (direction != "backward" or both) * forward_bytes
+    moved += (direction != "forward") * backward_bytes
     work = float(times * once)
     return Cost(work, 2 * work if sums else 0.0, float(moved))
 

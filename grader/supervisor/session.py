@@ -91,9 +91,10 @@ def cpu() -> int:
     return cores[os.getpid() % len(cores)]
 
 
-def pin() -> None:
-    """Move this process to that core."""
-    os.sched_setaffinity(0, {cpu()})
+def pin(threads: int = 1) -> None:
+    """Move this process to that core, or to so many: workers share them."""
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cpu()} if threads == 1 else set(cores[:threads]))
 
 
 def tools() -> Path:
