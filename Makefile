@@ -85,10 +85,11 @@ lock: $(READY)  ## pin requirements.in anew, with hashes and without addresses
 	done
 
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
-system-packages:  ## what Debian and Ubuntu can add: sandbox, debugger, clang, Chromium
+system-packages:  ## what Debian and Ubuntu can add: sandbox, debugger, clang, emulators, Chromium
 	$(SUDO) apt-get update -q
 	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
-	    bubblewrap gdb clang chromium
+	    bubblewrap gdb clang chromium valgrind \
+	    qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 
 clean:  ## remove everything that was built, but not .venv
 	rm -rf build
