@@ -40,7 +40,7 @@ COLUMNS = (
     "part",
     "case",
     "computed by",
-    "values",
+    "error (PyTorch's)",
     "ms",
     "GFLOP/s",
     "% of peak",
@@ -250,7 +250,7 @@ def cells(row: Row) -> list[str]:
     others = "".join(f"; {v} {r.value:.3g}" for v, r in found.others.items())
     return [
         *head,
-        f"{found.worst:.2f} of tol",
+        f"{found.errors[0]:.0e} ({found.errors[1]:.0e})",
         f"{entry['ms']:.3f}",
         f"{entry['gflops']:.2f}" if "gflops" in entry else "-",
         f"{entry['percent_of_peak']:.1f}" if "gflops" in entry else "-",
@@ -297,8 +297,9 @@ def _machine(peaks: dict[str, Any], wanted: Wanted) -> str:
         f"GFLOP/s, scalar {peaks['multiply_add_gflops']:.1f} GFLOP/s; triad {sizes}; "
         f"peak moved by {100 * peaks['moved']:.0f} % during the run. The process keeps "
         "its memory (mallopt, grader/machine.py), so that PyTorch pays for no page "
-        "twice. The interval is that of the ratio to PyTorch; values are the largest "
-        f"error as a share of what is allowed. {_command(wanted)}"
+        "twice. The interval is that of the ratio to PyTorch; an error is the largest "
+        "against double precision, as a share of the largest value. "
+        f"{_command(wanted)}"
     )
 
 
@@ -326,7 +327,9 @@ def write(rows: list[Row], peaks: dict[str, Any], wanted: Wanted) -> tuple[Path,
             "by": list(row.by),
             "threads": wanted.threads,
             "others": {name: r.value for name, r in row.speed.others.items()},
-            "values": row.speed.worst,
+            "of_tolerance": row.speed.worst,
+            "error": row.speed.errors[0],
+            "pytorch_error": row.speed.errors[1],
             **results.speed_entry(row.speed, 0.0),
         }
         for row in rows

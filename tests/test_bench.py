@@ -39,6 +39,7 @@ def measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, 
         return Speed(
             case.name, direction, Verdict.PASS, "pytorch/native", Cost(1, 2, 3),
             seconds=1e-3, ratio=TWICE, rounds=9, peak=1e10, worst=0.25, others=others,
+            errors=(3e-7, 2e-7),
         )  # fmt: skip
 
     made = machine.Card(fma=1e10, multiply_add=1e9, bandwidth=[(1 << 20, 1e10)])
@@ -64,9 +65,10 @@ def test_every_part_a_rung_computes_is_timed_and_written(
     assert [m["direction"] for m in measured[:2]] == ["forward", "backward"]
     whole = written(tmp_path, "02_naive_c_unfold")
     assert whole["command"] == "make bench T=02_naive_c/unfold SEED=7"
-    assert {row["values"] for row in whole["rows"]} == {0.25}
+    assert {row["of_tolerance"] for row in whole["rows"]} == {0.25}
+    assert {row["pytorch_error"] for row in whole["rows"]} == {2e-7}
     table = capsys.readouterr().out
-    assert "itself" in table and "0.25 of tol" in table and "1.9 .. 2.1" in table
+    assert "itself" in table and "3e-07 (2e-07)" in table and "1.9 .. 2.1" in table
 
 
 def test_the_recorded_command_selects_the_same_again() -> None:

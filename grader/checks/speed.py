@@ -9,7 +9,6 @@ what is right when it is checked has to be right when it is timed.
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -18,22 +17,20 @@ import torch
 from grader import machine, timing
 from grader.bands import Band
 from grader.checks import baseline
-from grader.checks.compare import tolerance
-from grader.checks.forward import expectations, output_dtypes
-from grader.checks.gradient import expected_gradients, room_for
+from grader.checks.forward import output_dtypes
+from grader.checks.gradient import room_for
 from grader.checks.overhead import Overhead
 from grader.checks.result import Stopped
 from grader.checks.subject import Subject
+from grader.checks.watch import Watch, Wrong
 from grader.operators import Case
 from grader.operators.cost import Cost, cost
 from grader.supervisor.call import Call, Output, Placement, Run
-from grader.supervisor.wire import SIDE_TENSORS
 from grader.verdicts import Verdict
 
 BUDGET = 1.5  # seconds a direction
 TRIES = 3  # before it is called noisy
 MOST_CALLS = 8  # in one sample
-LOOK = 8  # in one of so many rounds the double reference is asked too
 SCREENING = 3  # calls that choose the fastest of several files
 DEADLINE = 10.0  # seconds for a wake; a call takes PyTorch a millisecond
 NO_COST = Cost(0, 0, 1)
@@ -60,6 +57,7 @@ class Speed:
     peak: float = math.nan  # FMA multiply-adds a second
     worst: float = math.nan  # error of the values, as a share of what is allowed
     others: Mapping[str, timing.Estimate] = field(default_factory=dict)  # more ratios
+    errors: tuple[float, float] = (math.nan, math.nan)  # of the student, of PyTorch
 
     @property
     def earned(self) -> float:
@@ -150,81 +148,6 @@ class Student:
         return tensor[k] if self.calls > 1 else tensor
 
 
-class Watch:
-    """Compares results while the clock is not running."""
-
-    def __init__(
-        self, student: Student, pytorch: baseline.PyTorch, direction: str
-    ) -> None:
-        self.student, self.pytorch = student, pytorch
-        self.forward = direction == "forward"
-        self.rng = random.SystemRandom()  # nothing the student could work out
-        self.seen = 0
-        self.bounds: list[float] = []  # of each result, against PyTorch's
-        self.worst = 0.0  # error, as a share of what is allowed
-
-    def __call__(self) -> None:
-        """Behind each round. Raises Wrong at the first difference."""
-        k = self.rng.randrange(self.student.calls)
-        if self.seen == 0 or self.rng.randrange(LOOK) == 0:
-            self._exactly(k)
-        self.seen += 1
-        for i, right in enumerate(self.pytorch.result_of(k)):
-            self._written(self._place(i))
-            got = self.student.result(self._place(i), k)
-            worst = (got - right.detach()).abs().max().item() if right.numel() else 0.0
-            if not worst <= self.bounds[i]:
-                raise Wrong(f"is off by {worst:.3g} from PyTorch's result")
-        self.student.data.renew()
-
-    def _written(self, i: int) -> None:
-        """All calls of a wake have to write all of their outputs."""
-        side = self.student.call.request.side[SIDE_TENSORS + i]
-        if side.unwritten or side.tainted:
-            raise Wrong("left elements unwritten, or computed with such")
-
-    def _place(self, i: int) -> int:
-        signature = self.student.subject.operator.signature
-        if self.forward:
-            return i
-        skipped = len(signature.outputs) + len(signature.saved)
-        return skipped + signature.gradients.index(self.pytorch.wanted[i])
-
-    def _exactly(self, k: int) -> None:
-        """Element by element against the double reference."""
-        subject, case = self.student.subject, self.student.case
-        inputs, grads = self.student.data.of_call(k)
-        given = [] if self.forward else grads
-        truth = subject.operator.truth(inputs, case, given)
-        if self.forward:
-            results = len(subject.operator.signature.outputs)
-            expected = expectations(subject, case, inputs, truth)[:results]
-        else:
-            found = expected_gradients(subject, case, inputs, truth)
-            expected = [e for e in found if e is not None]
-        self.bounds = []
-        for i, right in enumerate(expected):
-            got = self.student.result(self._place(i), k)
-            allowed = tolerance(right, got.dtype)
-            off = (got.double() - right.value).abs()
-            self.worst = max(self.worst, _share(off, allowed))
-            if not bool((off <= allowed).all()):
-                first = int((~(off <= allowed)).flatten().nonzero()[0])
-                raise Wrong(
-                    f"'{right.name}' element {first} is "
-                    f"{got.flatten()[first].item():.9g}, expected "
-                    f"{right.value.flatten()[first].item():.9g}"
-                )
-            widest = float(allowed.max()) if allowed.numel() else 0.0
-            self.bounds.append(4 * widest)  # both sides round, and scales differ
-
-
-def _share(off: torch.Tensor, allowed: torch.Tensor) -> float:
-    """The largest error as a share of the tolerance; exact elements count as 0."""
-    shares = torch.where(off == 0, 0.0, off / allowed)
-    return float(shares.max()) if shares.numel() else 0.0
-
-
 @dataclass(frozen=True)
 class _Many:
     """How a measurement is taken."""
@@ -232,10 +155,6 @@ class _Many:
     tries: int
     threads: int
     against: tuple[str, ...]
-
-
-class Wrong(Exception):
-    """Right when it was checked, wrong when it was timed."""
 
 
 def check(
@@ -337,6 +256,7 @@ def _measured(
         card.fma,
         watch.worst,
         {v: rounds.ratio(v, "student") for v in many.against if known},
+        watch.errors,
     )
 
 
