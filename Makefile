@@ -26,7 +26,7 @@ GRADER := $(PY) -m grader
 CHOICE = $(if $(T),'$(T)') $(if $(LAB),--lab '$(LAB)')
 
 .DEFAULT_GOAL := help
-.PHONY: help grade bench debug hint report doctor build notebooks test trust stress lint lock system-packages handout clean
+.PHONY: help grade bench tables debug hint report doctor build notebooks test trust stress lint lock system-packages handout clean
 
 help:  ## list these commands
 	@echo 'convlab: carry tensor operators from Python to CUDA. Start with: make grade'
@@ -42,6 +42,9 @@ bench: $(READY)  ## time T= on every speed case against PyTorch [THREADS= PARTS=
 	@$(GRADER) bench $(CHOICE) $(if $(SEED),--seed $(SEED)) \
 	    $(if $(THREADS),--threads $(THREADS)) $(if $(PARTS),--parts $(PARTS)) \
 	    $(if $(AGAINST),--against $(AGAINST))
+
+tables: $(READY)  ## put the tables of docs/results into the READMEs of the labs
+	@$(GRADER) tables
 
 debug: $(READY)  ## stop inside a case: T=rung CASE=name [SEED= DTYPE=f32]
 	@$(GRADER) debug $(CHOICE) $(if $(CASE),--case '$(CASE)') $(if $(SEED),--seed $(SEED)) \

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import signal
 import sys
@@ -50,6 +51,11 @@ def grade(args: argparse.Namespace) -> int:
     terminal.advice(found, seed)
     if unwatched:
         terminal.say(f"memory was not checked: {unwatched}")
+    if card:
+        from grader import machine  # the times were taken with it: it is there
+
+        if moved := machine.shaken(card):
+            terminal.say(moved)
     terminal.summary(found, seed, time.monotonic() - start, page)
     from grader.score import exit_status
 
@@ -198,15 +204,26 @@ def report(args: argparse.Namespace) -> int:
     return 0
 
 
+def tables(args: argparse.Namespace) -> int:
+    """Put the tables of docs/results into the READMEs of the labs once more."""
+    from grader.report import results, terminal
+    from grader.report import tables as pages
+
+    changed = [results.near(page) for page in pages.write()]
+    terminal.say(", ".join(changed) or "every table is up to date")
+    return 0
+
+
 def parser() -> argparse.ArgumentParser:
     """Verbs and their options."""
     top = argparse.ArgumentParser(prog="python -m grader", description=__doc__)
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
-    for function in (grade, bench, build, debug, hint, doctor, handout, report):
+    whole = (doctor, handout, report, tables)
+    for function in (grade, bench, build, debug, hint, *whole):
         text = (function.__doc__ or "").strip().splitlines()[0]
         verb = verbs.add_parser(function.__name__, help=text, description=text)
         verb.set_defaults(function=function)
-        if function in (doctor, handout, report):
+        if function in whole:
             continue
         verb.add_argument("task", nargs="?", help="a path, an id, or a prefix of ids")
         if function in (grade, bench, build):
@@ -231,6 +248,9 @@ def _terminated(signum: int, frame: FrameType | None) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a verb; whatever goes wrong ends in one sentence."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what a terminal cannot show
+            stream.reconfigure(errors="backslashreplace")
     args = parser().parse_args(arguments)
     signal.signal(signal.SIGTERM, _terminated)
     signal.signal(signal.SIGHUP, _terminated)

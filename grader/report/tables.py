@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: MIT
+"""Tables of docs/results in the READMEs of labs, between markers.
+
+    <!-- bench conv2d.json ratios forward+backward -->
+    ...what stands here is made anew by `make tables`
+    <!-- end bench -->
+
+`ratios PART` has a line for each case and a column for each rung: how many times as
+fast as PyTorch. `rung NN PART,PART` has all that was measured of one rung. Below each
+stand the machine and the command that made the numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from grader.errors import GraderError
+from grader.tasks import ROOT
+
+RESULTS = ROOT / "docs" / "results"
+_REGION = re.compile(
+    r"^(<!-- bench (\S+\.json) (\w+) (\S+)(?: (\S+))? -->\n)(.*?)"
+    r"(^<!-- end bench -->\n)",
+    re.M | re.S,
+)
+Result = dict[str, Any]
+
+
+def filled(text: str, folder: Path = RESULTS) -> str:
+    """A page with every table between markers made anew.
+
+    Raises GraderError for a marker that names no file or no kind of table.
+    """
+
+    def table(match: re.Match[str]) -> str:
+        file, kind, first, second = match[2], match[3], match[4], match[5]
+        if kind not in KINDS:
+            raise GraderError(
+                f"a table of kind {kind!r} is not known, expected one of "
+                f"{', '.join(KINDS)}"
+            )
+        try:
+            result = json.loads((folder / f"bench_{file}").read_text())
+        except OSError as error:
+            raise GraderError(
+                f"no docs/results/bench_{file} for a table; make bench writes it"
+            ) from error
+        lines = KINDS[kind](result, first, second or "")
+        body = "\n".join([*lines, "", note(result)])
+        return f"{match[1]}{body}\n{match[7]}"
+
+    return _REGION.sub(table, text)
+
+
+def pages() -> list[Path]:
+    """Every README of a lab that shows a table."""
+    files = sorted((ROOT / "labs").glob("*/README.md"))
+    return [file for file in files if _REGION.search(file.read_text())]
+
+
+def write() -> list[Path]:
+    """Bring all pages up to date. Returns those that changed."""
+    changed = []
+    for page in pages():
+        before = page.read_text()
+        after = filled(before)
+        if after != before:
+            page.write_text(after)
+            changed.append(page)
+    return changed
+
+
+def ratios(result: Result, part: str, _: str) -> list[str]:
+    """Cases down, rungs across; the fastest of a line is bold, — is left to others."""
+    rows = [r for r in result["rows"] if r["part"] == part and "ratio" in r]
+    rungs = list(dict.fromkeys(r["rung"] for r in rows))
+    cases = list(dict.fromkeys(r["case"] for r in rows))
+    found = {(r["rung"], r["case"]): r["ratio"] for r in rows}
+    head = ["case", *(rung.rsplit("/", 1)[1] for rung in rungs)]
+    lines = []
+    for case in cases:
+        best = max(found.get((rung, case), 0) for rung in rungs)
+        cells = [_ratio(found.get((rung, case)), best) for rung in rungs]
+        lines.append([f"`{case}`", *cells])
+    return _markdown(head, lines)
+
+
+def rung(result: Result, number: str, parts: str) -> list[str]:
+    """All that was measured of one rung, who computed it, and the errors."""
+    chosen = parts.split(",")
+    rows = [
+        r
+        for r in result["rows"]
+        if r["rung"].rsplit("/", 1)[1].startswith(number)
+        and r["part"] in chosen
+        and "ratio" in r
+    ]
+    others = list(dict.fromkeys(name for r in rows for name in r.get("others", {})))
+    head = ["case", "part", "computed by", "ms", "GFLOP/s", "% of peak", "x PyTorch"]
+    head += [f"x {name}" for name in others]
+    head += ["error", "PyTorch's"]
+    lines = []
+    for r in rows:
+        by = ", ".join(name.rsplit("/", 1)[1] for name in r["by"])
+        line = [f"`{r['case']}`", r["part"], by, f"{r['ms']:.3g}"]
+        line += [f"{r['gflops']:.0f}", f"{r['percent_of_peak']:.0f}"]
+        line += [f"{r['ratio']:.2f}"]
+        line += [f"{r['others'][name]:.2f}" for name in others]
+        line += [f"{r['error']:.0e}", f"{r['pytorch_error']:.0e}"]
+        lines.append(line)
+    return _markdown(head, lines)
+
+
+def note(result: Result) -> str:
+    """The machine and the command, in small words."""
+    environment = result["environment"]
+    machine = environment["machine"]
+    threads = {row["threads"] for row in result["rows"]}
+    many = " and ".join(f"{t} thread{'s' * (t > 1)}" for t in sorted(threads))
+    return (
+        f"{environment['cpu']}, {environment['compiler']}, torch "
+        f"{environment['torch']}, {many}, one core's measured peak "
+        f"{machine['fma_gflops']:.0f} GFLOP/s. Made by `{result['command']}`."
+    )
+
+
+def _ratio(value: float | None, best: float) -> str:
+    if value is None:
+        return "—"
+    text = f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
+    return f"**{text}**" if value == best else text
+
+
+def _markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
+    rule = ["---", *["--:"] * (len(head) - 1)]
+    return [f"| {' | '.join(cells)} |" for cells in (head, rule, *lines)]
+
+
+KINDS: dict[str, Callable[[Result, str, str], list[str]]] = {
+    "ratios": ratios,
+    "rung": rung,
+}
