@@ -29,12 +29,18 @@ class Links:
         self._compile = compile
         self.verify: Callable[[Rung, str], bool] | None = None  # of what is not known
         self._now: dict[str, dict[str, bool]] = {}  # rung -> direction -> passed
+        self._built: dict[tuple[str, str, frozenset[str]], Build] = {}
 
     def found(self, rung: Rung, direction: str, verdict: Verdict | None) -> None:
         """This run has checked a direction of a rung (None: it has not)."""
-        if verdict is not None:
-            passed = verdict is Verdict.PASS
-            self._now.setdefault(rung.id, {})[direction] = passed
+        if verdict is None:
+            return
+        passed = verdict is Verdict.PASS
+        if passed != self.passed(rung, direction):  # others may be linked with it now
+            below = {key for key in self._built if key[0] <= rung.id}
+            same = {k for k in below if k[0].rpartition("/")[0] == rung.task}
+            self._built = {key: self._built[key] for key in same}
+        self._now.setdefault(rung.id, {})[direction] = passed
 
     def passed(self, rung: Rung, direction: str) -> bool:
         """Whether a rung is known to be right in this direction."""
@@ -77,6 +83,12 @@ class Links:
         `without` are aliases whose calls answer NOT_IMPLEMENTED: so a caller can tell
         which cases the rung leaves to them.
         """
+        key = rung.id, mode, frozenset(without)
+        if key not in self._built:
+            self._built[key] = self._linked(rung, mode, frozenset(without))
+        return self._built[key]
+
+    def _linked(self, rung: Rung, mode: str, without: frozenset[str]) -> Build:
         built = self._compile(rung) if mode == "release" else compiled(rung, mode=mode)
         if not built.wants:
             return built
