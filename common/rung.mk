@@ -6,7 +6,7 @@
 #   DTYPES   f32 f64 (the default): one shared object each
 #   MODE     release; debug: -O0 -g, for make debug; strict: release, warnings are errors
 #            sanitize: -O0 with AddressSanitizer and UBSan, for worker-asan
-#            given: for every x86-64 since 2009, without debug information
+#            given: for every x86-64-v2 (SSE4.2), without debug information
 #   EXTRA    flags from lab.toml, already checked against the allow-list
 #   USES     what the rung uses, a list of NAME=SYMBOL@OBJECT: its undefined NAME becomes
 #            SYMBOL of that object, whose other names stay hidden; % is the dtype
@@ -31,15 +31,17 @@ COMMON  := -std=c11 -g -fPIC -I$(INCLUDE) -fno-math-errno -ffp-contract=fast -fo
 # a pointer that wraps and a NULL of no bytes do no harm as long as nobody follows them
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all \
             -fno-sanitize=pointer-overflow,nonnull-attribute
+# a rung sees the macros of release: it cannot tell that it is watched
+UNSEEN := -U__SANITIZE_ADDRESS__ -D__OPTIMIZE__=1 -U__NO_INLINE__
 # every function exists: the runtime comes with the program that loads the library
 LINK_sanitize := $(SANITIZE)
 LINK    := $(if $(LINK_$(MODE)),$(LINK_$(MODE)),-Wl,-z,defs)
 WARN    := -Wall -Wextra -Wno-unused-parameter -Wno-unknown-pragmas
 FLAGS_release := -O3 -march=native $(COMMON) $(WARN)
-FLAGS_debug   := -O0 $(COMMON) $(WARN)
+FLAGS_debug   := -O0 $(COMMON) $(WARN) -DVECTOR_ELEMENTWISE
 FLAGS_strict  := -O3 -march=native $(COMMON) -Wall -Wextra -Wshadow -Wconversion -Werror
 FLAGS_sanitize := -O0 -march=native $(COMMON) $(WARN) $(SANITIZE) \
-                  -fno-omit-frame-pointer -U__SANITIZE_ADDRESS__
+                  -fno-omit-frame-pointer -DVECTOR_ELEMENTWISE $(UNSEEN)
 FLAGS_given   := -O2 $(MARCH) $(COMMON) -g0 $(WARN)
 FLAGS   := $(FLAGS_$(MODE)) \
            $(if $(filter debug sanitize,$(MODE)),$(filter-out -O%,$(EXTRA)),$(EXTRA))

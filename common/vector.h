@@ -49,6 +49,10 @@ typedef real vec __attribute__((vector_size(VECTOR_BYTES)));
 #define UNROLL _Pragma("GCC unroll 64")
 #endif
 
+/* In front of a function that is called with constants: its body stands in each caller,
+ * where loops over them have a constant count. */
+#define EXPAND static inline __attribute__((always_inline))
+
 /* x in every lane. */
 static inline vec vec_splat(real x)
 {
@@ -66,42 +70,6 @@ static inline vec vec_load(const real *p)
 static inline void vec_store(real *p, vec v)
 {
     memcpy(p, &v, sizeof v);
-}
-
-/* ---- a square of vectors -----------------------------------------------------------
- * The lanes of two vectors in turn, a0 b0 a1 b1 ...: LOW lists the places of the first
- * half of that, HIGH of the second; b's lanes are counted on from a's.
- */
-#if defined(__AVX512F__) && !defined(REAL_F64)
-#define VECTOR_LOW  0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
-#define VECTOR_HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
-#elif defined(__AVX512F__) || (defined(__AVX2__) && !defined(REAL_F64))
-#define VECTOR_LOW  0, 8, 1, 9, 2, 10, 3, 11
-#define VECTOR_HIGH 4, 12, 5, 13, 6, 14, 7, 15
-#elif defined(__AVX2__) || !defined(REAL_F64)
-#define VECTOR_LOW  0, 4, 1, 5
-#define VECTOR_HIGH 2, 6, 3, 7
-#else
-#define VECTOR_LOW  0, 2
-#define VECTOR_HIGH 1, 3
-#endif
-
-/* Lane j of rows[i] and lane i of rows[j] change places. Each round shuffles the square
- * like a pack of cards cut in the middle; after log2(LANES) rounds it is transposed. */
-static inline void vec_transpose(vec rows[LANES])
-{
-    UNROLL
-    for (int left = LANES; left > 1; left /= 2) {
-        vec pack[LANES];
-        UNROLL
-        for (int i = 0; i < LANES / 2; i++) {
-            const vec a = rows[i], b = rows[i + LANES / 2];
-            pack[2 * i] = __builtin_shufflevector(a, b, VECTOR_LOW);
-            pack[2 * i + 1] = __builtin_shufflevector(a, b, VECTOR_HIGH);
-        }
-        UNROLL
-        for (int i = 0; i < LANES; i++) rows[i] = pack[i];
-    }
 }
 
 /* ---- some of the lanes, and stores past the caches ----------------------------------
@@ -206,6 +174,50 @@ static inline vec vec_zip_low(vec a, vec b)
 static inline vec vec_zip_high(vec a, vec b)
 {
     return __builtin_shufflevector(a, b, VECTOR_HIGH);
+}
+
+/* Lane j of rows[i] and lane i of rows[j] change places. */
+static inline void vec_transpose(vec rows[LANES])
+{
+    UNROLL
+    for (int left = LANES; left > 1; left /= 2) {
+        vec dealt[LANES];
+        UNROLL
+        for (int i = 0; i < LANES / 2; i++) {
+            dealt[2 * i] = vec_zip_low(rows[i], rows[i + LANES / 2]);
+            dealt[2 * i + 1] = vec_zip_high(rows[i], rows[i + LANES / 2]);
+        }
+        UNROLL
+        for (int i = 0; i < LANES; i++) rows[i] = dealt[i];
+    }
+}
+
+/* to[j * to_stride + i] = from[i * from_stride + j] for i < ROWS, j < COLS: the transpose
+ * of a matrix, square by square. The two do not overlap. What follows a square in memory
+ * is fetched ahead, since it is often next. */
+static inline void vec_transpose_copy(const real *from, int64_t from_stride,
+                                      real *restrict to, int64_t to_stride,
+                                      int64_t ROWS, int64_t COLS)
+{
+    for (int64_t i = 0; i < ROWS; i += LANES) {
+        const int64_t rows = ROWS - i < LANES ? ROWS - i : LANES;
+        for (int64_t j = 0; j < COLS; j += LANES) {
+            const int64_t cols = COLS - j < LANES ? COLS - j : LANES;
+            vec square[LANES];
+            UNROLL
+            for (int r = 0; r < LANES; r++) {
+                const real *row = from + (i + r) * from_stride + j;
+                square[r] = vec_load_first(row, r < rows ? cols : 0);
+                __builtin_prefetch(row + 4 * LANES);
+            }
+            vec_transpose(square);
+            UNROLL
+            for (int c = 0; c < LANES; c++) {
+                if (c >= cols) break;
+                vec_store_first(to + (j + c) * to_stride + i, square[c], rows);
+            }
+        }
+    }
 }
 
 #endif

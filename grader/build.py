@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from grader import lines
 from grader.errors import GraderError
 from grader.supervisor import sandbox
 from grader.tasks import ROOT, Rung
@@ -50,12 +51,26 @@ FORBIDDEN_SYMBOLS = frozenset(
     ]
 )
 
-# asking for, or switching off, the sanitizers of the memory check
-HIDING = ("no_sanitize", "__sanitize", "__has_feature", "no_address_safety")
+# asking for, or switching off, the sanitizers of the memory check; in lower case
+HIDING = (
+    "no_sanitize",
+    "no_address_safety",
+    "address_sanitizer",
+    "__sanitize",
+    "__asan",
+    "__ubsan",
+    "__has_feature",
+    "__optimize__",
+    "__no_inline__",
+    "__builtin_constant_p",
+    "vector_elementwise",
+)
+WATCHING = ("__asan_", "__ubsan_", "__sanitizer_")  # symbols, in no release build
 
 _ERROR = re.compile(
     r"^(?P<file>[^\s:]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$"
 )
+_JOINED = re.compile(r"(\\|\?\?/)[ \t]*\n")  # a line that goes on in the next one
 _LINKER = re.compile(r"undefined reference to `(?P<name>[^']+)'")
 _EXPLAINED = (
     (
@@ -87,13 +102,32 @@ class Build:
 
 
 def build_folder() -> Path:
-    """Where everything that is built goes: build/, or CONVLAB_BUILD."""
-    return Path(os.environ.get("CONVLAB_BUILD", ROOT / "build")).resolve()
+    """Where everything that is built goes: build/, or CONVLAB_BUILD.
+
+    Raises GraderError for a path that make would take for two.
+    """
+    folder = Path(os.environ.get("CONVLAB_BUILD", ROOT / "build")).resolve()
+    if re.search(r"\s", str(ROOT)):
+        raise GraderError(
+            f"this folder's path has a space in it, which make cannot handle: {ROOT}; "
+            "move it elsewhere"
+        )
+    if re.search(r"\s", str(folder)):
+        raise GraderError(
+            f"the build folder's path has a space in it, which make cannot handle: "
+            f"{folder}; name another one with CONVLAB_BUILD="
+        )
+    return folder
+
+
+def named_compiler() -> str:
+    """The C compiler's name, and perhaps words to call it with: CC, or cc."""
+    return os.environ.get("CC", "").strip() or "cc"
 
 
 def compiler() -> str:
-    """The C compiler's name. Raises GraderError if there is none."""
-    name = os.environ.get("CC", "").strip() or "cc"
+    """The same. Raises GraderError if there is none."""
+    name = named_compiler()
     if not shutil.which(name.split()[0]):
         raise GraderError(
             f"there is no C compiler ('{name}'): install one (on Debian: apt-get "
@@ -162,9 +196,11 @@ def compiled(
         return _failed(done.stdout)
     libraries = _products(rung, folder or mode, "so")
     operator = rung.task.split("/")[1]
-    defined = _symbols(libraries["f32"])[0]
-    taken = {name for file in libraries.values() for name in _symbols(file)[1]}
+    defined = symbols(libraries["f32"])[0]
+    taken = {name for file in libraries.values() for name in symbols(file)[1]}
     borrowed = sorted(taken & FORBIDDEN_SYMBOLS)
+    if mode != SANITIZE:
+        borrowed += sorted(name for name in taken if name.startswith(WATCHING))
     if borrowed:
         return Build({}, forbidden=f"calls '{borrowed[0]}', which no rung needs")
     directions = tuple(d for d in DIRECTIONS if f"{operator}_{d}" in defined)
@@ -180,7 +216,8 @@ def compiled(
 
 def _hides(rung: Rung) -> str:
     """A sentence if the text of a rung asks whether, or that, it is not watched."""
-    text = rung.file.read_text(errors="replace").lower()
+    text = rung.file.read_text(encoding="utf-8", errors="replace").lower()
+    text = _JOINED.sub("", text)
     found = next((word for word in HIDING if word in text), None)
     return f"says '{found}': a rung is the same in every build" if found else ""
 
@@ -226,7 +263,7 @@ def _wanted(rung: Rung, mode: str) -> tuple[str, ...]:
     """The functions of its uses that the compiled rung calls."""
     missing: set[str] = set()
     for file in objects(rung, mode).values():
-        missing |= _symbols(file, dynamic=False)[1]
+        missing |= symbols(file, dynamic=False)[1]
     declared = (symbol for use in rung.uses for symbol in use.symbols)
     return tuple(symbol for symbol in declared if symbol in missing)
 
@@ -234,7 +271,7 @@ def _wanted(rung: Rung, mode: str) -> tuple[str, ...]:
 def _directions(rung: Rung, files: dict[str, Path]) -> tuple[str, ...]:
     """Which directions an object defines."""
     operator = rung.task.split("/")[1]
-    defined = _symbols(files["f32"], dynamic=False)[0]
+    defined = symbols(files["f32"], dynamic=False)[0]
     return tuple(d for d in DIRECTIONS if f"{operator}_{d}" in defined)
 
 
@@ -300,11 +337,9 @@ def _toolchain() -> list[Path]:
 
 
 def _reason(text: str) -> str:
-    lines = text.splitlines()
-    told = [line for line in lines if "rror:" in line] or [
-        x for x in lines if "***" in x
-    ]
-    return (told or lines or ["no output"])[0].strip()
+    said = text.splitlines()
+    told = [line for line in said if "rror:" in line] or [x for x in said if "***" in x]
+    return (told or said or ["no output"])[0].strip()
 
 
 def _failed(text: str) -> Build:
@@ -316,7 +351,7 @@ def _failed(text: str) -> Build:
             meaning = next(
                 (words for pattern, words in _EXPLAINED if re.search(pattern, line)), ""
             )
-            source = _line(match["file"], int(match["line"]))
+            source = lines.line(match["file"], int(match["line"]))[:120]
             sentence = f"{match['text']}{f' ({meaning})' if meaning else ''}"
             if source:
                 sentence += f"; the line is: {source}"
@@ -331,23 +366,14 @@ def _failed(text: str) -> Build:
     return Build({}, error=_reason(text))
 
 
-def _line(file: str, number: int) -> str:
-    path = ROOT / file
-    try:
-        if not path.is_file() or ROOT not in path.resolve().parents:
-            return ""
-        lines = path.read_text(errors="replace").splitlines()
-    except (OSError, ValueError):  # student code may name any file (#line)
-        return ""
-    return lines[number - 1].strip()[:120] if number <= len(lines) else ""
-
-
-def _symbols(file: Path, *, dynamic: bool = True) -> tuple[set[str], set[str]]:
-    """The functions a file exports, and the names it takes from elsewhere."""
+def symbols(file: Path, *, dynamic: bool = True) -> tuple[set[str], set[str]]:
+    """The functions a library exports (not `dynamic`: an object or an archive), and the
+    names it takes from elsewhere.
+    """
     command = ["nm", *(["-D"] if dynamic else []), str(file)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=30)
-    lines = [line.split() for line in done.stdout.splitlines()]
-    exported = {words[-1] for words in lines if "T" in words[:-1]}
+    rows = [line.split() for line in done.stdout.splitlines()]
+    exported = {words[-1] for words in rows if "T" in words[:-1]}
     missing = {"U", "w", "v"}  # undefined, and weak: found at run time if at all
-    taken = {words[-1].split("@")[0] for words in lines if missing & set(words[:-1])}
+    taken = {words[-1].split("@")[0] for words in rows if missing & set(words[:-1])}
     return exported, taken

@@ -55,8 +55,9 @@ class Builds:
 
     def without_sanitizers(self) -> str:
         """Why memory was not checked; "" if it was, or if nothing is in C."""
+        chosen = self._selection.rungs & self._release.keys()
         missing = self._no_sanitizers
-        return missing.result() if missing and self._sanitized else ""
+        return missing.result() if missing and chosen else ""
 
     def of_task(self, name: str) -> list[tuple[Rung, Build]]:
         """The chosen rungs of a task, before linking."""

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from importlib import metadata
 
 from rich.table import Table
 
-from grader.build import sanitizers_missing
+from grader.build import named_compiler, sanitizers_missing
 from grader.errors import GraderError
 from grader.report.terminal import console
 from grader.supervisor import sandbox
@@ -77,7 +76,7 @@ def _sanitizers() -> str:
 
 def items() -> list[Item]:
     """Everything that is looked for."""
-    compiler = os.environ.get("CC", "cc")
+    compiler, *words = named_compiler().split()
     no_gdb = "no make debug, no loop indices after a crash (make system-packages)"
     cuda = "CUDA kernels are run on the CPU only and not compiled by NVIDIA's compiler"
     return [
@@ -85,7 +84,7 @@ def items() -> list[Item]:
         Item("PyTorch", _package("torch"), "nothing can be graded", needed=True),
         Item(
             f"C compiler ({compiler})",
-            _version(compiler),
+            _version(compiler, *words, "--version"),
             "nothing can be graded (apt-get install build-essential)",
             needed=True,
         ),

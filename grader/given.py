@@ -12,7 +12,14 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from grader.build import DIRECTIONS, DTYPES, build_folder, objects, order_given
+from grader.build import (
+    DIRECTIONS,
+    DTYPES,
+    build_folder,
+    objects,
+    order_given,
+    symbols,
+)
 from grader.errors import GraderError
 from grader.tasks import ROOT, Rung, all_tasks
 
@@ -64,14 +71,7 @@ def defines(archive: Path, symbol: str) -> bool:
     """Whether an archive exports a function."""
     if not archive.is_file():
         return False
-    return any(line.split()[-2:] == ["T", symbol] for line in _nm(archive))
-
-
-def _nm(file: Path) -> list[str]:
-    done = subprocess.run(
-        ["nm", str(file)], capture_output=True, text=True, timeout=DEADLINE
-    )
-    return [line for line in done.stdout.splitlines() if line.strip()]
+    return symbol in symbols(archive, dynamic=False)[0]
 
 
 # ---- building ------------------------------------------------------------------------
@@ -107,7 +107,7 @@ def _sources(operator: str, rungs: list[Rung], dtype: str) -> dict[Path, list[st
     for rung in reversed(rungs):
         order_given(rung, march)
         file = objects(rung, "given")[dtype]
-        defined = {line.split()[-1] for line in _nm(file) if " T " in line}
+        defined = symbols(file, dynamic=False)[0]
         if mine := [name for name in wanted if name in defined]:
             found[file] = mine
         wanted = [name for name in wanted if name not in defined]

@@ -239,9 +239,9 @@ class Grader:
         operator = operators.get(rung.task.split("/")[1])
         subject = Subject(operator, libraries=libraries)
         called = {d: lower[d][0] if d in uses else rung for d in DIRECTIONS}
-        subject.classes = self.lending.classes(rung.task, called)
+        classes = self.lending.classes(rung.task, called)
+        subject.classes = self.race.classes[rung.id] = classes
         self.race.libraries[rung.id] = libraries
-        self.race.classes[rung.id] = subject.classes
         alone = "forward" not in {*built.directions, *uses}
         try:
             if operator.signature.saved and alone:

@@ -57,7 +57,7 @@ OFFERED = re.compile(
     "help|grade|bench|watch|debug|diff|hint|profile|progress|reset|build|doctor|report"
     "|notebooks|train|system-packages|clean"
 )
-WITHHELD = re.compile("test|trust|stress|lint|lock|handout|batch|docs")
+WITHHELD = re.compile("tables|test|trust|stress|lint|lock|handout|batch|docs")
 
 OLDEST = 315532800  # 1980, when the times of zip begin
 LISTED = 4  # names told of files that are left out
@@ -102,8 +102,8 @@ def allowed(name: str) -> bool:
 def _names() -> tuple[list[str], list[str]]:
     """The allowed files, and those left out because git does not track them."""
     tracked, other = (
-        _git("ls-files"),
-        _git("ls-files", "--others", "--exclude-standard"),
+        _git("ls-files", "-z"),
+        _git("ls-files", "-z", "--others", "--exclude-standard"),
     )
     if tracked is None or not (ROOT / ".git").exists():
         terminal.say(
@@ -118,14 +118,16 @@ def _names() -> tuple[list[str], list[str]]:
 
 
 def _git(*arguments: str) -> list[str] | None:
-    """The lines git prints; None without git or outside of a repository."""
+    """The names git prints (-z); None without git or outside of a repository."""
     try:
         done = subprocess.run(
-            ["git", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=30
+            ["git", *arguments], cwd=ROOT, capture_output=True, timeout=30
         )
     except OSError:
         return None
-    return done.stdout.splitlines() if done.returncode == 0 else None
+    if done.returncode:
+        return None
+    return [os.fsdecode(name) for name in done.stdout.split(b"\0") if name]
 
 
 # ---- one file ------------------------------------------------------------------------
@@ -138,13 +140,13 @@ def _ship(name: str, target: Path) -> None:
         raise GraderError(f"{name} is a link; a handout holds plain files only")
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        text = source.read_text()
+        text = source.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise GraderError(
             f"{name} is no text: what it would give away cannot be told; take it out "
             "of SHIPPED in grader/handout.py"
         ) from error
-    target.write_text(_student_edition(name, text))
+    target.write_text(_student_edition(name, text), encoding="utf-8")
     shutil.copymode(source, target)
 
 
@@ -278,7 +280,7 @@ def _write_manifest(tree: Path) -> None:
         if file.is_file():
             digest = hashlib.sha256(file.read_bytes()).hexdigest()
             lines.append(f"{digest}  {file.relative_to(tree)}\n")
-    (tree / given.MANIFEST).write_text("".join(lines))
+    (tree / given.MANIFEST).write_text("".join(lines), encoding="utf-8")
 
 
 def _epoch() -> int:

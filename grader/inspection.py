@@ -46,6 +46,7 @@ class Inspection:
         self._lent = lent
         self._watched: Watched | None = None
         self._asked = False
+        self._built: Build | None = None  # with sanitizers
 
     def __enter__(self) -> Inspection:
         return self
@@ -58,10 +59,11 @@ class Inspection:
         """The rung in its sanitized build; None if it cannot be had."""
         if not self._asked:
             self._asked = True
-            built = self._sanitized()
+            built = self._built = self._sanitized()
             if built and built.libraries:
                 operator = self.subject.operator
                 self._watched = memory.watched(operator, built, self._lent)
+                self._watched.classes = self.subject.classes
         return self._watched
 
     def __call__(
@@ -74,6 +76,12 @@ class Inspection:
         if last.verdict is not Verdict.PASS:
             return [*results[:-1], self._with_reason(last, cases)]
         watched = None if self.subject.python else self.watched()
+        if self._built and (reason := _differs(self._built, direction)):
+            text = f"memory could not be checked; a person has to look: {reason}"
+            at = self._built.location
+            no = Verdict.SUSPECT
+            found = CheckResult("memory", direction, no, message=text, location=at)
+            return [*results, found]
         if not watched:
             return results
         try:
@@ -110,6 +118,16 @@ class Inspection:
             told = result.diagnosis and "a view" in result.diagnosis
             result = replace(result, diagnosis=result.diagnosis if told else None)
         return postmortem.explain(self.rung, self.subject, result, self.seed)
+
+
+def _differs(built: Build, direction: str) -> str:
+    """Why a sanitized build is none, though the one without sanitizers is right."""
+    if not built.libraries:
+        said = built.forbidden or built.blocked or built.error
+        return f"with sanitizers it does not build: {said}"
+    if direction not in built.directions:
+        return f"with sanitizers it has no {direction}"
+    return ""
 
 
 def _withheld(direction: str, error: Exception) -> CheckResult:

@@ -35,7 +35,7 @@ _PARAMETERS = re.compile(r"(\w+\()?((const)?(tensor_t|ctx_t|int64_t|real)\*?\w+,
 
 def bare(line: str) -> str:
     """A line without blanks and without what follows // or two blanks and #."""
-    line = re.sub(r"(\s//|\s\s#|^\s*(//|#|\*|/\*)).*", "", line)
+    line = re.sub(r"(\s//|\s\s#|^\s*(//|#|\*(?=[\s/]|$)|/\*)).*", "", line)
     return re.sub(r"\s+", "", line)
 
 
@@ -57,7 +57,7 @@ def solution_lines(files: Iterable[Path]) -> dict[str, str]:
     """Every telling line of the solutions in these sources, and where it stands."""
     found: dict[str, str] = {}
     for file in files:
-        for solution, _ in REGION.findall(file.read_text()):
+        for solution, _ in REGION.findall(file.read_text(encoding="utf-8")):
             for line in solution.splitlines():
                 line = bare(line)
                 if telling(line) and fingerprint(line) not in PUBLIC:
@@ -70,7 +70,7 @@ def texts(tree: Path) -> Iterator[tuple[Path, str]]:
     for file in sorted(tree.rglob("*")):
         if not file.is_file() or file.suffix == ".a":
             continue
-        text = file.read_text(errors="replace")
+        text = file.read_text(encoding="utf-8", errors="replace")
         if file.suffix == ".ipynb":
             cells = json.loads(text).get("cells", [])
             text = "\n".join("".join(cell.get("source", "")) for cell in cells)

@@ -42,8 +42,8 @@ def _rates() -> ctypes.CDLL:
 def keep_memory() -> None:
     """Let this process keep what it frees, so that PyTorch pays for no page twice.
 
-    By default the C library maps large blocks anew for every output: the same add of 16
-    million elements takes 5 ms or 34 ms.
+    By default the C library maps large blocks anew for every output: most of the time
+    of a large add is then spent on the pages it writes to.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is None:
@@ -120,6 +120,16 @@ def _working_sets() -> list[int]:
     known = {"l1d": 32 << 10, "l2": 512 << 10, "l3": 8 << 20} | caches()
     inner = [known["l1d"] // 2, known["l2"] // 2, min(known["l3"] // 2, LARGEST // 8)]
     return [*inner, min(LARGEST, max(64 << 20, 4 * known["l3"]))]
+
+
+def shaken(card: dict[str, Any] | None) -> str:
+    """A sentence if the peak on a card (as_json) changed while others were timed."""
+    if not card or card["moved"] <= MOVED:
+        return ""
+    return (
+        f"this machine's peak moved by {100 * card['moved']:.0f} % during the run: "
+        "others were busy, or the processor changed its clock; do not trust the times"
+    )
 
 
 def flags() -> str:

@@ -143,7 +143,7 @@ def indices(rung: Rung, frames: list[Frame]) -> str:
 
     Also what else stands on the faulting line. Capitals are sizes and left out.
     """
-    text = rung.file.read_text(errors="replace")
+    text = rung.file.read_text(encoding="utf-8", errors="replace")
     loops = set(_LOOP.findall(text))
     line = sanitizer.source(frames[0].location)
     used = set(re.findall(r"\w+", line)) - set(_NO_INDEX.findall(text))

@@ -23,6 +23,7 @@ from grader.tasks import Rung, Task
 from grader.verdicts import Verdict
 
 if TYPE_CHECKING:  # these import torch
+    from grader.checks.fallback import Classes
     from grader.checks.speed import Speed
     from grader.checks.subject import Subject
     from grader.machine import Card
@@ -52,7 +53,7 @@ class Race:
         self._card: Card | None = None
         self._patience = PATIENCE
         self.libraries: dict[str, Libraries] = {}  # of the rungs of this run, by id
-        self.classes: dict[str, Callable[[Case, str], str]] = {}  # how exact they are
+        self.classes: dict[str, Classes] = {}  # how exact they are
 
     def card(self) -> Card:
         """This machine's peaks."""
@@ -202,7 +203,7 @@ class Race:
 
         operator = operators.get(result.rung.task.split("/")[1])
         subject = Subject(operator, libraries=self.libraries[result.rung.id])
-        subject.classes = self.classes.get(result.rung.id, subject.classes)
+        subject.classes = self.classes.get(result.rung.id)
         return subject
 
 

@@ -21,6 +21,11 @@ if TYPE_CHECKING:  # imports torch
 DIRECTIONS = ("forward", "backward")
 
 
+def shown_points(value: float) -> str:
+    """Points as people write them."""
+    return f"{round(value, 2):g}"
+
+
 @dataclass(frozen=True)
 class RungResult:
     """Everything that was found out about one file."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import functools
 import hashlib
+import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -110,7 +111,7 @@ def all_tasks() -> tuple[Task, ...]:
 def _lab(toml: Path) -> list[Task]:
     lab = toml.parent.name
     try:
-        entries = tomllib.loads(toml.read_text())
+        entries = tomllib.loads(toml.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise GraderError(f"{_shown(toml)} is not valid TOML: {error}") from error
     _known_words(toml, "the file", entries, _LAB_WORDS)
@@ -157,6 +158,8 @@ def _files(folder: Path, suffix: str) -> list[Path]:
     for file in files:
         if file.is_symlink() or not file.is_file():
             raise GraderError(f"{_shown(file)}: a rung is a plain file, not a link")
+        if not os.access(file, os.R_OK):
+            raise GraderError(f"cannot read {_shown(file)}: mend its permissions")
         if file.stat().st_size > LARGEST:
             raise GraderError(f"{_shown(file)}: a rung has at most {LARGEST} bytes")
         if not RUNG_NAME.fullmatch(file.stem):

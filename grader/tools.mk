@@ -19,7 +19,7 @@ PYTHON     := link guard
 SANITIZE   := -fsanitize=address,undefined
 COMMON     := check calls
 
-.PHONY: all sanitized
+.PHONY: all sanitized FORCE
 all: $(TOOLS)/worker $(TOOLS)/libworker.so $(TOOLS)/libsupervisor.so \
      $(TOOLS)/librates.so $(TOOLS)/nothing.so
 
@@ -31,8 +31,13 @@ $(TOOLS)/worker: $(WORKER:%=$(TOOLS)/objects/worker/%.o) $(COMMON:%=$(TOOLS)/obj
 	@$(CC) -rdynamic -o $@.new $^ -ldl -lm && mv $@.new $@
 # the worker's own code is not watched: the student's is
 $(TOOLS)/worker-asan: $(WATCHED:%=$(TOOLS)/objects/watched/%.o) \
-                      $(PYTHON:%=$(TOOLS)/objects/worker/%.o) $(COMMON:%=$(TOOLS)/objects/%.o)
-	@$(CC) $(SANITIZE) -rdynamic -o $@.new $^ -ldl -lm && mv $@.new $@
+                      $(PYTHON:%=$(TOOLS)/objects/worker/%.o) $(COMMON:%=$(TOOLS)/objects/%.o) \
+                      $(TOOLS)/compiler
+	@$(CC) $(SANITIZE) -rdynamic -o $@.new $(filter %.o,$^) -ldl -lm && mv $@.new $@
+# sanitizers come with their compiler: another one is a reason to link again
+$(TOOLS)/compiler: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CC)' > $@.new; cmp -s $@.new $@ || cp $@.new $@
 $(TOOLS)/libworker.so: $(PYTHON:%=$(TOOLS)/objects/worker/%.o)
 	@$(CC) -shared -o $@.new $^ -ldl && mv $@.new $@
 $(TOOLS)/nothing.so: grader/supervisor/nothing.c grader/tools.mk

@@ -164,11 +164,6 @@ class Browser:
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
 
-    def picture(self, file: Path, *, whole: bool = True) -> None:
-        """A screenshot, of the whole page or of the window."""
-        shot = self.call("Page.captureScreenshot", captureBeyondViewport=whole)
-        file.write_bytes(base64.b64decode(shot["data"]))
-
     def paper(self, file: Path) -> None:
         """The page as it is printed."""
         made = self.call("Page.printToPDF", preferCSSPageSize=True)

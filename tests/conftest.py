@@ -101,3 +101,15 @@ def compile_gelu(
         return compile_rung(GELU.format(body=body, before=before))
 
     return compiled
+
+
+@pytest.fixture
+def plain_compiler(tmp_path: Path) -> str:
+    """A compiler that knows no sanitizers."""
+    wrapper = tmp_path / "plain-cc"
+    wrapper.write_text(
+        '#!/bin/sh\ncase "$*" in *-fsanitize*)\n'
+        '    echo "error: cannot find libasan.so" >&2; exit 1\nesac\nexec cc "$@"\n'
+    )
+    wrapper.chmod(0o755)
+    return str(wrapper)

@@ -185,7 +185,10 @@ def every_verdict(task_id: str) -> dict[str, Any]:
     return task(task_id, rungs, points=2.0, pending=1.0)
 
 
-def course(*, steps: int = 4) -> dict[str, Any]:
+STEPS = 4  # files of an ordinary ladder
+
+
+def course() -> dict[str, Any]:
     """All labs and operators, with speeds in labs 02 to 04 and two long ladders."""
     tasks = []
     for lab in LABS:
@@ -194,12 +197,12 @@ def course(*, steps: int = 4) -> dict[str, Any]:
             if name == "02_naive_c/layer_norm":
                 tasks.append(every_verdict(name))
                 continue
-            count = len(IDEAS) if name in LONG else steps
+            count = len(IDEAS) if name in LONG else STEPS
             rungs = [rung(name, step) for step in range(count)]
             if lab[:2] in ("02", "03", "04"):
                 for step, entry in enumerate(rungs):
                     works = 0.08 * 2.3**place
-                    more = {"intensity": works} if count == steps else {}
+                    more = {"intensity": works} if count == STEPS else {}
                     if name == CROWDED:
                         more = {"gflops": 30 + 0.2 * step}
                     entry["speed"] = [

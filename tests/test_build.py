@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from grader import build as building
-from grader import tasks
+from grader import doctor, tasks
 from grader.build import DTYPES, Build, build
 from grader.errors import GraderError
+from grader.report import results
 from grader.tasks import ROOT, Rung
 from tests.conftest import needs_bwrap
 
@@ -184,7 +185,11 @@ def test_loading_or_starting_other_code_is_forbidden(build_text, header, call, n
 
 def test_nothing_outside_the_repository_is_quoted(build_text):
     """A #line directive could make the report quote any file of the machine."""
-    found = build_text('#line 1 "/etc/passwd"\n' + REFERENCE.replace(";", "", 1))
+    found = build_text(f'{REFERENCE}\n#line 1 "/etc/passwd"\nint broken = ;\n')
+    assert (found.location, found.error[:19]) == (
+        "/etc/passwd:1",
+        "expected expression",
+    )
     assert "root:" not in found.error
 
 
@@ -243,6 +248,25 @@ def test_an_empty_name_of_a_compiler_means_the_usual_one(monkeypatch):
     assert building.compiler() == "cc"
 
 
+def test_a_compiler_may_be_named_with_words_to_call_it_with(monkeypatch):
+    monkeypatch.setenv("CC", " cc  -pipe ")
+    first = results.environment()["compiler"]
+    assert first.startswith("cc (")
+    found = {item.name: item.found for item in doctor.items()}
+    assert found["C compiler (cc)"] == first
+
+
+@pytest.mark.parametrize("place", ["ROOT", "CONVLAB_BUILD"])
+def test_a_path_with_a_space_is_refused_in_a_sentence(monkeypatch, tmp_path, place):
+    folder = tmp_path / "my course"
+    monkeypatch.setattr(building, "ROOT", folder if place == "ROOT" else tmp_path)
+    monkeypatch.setenv("CONVLAB_BUILD", str(folder if place != "ROOT" else tmp_path))
+    with pytest.raises(GraderError, match="path has a space in it") as caught:
+        building.build_tools()
+    assert str(folder) in str(caught.value)
+    assert ("CONVLAB_BUILD=" in str(caught.value)) == (place == "CONVLAB_BUILD")
+
+
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_the_reference_builds_with_either_compiler(build_text, monkeypatch, compiler):
     if not shutil.which(compiler):
@@ -275,10 +299,43 @@ def test_the_compiler_sees_neither_results_nor_given_objects(root, build_text, n
 
 @pytest.mark.parametrize(
     "text",
-    ['__attribute__((no_sanitize("address")))', "#ifdef __SANITIZE_ADDRESS__\n#endif"],
+    [
+        '__attribute__((no_sanitize("address")))\n',
+        "#ifdef __SANITIZE_ADDRESS__\n#endif\n",
+        "#ifndef __OPTIMIZE__\n#endif\n",
+        "#ifndef __OPTI\\\nMIZE__\n#endif\n",
+        "#ifdef __NO_INLINE__\n#endif\n",
+        "#ifdef VECTOR_ELEMENTWISE\n#endif\n",
+        "extern void __asan_init(void) __attribute__((weak));\n",
+        "extern void __ubsan_handle_shift(void) __attribute__((weak));\n",
+    ],
 )
 def test_a_rung_cannot_ask_whether_it_is_watched(build_text, text):
     assert "a rung is the same in every build" in build_text(text + REFERENCE).forbidden
+
+
+@pytest.mark.parametrize("name", ["__asan_init", "__ubsan_abort", "__sanitizer_print"])
+def test_a_rung_cannot_look_for_the_sanitizers(build_text, name):
+    """Under a name that is put together, so that the text does not show it."""
+    head, tail = name[:5], name[5:]
+    weak = f'extern char seen __asm__("{head}" "{tail}") __attribute__((weak));\n'
+    found = build_text(weak + edited(ENDS, f"    if (&seen) return 7;\n{ENDS}"))
+    assert found.forbidden == f"calls '{name}', which no rung needs"
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_a_watched_rung_sees_the_macros_of_release(compiler):
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not installed")
+
+    def macros(mode: str) -> set[str]:
+        make = ["make", "-s", "-f", "common/rung.mk", "flags", "RUNG=x", f"MODE={mode}"]
+        flags = subprocess.check_output(make, cwd=ROOT, text=True).split()
+        command = [compiler, *flags, "-dM", "-E", "-x", "c", "/dev/null"]
+        return set(subprocess.check_output(command, cwd=ROOT, text=True).splitlines())
+
+    assert macros("sanitize") ^ macros("release") == {"#define VECTOR_ELEMENTWISE 1"}
+    assert len(macros("release")) > 100
 
 
 def test_a_comment_may_speak_of_sanitizers(build_text):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import pytest
 
 from grader.checks import forward
+from grader.verdicts import Verdict
 from tests import trust
 from tests.trust import Fault
 
@@ -66,6 +67,25 @@ def test_every_fault_has_a_program_in_each_language_and_every_program_is_a_fault
 def test_every_fault_says_what_it_does():
     for kind, entry in trust.table().items():
         assert entry["does"] and set(entry) == {"does", "c", "python"}, kind
+
+
+def test_every_fault_names_verdicts_that_there_are():
+    every = {verdict.value for verdict in Verdict}
+    for kind in trust.table():
+        for language in trust.LANGUAGES:
+            for words in trust.expected(Fault(kind, language, "none")).values():
+                assert not words or set(words.split("|")) <= every, kind
+
+
+def test_where_luck_decides_the_other_verdicts_are_still_wrong():
+    fault = Fault("undoes_stop", "python", "none")
+    outcome = trust.Outcome("TIMEOUT", "PASS", "", 0.1, [], touched=False)
+    assert trust.wrong(fault, outcome) == []
+    outcome = trust.Outcome("TIMEOUTS", "WRONG_VALUE", "", 0.1, [], touched=False)
+    assert trust.wrong(fault, outcome) == [
+        "forward is TIMEOUTS, expected PASS|TIMEOUT",
+        "backward is WRONG_VALUE, expected PASS|TIMEOUT",
+    ]
 
 
 def test_a_wrong_verdict_is_reported_by_the_table_itself():

@@ -26,7 +26,7 @@ import pytest
 from grader import given, handout, leaks
 from grader.errors import GraderError
 from grader.tasks import ROOT, all_tasks
-from tests.test_style import MAKE_COMMAND
+from tests.test_style import MAKE_COMMAND, starter
 
 DATE = "1700000000"  # SOURCE_DATE_EPOCH of the archives
 RUNGS = sorted(rung.file for task in all_tasks() for rung in task.rungs)
@@ -55,9 +55,9 @@ def grader(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def repository(tmp_path_factory) -> Path:
     """The files of this repository, all of them tracked, and a few that are not."""
     root = tmp_path_factory.mktemp("repository")
-    listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True).stdout
-    names = listed.splitlines() or [
+    names = [name for name in listed.split("\0") if name] or [
         str(path.relative_to(ROOT))
         for path in ROOT.rglob("*")
         if not re.search(r"(^|/)(build|\.venv|\.git|[^/]*cache[^/]*)/", f"{path}/")
@@ -70,6 +70,7 @@ def repository(tmp_path_factory) -> Path:
         subprocess.run(["git", *words.split()], cwd=root, check=True, timeout=60)
     (root / "labs/02_naive_c/gelu/07_private.c").write_text("// my own try\n")
     (root / "grader" / "secret_answers.py").write_text("")
+    (root / "grader" / "weiß_alles.py").write_text("")
     return root
 
 
@@ -118,14 +119,26 @@ def test_nothing_is_in_it_that_the_allow_list_does_not_name(made):
 
 def test_a_file_that_git_does_not_track_stays_at_home_and_is_named(made):
     names = {"labs/02_naive_c/gelu/07_private.c", "grader/secret_answers.py"}
-    assert not names & made.files
+    assert not {*names, "grader/weiß_alles.py"} & made.files
     assert "left out, because git does not track them: grader/secret_" in made.said
+    assert "grader/weiß_alles.py" in made.said
+
+
+def test_a_tracked_file_is_shipped_whatever_its_name_is(tmp_path, monkeypatch):
+    name = "docs/guides/größe und\ttabulator.md"
+    (tmp_path / name).parent.mkdir(parents=True)
+    (tmp_path / name).write_text("")
+    for words in ("init -q", "add -A"):
+        subprocess.run(["git", *words.split()], cwd=tmp_path, check=True, timeout=60)
+    monkeypatch.setattr(handout, "ROOT", tmp_path)
+    assert handout._names() == ([name], [])
 
 
 def test_every_rung_of_the_repository_has_its_starter(made):
+    assert len(RUNGS) > 20
     for file in RUNGS:
         name = file.relative_to(ROOT)
-        assert (made.tree / name).read_text() == handout.starter(file.read_text())
+        assert (made.tree / name).read_text() == starter(str(name))
 
 
 def test_both_archives_hold_the_same_and_are_the_same_every_time(made, repository):
@@ -150,13 +163,15 @@ def test_both_archives_hold_the_same_and_are_the_same_every_time(made, repositor
 
 
 def test_every_link_in_a_text_leads_somewhere(made):
-    bad = []
+    bad, count = [], 0
     for name in sorted(n for n in made.files if n.endswith(".md")):
         text = (made.tree / name).read_text()
         for link in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", text):
+            count += 1
             if not ((made.tree / name).parent / link).exists():
                 bad.append(f"{name}: {link}")
     assert not bad
+    assert count > 10
     assert "<!--" not in (made.tree / "README.md").read_text()
 
 
@@ -193,7 +208,9 @@ def test_a_handout_makes_no_handout(made):
 
 
 def test_starters_compile_without_a_warning(made):
-    for file in sorted(made.tree.glob("labs/*/*/[0-9]*.c")):
+    files = sorted(made.tree.glob("labs/*/*/[0-9]*.c"))
+    assert len(files) == len([file for file in RUNGS if file.suffix == ".c"]) > 10
+    for file in files:
         name = str(file.relative_to(made.tree))
         command = ["make", "-s", "-f", "common/rung.mk", "MODE=strict", f"RUNG={name}"]
         command.append("EXTRA=-Wno-unused-parameter")  # nothing is used yet

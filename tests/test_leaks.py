@@ -27,7 +27,8 @@ LINES = leaks.solution_lines(RUNGS)
 def test_the_search_knows_solutions_when_it_sees_them(tmp_path):
     assert len(LINES) > 20 * len({f.parent for f in RUNGS})  # lines a ladder
     for file in RUNGS:
-        shutil.copy(file, tmp_path / f"{file.parents[1].name}_{file.parent.name}.txt")
+        name = "_".join((file.parents[1].name, file.parent.name, file.stem))
+        shutil.copy(file, tmp_path / f"{name}.txt")
     found = " ".join(leaks.find(tmp_path, LINES))
     for file in RUNGS:
         assert f"(of {file.parent.name}/{file.name};" in found
@@ -48,6 +49,22 @@ def test_a_solution_anywhere_stops_the_handout(tmp_path, place):
     names = [str(f.relative_to(ROOT)) for f in RUNGS]
     with pytest.raises(GraderError, match="would give solutions away in 1 places"):
         handout._search(names, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (
+            "    *at4(output, n, oc, oh, ow) = sum;  // done",
+            "*at4(output,n,oc,oh,ow)=sum;",
+        ),
+        (" * Lane j of rows[i] and lane i of rows[j]", ""),
+        (" */", ""),
+        ("  // *at4(output, 0)", ""),
+    ],
+)
+def test_a_star_begins_a_statement_or_goes_on_with_a_comment(line, told):
+    assert leaks.bare(line) == told
 
 
 def test_what_is_public_on_purpose_is_still_there():

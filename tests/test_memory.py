@@ -12,6 +12,7 @@ import dataclasses
 import functools
 import re
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,8 +22,9 @@ from grader import build as building
 from grader import doctor, operators, postmortem
 from grader.build import DIRECTIONS, Build, build
 from grader.checks import forward, gradient, memory, sanitizer
-from grader.checks.result import CheckResult
+from grader.checks.result import CheckResult, Finding, Stopped
 from grader.checks.subject import Subject
+from grader.operators import Case
 from grader.tasks import ROOT, Rung, all_tasks
 from grader.verdicts import Verdict
 from tests.conftest import needs_gdb
@@ -166,19 +168,67 @@ def test_only_float_is_built():
     assert list(built.libraries) == ["f32"]
 
 
+def checked(name: str) -> CheckResult:
+    """The memory check of a rung's forward alone."""
+    operator = operators.get(operator_of(name))
+    watched = memory.watched(operator, build(rung_of(name), mode="sanitize"))
+    try:
+        return memory.check(watched, operator.cases(SEED), "forward", SEED)
+    finally:
+        watched.close()
+
+
+@pytest.fixture
+def hang(monkeypatch) -> Callable[[Callable[[Case], bool]], None]:
+    """Lets the calls of some cases time out."""
+
+    def hanging(which: Callable[[Case], bool]) -> None:
+        run = memory.Watched.run
+
+        def slow(self, call, case, dtype):
+            if which(case):
+                raise Stopped(Finding(Verdict.TIMEOUT, "did not return", case.name))
+            return run(self, call, case, dtype)
+
+        monkeypatch.setattr(memory.Watched, "run", slow)
+
+    return hanging
+
+
+def test_a_case_that_does_not_end_does_not_hide_the_others(hang):
+    first = operators.get("gelu").cases(SEED)[0]
+    hang(lambda case: case == first)
+    assert checked("gelu_static_array_overrun").verdict is Verdict.MEMORY_ERROR
+    right = checked("gelu_right_with_odd_operations")
+    number = len(operators.get("gelu").cases(SEED))
+    assert (right.verdict, right.cases) == (Verdict.PASS, number - 1)
+    said = f"looked at {number - 1} of {number} cases: {first.name} did not return"
+    assert right.message == said
+
+
+def test_nothing_that_was_looked_at_is_no_pass(hang, monkeypatch):
+    hang(lambda case: True)
+    found = checked("gelu_right_with_odd_operations")
+    assert (found.verdict, found.cases) == (Verdict.SUSPECT, 0)
+    monkeypatch.setattr(memory, "BUDGET", -1.0)
+    assert checked("gelu_right_with_odd_operations").verdict is Verdict.SUSPECT
+
+
+def test_an_error_that_only_the_watched_build_returns_is_no_pass(monkeypatch):
+    sentence = Finding(Verdict.WRONG_CONTRACT, "returned 7", "x")
+    monkeypatch.setattr(memory.Watched, "run", lambda *_: sentence)
+    found = checked("gelu_right_with_odd_operations")
+    assert found.verdict is Verdict.SUSPECT
+    assert found.message.endswith(" returned 7")
+
+
 # ---- without sanitizers --------------------------------------------------------------
 
 
 def test_a_compiler_without_sanitizers_is_named_and_nothing_fails(
-    monkeypatch, tmp_path
+    monkeypatch, tmp_path, plain_compiler
 ):
-    wrapper = tmp_path / "plain-cc"
-    wrapper.write_text(
-        '#!/bin/sh\ncase "$*" in *-fsanitize*)\n'
-        '    echo "error: cannot find libasan.so" >&2; exit 1\nesac\nexec cc "$@"\n'
-    )
-    wrapper.chmod(0o755)
-    monkeypatch.setenv("CC", str(wrapper))
+    monkeypatch.setenv("CC", plain_compiler)
     monkeypatch.setenv("CONVLAB_BUILD", str(tmp_path / "build"))
     reason = building.sanitizers_missing()
     assert "has no AddressSanitizer here" in reason

@@ -14,6 +14,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ import pytest
 from PIL import Image
 
 from grader.errors import GraderError
-from grader.report import html, plots
+from grader.report import html, plots, results
 from grader.report.excerpt import excerpt
 from grader.report.results import SCHEMA_FILE
 from grader.tasks import ROOT
@@ -202,9 +203,9 @@ def test_a_message_without_end_is_cut(tmp_path):
 
 
 def test_the_report_of_a_full_course_is_small():
-    results = valid(made.course())
-    assert len(results["tasks"]) == 50
-    assert len(html.render(results).encode()) < LARGEST
+    whole = valid(made.course())
+    assert len(whole["tasks"]) == 50
+    assert len(html.render(whole).encode()) < LARGEST
 
 
 def test_nothing_in_the_page_leads_out_of_it(tmp_path):
@@ -226,6 +227,62 @@ def test_only_the_pages_own_script_and_style_may_run():
         (inside,) = re.findall(rf"<{kind}>(.*?)</{kind}>", text, re.S)
         digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
         assert f"{kind}-src 'sha256-{digest}'" in policy
+
+
+def damaged(value: Any, place: list[Any]) -> Iterator[tuple[list[Any], Any]]:
+    """Places in a value, each with the part of it that stands there."""
+    yield place, value
+    parts = value.items() if isinstance(value, dict) else ()
+    for key, part in parts or (enumerate(value) if isinstance(value, list) else ()):
+        yield from damaged(part, [*place, key])
+
+
+def without(whole: Any, place: list[Any], *instead: Any) -> Any:
+    """A copy that has something else at a place, or nothing."""
+    copied = json.loads(json.dumps(whole))
+    inner = copied
+    for key in place[:-1]:
+        inner = inner[key]
+    if instead:
+        inner[place[-1]] = instead[0]
+    else:
+        del inner[place[-1]]
+    return copied
+
+
+def test_a_damaged_result_file_counts_as_none(tmp_path, monkeypatch):
+    """As jsonschema, which takes longer to import, judges by missing parts and types;
+    numbers and texts of the right type are believed.
+    """
+    entry = made.rung("02_naive_c/gelu", 0)
+    entry["checks"], entry["speed"] = entry["checks"][:1], [made.speed(3, "forward")]
+    whole = valid(made.whole([made.task("02_naive_c/gelu", [entry])]))
+    judge = jsonschema.Draft202012Validator(json.loads(SCHEMA_FILE.read_text()))
+    monkeypatch.setenv("CONVLAB_BUILD", str(tmp_path))
+    results.make_folder(results.folder())
+    refused = 0
+    for place, value in list(damaged(whole, []))[1:]:
+        changes = [without(whole, place)]
+        changes += [without(whole, place, x) for x in (None, {}, [], True, 1, 0.5, "x")]
+        for changed in changes:
+            errors = list(judge.iter_errors(changed))
+            if any(e.validator in ("pattern", "minimum", "maximum") for e in errors):
+                continue
+            results.path().write_text(json.dumps(changed))
+            found = results.read()
+            assert (found is None) == bool(errors), (place, value, changed)
+            refused += found is None
+    assert refused > 200
+    results.path().write_text(json.dumps(whole))
+    assert results.read() == whole
+
+
+@pytest.mark.parametrize("text", ['{"schema":1,"tasks":[{"id":"x"}]}', "[" * 10**5, ""])
+def test_a_result_file_without_sense_counts_as_none(tmp_path, monkeypatch, text):
+    monkeypatch.setenv("CONVLAB_BUILD", str(tmp_path))
+    results.make_folder(results.folder())
+    results.path().write_text(text)
+    assert results.read() is None
 
 
 def test_a_report_that_cannot_be_written_is_a_sentence(tmp_path, monkeypatch):

@@ -31,7 +31,7 @@ from grader.supervisor.session import Outcome, Worker, clean, core
 from grader.supervisor.wire import PHASE_LOADED, SIDE_TENSORS, SLOT_BYTES
 from grader.tasks import ROOT
 from grader.verdicts import Verdict
-from tests.trust import at_level, descendants, levels
+from tests.trust import at_level, descendants, levels, owned_by
 
 GELU = operators.number("gelu")
 NAMES = ["input", *[""] * 7, "output", *[""] * 7]
@@ -382,14 +382,19 @@ def test_a_bell_rung_early_by_student_code_ends_nobodys_wait(compile_gelu):
     """It writes to every descriptor: `done` then says ready before anything is."""
     body = """const uint64_t one = 1;
     for (int fd = 3; fd < 64; fd++) if (write(fd, &one, 8) < 0) continue;
-    for (volatile int i = 0; i < 1000000; i++) continue;
     y[0] = 1;"""
-    built = compile_gelu(body, before="#include <unistd.h>")
+    slow = "for (volatile int i = 0; i < 10000000; i++) continue;\n    y[0] = 1;"
+    built = compile_gelu(
+        f"if (COUNT == 1) {{ {body} }} else {{ {slow} }}",
+        before="#include <unistd.h>",
+    )
     with worker_of(built["f32"], levels()[0]) as worker:
-        call = gelu_call(torch.ones(1))
-        worker.run(call)
-        side = call.request.side[SIDE_TENSORS]
-        assert side.unwritten == 1 or call.tensors[0].item() == 1
+        early = gelu_call(torch.ones(1))
+        worker.run(early)
+        worker.look_again(early, 0, milliseconds=20)  # it comes to its end
+        call = gelu_call(torch.ones(2))
+        assert worker.run(call) is Outcome.RETURNED
+        assert call.tensors[0][0].item() == 1
 
 
 # ---- what student code cannot reach --------------------------------------------------
@@ -499,19 +504,6 @@ for worker in workers:
 print("ready", flush=True)
 time.sleep(60)
 """
-
-
-def owned_by(pid: int) -> set[int]:
-    """Processes whose environment says that they are workers of `pid`."""
-    mark = f"CONVLAB_OWNER={pid}\0".encode()
-    found = set()
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            if mark in (entry / "environ").read_bytes():
-                found.add(int(entry.name))
-        except OSError:
-            continue
-    return found
 
 
 def until(condition, *, seconds: float) -> bool:

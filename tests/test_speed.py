@@ -176,7 +176,8 @@ def test_pytorch_side_computes_the_operator(task: str, direction: str) -> None:
     inputs, grads = data.of_call(0)
     truth = operator.truth(inputs, case, grads if direction == "backward" else [])
     right = truth.outputs if direction == "forward" else truth.gradients
-    for got, value in zip(side.results[0], [r for r in right if r is not None]):
+    expected = [r for r in right if r is not None]
+    for got, value in zip(side.results[0], expected, strict=True):
         assert torch.allclose(got.double(), value, rtol=1e-3, atol=1e-3)
     assert baseline.name(operator, case, data, direction).startswith("pytorch/")
 
@@ -251,9 +252,10 @@ def test_a_wrong_band_is_refused_in_a_sentence(entry: Any, words: str) -> None:
 
 
 def test_every_band_names_a_case_that_exists() -> None:
-    for task in all_tasks():
-        if not task.speed:
-            continue
+    timed = [task for task in all_tasks() if task.speed]
+    assert len(timed) > 5
+    for task in timed:
+        assert task.speed
         cases = operators.get(task.operator).speed_cases()
         assert {band.case for band in task.speed.bands.values()} <= set(cases), task.id
 

@@ -66,10 +66,10 @@ MAKE_COMMAND = re.compile(
 @cache
 def files() -> tuple[str, ...]:
     """All files of the repository, tracked or about to be, by their path in it."""
-    listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
         done = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True)
-        names = done.stdout.splitlines() if done.returncode == 0 else []
+        names = list(filter(None, done.stdout.split("\0")))
     except OSError:
         names = []
     if not (ROOT / ".git").exists() or not names:

@@ -17,6 +17,7 @@ from tests.mistakes.run import (
     Submission,
     checked,
     judged,
+    main,
     right_ones,
     submissions,
 )
@@ -29,11 +30,8 @@ def sample() -> list[Submission]:
     """Some of each kind, the same ones in every run."""
     everything = submissions()
     in_c = [s for s in everything if s.suffix == ".c"]
-    some = [
-        next((s for s in everything if s.name.startswith(name)), None)
-        for name in PYTHON
-    ]
-    return in_c[::EVERY] + [s for s in some if s]
+    some = [next(s for s in everything if s.name.startswith(name)) for name in PYTHON]
+    return in_c[::EVERY] + some
 
 
 @pytest.mark.parametrize("submission", sample(), ids=lambda s: s.name)
@@ -67,6 +65,14 @@ def test_an_edit_without_its_place_is_refused() -> None:
     lost = Submission("listed/add/x.py", "forward", "", ("expand",), (("gone", ""),))
     with pytest.raises(ValueError, match=r"listed/add/x\.py: 0 places for 'gone'"):
         lost.text()
+
+
+def test_a_name_that_no_submission_has_is_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["--only", "nosuchthing"])
+    assert "no submission's name begins with 'nosuchthing'" in capsys.readouterr().err
 
 
 def test_there_are_enough_of_both_kinds() -> None:

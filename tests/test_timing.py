@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The stopwatch on sides whose times are made up: no clock, so no luck."""
+"""The stopwatch on sides whose times are made up: no clock, so no luck.
+
+Also that the long proofs of `make stress` say so where a number is not as wanted.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,9 @@ import numpy as np
 import pytest
 
 from grader import timing
+from grader.tasks import all_tasks
 from grader.timing import Rounds, Sample
+from tests import border, stopwatch_page
 
 
 class Made:
@@ -155,10 +160,59 @@ def test_waiting_is_taken_off_and_marks_a_sample() -> None:
     assert Sample.of(1_000_000, 1_000, 1).clean
 
 
-def test_the_stopwatch_does_not_count_time_in_the_queue() -> None:
-    """Sleeping is not waiting for a core: it counts, whoever does it."""
+def test_the_stopwatch_does_not_count_time_in_the_queue(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of 10 ms, 4 were spent waiting for the core, as the system tells it."""
+    told = iter((0, 4_000_000))
+    monkeypatch.setattr(timing.Stopwatch, "_waited", lambda _: next(told))
+    start = time.perf_counter()
     found = timing.Stopwatch().time(lambda: time.sleep(0.01))
-    assert found.seconds >= 0.009
+    wall = time.perf_counter() - start
+    assert 0.0059 < found.seconds < wall - 0.0039
+    assert not found.clean
+
+
+def test_sleeping_is_not_waiting_for_a_core() -> None:
+    """It counts, whoever does it."""
+    assert timing.Stopwatch().time(lambda: time.sleep(0.01)).seconds >= 0.009
+
+
+def test_the_proof_of_the_ratio_can_fail() -> None:
+    """python -m tests.stress stopwatch."""
+    good: list[float | None] = [1.5] * 25
+    assert (
+        stopwatch_page.ratio_row(stopwatch_page.BUSY, [*good, *[None] * 25]).wrong == []
+    )
+    most = stopwatch_page.ratio_row(stopwatch_page.BUSY, [*good, *[None] * 26])
+    assert most.wrong == [f"{stopwatch_page.BUSY.name}: 26 of 51 runs are NOISY"]
+    off = stopwatch_page.ratio_row(stopwatch_page.QUIET, [*good, 1.35])
+    assert off.wrong == ["quiet: a run is off by 10.0 %"]
+    (line,) = stopwatch_page.ratio_row(stopwatch_page.BUSY, [None, None]).lines
+    assert line.endswith("| 2 | 2 | - | - |")
+    assert stopwatch_page.ratio_row(stopwatch_page.BUSY, [None, None]).wrong
+
+
+def test_the_proofs_of_fairness_and_points_can_fail() -> None:
+    assert stopwatch_page.unfair("add", 0.96) == []
+    assert stopwatch_page.unfair("add", 1.06) == ["add is off by 6.0 %"]
+    task = next(task for task in all_tasks() if task.speed)
+    assert stopwatch_page.points_row(task, [0.5, 0.5], 1).wrong == []
+    (told,) = stopwatch_page.points_row(task, [0.25, 0.5], 0).wrong
+    assert told == f"{task.id} has 0.25 to 0.5 speed points"
+    assert stopwatch_page.points_row(task, [], 40).wrong
+    empty = stopwatch_page.Table([], [])
+    page = stopwatch_page.page({"ratio": empty, "fairness": empty, "points": empty})
+    assert "within 5 % or NOISY, at most 25 of\n50 NOISY" in page
+
+
+def test_the_proof_of_the_border_can_fail() -> None:
+    """python -m tests.border."""
+    fast = {"checked": 90.0, "timed": 3.0, "gradcheck": 0.5}
+    assert border.too_slow("none", fast) == []
+    (told,) = border.too_slow("none", {**fast, "timed": 11.0})
+    assert told == "none: timed takes 11, at most 10 is wanted"
+    assert "at most 90 us for a checked" in border.EXPLAINED
 
 
 def test_noise_that_changes_nothing_is_not_noise() -> None:

@@ -18,7 +18,7 @@ from torch.autograd.gradcheck import GradcheckError
 
 from grader.checks.compare import Expected, judge
 from grader.checks.forward import deadline, output_dtypes, timed
-from grader.checks.numerics import bound
+from grader.checks.numerics import expected
 from grader.checks.result import (
     CheckResult,
     Finding,
@@ -127,16 +127,14 @@ def expected_gradients(
 ) -> list[Expected | None]:
     """What each gradient should hold; None where none is wanted."""
     terms = subject.operator.terms(case, inputs)
-    exact = case.values == "integers"
     made: list[Expected | None] = []
     names = subject.operator.signature.gradients
     for name, value, scale in zip(names, truth.gradients, truth.gradient_scale):
         if value is None:
             made.append(None)
             continue
-        numerics = subject.classes(case, f"grad_{name}")
-        allowed = bound(scale, numerics, exact=exact)
-        made.append(Expected(f"grad_{name}", value, allowed, terms[name]))
+        count = terms[name]
+        made.append(expected(subject, case, f"grad_{name}", value, scale, count))
     return made
 
 

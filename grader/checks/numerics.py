@@ -13,8 +13,13 @@ computes itself; what it leaves to another rung has that rung's class.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 
+from grader.checks.compare import Expected
+from grader.checks.subject import Subject
+from grader.operators import Case
 from grader.tasks import DIRECT
 
 SLACK = (
@@ -22,16 +27,29 @@ SLACK = (
 )
 
 
-def bound(
-    scale: torch.Tensor | None, numerics: str, *, exact: bool
-) -> torch.Tensor | None:
-    """The scale of a result's tolerance in its class; None where it must be equal.
+def expected(
+    subject: Subject,
+    case: Case,
+    name: str,
+    value: torch.Tensor,
+    scale: torch.Tensor | None,
+    terms: int,
+) -> Expected:
+    """What a result should hold: strictly at first. Only where it does not is asked who
+    computed it, and in which class.
 
-    `scale` is the sum of absolute terms of each element, `exact` whether direct sums
-    make no rounding error at all.
+    `scale` is the sum of absolute terms of each element.
     """
-    if numerics == DIRECT:
-        return None if exact else scale
-    if scale is None or not scale.numel():
-        return scale
-    return torch.full_like(scale, SLACK * float(scale.max()))
+    exact = case.values == "integers"
+    strict = Expected(name, value, None if exact else scale, terms)
+    classes = subject.classes
+    if classes is None or scale is None or not scale.numel():
+        return strict
+
+    def loose() -> Expected:
+        if classes(case, name) == DIRECT:
+            return strict
+        whole = torch.full_like(scale, SLACK * float(scale.max()))
+        return replace(strict, scale=whole)
+
+    return replace(strict, loose=loose)

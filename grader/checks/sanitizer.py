@@ -15,6 +15,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader import lines
 from grader.checks.result import Finding
 from grader.supervisor import wire
 from grader.supervisor.session import ROOT, Worker, clean
@@ -121,9 +122,9 @@ def places(library: Path, offsets: list[int]) -> list[Place]:
         done = subprocess.run(command, capture_output=True, text=True, timeout=10)
     except (OSError, subprocess.TimeoutExpired):
         return []
-    lines = done.stdout.splitlines()
+    told = done.stdout.splitlines()
     found = []
-    for function, place in zip(lines[::2], lines[1::2]):
+    for function, place in zip(told[::2], told[1::2]):
         file, _, number = place.split(" ")[0].rpartition(":")
         if number.isdigit() and file != "??":
             shown = str(Path(file).resolve()).removeprefix(f"{ROOT}/")
@@ -153,13 +154,10 @@ def source(location: str | None) -> str:
         return ""
     file, _, number = location.rpartition(":")
     try:
-        path = (ROOT / file).resolve()
-        inside = path.is_file() and ROOT in path.parents
-        lines = path.read_text(errors="replace").splitlines() if inside else []
-        line = lines[int(number) - 1] if 0 < int(number) <= len(lines) else ""
-    except (OSError, ValueError):  # student code may name any file (#line)
+        text = lines.line(file, int(number))
+    except ValueError:  # more digits than a number may have
         return ""
-    text = re.sub(r"\s*//.*", "", line).strip().removesuffix(";")
+    text = re.sub(r"\s*//.*", "", text).strip().removesuffix(";")
     return text if len(text) <= 120 else f"{text[:117]}..."
 
 

@@ -181,7 +181,7 @@ class Operator:
     def cases(self, seed: int, *, drawn: int = 8) -> list[Case]:
         """The cases of the operator's file, and some drawn from the seed."""
         path = Path(__file__).with_name(f"{self.name}.toml")
-        lines = tomllib.loads(path.read_text())["cases"]
+        lines = tomllib.loads(path.read_text(encoding="utf-8"))["cases"]
         rng = random.Random(f"{self.name} {seed}")
         for i in range(drawn):
             lines.append({**self.draw(rng), "name": f"random_{i}"})
@@ -190,7 +190,7 @@ class Operator:
     def speed_cases(self, *, large: bool = True) -> dict[str, Case]:
         """The cases that are timed, by name; `large` ones only for who names them."""
         path = Path(__file__).with_name(f"{self.name}.toml")
-        entries = tomllib.loads(path.read_text())
+        entries = tomllib.loads(path.read_text(encoding="utf-8"))
         lines = entries.get("speed", []) + (entries.get("large", []) if large else [])
         return {line["name"]: self.case(line) for line in lines}
 

@@ -21,7 +21,7 @@ from grader.errors import GraderError
 from grader.report import charts, results, roofline
 from grader.report.page import Page, Rung, Task, outcome, page
 from grader.report.speeds import Speed, positive, shown_bytes
-from grader.score import DIRECTIONS
+from grader.score import DIRECTIONS, shown_points
 from grader.tasks import ROOT
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -79,14 +79,14 @@ def render(found: dict[str, Any], root: Path = ROOT) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    script = (TEMPLATES / "script.js").read_text()
+    script = (TEMPLATES / "script.js").read_text(encoding="utf-8")
     style = templates.get_template("style.css").render()
     report = page(found, root)
     return templates.get_template("report.html").render(
         page=report,
         outcome=outcome,
         number=charts.number,
-        points=points,
+        points=shown_points,
         size=shown_bytes,
         shares=charts.shares,
         ladders=ladders,
@@ -104,11 +104,6 @@ def plain(text: str) -> str:
     if len(text) > LONGEST:
         text = text[:LONGEST] + " ... (shortened)"
     return _HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-def points(value: float) -> str:
-    """Points as people write them."""
-    return f"{round(value, 2):g}"
 
 
 def _hash(text: str) -> str:

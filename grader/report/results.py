@@ -18,9 +18,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grader.build import build_folder
+from grader.build import build_folder, named_compiler
 from grader.checks.result import CheckResult
 from grader.errors import GraderError
+from grader.report.schema import fits
 from grader.score import DIRECTIONS, RungResult, TaskResult, parts
 from grader.supervisor import sandbox
 from grader.tasks import Task, all_tasks
@@ -90,7 +91,7 @@ def environment() -> dict[str, Any]:
     """What the numbers depend on: machine, compiler, PyTorch, sandbox."""
     return {
         "cpu": _cpu(),
-        "compiler": _first_line([os.environ.get("CC", "cc"), "--version"]),
+        "compiler": _first_line([*named_compiler().split(), "--version"]),
         "torch": _version("torch"),
         "python": platform.python_version(),
         "cuda": None,
@@ -291,21 +292,20 @@ def verdict_of(rung: dict[str, Any], direction: str) -> str:
 
 
 def read() -> dict[str, Any] | None:
-    """The result file, if there is one of this version."""
+    """The result file, if there is one of this version that is not damaged."""
     try:
-        found = json.loads(path().read_text())
-    except (OSError, ValueError):
+        found = json.loads(path().read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
         return None
-    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
-        return None
-    return found if isinstance(found.get("tasks"), list) else None
+    wanted = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+    return found if isinstance(found, dict) and fits(found, wanted, wanted) else None
 
 
 def write(results: dict[str, Any]) -> None:
     """Replace the result file in one step. Raises GraderError if that is impossible."""
     new = path().with_suffix(f".{os.getpid()}.new")
     try:
-        with new.open("w") as file:
+        with new.open("w", encoding="utf-8") as file:
             json.dump(results, file, indent=1)
             file.flush()
             os.fsync(file.fileno())

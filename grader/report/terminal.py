@@ -15,7 +15,7 @@ from rich.text import Text
 from grader.checks.result import CheckResult
 from grader.grade import Progress as Step
 from grader.report import results as file
-from grader.score import DIRECTIONS, RungResult, TaskResult
+from grader.score import DIRECTIONS, RungResult, TaskResult, shown_points
 from grader.supervisor import sandbox
 from grader.verdicts import Verdict
 
@@ -65,10 +65,6 @@ def _word(verdict: Verdict | None) -> Text:
     return Text(str(verdict), style=style)
 
 
-def _number(points: float) -> str:
-    return f"{round(points, 2):g}"
-
-
 def table(results: list[TaskResult]) -> None:
     """One row a rung, under one row a task. Fits 80 columns."""
     pending = any(result.pending for result in results)
@@ -78,8 +74,8 @@ def table(results: list[TaskResult]) -> None:
     for name in ("points", *(("pending",) if pending else ())):
         grid.add_column(name, justify="right", no_wrap=True)
     for result in results:
-        earned = f"{_number(result.points)} / {_number(result.task.points)}"
-        waiting = _number(result.pending) if result.pending else ""
+        earned = f"{shown_points(result.points)} / {shown_points(result.task.points)}"
+        waiting = shown_points(result.pending) if result.pending else ""
         mark = "" if result.task.core else " *"
         title = Text(f"{result.task.id}{mark}", style="bold")
         grid.add_row(title, "", "", earned, *((waiting,) if pending else ()))
@@ -237,17 +233,17 @@ def summary(results: list[TaskResult], seed: int, seconds: float, where: str) ->
     parts = []
     if core:
         parts.append(
-            f"[bold]{_number(sum(r.points for r in core))} of "
-            f"{_number(sum(r.task.points for r in core))} points[/]"
+            f"[bold]{shown_points(sum(r.points for r in core))} of "
+            f"{shown_points(sum(r.task.points for r in core))} points[/]"
         )
     if extra:
         parts.append(
-            f"{_number(sum(r.points for r in extra))} of "
-            f"{_number(sum(r.task.points for r in extra))} extra"
+            f"{shown_points(sum(r.points for r in extra))} of "
+            f"{shown_points(sum(r.task.points for r in extra))} extra"
         )
     pending = sum(r.pending for r in results)
     if pending:
-        parts.append(f"{_number(pending)} pending")
+        parts.append(f"{shown_points(pending)} pending")
     console.print(", ".join(parts) or "nothing was graded")
     console.print(
         f"[dim]seed {seed}, sandbox {sandbox.level()}, {seconds:.1f} s; "

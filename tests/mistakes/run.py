@@ -224,15 +224,16 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--only", default="", help="submissions whose name begins so")
     parser.add_argument("--write", metavar="LABEL", help="add to docs/results")
     args = parser.parse_args(arguments)
+    chosen = [s for s in submissions() if s.name.startswith(args.only)]
+    if not chosen:
+        parser.error(f"no submission's name begins with {args.only!r}")
     build_tools()
     torch.set_num_threads(1)
     pin()
     found: dict[Submission, str] = {}
     failures = []
     with tempfile.TemporaryDirectory() as folder:
-        for submission in submissions():
-            if not submission.name.startswith(args.only):
-                continue
+        for submission in chosen:
             result = judged(submission, Path(folder))
             found[submission] = submission.outcome(result.mistake)
             print(
