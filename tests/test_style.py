@@ -36,6 +36,7 @@ LONG_MODULES = {
     "tests/test_style.py": "one rule after the other",
     "tests/test_grade.py": "the command from many sides, on one graded tree",
     "tests/test_runner.py": "one worker from many sides",
+    "tests/test_uses.py": "one rule of linking after the other",
     "tests/mutations/draw.py": "a table of kinds of mistakes, kept together",
 }
 BROKEN_ON_PURPOSE = {

@@ -232,13 +232,7 @@ def _measured(
         decided=lambda rounds: _decided(rounds, wanted, empty),
     )
     known = rounds.count > 1
-    share = rounds.ratio(*wanted) if known else None
-    if share and of in machine.REPEATS:
-        share = share.times(empty.cost.work)
-    if share and of == "bandwidth":
-        rate = empty.cost.bytes / rounds.median("student") / card.bandwidth[-1][1]
-        share = rounds.ratio("pytorch", "student")
-        share = share.times(rate / share.value)
+    share = _share(rounds, wanted, of, empty.cost, card) if known else None
     return Speed(
         case.name,
         direction,
@@ -258,6 +252,23 @@ def _measured(
         {v: rounds.ratio(v, "student") for v in many.against if known},
         watch.errors,
     )
+
+
+def _share(
+    rounds: timing.Rounds,
+    wanted: tuple[str, str],
+    of: str,
+    need: Cost,
+    card: machine.Card,
+) -> timing.Estimate:
+    """The student's speed, as a share of what points are counted in."""
+    share = rounds.ratio(*wanted)
+    if of in machine.REPEATS:
+        return share.times(need.work)
+    if of == "bandwidth":
+        rate = need.bytes / rounds.median("student") / card.bandwidth[-1][1]
+        return share.times(rate / share.value)
+    return share
 
 
 def _decided(rounds: timing.Rounds, wanted: tuple[str, str], of: Speed) -> bool:
