@@ -8,6 +8,7 @@ out, and explains the first thing that went wrong.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
 import shutil
@@ -368,8 +369,17 @@ def _failed(text: str) -> Build:
 
 def symbols(file: Path, *, dynamic: bool = True) -> tuple[set[str], set[str]]:
     """The functions a library exports (not `dynamic`: an object or an archive), and the
-    names it takes from elsewhere.
+    names it takes from elsewhere. Asked again only if the file has changed.
     """
+    try:
+        now = file.stat()
+    except OSError:
+        return set(), set()
+    return _symbols(file, dynamic, now.st_mtime_ns, now.st_size, now.st_ino)
+
+
+@functools.lru_cache(maxsize=1024)
+def _symbols(file: Path, dynamic: bool, *_: int) -> tuple[set[str], set[str]]:
     command = ["nm", *(["-D"] if dynamic else []), str(file)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=30)
     rows = [line.split() for line in done.stdout.splitlines()]

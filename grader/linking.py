@@ -11,9 +11,10 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Collection
+from pathlib import Path
 
 from grader import given
-from grader.build import DIRECTIONS, Build, compiled, objects
+from grader.build import DIRECTIONS, Build, build_folder, compiled, objects
 from grader.tasks import ROOT, Rung, all_tasks
 from grader.uses import FALLBACK, Use, candidates
 from grader.verdicts import Verdict
@@ -132,11 +133,16 @@ class Links:
 
 def _nobody(symbol: str, mode: str) -> tuple[str, str]:
     """The stub in place of a lower rung."""
-    stub = Rung("common/fallback", ROOT / "common" / "no_fallback.c")
-    compiled(stub, mode=mode)
-    file = objects(stub, mode)["f32"]
     name = f"{FALLBACK}_{symbol.rpartition('_')[2]}"
-    return "nobody", f"{name}@{_any_dtype(str(file))}"
+    return "nobody", f"{name}@{_stub(mode, ROOT, build_folder())}"
+
+
+@functools.cache
+def _stub(mode: str, root: Path, _: Path) -> str:
+    """Its objects, % for the dtype; compiled once for each build folder."""
+    stub = Rung("common/fallback", root / "common" / "no_fallback.c")
+    compiled(stub, mode=mode)
+    return _any_dtype(str(objects(stub, mode)["f32"]))
 
 
 def _cause(use: Use, symbol: str) -> str:

@@ -77,6 +77,24 @@ ANSWERS = {
         'reach = """\n#include "tensor.h"\nint64_t reach(const tensor_t *t)\n{\n'
         '    return tensor_numel(t) - 1;\n}"""',
     ),
+    "exercise-columns": (
+        "def column_bytes(IC, IH, IW, K, stride, padding):\n"
+        "    OH, OW = ((i + 2 * padding - K) // stride + 1 for i in (IH, IW))\n"
+        "    return 4 * IC * K * K * OH * OW",
+        "def column_bytes(IC, IH, IW, K, stride, padding):\n"
+        "    return 4 * IC * K * K * (IH // stride) * (IW // stride)",
+    ),
+    "exercise-block": (
+        "def best_block(registers):\n"
+        "    sizes = [(MR, NV) for MR in range(1, 32) for NV in range(1, 32)]\n"
+        "    fits = [s for s in sizes if s[0] * s[1] + s[1] + 1 <= registers]\n"
+        "    return min(fits, key=lambda s: (s[0] + s[1]) / (s[0] * s[1]))",
+        "def best_block(registers):\n    return registers // 4, 3",
+    ),
+    "exercise-tile": (
+        "def tile(x, w):\n    return AT @ ((G @ w @ G.T) * (BT @ x @ BT.T)) @ AT.T",
+        "def tile(x, w):\n    return AT @ ((G @ w.T @ G.T) * (BT @ x @ BT.T)) @ AT.T",
+    ),
 }
 
 
