@@ -1,0 +1,95 @@
+/* 15 dispatch
+ *
+ *   idea    no algorithm is the fastest everywhere: choose one for each shape
+ *   expect  the best of all rungs below, for every shape
+ *   limit   that of the rung that was chosen
+ *   run     make bench T=03_im2col_cpu/conv2d/15
+ *
+ * For every shape. Workspace: that of the chosen rung. The rule, from the tables of the
+ * lab's README:
+ *
+ *     kernel, stride, dilation        forward, grad_input      grad_weight
+ *     up to 4 channels in a group     few channels             few channels
+ *     1x1, stride 1, no padding       pointwise                pointwise
+ *     3x3, stride 1                   Winograd 4x4             Winograd
+ *     5x5, stride 1                   Winograd 5x5             pixels
+ *     3x3, stride 1, dilation > 1     phases of Winograd       phases of Winograd
+ *     everything else                 implicit GEMM; phases    pixels
+ */
+#include "operators.h"
+
+// BEGIN SOLUTION
+conv2d_forward_fn implicit_forward, few_forward, pointwise_forward, tiles_forward,
+    fives_forward, dilated_forward;
+conv2d_backward_fn strided_backward, pixels_backward, few_backward, pointwise_backward,
+    tiles_input_backward, tiles_weight_backward, fives_backward, dilated_backward;
+
+enum { FEW = 4, MANY = 16 };  // channels
+
+typedef enum { DENSE, FEW_CHANNELS, POINTWISE, TILES, FIVES, DILATED } shape_t;
+
+/* What a layer is, for the rule above. */
+static shape_t shape_of(const tensor_t *weight, conv2d_params_t p)
+{
+    const int64_t OC = weight->size[0], IC = weight->size[1];  // of a group
+    const int64_t KH = weight->size[2], KW = weight->size[3];
+    const int unit = p.stride_h == 1 && p.stride_w == 1;
+    const int dense = p.dilation_h == 1 && p.dilation_w == 1;
+    if (p.groups == 1 && IC <= FEW) return FEW_CHANNELS;
+    if (p.groups > 1 || !unit) return DENSE;
+    if (KH == 1 && KW == 1) return p.padding_h + p.padding_w ? DENSE : POINTWISE;
+    if (IC < MANY || OC < MANY) return DENSE;  // too few to fill the products of tiles
+    if (KH == 3 && KW == 3) return dense ? TILES : DILATED;
+    return KH == 5 && KW == 5 && dense ? FIVES : DENSE;
+}
+// END SOLUTION
+// STARTER // helpers, if you want some (the reference takes 20 lines)
+
+/* output (N, OC, OH, OW) */
+status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
+                        const tensor_t *bias, conv2d_params_t p, tensor_t *output)
+{
+    // BEGIN SOLUTION
+    switch (shape_of(weight, p)) {
+    case FEW_CHANNELS: return few_forward(ctx, input, weight, bias, p, output);
+    case POINTWISE: return pointwise_forward(ctx, input, weight, bias, p, output);
+    case TILES: return tiles_forward(ctx, input, weight, bias, p, output);
+    case FIVES: return fives_forward(ctx, input, weight, bias, p, output);
+    case DILATED: return dilated_forward(ctx, input, weight, bias, p, output);
+    case DENSE: break;
+    }
+    return implicit_forward(ctx, input, weight, bias, p, output);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 9 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}
+
+/* grad_input (N, IC, IH, IW), grad_weight (OC, IC/G, KH, KW), grad_bias (OC): the first
+ * by one rung, the other two by another */
+status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
+                         const tensor_t *weight, conv2d_params_t p,
+                         tensor_t *grad_input, tensor_t *grad_weight,
+                         tensor_t *grad_bias)
+{
+    // BEGIN SOLUTION
+    const shape_t shape = shape_of(weight, p);
+    conv2d_backward_fn *first = strided_backward, *second = pixels_backward;
+    if (shape == FEW_CHANNELS) first = few_backward, second = few_backward;
+    if (shape == POINTWISE) first = pointwise_backward, second = pointwise_backward;
+    if (shape == TILES) first = tiles_input_backward, second = tiles_weight_backward;
+    if (shape == FIVES) first = fives_backward;
+    if (shape == DILATED) first = dilated_backward, second = dilated_backward;
+
+    status_t status = STATUS_OK;
+    if (grad_input) {
+        status = first(ctx, grad_output, input, weight, p, grad_input, NULL, NULL);
+    }
+    if (status == STATUS_OK && (grad_weight || grad_bias)) {
+        status =
+            second(ctx, grad_output, input, weight, p, NULL, grad_weight, grad_bias);
+    }
+    return status;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 18 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}

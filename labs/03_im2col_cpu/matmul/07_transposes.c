@@ -1,0 +1,42 @@
+/* 07 transposes
+ *
+ *   idea    both gradients are products of transposes, which are a matter of strides
+ *   expect  3x over the backward of 04_register_block
+ *   limit   the two products
+ *   run     make bench T=03_im2col_cpu/matmul/07
+ *
+ * Backward, all shapes and strides. Workspace: twice that of 06_threads.
+ */
+#include "operators.h"
+
+matmul_forward_fn product_forward;  // 06_threads
+
+// BEGIN SOLUTION
+/* The last two axes of t in the other order: a view, no element moves. */
+static tensor_t transposed(const tensor_t *t)
+{
+    const int32_t m = t->ndim - 2, n = t->ndim - 1;
+    tensor_t view = *t;
+    view.size[m] = t->size[n], view.size[n] = t->size[m];
+    view.stride[m] = t->stride[n], view.stride[n] = t->stride[m];
+    return view;
+}
+// END SOLUTION
+// STARTER // a helper, if you want one (the reference takes 8 lines)
+
+/* grad_input (..., M, K) = grad_output (..., M, N) @ other^T (..., N, K)
+ * grad_other (..., K, N) = input^T (..., K, M) @ grad_output (..., M, N) */
+status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
+                         const tensor_t *other, tensor_t *grad_input,
+                         tensor_t *grad_other)
+{
+    // BEGIN SOLUTION
+    const tensor_t lhs = transposed(input), rhs = transposed(other);
+    status_t status = STATUS_OK;
+    if (grad_input) status = product_forward(ctx, grad_output, &rhs, grad_input);
+    if (status != STATUS_OK || !grad_other) return status;
+    return product_forward(ctx, &lhs, grad_output, grad_other);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 5 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}
