@@ -38,10 +38,10 @@ help:  ## list these commands
 grade: $(READY)  ## check everything, or T= or LAB=, and count points [CHECK=forward|gradient]
 	@$(GRADER) grade $(CHOICE) $(if $(CHECK),--check $(CHECK)) $(if $(SEED),--seed $(SEED))
 
-bench: $(READY)  ## time T= on every speed case against PyTorch [THREADS= PARTS= AGAINST=]
+bench: $(READY)  ## time T= on every speed case against PyTorch [CASES= PARTS= THREADS= AGAINST=]
 	@$(GRADER) bench $(CHOICE) $(if $(SEED),--seed $(SEED)) \
 	    $(if $(THREADS),--threads $(THREADS)) $(if $(PARTS),--parts $(PARTS)) \
-	    $(if $(AGAINST),--against $(AGAINST))
+	    $(if $(AGAINST),--against $(AGAINST)) $(if $(CASES),--cases $(CASES))
 
 tables: $(READY)  ## put the tables of docs/results into the READMEs of the labs
 	@$(GRADER) tables

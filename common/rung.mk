@@ -8,8 +8,9 @@
 #            sanitize: -O0 with AddressSanitizer and UBSan, for worker-asan
 #            given: for every x86-64-v2 (SSE4.2), without debug information
 #   EXTRA    flags from lab.toml, already checked against the allow-list
-#   USES     what the rung uses, a list of NAME=SYMBOL@OBJECT: its undefined NAME becomes
-#            SYMBOL of that object, whose other names stay hidden; % is the dtype
+#   USES     what the rung uses, a list of NAME=SYMBOL,NAME=SYMBOL@OBJECT: its undefined
+#            NAME becomes SYMBOL of that object, whose other names stay hidden; % is the
+#            dtype
 #   FOLDER   of the mode (default MODE): to build the same rung with other USES
 #   BUILD    where to build (default build)
 #
@@ -49,7 +50,11 @@ FLAGS   := $(FLAGS_$(MODE)) \
 STEM    := $(BUILD)/rungs/$(FOLDER)/$(basename $(RUNG:labs/%=%))
 OBJECTS := $(DTYPES:%=$(STEM).%.o)
 LIBS    := $(DTYPES:%=$(STEM).%.so)
-NAMES   := $(foreach use,$(USES),$(firstword $(subst =, ,$(use))))
+COMMA   := ,
+PAIRS   = $(subst $(COMMA), ,$(firstword $(subst @, ,$(1))))
+NAME    = $(firstword $(subst =, ,$(1)))
+NAMES   := $(foreach use,$(USES),$(foreach pair,$(call PAIRS,$(use)),$(call NAME,$(pair))))
+PARTS   := $(foreach use,$(USES),$(call NAME,$(use)))
 USED    := $(foreach use,$(USES),$(lastword $(subst @, ,$(use))))
 
 MAKEFLAGS += --no-builtin-rules
@@ -64,14 +69,18 @@ $(STEM).%.so: $(STEM).%.$(if $(USES),whole,o) $(STEM).uses
 $(STEM).%.o: $(RUNG) $(STEM).flags
 	@$(CC) $(FLAGS) -DREAL_$(if $(filter f64,$*),F64,F32) -MMD -c -o $@ $<
 
-# the rung and one symbol of each object it uses, under the name the rung calls it by
+# the rung and the symbols of each object it uses, under the names it calls them by
 $(STEM).%.whole: $(STEM).%.o $(STEM).uses
 	@for use in $(subst %,$*,$(USES)); do \
-	    name=$${use%%=*} from=$${use#*=}; symbol=$${from%%@*} part=$(STEM).$*.$$name; \
-	    $(OBJCOPY) --keep-global-symbol=$$symbol "$${from#*@}" $$part.new && \
-	    $(OBJCOPY) --redefine-sym $$symbol=$$name $$part.new $$part || exit 1; \
+	    pairs=$${use%%@*} keep= turn=; part=$(STEM).$*.$${use%%=*}; \
+	    for pair in $$(echo "$$pairs" | tr , ' '); do \
+	        keep="$$keep --keep-global-symbol=$${pair#*=}"; \
+	        turn="$$turn --redefine-sym $${pair#*=}=$${pair%%=*}"; \
+	    done; \
+	    $(OBJCOPY) $$keep "$${use#*@}" $$part.new && \
+	    $(OBJCOPY) $$turn $$part.new $$part || exit 1; \
 	done
-	@$(CC) -r -nostdlib -o $@.new $< $(NAMES:%=$(STEM).$*.%)
+	@$(CC) -r -nostdlib -o $@.new $< $(PARTS:%=$(STEM).$*.%)
 	@$(OBJCOPY) $(NAMES:%=--localize-symbol=%) $@.new $@
 
 # other used objects, or the same ones changed, are a reason to link again

@@ -192,9 +192,9 @@ static inline void vec_transpose(vec rows[LANES])
     }
 }
 
-/* to[j * to_stride + i] = from[i * from_stride + j] for i < ROWS, j < COLS: the transpose
- * of a matrix, square by square. The two do not overlap. What follows a square in memory
- * is fetched ahead, since it is often next. */
+/* to[j * to_stride + i] = from[i * from_stride + j] for i < ROWS, j < COLS: a matrix,
+ * transposed square by square. The two do not overlap. What follows a square in
+ * memory is fetched ahead, since it is often next. */
 static inline void vec_transpose_copy(const real *from, int64_t from_stride,
                                       real *restrict to, int64_t to_stride,
                                       int64_t ROWS, int64_t COLS)

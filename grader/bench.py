@@ -70,6 +70,7 @@ class Wanted:
     threads: int = 1
     parts: tuple[str, ...] = ()  # (): what a rung computes itself
     against: tuple[str, ...] = ()  # more variants of PyTorch
+    cases: tuple[str, ...] = ()  # (): those of the ladder
 
 
 def folder() -> Path:
@@ -139,8 +140,9 @@ class Ladders:
     def rows(self, task: Task) -> Iterator[Row]:
         """All rungs of a ladder; what one lacks it borrows from the nearest lower."""
         operator = operators.get(task.operator)
-        names = task.bench or tuple(operator.speed_cases(large=False))
         cases = operator.speed_cases()
+        usual = task.bench or tuple(operator.speed_cases(large=False))
+        names = tuple(name for name in self.wanted.cases if name in cases) or usual
         lower: dict[str, Rung] = {}
         with Servers(self.builds.links, operator, self.wanted.seed) as servers:
             for rung in task.rungs:

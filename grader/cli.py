@@ -104,6 +104,7 @@ def _wanted(args: argparse.Namespace, seed: int) -> Any:
         "THREADS": args.threads if args.threads > 1 else None,
         "PARTS": args.parts,
         "AGAINST": args.against,
+        "CASES": args.cases,
     }
     against = tuple(filter(None, (args.against or "").split(",")))
     for name in against:
@@ -133,6 +134,7 @@ def _wanted(args: argparse.Namespace, seed: int) -> Any:
         args.threads,
         parts,
         against,
+        tuple(filter(None, (args.cases or "").split(","))),
     )
 
 
@@ -233,6 +235,7 @@ def parser() -> argparse.ArgumentParser:
         if function is bench:
             verb.add_argument("--threads", type=int, default=1)
             verb.add_argument("--parts", help="forward,backward,grad_input,...")
+            verb.add_argument("--cases", help="only these, by name")
             verb.add_argument("--against", help="slow2d,channels_last: also these")
         if function is debug:
             verb.add_argument("--case", help="the case's name, as the report gives it")

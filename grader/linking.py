@@ -104,9 +104,9 @@ class Links:
                 if found is None:
                     return Build({}, blocked=_cause(use, symbol))
                 names[symbol] = found[0]
-                used.append(f"{symbol}={found[1]}")
+                used.append((symbol, found[1]))
         folder = "-".join([mode, WITHOUT, *sorted(without)]) if without else ""
-        linked = compiled(rung, mode=mode, used=used, folder=folder)
+        linked = compiled(rung, mode=mode, used=_together(used), folder=folder)
         return dataclasses.replace(linked, uses=_by_alias(rung, names))
 
     def _serve(
@@ -143,6 +143,25 @@ def _stub(mode: str, root: Path, _: Path) -> str:
     stub = Rung("common/fallback", root / "common" / "no_fallback.c")
     compiled(stub, mode=mode)
     return _any_dtype(str(objects(stub, mode)["f32"]))
+
+
+def _together(used: list[tuple[str, str]]) -> list[str]:
+    """Names with their symbol@object as rung.mk wants them: once for each object, for
+    every copy brings along all that the object uses.
+    """
+    groups: list[tuple[str, dict[str, str]]] = []
+    for name, source in used:
+        symbol, _, file = source.partition("@")
+        fits = (g for known, g in groups if known == file and symbol not in g)
+        group = next(fits, None)
+        if group is None:
+            group = {}
+            groups.append((file, group))
+        group[symbol] = name
+    return [
+        ",".join(f"{name}={symbol}" for symbol, name in group.items()) + f"@{file}"
+        for file, group in groups
+    ]
 
 
 def _cause(use: Use, symbol: str) -> str:
