@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* vector.h - one source for AVX-512, AVX2 and NEON
  *
- * A `vec` is as many elements of type `real` as one vector register holds. Arithmetic on
+ * A `vec` is as many elements of type `real` as a vector register holds. Arithmetic on
  * it is that of C: a * b + c works on all its elements at once, and with
  * -ffp-contract=fast becomes one instruction. These are the vector types that gcc and
  * clang share (gcc manual, "Vector Extensions"); what they spell differently, and the
@@ -73,7 +73,7 @@ static inline void vec_store(real *p, vec v)
 }
 
 /* ---- some of the lanes, and stores past the caches ----------------------------------
- * The only places where a machine is named. With VECTOR_ELEMENTWISE (rung.mk: make debug,
+ * Only here a machine is named. With VECTOR_ELEMENTWISE (rung.mk: make debug,
  * the sanitizers) some lanes are taken one by one, where a step too far is seen.
  */
 #if defined(__AVX512F__) && defined(REAL_F64)
@@ -144,7 +144,7 @@ static inline void vec_stream_end(void)
 #endif
 }
 
-/* ---- two vectors dealt alternately ---------------------------------------------------
+/* ---- two vectors dealt alternately --------------------------------------------------
  * What a transposition is made of: dealing the first and the second half of a matrix
  * like two halves of a pack of cards, as often as its number of rows can be halved,
  * turns rows into columns.

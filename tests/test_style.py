@@ -29,6 +29,24 @@ COLUMNS = 88
 FUNCTION_LINES = {".c": 60, ".h": 60, ".cpp": 60, ".py": 60, ".cu": 100}
 RUNG_LINES = {".c": 120, ".py": 170, ".cu": 160}
 WAIVED_LINES, WAIVERS = 20, 8  # so many rungs may be longer, by so much
+FAST = "03_im2col_cpu/conv2d"  # docs/decisions/0013-long-rungs.md
+LONG_RUNGS = {
+    f"labs/{FAST}/{name}.c": lines
+    for name, lines in {
+        "02_implicit_gemm": 185,
+        "03_stride_phases": 155,
+        "04_pixel_gemm": 190,
+        "06_pointwise": 170,
+        "07_few_channels": 150,
+        "08_few_channels_backward": 150,
+        "09_winograd_2x2": 180,
+        "10_winograd_4x4": 245,
+        "11_winograd_input": 245,
+        "12_winograd_weight": 245,
+        "13_winograd_5x5": 285,
+        "14_dilation_phases": 180,
+    }.items()
+}
 MODULE_LINES = 400
 LONG_MODULES = {
     "tests/test_check.py": "one sentence of check.c after the other",
@@ -269,6 +287,10 @@ def test_a_rung_is_short_and_at_most_eight_are_a_little_longer():
     bad, waived = [], []
     for name in rungs():
         count, limit = len(text(name).splitlines()), RUNG_LINES[Path(name).suffix]
+        if name in LONG_RUNGS:
+            if count > LONG_RUNGS[name]:
+                bad.append(f"{name}: {count} lines, {LONG_RUNGS[name]} at the most")
+            continue
         if count > limit:
             waived.append(f"{name}: {count} lines")
         if count > limit + WAIVED_LINES:

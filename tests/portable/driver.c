@@ -2,9 +2,9 @@
 /* Runs rungs on another machine or under another tool: no grader, no Python, one file
  * of cases in, one file of results out.
  *
- *     driver RUNG CASES RESULTS      RUNG is a number of the table that portable.py makes
+ *     driver RUNG CASES RESULTS      RUNG is a number of the table in table.h
  *
- * Every tensor and every block of scratch memory is a block of exactly its size, so that
+ * Every tensor and every piece of scratch memory is a block of just its size, so that
  * valgrind sees a step outside of it. Numbers in CASES are int64 unless said otherwise:
  * the count of cases, then for each
  *     operator, threads, bytes of options, the options

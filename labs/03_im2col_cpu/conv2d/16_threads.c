@@ -3,10 +3,11 @@
  *   idea    images are independent, and so are filters: each thread takes its share
  *   expect  1.9x over 15_dispatch on two cores
  *   limit   what all threads share: the last cache and memory
- *   run     make bench T=03_im2col_cpu/conv2d/16 THREADS=2
+ *   run     make bench T=03_im2col_cpu/conv2d/16
  *
- * For every shape. Workspace: that of 15_dispatch for each thread. Each number is
- * computed as with one thread, by the same steps: the results are equal bit for bit.
+ * For every shape; with THREADS=2 behind the command. Workspace: that of 15_dispatch
+ * for each thread. Each number is computed by the same steps as with one thread: the
+ * results are equal bit for bit.
  */
 #include "operators.h"
 
@@ -39,8 +40,8 @@ static tensor_t *part(tensor_t *view, const tensor_t *t, int32_t axis, int64_t f
     return view;
 }
 
-/* The beginning of share number `t` of T, of COUNT things of which `unit` stay together;
- * share T begins at COUNT. */
+/* Where share number `t` of T begins, of COUNT things of which `unit` stay together.
+ * Share T begins at COUNT. */
 static int64_t share(int64_t t, int64_t T, int64_t COUNT, int64_t unit)
 {
     const int64_t at = (COUNT + unit - 1) / unit * t / T * unit;
@@ -93,7 +94,7 @@ static status_t shared_out(ctx_t *ctx, call_t c, int by_filters)
     return (status_t)worst;
 }
 // END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 76 lines)
+// STARTER // helpers, if you want some (the reference takes 64 lines)
 
 /* output (N, OC, OH, OW): by images, a single image by filters */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
@@ -132,6 +133,6 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     }
     return status;
     // END SOLUTION
-    // STARTER // your code (the reference takes 13 lines)
+    // STARTER // your code (the reference takes 12 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
