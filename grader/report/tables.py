@@ -2,7 +2,7 @@
 """Tables of docs/results in the READMEs of labs, between markers.
 
     <!-- bench conv2d.json ratios forward+backward -->
-    ...what stands here is made anew by `make tables`
+    ...what stands here is made anew by the verb `tables`
     <!-- end bench -->
 
 `ratios PART` has a line for each case and a column for each rung: how many times as
