@@ -109,7 +109,7 @@ def _calls(rung: Rung) -> dict[str, Rung]:
         symbol: _serves(rung, use.alias, symbol.rpartition("_")[2])
         for use in rung.uses
         for symbol in use.symbols
-        if re.search(rf"\b{symbol}\(", text)
+        if re.search(rf"\b{symbol}\b", text)
     }
 
 
