@@ -38,6 +38,14 @@ TARGETS = {
     "sse": Target("x", ("gcc", "-march=x86-64-v2")),
     "aarch64": Target("x", ("aarch64-linux-gnu-gcc", "-static"), ("qemu-aarch64",)),
 }
+ASKED = [
+    ("avx2_valgrind", "f32"),
+    ("clang", "f32"),
+    ("clang", "f64"),
+    ("sse", "f32"),
+    ("aarch64", "f32"),
+    ("aarch64", "f64"),
+]
 SLOW = {"avx2_valgrind", "aarch64"}  # an emulator's: fewer cases
 
 
@@ -53,8 +61,7 @@ def few(operator: Operator, *, slow: bool) -> list[Case]:
     return [c for c in cases if c.wanted is None][:: 2 if slow else 1]
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize(("name", "dtype"), ASKED)
 @pytest.mark.parametrize("task", LADDERS, ids=lambda task: task.operator)
 def test_every_rung_is_right_elsewhere(
     task: Task, name: str, dtype: str, tmp_path: Path
