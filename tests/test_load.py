@@ -316,3 +316,15 @@ def test_a_direction_that_is_missing_below_is_shown_as_missing():
 def test_a_name_that_cannot_be_loaded_is_explained(name, words):
     with pytest.raises(convlab.LoadError, match=words):
         convlab.load(name)
+
+
+def test_a_check_may_allow_what_winograd_rounds() -> None:
+    def rounded(*given: torch.Tensor, **options: object) -> torch.Tensor:
+        exact = torch.nn.functional.conv2d(*given, **options)
+        off = exact.detach().abs().flatten().max(dim=0)[0] if exact.numel() else 0
+        return exact + off * 2e-6 * (exact.dtype.itemsize == 4)
+
+    assert not convlab.check(rounded, "conv2d", 1, backward=False)
+    assert convlab.check(rounded, "conv2d", 1, backward=False, numerics="winograd")
+    with pytest.raises(ValueError, match="expected one of direct, winograd"):
+        convlab.check(rounded, "conv2d", 1, numerics="half")

@@ -23,6 +23,7 @@ from grader.checks.compare import Expected, mismatch
 from grader.checks.subject import DTYPES, Subject
 from grader.operators import Case
 from grader.operators.base import Tensors
+from grader.tasks import DIRECT, NUMERICS
 from grader.verdicts import Verdict
 
 
@@ -74,18 +75,23 @@ def check(
     seed: int | None = None,
     *,
     backward: bool = True,
+    numerics: str = DIRECT,
 ) -> Report:
     """Compare a function with PyTorch on the cases of operator `name`.
 
     It takes the operator's tensors and options as `convlab.operators()` shows them and
     returns the result, or a tuple of results. A seed repeats a run; backward=False
-    leaves gradients out.
+    leaves gradients out; numerics="winograd" allows what that algorithm rounds.
     """
+    if numerics not in NUMERICS:
+        known = ", ".join(NUMERICS)
+        raise ValueError(f"numerics is {numerics!r}, expected one of {known}")
     if name not in SIGNATURES:
         known = ", ".join(SIGNATURES)
         raise ValueError(f"no operator is called {name!r} (there are: {known})")
     seed = secrets.randbelow(1_000_000) if seed is None else seed
     trial = _Trial(function, name, seed)
+    trial.subject.classes = lambda case, result: numerics
     lines = [trial.line("forward", dtype) for dtype in DTYPES]
     if backward:
         lines += [trial.line("gradient", dtype) for dtype in DTYPES]
