@@ -29,7 +29,7 @@ enum { FEW = 4, MANY = 16 };  // channels
 
 typedef enum { DENSE, FEW_CHANNELS, POINTWISE, TILES, FIVES } shape_t;
 
-/* What a layer is, for the rule above. OC has no say, since threads share filters out. */
+/* What a layer is, for the rule above. OC has no say: threads share out filters. */
 static shape_t shape_of(const tensor_t *weight, conv2d_params_t p)
 {
     const int64_t IC = weight->size[1], KH = weight->size[2], KW = weight->size[3];
