@@ -343,7 +343,8 @@ def write(rows: list[Row], peaks: dict[str, Any], wanted: Wanted) -> tuple[Path,
     try:
         paths[0].write_text(json.dumps(whole, indent=1) + "\n")
         if any("ratio" in entry for entry in entries):
-            plots.ladder(entries, paths[1])
+            bars = [{**entry, "direction": entry["part"]} for entry in entries]
+            plots.ladder(bars, paths[1])
         if any("gflops" in entry for entry in entries):
             plots.roofline(entries, peaks, paths[2])
     except OSError as error:
