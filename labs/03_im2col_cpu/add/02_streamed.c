@@ -1,7 +1,7 @@
 /* 02 streamed
  *
  *   idea    store past the caches: memory that is overwritten need not be read first
- *   expect  1.3x over 01_vectors for results larger than the caches
+ *   expect  less traffic where results leave the caches; not yet seen to pay
  *   limit   memory bandwidth: each byte moves once
  *   run     make bench T=03_im2col_cpu/add/02
  *

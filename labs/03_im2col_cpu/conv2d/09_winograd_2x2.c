@@ -1,7 +1,7 @@
 /* 09 winograd 2x2
  *
  *   idea    F(2x2,3x3): 4 x 4 inputs give 2 x 2 outputs with 16 products, not 36
- *   expect  at most 2.25x over 01_unfold_packed, since the transforms come on top
+ *   expect  at most 2.25x, less what the transforms cost; not yet timed
  *   limit   memory: a tile takes 4 times as much as it gives
  *   run     make bench T=03_im2col_cpu/conv2d/09
  *

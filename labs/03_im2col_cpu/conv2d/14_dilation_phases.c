@@ -1,7 +1,7 @@
 /* 14 dilation phases
  *
  *   idea    every d-th row and column are an image of their own, without dilation
- *   expect  what Winograd gains on windows without dilation, less the copies
+ *   expect  slower than 02_implicit_gemm: 0.75x PyTorch, where 02 has 1.06x
  *   limit   each element is copied out of its phase and back: memory
  *   run     make bench T=03_im2col_cpu/conv2d/14
  *

@@ -1,7 +1,7 @@
 /* 16 threads
  *
  *   idea    images are independent, and so are filters: each thread takes its share
- *   expect  1.9x over 15_dispatch on two cores
+ *   expect  at most the number of cores; not yet timed
  *   limit   what all threads share: the last cache and memory
  *   run     make bench T=03_im2col_cpu/conv2d/16
  *
