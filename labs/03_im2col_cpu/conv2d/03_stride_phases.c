@@ -5,12 +5,13 @@
  *   limit   that of the convolution used
  *   run     make bench T=03_im2col_cpu/conv2d/03
  *
- * For all shapes; the other gradients are the fallback's. Workspace: a copy of weight,
- * one phase of grad_input, and that of the convolution for each phase.
+ * For all shapes; the other gradients are the fallback's. Workspace: some channels'
+ * filters, ROOM elements or one channel's; a phase of them, PIXELS or one image; and
+ * that of the convolution, once.
  */
-#include <string.h>
-
 #include "operators.h"
+
+enum { ROOM = 3 << 19, PIXELS = 512 };
 
 conv2d_backward_fn fallback_backward;
 conv2d_forward_fn convolution_forward;
@@ -58,11 +59,45 @@ static axis_t phase_of(int64_t phase, int64_t I, int64_t O, int64_t K, int64_t s
     return a;
 }
 
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Scratch memory for one convolution after the other: what is asked for first in one is
+ * asked for first in the next. */
+typedef struct {
+    ctx_t *ctx;
+    int asked;
+    size_t bytes[8];
+    void *blocks[8];
+} again_t;
+
+static void *again(ctx_t *ctx, size_t bytes)
+{
+    again_t *a = ctx->scratch_state;
+    if (a->asked == 8) return ctx_scratch(a->ctx, bytes);
+    const int i = a->asked++;
+    if (a->bytes[i] < bytes) {
+        a->blocks[i] = ctx_scratch(a->ctx, bytes);
+        a->bytes[i] = a->blocks[i] ? bytes : 0;
+    }
+    return a->bytes[i] < bytes ? NULL : a->blocks[i];
+}
+
 static tensor_t dense(real *data, int64_t A, int64_t B, int64_t H, int64_t W)
 {
     const int64_t HW = H * W;
     return (tensor_t){
         data, 4, REAL_DTYPE, DEVICE_CPU, {A, B, H, W}, {B * HW, HW, W, 1}};
+}
+
+/* The part from first on, at most count long, along an axis: a view */
+static tensor_t part(tensor_t t, int32_t axis, int64_t first, int64_t count)
+{
+    t.data = real_data(&t) + first * t.stride[axis];
+    t.size[axis] = least(count, t.size[axis] - first);
+    return t;
 }
 
 /* The filters of a phase, flipped, input and output channels exchanged in each group;
@@ -80,37 +115,30 @@ static void turn(const tensor_t *weight, int64_t G, const int64_t *taps, int64_t
 }
 
 static status_t backward_phase(ctx_t *ctx, const tensor_t *grad_output,
-                               const tensor_t *weight, conv2d_params_t p, axis_t h,
-                               axis_t w, tensor_t *grad_input)
+                               const tensor_t *filters, conv2d_params_t p, axis_t h,
+                               axis_t w, const tensor_t *grad_input)
 {
-    const int64_t *in = grad_input->size, *out = grad_output->size, SW = p.stride_w;
-    const conv2d_params_t plain = {1,          1,          h.padding, w.padding,
-                                   h.dilation, w.dilation, p.groups};
+    const int64_t *in = grad_input->size, *out = grad_output->size;
     const int64_t H = conv2d_extent(out[2], h.T, 1, h.padding, h.dilation);
     const int64_t W = conv2d_extent(out[3], w.T, 1, w.padding, w.dilation);
-    const int whole = p.stride_h * SW == 1 && H == in[2] && W == in[3];
-    const int64_t FILTERS = tensor_numel(weight),
-                  PART = whole ? 0 : in[0] * in[1] * H * W;
-    real *turned = ctx_scratch(ctx, (size_t)(FILTERS + PART) * sizeof(real));
-    int64_t *taps = ctx_scratch(ctx, (size_t)(h.T * w.T) * sizeof(int64_t));
-    if (!turned || !taps) return STATUS_NO_MEMORY;
-    for (int64_t k = 0; k < h.T * w.T; k++) {
-        taps[k] = (h.tap + k / w.T * h.STEP) * weight->stride[2] +
-                  (w.tap + k % w.T * w.STEP) * weight->stride[3];
-    }
-    real *part = whole ? real_data(grad_input) : turned + FILTERS;
-    const tensor_t filters = dense(turned, in[1], weight->size[0] / p.groups, h.T, w.T);
-    tensor_t result = dense(part, in[0], in[1], H, W);
-    turn(weight, p.groups, taps, h.T * w.T, turned);
+    const int whole = p.stride_h * p.stride_w == 1 && H == in[2] && W == in[3] &&
+                      tensor_is_contiguous(grad_input);
+    const int none = h.T * w.T == 0;  // nothing arrives
+    real *sums = real_data(grad_input);
+    if (!whole) sums = ctx_scratch(ctx, (size_t)(in[0] * in[1] * H * W) * sizeof(real));
+    if (!sums && !none) return STATUS_NO_MEMORY;
+    const conv2d_params_t plain = {1,          1,          h.padding, w.padding,
+                                   h.dilation, w.dilation, p.groups};
+    tensor_t result = dense(sums, in[0], in[1], H, W);
     const status_t status =
-        convolution_forward(ctx, grad_output, &filters, NULL, plain, &result);
+        none ? STATUS_OK
+             : convolution_forward(ctx, grad_output, filters, NULL, plain, &result);
     for (int64_t i = 0; !whole && i < in[0] * in[1] * h.COUNT; i++) {
         const int64_t plane = i / h.COUNT, r = i % h.COUNT;
-        const real *restrict sums = part + (plane * H + h.skip + r) * W + w.skip;
-        real *restrict row = real_data(grad_input) +
-                             (plane * in[2] + h.first + r * p.stride_h) * in[3] +
-                             w.first;
-        for (int64_t c = 0; c < w.COUNT; c++) row[c * SW] = sums[c];
+        const real *restrict from = sums + (plane * H + h.skip + r) * W + w.skip;
+        real *restrict row = at4(grad_input, plane / in[1], plane % in[1],
+                                 h.first + r * p.stride_h, w.first);
+        for (int64_t c = 0; c < w.COUNT; c++) row[c * p.stride_w] = none ? 0 : from[c];
     }
     return status;
 }
@@ -133,16 +161,41 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
 
     const int64_t *in = grad_input->size, *out = grad_output->size,
                   *size = weight->size;
-    const int64_t SH = p.stride_h, SW = p.stride_w;
-    memset(grad_input->data, 0, (size_t)tensor_numel(grad_input) * sizeof(real));
-    for (int64_t i = 0; i < SH * SW && status == STATUS_OK; i++) {
-        const axis_t h =
-            phase_of(i / SW, in[2], out[2], size[2], SH, p.padding_h, p.dilation_h);
-        const axis_t w =
-            phase_of(i % SW, in[3], out[3], size[3], SW, p.padding_w, p.dilation_w);
-        if (h.T * w.T == 0 || h.COUNT <= 0 || w.COUNT <= 0)
-            continue;  // nothing arrives
-        status = backward_phase(ctx, grad_output, weight, p, h, w, grad_input);
+    const int64_t SH = p.stride_h, SW = p.stride_w, FILTER = size[2] * size[3];
+    const int64_t FIT = p.groups > 1 ? size[1] : 1 + ROOM / (size[0] * FILTER);
+    const int64_t PARTS = (size[1] + FIT - 1) / FIT, IC = (size[1] + PARTS - 1) / PARTS;
+    const int64_t N = 1 + PIXELS / (out[2] * out[3]);
+    real *turned = ctx_scratch(ctx, (size_t)(size[0] * IC * FILTER) * sizeof(real));
+    int64_t *taps = ctx_scratch(ctx, (size_t)FILTER * sizeof(int64_t));
+    if (!turned || !taps) return STATUS_NO_MEMORY;
+    again_t state = {.ctx = ctx};
+    ctx_t mine = *ctx;
+    mine.scratch = again, mine.scratch_state = &state;
+    for (int64_t ic = 0; ic < size[1]; ic += IC) {
+        for (int64_t n = 0; n < in[0]; n += N) {
+            const tensor_t some = part(*weight, 1, ic, IC),
+                           y = part(*grad_output, 0, n, N);
+            const tensor_t channels =
+                part(*grad_input, 1, ic, p.groups > 1 ? in[1] : IC);
+            const tensor_t x = part(channels, 0, n, N);
+            real *filters = turned;
+            for (int64_t i = 0; i < SH * SW && status == STATUS_OK; i++) {
+                const axis_t h = phase_of(i / SW, in[2], out[2], size[2], SH,
+                                          p.padding_h, p.dilation_h);
+                const axis_t w = phase_of(i % SW, in[3], out[3], size[3], SW,
+                                          p.padding_w, p.dilation_w);
+                const tensor_t t =
+                    dense(filters, x.size[1], size[0] / p.groups, h.T, w.T);
+                for (int64_t k = 0; n == 0 && k < h.T * w.T; k++) {
+                    taps[k] = (h.tap + k / w.T * h.STEP) * weight->stride[2] +
+                              (w.tap + k % w.T * w.STEP) * weight->stride[3];
+                }
+                if (n == 0) turn(&some, p.groups, taps, h.T * w.T, filters);
+                filters += tensor_numel(&t), state.asked = 0;
+                if (h.COUNT > 0 && w.COUNT > 0)
+                    status = backward_phase(&mine, &y, &t, p, h, w, &x);
+            }
+        }
     }
     return status;
     // END SOLUTION
