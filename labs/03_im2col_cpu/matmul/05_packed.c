@@ -15,8 +15,8 @@
 enum {
     MR = VECTOR_REGISTERS / 4,  // register block: MR x 3 vectors of sums
     NR = 3 * LANES,
-    KC = 256,      // terms of a sum; a panel of lhs, MR x KC, fits into L1
-    NC = 12 * NR,  // a block of rhs, KC x NC, fits into L2
+    KC = 256,     // terms of a sum; a panel of lhs, MR x KC, fits into L1
+    NC = 9 * NR,  // two blocks of rhs, KC x NC, fit into L2: this and the next
 };
 
 /* Element (i, j) stands at data[i * down + j * across]. */
@@ -48,16 +48,19 @@ static void pack(matrix_t block, int64_t K, int64_t N, real *restrict to)
     }
 }
 
-/* tile, at most (MR, NV*LANES), = or += lhs (rows, K) @ panel (K, NR) */
+/* tile, at most (MR, NV*LANES), = or += lhs (rows, K) @ panel (K, NR); next: below */
 static inline void micro_kernel(int NV, int64_t K, matrix_t lhs, const real *panel,
-                                matrix_t tile, int64_t rows, int64_t columns, int add)
+                                matrix_t next, matrix_t tile, int64_t rows,
+                                int64_t columns, int add)
 {
     const real *left[MR];  // rows of lhs; those beyond the edge repeat the last
     for (int m = 0; m < MR; m++) left[m] = lhs.data + least(m, rows - 1) * lhs.down;
     for (int m = 0; m < MR; m++) __builtin_prefetch(tile.data + m * tile.down, 1);
 
     vec sum[MR][3] = {0};
-    for (int64_t k = 0; k < K; k++, panel += NR) {
+    for (int64_t k = 0; k < K; k++, panel += NR, next.data += next.down) {
+        UNROLL for (int j = 0; j < NV; j++)
+            __builtin_prefetch(next.data + j * LANES, 0, 2);  // to L2, not to L1
         UNROLL for (int i = 0; i < MR * NV; i++) sum[i / NV][i % NV] +=
             left[i / NV][k * lhs.across] * vec_load(panel + i % NV * LANES);
     }
@@ -72,18 +75,20 @@ static inline void micro_kernel(int NV, int64_t K, matrix_t lhs, const real *pan
 }
 
 /* A block of output (M, NB) = or += lhs (M, K) @ a packed block of rhs (K, NB) */
-static void block_product(matrix_t lhs, int64_t M, int64_t K, const real *right,
-                          int64_t NB, matrix_t output, int add)
+static void block_product(matrix_t lhs, int64_t M, int64_t K, real *right,
+                          matrix_t next, int64_t NB, matrix_t output, int add)
 {
     for (int64_t m = 0; m < M; m += MR) {
         const matrix_t row = {lhs.data + m * lhs.down, lhs.down, lhs.across};
         const int64_t rows = least(M - m, MR);
         for (int64_t n = 0; n < NB;) {
-            const real *panel = right + n / NR * NR * K + n % NR;
+            real *panel = right + n / NR * NR * K + n % NR;
+            const matrix_t ahead = {m ? panel : next.data + n * next.across,
+                                    m ? 0 : next.down, 1};  // rows 0: the next block
             const matrix_t tile = {output.data + m * output.down + n, output.down, 1};
             const int whole = NB - n > 2 * LANES;  // else one vector at a time
-            whole ? micro_kernel(3, K, row, panel, tile, rows, NB - n, add)
-                  : micro_kernel(1, K, row, panel, tile, rows, NB - n, add);
+            whole ? micro_kernel(3, K, row, panel, ahead, tile, rows, NB - n, add)
+                  : micro_kernel(1, K, row, panel, ahead, tile, rows, NB - n, add);
             n += whole ? NR : LANES;
         }
     }
@@ -112,7 +117,6 @@ status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other
     real *left = ctx_scratch(ctx, (size_t)(ROOM * TURN) * sizeof(real));
     real *right = ctx_scratch(ctx, (size_t)(ROOM * (least(N, NC) + NR)) * sizeof(real));
     if (!left || !right) return STATUS_NO_MEMORY;
-
     for (int64_t i = 0; i < tensor_count(output, axis) * N; i += least(N - i % N, NC)) {
         const int64_t b = i / N, n = i % N;              // a block of columns
         for (int64_t k = 0; k == 0 || k < K; k += KC) {  // K = 0: sets zeros
@@ -122,8 +126,11 @@ status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other
                 vec_transpose_copy(lhs.data, lhs.across, left, KB, KB, M);
                 lhs = (matrix_t){left, KB, 1};
             }
+            const matrix_t next = k + KC < K ? matrix_of(other, b, k + KC, n)
+                                             : matrix_of(other, b, 0, n + NC);
             pack(matrix_of(other, b, k, n), KB, NB, right);
-            block_product(lhs, M, KB, right, NB, matrix_of(output, b, 0, n), k > 0);
+            block_product(lhs, M, KB, right, next, NB, matrix_of(output, b, 0, n),
+                          k > 0);
         }
     }
     return STATUS_OK;
