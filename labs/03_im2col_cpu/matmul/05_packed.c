@@ -5,7 +5,7 @@
  *   limit   multiply-adds; the copy, K*N moves, where M is small
  *   run     make bench T=03_im2col_cpu/matmul/05
  *
- * Forward, all shapes and strides. Workspace: KC * (NC + NR) elements or less, 0.6 MiB
+ * Forward, all shapes and strides. Workspace: KC * (NC + NR) elements or less, 0.5 MiB
  * of floats, and KC * M if lhs is transposed.
  */
 #include "operators.h"
@@ -48,7 +48,7 @@ static void pack(matrix_t block, int64_t K, int64_t N, real *restrict to)
     }
 }
 
-/* tile, at most (MR, NV*LANES), = or += lhs (rows, K) @ panel (K, NR); next: below */
+/* tile, at most (MR, NV*LANES), = or += lhs (rows, K) @ panel (K, NR); fetches `next` */
 static inline void micro_kernel(int NV, int64_t K, matrix_t lhs, const real *panel,
                                 matrix_t next, matrix_t tile, int64_t rows,
                                 int64_t columns, int add)
@@ -84,7 +84,7 @@ static void block_product(matrix_t lhs, int64_t M, int64_t K, real *right,
         for (int64_t n = 0; n < NB;) {
             real *panel = right + n / NR * NR * K + n % NR;
             const matrix_t ahead = {m ? panel : next.data + n * next.across,
-                                    m ? 0 : next.down, 1};  // rows 0: the next block
+                                    m ? 0 : next.down, 1};  // fetched by row 0
             const matrix_t tile = {output.data + m * output.down + n, output.down, 1};
             const int whole = NB - n > 2 * LANES;  // else one vector at a time
             whole ? micro_kernel(3, K, row, panel, ahead, tile, rows, NB - n, add)
