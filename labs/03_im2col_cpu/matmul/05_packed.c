@@ -48,7 +48,7 @@ static void pack(matrix_t block, int64_t K, int64_t N, real *restrict to)
     }
 }
 
-/* tile, at most (MR, NV*LANES), = or += lhs (rows, K) @ panel (K, NR); fetches `next` */
+/* tile, at most (MR, NV*LANES), = or += lhs (rows, K) @ panel (K, NR); fetches next */
 static inline void micro_kernel(int NV, int64_t K, matrix_t lhs, const real *panel,
                                 matrix_t next, matrix_t tile, int64_t rows,
                                 int64_t columns, int add)
