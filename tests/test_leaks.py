@@ -30,16 +30,8 @@ def test_the_search_knows_solutions_when_it_sees_them(tmp_path):
         name = "_".join((file.parents[1].name, file.parent.name, file.stem))
         shutil.copy(file, tmp_path / f"{name}.txt")
     found = " ".join(leaks.find(tmp_path, LINES))
-    seen: set[str] = set()
-    twins = []  # the same lines as a lower rung's: what it uses makes the difference
     for file in RUNGS:
-        mine = set(leaks.solution_lines([file]))
-        if mine <= seen:
-            twins.append(file.stem)
-        else:
-            assert f"(of {file.parent.name}/{file.name};" in found
-        seen |= mine
-    assert twins == ["01_unfold_packed"]
+        assert f"(of {file.parent.name}/{file.name};" in found
 
 
 @pytest.mark.parametrize("place", ["docs/guides/x.md", "grader/x.py", "labs/x.ipynb"])
