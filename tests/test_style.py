@@ -37,7 +37,7 @@ LONG_RUNGS = {
         "03_stride_phases": 205,
         "04_pixel_gemm": 190,
         "06_pointwise": 150,
-        "07_few_channels": 150,
+        "07_few_channels": 145,
         "08_few_channels_backward": 150,
         "09_winograd_2x2": 180,
         "10_winograd_4x4": 245,

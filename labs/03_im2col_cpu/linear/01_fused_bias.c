@@ -1,7 +1,7 @@
 /* 01 fused bias
  *
  *   idea    sums do not start at 0 but at the bias: no second pass over output
- *   expect  one pass over output less than 00_matmul; how much, make bench says
+ *   expect  1x of 00_matmul: a pass over output is little beside IC products for each
  *   limit   multiply-adds, and packing weight where there are few rows
  *   run     make bench T=03_im2col_cpu/linear/01
  *
