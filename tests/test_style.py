@@ -40,10 +40,8 @@ LONG_RUNGS = {
         "07_few_channels": 145,
         "08_few_channels_backward": 150,
         "09_winograd_2x2": 180,
-        "10_winograd_4x4": 245,
-        "11_winograd_input": 245,
+        "10_winograd_4x4": 325,
         "12_winograd_weight": 245,
-        "13_winograd_5x5": 285,
         "14_dilation_phases": 180,
     }.items()
 }
