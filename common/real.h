@@ -2,11 +2,13 @@
 /* real.h - one source, several dtypes
  *
  * `real` is what tensors store, `accum` is what sums are kept in. The build compiles
- * each rung once per dtype, with -DREAL_F32 (the default) or -DREAL_F64:
+ * each rung once per dtype, with -DREAL_F32 (the default), -DREAL_F64, or, in CUDA,
+ * -DREAL_F16:
  *
  *     build     real      accum
  *     f32       float     float
  *     f64       double    double
+ *     f16       __half    float     11 bits: for storage, never for sums
  *
  * Write constants in double and cast them, (real)0.5, and take mathematics from the
  * functions below: a literal with an `f`, or expf, costs the double build its digits.
@@ -23,11 +25,43 @@ typedef double real;
 typedef double accum;
 #define REAL_DTYPE      DTYPE_F64
 #define REAL_MATH(name) name
+#elif defined(REAL_F16)
+#if !defined(__CUDACC__)
+#error "REAL_F16 is a dtype of CUDA rungs: C has no __half"
+#endif
+#include <cuda_fp16.h>
+typedef __half real;
+typedef float accum;
+#define REAL_DTYPE      DTYPE_F16
+#define REAL_MATH(name) name##f
 #else
 typedef float real;
 typedef float accum;
 #define REAL_DTYPE      DTYPE_F32
 #define REAL_MATH(name) name##f
+#endif
+
+/* Between the two, for rungs that are built for f16 as well; elsewhere nothing happens.
+ * real_from rounds to nearest even. (A cast would do, but for those who compile with
+ * __CUDA_NO_HALF_CONVERSIONS__, as PyTorch does.) */
+#if defined(REAL_F16)
+static inline HOST_DEVICE real real_from(accum x)
+{
+    return __float2half(x);
+}
+static inline HOST_DEVICE accum accum_from(real x)
+{
+    return __half2float(x);
+}
+#else
+static inline HOST_DEVICE real real_from(accum x)
+{
+    return x;
+}
+static inline HOST_DEVICE accum accum_from(real x)
+{
+    return x;
+}
 #endif
 
 // clang-format off
@@ -62,6 +96,7 @@ static inline HOST_DEVICE real *at4(const tensor_t *t, int64_t i, int64_t j, int
 }
 // clang-format on
 
+#if !defined(__CUDACC__)  // launch.h has one for memory of the device
 /* The tensor's elements in row-major order without gaps: its own memory if it lies so
  * already, else a copy in scratch. NULL if there is no memory for the copy, or if the
  * tensor is empty and has none: ask only for tensors that have elements. */
@@ -76,5 +111,6 @@ static inline const real *tensor_contiguous(ctx_t *ctx, const tensor_t *t)
     }
     return copy;
 }
+#endif
 
 #endif

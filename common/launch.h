@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+/* launch.h - what the launchers of CUDA rungs need and none of them is about
+ *
+ * How a failed CUDA call leaves an operator, how many blocks cover so many elements,
+ * and a contiguous copy of a tensor that lies on the device. Nothing here is known to
+ * nvcc alone: any C++17 compiler will do that finds the CUDA runtime's declarations and
+ * gets the launches, <<<...>>>, translated.
+ *
+ * A launcher runs on the CPU and must not follow t->data, which points into the memory
+ * of the device; its kernels may. A tensor_t travels to a kernel by value:
+ *
+ *     const __grid_constant__ tensor_t input
+ *
+ * Arguments lie in constant memory, once for all threads. These words say that they
+ * stay there; without them each thread makes a copy of its own, of 120 bytes, when the
+ * argument's address is taken and used in a loop, as tensor_offset(&input, ...) does.
+ */
+#ifndef CONVLAB_LAUNCH_H
+#define CONVLAB_LAUNCH_H
+
+#include <cuda_runtime.h>
+#include <stdio.h>
+
+#include "operators.h"
+
+/* CUDA_TRY(ctx, call): leaves the operator with STATUS_CUDA_ERROR and a sentence in
+ * ctx->error unless the call answers cudaSuccess. After a launch the call is
+ * cudaGetLastError(). It sees a launch that could not be made; a kernel that fails
+ * while it runs is seen by whoever waits for the stream. */
+#define CUDA_TRY(ctx, call)                                                            \
+    do {                                                                               \
+        const cudaError_t cuda_try_error = (call);                                     \
+        if (cuda_try_error != cudaSuccess) {                                           \
+            return cuda_failure((ctx), cuda_try_error, #call, __LINE__);               \
+        }                                                                              \
+    } while (0)
+
+static inline status_t cuda_failure(ctx_t *ctx, cudaError_t error, const char *call,
+                                    int line)
+{
+    snprintf(ctx->error, CTX_ERROR_BYTES, "cuda: '%s' in line %d says '%s' (%s)", call,
+             line, cudaGetErrorString(error), cudaGetErrorName(error));
+    return STATUS_CUDA_ERROR;
+}
+
+/* How many parts of `part` elements cover `count`; 0 for 0. */
+static inline HOST_DEVICE int64_t ceil_div(int64_t count, int64_t part)
+{
+    return (count + part - 1) / part;
+}
+
+/* A number of blocks as the x of a grid, which has room for 2^31 - 1 (y and z have for
+ * 65535 only, so that our rungs count their blocks along x). What does not fit becomes
+ * 0, and a grid of 0 blocks cannot be launched: an error, instead of half a result. It
+ * is one for no elements too: leave early. */
+static inline unsigned grid_of(int64_t blocks)
+{
+    return blocks <= INT32_MAX ? (unsigned)blocks : 0;
+}
+
+enum { TENSOR_COPY_THREADS = 256 };  // of a block
+
+/* A block owns 256 consecutive elements of the copy, a thread one. No shared memory. */
+static __global__ void tensor_copy_kernel(const __grid_constant__ tensor_t t,
+                                          real *__restrict__ copy, int64_t COUNT)
+{
+    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= COUNT) return;  // the last block may be partly empty
+    copy[i] = real_data(&t)[tensor_offset(&t, t.ndim, i)];
+}
+
+/* The tensor's elements in row-major order without gaps: its own memory if it lies so
+ * already, else a copy in scratch, made on ctx->stream. NULL if there is no memory for
+ * the copy, or if the tensor is empty and has none: ask only for tensors that have
+ * elements. A copy that could not be launched is reported by the next
+ * CUDA_TRY(ctx, cudaGetLastError()), that of the kernel which reads it. */
+static inline const real *tensor_contiguous(ctx_t *ctx, const tensor_t *t)
+{
+    if (tensor_is_contiguous(t)) return real_data(t);
+    const int64_t COUNT = tensor_numel(t);
+    real *copy = (real *)ctx_scratch(ctx, (size_t)COUNT * sizeof(real));
+    if (!copy) return NULL;
+    const unsigned blocks = grid_of(ceil_div(COUNT, TENSOR_COPY_THREADS));
+    tensor_copy_kernel<<<blocks, TENSOR_COPY_THREADS, 0, ctx->stream>>>(*t, copy,
+                                                                        COUNT);
+    return copy;
+}
+
+#endif
