@@ -1,0 +1,126 @@
+/* 00 strided
+ *
+ *   idea    one thread for each element; strides tell it where the operands keep theirs
+ *   expect  1x, the baseline of this ladder
+ *   limit   index arithmetic: two 64-bit divisions for every axis of every operand
+ *   run     make grade T=04_cuda_kernels/add/00
+ */
+#include "launch.h"
+
+enum { THREADS = 256 };  // of a block
+
+// BEGIN SOLUTION
+/* t stretched to a shape: a view that stands still (stride 0) along an axis of size 1
+ * and along an axis that t lacks. Axes are aligned at the last one:
+ *
+ *     shape (2, 3, 4)    t (3, 1), strides 1, 1    view (2, 3, 4), strides 0, 1, 0 */
+static tensor_t stretched(const tensor_t *t, const tensor_t *shape)
+{
+    tensor_t view = *shape;
+    view.data = t->data;
+    const int32_t missing = shape->ndim - t->ndim;  // axes that t lacks
+    for (int32_t d = 0; d < shape->ndim; d++) {
+        const bool moves = d >= missing && t->size[d - missing] != 1;
+        view.stride[d] = moves ? t->stride[d - missing] : 0;
+    }
+    return view;
+}
+// END SOLUTION
+// STARTER // a helper of the launcher, if you want one (the reference takes 11 lines)
+
+/* A block owns 256 consecutive elements of output, a thread one. No shared memory.
+ * input and other have the shape of output. */
+// BEGIN SOLUTION
+static __global__ void add_forward_kernel(const __grid_constant__ tensor_t input,
+                                          const __grid_constant__ tensor_t other,
+                                          accum alpha, real *__restrict__ output,
+                                          int64_t COUNT)
+{
+    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= COUNT) return;  // the last block may be partly empty
+    const real lhs = real_data(&input)[tensor_offset(&input, input.ndim, i)];
+    const real rhs = real_data(&other)[tensor_offset(&other, other.ndim, i)];
+    output[i] = real_from(accum_from(lhs) + alpha * accum_from(rhs));
+}
+// END SOLUTION
+// STARTER // the kernel (the reference takes 11 lines)
+
+/* output = input + alpha * other, both stretched to the shape of output */
+extern "C" status_t add_forward(ctx_t *ctx, const tensor_t *input,
+                                const tensor_t *other, add_params_t p, tensor_t *output)
+{
+    // BEGIN SOLUTION
+    const int64_t COUNT = tensor_numel(output);
+    if (COUNT == 0) return STATUS_OK;  // a grid of 0 blocks is an error
+    const unsigned blocks = grid_of(ceil_div(COUNT, THREADS));
+    add_forward_kernel<<<blocks, THREADS, 0, ctx->stream>>>(
+        stretched(input, output), stretched(other, output), (accum)p.alpha,
+        real_data(output), COUNT);
+    CUDA_TRY(ctx, cudaGetLastError());
+    return STATUS_OK;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 8 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}
+
+/* A block owns 256 consecutive elements of grad, a thread one: it sums what backward
+ * brings to each position where forward read this element. `kept` is grad_output along
+ * the axes of grad, `summed` along the stretched ones. No shared memory. Nobody else
+ * writes grad[i], so the sum needs no atomics and always has the same order. */
+// BEGIN SOLUTION
+static __global__ void add_backward_kernel(const __grid_constant__ tensor_t kept,
+                                           const __grid_constant__ tensor_t summed,
+                                           accum scale, real *__restrict__ grad,
+                                           int64_t COUNT)
+{
+    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= COUNT) return;  // the last block may be partly empty
+    const real *terms = real_data(&kept) + tensor_offset(&kept, kept.ndim, i);
+    const int64_t TERMS = tensor_numel(&summed);
+    accum sum = 0;  // stays 0 if grad_output is empty
+    for (int64_t term = 0; term < TERMS; term++) {
+        sum += accum_from(terms[tensor_offset(&summed, summed.ndim, term)]);
+    }
+    grad[i] = real_from(scale * sum);
+}
+// END SOLUTION
+// STARTER // the kernel (the reference takes 15 lines)
+
+// BEGIN SOLUTION
+/* grad = scale * grad_output, summed to the shape of grad. The axes of grad_output are
+ * dealt out to two views: those of grad are kept, those along which it was stretched
+ * are summed; in the other view they have size 1. */
+static status_t sum_to_shape(ctx_t *ctx, const tensor_t *grad_output, accum scale,
+                             tensor_t *grad)
+{
+    const int64_t COUNT = tensor_numel(grad);
+    if (COUNT == 0) return STATUS_OK;  // a grid of 0 blocks is an error
+    tensor_t kept = *grad_output, summed = *grad_output;
+    const int32_t missing = grad_output->ndim - grad->ndim;  // axes that grad lacks
+    for (int32_t d = 0; d < grad_output->ndim; d++) {
+        const bool moves = d >= missing && grad->size[d - missing] != 1;
+        (moves ? summed : kept).size[d] = 1;
+    }
+    const unsigned blocks = grid_of(ceil_div(COUNT, THREADS));
+    add_backward_kernel<<<blocks, THREADS, 0, ctx->stream>>>(kept, summed, scale,
+                                                             real_data(grad), COUNT);
+    CUDA_TRY(ctx, cudaGetLastError());
+    return STATUS_OK;
+}
+// END SOLUTION
+// STARTER // a helper for one gradient, if you want one (the reference takes 17 lines)
+
+/* grad_input = grad_output, grad_other = alpha * grad_output, summed to their shapes */
+extern "C" status_t add_backward(ctx_t *ctx, const tensor_t *grad_output,
+                                 add_params_t p, tensor_t *grad_input,
+                                 tensor_t *grad_other)
+{
+    // BEGIN SOLUTION
+    status_t status = STATUS_OK;
+    if (grad_input) status = sum_to_shape(ctx, grad_output, 1, grad_input);
+    if (status != STATUS_OK || !grad_other) return status;
+    return sum_to_shape(ctx, grad_output, (accum)p.alpha, grad_other);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 4 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}
