@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -69,7 +70,8 @@ REGION = re.compile(
 )
 BANNED = re.compile(
     r"\b(f?printf|f?puts|putchar|exit|_exit|_Exit|abort|assert|malloc|calloc|realloc"
-    r"|aligned_alloc|free|alloca|system|fopen|dlopen|cudaMalloc\w*|goto(?! done))\b"
+    r"|aligned_alloc|free|alloca|system|fopen|dlopen|cudaMalloc\w*"
+    r"|cudaDeviceSynchronize|goto(?! done))\b"
 )
 MAKE_COMMAND = re.compile(
     r"(?:`|run     )make ([a-z][a-z-]*)|^ *(?:\$ )?make ([a-z-]+)(?=$|  | [A-Z]+=)",
@@ -178,7 +180,7 @@ def none(bad: list[str]) -> None:
 
 def test_clang_format_would_change_nothing():
     program = tool("clang-format")
-    said = run(program, "--dry-run", "-Werror", *sources(".c", ".h", ".cpp"))
+    said = run(program, "--dry-run", "-Werror", *sources(".c", ".h", ".cpp", ".cu"))
     none(sorted(set(re.findall(r"^\S+?:\d+(?=:\d+: error)", said, re.M))))
     assert not said, said
 
@@ -297,6 +299,44 @@ def test_a_rung_is_short_and_at_most_eight_are_a_little_longer():
     assert len(waived) <= WAIVERS, "\n".join(waived)
 
 
+def test_every_launch_is_on_the_stream_and_checked_in_the_next_statement():
+    launch = re.compile(r"<<<([^;]*?)>>>[^;]*;\s*([^;]*;)", re.S)
+    none(
+        [
+            f"{name}: <<<{' '.join(arguments.split())}>>> and then {after}"
+            for name in rungs(".cu")
+            for arguments, after in launch.findall(code_of(name))
+            if not arguments.endswith("ctx->stream")
+            or after != "CUDA_TRY(ctx, cudaGetLastError());"
+        ]
+    )
+
+
+def test_every_barrier_says_what_it_keeps_apart():
+    barrier = re.compile(r"__sync(threads|warp)\(")
+    none(
+        [
+            f"{name}:{number}: no comment on this line"
+            for name in rungs(".cu")
+            for number, line in lines(name)
+            if barrier.search(line.split("//")[0]) and "//" not in line
+        ]
+    )
+
+
+def test_every_kernel_has_a_comment_that_says_what_a_block_and_a_thread_own():
+    comment_above = r"(?:/\*((?:(?!\*/).)*)\*/\n)?(?:// BEGIN SOLUTION\n)?"
+    kernel = re.compile(comment_above + r"static __global__[^{]*?(\w*kernel)\(", re.S)
+    none(
+        [
+            f"{name}: {which}: no mapping of blocks, threads and shared memory"
+            for name in rungs(".cu")
+            for comment, which in kernel.findall(text(name))
+            if not re.search(r"\bblock\b.*\bthread\b.*[Ss]hared\s", comment, re.S)
+        ]
+    )
+
+
 # ---- solutions and starters ----------------------------------------------------------
 
 
@@ -343,18 +383,33 @@ def test_a_starter_compiles_without_warnings_and_answers_not_implemented():
     ]
     flags += ["-Wno-unused-parameter", "-Wno-unknown-pragmas", "-Werror", "-xc", "-"]
     bad = []
-    for name in rungs(".c", ".py"):
+    for name in rungs():
         offer = starter(name)
         if name.endswith(".py"):
             compile(offer, name, "exec")
             if "raise NotImplementedError" not in offer:
                 bad.append(f"{name}: does not raise NotImplementedError")
             continue
-        for dtype in ("F32", "F64"):
+        for dtype in ("F32", "F64") if name.endswith(".c") else ():
             said = run("cc", f"-DREAL_{dtype}", *flags, stdin=offer)
             bad += [f"{name} ({dtype}):\n{said}"] if said else []
         if "return STATUS_NOT_IMPLEMENTED;" not in offer:
             bad.append(f"{name}: does not return STATUS_NOT_IMPLEMENTED")
+    none(bad)
+
+
+def test_a_cuda_starter_compiles_without_warnings_for_the_oldest_device(tmp_path):
+    nvcc = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
+    if not nvcc:
+        pytest.skip("needs nvcc")
+    flags = ["-std=c++17", "-arch=sm_75", "-Werror", "all-warnings", "-Icommon"]
+    flags += ["-Xcompiler", "-Wall,-Wextra,-Wno-unused-parameter", "-c", "-o"]
+    source = tmp_path / "starter.cu"
+    bad = []
+    for name in rungs(".cu"):
+        source.write_text(starter(name))
+        said = run(nvcc, *flags, str(source.with_suffix(".o")), str(source))
+        bad += [f"{name}:\n{said}"] if said else []
     none(bad)
 
 
