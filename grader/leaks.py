@@ -28,6 +28,7 @@ PUBLIC = {
     "086baf4444ad": "lab 01, conv2d's last hint",
     "d327e3dbb988": "lab 01, shown in unfold's starter",
     "6b4193afc23f": "lab 01, shown in unfold's starter",
+    "d2cbfa293d52": "lab 04, how a thread finds its element: shown in launch.h",
 }
 _LOOP = re.compile(r"for\([^;]*;[^;]*;\w+(\+\+|--)\)\{?|for\w+inrange.*")
 _PARAMETERS = re.compile(r"(\w+\()?((const)?(tensor_t|ctx_t|int64_t|real)\*?\w+,?)+\)?")

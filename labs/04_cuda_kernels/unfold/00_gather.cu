@@ -47,10 +47,10 @@ extern "C" status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_par
                                    tensor_t *output)
 {
     // BEGIN SOLUTION
-    const int64_t OH = conv2d_extent(input->size[2], p.kernel_h, p.stride_h,
-                                     p.padding_h, p.dilation_h);
-    const int64_t OW = conv2d_extent(input->size[3], p.kernel_w, p.stride_w,
-                                     p.padding_w, p.dilation_w);
+    const int64_t IH = input->size[2], KH = p.kernel_h;
+    const int64_t IW = input->size[3], KW = p.kernel_w;
+    const int64_t OH = conv2d_extent(IH, KH, p.stride_h, p.padding_h, p.dilation_h);
+    const int64_t OW = conv2d_extent(IW, KW, p.stride_w, p.padding_w, p.dilation_w);
     const int64_t COUNT = tensor_numel(output);
     if (COUNT == 0) return STATUS_OK;  // a grid of 0 blocks is an error
     const unsigned blocks = grid_of(ceil_div(COUNT, THREADS));
@@ -115,10 +115,10 @@ extern "C" status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output,
 {
     // BEGIN SOLUTION
     if (!grad_input) return STATUS_OK;  // not wanted
-    const int64_t OH = conv2d_extent(grad_input->size[2], p.kernel_h, p.stride_h,
-                                     p.padding_h, p.dilation_h);
-    const int64_t OW = conv2d_extent(grad_input->size[3], p.kernel_w, p.stride_w,
-                                     p.padding_w, p.dilation_w);
+    const int64_t IH = grad_input->size[2], KH = p.kernel_h;
+    const int64_t IW = grad_input->size[3], KW = p.kernel_w;
+    const int64_t OH = conv2d_extent(IH, KH, p.stride_h, p.padding_h, p.dilation_h);
+    const int64_t OW = conv2d_extent(IW, KW, p.stride_w, p.padding_w, p.dilation_w);
     const int64_t COUNT = tensor_numel(grad_input);
     if (COUNT == 0) return STATUS_OK;  // a grid of 0 blocks is an error
     const unsigned blocks = grid_of(ceil_div(COUNT, THREADS));
