@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+/* cuda_runtime.h - CUDA C for machines without a GPU: include this as always
+ *
+ * The words __global__, __device__, __shared__ ... are understood by the rewriter
+ * (cusim/rewrite.py) before the compiler sees them.
+ */
+#ifndef CUSIM_CUDA_RUNTIME_H
+#define CUSIM_CUDA_RUNTIME_H
+
+#ifndef __CUSIM__
+#define __CUSIM__ 1
+#endif
+#define CUDART_VERSION 13000
+#define CUDA_VERSION   13000
+
+#define __global__        __cusim_global__
+#define __device__        __cusim_device__
+#define __host__          __cusim_host__
+#define __constant__      __cusim_constant__
+#define __managed__       __cusim_managed__
+#define __grid_constant__ __cusim_grid_constant__
+#define __shared__        __cusim_shared__
+#define __launch_bounds__(...)
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __forceinline__  inline
+#define __restrict__ __restrict
+#define CUDART_CB
+
+#include <cassert>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "cusim/core.h"
+
+#include "cusim/api.h"
+#include "cusim/device.h"
+
+#include "cusim/atomics.h"
+#include "cusim/collectives.h"
+#include "cusim/math.h"
+
+#endif

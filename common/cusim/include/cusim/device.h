@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+/* device.h - what a kernel may call besides mathematics, atomics and collectives */
+#ifndef CUSIM_DEVICE_H
+#define CUSIM_DEVICE_H
+
+#include "core.h"
+
+/* ---- barriers -------------------------------------------------------------------- */
+
+inline void __syncthreads(::cusim::Where where = ::cusim::Where::here())
+{
+    ::cusim::barrier(0, "__syncthreads", where);
+}
+inline int __syncthreads_count(int predicate,
+                               ::cusim::Where where = ::cusim::Where::here())
+{
+    return ::cusim::barrier(predicate, "__syncthreads_count", where);
+}
+inline int __syncthreads_or(int predicate,
+                            ::cusim::Where where = ::cusim::Where::here())
+{
+    return ::cusim::barrier(predicate, "__syncthreads_or", where) != 0;
+}
+inline int __syncthreads_and(int predicate,
+                             ::cusim::Where where = ::cusim::Where::here())
+{
+    return ::cusim::barrier(!predicate, "__syncthreads_and", where) == 0;
+}
+
+/* ---- fences ---------------------------------------------------------------------- */
+
+inline void __threadfence(::cusim::Where where = ::cusim::Where::here())
+{
+    ::cusim::fence(where);
+}
+inline void __threadfence_block(::cusim::Where where = ::cusim::Where::here())
+{
+    ::cusim::fence(where);
+}
+inline void __threadfence_system(::cusim::Where where = ::cusim::Where::here())
+{
+    ::cusim::fence(where);
+}
+
+/* ---- the rest -------------------------------------------------------------------- */
+
+inline void __trap(::cusim::Where where = ::cusim::Where::here())
+{
+    ::cusim::trap("the kernel called __trap()", where);
+}
+
+/* Clocks count calls, not time: time is what this processor cannot know. */
+extern long long cusim_clock;
+inline long long clock64()
+{
+    return ++cusim_clock;
+}
+inline int clock_device()
+{
+    return (int)++cusim_clock;
+}
+inline void __nanosleep(unsigned)
+{
+}
+
+inline bool __isGlobal(const void *)
+{
+    return true;
+}
+
+#endif

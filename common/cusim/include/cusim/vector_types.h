@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+/* vector_types.h - uint3, dim3, float4 and their kin, of CUDA's sizes and alignments */
+#ifndef CUSIM_VECTOR_TYPES_H
+#define CUSIM_VECTOR_TYPES_H
+
+/* The struct of 1 to 4 members named x, y, z, w; aligned as nvcc aligns it: as a whole
+ * up to 16 bytes where its size is a power of two. */
+#define CUSIM_VECTORS(name, type)                                                      \
+    struct name##1                                                                     \
+    {                                                                                  \
+        type x;                                                                        \
+    };                                                                                 \
+    struct alignas(2 * sizeof(type)) name##2                                           \
+    {                                                                                  \
+        type x, y;                                                                     \
+    };                                                                                 \
+    struct name##3                                                                     \
+    {                                                                                  \
+        type x, y, z;                                                                  \
+    };                                                                                 \
+    struct alignas(4 * sizeof(type) < 16 ? 4 * sizeof(type) : 16) name##4              \
+    {                                                                                  \
+        type x, y, z, w;                                                               \
+    };                                                                                 \
+    static inline constexpr name##1 make_##name##1(type x)                             \
+    {                                                                                  \
+        return {x};                                                                    \
+    }                                                                                  \
+    static inline constexpr name##2 make_##name##2(type x, type y)                     \
+    {                                                                                  \
+        return {x, y};                                                                 \
+    }                                                                                  \
+    static inline constexpr name##3 make_##name##3(type x, type y, type z)             \
+    {                                                                                  \
+        return {x, y, z};                                                              \
+    }                                                                                  \
+    static inline constexpr name##4 make_##name##4(type x, type y, type z, type w)     \
+    {                                                                                  \
+        return {x, y, z, w};                                                           \
+    }
+
+CUSIM_VECTORS(char, signed char)
+CUSIM_VECTORS(uchar, unsigned char)
+CUSIM_VECTORS(short, short)
+CUSIM_VECTORS(ushort, unsigned short)
+CUSIM_VECTORS(int, int)
+CUSIM_VECTORS(uint, unsigned int)
+CUSIM_VECTORS(long, long)
+CUSIM_VECTORS(ulong, unsigned long)
+CUSIM_VECTORS(longlong, long long)
+CUSIM_VECTORS(ulonglong, unsigned long long)
+CUSIM_VECTORS(float, float)
+CUSIM_VECTORS(double, double)
+#undef CUSIM_VECTORS
+
+struct dim3 {
+    unsigned int x, y, z;
+    constexpr dim3(unsigned int x = 1, unsigned int y = 1, unsigned int z = 1)
+        : x(x), y(y), z(z)
+    {
+    }
+    constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z)
+    {
+    }
+    constexpr operator uint3() const
+    {
+        return {x, y, z};
+    }
+};
+
+#endif

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+/* block.h - the threads of the present block: schedule.cpp's and waiting.cpp's own */
+#ifndef CUSIM_BLOCK_H
+#define CUSIM_BLOCK_H
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "fiber.h"
+#include "schedule.h"
+
+namespace cusim
+{
+
+enum class State { fresh, running, at_barrier, in_collective, asks_mask, ended };
+
+struct Thread {
+    uint3 index;
+    Position position;
+    State state;
+    Fiber *fiber;      // where it waits
+    const char *name;  // of what it waits in
+    Where where;
+    void *mine;            // handed to the collective
+    unsigned active_mask;  // the answer to active_mask()
+};
+
+/* Lanes of one warp on their way to the same collective. */
+struct Meeting {
+    unsigned mask, arrived;
+    const char *name;
+    void (*finish)(void *const lane[32], unsigned mask);
+
+    bool is(unsigned other_mask, const char *other_name) const
+    {
+        return mask == other_mask && strcmp(name, other_name) == 0;
+    }
+};
+
+struct Warp {
+    unsigned lanes, ended, waiting;
+    int asks;  // lanes that wait for active_mask()
+    std::vector<Meeting> meetings;
+};
+
+struct Barrier {
+    int arrived, sum;
+    Where first, other;  // lines that threads came from; other.file is NULL if one
+    int first_thread, other_thread;
+    unsigned epoch;
+    int result[2];  // of even and odd epochs: a slow thread may still read the last one
+};
+
+enum class Order { forward, reverse, random };
+
+struct Now {
+    bool running, stopped;
+    Thread *present;
+    Fiber *fiber;  // the present one
+    Fiber host;
+    std::vector<Fiber *> all, idle;
+    std::vector<Thread> threads;
+    std::vector<Warp> warps;
+    std::vector<int> turns, ready;  // fresh threads in their order; whose wait is over
+    size_t fresh, first_ready;
+    int alive;
+    unsigned long switches;  // threads that got their turn, of all launches
+    Barrier barrier;
+    void (*body)(const void *);
+    const void *argument;
+    Order order;
+    uint64_t random;
+};
+extern __attribute__((visibility("hidden"))) Now now;
+
+/* ---- small questions ------------------------------------------------------------- */
+
+inline Place place_of(const Thread &thread, const char *what, Where where)
+{
+    return {what, where, nullptr, true, blockIdx, thread.index};
+}
+
+inline Thread &lane_of(const Thread &thread, int lane)
+{
+    return now.threads[(size_t)(thread.position.warp * 32 + lane)];
+}
+
+inline bool same_line(Where a, Where b)
+{
+    return a.line == b.line && (a.file == b.file || strcmp(a.file, b.file) == 0);
+}
+
+/* splitmix64: any seed, also 0, gives a good sequence. */
+inline uint64_t random_number(uint64_t bound)
+{
+    uint64_t z = now.random += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return (z ^ z >> 31) % bound;
+}
+
+/* A finding, and the end of the process, if this is called by the host. */
+void need_kernel(const char *name, Where where);
+
+/* ---- whose turn it is ------------------------------------------------------------ */
+
+inline void become(Thread &thread)
+{
+    now.present = &thread;
+    now.switches++;
+    thread.state = State::running;
+    threadIdx = thread.index;
+    trace_thread(thread.position.thread);
+}
+
+inline void make_ready(Thread &thread)
+{
+    now.warps[(size_t)thread.position.warp].waiting &= ~(1u << thread.position.lane);
+    now.ready.push_back(thread.position.thread);
+}
+
+/* The next thread whose wait is over, or -1. */
+inline int take_ready()
+{
+    if (now.first_ready == now.ready.size()) {
+        now.ready.clear();
+        now.first_ready = 0;
+        return -1;
+    }
+    if (now.order == Order::random) {
+        const size_t left = now.ready.size() - now.first_ready;
+        std::swap(now.ready[now.first_ready],
+                  now.ready[now.first_ready + random_number(left)]);
+    }
+    return now.ready[now.first_ready++];
+}
+
+/* A fiber that runs nothing, for fresh threads. */
+Fiber *idle_fiber();
+
+/* Nobody can run and not all have ended: who waits where (waiting.cpp). */
+void report_deadlock();
+
+/* A lane that leaves is missed by meetings that named it (waiting.cpp). */
+void leave_meetings(Thread &self, Warp &warp);
+
+/* Lanes that asked who is here, answered once every lane of the warp waits. */
+void answer_active_mask(const Thread &thread, Warp &warp);
+
+/* Everybody who still lives has come to the barrier. */
+void open_barrier();
+
+/* From here on functions are inlined into barrier() and together(): every frame of a
+ * thread that waits is one more line of cache for each thread of the block. */
+
+__attribute__((always_inline)) inline void enter(Fiber *to)
+{
+    Fiber *const from = now.fiber;
+    now.fiber = to;
+    fiber_switch(from, to);
+}
+
+/* Leave the present fiber to whoever can run. Its thread has been told to wait, or, if
+ * `done`, the fiber has nothing left to do. */
+__attribute__((always_inline)) inline void leave(bool done)
+{
+    const bool fresh_first =
+        now.order == Order::random && now.fresh < now.turns.size() && random_number(2);
+    const int thread = fresh_first ? -1 : take_ready();
+    Fiber *const self = now.fiber;
+    if (thread >= 0) {
+        if (done) now.idle.push_back(self);
+        become(now.threads[(size_t)thread]);
+        if (now.present->fiber != self) enter(now.present->fiber);
+    } else if (now.fresh < now.turns.size()) {
+        if (!done) enter(idle_fiber());  // a done fiber takes the fresh thread itself
+    } else {
+        if (done) now.idle.push_back(self);
+        if (now.alive) {
+            report_deadlock();
+            now.stopped = true;
+        }
+        enter(&now.host);
+    }
+}
+
+__attribute__((always_inline)) inline void wait(State state, const char *name,
+                                                Where where)
+{
+    Thread &self = *now.present;
+    Warp &warp = now.warps[(size_t)self.position.warp];
+    self.state = state;
+    self.fiber = now.fiber;
+    self.name = name;
+    self.where = where;
+    warp.waiting |= 1u << self.position.lane;
+    if ((warp.waiting | warp.ended) == warp.lanes && warp.asks) {
+        answer_active_mask(self, warp);
+    }
+    leave(false);
+}
+
+}  // namespace cusim
+
+#endif

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+/* faults.cpp - what only a signal or the sanitizer can tell
+ *
+ * An address that faults, a thread that never ends, an access that AddressSanitizer
+ * stops: each becomes a finding with the block and the thread it happened in. And what
+ * is left to say when the program ends.
+ */
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "errors.h"
+#include "memory.h"
+#include "schedule.h"
+
+#ifdef CUSIM_ASAN
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/lsan_interface.h>
+#endif
+
+namespace cusim
+{
+
+static const void *code_of(void *context)
+{
+    const ucontext_t *const machine = (const ucontext_t *)context;
+#if defined(__x86_64__)
+    return (const void *)machine->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    return (const void *)machine->uc_mcontext.pc;
+#else
+    (void)machine;
+    return nullptr;
+#endif
+}
+
+/* ---- addresses that fault -------------------------------------------------------- */
+
+static void note_bad_address(const void *address, const void *code)
+{
+    if (!in_kernel() && is_device(address)) {
+        found(Level::error, "host_dereference",
+              text("the host touched device memory, %s; copy it with cudaMemcpy first",
+                   describe(address).c_str()),
+              {here("accessed", code)});
+    } else if (in_kernel() && past_stack(address)) {
+        found(
+            Level::error, "stack_overflow",
+            "the thread's local variables need more than 256 KB; use smaller arrays or "
+            "device memory",
+            {here("accessed", code)});
+    } else if (in_kernel()) {
+        found(Level::error, address < (void *)4096 ? "null_pointer" : "illegal_address",
+              text("the kernel used the address %p, where there is no memory", address),
+              {here("accessed", code)});
+    }
+}
+
+static struct sigaction former[NSIG];
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+    sigaction(number, &former[number], nullptr);
+    note_bad_address(info->si_addr, code_of(context));
+    // the instruction runs again, and the former handler or the system ends all
+}
+
+/* The innermost frame that is the program's own: the signal may have come in a function
+ * of ours or of a sanitizer. */
+static const void *own_code(void *context)
+{
+    const void *code = code_of(context);
+    void *frames[64];
+    const int count = backtrace(frames, 64);
+    int i = 0;
+    while (i < count && frames[i] != code) i++;  // in front of it: this handler
+    for (; i < count; i++) {
+        Dl_info info;
+        if (!dladdr(frames[i], &info) || !info.dli_fname) continue;
+        const char *const slash = strrchr(info.dli_fname, '/');
+        const char *const name = slash ? slash + 1 : info.dli_fname;
+        if (strncmp(name, "lib", 3) != 0) return frames[i];
+    }
+    return code;
+}
+
+/* ---- threads that never end ------------------------------------------------------ */
+
+static unsigned long seen_switches;
+static int quiet_seconds, patience;
+
+/* Once a second. A thread that has had the processor all the time waits for another
+ * one, which cannot run: here as on a card, where nobody promises that it would. */
+static void on_tick(int, siginfo_t *, void *context)
+{
+    if (!in_kernel() || switches() != seen_switches) {
+        seen_switches = switches();
+        quiet_seconds = 0;
+        return;
+    }
+    if (++quiet_seconds < patience) return;
+    found(Level::error, "spin",
+          text("a thread has been running for %d s without an end or a barrier; a loop "
+               "that waits for another thread's write never ends here, and need not "
+               "end on "
+               "a card: use __syncthreads, or a second kernel",
+               patience),
+          {here("runs", own_code(context))});
+    _exit(124);
+}
+
+static void watch_time()
+{
+    const char *const wish = getenv("CUSIM_PATIENCE");  // seconds; 0 waits for ever
+#if defined(CUSIM_ASAN) || defined(CUSIM_TRACE)
+    patience = wish ? atoi(wish) : 10;
+#else
+    patience = wish ? atoi(wish) : 0;
+#endif
+    if (patience < 1) return;
+    struct sigaction action = {};
+    action.sa_sigaction = on_tick;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+    sigaction(SIGALRM, &action, nullptr);
+    const itimerval second = {{1, 0}, {1, 0}};
+    setitimer(ITIMER_REAL, &second, nullptr);
+}
+
+/* ---- begin and end --------------------------------------------------------------- */
+
+static void at_end()
+{
+    note_end();
+    report_leaks();
+}
+
+#ifdef CUSIM_ASAN
+static void on_asan_error(const char *report);
+#endif
+
+__attribute__((constructor)) static void begin()
+{
+#ifdef CUSIM_ASAN
+    __lsan_disable();  // memory that the host forgets is not ours to report
+    __asan_set_error_report_callback(on_asan_error);
+#endif
+    static char stack[64 << 10];  // a thread's own may be what overflowed
+    const stack_t other = {stack, 0, sizeof stack};
+    sigaltstack(&other, nullptr);
+    struct sigaction action = {};
+    action.sa_sigaction = on_fault;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    for (const int number : {SIGSEGV, SIGBUS}) {
+        sigaction(number, &action, &former[number]);
+    }
+    watch_time();
+    atexit(at_end);
+}
+
+/* ---- AddressSanitizer ------------------------------------------------------------ */
+
+#ifdef CUSIM_ASAN
+
+static const char *kind_of_access(const void *address)
+{
+    const Allocation *const allocation = allocation_at(address);
+    if (allocation && !allocation->alive) return "use_after_free";
+    return "out_of_bounds";
+}
+
+/* Called by the sanitizer with its report, before it ends the process. */
+static void on_asan_error(const char *)
+{
+    const void *const address = __asan_get_report_address();
+    const void *const code = __asan_get_report_pc();
+    const char *const verb = __asan_get_report_access_type() ? "writes" : "reads";
+    const size_t bytes = __asan_get_report_access_size();
+    size_t offset;
+    if (is_device(address) || is_shared(address, &offset)) {
+        found(Level::error, kind_of_access(address),
+              text("%s %s %zu bytes %s", in_kernel() ? "a thread" : "the host", verb,
+                   bytes, describe(address).c_str()),
+              {here(verb, code)});
+    } else if (in_kernel() && is_local(address)) {
+        found(Level::error, "out_of_bounds",
+              text("a thread %s %zu bytes outside of a local variable", verb, bytes),
+              {here(verb, code)});
+    } else {
+        note_bad_address(address, code);
+    }
+}
+
+#endif
+
+}  // namespace cusim

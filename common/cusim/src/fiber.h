@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+/* fiber.h - stacks that can be left and entered again
+ *
+ * A fiber runs an endless function of the scheduler; a thread of a kernel that must
+ * wait leaves its fiber behind, stack and all, until another fiber enters it again.
+ * Only block.h and schedule.cpp use this.
+ */
+#ifndef CUSIM_FIBER_H
+#define CUSIM_FIBER_H
+
+#include <cstddef>
+
+#if defined(__x86_64__) || defined(__aarch64__)
+#define CUSIM_ASSEMBLY  // else ucontext, which is slower by a system call a switch
+#ifndef CUSIM_ASAN
+#define CUSIM_FAST_SWITCH  // nobody has to be told of a switch
+#endif
+#endif
+
+namespace cusim
+{
+
+struct Fiber {
+    void *sp = nullptr;      // where it was left
+    char *bottom = nullptr;  // lowest byte of its stack; a guard page lies below
+    size_t bytes = 0;
+    void *fake = nullptr;  // AddressSanitizer's own part of the stack
+    int number = 0;
+};
+
+/* A new fiber that will call `entry`, which must never return. Aborts the process when
+ * there is no memory for a stack. */
+Fiber *fiber_new(void (*entry)());
+
+/* Forget what the fiber was doing; entered again it calls `entry` from its start. */
+void fiber_restart(Fiber *fiber, void (*entry)());
+
+/* Leave `from` (whoever runs now) and enter `to`. */
+void fiber_switch(Fiber *from, Fiber *to);
+
+/* To be called first by `entry`: tells the sanitizer that the switch has happened. */
+void fiber_entered(Fiber *self);
+
+#ifdef CUSIM_FAST_SWITCH
+extern "C" void cusim_switch(void **save, void *load);  // switch_*.S
+
+inline void fiber_switch(Fiber *from, Fiber *to)
+{
+    cusim_switch(&from->sp, to->sp);
+}
+
+inline void fiber_entered(Fiber *)
+{
+}
+#endif
+
+}  // namespace cusim
+
+#endif

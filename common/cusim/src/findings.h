@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+/* findings.h - what is wrong with a program, and how it is told
+ *
+ * A finding has a kind (one word that tests and the grader know), one sentence, and the
+ * places involved. The same kind at the same places is told once. Findings go to the
+ * file named by CUSIM_REPORT, one JSON object a line, else as text to standard error.
+ * A place known only by its code address is turned into a line by whoever reads the
+ * report (python -m cusim does).
+ */
+#ifndef CUSIM_FINDINGS_H
+#define CUSIM_FINDINGS_H
+
+#include <initializer_list>
+#include <string>
+
+#include "cusim/core.h"
+
+namespace cusim
+{
+
+enum class Level { error, warning };
+
+struct Place {
+    const char *what = "";       // "written", "waits in __syncthreads" ...
+    Where where = {nullptr, 0};  // or, if its file is NULL:
+    const void *code = nullptr;  // an address within the instruction
+    bool in_kernel = false;      // then block and thread are those of a kernel
+    uint3 block = {0, 0, 0}, thread = {0, 0, 0};
+};
+
+/* Note a finding. `sentence` is for a student: what, expected, came, what to do. */
+void found(Level level, const char *kind, const std::string &sentence,
+           const Place *places, size_t count);
+
+inline void found(Level level, const char *kind, const std::string &sentence,
+                  std::initializer_list<Place> places)
+{
+    found(level, kind, sentence, places.begin(), places.size());
+}
+
+/* A line of the report that is no finding: {"record": "counts", ...}; no newline. */
+void record(const std::string &json);
+
+/* `, "module": ..., "offset": ...`: where an instruction stands, for addr2line. */
+std::string code_place(const void *code);
+
+/* How many errors were found since the process began. */
+size_t errors_found();
+
+/* Text between quotes of JSON. */
+std::string quoted(const char *text);
+
+/* printf into a string. */
+std::string text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+}  // namespace cusim
+
+#endif

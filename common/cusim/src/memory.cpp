@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: MIT
+#include "memory.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <map>
+#include <vector>
+
+#include "findings.h"
+#include "schedule.h"
+
+#ifdef CUSIM_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace cusim
+{
+
+/* Whether kernels may touch these bytes: AddressSanitizer watches, if it is there. */
+static void forbid(const void *address, size_t bytes)
+{
+#ifdef CUSIM_ASAN
+    __asan_poison_memory_region(address, bytes);
+#endif
+    (void)address, (void)bytes;
+}
+
+static void allow(const void *address, size_t bytes)
+{
+#ifdef CUSIM_ASAN
+    __asan_unpoison_memory_region(address, bytes);
+#endif
+    (void)address, (void)bytes;
+}
+
+enum : size_t {
+    PAGE = 4096,
+    ALIGNMENT = 256,  // as cudaMalloc promises
+    GAP = 256,        // at least, between two allocations
+    MOST = (size_t)64 << 30,
+    LEAST = (size_t)64 << 20,
+};
+enum { FILL = 0xff };  // NaN in every floating type, -1 in every integer
+
+/* ---- the range ------------------------------------------------------------------- */
+
+static struct {
+    char *begin, *end, *next;
+    size_t used;  // bytes alive
+    bool open;
+    std::map<char *, Allocation> *allocations;  // by base; never destroyed
+} device;
+
+static void reserve()
+{
+    size_t bytes = MOST;
+    void *range = MAP_FAILED;
+    while (range == MAP_FAILED && bytes >= LEAST) {
+        range = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (range == MAP_FAILED) bytes /= 2;
+    }
+    if (range == MAP_FAILED) {
+        fprintf(stderr, "cusim: no address space for device memory\n");
+        abort();
+    }
+    device.begin = device.next = (char *)range;
+    device.end = device.begin + bytes;
+    device.open = true;
+    device.allocations = new std::map<char *, Allocation>;
+}
+
+static void ready()
+{
+    if (!device.begin) reserve();
+}
+
+static void keep_out(bool closed)
+{
+#if defined(CUSIM_ASAN) || defined(CUSIM_TRACE)
+    if (!device.begin || device.open == !closed) return;
+    char *begin = device.begin;
+    for (const auto &[base, allocation] : *device.allocations) {
+        if (!allocation.managed || !allocation.alive) continue;
+        char *const page = (char *)((uintptr_t)base & ~(uintptr_t)(PAGE - 1));
+        if (page > begin) {
+            mprotect(begin, (size_t)(page - begin),
+                     closed ? PROT_NONE : PROT_READ | PROT_WRITE);
+        }
+        const uintptr_t end = (uintptr_t)base + allocation.bytes + PAGE - 1;
+        begin = (char *)(end & ~(uintptr_t)(PAGE - 1));
+    }
+    const uintptr_t end = ((uintptr_t)device.next + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+    if ((char *)end > begin) {
+        mprotect(begin, (size_t)((char *)end - begin),
+                 closed ? PROT_NONE : PROT_READ | PROT_WRITE);
+    }
+    device.open = !closed;
+#else
+    (void)closed;
+#endif
+}
+
+void device_open()
+{
+    keep_out(false);
+}
+
+void device_close()
+{
+    keep_out(true);
+}
+
+void *device_allocate(size_t bytes, bool managed, Where where)
+{
+    ready();
+    const size_t align = managed ? PAGE : ALIGNMENT;  // pages of its own stay open
+    char *const base = (char *)(((uintptr_t)device.next + align - 1) & ~(align - 1));
+    const size_t room = (bytes + GAP + align - 1) / align * align;
+    if (room < bytes || base > device.end || room > (size_t)(device.end - base)) {
+        return nullptr;
+    }
+    device_open();
+    allow(base, bytes);
+    memset(base, FILL, bytes);
+    forbid(base + bytes, room - bytes);
+    (*device.allocations)[base] = {base, bytes, true, managed, where, {nullptr, 0}};
+    device.next = base + room;
+    device.used += bytes;
+    return base;
+}
+
+/* When the range is used up: start again from the front if nothing is alive there. */
+static void reuse()
+{
+    if (device.used) return;
+    for (const auto &[base, allocation] : *device.allocations) {
+        if (allocation.alive) return;
+    }
+    if (device.next < device.begin + (device.end - device.begin) / 2) return;
+    madvise(device.begin, (size_t)(device.next - device.begin), MADV_DONTNEED);
+    device.allocations->clear();
+    device.next = device.begin;
+}
+
+bool device_free(void *base, Where where)
+{
+    ready();
+    const auto found = device.allocations->find((char *)base);
+    if (found == device.allocations->end() || !found->second.alive) return false;
+    device_open();
+    Allocation &allocation = found->second;
+    memset(allocation.base, FILL, allocation.bytes);
+    // pages that hold nothing else go back to the system
+    const uintptr_t first = ((uintptr_t)base + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+    const uintptr_t last =
+        ((uintptr_t)base + allocation.bytes) & ~(uintptr_t)(PAGE - 1);
+    if (last > first) madvise((void *)first, last - first, MADV_DONTNEED);
+    forbid(allocation.base, allocation.bytes);
+    allocation.alive = false;
+    allocation.freed = where;
+    device.used -= allocation.bytes;
+    reuse();
+    return true;
+}
+
+/* ---- questions ------------------------------------------------------------------- */
+
+bool is_device(const volatile void *address)
+{
+    return (const volatile char *)address >= device.begin &&
+           (const volatile char *)address < device.end;
+}
+
+const Allocation *allocation_at(const void *address)
+{
+    if (!is_device(address)) return nullptr;
+    auto after = device.allocations->upper_bound((char *)address);
+    if (after == device.allocations->begin()) return nullptr;
+    return &std::prev(after)->second;
+}
+
+bool within_allocation(const void *address, size_t bytes)
+{
+    const Allocation *const allocation = allocation_at(address);
+    if (!allocation || !allocation->alive) return false;
+    const size_t offset = (size_t)((const char *)address - allocation->base);
+    return offset <= allocation->bytes && bytes <= allocation->bytes - offset;
+}
+
+static std::string place(Where where)
+{
+    const char *const slash = where.file ? strrchr(where.file, '/') : nullptr;
+    return text("%s:%d", slash ? slash + 1 : where.file ? where.file : "?", where.line);
+}
+
+static std::string describe_device(const char *address)
+{
+    const Allocation *allocation = allocation_at(address);
+    const char *const end = allocation ? allocation->base + allocation->bytes : nullptr;
+    if (!allocation) return "in front of all device memory";
+    if (!allocation->alive) {
+        return text("in memory allocated in %s and freed in %s",
+                    place(allocation->made).c_str(), place(allocation->freed).c_str());
+    }
+    if (address < end) {
+        return text("%zu bytes into the %zu bytes allocated in %s",
+                    (size_t)(address - allocation->base), allocation->bytes,
+                    place(allocation->made).c_str());
+    }
+    const auto next = device.allocations->upper_bound((char *)address);
+    if (next != device.allocations->end() && next->first - address < address - end) {
+        return text("%zu bytes in front of the %zu bytes allocated in %s",
+                    (size_t)(next->first - address), next->second.bytes,
+                    place(next->second.made).c_str());
+    }
+    return text("%zu bytes past the end of the %zu bytes allocated in %s",
+                (size_t)(address - end), allocation->bytes,
+                place(allocation->made).c_str());
+}
+
+void report_leaks()
+{
+    if (!device.begin) return;
+    for (const auto &[base, allocation] : *device.allocations) {
+        if (!allocation.alive) continue;
+        found(Level::warning, "leak",
+              text("%zu bytes of device memory were never freed; give them back with "
+                   "cudaFree",
+                   allocation.bytes),
+              {{"allocated", allocation.made}});
+    }
+}
+
+void device_memory_total(size_t *free, size_t *total)
+{
+    ready();
+    *total = (size_t)(device.end - device.begin);
+    *free = *total - device.used;
+}
+
+/* ---- shared memory --------------------------------------------------------------- */
+
+struct Variable {
+    const Shared *site;
+    size_t offset, bytes;
+};
+
+enum : size_t { ARENA = 1 << 20 };  // twice: static variables with gaps, then dynamic
+enum : size_t { BANKS = 128 };      // bytes of one row of banks; also the smallest gap
+
+static struct {
+    char *begin;
+    size_t next;            // static variables of this block end here
+    size_t dynamic, bytes;  // of dynamic memory; of static variables without gaps
+    std::vector<Variable> variables;
+} arena;
+
+static void arena_reserve()
+{
+    if (arena.begin) return;
+    void *range = mmap(nullptr, 2 * ARENA, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range == MAP_FAILED) {
+        fprintf(stderr, "cusim: no memory for shared memory\n");
+        abort();
+    }
+    arena.begin = (char *)range;
+    forbid(arena.begin, 2 * ARENA);
+}
+
+void *dynamic_shared()
+{
+    arena_reserve();
+    return arena.begin + ARENA;
+}
+
+void shared_begin(size_t dynamic_bytes)
+{
+    arena_reserve();
+    forbid(arena.begin, arena.next);
+    arena.next = arena.bytes = 0;
+    arena.variables.clear();
+    char *const dynamic = arena.begin + ARENA;
+    if (arena.dynamic > dynamic_bytes) {
+        forbid(dynamic, arena.dynamic);
+    }
+    allow(dynamic, dynamic_bytes);
+    arena.dynamic = dynamic_bytes;
+    if (dynamic_bytes) memset(dynamic, FILL, dynamic_bytes);
+}
+
+void *shared_memory(Shared &site, size_t bytes, size_t alignment)
+{
+    (void)alignment;  // every variable begins at bank 0, which satisfies all of them
+    const size_t room = (bytes + 2 * BANKS - 1) / BANKS * BANKS;
+    if (arena.next + room > ARENA || arena.bytes + bytes > STATIC_SHARED_LIMIT) {
+        found(
+            Level::error, "bad_launch",
+            text("'%s' brings the static shared memory of the block to %zu bytes, the "
+                 "limit is %zu; use dynamic shared memory and cudaFuncSetAttribute",
+                 site.name, arena.bytes + bytes, (size_t)STATIC_SHARED_LIMIT),
+            {{"declared", {site.file, site.line}}});
+        end_launch();
+    }
+    char *const memory = arena.begin + arena.next;
+    allow(memory, bytes);
+    memset(memory, FILL, bytes);
+    arena.variables.push_back({&site, arena.next, bytes});
+    arena.next += room;
+    arena.bytes += bytes;
+    return memory;
+}
+
+size_t shared_static_bytes()
+{
+    return arena.bytes;
+}
+
+bool is_shared(const volatile void *address, size_t *offset)
+{
+    const volatile char *const byte = (const volatile char *)address;
+    if (byte < arena.begin || byte >= arena.begin + 2 * ARENA) return false;
+    *offset = (size_t)(byte - arena.begin);
+    return true;
+}
+
+/* The variable at an offset, or the last one in front of it. */
+static const Variable *variable_at(size_t offset)
+{
+    const Variable *best = nullptr;
+    for (const Variable &variable : arena.variables) {
+        if (variable.offset <= offset) best = &variable;
+    }
+    return best;
+}
+
+const char *shared_name(const volatile void *address)
+{
+    size_t offset;
+    if (!is_shared(address, &offset)) return nullptr;
+    if (offset >= ARENA) return "dynamic shared memory";
+    const Variable *const variable = variable_at(offset);
+    return variable ? variable->site->name : nullptr;
+}
+
+static std::string describe_shared(size_t offset)
+{
+    if (offset >= ARENA) {
+        const size_t byte = offset - ARENA;
+        if (byte >= arena.dynamic) {
+            return text(
+                "%zu bytes past the end of the %zu bytes of dynamic shared memory "
+                "the launch asked for",
+                byte - arena.dynamic, arena.dynamic);
+        }
+        return text("%zu bytes into dynamic shared memory", byte);
+    }
+    const Variable *const variable = variable_at(offset);
+    if (!variable) return "in shared memory that no variable of the block owns";
+    const size_t byte = offset - variable->offset;
+    const char *const name = variable->site->name;
+    if (byte < variable->bytes) {
+        return text("%zu bytes into shared '%s'", byte, name);
+    }
+    const Variable *const next = variable + 1;
+    const bool last = next == arena.variables.data() + arena.variables.size();
+    if (!last && next->offset - offset < byte - variable->bytes) {
+        return text("%zu bytes in front of shared '%s'", next->offset - offset,
+                    next->site->name);
+    }
+    return text("%zu bytes past the end of shared '%s' (%zu bytes)",
+                byte - variable->bytes, name, variable->bytes);
+}
+
+std::string describe(const volatile void *address)
+{
+    size_t offset;
+    if (is_shared(address, &offset)) return describe_shared(offset);
+    if (is_device(address)) return describe_device((const char *)address);
+    return "in memory that is not the device's";
+}
+
+}  // namespace cusim

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: MIT
+/* races.cpp - two threads, one word, at least one write, and nothing that orders them
+ *
+ * Each 4-byte word remembers its last write and its last two reads. Everything runs one
+ * after another, so one counter, `tick`, gives every access a time; what remains is to
+ * know which earlier accesses the present thread may rely on:
+ *
+ *   of its own warp    those before the last collective of both lanes (and what those
+ *                      lanes knew: vector clocks)
+ *   of its own block   those before the last barrier
+ *   of other blocks    those before a __threadfence whose thread then did an atomic
+ *                      operation on an address that this block has since done one on
+ *
+ * Forgetting accesses can miss a race; it never invents one.
+ */
+#ifdef CUSIM_TRACE
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+#include <vector>
+
+#include "memory.h"
+#include "trace.h"
+
+namespace cusim
+{
+
+struct Past {
+    uint32_t block;  // low half of the block's serial number; 0: never
+    uint16_t thread;
+    uint8_t bytes;  // which of the four
+    uint8_t atomic;
+    uint32_t tick, code;
+};
+
+struct Word {
+    Past write, read[2];
+    bool filled;  // by the host, before the kernel
+};
+
+enum : uintptr_t { PAGE_WORDS = 1024, PAGE_BYTES = 4 * PAGE_WORDS };
+
+struct Page {
+    Word word[PAGE_WORDS];
+};
+
+/* Accesses of another block that this one may rely on. */
+struct Known {
+    uint32_t all;                                   // of any thread before this tick
+    std::unordered_map<uint16_t, uint32_t> thread;  // of this thread before that tick
+};
+
+struct Release {
+    uint32_t block, all, tick;
+    uint16_t thread;
+};
+
+struct WarpClock {
+    uint32_t seen[32][32];  // lane i may rely on accesses of lane j before seen[i][j]
+};
+
+/* A plain read of what others change atomically: harmless if the reader's next step on
+ * that word is atomic too, as in the loop around atomicCAS; else a race. */
+struct Suspect {
+    Access access;
+    Position by;
+    Place place;
+    Past past;
+};
+
+static struct {
+    std::unordered_map<uintptr_t, Page *> pages;
+    std::vector<Suspect> suspects;
+    uintptr_t last_key;
+    Page *last_page;
+    std::vector<const void *> codes;
+    std::unordered_map<const void *, uint32_t> code_number;
+    std::vector<WarpClock> warps;
+    std::unordered_map<const volatile void *, std::vector<Release>> releases;
+    std::unordered_map<uint32_t, Known> known;  // by block
+    std::unordered_map<int, uint32_t> fenced;   // threads of this block: when
+    uint32_t tick, barrier, block, first_block;
+} * state;
+
+static void ready()
+{
+    if (!state) state = new std::remove_pointer_t<decltype(state)>();
+    if (!state->tick) state->tick = 1;
+}
+
+/* ---- what orders accesses -------------------------------------------------------- */
+
+static void report_suspects();
+
+void race_launch()
+{
+    ready();
+    state->tick++;
+    state->first_block = (uint32_t)block_serial + 1;
+    state->releases.clear();
+}
+
+void race_launch_end()
+{
+    report_suspects();
+}
+
+void race_block()
+{
+    report_suspects();
+    state->block = (uint32_t)block_serial;
+    state->barrier = ++state->tick;
+    state->warps.assign(32, {});
+    state->known.clear();
+    state->fenced.clear();
+}
+
+void race_block_sync()
+{
+    report_suspects();
+    state->barrier = ++state->tick;
+}
+
+void race_warp_sync(int warp, unsigned lanes)
+{
+    report_suspects();
+    WarpClock &clock = state->warps[(size_t)warp];
+    const uint32_t tick = ++state->tick;
+    uint32_t joined[32] = {};
+    for (int lane = 0; lane < 32; lane++) {
+        if (!(lanes >> lane & 1)) continue;
+        for (int other = 0; other < 32; other++) {
+            joined[other] = std::max(joined[other], clock.seen[lane][other]);
+        }
+    }
+    for (int lane = 0; lane < 32; lane++) {
+        if (lanes >> lane & 1) joined[lane] = tick;
+    }
+    for (int lane = 0; lane < 32; lane++) {
+        if (lanes >> lane & 1) memcpy(clock.seen[lane], joined, sizeof joined);
+    }
+}
+
+void race_fence()
+{
+    state->fenced[position().thread] = ++state->tick;
+}
+
+/* An atomic after a fence publishes; any atomic learns what was published there. */
+void race_atomic(const volatile void *address)
+{
+    const auto fence = state->fenced.find(position().thread);
+    const auto place = state->releases.find(address);
+    if (place != state->releases.end()) {
+        for (const Release &release : place->second) {
+            Known &known = state->known[release.block];
+            known.all = std::max(known.all, release.all);
+            uint32_t &own = known.thread[release.thread];
+            own = std::max(own, release.tick);
+        }
+    }
+    if (fence == state->fenced.end()) return;
+    const uint16_t thread = (uint16_t)position().thread;
+    const uint32_t all = std::min(state->barrier, fence->second);
+    std::vector<Release> &list = state->releases[address];
+    list.push_back({state->block, all, fence->second, thread});
+    for (const auto &[block, known] : state->known) {
+        if (block == state->block) continue;  // and what it had learnt itself
+        for (const auto &[other, tick] : known.thread) {
+            list.push_back({block, known.all, tick, other});
+        }
+    }
+}
+
+static bool is_ordered(const Past &past)
+{
+    const Position &self = position();
+    if (past.block < state->first_block) return true;  // an earlier launch
+    if (past.block == state->block) {
+        if (past.thread == self.thread || past.tick < state->barrier) return true;
+        const WarpClock &clock = state->warps[(size_t)self.warp];
+        if (past.thread / 32 == self.warp &&
+            past.tick < clock.seen[self.lane][past.thread % 32]) {
+            return true;
+        }
+    }
+    const auto known = state->known.find(past.block);
+    if (known == state->known.end()) return false;
+    if (past.tick < known->second.all) return true;
+    const auto own = known->second.thread.find(past.thread);
+    return own != known->second.thread.end() && past.tick < own->second;
+}
+
+/* ---- one access ------------------------------------------------------------------ */
+
+static Word &word_at(uintptr_t address)
+{
+    const uintptr_t key = address / PAGE_BYTES;
+    if (key != state->last_key || !state->last_page) {
+        Page *&page = state->pages[key];
+        if (!page) page = new Page();
+        state->last_key = key;
+        state->last_page = page;
+    }
+    return state->last_page->word[address / 4 % PAGE_WORDS];
+}
+
+static uint32_t number_of(const void *code)
+{
+    const auto [entry, added] =
+        state->code_number.emplace(code, (uint32_t)state->codes.size());
+    if (added) state->codes.push_back(code);
+    return entry->second;
+}
+
+static const char *verb(const Access &access)
+{
+    return access.op == Op::load    ? "read"
+           : access.op == Op::store ? "written"
+                                    : "changed by an atomic operation";
+}
+
+static void report(const Access &access, const Place &place, const Past &past,
+                   bool past_write)
+{
+    const char *const name = shared_name(access.address);
+    const bool other_block = past.block != state->block;
+    const bool same_warp = !other_block && past.thread / 32 == access.by->warp;
+    const char *const advice =
+        other_block
+            ? "blocks run in any order: use an atomic operation, or a second kernel"
+        : same_warp ? "put __syncwarp() or __syncthreads() between the two accesses"
+                    : "put __syncthreads() between the two accesses";
+    Place other = {past_write ? "written" : "read"};
+    other.code = state->codes[past.code];
+    other.in_kernel = !other_block;
+    other.block = blockIdx;
+    if (!other_block) other.thread = thread_index(past.thread);
+    found(
+        Level::error, "race",
+        text("two threads of %s use the same word of %s%s%s, at least one writes, and "
+             "nothing orders them; %s",
+             other_block ? "different blocks"
+             : same_warp ? "one warp"
+                         : "one block",
+             access.space == Space::shared ? "shared memory" : "global memory",
+             name ? " in " : "", name ? name : "", advice),
+        {place, other});
+}
+
+static Place place_of(const Access &access)
+{
+    return here(verb(access), access.code);
+}
+
+static void report_suspects()
+{
+    std::vector<Suspect> suspects;
+    suspects.swap(state->suspects);
+    for (Suspect &suspect : suspects) {
+        suspect.access.by = &suspect.by;
+        report(suspect.access, suspect.place, suspect.past, true);
+    }
+}
+
+/* This thread's atomic operation on a word makes its plain reads of it harmless. */
+static void clear_suspects(const Access &access, Word &word)
+{
+    const uint16_t thread = (uint16_t)access.by->thread;
+    for (Past &read : word.read) {
+        if (read.block == state->block && read.thread == thread) read.atomic = 1;
+    }
+    auto &list = state->suspects;
+    list.erase(
+        std::remove_if(list.begin(), list.end(),
+                       [&](const Suspect &suspect) {
+                           const auto gap = suspect.access.address - access.address;
+                           return suspect.by.thread == thread && gap < 8 && gap > -8;
+                       }),
+        list.end());
+}
+
+static bool conflicts(const Past &past, uint8_t bytes, bool atomic)
+{
+    return past.block && past.bytes & bytes && !(past.atomic && atomic) &&
+           !is_ordered(past);
+}
+
+static void unwritten(const Access &access)
+{
+    found(
+        Level::warning, "uninitialized_shared",
+        text("'%s' is read where no thread of the block has written it; shared memory "
+             "holds nothing when a block begins",
+             shared_name(access.address)),
+        {here("read", access.code)});
+}
+
+static void unfilled(const Access &access)
+{
+    found(Level::warning, "uninitialized_global",
+          "device memory is read that neither the host nor a kernel has written; it "
+          "holds "
+          "nothing when it is new: use cudaMemset or cudaMemcpy first",
+          {here(verb(access), access.code)});
+}
+
+void trace_fill(const void *address, size_t bytes)
+{
+    ready();
+    const uintptr_t begin = (uintptr_t)address & ~(uintptr_t)3;
+    for (uintptr_t at = begin; at < (uintptr_t)address + bytes; at += 4) {
+        word_at(at).filled = true;
+    }
+}
+
+static void note_read(Word &word, const Past &now)
+{
+    Past &slot = word.read[0].block == now.block && word.read[0].thread == now.thread
+                     ? word.read[0]
+                     : word.read[1];
+    if (&slot == &word.read[1] && word.read[1].thread != now.thread) {
+        word.read[0] = word.read[1];
+    }
+    slot = now;
+}
+
+/* Shared memory is new in every block. */
+static void forget_other_blocks(Word &word)
+{
+    for (Past *past : {&word.write, &word.read[0], &word.read[1]}) {
+        if (past->block != state->block) past->block = 0;
+    }
+}
+
+static void access_word(const Access &access, uintptr_t address, uint8_t bytes)
+{
+    Word &word = word_at(address);
+    const bool atomic = access.op == Op::atomic;
+    const Past now = {state->block, (uint16_t)access.by->thread, bytes, atomic,
+                      state->tick,  number_of(access.code)};
+    if (access.space == Space::shared) forget_other_blocks(word);
+    if (atomic) clear_suspects(access, word);
+    if (conflicts(word.write, bytes, atomic)) {
+        if (access.op == Op::load && word.write.atomic) {
+            state->suspects.push_back(
+                {access, *access.by, place_of(access), word.write});
+        } else {
+            report(access, place_of(access), word.write, true);
+        }
+    }
+    const bool empty = !word.write.block && !word.filled;
+    if (access.op != Op::store && access.space == Space::global && empty &&
+        is_device(access.address)) {
+        unfilled(access);
+    }
+    if (access.op == Op::load) {
+        if (access.space == Space::shared && empty) unwritten(access);
+        note_read(word, now);
+        return;
+    }
+    for (const Past &read : word.read) {
+        if (conflicts(read, bytes, atomic)) {
+            report(access, place_of(access), read, false);
+        }
+    }
+    word.write = now;
+}
+
+void race_access(const Access &access)
+{
+    const uintptr_t begin = (uintptr_t)access.address, end = begin + access.bytes;
+    for (uintptr_t address = begin & ~(uintptr_t)3; address < end; address += 4) {
+        uint8_t bytes = 0;
+        for (uintptr_t byte = 0; byte < 4; byte++) {
+            if (address + byte >= begin && address + byte < end) bytes |= 1 << byte;
+        }
+        access_word(access, address, bytes);
+    }
+}
+
+}  // namespace cusim
+
+#endif

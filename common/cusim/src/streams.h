@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+/* streams.h - names for an order of work; everything is done at once */
+#ifndef CUSIM_STREAMS_H
+#define CUSIM_STREAMS_H
+
+#include "cusim/core.h"
+
+namespace cusim
+{
+
+/* False, and a finding, if the stream was never made or has been destroyed. `what` uses
+ * it: "a launch". NULL and CUDA's two special handles exist always. */
+bool stream_exists(cudaStream_t stream, const char *what, Where where);
+
+}  // namespace cusim
+
+#endif

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+/* void cusim_switch(void **save, void *load): leave this stack, enter another
+ *
+ * x19 to x28, the frame pointer, the link register and the low halves of v8 to v15 are
+ * what a function must keep for its caller.
+ */
+#if defined(__aarch64__)
+    .text
+    .globl cusim_switch
+    .type cusim_switch, %function
+cusim_switch:
+    sub sp, sp, #160
+    stp x19, x20, [sp]
+    stp x21, x22, [sp, #16]
+    stp x23, x24, [sp, #32]
+    stp x25, x26, [sp, #48]
+    stp x27, x28, [sp, #64]
+    stp x29, x30, [sp, #80]
+    stp d8, d9, [sp, #96]
+    stp d10, d11, [sp, #112]
+    stp d12, d13, [sp, #128]
+    stp d14, d15, [sp, #144]
+    mov x9, sp
+    str x9, [x0]
+    mov sp, x1
+    ldp x19, x20, [sp]
+    ldp x21, x22, [sp, #16]
+    ldp x23, x24, [sp, #32]
+    ldp x25, x26, [sp, #48]
+    ldp x27, x28, [sp, #64]
+    ldp x29, x30, [sp, #80]
+    ldp d8, d9, [sp, #96]
+    ldp d10, d11, [sp, #112]
+    ldp d12, d13, [sp, #128]
+    ldp d14, d15, [sp, #144]
+    add sp, sp, #160
+    br x30
+    .size cusim_switch, . - cusim_switch
+#endif
+    .section .note.GNU-stack, "", %progbits

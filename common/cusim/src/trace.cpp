@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+#include "trace.h"
+
+#ifdef CUSIM_TRACE
+
+#include <link.h>
+
+#include <vector>
+
+#include "memory.h"
+
+namespace cusim
+{
+
+static const Position *by;  // the thread that runs, NULL outside of kernels
+
+/* ---- whose memory ---------------------------------------------------------------- */
+
+struct Range {
+    uintptr_t begin, end;
+};
+
+static std::vector<Range> &modules()
+{
+    static auto *const ranges = new std::vector<Range>;
+    return *ranges;
+}
+
+static int add_module(dl_phdr_info *info, size_t, void *)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) &segment = info->dlpi_phdr[i];
+        if (segment.p_type != PT_LOAD) continue;
+        const uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
+        modules().push_back({begin, begin + segment.p_memsz});
+    }
+    return 0;
+}
+
+/* threadIdx and its kin: registers of a card. */
+static bool is_register(const volatile void *address)
+{
+    const struct {
+        const void *variable;
+        size_t bytes;
+    } registers[] = {{&threadIdx, sizeof threadIdx},
+                     {&blockIdx, sizeof blockIdx},
+                     {&blockDim, sizeof blockDim},
+                     {&gridDim, sizeof gridDim},
+                     {&block_serial, sizeof block_serial}};
+    for (const auto &one : registers) {
+        const size_t offset = (size_t)((uintptr_t)address - (uintptr_t)one.variable);
+        if (offset < one.bytes) return true;
+    }
+    return false;
+}
+
+/* Variables of the program: __device__ and __constant__ ones live there. */
+static bool is_variable(const volatile void *address)
+{
+    for (const Range &range : modules()) {
+        if ((uintptr_t)address >= range.begin && (uintptr_t)address < range.end) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void host_pointer(const volatile void *address, Op op, const void *code)
+{
+    found(
+        Level::error, "host_pointer",
+        text("the kernel %s memory of the host at %p; a kernel can only use device "
+             "memory: copy it there with cudaMemcpy and pass the pointer of cudaMalloc",
+             op == Op::load ? "reads" : "writes", (const void *)address),
+        {here("accessed", code)});
+    end_launch();
+}
+
+/* ---- one access ------------------------------------------------------------------ */
+
+static void access(const volatile void *address, size_t bytes, Op op, const void *code)
+{
+    size_t offset;
+    Space space = Space::global;
+    if (is_shared(address, &offset)) {
+        space = Space::shared;
+    } else if (is_local(address) || is_register(address)) {
+        return;  // no memory of the card's
+    } else if (!is_device(address) && !is_variable(address)) {
+        host_pointer(address, op, code);
+    }
+    const volatile char *byte = (const volatile char *)address;
+    while (bytes) {
+        const size_t part = bytes < 16 ? bytes : 16;
+        const Access one = {byte, part, space, op, code, by};
+        race_access(one);
+        count_access(one);
+        byte += part;
+        bytes -= part;
+    }
+}
+
+/* ---- what the scheduler tells ---------------------------------------------------- */
+
+void trace_launch(const char *name, const Config &config, Where)
+{
+    modules().clear();
+    dl_iterate_phdr(add_module, nullptr);
+    race_launch();
+    count_launch(name);
+    count_block((size_t)config.block.x * config.block.y * config.block.z);
+}
+
+void trace_launch_end()
+{
+    by = nullptr;
+    race_launch_end();
+    count_launch_end();
+}
+
+void trace_block(uint64_t)
+{
+    race_block();
+    count_block_sync();
+}
+
+void trace_thread(int)
+{
+    by = &position();
+}
+
+void trace_block_sync()
+{
+    race_block_sync();
+    count_block_sync();
+}
+
+void trace_warp_sync(int warp, unsigned lanes)
+{
+    race_warp_sync(warp, lanes);
+    count_warp_sync(warp, lanes);
+}
+
+void trace_thread_end(int)
+{
+}
+
+static int unseen;  // how many live
+
+Unseen::Unseen()
+{
+    unseen++;
+    by = nullptr;
+}
+
+Unseen::~Unseen()
+{
+    unseen--;
+    if (!unseen && in_kernel()) by = &position();
+}
+
+void fence(Where)
+{
+    if (by) race_fence();
+}
+
+__attribute__((noinline)) void atomic(const volatile void *address, size_t bytes, Where)
+{
+    if (!by) return;
+    race_atomic(address);
+    access(address, bytes, Op::atomic, __builtin_return_address(0));
+}
+
+}  // namespace cusim
+
+/* ---- what the compilers call ----------------------------------------------------- */
+
+using cusim::Op;
+
+#define CALLER __builtin_return_address(0)
+#define CUSIM_ACCESS(name, bytes, op)                                                  \
+    extern "C" void name(void *address)                                                \
+    {                                                                                  \
+        if (cusim::by) cusim::access(address, bytes, op, CALLER);                      \
+    }
+#define CUSIM_SIZE(bytes)                                                              \
+    CUSIM_ACCESS(__tsan_read##bytes, bytes, Op::load)                                  \
+    CUSIM_ACCESS(__tsan_write##bytes, bytes, Op::store)                                \
+    CUSIM_ACCESS(__tsan_unaligned_read##bytes, bytes, Op::load)                        \
+    CUSIM_ACCESS(__tsan_unaligned_write##bytes, bytes, Op::store)                      \
+    CUSIM_ACCESS(__tsan_volatile_read##bytes, bytes, Op::load)                         \
+    CUSIM_ACCESS(__tsan_volatile_write##bytes, bytes, Op::store)                       \
+    CUSIM_ACCESS(__tsan_unaligned_volatile_read##bytes, bytes, Op::load)               \
+    CUSIM_ACCESS(__tsan_unaligned_volatile_write##bytes, bytes, Op::store)             \
+    extern "C" void __tsan_read_write##bytes(void *address)                            \
+    {                                                                                  \
+        if (!cusim::by) return;                                                        \
+        cusim::access(address, bytes, Op::load, CALLER);                               \
+        cusim::access(address, bytes, Op::store, CALLER);                              \
+    }                                                                                  \
+    extern "C" void __tsan_unaligned_read_write##bytes(void *address)                  \
+    {                                                                                  \
+        if (!cusim::by) return;                                                        \
+        cusim::access(address, bytes, Op::load, CALLER);                               \
+        cusim::access(address, bytes, Op::store, CALLER);                              \
+    }
+
+CUSIM_SIZE(1)
+CUSIM_SIZE(2)
+CUSIM_SIZE(4)
+CUSIM_SIZE(8)
+CUSIM_SIZE(16)
+
+extern "C" void __tsan_read_range(void *address, size_t bytes)
+{
+    if (cusim::by) cusim::access(address, bytes, Op::load, CALLER);
+}
+
+extern "C" void __tsan_write_range(void *address, size_t bytes)
+{
+    if (cusim::by) cusim::access(address, bytes, Op::store, CALLER);
+}
+
+extern "C" void *__tsan_memcpy(void *to, const void *from, size_t bytes)
+{
+    if (cusim::by) {
+        cusim::access(from, bytes, Op::load, CALLER);
+        cusim::access(to, bytes, Op::store, CALLER);
+    }
+    return __builtin_memcpy(to, from, bytes);
+}
+
+extern "C" void *__tsan_memmove(void *to, const void *from, size_t bytes)
+{
+    if (cusim::by) {
+        cusim::access(from, bytes, Op::load, CALLER);
+        cusim::access(to, bytes, Op::store, CALLER);
+    }
+    return __builtin_memmove(to, from, bytes);
+}
+
+extern "C" void *__tsan_memset(void *to, int value, size_t bytes)
+{
+    if (cusim::by) cusim::access(to, bytes, Op::store, CALLER);
+    return __builtin_memset(to, value, bytes);
+}
+
+extern "C" void __tsan_init()
+{
+}
+extern "C" void __tsan_func_entry(void *)
+{
+}
+extern "C" void __tsan_func_exit()
+{
+}
+extern "C" void __tsan_vptr_update(void **, void *)
+{
+}
+extern "C" void __tsan_vptr_read(void **)
+{
+}
+extern "C" void __tsan_ignore_thread_begin()
+{
+}
+extern "C" void __tsan_ignore_thread_end()
+{
+}
+
+#endif

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""From preprocessed CUDA C++ to C++: launches, shared memory, refusals.
+
+    g++ -E -x c++ -isystem .../cusim/include -include cuda_runtime.h file.cu |
+        python -m cusim.rewrite > file.ii
+
+After the preprocessor macros and includes are gone, so that a launch in a macro looks
+like any other; line markers keep diagnostics and debuggers on the lines of file.cu. A
+token never changes its line. Text of system headers (the CUDA headers of cusim are
+given with -isystem) passes through.
+
+The contract with cuda_runtime.h: these words of CUDA are macros that expand to words
+which are removed here,
+
+    __global__ __device__ __host__ __constant__ __managed__ __grid_constant__
+    __shared__       ->  __cusim_global__ and so on (after __cusim_shared__ a
+                         declaration is rewritten, see shared.py)
+
+and __noinline__ (which the C library uses as an attribute) is no macro but replaced
+here. Everything else is the header's: __launch_bounds__(...) expands to nothing,
+__align__(n) to an attribute, __forceinline__ to inline. __cluster_dims__ stays
+undefined and is refused.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+
+from cusim.edits import Edits, Refused
+from cusim.launches import rewrite_launches
+from cusim.refusals import refuse_words
+from cusim.scopes import find_scopes
+from cusim.shared import rewrite_shared
+from cusim.tokens import tokenize
+
+_DROPPED = frozenset(
+    f"__cusim_{word}__"
+    for word in ("global", "device", "host", "constant", "managed", "grid_constant")
+)
+_IN_HEADERS = re.compile("|".join(sorted(_DROPPED)))
+
+
+def rewrite(text: str) -> str:
+    """The text as C++. Raises Refused if it holds what cusim does not run."""
+    tokens = tokenize(text)
+    scopes = find_scopes(tokens)
+    edits = Edits(tokens)
+    for i, token in enumerate(tokens.all):
+        if token.text in _DROPPED:
+            edits.drop(token)
+        elif token.text == "__noinline__" and not tokens.is_text(i - 1, "(", ","):
+            edits.replace(token, "__attribute__((noinline))")
+    refuse_words(tokens, edits)
+    rewrite_launches(tokens, scopes, edits)
+    rewrite_shared(tokens, scopes, edits)
+    if edits.refusals:
+        raise Refused(sorted(edits.refusals, key=lambda refusal: refusal.line))
+    for start, end in tokens.system:
+        for match in _IN_HEADERS.finditer(text, start, end):
+            edits.replaced[match.start()] = (match.end(), "")
+    return edits.apply()
+
+
+def main() -> int:
+    """Standard input to standard output; 1 and sentences if something is refused."""
+    try:
+        sys.stdout.write(rewrite(sys.stdin.read()))
+    except Refused as refused:
+        print(refused, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

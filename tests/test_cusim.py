@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+"""CUDA C on the CPU: right programs run silently, each bug is named at its line.
+
+tests/cusim/bugs, right and foreign were written by somebody who had not seen cusim's
+inside; they stay as strangers write CUDA, and no lint touches them. All of it on clang,
+and in a hundred thread orders, is `make stress`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common" / "python"))
+
+from cusim.build import Built, build
+from cusim.report import Report
+from cusim.run import Ran, run
+
+HERE = Path(__file__).resolve().parent / "cusim"
+BUGS: list[dict[str, Any]] = tomllib.loads(
+    (HERE / "bugs" / "expected.toml").read_text()
+)["bug"]
+SEEN = [bug for bug in BUGS if "kind" in bug]
+RIGHT = sorted([*(HERE / "right").glob("*.cu"), *(HERE / "foreign").glob("*.cu")])
+OWN = ["torture", "numbers", "groups", "tensor_cores", "atomics"]
+CLANG = shutil.which("clang++-14") or shutil.which("clang++")
+COMPILERS = ["g++", *([CLANG] if CLANG else [])]
+ON_CLANG = [b for b in SEEN if "only" not in b][::6]  # all of them in make stress
+
+
+def built(source: Path, mode: str, compiler: str = "g++") -> Built:
+    """The program, or the test ends with what the compiler said."""
+    done = build(source, mode=mode, compiler=compiler)
+    assert done.ok, done.messages
+    return done
+
+
+def ran(source: Path, mode: str, compiler: str = "g++", **how: Any) -> Ran:
+    """Built and run; a thread spins if it takes two seconds."""
+    return run(built(source, mode, compiler).path, patience=2, deadline=120, **how)
+
+
+def said(report: Report) -> list[str]:
+    """Findings as short words, for a message."""
+    return [f"{f.level} {f.kind} {f.lines}: {f.sentence}" for f in report.findings]
+
+
+def assert_named(bug: dict[str, Any], compiler: str) -> None:
+    """The bug has its name at one of its lines."""
+    found = ran(HERE / "bugs" / bug["file"], bug["mode"], compiler).report
+    named = [f for f in found.findings if f.kind == bug["kind"]]
+    assert any(set(f.lines) & set(bug["lines"]) for f in named), said(found)
+
+
+# ---- bugs ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bug", SEEN, ids=[bug["file"][:-3] for bug in SEEN])
+def test_a_bug_has_its_name_at_its_line(bug: dict[str, Any]) -> None:
+    assert_named(bug, "g++")
+
+
+@pytest.mark.skipif(not CLANG, reason="needs clang++")
+@pytest.mark.parametrize("bug", ON_CLANG, ids=[bug["file"][:-3] for bug in ON_CLANG])
+def test_a_bug_has_its_name_with_clang(bug: dict[str, Any]) -> None:
+    assert_named(bug, str(CLANG))
+
+
+def test_a_bug_that_is_not_seen_says_why() -> None:
+    assert all(bug["instead"] for bug in BUGS if "kind" not in bug)
+    assert len(BUGS) >= 30
+
+
+# ---- right programs ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["run", "check", "trace"])
+@pytest.mark.parametrize("source", RIGHT, ids=[path.stem for path in RIGHT])
+def test_a_right_program_raises_no_alarm(source: Path, mode: str) -> None:
+    done = ran(source, mode)
+    assert (done.status, said(done.report)) == (0, []), done.output[-2000:]
+
+
+@pytest.mark.parametrize("source", RIGHT, ids=[path.stem for path in RIGHT])
+def test_a_right_program_is_right_in_every_order_of_threads(source: Path) -> None:
+    program = built(source, "trace").path
+    for order, seed in (("reverse", 0), ("random", 1), ("random", 2)):
+        done = run(program, order=order, seed=seed, deadline=120)
+        assert (done.status, said(done.report)) == (0, []), (order, seed, done.output)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS, ids=[Path(c).name for c in COMPILERS])
+@pytest.mark.parametrize("name", OWN)
+def test_the_parts_of_cuda_c_that_are_there(name: str, compiler: str) -> None:
+    done = ran(HERE / f"{name}.cu", "run", compiler)
+    assert done.status == 0, done.output[-2000:]
+    assert done.output.splitlines()[-1].startswith("ok "), done.output[-2000:]
+
+
+# ---- counts --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("compiler", COMPILERS, ids=[Path(c).name for c in COMPILERS])
+def test_counts_are_those_one_can_work_out_by_hand(compiler: str) -> None:
+    done = ran(HERE / "metrics.cu", "trace", compiler)
+    got = {
+        (c.kernel, c.space, c.op): (c.sectors_per_request, c.wavefronts_per_request)
+        for c in done.report.counts
+    }
+    assert got[("coalesced", "global", "load")] == (4, 0)
+    assert got[("coalesced", "global", "store")] == (4, 0)
+    assert got[("vec4", "global", "load")] == (16, 0)
+    assert got[("vec4", "global", "store")] == (16, 0)
+    assert got[("strided", "global", "load")] == (32, 0)
+    assert got[("transpose<0>", "shared", "load")] == (0, 32)
+    assert got[("transpose<0>", "shared", "store")] == (0, 1)
+    assert got[("transpose<1>", "shared", "load")] == (0, 1)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS, ids=[Path(c).name for c in COMPILERS])
+def test_a_tiled_matmul_moves_what_the_formula_says(compiler: str) -> None:
+    done = ran(HERE / "tiled_matmul.cu", "trace", compiler)
+    M, N, K, TILE = 64, 96, 128, 16
+    loads = {c.line: c.bytes for c in done.report.counts if c.op == "load" and c.bytes}
+    # a tile of output reads K/TILE tiles of both matrices, all of it in whole sectors
+    wanted = M * N * K // TILE * 4
+    assert sorted(loads.values()) == [wanted, wanted]
+    stored = sum(c.bytes for c in done.report.counts if c.op == "store" and c.bytes)
+    assert stored == M * N * 4
+
+
+# ---- orders, the command -------------------------------------------------------------
+
+
+def test_an_order_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ValueError, match="expected one of forward, reverse, random"):
+        run(Path("/bin/true"), order="sideways")
+
+
+def test_the_command_shows_findings_and_fails() -> None:
+    root = HERE.parents[1]
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "cusim",
+            "count",
+            str(HERE / "bugs" / "09_histogram_blocks.cu"),
+        ],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root / "common" / "python")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert "error: race: two threads of different blocks" in done.stderr
+    assert "09_histogram_blocks.cu:18" in done.stderr
+    assert "global load 4" in done.stdout
