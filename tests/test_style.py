@@ -61,7 +61,8 @@ BROKEN_ON_PURPOSE = {
     "tests/redteam/python/compile_error.py",
 }
 
-STRANGERS = re.compile(r"tests/cusim/((bugs|right|foreign)/|torture)")  # CUDA as others write it
+# CUDA as others write it
+STRANGERS = re.compile(r"tests/cusim/((bugs|right|foreign)/|torture)")
 
 HEADINGS = ["What you build", "Read first", "Steps", "Points", "When stuck", "Next"]
 RUNG_NAME = re.compile(r"\d\d(_[a-z0-9]+){1,3}")
