@@ -188,13 +188,22 @@ def mutations() -> int:
     return int(run.main(["--write"]))
 
 
+def cusim(orders: int) -> int:
+    """CUDA on the CPU: bugs, false alarms, cost."""
+    from tests import cusim_proof
+
+    where = environment()
+    return cusim_proof.main(orders, f"{where['cpu']}, {where['compiler']}")
+
+
 def main(arguments: list[str]) -> int:
     """Run the proofs asked for, all by default; 1 if one failed."""
-    proofs = ("border", "stopwatch", "faults", "seeds", "mutations")
+    proofs = ("border", "stopwatch", "faults", "seeds", "mutations", "cusim")
     parser = argparse.ArgumentParser(prog="python -m tests.stress")
     parser.add_argument("proofs", nargs="*", choices=[*proofs, []])
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--only", default="", help="seeds: rungs whose id begins so")
+    parser.add_argument("--orders", type=int, default=100, help="cusim: of threads")
     args = parser.parse_args(arguments)
     build_tools()
     torch.set_num_threads(1)
@@ -211,6 +220,8 @@ def main(arguments: list[str]) -> int:
             failed += border.main(["--write"])
         elif proof == "stopwatch":
             failed += stopwatch.main(["--write"])
+        elif proof == "cusim":
+            failed += cusim(args.orders)
         else:
             failed += mutations()
         print(f"== {proof}: {time.monotonic() - start:.0f} s", flush=True)
