@@ -26,7 +26,7 @@ GRADER := $(PY) -m grader
 CHOICE = $(if $(T),'$(T)') $(if $(LAB),--lab '$(LAB)')
 
 .DEFAULT_GOAL := help
-.PHONY: help grade bench tables debug hint report doctor build notebooks test trust stress lint lock system-packages handout clean
+.PHONY: help grade bench tables debug hint report doctor build notebooks test trust stress lint nvcc lock system-packages handout clean
 
 help:  ## list these commands
 	@echo 'convlab: carry tensor operators from Python to CUDA. Start with: make grade'
@@ -80,8 +80,11 @@ handout: $(READY)  ## derive what students get: a tree and archives in build/han
 lint: $(READY)  ## only the style checks
 	@$(PY) -m pytest tests/test_style.py
 
+nvcc: $(READY)  ## NVIDIA's compiler from PyPI (0.3 GB), where the system has none
+	@VIRTUAL_ENV=.venv .venv/bin/uv pip install -q --require-hashes -r requirements/nvcc.txt
+
 lock: $(READY)  ## pin requirements.in anew, with hashes and without addresses
-	@cd requirements && for name in uv requirements; do \
+	@cd requirements && for name in uv requirements nvcc; do \
 	    ../.venv/bin/uv pip compile --universal --python-version 3.11 --upgrade \
 	        --no-emit-index-url --no-emit-find-links --generate-hashes --no-header \
 	        --no-annotate -q $$name.in -o $$name.txt || exit 1; \
