@@ -40,9 +40,9 @@ LONG_RUNGS = {
         "06_pointwise": 150,
         "07_few_channels": 145,
         "08_few_channels_backward": 150,
-        "09_winograd_2x2": 180,
+        "09_winograd_2x2": 178,
         "10_winograd_4x4": 325,
-        "12_winograd_weight": 245,
+        "12_winograd_weight": 235,
         "14_dilation_phases": 180,
     }.items()
 }

@@ -1,7 +1,7 @@
 /* 02 implicit gemm
  *
  *   idea    the column matrix is never written: a block of it goes into panels at once
- *   expect  1.2x to 1.3x over 01_unfold_packed
+ *   expect  1.2x to 1.3x over 01_unfold_blocks
  *   limit   all multiply-adds of the definition
  *   run     make bench T=03_im2col_cpu/conv2d/02
  *

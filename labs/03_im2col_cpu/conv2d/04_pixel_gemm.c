@@ -1,7 +1,7 @@
 /* 04 pixel gemm
  *
  *   idea    grad_weight is a product whose long side is the pixels of all images
- *   expect  1.5x over 01_unfold_packed for grad_weight
+ *   expect  1.5x over 01_unfold_blocks for grad_weight
  *   limit   channels of output are vectors: the less of them, the more lanes idle
  *   run     make bench T=03_im2col_cpu/conv2d/04
  *

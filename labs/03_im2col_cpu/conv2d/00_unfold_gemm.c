@@ -1,11 +1,11 @@
-/* 00 unfold loops
+/* 00 unfold gemm
  *
  *   idea    im2col: once the windows are columns, a convolution is a matrix product
  *   expect  0.6x to 0.9x of PyTorch where there are many channels
  *   limit   memory: columns, KH*KW times the image, are written, packed, and read
  *   run     make bench T=03_im2col_cpu/conv2d/00
  *
- * For all shapes. Workspace: the columns of an image, the product's for every image.
+ * For all shapes. Workspace: columns of an image, and for each image the product's.
  */
 #include <string.h>
 #include "operators.h"
