@@ -64,17 +64,6 @@ EXPAND void transform(int side, int R, int C, const real *from, int64_t from_row
         vec_store(to + i / R * to_row + i % R * to_col, x[i % R][i / R]);
 }
 
-/* U[plane][k][c] of C filters (IC, AREA), at most NR */
-static void weight_panel(const plan_t *p, const real *weight, int64_t C)
-{
-    const int64_t IC = p->in[1];
-    vec_transpose_copy(weight, IC * AREA, p->filters, NR, C, IC * AREA);
-    for (int64_t i = 0; i < IC * NR; i += LANES) {
-        transform(FILTER, POINTS, KERNEL, p->filters + i / NR * AREA * NR + i % NR,
-                  KERNEL * NR, NR, p->U + i, POINTS * p->PU, p->PU);
-    }
-}
-
 /* V[plane][tile][k] of row r of tiles, which step by 2 over four rows of an image */
 static void input_row(const plan_t *p, const real *input, int64_t r, real *V)
 {
@@ -90,6 +79,17 @@ static void input_row(const plan_t *p, const real *input, int64_t r, real *V)
     for (int64_t i = 0; i < p->TW * CP; i += LANES) {
         transform(INPUT, POINTS, POINTS, p->rows + i / CP * TILE * CP + i % CP, p->ROW,
                   CP, V + i, POINTS * p->PV, p->PV);
+    }
+}
+
+/* U[plane][k][c] of C filters (IC, AREA), at most NR */
+static void weight_panel(const plan_t *p, const real *weight, int64_t C)
+{
+    const int64_t IC = p->in[1];
+    vec_transpose_copy(weight, IC * AREA, p->filters, NR, C, IC * AREA);
+    for (int64_t i = 0; i < IC * NR; i += LANES) {
+        transform(FILTER, POINTS, KERNEL, p->filters + i / NR * AREA * NR + i % NR,
+                  KERNEL * NR, NR, p->U + i, POINTS * p->PU, p->PU);
     }
 }
 
