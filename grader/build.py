@@ -8,7 +8,6 @@ out, and explains the first thing that went wrong.
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import re
 import shutil
@@ -21,6 +20,7 @@ from pathlib import Path
 from grader import lines
 from grader.errors import GraderError
 from grader.supervisor import sandbox
+from grader.symbols import FORBIDDEN_SYMBOLS, WATCHING, symbols
 from grader.tasks import ROOT, Rung
 
 DEADLINE = 120.0  # seconds for one rung
@@ -29,28 +29,6 @@ KEPT = 200_000  # bytes of compiler output that are read
 DTYPES = ("f32", "f64")
 DIRECTIONS = ("forward", "backward")
 SANITIZE = "sanitize"  # a mode of rung.mk, for float only
-
-# loading or starting other code: the way to a library's own operator
-FORBIDDEN_SYMBOLS = frozenset(
-    [
-        "dlopen",
-        "dlmopen",
-        "dlsym",
-        "dlvsym",
-        "system",
-        "popen",
-        "execv",
-        "execve",
-        "execvp",
-        "execl",
-        "posix_spawn",
-        "posix_spawnp",
-        "execle",
-        "execlp",
-        "execvpe",
-        "fexecve",
-    ]
-)
 
 # asking for, or switching off, the sanitizers of the memory check; in lower case
 HIDING = (
@@ -66,7 +44,6 @@ HIDING = (
     "__builtin_constant_p",
     "vector_elementwise",
 )
-WATCHING = ("__asan_", "__ubsan_", "__sanitizer_")  # symbols, in no release build
 
 _ERROR = re.compile(
     r"^(?P<file>[^\s:]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$"
@@ -144,17 +121,17 @@ def compiler() -> str:
 def build_tools() -> None:
     """The grader's own programs. Raises GraderError with the reason if that fails."""
     compiler()
-    done = _make(["-f", "grader/tools.mk", f"BUILD={build_folder()}"])
+    done = run_make(["-f", "grader/tools.mk", f"BUILD={build_folder()}"])
     if done.returncode:
-        raise GraderError(f"cannot build the grader's programs: {_reason(done.stdout)}")
+        raise GraderError(f"cannot build the grader's programs: {reason(done.stdout)}")
 
 
 def sanitizers_missing() -> str:
     """Build the worker of the memory check. "" or why there can be none here."""
     folder = f"BUILD={build_folder()}"
-    done = _make(["-f", "grader/tools.mk", folder, "sanitized"])
+    done = run_make(["-f", "grader/tools.mk", folder, "sanitized"])
     if done.returncode:
-        return f"{compiler()} has no AddressSanitizer here: {_reason(done.stdout)}"
+        return f"{compiler()} has no AddressSanitizer here: {reason(done.stdout)}"
     program = [str(build_folder() / "tools" / "worker-asan")]
     try:
         tried = subprocess.run(program, capture_output=True, timeout=20)
@@ -162,7 +139,7 @@ def sanitizers_missing() -> str:
         return f"a program with AddressSanitizer does not run here: {error}"
     if b"usage: worker" in tried.stderr:
         return ""
-    words = _reason(tried.stderr.decode(errors="replace"))
+    words = reason(tried.stderr.decode(errors="replace"))
     return f"a program with AddressSanitizer does not run here: {words}"
 
 
@@ -182,20 +159,28 @@ def compiled(
 
     Without them a rung that calls others is compiled only, and `wants` says what for.
     """
-    if hidden := _hides(rung):
+    if rung.file.suffix == ".cu":
+        from grader import cuda
+
+        return cuda.compiled(rung, mode=mode, used=used, folder=folder)
+    if hidden := hides(rung):
         return Build({}, forbidden=hidden)
     order = [*_order(rung, mode), *([f"FOLDER={folder}"] if folder else [])]
-    own = _products(rung, folder or mode, "o")["f32"].parent
-    done = _make([*order, "objects"], walls=rung.file, own=own)
+    own = products(rung, folder or mode, "o")["f32"].parent
+    done = run_make([*order, "objects"], walls=rung.file, own=own)
     if done.returncode:
-        return _failed(done.stdout)
-    if rung.uses and not used and (wants := _wanted(rung, mode)):
-        return Build({}, _directions(rung, objects(rung, mode)), wants=wants)
+        return failed(done.stdout)
+    if rung.uses and not used and (wants := wanted(rung, mode)):
+        return Build({}, directions_of(rung, objects(rung, mode)), wants=wants)
     # linking sees what is used; the source text is not read any more
-    done = _make([*order, f"USES={' '.join(used)}"], walls=rung.file)
+    done = run_make([*order, f"USES={' '.join(used)}"], walls=rung.file)
     if done.returncode:
-        return _failed(done.stdout)
-    libraries = _products(rung, folder or mode, "so")
+        return failed(done.stdout)
+    return judged(rung, products(rung, folder or mode, "so"), mode)
+
+
+def judged(rung: Rung, libraries: dict[str, Path], mode: str) -> Build:
+    """What built libraries take from elsewhere, and which directions they define."""
     operator = rung.task.split("/")[1]
     defined = symbols(libraries["f32"])[0]
     taken = {name for file in libraries.values() for name in symbols(file)[1]}
@@ -215,11 +200,11 @@ def compiled(
     return Build(libraries, directions)
 
 
-def _hides(rung: Rung) -> str:
+def hides(rung: Rung, words: Sequence[str] = HIDING) -> str:
     """A sentence if the text of a rung asks whether, or that, it is not watched."""
     text = rung.file.read_text(encoding="utf-8", errors="replace").lower()
     text = _JOINED.sub("", text)
-    found = next((word for word in HIDING if word in text), None)
+    found = next((word for word in words if word in text), None)
     return f"says '{found}': a rung is the same in every build" if found else ""
 
 
@@ -235,7 +220,7 @@ def _dtypes(mode: str) -> tuple[str, ...]:
     return DTYPES[:1] if mode.startswith(SANITIZE) else DTYPES
 
 
-def _products(rung: Rung, folder: str, ending: str) -> dict[str, Path]:
+def products(rung: Rung, folder: str, ending: str) -> dict[str, Path]:
     """Where rung.mk puts what it makes of a rung, by dtype."""
     name = rung.shown.removeprefix("labs/").removesuffix(rung.file.suffix)
     stem = build_folder() / "rungs" / folder / name
@@ -247,7 +232,11 @@ def _products(rung: Rung, folder: str, ending: str) -> dict[str, Path]:
 
 def objects(rung: Rung, mode: str, *, whole: bool = False) -> dict[str, Path]:
     """Its objects by dtype; `whole`: with those of the rungs it uses inside."""
-    return _products(rung, mode, "whole" if whole else "o")
+    if rung.file.suffix == ".cu":
+        from grader import cuda
+
+        return cuda.products(rung, cuda.folder_of(mode), "whole" if whole else "o")
+    return products(rung, mode, "whole" if whole else "o")
 
 
 def order_given(rung: Rung, march: str) -> None:
@@ -255,12 +244,12 @@ def order_given(rung: Rung, march: str) -> None:
 
     Raises GraderError if that fails: the solution is ours.
     """
-    done = _make([*_order(rung, "given"), f"MARCH={march}", "objects"], walls=rung.file)
+    done = run_make([*_order(rung, "given"), f"MARCH={march}", "objects"], walls=rung.file)
     if done.returncode:
-        raise GraderError(f"cannot build a given object: {_reason(done.stdout)}")
+        raise GraderError(f"cannot build a given object: {reason(done.stdout)}")
 
 
-def _wanted(rung: Rung, mode: str) -> tuple[str, ...]:
+def wanted(rung: Rung, mode: str) -> tuple[str, ...]:
     """The functions of its uses that the compiled rung calls."""
     missing: set[str] = set()
     for file in objects(rung, mode).values():
@@ -269,21 +258,25 @@ def _wanted(rung: Rung, mode: str) -> tuple[str, ...]:
     return tuple(symbol for symbol in declared if symbol in missing)
 
 
-def _directions(rung: Rung, files: dict[str, Path]) -> tuple[str, ...]:
+def directions_of(rung: Rung, files: dict[str, Path]) -> tuple[str, ...]:
     """Which directions an object defines."""
     operator = rung.task.split("/")[1]
     defined = symbols(files["f32"], dynamic=False)[0]
     return tuple(d for d in DIRECTIONS if f"{operator}_{d}" in defined)
 
 
-def _make(
-    arguments: list[str], *, walls: Path | None = None, own: Path | None = None
+def run_make(
+    arguments: list[str],
+    *,
+    walls: Path | None = None,
+    own: Path | None = None,
+    also: Sequence[Path] = (),
 ) -> subprocess.CompletedProcess[str]:
     """make in the repository's root; its output is one text, cut to size.
 
     With `walls` the compiler sees the system, common/ and that file, and of the build
-    folder `own` alone, if there is one: source text can name any file (#include,
-    .incbin). A linker sees the whole build folder and what is given.
+    folder `own` alone, if there is one, and what is `also` named: source text can name
+    any file (#include, .incbin). A linker sees the whole build folder and what is given.
     """
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
     environment.update(LC_ALL="C", CC=compiler(), TMPDIR="/tmp")
@@ -291,7 +284,7 @@ def _make(
     build_folder().mkdir(parents=True, exist_ok=True)
     if walls and sandbox.level() == "bwrap":
         given = [p for p in [ROOT / "given"] if p.exists() and not own]
-        seen = [ROOT / "common", walls, *given, *_toolchain()]
+        seen = [ROOT / "common", walls, *given, *_toolchain(), *also]
         folder = own or build_folder()
         folder.mkdir(parents=True, exist_ok=True)
         command = sandbox.wrap_compiler(command, paths=seen, folder=folder, start=ROOT)
@@ -337,13 +330,13 @@ def _toolchain() -> list[Path]:
     return [*own, *([etc] if etc.exists() else [])]
 
 
-def _reason(text: str) -> str:
+def reason(text: str) -> str:
     said = text.splitlines()
     told = [line for line in said if "rror:" in line] or [x for x in said if "***" in x]
     return (told or said or ["no output"])[0].strip()
 
 
-def _failed(text: str) -> Build:
+def failed(text: str) -> Build:
     """The first error, its line, and what it usually means."""
     for line in text.splitlines():
         match = _ERROR.match(line)
@@ -364,26 +357,4 @@ def _failed(text: str) -> Build:
             error=f"calls '{match['name']}', which is defined nowhere (a typing "
             "mistake, or a helper that was not written)",
         )
-    return Build({}, error=_reason(text))
-
-
-def symbols(file: Path, *, dynamic: bool = True) -> tuple[set[str], set[str]]:
-    """The functions a library exports (not `dynamic`: an object or an archive), and the
-    names it takes from elsewhere. Asked again only if the file has changed.
-    """
-    try:
-        now = file.stat()
-    except OSError:
-        return set(), set()
-    return _symbols(file, dynamic, now.st_mtime_ns, now.st_size, now.st_ino)
-
-
-@functools.lru_cache(maxsize=1024)
-def _symbols(file: Path, dynamic: bool, *_: int) -> tuple[set[str], set[str]]:
-    command = ["nm", *(["-D"] if dynamic else []), str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30)
-    rows = [line.split() for line in done.stdout.splitlines()]
-    exported = {words[-1] for words in rows if "T" in words[:-1]}
-    missing = {"U", "w", "v"}  # undefined, and weak: found at run time if at all
-    taken = {words[-1].split("@")[0] for words in rows if missing & set(words[:-1])}
-    return exported, taken
+    return Build({}, error=reason(text))

@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from grader.build import SANITIZE, Build, compiled, sanitizers_missing
 from grader.linking import Links
-from grader.tasks import Rung, Selection
+from grader.tasks import COMPILED, Rung, Selection
 
 
 class Builds:
@@ -25,7 +25,7 @@ class Builds:
         """Start compiling: every rung of the tasks, and the chosen ones with sanitizers
         too.
         """
-        tasks = [task for task in self._selection.tasks if task.language == "c"]
+        tasks = [task for task in self._selection.tasks if task.language in COMPILED]
         rungs = [rung for task in tasks for rung in task.rungs]
         for rung in rungs:
             self._release[rung.id] = self._builder.submit(compiled, rung)

@@ -164,7 +164,7 @@ def build(args: argparse.Namespace) -> int:
     selection = tasks.select(args.task, args.lab)
     for task in selection.tasks:
         for rung in task.rungs:
-            if rung.id not in selection.rungs or task.language != "c":
+            if rung.id not in selection.rungs or task.language not in tasks.COMPILED:
                 continue
             built = build_rung(rung)
             failed += bool(built.error)

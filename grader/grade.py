@@ -29,7 +29,7 @@ from grader.lending import Lending, Lower
 from grader.race import Race
 from grader.score import DIRECTIONS, RungResult, TaskResult
 from grader.supervisor.session import Worker, pin
-from grader.tasks import Rung, Selection, Task
+from grader.tasks import COMPILED, Rung, Selection, Task
 from grader.uses import FALLBACK, ordered
 from grader.verdicts import Verdict
 
@@ -150,7 +150,7 @@ class Grader:
         lower: Lower = {}  # direction -> nearest right rung
         for rung in task.rungs:
             if rung.id not in self.selection.rungs:
-                if task.language == "c":
+                if task.language in COMPILED:
                     self.lending.lend(rung, lower)
                 continue
             self._tell(rung, "build")

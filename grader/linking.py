@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from grader import given
-from grader.build import DIRECTIONS, Build, build_folder, compiled, objects
+from grader.build import DIRECTIONS, SANITIZE, Build, build_folder, compiled, objects
 from grader.tasks import ROOT, Rung, all_tasks
 from grader.uses import FALLBACK, Use, candidates
 from grader.verdicts import Verdict
@@ -127,6 +127,8 @@ class Links:
                 built = self._compile(other)
                 if built.error or direction in built.directions:
                     break  # it is there but not right: no lower rung stands for it
+        if rung.file.suffix == ".cu":
+            return None  # given objects are for the CPU
         found = given.find(operator, direction)
         return (found[0], f"{wanted}@{found[1]}") if found else None
 
@@ -141,6 +143,7 @@ def _nobody(symbol: str, mode: str) -> tuple[str, str]:
 def _stub(mode: str, root: Path, _: Path) -> str:
     """Its objects, % for the dtype; compiled once for each build folder."""
     stub = Rung("common/fallback", root / "common" / "no_fallback.c")
+    mode = mode if mode in ("release", "debug", SANITIZE) else "release"
     compiled(stub, mode=mode)
     return _any_dtype(str(objects(stub, mode)["f32"]))
 

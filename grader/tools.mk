@@ -7,6 +7,8 @@
 #   nothing.so         a rung that does nothing, for the same
 #   worker-asan        the worker with sanitizers; `all` leaves it out, not every compiler
 #                      has them
+#   worker-cuda-MODE   the worker of lab 04, linked with cusim in that mode: run, check,
+#                      trace; `cuda` builds all three
 BUILD ?= build
 TOOLS := $(BUILD)/tools
 CHECKED := -Wall -Wextra -Wshadow
@@ -18,8 +20,14 @@ WATCHED    := worker sanitized
 PYTHON     := link guard
 SANITIZE   := -fsanitize=address,undefined
 COMMON     := check calls
+MODES      := run check trace
+CARRIED    := scratch link guard
+RUNTIME    := $(BUILD)/cusim/runtime
+FOLDER     := $(RUNTIME)/$(notdir $(firstword $(CXX)))
+DEVICE_check := -DDEVICE_SANITIZED
+LINK_check   := $(SANITIZE)
 
-.PHONY: all sanitized FORCE
+.PHONY: all sanitized cuda runtime FORCE
 all: $(TOOLS)/worker $(TOOLS)/libworker.so $(TOOLS)/libsupervisor.so \
      $(TOOLS)/librates.so $(TOOLS)/nothing.so
 
@@ -34,10 +42,25 @@ $(TOOLS)/worker-asan: $(WATCHED:%=$(TOOLS)/objects/watched/%.o) \
                       $(PYTHON:%=$(TOOLS)/objects/worker/%.o) $(COMMON:%=$(TOOLS)/objects/%.o) \
                       $(TOOLS)/compiler
 	@$(CC) $(SANITIZE) -rdynamic -o $@.new $(filter %.o,$^) -ldl -lm && mv $@.new $@
+# a rung's own libcusim.so has the same name: the loader gives it the one linked here
+$(MODES:%=$(TOOLS)/worker-cuda-%): $(TOOLS)/worker-cuda-%: \
+    $(TOOLS)/objects/cuda-%/worker.o $(TOOLS)/objects/cuda-%/device.o \
+    $(CARRIED:%=$(TOOLS)/objects/worker/%.o) $(COMMON:%=$(TOOLS)/objects/%.o) \
+    $(TOOLS)/compiler
+	@$(CXX) $(LINK_$*) -rdynamic -o $@.new $(filter %.o,$^) -L$(FOLDER)-$* -lcusim \
+	    -Wl,-rpath,$(abspath $(FOLDER)-$*) -ldl -lm && mv $@.new $@
+# first the runtime: another makefile knows when it is out of date
+cuda: runtime
+	@$(MAKE) -f grader/tools.mk BUILD=$(BUILD) $(MODES:%=$(TOOLS)/worker-cuda-%)
+runtime:
+	@for mode in $(MODES); do \
+	    $(MAKE) -f common/cusim/cusim.mk runtime MODE=$$mode BUILD=$(RUNTIME) \
+	        SOURCE=none STEM=$(TOOLS)/none || exit 1; \
+	done
 # sanitizers come with their compiler: another one is a reason to link again
 $(TOOLS)/compiler: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CC)' > $@.new; cmp -s $@.new $@ || cp $@.new $@
+	@echo '$(CC) $(CXX)' > $@.new; cmp -s $@.new $@ || cp $@.new $@
 $(TOOLS)/libworker.so: $(PYTHON:%=$(TOOLS)/objects/worker/%.o)
 	@$(CC) -shared -o $@.new $^ -ldl && mv $@.new $@
 $(TOOLS)/nothing.so: grader/supervisor/nothing.c grader/tools.mk
@@ -55,6 +78,13 @@ $(WATCHED:%=$(TOOLS)/objects/watched/%.o): $(TOOLS)/objects/watched/%.o: \
     grader/worker/%.c grader/tools.mk
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS_TOOLS) -DSANITIZED -MMD -c -o $@ $<
+$(TOOLS)/objects/cuda-%/worker.o: grader/worker/worker.c grader/tools.mk
+	@mkdir -p $(@D)
+	@$(CC) $(CFLAGS_TOOLS) -DDEVICE $(DEVICE_$*) -MMD -c -o $@ $<
+$(TOOLS)/objects/cuda-%/device.o: grader/worker/device.cpp $(TOOLS)/compiler
+	@mkdir -p $(@D)
+	@$(CXX) -std=c++17 -O2 -g -fPIC $(CHECKED) -Icommon -isystem common/cusim/include \
+	    -DDEVICE $(DEVICE_$*) -MMD -c -o $@ $<
 $(COMMON:%=$(TOOLS)/objects/%.o): $(TOOLS)/objects/%.o: common/%.c grader/tools.mk
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS_TOOLS) -MMD -c -o $@ $<

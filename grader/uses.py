@@ -28,6 +28,7 @@ FALLBACK = "fallback"
 DIRECTIONS = ("forward", "backward")
 _ALIAS = re.compile(r"[a-z][a-z0-9_]*")
 _LAB = re.compile(r"\d\d_\w+")
+_LANGUAGE = {".c": "c", ".cu": "cuda"}  # whose rungs become objects
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def verify(tasks: Iterable[Task]) -> None:
     needs: dict[str, list[str]] = {}
     for task in known.values():
         for rung in task.rungs:
-            if rung.uses and task.language != "c":
+            if rung.uses and task.language not in _LANGUAGE.values():
                 raise rung.uses[0].refuse("only a rung in C can use another one")
             needs[rung.id] = [
                 other.id for use in rung.uses for other in candidates(rung, use, known)
@@ -143,8 +144,9 @@ def candidates(rung: Rung, use: Use, known: Mapping[str, Task]) -> list[Rung]:
         near = difflib.get_close_matches(use.target, names, n=3, cutoff=0.5)
         listed = f"; near it: {', '.join(near)}" if near else ""
         raise use.refuse(f"no task or rung is called {use.target!r}{listed}")
-    if task.language != "c":
-        raise use.refuse(f"{use.target!r} is not in C and has no object to link")
+    if task.language != _LANGUAGE.get(rung.file.suffix):
+        said = "CUDA" if rung.file.suffix == ".cu" else "C"
+        raise use.refuse(f"{use.target!r} is not in {said} and has no object to link")
     chosen = [r for r in task.rungs if not idea or r.id <= use.target]
     return chosen[::-1]
 

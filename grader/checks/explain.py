@@ -38,6 +38,8 @@ _STATUS = {
         Verdict.WRONG_CONTRACT,
         "returned a number that is no status_t (common/tensor.h lists them)",
     ),
+    wire.REPLY_DEVICE: (Verdict.GRADER, "the device has no room for the case"),
+    wire.REPLY_WROTE_INPUT: (Verdict.MEMORY_ERROR, "wrote to an input"),
     wire.REPLY_SCRATCH: (
         Verdict.MEMORY_ERROR,
         "wrote past the end of a block from ctx_scratch",

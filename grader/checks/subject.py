@@ -14,12 +14,13 @@ from pathlib import Path
 
 import torch
 
-from grader import operators
-from grader.checks import explain
+from grader import cuda, operators
+from grader.checks import explain, kernels
 from grader.checks.result import NONSENSE, Finding, Stopped
 from grader.operators import Case, Operator
 from grader.operators.base import Tensors
 from grader.operators.primitives import PLUMBING
+from grader.supervisor import wire
 from grader.supervisor.call import Call, Output, Run
 from grader.supervisor.session import SECOND, Outcome, Worker
 from grader.verdicts import Verdict
@@ -99,7 +100,15 @@ class Subject:
 
     def _launch(self, dtype: str) -> Worker:
         """A worker for the rung's libraries, not yet ready."""
-        return Worker.for_library(*self.libraries[dtype], self.number)
+        forward, backward = self.libraries[dtype]
+        program = cuda.program_of(forward)
+        return Worker.for_library(
+            forward,
+            backward,
+            self.number,
+            program=program,
+            also=cuda.runtime_of(program),
+        )
 
     def _why(
         self, worker: Worker, outcome: Outcome, case: str, limit: float
@@ -115,7 +124,8 @@ class Subject:
         self, worker: Worker, outcome: Outcome, case: str, limit: float
     ) -> Finding:
         """Why a worker did not come back."""
-        return explain.of_outcome(worker, outcome, case, self.names(), limit)
+        found = kernels.finding(worker, case, self.names())
+        return found or explain.of_outcome(worker, outcome, case, self.names(), limit)
 
     def _header(self) -> bytes:
         """What the Python worker is told of the file: its name and the rules."""
@@ -196,10 +206,12 @@ class Subject:
             ended = self._why(worker, outcome, case.name, limit)
             self.drop(dtype)
             raise Stopped(ended)
-        finding = explain.of_status(worker, case.name)
+        finding = self._returned(worker, case.name)
         final = (Verdict.NOT_IMPLEMENTED, Verdict.FORBIDDEN, Verdict.GRADER)
         if finding and finding.verdict in final:
             raise Stopped(finding)
+        if finding and worker.reply.status == wire.STATUS_CUDA_ERROR:
+            self.drop(dtype)  # after a kernel failed, every later call says so
         if not finding and call.request.late:
             self.drop(dtype)
             raise Stopped(
@@ -210,6 +222,14 @@ class Subject:
                 )
             )
         return finding
+
+    def _returned(self, worker: Worker, case: str) -> Finding | None:
+        """What is wrong with a call that came back; None if nothing is."""
+        try:
+            found = kernels.finding(worker, case, self.names())
+        except NONSENSE:
+            found = None
+        return found or explain.of_status(worker, case)
 
     def gradient_bits(self) -> int:
         """What a gradient call runs: backward alone where nothing is saved for it."""

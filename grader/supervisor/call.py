@@ -26,7 +26,11 @@ class Run(IntEnum):
     DEFAULTS = 32
     NO_SCRATCH = 64
     TIMED = 128
+    REVERSE = 256
+    RANDOM = 512  # the seed of the order stands SEED_SHIFT bits higher
 
+
+SEED_SHIFT = 16
 
 class Placement(IntEnum):
     """Where a tensor lies in its slot: the PLACE_ values of core.h."""

@@ -34,6 +34,7 @@ enum {
     OPTIONS_BYTES = 256,
     MESSAGE_BYTES = 1024,
     MAX_FRAMES = 32,
+    REPORT_BYTES = 48 * 1024,
 };
 #define SLOT_BYTES ((int64_t)64 << 20)
 
@@ -48,6 +49,9 @@ enum {
     RUN_DEFAULTS = 32,    // Python: leave out what equals its default, name the rest
     RUN_NO_SCRATCH = 64,  // C: ctx_scratch gives NULL
     RUN_TIMED = 128,      // C: ctx_scratch gives used blocks again, without poison
+    RUN_REVERSE = 256,    // CUDA without a GPU: the last thread first
+    RUN_RANDOM = 512,     // the same in a random order, its seed from this bit on:
+    RUN_SEED_SHIFT = 16,
 };
 
 /* Where a worker is, for the sentence about its death. */
@@ -71,6 +75,8 @@ enum {
     REPLY_CHECK = 21,    // <op>_check refused the arguments
     REPLY_SCRATCH = 22,  // bytes around a scratch block were overwritten
     REPLY_STATUS = 23,   // returned a number that is no status_t
+    REPLY_DEVICE = 24,   // CUDA: memory could not be moved
+    REPLY_WROTE_INPUT = 25,  // CUDA: message holds the tensor's position and the byte
 };
 
 /* One tensor of a case, in slot `slot` of its side. */
@@ -117,6 +123,8 @@ typedef struct {
     char message[MESSAGE_BYTES];
     // audit: operators used, a blank between two; worker-asan: sanitized_rest's notes
     char notes[2 * MESSAGE_BYTES];
+    int32_t report_cut;         // 1: the report had no room for everything
+    char report[REPORT_BYTES];  // CUDA without a GPU: what cusim found, a line each
 } reply_t;
 
 /* Poison: a signalling NaN that carries the name of its owner in its low bits.

@@ -65,8 +65,7 @@ def core() -> ctypes.CDLL:
     library.session_look_again.restype = ctypes.c_int64
     library.session_state.restype = ctypes.c_char
     handle, text, count = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64
-    request = ctypes.POINTER(Request)
-    number = ctypes.c_int
+    request, number = ctypes.POINTER(Request), ctypes.c_int
     library.session_descriptors.argtypes = [handle, ctypes.POINTER(number)]
     library.session_reply.argtypes = [handle]
     library.session_adopt.argtypes = [handle, number]
@@ -149,12 +148,13 @@ class Worker:
         *,
         program: str = "worker",
         under: Sequence[str] = (),
+        also: Sequence[Path] = (),
     ) -> Worker:
-        """A C worker for two libraries; `under` is a command that runs it."""
+        """A C worker for two libraries, run by the command `under`; it sees `also`."""
         forward, backward = forward.resolve(), backward.resolve()
         seen = [tools() / program, forward, backward]
         command = [*under, *(str(path) for path in seen)]
-        worker = cls("c", command, paths=seen, op=op)
+        worker = cls("c", command, paths=[*seen, *also], op=op)
         worker.libraries = (forward, backward)
         return worker
 
@@ -190,6 +190,7 @@ class Worker:
             "HOME": "/tmp",
             "LC_ALL": "C.UTF-8",
             "OMP_NUM_THREADS": "1",
+            "CUSIM_PATIENCE": "3",  # seconds for one thread; less than a call has
             "CONVLAB_CPU": str(cpu()),
             "CONVLAB_OWNER": str(os.getpid()),
         }
@@ -218,8 +219,7 @@ class Worker:
         while chunk := os.read(read, 1 << 20):
             room = OUTPUT_KEPT // 2 - len(head)
             head += chunk[:room]
-            tail += chunk[room:] if room > 0 else chunk
-            tail = tail[-OUTPUT_KEPT // 2 :]
+            tail = (tail + chunk[max(room, 0) :])[-OUTPUT_KEPT // 2 :]
             self.output = head + tail
         os.close(read)
 

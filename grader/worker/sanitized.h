@@ -33,7 +33,11 @@ void sanitized_watch(void);
 void sanitized_rest(reply_t *reply);
 
 #else
+#ifdef DEVICE_SANITIZED
+enum { WITH_SANITIZERS = 1 };  // worker-cuda-check: device.cpp moves the tensors
+#else
 enum { WITH_SANITIZERS = 0 };
+#endif
 
 static inline void sanitized_enter(const link_t *link, tensor_t tensor[MAX_TENSORS],
                                    tensor_t *const pointer[MAX_TENSORS])

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "calls.h"
+#include "device.h"
 #include "guard.h"
 #include "link.h"
 #include "sanitized.h"
@@ -86,21 +87,30 @@ static void view_tensors(const link_t *link, int call, tensor_t tensor[MAX_TENSO
     }
 }
 
+/* What <op>_check says of a call. It reads tensors, so that they are not moved yet. */
+static int check_direction(const link_t *link, const ctx_t *given, int d,
+                           tensor_t *const pointer[MAX_TENSORS])
+{
+    const command_t *command = link->command;
+    if (command->run & RUN_TIMED) return STATUS_OK;  // the same case passed before
+    const operator_calls_t *op = &OPERATOR_CALLS[command->op];
+    const call_fn check = d ? op->backward_check : op->forward_check;
+    ctx_t ctx = *given;
+    ctx.device = DEVICE_CPU;  // where the tensors still are
+    ctx.scratch = scratch_guarded;  // the check has memory, whatever the rung gets
+    const int checked =
+        check(NULL, &ctx, pointer, pointer + SIDE_TENSORS, command->options);
+    scratch_release();
+    if (checked != STATUS_OK) memcpy(link->reply->message, ctx.error, sizeof ctx.error);
+    return checked == STATUS_OK ? STATUS_OK : REPLY_CHECK;
+}
+
 static int run_direction(const link_t *link, rung_t *rung, ctx_t *ctx, int d,
                          tensor_t *const pointer[MAX_TENSORS])
 {
     const command_t *command = link->command;
     const operator_calls_t *op = &OPERATOR_CALLS[command->op];
     tensor_t *const *in = pointer, *const *out = pointer + SIDE_TENSORS;
-    const call_fn check = d ? op->backward_check : op->forward_check;
-    void *(*const scratch)(ctx_t *, size_t) = ctx->scratch;
-    ctx->scratch = scratch_guarded;  // the check has memory, whatever the rung gets
-    const int checked = !(command->run & RUN_TIMED);  // the same case passed before
-    if (checked && check(NULL, ctx, in, out, command->options) != STATUS_OK) {
-        return REPLY_CHECK;
-    }
-    ctx->scratch = scratch;
-    scratch_release();
     if (!rung->function[d]) return STATUS_NOT_IMPLEMENTED;
     link->reply->direction = d;
     link->reply->module_base = rung->base[d];
@@ -121,7 +131,23 @@ static void *no_scratch(ctx_t *ctx, size_t bytes)
 static void *(*scratch_of(int run))(ctx_t *, size_t)
 {
     if (run & RUN_NO_SCRATCH) return no_scratch;
+    if (ON_DEVICE) return device_scratch;
     return run & RUN_TIMED ? scratch_pooled : scratch_guarded;
+}
+
+/* A direction with its tensors where this worker wants them: moved, and back again. */
+static int call_direction(const link_t *link, rung_t *rung, ctx_t *ctx, int d,
+                          tensor_t tensor[MAX_TENSORS],
+                          tensor_t *const pointer[MAX_TENSORS])
+{
+    sanitized_enter(link, tensor, pointer);
+    int status = device_enter(link, ctx, tensor, pointer);
+    link->reply->phase = PHASE_IN_CALL;
+    if (status == STATUS_OK) status = run_direction(link, rung, ctx, d, pointer);
+    status = device_leave(link, ctx, status);
+    sanitized_leave(link);
+    link->reply->phase = PHASE_RETURNED;
+    return status;
 }
 
 static int run_command(const link_t *link, rung_t *rung)
@@ -133,17 +159,17 @@ static int run_command(const link_t *link, rung_t *rung)
                  .device = DEVICE_CPU,
                  .scratch = scratch_of(command->run),
                  .scratch_state = &scratch_dtype};
+    device_context(&ctx);
+    device_begin(link);
     int status = STATUS_OK;
     for (int call = 0; call < command->calls && status == STATUS_OK; call++) {
         for (int d = 0; d < 2 && status == STATUS_OK; d++) {
             if (!(command->run & (d ? RUN_BACKWARD : RUN_FORWARD))) continue;
             tensor_t tensor[MAX_TENSORS], *pointer[MAX_TENSORS];
             view_tensors(link, call, tensor, pointer);  // anew: a rung may spoil them
-            sanitized_enter(link, tensor, pointer);
-            reply->phase = PHASE_IN_CALL;
-            status = run_direction(link, rung, &ctx, d, pointer);
-            sanitized_leave(link);
-            reply->phase = PHASE_RETURNED;
+            status = check_direction(link, &ctx, d, pointer);
+            if (status != STATUS_OK) return status;
+            status = call_direction(link, rung, &ctx, d, tensor, pointer);
         }
     }
     ctx.error[CTX_ERROR_BYTES - 1] = 0;
@@ -160,8 +186,12 @@ static int serve(char **argv)
                                atoi(argv[6])};
     guard_parent();
     if (link_attach(&link, descriptor[0], descriptor[1], descriptor[2],
-                    descriptor[3]) ||
-        guard_limits((int64_t)ROOM_MIB << 20)) {
+                    descriptor[3])) {
+        perror("worker");
+        return 3;
+    }
+    device_start(link.reply);
+    if (guard_limits((int64_t)ROOM_MIB << 20)) {
         perror("worker");
         return 3;
     }
@@ -205,6 +235,7 @@ static int replay(char **argv)
         perror("worker --replay");
         return 3;
     }
+    device_start(link.reply);
     rung_t rung = {0};
     const char *const paths[2] = {argv[1], argv[2]};
     load(&link, &rung, paths, OPERATOR_CALLS[link.command->op].name);

@@ -1,0 +1,74 @@
+# How one rung of lab 04 becomes objects and a shared object per dtype, without a GPU:
+# what rung.mk is for C. The compile rules are those of common/cusim/cusim.mk; here they
+# are called once for each dtype. Called by grader/cuda.py, with the same words as rung.mk:
+#
+#   make -f common/cuda.mk RUNG=labs/04_cuda_kernels/add/00_strided.cu
+#
+#   DTYPES   f32 f64 (the default), f16: one shared object each
+#   MODE     run; debug: -O0, for gdb; check: ASan and UBSan; trace: accesses are told
+#   EXTRA, USES, FOLDER, BUILD   as in rung.mk
+#   PYTHON   for the rewriter of cusim
+#
+# The runtime of the mode has to be there: make -f grader/tools.mk cuda.
+
+BUILD  ?= build
+DTYPES ?= f32 f64
+MODE   ?= run
+EXTRA  ?=
+USES   ?=
+FOLDER ?= cuda-$(MODE)
+PYTHON ?= python3
+OBJCOPY ?= objcopy
+RUNG   ?= $(error say which: make -f common/cuda.mk RUNG=labs/.../NN_idea.cu)
+
+INCLUDE := $(dir $(lastword $(MAKEFILE_LIST)))
+RUNTIME := $(BUILD)/cusim/runtime
+LIBRARY := $(RUNTIME)/$(notdir $(firstword $(CXX)))-$(MODE)
+STEM    := $(BUILD)/rungs/$(FOLDER)/$(basename $(RUNG:labs/%=%))
+OBJECTS := $(DTYPES:%=$(STEM).%.o)
+
+# a sanitizer's functions come with the program that loads the library
+LINK_check := -fsanitize=address,undefined
+LINK    := $(if $(LINK_$(MODE)),$(LINK_$(MODE)),-Wl,-z,defs)
+
+COMMA := ,
+PAIRS = $(subst $(COMMA), ,$(firstword $(subst @, ,$(1))))
+NAME  = $(firstword $(subst =, ,$(1)))
+NAMES := $(foreach use,$(USES),$(foreach pair,$(call PAIRS,$(use)),$(call NAME,$(pair))))
+PARTS := $(foreach use,$(USES),$(call NAME,$(use)))
+USED  := $(foreach use,$(USES),$(lastword $(subst @, ,$(use))))
+
+MAKEFLAGS += --no-builtin-rules
+.PHONY: all objects FORCE
+.SECONDARY: $(OBJECTS) $(DTYPES:%=$(STEM).%.whole)
+all: $(DTYPES:%=$(STEM).%.so)
+objects: $(OBJECTS)
+
+# a new runtime is no reason to link again: the loader takes the one of that day
+$(STEM).%.so: $(STEM).%.$(if $(USES),whole,o) $(STEM).uses
+	@$(CXX) -shared -Wl,-Bsymbolic $(LINK) -o $@.new $< -L$(LIBRARY) -lcusim -lm \
+	    -Wl,-rpath,$(abspath $(LIBRARY)) && mv $@.new $@
+
+# cusim.mk knows what is out of date
+$(STEM).%.o: FORCE
+	@$(MAKE) -f $(INCLUDE)cusim/cusim.mk SOURCE=$(RUNG) STEM=$(STEM).$* MODE=$(MODE) \
+	    KIND=so BUILD=$(RUNTIME) PYTHON=$(PYTHON) \
+	    EXTRA='$(EXTRA) -DREAL_$(if $(filter f64,$*),F64,$(if $(filter f16,$*),F16,F32))' $@
+
+# the rung and the objects it uses, their functions under the names it calls them by. An
+# inline function of a header may be in both: it keeps its name, so that one is enough
+$(STEM).%.whole: $(STEM).%.o $(STEM).uses
+	@for use in $(subst %,$*,$(USES)); do \
+	    pairs=$${use%%@*} turn=; part=$(STEM).$*.$${use%%=*}; \
+	    for pair in $$(echo "$$pairs" | tr , ' '); do \
+	        turn="$$turn --redefine-sym $${pair#*=}=$${pair%%=*}"; \
+	    done; \
+	    $(OBJCOPY) $$turn "$${use#*@}" $$part || exit 1; \
+	done
+	@$(CXX) -r -nostdlib -o $@.new $< $(PARTS:%=$(STEM).$*.%)
+	@$(OBJCOPY) $(NAMES:%=--localize-symbol=%) $@.new $@
+
+$(STEM).uses: FORCE
+	@mkdir -p $(@D)
+	@{ echo '$(USES)'; cat /dev/null $(foreach d,$(DTYPES),$(subst %,$d,$(USED))); } \
+	    | cksum > $@.new; cmp -s $@.new $@ || cp $@.new $@

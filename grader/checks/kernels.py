@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""What cusim found in a call: from its report to a verdict, a sentence and a line.
+
+The report stands in the reply page, which outlives the worker. Student code runs in the
+worker and could write there too: a report can cost points and word a message, and
+nothing passes by it alone but the count of what was moved.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from cusim import report as cusim
+from cusim.report import Report
+
+from grader.checks import sanitizer
+from grader.checks.result import NONSENSE
+from grader.checks.result import Finding as Found
+from grader.supervisor import wire
+from grader.supervisor.session import Worker, clean
+from grader.tasks import ROOT
+from grader.verdicts import Verdict
+
+_RACES = (
+    "race",
+    "divergent_barrier",
+    "deadlock",
+    "divergent_collective",
+    "wrong_mask",
+    "early_exit",
+    "spin",
+)
+_CRASHES = ("bad_launch", "bad_stream", "trap", "outside_kernel")
+_VERDICTS = {
+    **dict.fromkeys(_RACES, Verdict.RACE),
+    **dict.fromkeys(_CRASHES, Verdict.CRASH),
+    "unchecked_launch": Verdict.WRONG_CONTRACT,
+}
+_INSTEAD = {  # sentences for a rung, where a program's own would mislead
+    "unchecked_launch": "launches a kernel and does not ask whether that failed: write "
+    "CUDA_TRY(ctx, cudaGetLastError()) on the next line",
+    "leak": "allocates device memory that it never frees: ask ctx_scratch for it, which "
+    "is taken back after the call",
+}
+_TENSOR = re.compile(r"the (\d+) bytes allocated in tensor:(\d+)")
+_SCRATCH = re.compile(r"the (\d+) bytes allocated in scratch:\d+")
+_FREED = re.compile(r"memory allocated in (?:tensor|scratch):\d+ and freed in \S+")
+
+
+def report_of(worker: Worker) -> Report:
+    """All that was reported of the last call; what makes no sense is left out."""
+    text = clean(bytes(worker.reply.report))
+    if not text:
+        return Report()
+    try:
+        return cusim.parse(text)
+    except (*NONSENSE, TypeError, AttributeError):
+        return Report()
+
+
+def finding(
+    worker: Worker, case: str, names: list[str], warnings: Iterable[str] = ()
+) -> Found | None:
+    """The first error of the last call; warnings count if their kind is named."""
+    counted = set(warnings)
+    for found in report_of(worker).findings:
+        if found.level == "error" or found.kind in counted:
+            place = _place(found)
+            if found.kind == "unchecked_launch" and not place:
+                continue  # a helper of launch.h leaves the question to its caller
+            return _worded(found, place, case, names)
+    if worker.reply.status == wire.REPLY_WROTE_INPUT:
+        return _wrote_input(worker.message, case, names)
+    return None
+
+
+def _place(found: cusim.Finding) -> str | None:
+    """The first place in a rung; common/ is not theirs."""
+    for place in found.places:
+        file = place.file.removeprefix(f"{ROOT}/")
+        if place.line > 0 and not file.startswith(("common/", "grader/", "?", "/usr/")):
+            return f"{file}:{place.line}"
+    return None
+
+
+def _worded(
+    found: cusim.Finding, place: str | None, case: str, names: list[str]
+) -> Found:
+    """A finding of cusim in the grader's words."""
+    sentence = _INSTEAD.get(found.kind, found.sentence)
+    sentence = _TENSOR.sub(lambda m: _tensor(m, names), sentence)
+    sentence = _SCRATCH.sub(r"a scratch block of \1 bytes", sentence)
+    sentence = _FREED.sub("memory of an earlier call", sentence)
+    who = [str(p) for p in found.places if p.block or len(found.places) > 1]
+    if who:
+        sentence += f" ({'; '.join(who[:3])})"
+    verdict = _VERDICTS.get(found.kind, Verdict.MEMORY_ERROR)
+    return Found(verdict, sanitizer.with_source(sentence, place), case, place)
+
+
+def _tensor(match: re.Match[str], names: list[str]) -> str:
+    number = int(match[2])
+    name = names[number] if number < len(names) else ""
+    return f"'{name}', which has {match[1]} bytes" if name else match[0]
+
+
+def _wrote_input(message: str, case: str, names: list[str]) -> Found:
+    """The worker compared inputs with what they were."""
+    words = message.split()
+    number, byte = (int(words[0]), int(words[1])) if len(words) == 2 else (0, 0)
+    name = names[number] if number < len(names) else ""
+    where = f"byte {byte}" if byte >= 0 else "the bytes before its start"
+    text = f"wrote to its input '{name}', {where}: inputs are read-only"
+    return Found(Verdict.MEMORY_ERROR, text, case)

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""Rungs of lab 04: from a .cu file to shared objects that run without a GPU.
+
+common/cuda.mk has the rules, which are those of cusim; this module calls them behind
+the compiler's walls and turns what was said into one sentence, as build.py does for C.
+A build lies in a folder that begins with cuda-MODE, and that names its worker.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from cusim.messages import shorten
+
+from grader import build as c
+from grader.build import DTYPES, HIDING, SANITIZE, Build, build_folder
+from grader.errors import GraderError
+from grader.supervisor import sandbox
+from grader.tasks import ROOT, Rung
+
+TRACE = "trace"  # a mode of the grader beside release, debug and sanitize
+MODES = {"release": "run", "debug": "debug", SANITIZE: "check", TRACE: TRACE}
+FLOAT_ONLY = ("cuda-check", "cuda-trace")
+HIDING_HERE = (*HIDING, "cusim")  # a rung is the same on a card
+
+
+def named_compiler() -> str:
+    """The C++ compiler's name: CXX, or g++."""
+    return os.environ.get("CXX", "").strip() or "g++"
+
+
+@functools.cache
+def build_tools() -> None:
+    """The workers of lab 04 and the runtime. Raises GraderError if that fails."""
+    name = named_compiler()
+    if not shutil.which(name.split()[0]):
+        raise GraderError(
+            f"there is no C++ compiler ('{name}'), which lab 04 needs: install one (on "
+            "Debian: apt-get install g++) or name one with CXX="
+        )
+    order = ["-f", "grader/tools.mk", f"BUILD={build_folder()}", f"CXX={name}", "cuda"]
+    done = c.run_make(order)
+    if done.returncode:
+        raise GraderError(f"cannot build cusim: {c.reason(done.stdout)}")
+
+
+def folder_of(mode: str) -> str:
+    """Where a mode of the grader is built: cuda-run, cuda-check ..."""
+    return f"cuda-{MODES[mode]}"
+
+
+def program_of(library: Path) -> str:
+    """The worker that runs a shared object: told by the folder it was built in."""
+    for part in library.parts:
+        if part.startswith("cuda-"):
+            return "-".join(["worker", *part.split("-")[:2]])
+    return "worker"
+
+
+def runtime_of(program: str) -> list[Path]:
+    """What a worker needs beside itself: the runtime it is linked with."""
+    if not program.startswith("worker-cuda-"):
+        return []
+    name = Path(named_compiler().split()[0]).name
+    mode = program.removeprefix("worker-cuda-")
+    return [build_folder() / "cusim" / "runtime" / f"{name}-{mode}"]
+
+
+def products(rung: Rung, folder: str, ending: str) -> dict[str, Path]:
+    """Where cuda.mk puts what it makes of a rung, by dtype."""
+    name = rung.shown.removeprefix("labs/").removesuffix(rung.file.suffix)
+    stem = build_folder() / "rungs" / folder / name
+    return {
+        dtype: stem.parent / f"{stem.name}.{dtype}.{ending}"
+        for dtype in _dtypes(folder)
+    }
+
+
+def _dtypes(folder: str) -> tuple[str, ...]:
+    return DTYPES[:1] if folder.startswith(FLOAT_ONLY) else DTYPES
+
+
+def compiled(
+    rung: Rung, *, mode: str = "release", used: Sequence[str] = (), folder: str = ""
+) -> Build:
+    """Build a rung with these used objects: build.compiled for a .cu file."""
+    if hidden := c.hides(rung, HIDING_HERE):
+        return Build({}, forbidden=hidden)
+    build_tools()
+    where = folder.replace(mode, folder_of(mode), 1) if folder else folder_of(mode)
+    order = ["-f", "common/cuda.mk", f"RUNG={rung.shown}", f"BUILD={build_folder()}"]
+    order += [f"MODE={MODES[mode]}", f"FOLDER={where}", f"CXX={named_compiler()}"]
+    order += [f"EXTRA={' '.join(rung.flags)}", f"DTYPES={' '.join(_dtypes(where))}"]
+    order += [f"PYTHON={sys.executable}"]
+    own = products(rung, where, "o")["f32"].parent
+    python = sandbox.python_paths()
+    done = c.run_make([*order, "objects"], walls=rung.file, own=own, also=python)
+    if done.returncode:
+        return failed(done)
+    if rung.uses and not used and (wants := c.wanted(rung, mode)):
+        made = c.objects(rung, mode)
+        return Build({}, c.directions_of(rung, made), wants=wants)
+    link = [*order, f"USES={' '.join(used)}"]
+    done = c.run_make(link, walls=rung.file, also=python)
+    if done.returncode:
+        return failed(done)
+    return c.judged(rung, products(rung, where, "so"), mode)
+
+
+def failed(done: subprocess.CompletedProcess[str]) -> Build:
+    """The first error, as cusim words it."""
+    return c.failed(shorten(done.stdout, ROOT) or done.stdout)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""Which functions a built file gives and takes, and which of them no rung may take."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+from pathlib import Path
+
+# loading or starting other code: the way to a library's own operator
+FORBIDDEN_SYMBOLS = frozenset(
+    [
+        "dlopen",
+        "dlmopen",
+        "dlsym",
+        "dlvsym",
+        "system",
+        "popen",
+        "execv",
+        "execve",
+        "execvp",
+        "execl",
+        "posix_spawn",
+        "posix_spawnp",
+        "execle",
+        "execlp",
+        "execvpe",
+        "fexecve",
+    ]
+)
+WATCHING = ("__asan_", "__ubsan_", "__sanitizer_", "__tsan_")  # symbols, in no release build
+
+
+def symbols(file: Path, *, dynamic: bool = True) -> tuple[set[str], set[str]]:
+    """The functions a library exports (not `dynamic`: an object or an archive), and the
+    names it takes from elsewhere. Asked again only if the file has changed.
+    """
+    try:
+        now = file.stat()
+    except OSError:
+        return set(), set()
+    return _symbols(file, dynamic, now.st_mtime_ns, now.st_size, now.st_ino)
+
+
+@functools.lru_cache(maxsize=1024)
+def _symbols(file: Path, dynamic: bool, *_: int) -> tuple[set[str], set[str]]:
+    command = ["nm", *(["-D"] if dynamic else []), str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    rows = [line.split() for line in done.stdout.splitlines()]
+    exported = {words[-1] for words in rows if "T" in words[:-1]}
+    missing = {"U", "w", "v"}  # undefined, and weak: found at run time if at all
+    taken = {words[-1].split("@")[0] for words in rows if missing & set(words[:-1])}
+    return exported, taken
