@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from grader.build import SANITIZE, Build, compiled, sanitizers_missing
+from grader.build import SANITIZE, TRACE, Build, compiled, sanitizers_missing
 from grader.linking import Links
 from grader.tasks import COMPILED, Rung, Selection
 
@@ -17,7 +18,7 @@ class Builds:
         self._selection = selection
         self._builder = ThreadPoolExecutor(1, "build")
         self._release: dict[str, Future[Build]] = {}
-        self._sanitized: dict[str, Future[Build]] = {}
+        self._others: dict[tuple[str, str], Future[Build]] = {}  # rung and mode
         self._no_sanitizers: Future[str] | None = None
         self.links = Links(self.alone)  # what rungs use of others
 
@@ -29,11 +30,15 @@ class Builds:
         rungs = [rung for task in tasks for rung in task.rungs]
         for rung in rungs:
             self._release[rung.id] = self._builder.submit(compiled, rung)
-        self._no_sanitizers = self._builder.submit(sanitizers_missing)
+        in_c = any(task.language == "c" for task in tasks)
+        self._no_sanitizers = self._builder.submit(sanitizers_missing) if in_c else None
         for rung in rungs:
-            if rung.id in self._selection.rungs and not rung.uses:
-                self._sanitized[rung.id] = self._builder.submit(
-                    compiled, rung, mode=SANITIZE
+            if rung.id not in self._selection.rungs or rung.uses:
+                continue
+            modes = (SANITIZE, TRACE) if rung.file.suffix == ".cu" else (SANITIZE,)
+            for mode in modes:
+                self._others[rung.id, mode] = self._builder.submit(
+                    compiled, rung, mode=mode
                 )
 
     def whole(self, rung: Rung) -> Build:
@@ -50,8 +55,17 @@ class Builds:
         missing = self._no_sanitizers
         if missing.result() if missing else sanitizers_missing():
             return None
-        ahead = self._sanitized.get(rung.id)
+        ahead = self._others.get((rung.id, SANITIZE))
         return ahead.result() if ahead else self.links.build(rung, mode=SANITIZE)
+
+    def other(self, rung: Rung) -> Callable[[str], Build]:
+        """What builds a rung in CUDA in another mode."""
+
+        def build(mode: str) -> Build:
+            ahead = self._others.get((rung.id, mode))
+            return ahead.result() if ahead else self.links.build(rung, mode=mode)
+
+        return build
 
     def without_sanitizers(self) -> str:
         """Why memory was not checked; "" if it was, or if nothing is in C."""

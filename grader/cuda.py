@@ -19,12 +19,11 @@ from pathlib import Path
 from cusim.messages import shorten
 
 from grader import build as c
-from grader.build import DTYPES, HIDING, SANITIZE, Build, build_folder
+from grader.build import DTYPES, HIDING, SANITIZE, TRACE, Build, build_folder
 from grader.errors import GraderError
 from grader.supervisor import sandbox
 from grader.tasks import ROOT, Rung
 
-TRACE = "trace"  # a mode of the grader beside release, debug and sanitize
 MODES = {"release": "run", "debug": "debug", SANITIZE: "check", TRACE: TRACE}
 FLOAT_ONLY = ("cuda-check", "cuda-trace")
 HIDING_HERE = (*HIDING, "cusim")  # a rung is the same on a card

@@ -35,6 +35,7 @@ from grader.verdicts import Verdict
 
 if TYPE_CHECKING:  # these import torch, which takes seconds
     from grader.checks.subject import Subject
+    from grader.device import DeviceInspection
     from grader.inspection import Inspection
     from grader.operators import Case
 
@@ -254,11 +255,15 @@ class Grader:
 
     def _inspection(
         self, subject: Subject, rung: Rung, libraries: tuple[Path, Path]
-    ) -> Inspection:
-        """A look at a rung in C with sanitizers, where this machine has them."""
+    ) -> Inspection | DeviceInspection:
+        """A look at a rung in its other builds, where this machine has them."""
+        from grader.device import DeviceInspection
         from grader.inspection import Inspection
 
         lent = dict(zip(DIRECTIONS, libraries))
+        if rung.file.suffix == ".cu":
+            builds = self.builds.other(rung)
+            return DeviceInspection(subject, rung, self.seed, build=builds, lent=lent)
         return Inspection(
             subject,
             rung,

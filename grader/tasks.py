@@ -20,7 +20,7 @@ from typing import Any
 
 from convlab.operators import SIGNATURES
 
-from grader import bands
+from grader import bands, traffic
 from grader.errors import GraderError
 from grader.uses import Use
 from grader.uses import parse as parse_uses
@@ -50,6 +50,7 @@ class Rung:
     flags: tuple[str, ...] = ()  # extra compile flags, from lab.toml
     uses: tuple[Use, ...] = ()  # other rungs it calls, from lab.toml
     numerics: str = DIRECT  # how exact its results have to be: checks/numerics.py
+    traffic: tuple[traffic.Limits, ...] = ()  # lab 04: what it may move, if limited
 
     @property
     def id(self) -> str:
@@ -188,7 +189,8 @@ def _rung(toml: Path, task: str, file: Path, entries: Mapping[str, Any]) -> Rung
         raise GraderError(
             f"{where}: numerics is {numerics!r}, expected one of {', '.join(NUMERICS)}"
         )
-    return Rung(task, file, tuple(entry.get("flags", ())), used, numerics)
+    moved = traffic.parse(where, entry.get("traffic", {}))
+    return Rung(task, file, tuple(entry.get("flags", ())), used, numerics, moved)
 
 
 def _points(toml: Path, operator: str, entry: Mapping[str, Any]) -> float:

@@ -212,7 +212,7 @@ def prepare(
     return Prepared(call, inputs, [])
 
 
-def _expected(
+def expected_of(
     subject: Subject, case: Case, made: Prepared, direction: str
 ) -> dict[int, Expected]:
     """What the outputs of a call should hold, by position."""
@@ -244,7 +244,7 @@ def _case(
     odd = any(side.tainted or side.unwritten for side in sides if side.present)
     if not (failed or odd or any(note[0] for note in _notes(subject))):
         return []
-    for k, expected in _expected(subject, case, made, direction).items():
+    for k, expected in expected_of(subject, case, made, direction).items():
         wrong = judge(call, k, expected, names=subject.names())
         if wrong:
             return [_noted(subject, call, k, case, wrong, failed=failed)]

@@ -53,6 +53,7 @@ class Subject:
         self.source = source
         self.shown = shown
         self.classes: Callable[[Case, str], str] | None = None
+        self.warnings: tuple[str, ...] = ()  # of cusim, that count as findings
         self._warm = warm
         self._workers: dict[str, Worker] = {}
         self.begin()
@@ -124,7 +125,7 @@ class Subject:
         self, worker: Worker, outcome: Outcome, case: str, limit: float
     ) -> Finding:
         """Why a worker did not come back."""
-        found = kernels.finding(worker, case, self.names())
+        found = kernels.finding(worker, case, self.names(), self.warnings)
         return found or explain.of_outcome(worker, outcome, case, self.names(), limit)
 
     def _header(self) -> bytes:
@@ -226,7 +227,7 @@ class Subject:
     def _returned(self, worker: Worker, case: str) -> Finding | None:
         """What is wrong with a call that came back; None if nothing is."""
         try:
-            found = kernels.finding(worker, case, self.names())
+            found = kernels.finding(worker, case, self.names(), self.warnings)
         except NONSENSE:
             found = None
         return found or explain.of_status(worker, case)

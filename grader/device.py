@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: MIT
+"""After a direction's checks of a rung in CUDA: order, memory, races, traffic.
+
+What inspection.py is for a rung in C. A right rung is looked at in its other builds; of
+a wrong one the failing case is run in them, for the line that explains it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from grader import diagnose
+from grader.build import SANITIZE, TRACE, Build
+from grader.checks import device
+from grader.checks.result import NONSENSE, CheckResult
+from grader.checks.subject import Subject
+from grader.checks.unrun import of_ours
+from grader.operators import Case
+from grader.tasks import Rung
+from grader.verdicts import Verdict
+
+BUILDS = {"memory": SANITIZE, "races": TRACE, "traffic": TRACE}  # check -> mode
+LOCATED = ("forward", "gradient", "order", "gradcheck")  # their case is run again
+UNEXPLAINED = (
+    Verdict.WRONG_VALUE,
+    Verdict.WRONG_GRADIENT,
+    Verdict.INCOMPLETE,
+    Verdict.CRASH,
+    Verdict.TIMEOUT,
+    Verdict.MEMORY_ERROR,
+    Verdict.RACE,
+)
+
+
+class DeviceInspection:
+    """Of one rung; starts a worker for each build that is needed. Close it when done."""
+
+    def __init__(
+        self,
+        subject: Subject,
+        rung: Rung,
+        seed: int,
+        *,
+        build: Callable[[str], Build],
+        lent: dict[str, Path],
+    ) -> None:
+        """`build` makes the rung in a mode; `lent` are float libraries of directions
+        that it does not define.
+        """
+        self.subject, self.rung, self.seed = subject, rung, seed
+        self._build, self._lent = build, lent
+        self._watched: dict[str, Subject | CheckResult] = {}  # by mode
+
+    def __enter__(self) -> DeviceInspection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for subject in self._watched.values():
+            if isinstance(subject, Subject):
+                subject.close()
+
+    def __call__(
+        self, results: list[CheckResult], direction: str, cases: list[Case]
+    ) -> list[CheckResult]:
+        """The checks of a direction, the last one with its reason, or more checks."""
+        if not results:
+            return results
+        last = results[-1]
+        if last.verdict is not Verdict.PASS:
+            return [*results[:-1], self._with_reason(last, cases)]
+        for name in ("order", "memory", "races", "traffic"):
+            found = self._guarded(name, direction, cases)
+            if found:
+                results = [*results, found]
+            if found and found.verdict is not Verdict.PASS:
+                break
+        return results
+
+    def _guarded(
+        self, name: str, direction: str, cases: list[Case]
+    ) -> CheckResult | None:
+        """A check that stumbles over what the rung left behind withholds the points."""
+        try:
+            return self._check(name, direction, cases)
+        except NONSENSE as error:
+            text = f"the check '{name}' could not be read; a person has to look: "
+            text += type(error).__name__
+            return CheckResult(name, direction, Verdict.SUSPECT, message=text)
+
+    def _check(
+        self, name: str, direction: str, cases: list[Case]
+    ) -> CheckResult | None:
+        if name == "order":
+            found = device.order(self.subject, cases, direction, self.seed)
+            return found if found.verdict.ok else self._with_reason(found, cases)
+        limits = [x for x in self.rung.traffic if x.direction == direction]
+        if name == "traffic" and not limits:
+            return None
+        watched = self._watch(BUILDS[name])
+        if isinstance(watched, CheckResult):
+            return replace(watched, name=name, direction=direction)
+        if name == "traffic":
+            return device.traffic(watched, limits[0], cases, self.seed)
+        return device.look(name, watched, cases, direction, self.seed)
+
+    def _watch(self, mode: str) -> Subject | CheckResult:
+        """The rung in another build, or why there is none."""
+        if mode not in self._watched:
+            built = self._build(mode)
+            library = built.libraries.get(device.DTYPE)
+            if library is None:
+                said = built.forbidden or built.blocked or built.error
+                text = f"in the build for checks it does not compile: {said}"
+                no = Verdict.SUSPECT
+                made = CheckResult("", "", no, message=text, location=built.location)
+                self._watched[mode] = made
+            else:
+                pair = [
+                    library if d in built.directions else self._lent.get(d, library)
+                    for d in ("forward", "backward")
+                ]
+                self._watched[mode] = Subject(
+                    self.subject.operator,
+                    libraries={device.DTYPE: (pair[0], pair[1])},
+                )
+        return self._watched[mode]
+
+    # ---- reasons ---------------------------------------------------------------------
+
+    def _with_reason(self, result: CheckResult, cases: list[Case]) -> CheckResult:
+        """A failed check explained; if that fails, its verdict stands and says so."""
+        try:
+            return self._explained(result, cases)
+        except Exception as error:
+            text = f"no reason can be given: {of_ours(error)}"
+            return replace(result, diagnosis=text)
+
+    def _explained(self, result: CheckResult, cases: list[Case]) -> CheckResult:
+        if result.name not in LOCATED or result.verdict not in UNEXPLAINED:
+            return result
+        if not result.location:
+            located = self._located(result, cases)
+            if located.location or result.name == "order":
+                return located
+        return diagnose.explain(self.subject, result, cases, self.seed)
+
+    def _located(self, result: CheckResult, cases: list[Case]) -> CheckResult:
+        """The same with the line that cusim finds in the failing case, if it does."""
+        known = {case.name: (i, case) for i, case in enumerate(cases)}
+        if result.replay not in known:
+            return result
+        i, case = known[result.replay]
+        for name in ("memory", "races"):
+            watched = self._watch(BUILDS[name])
+            if isinstance(watched, CheckResult):
+                continue
+            watched.begin()
+            watched.warnings = device.WARNINGS[name]
+            ways = (name, watched, case, i, result.direction, self.seed)
+            found = device.run_case(*ways)
+            if found and found.location and found.verdict in UNEXPLAINED:
+                return replace(
+                    result,
+                    verdict=found.verdict,
+                    message=f"{case.name}: {found.message}",
+                    location=found.location,
+                )
+        return result
