@@ -273,7 +273,19 @@ def run_make(
     own: Path | None = None,
     also: Sequence[Path] = (),
 ) -> subprocess.CompletedProcess[str]:
-    """make in the repository's root; its output is one text, cut to size.
+    """make in the repository's root, behind walls as run_compiler builds them."""
+    command = ["make", "-s", "-j2", *arguments]
+    return run_compiler(command, walls=walls, own=own, also=also)
+
+
+def run_compiler(
+    command: list[str],
+    *,
+    walls: Path | None = None,
+    own: Path | None = None,
+    also: Sequence[Path] = (),
+) -> subprocess.CompletedProcess[str]:
+    """A command in the repository's root; its output is one text, cut to size.
 
     With `walls` the compiler sees the system, common/ and that file, and of the build
     folder `own` alone, if there is one, and what is `also` named: source text can name
@@ -281,7 +293,6 @@ def run_make(
     """
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
     environment.update(LC_ALL="C", CC=compiler(), TMPDIR="/tmp")
-    command = ["make", "-s", "-j2", *arguments]
     build_folder().mkdir(parents=True, exist_ok=True)
     if walls and sandbox.level() == "bwrap":
         given = [p for p in [ROOT / "given"] if p.exists() and not own]
@@ -303,7 +314,7 @@ def run_make(
         output, _ = process.communicate(timeout=DEADLINE)
     except subprocess.TimeoutExpired:
         text = f"error: the compiler did not finish within {DEADLINE:.0f} s"
-        return subprocess.CompletedProcess(arguments, 1, text)
+        return subprocess.CompletedProcess(command, 1, text)
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)  # make's children outlive it
@@ -320,7 +331,7 @@ def run_make(
                 f"cannot write to {build_folder()}: {words.lower()}; mend its "
                 "permissions, or name another folder with CONVLAB_BUILD="
             )
-    return subprocess.CompletedProcess(arguments, process.returncode, text)
+    return subprocess.CompletedProcess(command, process.returncode, text)
 
 
 def _toolchain() -> list[Path]:

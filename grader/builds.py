@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from grader import nvcc
 from grader.build import SANITIZE, TRACE, Build, compiled, sanitizers_missing
 from grader.linking import Links
+from grader.nvcc import Compiled
 from grader.tasks import COMPILED, Rung, Selection
 
 
@@ -19,6 +21,8 @@ class Builds:
         self._builder = ThreadPoolExecutor(1, "build")
         self._release: dict[str, Future[Build]] = {}
         self._others: dict[tuple[str, str], Future[Build]] = {}  # rung and mode
+        self._compiler = ThreadPoolExecutor(1, "nvcc")
+        self._nvcc: dict[str, Future[Compiled]] = {}
         self._no_sanitizers: Future[str] | None = None
         self.links = Links(self.alone)  # what rungs use of others
 
@@ -36,6 +40,8 @@ class Builds:
             if rung.id not in self._selection.rungs or rung.uses:
                 continue
             modes = (SANITIZE, TRACE) if rung.file.suffix == ".cu" else (SANITIZE,)
+            if rung.file.suffix == ".cu":
+                self._nvcc[rung.id] = self._compiler.submit(nvcc.compile, rung)
             for mode in modes:
                 self._others[rung.id, mode] = self._builder.submit(
                     compiled, rung, mode=mode
@@ -57,6 +63,11 @@ class Builds:
             return None
         ahead = self._others.get((rung.id, SANITIZE))
         return ahead.result() if ahead else self.links.build(rung, mode=SANITIZE)
+
+    def real(self, rung: Rung) -> Compiled:
+        """What NVIDIA's compiler says of a rung in CUDA."""
+        ahead = self._nvcc.get(rung.id)
+        return ahead.result() if ahead else nvcc.compile(rung)
 
     def other(self, rung: Rung) -> Callable[[str], Build]:
         """What builds a rung in CUDA in another mode."""
@@ -85,3 +96,4 @@ class Builds:
     def close(self) -> None:
         """Forget what is still to be built."""
         self._builder.shutdown(wait=False, cancel_futures=True)
+        self._compiler.shutdown(wait=False, cancel_futures=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grader import nvcc
 from grader.build import Build
 from grader.builds import Builds
 from grader.checks.result import CheckResult
@@ -211,6 +212,8 @@ class Grader:
             self.links.found(rung, direction, result.verdict(direction))
             if result.verdict(direction) is Verdict.PASS:
                 lower[direction] = (rung, built)
+        if rung.file.suffix == ".cu":
+            return nvcc.added(result, self.builds.real(rung))
         return result
 
     def _c_rung(

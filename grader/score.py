@@ -9,7 +9,7 @@ any file of the ladder that passes every check of that direction. The rest is fo
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from grader.checks.result import CheckResult
 from grader.tasks import Rung, Task
@@ -34,6 +34,7 @@ class RungResult:
     checks: tuple[CheckResult, ...]
     uses: dict[str, str] = field(default_factory=dict)  # direction -> rung it came from
     speeds: tuple[Speed, ...] = ()
+    nvcc: dict[str, Any] | None = None  # lab 04: what NVIDIA's compiler said
 
     def verdict(self, direction: str) -> Verdict | None:
         """The direction's verdict: the first that is not PASS; None if not defined."""

@@ -207,6 +207,7 @@ def _task(result: TaskResult, seed: int) -> dict[str, Any]:
                 "uses": r.uses,
                 "checks": [_check(check, r, seed) for check in r.checks],
                 "speed": _speed_entries(result, r),
+                **({"nvcc": r.nvcc} if r.nvcc else {}),
             }
             for r in result.rungs
         ],
