@@ -245,7 +245,9 @@ def order_given(rung: Rung, march: str) -> None:
 
     Raises GraderError if that fails: the solution is ours.
     """
-    done = run_make([*_order(rung, "given"), f"MARCH={march}", "objects"], walls=rung.file)
+    done = run_make(
+        [*_order(rung, "given"), f"MARCH={march}", "objects"], walls=rung.file
+    )
     if done.returncode:
         raise GraderError(f"cannot build a given object: {reason(done.stdout)}")
 
@@ -288,8 +290,8 @@ def run_compiler(
     """A command in the repository's root; its output is one text, cut to size.
 
     With `walls` the compiler sees the system, common/ and that file, and of the build
-    folder `own` alone, if there is one, and what is `also` named: source text can name
-    any file (#include, .incbin). A linker sees the whole build folder and what is given.
+    folder `own` alone, if there is one, and `also` these: source text can name any
+    file (#include, .incbin). A linker sees the whole build folder and what is given.
     """
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
     environment.update(LC_ALL="C", CC=compiler(), TMPDIR="/tmp")
@@ -343,6 +345,7 @@ def _toolchain() -> list[Path]:
 
 
 def reason(text: str) -> str:
+    """The line of a tool's output that says most."""
     said = text.splitlines()
     told = [line for line in said if "rror:" in line] or [x for x in said if "***" in x]
     return (told or said or ["no output"])[0].strip()

@@ -93,7 +93,14 @@ def compiled(
         return Build({}, forbidden=hidden)
     build_tools()
     where = folder.replace(mode, folder_of(mode), 1) if folder else folder_of(mode)
-    order = ["-f", "common/cuda.mk", f"RUNG={rung.shown}", f"BUILD={build_folder()}"]
+    # -O: what is said of two dtypes comes one after the other
+    order = [
+        "-O",
+        "-f",
+        "common/cuda.mk",
+        f"RUNG={rung.shown}",
+        f"BUILD={build_folder()}",
+    ]
     order += [f"MODE={MODES[mode]}", f"FOLDER={where}", f"CXX={named_compiler()}"]
     order += [f"EXTRA={' '.join(rung.flags)}", f"DTYPES={' '.join(_dtypes(where))}"]
     order += [f"PYTHON={sys.executable}"]

@@ -35,7 +35,7 @@ UNEXPLAINED = (
 
 
 class DeviceInspection:
-    """Of one rung; starts a worker for each build that is needed. Close it when done."""
+    """Of one rung; starts a worker for each build that it needs. Close it when done."""
 
     def __init__(
         self,

@@ -12,15 +12,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from grader.build import (
-    DIRECTIONS,
-    DTYPES,
-    build_folder,
-    objects,
-    order_given,
-    symbols,
-)
+from grader.build import DIRECTIONS, DTYPES, build_folder, objects, order_given
 from grader.errors import GraderError
+from grader.symbols import symbols
 from grader.tasks import ROOT, Rung, all_tasks
 
 LAB = "02_naive_c"  # whose solutions they are

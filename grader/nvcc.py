@@ -23,7 +23,6 @@ from pathlib import Path
 from grader import build as c
 from grader.checks.result import CheckResult
 from grader.score import DIRECTIONS, RungResult
-from grader.supervisor import sandbox
 from grader.tasks import ROOT, Rung
 from grader.verdicts import Verdict
 
@@ -119,7 +118,10 @@ def _kept(rung: Rung, nvcc: str) -> Path:
 def _read(kept: Path) -> Compiled:
     made = json.loads(kept.read_text())
     kernels = tuple(Kernel(**kernel) for kernel in made.pop("kernels"))
-    made["verdict"], made["warnings"] = Verdict(made["verdict"]), tuple(made["warnings"])
+    made["verdict"], made["warnings"] = (
+        Verdict(made["verdict"]),
+        tuple(made["warnings"]),
+    )
     return Compiled(**made, kernels=kernels)
 
 

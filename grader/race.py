@@ -18,7 +18,7 @@ from grader.checks.result import CheckResult
 from grader.checks.unrun import of_ours
 from grader.errors import GraderError
 from grader.linking import Links
-from grader.score import RungResult
+from grader.score import DIRECTIONS, RungResult
 from grader.tasks import Rung, Task
 from grader.verdicts import Verdict
 
@@ -78,6 +78,8 @@ class Race:
 
         A file that is wrong when it is timed is wrong: the next fastest takes its turn.
         """
+        if task.speed and task.language == "cuda":
+            return self._waiting(task, results)
         if not task.speed or not wanted():
             return results
         done = {result.rung.id: result for result in results}
@@ -102,6 +104,36 @@ class Race:
                     break
                 left = [r for r in left if r.rung.id != name]
         return list(done.values())
+
+    def _waiting(self, task: Task, results: list[RungResult]) -> list[RungResult]:
+        """Without a GPU there are no times: the last right file of each direction says
+        so, and the points are pending.
+        """
+        from grader.checks.speed import Speed
+
+        assert task.speed
+        done = list(results)
+        for direction in DIRECTIONS:
+            right = [
+                i
+                for i, result in enumerate(done)
+                if result.verdict(direction) is Verdict.PASS
+            ]
+            if not right or not task.speed.points_of(direction):
+                continue
+            band = task.speed.bands.get(direction)
+            waits = Speed(
+                band.case if band else "",
+                direction,
+                Verdict.PENDING_GPU,
+                "",
+                message="speed is measured on a GPU: these points wait for one",
+                band=band,
+            )
+            last = done[right[-1]]
+            speeds = (*last.speeds, waits)
+            done[right[-1]] = dataclasses.replace(last, speeds=speeds)
+        return done
 
     def _guarded(
         self, task: Task, right: list[RungResult], direction: str

@@ -28,7 +28,12 @@ FORBIDDEN_SYMBOLS = frozenset(
         "fexecve",
     ]
 )
-WATCHING = ("__asan_", "__ubsan_", "__sanitizer_", "__tsan_")  # symbols, in no release build
+WATCHING = (
+    "__asan_",
+    "__ubsan_",
+    "__sanitizer_",
+    "__tsan_",
+)  # symbols, in no release build
 
 
 def symbols(file: Path, *, dynamic: bool = True) -> tuple[set[str], set[str]]:

@@ -142,7 +142,12 @@ def _lab(toml: Path) -> list[Task]:
                 bool(entry.get("core", False)),
                 _hints(toml, operator, entry),
                 tuple(_rung(toml, task_id, file, rungs) for file in files),
-                bands.parse(place, entry.get("speed"), points),
+                bands.parse(
+                    place,
+                    entry.get("speed"),
+                    points,
+                    without_bands=language == "cuda",
+                ),
                 tuple(entry.get("bench", ())),
             )
         )

@@ -66,7 +66,7 @@ def parse(where: str, entry: Any) -> tuple[Limits, ...]:
 
 
 def value(limit: float | str, sizes: Mapping[str, int]) -> float:
-    """A limit as a number. Raises GraderError for a size that the case does not have."""
+    """A limit as a number. Raises GraderError for a size that the case lacks."""
     if not isinstance(limit, str):
         return float(limit)
     return _value(_parsed("traffic", limit), sizes, limit)
@@ -91,6 +91,6 @@ def _value(node: ast.expr, sizes: Mapping[str, int], formula: str) -> float:
         case ast.UnaryOp(op=ast.USub(), operand=inner):
             return -_value(inner, sizes, formula)
     raise GraderError(
-        f"the limit {formula!r} has {ast.unparse(node)!r}, expected numbers, + - * / ( ) "
-        f"and some of {', '.join(sorted(sizes))}"
+        f"the limit {formula!r} has {ast.unparse(node)!r}, expected numbers, + - * / "
+        f"( ) and some of {', '.join(sorted(sizes))}"
     )

@@ -40,8 +40,8 @@ _VERDICTS = {
 _INSTEAD = {  # sentences for a rung, where a program's own would mislead
     "unchecked_launch": "launches a kernel and does not ask whether that failed: write "
     "CUDA_TRY(ctx, cudaGetLastError()) on the next line",
-    "leak": "allocates device memory that it never frees: ask ctx_scratch for it, which "
-    "is taken back after the call",
+    "leak": "allocates device memory that it never frees: ask ctx_scratch for it, "
+    "which is taken back after the call",
 }
 _TENSOR = re.compile(r"the (\d+) bytes allocated in tensor:(\d+)")
 _SCRATCH = re.compile(r"the (\d+) bytes allocated in scratch:\d+")
@@ -62,14 +62,15 @@ def report_of(worker: Worker) -> Report:
 def finding(
     worker: Worker, case: str, names: list[str], warnings: Iterable[str] = ()
 ) -> Found | None:
-    """The first error of the last call; warnings count if their kind is named."""
+    """The last call's first error, else its first warning of a kind that is named."""
     counted = set(warnings)
-    for found in report_of(worker).findings:
-        if found.level == "error" or found.kind in counted:
-            place = _place(found)
-            if found.kind == "unchecked_launch" and not place:
-                continue  # a helper of launch.h leaves the question to its caller
-            return _worded(found, place, case, names)
+    all_found = report_of(worker).findings
+    errors = [found for found in all_found if found.level == "error"]
+    for found in [*errors, *(f for f in all_found if f.kind in counted)]:
+        place = _place(found)
+        if found.kind == "unchecked_launch" and not place:
+            continue  # a helper of launch.h leaves the question to its caller
+        return _worded(found, place, case, names)
     if worker.reply.status == wire.REPLY_WROTE_INPUT:
         return _wrote_input(worker.message, case, names)
     return None
@@ -90,6 +91,7 @@ def _worded(
     """A finding of cusim in the grader's words."""
     sentence = _INSTEAD.get(found.kind, found.sentence)
     sentence = _TENSOR.sub(lambda m: _tensor(m, names), sentence)
+    sentence = sentence.replace(" 0 bytes past the end", " right past the end")
     sentence = _SCRATCH.sub(r"a scratch block of \1 bytes", sentence)
     sentence = _FREED.sub("memory of an earlier call", sentence)
     who = [str(p) for p in found.places if p.block or len(found.places) > 1]

@@ -32,6 +32,7 @@ class Run(IntEnum):
 
 SEED_SHIFT = 16
 
+
 class Placement(IntEnum):
     """Where a tensor lies in its slot: the PLACE_ values of core.h."""
 

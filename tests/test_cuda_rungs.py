@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: MIT
+"""Rungs in CUDA, graded without a GPU: each mistake gets its verdict and its line.
+
+One grading of a ladder with a right file and one file for each mistake, each of them
+the right one with an edit; the line that the report must name says HERE.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import jsonschema
+import pytest
+
+from grader import nvcc
+from grader.errors import GraderError
+from grader.report.results import SCHEMA_FILE
+from grader.traffic import parse, value
+from tests.test_grade import Tree, copy_of_the_repository
+
+LADDER = "04_cuda_kernels/gelu"
+RIGHT = """#include "launch.h"
+
+enum { THREADS = 64 };
+
+static __device__ accum gelu(accum x, int64_t approximate)
+{
+    const accum root = (accum)0.7978845608028654;
+    const accum inner = root * (x + (accum)0.044715 * x * x * x);
+    if (approximate == GELU_TANH) return x / 2 * (1 + real_tanh(inner));
+    return x / 2 * (1 + real_erf(x * (accum)0.70710678118654752));
+}
+
+static __global__ void gelu_kernel(const real *input, int64_t approximate,
+                                   real *output, int64_t COUNT)
+{
+    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= COUNT) return;
+    output[i] = real_from(gelu(accum_from(input[i]), approximate));
+}
+
+extern "C" status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
+                                 tensor_t *output)
+{
+    const int64_t COUNT = tensor_numel(input);
+    if (COUNT == 0) return STATUS_OK;
+    const real *dense = tensor_contiguous(ctx, input);
+    if (!dense) return STATUS_NO_MEMORY;
+    const unsigned blocks = grid_of(ceil_div(COUNT, THREADS));
+    gelu_kernel<<<blocks, THREADS, 0, ctx->stream>>>(dense, p.approximate,
+                                                     real_data(output), COUNT);
+    CUDA_TRY(ctx, cudaGetLastError());
+    return STATUS_OK;
+}
+"""
+TAIL = "    if (i >= COUNT) return;\n"
+STORE = "    output[i] = real_from(gelu(accum_from(input[i]), approximate));\n"
+VALUE = "real_from(gelu(accum_from(input[i]), approximate))"
+TURNED = f"""    __shared__ real tile[THREADS];
+    const int64_t from = (int64_t)blockIdx.x * blockDim.x;
+    const int64_t left = COUNT - from < THREADS ? COUNT - from : THREADS;
+    if (i < COUNT) tile[threadIdx.x] = {VALUE};
+    SYNC
+    const int64_t other = left - 1 - threadIdx.x;
+    if (i < COUNT) output[from + other] = tile[other];  // HERE
+"""
+LAUNCH = "    gelu_kernel<<<"
+TRY = "    CUDA_TRY(ctx, cudaGetLastError());\n"
+
+# file -> the edits that make it, its verdict, and words of its message
+FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
+    "00_right": ([], "PASS", ""),
+    "01_wrong_value": ([("0.044715", "0.044")], "WRONG_VALUE", "elements are wrong"),
+    "02_past_the_end": (
+        [(TAIL, TAIL.replace(">=", ">")), (STORE, STORE[:-1] + "  // HERE\n")],
+        "MEMORY_ERROR",
+        "past the end of 'input'",
+    ),
+    "03_no_barrier": (
+        [(TAIL, ""), (STORE, TURNED.replace("SYNC", ";"))],
+        "RACE",
+        "__syncthreads() between the two accesses",
+    ),
+    "04_with_barrier": (
+        [(TAIL, ""), (STORE, TURNED.replace("SYNC", "__syncthreads();"))],
+        "PASS",
+        "",
+    ),
+    "05_divergent": (
+        [(TAIL, ""), (STORE, TURNED.replace("SYNC", "if (i < 9) __syncthreads();"))],
+        "RACE",
+        "",
+    ),
+    "06_unchecked": (
+        [(LAUNCH, "    // HERE is the line below\n" + LAUNCH), (TRY, "")],
+        "WRONG_CONTRACT",
+        "CUDA_TRY(ctx, cudaGetLastError())",
+    ),
+    "07_writes_input": (
+        [(STORE, STORE + "    const_cast<real *>(input)[i] = 0;\n")],
+        "MEMORY_ERROR",
+        "wrote to its input 'input'",
+    ),
+    "08_host_pointer": (
+        [
+            ("int64_t approximate,\n", "const int64_t *approximate,\n"),
+            (VALUE, "real_from(gelu(accum_from(input[i]), *approximate))"),
+            ("(dense, p.approximate,", "(dense, &p.approximate,"),
+            ("*approximate));\n", "*approximate));  // HERE\n"),
+        ],
+        "MEMORY_ERROR",
+        "memory of the host",
+    ),
+    "09_strided": (
+        [
+            (TAIL, TAIL + "    const accum far = accum_from(input[i * 33 % COUNT]);\n"),
+            ("% COUNT]);\n", "% COUNT]);  // HERE\n"),
+            ("gelu(accum_from(input[i])", "gelu(accum_from(input[i]) + 0 * far"),
+        ],
+        "TRAFFIC",
+        "sectors of 32 bytes a request of global memory, the limit is 4.4",
+    ),
+    "10_compile_error": (
+        [(STORE, STORE.replace("output[i]", "outptu[i]")[:-1] + "  // HERE\n")],
+        "BUILD",
+        "outptu",
+    ),
+    "11_inline_ptx": (
+        [(TAIL, TAIL + '    asm volatile("membar.gl;");  // HERE\n')],
+        "BUILD",
+        "inline PTX is not run by cusim",
+    ),
+    "12_looks_for_cusim": (
+        [('#include "launch.h"', '#include "launch.h"\n#ifdef __CUSIM__\n#endif')],
+        "FORBIDDEN",
+        "the same in every build",
+    ),
+}
+
+LAB = """title = "CUDA"
+language = "cuda"
+[ladder.gelu]
+points = 4
+speed = { points = 1 }
+[rung."gelu/09_strided".traffic]
+forward = { case = "erf", global_sectors_per_request = 4.4 }
+[rung."gelu/00_right".traffic]
+forward = { case = "erf", global_sectors_per_request = 4.4, bytes = "1.1*8*COUNT" }
+"""
+
+
+def text_of(name: str) -> str:
+    """The right file with its edits."""
+    text = RIGHT
+    for old, new in FILES[name][0]:
+        assert old in text, (name, old)
+        text = text.replace(old, new, 1)
+    return text
+
+
+@pytest.fixture(scope="module")
+def graded(tools, tmp_path_factory) -> Tree:
+    """The ladder of all files, graded once; only forward is written."""
+    made = copy_of_the_repository(tmp_path_factory.mktemp("cuda"), tools)
+    folder = made.root / "labs" / LADDER
+    folder.mkdir(parents=True)
+    (folder.parent / "lab.toml").write_text(LAB)
+    for name in FILES:
+        (folder / f"{name}.cu").write_text(text_of(name))
+    done = made.run("grade", LADDER, NVCC="none")
+    assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
+    assert made.results_file.exists(), done.stdout + done.stderr
+    return made
+
+
+def failed(tree: Tree, name: str) -> dict:
+    """The first check of a file that did not pass; {} if all did."""
+    rungs = {rung["id"]: rung for rung in tree.task(LADDER)["rungs"]}
+    checks = rungs[f"{LADDER}/{name}"]["checks"]
+    assert checks
+    return next((check for check in checks if check["verdict"] != "PASS"), {})
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_gets_the_verdict_of_its_mistake(graded, name):
+    _, verdict, words = FILES[name]
+    found = failed(graded, name)
+    assert found.get("verdict", "PASS") == verdict, found
+    assert words in found.get("message", ""), found
+
+
+@pytest.mark.parametrize("name", [n for n in FILES if "HERE" in text_of(n)])
+def test_the_line_of_the_mistake_is_named(graded, name):
+    if not (found := failed(graded, name)):
+        return  # the right one of two
+    lines = text_of(name).splitlines()
+    number = next(i for i, line in enumerate(lines, 1) if "HERE" in line)
+    number += "below" in lines[number - 1]
+    place = f"{name}.cu:{number}"
+    if found["verdict"] == "RACE":  # two lines: the message names both
+        assert place in found["message"]
+    else:
+        assert found["location"] == f"labs/{LADDER}/{place}"
+
+
+def test_the_results_fit_their_schema_and_nvcc_is_said_to_be_missing(graded):
+    jsonschema.validate(graded.results, json.loads(SCHEMA_FILE.read_text()))
+    rung = graded.task(LADDER)["rungs"][0]
+    assert rung["nvcc"]["verdict"] == "SKIPPED"
+    assert rung["nvcc"]["message"] == nvcc.NONE_HERE
+
+
+def test_speed_points_wait_for_a_gpu(graded):
+    task = graded.task(LADDER)
+    (speed,) = [s for rung in task["rungs"] for s in rung["speed"]]
+    assert speed["verdict"] == "PENDING_GPU"
+    assert "GPU" in speed["message"]
+    assert (task["points"], task["pending"]) == (1.5, 0.5)
+
+
+# ---- formulas ------------------------------------------------------------------------
+
+
+def test_a_limit_is_arithmetic_of_sizes():
+    sizes = {"COUNT": 10, "K": 4}
+    assert value("1.1 * (COUNT + K) / 2 - 1", sizes) == pytest.approx(6.7)
+    assert value(4.4, sizes) == 4.4
+
+
+@pytest.mark.parametrize(
+    "formula", ["COUNT ** 9", "__import__('os')", "X", "COUNT if K else 0", "'a' * 9"]
+)
+def test_a_limit_is_nothing_but_arithmetic(formula):
+    with pytest.raises(GraderError, match="expected numbers"):
+        value(formula, {"COUNT": 10, "K": 4})
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"sideways": {"case": "x"}}, "expected a table for forward or backward"),
+        ({"forward": {"bytes": 3}}, "has no case"),
+        ({"forward": {"case": "x", "byte": 3}}, "unknown word 'byte'"),
+        ({"forward": {"case": "x", "bytes": "1 +"}}, "is no formula"),
+    ],
+)
+def test_strange_limits_are_refused(entry, words):
+    with pytest.raises(GraderError, match=words):
+        parse("lab.toml", entry)
+
+
+# ---- nvcc ----------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not shutil.which(nvcc.find() or "nvcc"), reason="there is no nvcc")
+def test_nvcc_takes_the_right_file_and_tells_of_its_kernels(graded):
+    done = graded.run("grade", f"{LADDER}/00", "--check", "forward")
+    rung = graded.task(LADDER)["rungs"][0]
+    assert rung["nvcc"]["verdict"] == "PASS", done.stdout
+    kernels = {(k["name"], k["architecture"]) for k in rung["nvcc"]["kernels"]}
+    assert {("gelu_kernel", name) for name in nvcc.ARCHITECTURES} <= kernels
