@@ -25,6 +25,7 @@ from grader.supervisor import sandbox
 from grader.tasks import ROOT, Rung
 
 MODES = {"release": "run", "debug": "debug", SANITIZE: "check", TRACE: TRACE}
+WORKER = "worker-cuda-run"  # of the plain build
 FLOAT_ONLY = ("cuda-check", "cuda-trace")
 HIDING_HERE = (*HIDING, "cusim")  # a rung is the same on a card
 

@@ -127,13 +127,18 @@ static uintptr_t find(const std::string &path, const std::string &symbol)
     return reinterpret_cast<uintptr_t>(dlsym(library, symbol.c_str()));
 }
 
-/* Checks the arguments and, if they are right, runs the function at that address.
- * Tensors and options as in calls.h. The answer: the status, whether it was the check
+/* on_device of _device.cpp: runs a call with its tensors in device memory. */
+typedef status_t (*device_fn)(call_fn run, void *function, ctx_t *ctx,
+                              tensor_t *const in[], int ins, tensor_t *const out[],
+                              int outs, const void *options);
+
+/* Checks the arguments and, if they are right, runs the function at that address, by
+ * way of `device` if there is one. Tensors and options as in calls.h. The answer: the status, whether it was the check
  * that gave it, and its sentence. */
 static py::tuple call(int op, bool backward, uintptr_t function,
                       const std::vector<py::object> &inputs,
                       const std::vector<py::object> &outputs,
-                      const std::string &options, int threads)
+                      const std::string &options, int threads, uintptr_t device)
 {
     int64_t fields[16] = {};  // aligned; the largest options struct has eight
     std::memcpy(fields, options.data(), std::min(options.size(), sizeof fields));
@@ -154,7 +159,12 @@ static py::tuple call(int op, bool backward, uintptr_t function,
         status = checked;
         if (checked == STATUS_OK) {
             void *code = reinterpret_cast<void *>(function);
-            status = run(code, &ctx, in.pointer.data(), out.pointer.data(), fields);
+            tensor_t *const *const from = in.pointer.data();
+            tensor_t *const *const to = out.pointer.data();
+            const auto on_device = reinterpret_cast<device_fn>(device);
+            status = device ? on_device(run, code, &ctx, from, (int)in.pointer.size(),
+                                        to, (int)out.pointer.size(), fields)
+                            : run(code, &ctx, from, to, fields);
         }
     }
     ctx.error[CTX_ERROR_BYTES - 1] = '\0';

@@ -28,6 +28,7 @@ from types import ModuleType
 import torch
 
 from convlab._errors import LoadError
+from grader import cuda
 from grader.build import Build, build, build_folder, compiler
 from grader.errors import GraderError
 from grader.tasks import ROOT, Rung
@@ -83,7 +84,16 @@ def _binding() -> ModuleType:
     return module
 
 
-def _make_binding(folder: Path) -> None:
+def device() -> int:
+    """The address of the function that calls a rung in CUDA. Raises LoadError."""
+    folder = python_folder()
+    runtime = cuda.runtime_of(cuda.WORKER)[0]
+    with one_at_a_time(folder):
+        _make_binding(folder, f"CUSIM={runtime}", str(folder / "device.so"))
+    return function_in(folder / "device.so", "on_device")
+
+
+def _make_binding(folder: Path, *goals: str) -> None:
     c, cpp = c_compiler(), os.environ.get("CXX", "").strip() or "c++"
     if not shutil.which(cpp.split()[0]):
         raise LoadError(
@@ -104,6 +114,7 @@ def _make_binding(folder: Path) -> None:
     )
     includes = " ".join(f"-isystem {path}" for path in headers)
     arguments = ["make", "-s", "-f", MAKEFILE, f"OUT={folder}", f"INCLUDES={includes}"]
+    arguments += goals
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
     environment.update(LC_ALL="C", CC=c, CXX=cpp)
     done = subprocess.run(

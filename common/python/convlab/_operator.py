@@ -39,7 +39,9 @@ class Code:
 class COperator:
     """A forward and a backward in C; call it like PyTorch's own function."""
 
-    def __init__(self, name: str, code: Mapping[str, Code]) -> None:
+    def __init__(self, name: str, code: Mapping[str, Code], device: int = 0) -> None:
+        """`device` is the address of _device.cpp's function, for code in CUDA."""
+        self.device = device
         self.signature = SIGNATURES[name]
         self.number = list(SIGNATURES).index(name)
         self.code = code
@@ -146,6 +148,7 @@ class COperator:
             [None if t is None else t.detach() for t in outputs],
             self.signature.pack(options),
             torch.get_num_threads(),
+            self.device,
         )
         if refused and status != NO_MEMORY:
             raise ValueError(sentence)
