@@ -21,6 +21,8 @@ CHECK ?=
 CASE ?=
 SEED ?=
 DTYPE ?=
+THREAD ?=
+BLOCK ?=
 PYTEST ?=
 GRADER := $(PY) -m grader
 CHOICE = $(if $(T),'$(T)') $(if $(LAB),--lab '$(LAB)')
@@ -46,9 +48,10 @@ bench: $(READY)  ## time T= on every speed case against PyTorch [CASES= PARTS= T
 tables: $(READY)  ## put the tables of docs/results into the READMEs of the labs
 	@$(GRADER) tables
 
-debug: $(READY)  ## stop inside a case: T=rung CASE=name [SEED= DTYPE=f32]
+debug: $(READY)  ## stop inside a case: T=rung CASE=name [SEED= DTYPE=f32; CUDA: THREAD= BLOCK=]
 	@$(GRADER) debug $(CHOICE) $(if $(CASE),--case '$(CASE)') $(if $(SEED),--seed $(SEED)) \
-	    $(if $(DTYPE),--dtype $(DTYPE))
+	    $(if $(DTYPE),--dtype $(DTYPE)) $(if $(THREAD),--thread '$(THREAD)') \
+	    $(if $(BLOCK),--block '$(BLOCK)')
 
 hint: $(READY)  ## one more hint for T=
 	@$(GRADER) hint $(CHOICE)

@@ -149,7 +149,8 @@ def debug(args: argparse.Namespace) -> int:
     """Stop inside one case of one rung, with its inputs on disk."""
     from grader import debug as debugging
 
-    return debugging.debug(args.task, args.case, args.seed or 0, args.dtype)
+    where = {"thread": args.thread, "block": args.block}
+    return debugging.debug(args.task, args.case, args.seed or 0, args.dtype, **where)
 
 
 def build(args: argparse.Namespace) -> int:
@@ -240,6 +241,8 @@ def parser() -> argparse.ArgumentParser:
         if function is debug:
             verb.add_argument("--case", help="the case's name, as the report gives it")
             verb.add_argument("--dtype", choices=("f32", "f64"), default="f64")
+            verb.add_argument("--thread", default="0", help="CUDA: x, x,y or x,y,z")
+            verb.add_argument("--block", default="0", help="CUDA: x, x,y or x,y,z")
         if function in (grade, bench, debug):
             verb.add_argument("--seed", type=int, help="repeat a run's random numbers")
     return top

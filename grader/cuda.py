@@ -36,7 +36,7 @@ def named_compiler() -> str:
 
 
 @functools.cache
-def build_tools() -> None:
+def build_tools(modes: str = "run check trace") -> None:
     """The workers of lab 04 and the runtime. Raises GraderError if that fails."""
     name = named_compiler()
     if not shutil.which(name.split()[0]):
@@ -44,7 +44,8 @@ def build_tools() -> None:
             f"there is no C++ compiler ('{name}'), which lab 04 needs: install one (on "
             "Debian: apt-get install g++) or name one with CXX="
         )
-    order = ["-f", "grader/tools.mk", f"BUILD={build_folder()}", f"CXX={name}", "cuda"]
+    order = ["-f", "grader/tools.mk", f"BUILD={build_folder()}", f"CXX={name}"]
+    order += [f"MODES={modes}", "cuda"]
     done = c.run_make(order)
     if done.returncode:
         raise GraderError(f"cannot build cusim: {c.reason(done.stdout)}")
@@ -92,7 +93,7 @@ def compiled(
     """Build a rung with these used objects: build.compiled for a .cu file."""
     if hidden := c.hides(rung, HIDING_HERE):
         return Build({}, forbidden=hidden)
-    build_tools()
+    build_tools(*(["debug"] if mode == "debug" else []))
     where = folder.replace(mode, folder_of(mode), 1) if folder else folder_of(mode)
     # -O: what is said of two dtypes comes one after the other
     order = [

@@ -8,6 +8,7 @@ its functions. A file of lab 01 is run under pdb. The case's tensors are .npy fi
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from typing import NoReturn
 import numpy as np
 import torch
 
-from grader import operators
+from grader import cuda, operators
 from grader.build import build, build_folder, build_tools
 from grader.checks.forward import output_dtypes
 from grader.checks.subject import DTYPES, Subject
@@ -29,6 +30,7 @@ from grader.supervisor.call import Output, Run
 from grader.supervisor.session import tools
 from grader.tasks import ROOT, Rung, select
 
+_KERNEL = re.compile(r"__global__[^;{(]*?\b(\w+)\s*\(")
 _REPLAY = '''"""One case of {rung} under pdb."""
 import runpy
 
@@ -66,10 +68,18 @@ class Situation:
     outputs: list[torch.Tensor]
     grad_outputs: list[torch.Tensor]
     folder: Path
+    thread: tuple[int, ...] = (0,)  # of a CUDA kernel: where to stop
+    block: tuple[int, ...] = (0,)
 
 
 def debug(
-    wanted: str | None, case_name: str | None, seed: int, dtype: str = "f64"
+    wanted: str | None,
+    case_name: str | None,
+    seed: int,
+    dtype: str = "f64",
+    *,
+    thread: str = "0",
+    block: str = "0",
 ) -> NoReturn:
     """Start the debugger in place of this process, on the numbers of a dtype.
 
@@ -89,7 +99,8 @@ def debug(
     grads = operator.grad_outputs(case, outputs, kind, seed)
     folder = build_folder() / "debug" / rung.id / case.name
     results.make_folder(folder)
-    now = Situation(rung, operator, case, dtype, inputs, outputs, grads, folder)
+    where = place(thread), place(block)
+    now = Situation(rung, operator, case, dtype, inputs, outputs, grads, folder, *where)
     _save_tensors(now)
     if rung.file.suffix == ".py":
         _python(now)
@@ -156,12 +167,35 @@ def _c(now: Situation) -> NoReturn:
     command = ["gdb", "-q", "-nx", "-iex", "set auto-load off"]
     command += ["-ex", "set breakpoint pending on"]
     command += ["-ex", "set print entry-values no"]
-    for direction in built.directions:
-        command += ["-ex", f"break {now.operator.name}_{direction}"]
-    command += ["-ex", "run", "--args", str(tools() / "worker"), "--replay"]
+    stops = [f"{now.operator.name}_{direction}" for direction in built.directions]
+    if now.rung.file.suffix == ".cu":
+        stops = _kernels(now)
+    for stop in stops:
+        command += ["-ex", f"break {stop}"]
+    worker = tools() / cuda.program_of(library)
+    command += ["-ex", "run", "--args", str(worker), "--replay"]
     command += [str(library), str(library), *(str(path) for path in memory)]
     terminal.say(f"gdb stops in {now.rung.shown}: n next line, info locals, c to go on")
     _become(command)
+
+
+def _kernels(now: Situation) -> list[str]:
+    """Where gdb stops in a rung in CUDA: its kernels, in one thread of one block."""
+    at = [
+        f"{name}.{axis} == {number}"
+        for name, place in (("threadIdx", now.thread), ("blockIdx", now.block))
+        for axis, number in zip("xyz", place)
+    ]
+    names = _KERNEL.findall(now.rung.file.read_text(encoding="utf-8"))
+    return [f"{name} if {' && '.join(at)}" for name in dict.fromkeys(names)]
+
+
+def place(text: str) -> tuple[int, ...]:
+    """THREAD= and BLOCK=: 3, or 3,1 for x and y. Raises GraderError."""
+    words = text.split(",")
+    if len(words) > 3 or not all(word.isdecimal() for word in words):
+        raise GraderError(f"{text!r}: expected x, x,y or x,y,z, for example 3,1")
+    return tuple(int(word) for word in words)
 
 
 def _save_memory(

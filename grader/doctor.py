@@ -11,7 +11,9 @@ from importlib import metadata
 
 from rich.table import Table
 
+from grader import nvcc
 from grader.build import named_compiler, sanitizers_missing
+from grader.cuda import named_compiler as named_cpp
 from grader.errors import GraderError
 from grader.report.terminal import console
 from grader.supervisor import sandbox
@@ -74,11 +76,21 @@ def _sanitizers() -> str:
         return ""  # no compiler at all: that has a line of its own
 
 
+def _nvcc() -> str:
+    """The line that names nvcc's release: the last but one, or the only one."""
+    if not (path := nvcc.find()):
+        return ""
+    done = subprocess.run([path, "--version"], capture_output=True, text=True)
+    said = [line for line in done.stdout.splitlines() if "release" in line]
+    return (said or ["found"])[0]
+
+
 def items() -> list[Item]:
     """Everything that is looked for."""
     compiler, *words = named_compiler().split()
     no_gdb = "no make debug, no loop indices after a crash (make system-packages)"
     cuda = "CUDA kernels are run on the CPU only and not compiled by NVIDIA's compiler"
+    kernels = named_cpp().split()[0]
     return [
         Item("Python", sys.version.split()[0], "", needed=True),
         Item("PyTorch", _package("torch"), "nothing can be graded", needed=True),
@@ -99,7 +111,12 @@ def items() -> list[Item]:
         Item(
             "clang", _version("clang"), "there is no second compiler to try (CC=clang)"
         ),
-        Item("nvcc", _version("nvcc"), cuda),
+        Item(
+            f"C++ compiler ({kernels})",
+            _version(kernels),
+            "lab 04 cannot be graded (apt-get install g++)",
+        ),
+        Item("nvcc", _nvcc(), cuda),
         Item("GPU", _version("nvidia-smi", "-L"), "speed on a GPU is not measured"),
     ]
 
