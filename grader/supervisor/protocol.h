@@ -72,10 +72,10 @@ enum {
     REPLY_EXIT = 18,       // Python asked to exit
     REPLY_FORBIDDEN = 19,  // the library's own operator was called
     REPLY_LOAD_ERROR = 20,
-    REPLY_CHECK = 21,    // <op>_check refused the arguments
-    REPLY_SCRATCH = 22,  // bytes around a scratch block were overwritten
-    REPLY_STATUS = 23,   // returned a number that is no status_t
-    REPLY_DEVICE = 24,   // CUDA: memory could not be moved
+    REPLY_CHECK = 21,        // <op>_check refused the arguments
+    REPLY_SCRATCH = 22,      // bytes around a scratch block were overwritten
+    REPLY_STATUS = 23,       // returned a number that is no status_t
+    REPLY_DEVICE = 24,       // CUDA: memory could not be moved
     REPLY_WROTE_INPUT = 25,  // CUDA: message holds the tensor's position and the byte
 };
 

@@ -11,21 +11,26 @@
 /* What cusim offers beyond CUDA's API; on a card there is none of it. */
 extern "C" {
 // every line of the report goes to a function instead of a file
-__attribute__((weak)) void cusim_report_to(void (*take)(const char *line, size_t bytes));
+__attribute__((weak)) void cusim_report_to(void (*take)(const char *line,
+                                                        size_t bytes));
 // the operator has returned: a launch that nobody asked about; memory nobody freed
 __attribute__((weak)) void cusim_operator_end(void);
 __attribute__((weak)) void cusim_report_leaks(void);
 }
 
-/* cusim names the place of an allocation in its sentences: ours are tensors. */
-#ifdef __CUSIM__
-#define AT(what, number) , ::cusim::Where{what, number}
-#else
-#define AT(what, number)
-#endif
-
 namespace
 {
+
+/* cudaMalloc. cusim's sentences name the line of an allocation: ours are tensors. */
+cudaError_t allocate(void **block, size_t bytes, const char *what, int number)
+{
+#ifdef __CUSIM__
+    return cudaMalloc(block, bytes, ::cusim::Where{what, number});
+#else
+    (void)what, (void)number;
+    return cudaMalloc(block, bytes);
+#endif
+}
 
 constexpr size_t VECTOR = 16;  // bytes of the widest load: addresses keep their rest
 constexpr size_t SCRATCH_ROOM = (size_t)1536 << 20;
@@ -122,7 +127,8 @@ void device_start(reply_t *reply)
     if (cusim_report_to) cusim_report_to(take_line);
     void *block = nullptr;
     if (cudaMalloc(&block, 1) || cudaFree(block) || cudaStreamCreate(&stream)) {
-        fprintf(stderr, "worker: no device: %s\n", cudaGetErrorString(cudaGetLastError()));
+        fprintf(stderr, "worker: no device: %s\n",
+                cudaGetErrorString(cudaGetLastError()));
         _Exit(3);
     }
 }
@@ -135,7 +141,8 @@ void device_begin(const link_t *link)
     char order[32] = "forward";  // read by cusim at each launch
     const int run = link->command->run;
     if (run & RUN_REVERSE) snprintf(order, sizeof order, "reverse");
-    if (run & RUN_RANDOM) snprintf(order, sizeof order, "random:%d", run >> RUN_SEED_SHIFT);
+    if (run & RUN_RANDOM)
+        snprintf(order, sizeof order, "random:%d", run >> RUN_SEED_SHIFT);
     setenv("CUSIM_ORDER", order, 1);
 }
 
@@ -159,8 +166,9 @@ int device_enter(const link_t *link, ctx_t *ctx, tensor_t tensor[MAX_TENSORS],
         at.bytes = at.front + (size_t)wire->extent;
         at.slot = (char *)tensor[i].data - at.front;
         void *block = nullptr;
-        cudaError_t error = cudaMalloc(&block, at.bytes AT("tensor", i));
-        if (!error) error = cudaMemcpy(block, at.slot, at.bytes, cudaMemcpyHostToDevice);
+        cudaError_t error = allocate(&block, at.bytes, "tensor", i);
+        if (!error)
+            error = cudaMemcpy(block, at.slot, at.bytes, cudaMemcpyHostToDevice);
         if (error) return refuse(ctx, "a tensor cannot be moved to the device", error);
         at.block = (char *)block;
         tensor[i].data = at.block + at.front;
@@ -172,7 +180,7 @@ void *device_scratch(ctx_t *ctx, size_t bytes)
 {
     if (bytes > SCRATCH_ROOM - scratch_bytes) return nullptr;
     void *block = nullptr;
-    if (cudaMalloc(&block, bytes AT("scratch", (int)scratch.size()))) return nullptr;
+    if (allocate(&block, bytes, "scratch", (int)scratch.size())) return nullptr;
     scratch.push_back(block);
     scratch_bytes += bytes;
     const dtype_t dtype = (dtype_t) * (const int32_t *)ctx->scratch_state;

@@ -22,7 +22,7 @@ extern "C" {
  * From now on what cusim reports goes to reply->report. */
 void device_start(reply_t *reply);
 
-/* A command begins: an empty report, and the order of threads that RUN_ bits ask for. */
+/* A command begins: an empty report, and the order of threads that RUN_ bits say. */
 void device_begin(const link_t *link);
 
 /* A context as a call on the device gets it. */

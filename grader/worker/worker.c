@@ -96,7 +96,7 @@ static int check_direction(const link_t *link, const ctx_t *given, int d,
     const operator_calls_t *op = &OPERATOR_CALLS[command->op];
     const call_fn check = d ? op->backward_check : op->forward_check;
     ctx_t ctx = *given;
-    ctx.device = DEVICE_CPU;  // where the tensors still are
+    ctx.device = DEVICE_CPU;        // where the tensors still are
     ctx.scratch = scratch_guarded;  // the check has memory, whatever the rung gets
     const int checked =
         check(NULL, &ctx, pointer, pointer + SIDE_TENSORS, command->options);

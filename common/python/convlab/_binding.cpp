@@ -133,8 +133,8 @@ typedef status_t (*device_fn)(call_fn run, void *function, ctx_t *ctx,
                               int outs, const void *options);
 
 /* Checks the arguments and, if they are right, runs the function at that address, by
- * way of `device` if there is one. Tensors and options as in calls.h. The answer: the status, whether it was the check
- * that gave it, and its sentence. */
+ * way of `device` if there is one. Tensors and options as in calls.h. The answer: the
+ * status, whether it was the check that gave it, and its sentence. */
 static py::tuple call(int op, bool backward, uintptr_t function,
                       const std::vector<py::object> &inputs,
                       const std::vector<py::object> &outputs,

@@ -89,8 +89,8 @@ extern "C" status_t on_device(call_fn run, void *function, ctx_t *ctx,
     ctx->device = DEVICE_CUDA;
     ctx->scratch = scratch;
     ctx->scratch_state = &blocks;
-    status_t status = run(function, ctx, moved_in.pointer.data(),
-                          moved_out.pointer.data(), options);
+    status_t status =
+        run(function, ctx, moved_in.pointer.data(), moved_out.pointer.data(), options);
     const cudaError_t error = cudaDeviceSynchronize();
     if (status == STATUS_OK && error != cudaSuccess) {
         snprintf(ctx->error, CTX_ERROR_BYTES, "a kernel failed: '%s'",
