@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 import shutil
 
+import convlab
 import jsonschema
 import pytest
+import torch
 
-from grader import nvcc
+from grader import debug, nvcc
 from grader.errors import GraderError
 from grader.report.results import SCHEMA_FILE
 from grader.traffic import parse, value
@@ -131,6 +133,23 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
         "BUILD",
         "inline PTX is not run by cusim",
     ),
+    "13_two_barriers": (
+        [
+            (TAIL, ""),
+            (
+                STORE,
+                "    if (threadIdx.x < 32) __syncthreads();  // HERE\n"
+                "    else { __syncthreads(); }\n    if (i < COUNT)\n" + STORE,
+            ),
+        ],
+        "RACE",
+        "met in different __syncthreads",
+    ),
+    "14_leak": (
+        [(LAUNCH, "    void *mine;\n    cudaMalloc(&mine, 100);  // HERE\n" + LAUNCH)],
+        "MEMORY_ERROR",
+        "device memory that it never frees",
+    ),
     "12_looks_for_cusim": (
         [('#include "launch.h"', '#include "launch.h"\n#ifdef __CUSIM__\n#endif')],
         "FORBIDDEN",
@@ -217,6 +236,25 @@ def test_speed_points_wait_for_a_gpu(graded):
     assert speed["verdict"] == "PENDING_GPU"
     assert "GPU" in speed["message"]
     assert (task["points"], task["pending"]) == (1.5, 0.5)
+
+
+# ---- in a notebook, in a debugger ----------------------------------------------------
+
+
+def test_a_loaded_rung_is_differentiable_and_takes_any_strides():
+    add = convlab.load("04_cuda_kernels/add/00_strided")
+    wide = {"dtype": torch.float64, "requires_grad": True}
+    one = torch.randn(3, 4, **wide)
+    other = torch.randn(4, 6, **wide)
+    torch.testing.assert_close(add(one, other[:, :3].T), one + other[:, :3].T)
+    torch.autograd.gradcheck(lambda a, b: add(a, b[:, :1].T, alpha=2), (one, other))
+
+
+def test_gdb_is_told_which_thread_of_which_block():
+    assert debug.place("3") == (3,)
+    assert debug.place("3,1") == (3, 1)
+    with pytest.raises(GraderError, match="expected x, x,y or x,y,z"):
+        debug.place("3,-1")
 
 
 # ---- formulas ------------------------------------------------------------------------
