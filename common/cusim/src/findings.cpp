@@ -68,9 +68,29 @@ static void write_line(int file, const std::string &line)
     }
 }
 
+static void (*taker)(const char *line, size_t bytes);
+
+void report_to(void (*take)(const char *line, size_t bytes))
+{
+    taker = take;
+}
+
+/* A line of JSON where somebody reads it; false if nobody does. */
+static bool tell(const std::string &json)
+{
+    if (taker) {
+        taker(json.data(), json.size());
+    } else if (report_file() >= 0) {
+        write_line(report_file(), json + "\n");
+    } else {
+        return false;
+    }
+    return true;
+}
+
 void record(const std::string &json)
 {
-    if (report_file() >= 0) write_line(report_file(), json + "\n");
+    tell(json);
 }
 
 /* ---- one finding ----------------------------------------------------------------- */
@@ -115,10 +135,17 @@ static std::string place_text(const Place &place)
     return plain + "\n";
 }
 
+static std::set<std::string> *seen;  // never destroyed: asked at exit as well
+
+void forget_findings()
+{
+    if (seen) seen->clear();
+}
+
 /* What makes two findings the same: the kind and the lines, not the threads. */
 static bool is_new(const char *kind, const Place *places, size_t count)
 {
-    static auto *const seen = new std::set<std::string>;  // asked at exit as well
+    if (!seen) seen = new std::set<std::string>;
     std::string key = kind;
     for (size_t i = 0; i < count && i < 2; i++) {
         key += places[i].where.file
@@ -142,11 +169,7 @@ void found(Level level, const char *kind, const std::string &sentence,
         json += (i ? ", " : "") + place_json(places[i]);
         plain += place_text(places[i]);
     }
-    if (report_file() >= 0) {
-        write_line(report_file(), json + "]}\n");
-    } else {
-        write_line(2, plain);
-    }
+    if (!tell(json + "]}")) write_line(2, plain);
 }
 
 }  // namespace cusim

@@ -47,6 +47,10 @@ std::string code_place(const void *code);
 /* How many errors were found since the process began. */
 size_t errors_found();
 
+/* Where lines go instead of the file; what was found once is told again. */
+void report_to(void (*take)(const char *line, size_t bytes));
+void forget_findings();
+
 /* Text between quotes of JSON. */
 std::string quoted(const char *text);
 

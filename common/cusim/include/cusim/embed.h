@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+/* embed.h - for a program that calls kernels on behalf of others, as a grader does
+ *
+ * Plain C names, so that it can look whether they are there: on a card they are not.
+ */
+#ifndef CUSIM_EMBED_H
+#define CUSIM_EMBED_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Every line of the report, without its newline, goes to `take` instead of a file. */
+void cusim_report_to(void (*take)(const char *line, size_t bytes));
+
+/* The called code has returned: a launch that nobody asked about is reported. */
+void cusim_operator_end(void);
+
+/* What is alive now was never freed. Ends a call: the next one reports anew what this
+ * one has reported. */
+void cusim_report_leaks(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

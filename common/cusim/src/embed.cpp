@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#include "cusim/embed.h"
+
+#include "errors.h"
+#include "findings.h"
+#include "memory.h"
+
+void cusim_report_to(void (*take)(const char *line, size_t bytes))
+{
+    cusim::report_to(take);
+}
+
+void cusim_operator_end(void)
+{
+    cusim::note_end();
+}
+
+void cusim_report_leaks(void)
+{
+    cusim::report_leaks();
+    cusim::forget_findings();
+}
