@@ -71,23 +71,21 @@ static void on_fault(int number, siginfo_t *info, void *context)
     // the instruction runs again, and the former handler or the system ends all
 }
 
-/* The innermost frame that is the program's own: the signal may have come in a function
- * of ours or of a sanitizer. */
-static const void *own_code(void *context)
+/* The innermost frames that are the program's own: the signal may have come in a function
+ * of ours or of a sanitizer. Returns how many. */
+static int own_frames(const void **own, int most)
 {
-    const void *code = code_of(context);
     void *frames[64];
     const int count = backtrace(frames, 64);
-    int i = 0;
-    while (i < count && frames[i] != code) i++;  // in front of it: this handler
-    for (; i < count; i++) {
+    int found = 0;
+    for (int i = 2; i < count && found < most; i++) {  // behind us and the handler
         Dl_info info;
         if (!dladdr(frames[i], &info) || !info.dli_fname) continue;
         const char *const slash = strrchr(info.dli_fname, '/');
         const char *const name = slash ? slash + 1 : info.dli_fname;
-        if (strncmp(name, "lib", 3) != 0) return frames[i];
+        if (strncmp(name, "lib", 3) != 0) own[found++] = frames[i];
     }
-    return code;
+    return found;
 }
 
 /* ---- threads that never end ------------------------------------------------------ */
@@ -105,13 +103,21 @@ static void on_tick(int, siginfo_t *, void *context)
         return;
     }
     if (++quiet_seconds < patience) return;
+    Place places[4];
+    size_t count = 0;
+    const void *own[4];
+    const int frames = own_frames(own, 4);
+    for (int i = 0; i < frames; i++) {
+        places[count++] = here(i ? "called" : "runs", own[i]);
+    }
+    if (!count) places[count++] = here("runs", code_of(context));
     found(Level::error, "spin",
           text("a thread has been running for %d s without an end or a barrier; a loop "
                "that waits for another thread's write never ends here, and need not "
                "end on "
                "a card: use __syncthreads, or a second kernel",
                patience),
-          {here("runs", own_code(context))});
+          places, count);
     _exit(124);
 }
 

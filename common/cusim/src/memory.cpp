@@ -139,11 +139,12 @@ void *device_allocate(size_t bytes, bool managed, Where where)
 /* When the range is used up: start again from the front if nothing is alive there. */
 static void reuse()
 {
-    if (device.used) return;
+    if (device.used || device.next < device.begin + (device.end - device.begin) / 2) {
+        return;
+    }
     for (const auto &[base, allocation] : *device.allocations) {
         if (allocation.alive) return;
     }
-    if (device.next < device.begin + (device.end - device.begin) / 2) return;
     madvise(device.begin, (size_t)(device.next - device.begin), MADV_DONTNEED);
     device.allocations->clear();
     device.next = device.begin;
