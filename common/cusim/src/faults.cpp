@@ -71,8 +71,8 @@ static void on_fault(int number, siginfo_t *info, void *context)
     // the instruction runs again, and the former handler or the system ends all
 }
 
-/* The innermost frames that are the program's own: the signal may have come in a function
- * of ours or of a sanitizer. Returns how many. */
+/* The innermost frames that are the program's own: the signal may have come in a
+ * function of ours or of a sanitizer. Returns how many. */
 static int own_frames(const void **own, int most)
 {
     void *frames[64];
