@@ -25,6 +25,9 @@ TELLING = 24  # characters, blanks not counted
 PUBLIC = {
     "2f47d5183d2a": "lab 01, matmul's last hint",
     "cef72c03d102": "lab 01, linear's last hint",
+    "18195b65cfdf": "the last two arguments of a call, the options of an axis",
+    "9589792b1bd4": "the same for the other axis",
+    "ad7ae14fcbf0": "how every function of ours hands an error on",
     "086baf4444ad": "lab 01, conv2d's last hint",
     "d327e3dbb988": "lab 01, shown in unfold's starter",
     "6b4193afc23f": "lab 01, shown in unfold's starter",

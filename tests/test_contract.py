@@ -306,6 +306,8 @@ USER = """
 #include "operators.h"
 
 #ifdef __CUDACC__
+#include "launch.h"
+
 static __global__ void kernel(tensor_t t, real *where)
 {
     const int64_t first = tensor_offset(&t, t.ndim, 0) + conv2d_extent(5, 3, 1, 0, 1);
