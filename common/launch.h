@@ -2,9 +2,9 @@
 /* launch.h - what the launchers of CUDA rungs need and none of them is about
  *
  * How a failed CUDA call leaves an operator, how many blocks cover so many elements,
- * and a contiguous copy of a tensor that lies on the device. Nothing here is known to
- * nvcc alone: any C++17 compiler will do that finds the CUDA runtime's declarations and
- * gets the launches, <<<...>>>, translated.
+ * a contiguous copy of a tensor that lies on the device, and the matrices of a batch.
+ * Nothing here is known to nvcc alone: any C++17 compiler will do that finds the CUDA
+ * runtime's declarations and gets the launches, <<<...>>>, translated.
  *
  * A launcher runs on the CPU and must not follow t->data, which points into the memory
  * of the device; its kernels may. A tensor_t travels to a kernel by value:
@@ -84,6 +84,40 @@ static inline const real *tensor_contiguous(ctx_t *ctx, const tensor_t *t)
     tensor_copy_kernel<<<blocks, TENSOR_COPY_THREADS, 0, ctx->stream>>>(*t, copy,
                                                                         COUNT);
     return copy;
+}
+
+/* A matrix wherever its elements lie: element (r, c) is data[r * row_stride +
+ * c * column_stride]. Strides count elements, and one of them may be 0. */
+typedef struct {
+    const real *data;
+    int64_t rows, columns;
+    int64_t row_stride, column_stride;
+} matrix_t;
+
+/* Matrix b of a batch (..., rows, columns): a view, no element moves. */
+static inline HOST_DEVICE matrix_t matrix_of(const tensor_t *t, int64_t b)
+{
+    const int32_t row = t->ndim - 2, column = t->ndim - 1;
+    matrix_t matrix;
+    matrix.data = real_data(t) + tensor_offset(t, row, b);
+    matrix.rows = t->size[row], matrix.columns = t->size[column];
+    matrix.row_stride = t->stride[row], matrix.column_stride = t->stride[column];
+    return matrix;
+}
+
+static inline HOST_DEVICE const real *matrix_at(const matrix_t *m, int64_t r, int64_t c)
+{
+    return m->data + r * m->row_stride + c * m->column_stride;
+}
+
+/* A batch (..., columns, rows) whose matrices are those of t transposed: a view too. */
+static inline HOST_DEVICE tensor_t tensor_transposed(const tensor_t *t)
+{
+    const int32_t row = t->ndim - 2, column = t->ndim - 1;
+    tensor_t view = *t;
+    view.size[row] = t->size[column], view.size[column] = t->size[row];
+    view.stride[row] = t->stride[column], view.stride[column] = t->stride[row];
+    return view;
 }
 
 #endif
