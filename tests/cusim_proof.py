@@ -8,9 +8,12 @@ writes docs/results/cusim.md. What is drawn from it for `make test` is test_cusi
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from cusim.build import build
@@ -46,27 +49,31 @@ def bugs(compiler: str) -> list[str]:
 
 
 def alarms(compiler: str, orders: int) -> list[str]:
-    """False alarms and wrong results of right programs."""
-    wrong = []
-    for source in RIGHT:
-        for mode in ("run", "check", "trace"):
-            done = build(source, mode=mode, compiler=compiler)
-            if not done.ok:
-                wrong.append(f"{source.name} {mode}: {done.messages[:200]}")
-                continue
-            tried = [("forward", 0), ("reverse", 0)]
-            if mode != "check":
-                tried += [("random", seed) for seed in range(orders)]
-            for order, seed in tried:
-                try:
-                    ran = run(done.path, order=order, seed=seed, deadline=120)
-                except subprocess.TimeoutExpired:
-                    wrong.append(f"{source.name} {mode} {order} {seed}: no end")
-                    continue
-                if ran.status or ran.report.findings:
-                    words = "; ".join(said(ran.report))[:300]
-                    wrong.append(f"{source.name} {mode} {order} {seed}: {words}")
-    return wrong
+    """False alarms and wrong results of right programs, two or more at a time."""
+    jobs = [(s, mode) for s in RIGHT for mode in ("run", "check", "trace")]
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        found = pool.map(lambda job: list(_alarms(*job, compiler, orders)), jobs)
+        return [words for each in found for words in each]
+
+
+def _alarms(source: Path, mode: str, compiler: str, orders: int) -> Iterator[str]:
+    """Those of one program in one build, in all orders."""
+    done = build(source, mode=mode, compiler=compiler)
+    if not done.ok:
+        yield f"{source.name} {mode}: {done.messages[:200]}"
+        return
+    tried = [("forward", 0), ("reverse", 0)]
+    if mode != "check":
+        tried += [("random", seed) for seed in range(orders)]
+    for order, seed in tried:
+        try:
+            ran = run(done.path, order=order, seed=seed, deadline=120)
+        except subprocess.TimeoutExpired:
+            yield f"{source.name} {mode} {order} {seed}: no end"
+            continue
+        if ran.status or ran.report.findings:
+            words = "; ".join(said(ran.report))[:300]
+            yield f"{source.name} {mode} {order} {seed}: {words}"
 
 
 def cost(name: str, compiler: str) -> float:
