@@ -45,7 +45,7 @@ class Margin:
         is asked only where it makes a difference.
         """
         if used(got, expected) > self.worst:
-            settled = expected.loose() if expected.loose else expected
+            settled = expected.loose(got.dtype) if expected.loose else expected
             self.worst = max(self.worst, used(got, settled))
 
     def row(self, rung: Rung, count: int) -> str:

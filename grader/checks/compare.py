@@ -6,6 +6,7 @@ The tolerance of an element is C * sqrt(K) * u * scale: u is the rounding unit o
 dtype, K the number of terms of the sum, scale the sum of their absolute values (the
 standard model of floating-point error; Higham, Accuracy and Stability of Numerical
 Algorithms, section 3.1, with sqrt(K) for K because rounding errors are of either sign).
+Terms that were rounded before they are added (TF32) bring their own part: numerics.py.
 """
 
 from __future__ import annotations
@@ -39,20 +40,24 @@ class Expected:
     scale: torch.Tensor | None = None  # sum of absolute terms; None: must be equal
     terms: int = 1
     valid: torch.Tensor | None = None  # False where any value will do
-    loose: Callable[[], Expected] | None = None  # for numbers that differ: numerics.py
+    rounded: float = 0.0  # how far off each term is before it is added, relatively
+    loose: Callable[[torch.dtype], Expected] | None = (
+        None  # if they differ: numerics.py
+    )
 
     def settled(self, got: torch.Tensor) -> Expected:
         """With the tolerance that holds for these numbers."""
         if self.loose is None or not bool(_differs(got, self).any()):
             return self
-        return self.loose()
+        return self.loose(got.dtype)
 
 
 def tolerance(expected: Expected, dtype: torch.dtype) -> torch.Tensor:
     """How far each element may be from the expected value."""
     if expected.scale is None or dtype not in UNIT:
         return torch.zeros(expected.value.shape, dtype=torch.float64)
-    return C * math.sqrt(max(1, expected.terms)) * UNIT[dtype] * expected.scale
+    summing = C * math.sqrt(max(1, expected.terms)) * UNIT[dtype]
+    return (expected.rounded + (1 + expected.rounded) * summing) * expected.scale
 
 
 def position(index: int, shape: torch.Size) -> str:

@@ -6,6 +6,17 @@
     winograd   sums of transformed tiles: an element's error grows with the whole tile,
                not only with its own window, and integers do not stay integers (Lavin
                and Gray, arXiv 1509.09308; error bounds: Barabasz et al., 1803.10986)
+    tf32       direct sums of products whose factors were rounded to TF32 first: 11
+               significant bits, so that integers of 11 bits stay equal
+
+The tolerance of tf32 is a bound, not a measurement. Rounding x to the nearest number of
+11 significant bits, ties to either side, gives x (1 + d) with |d| <= 2^-11. A product
+of two such factors is exact in float (22 bits), and off by (1 + d) (1 + e), by
+(1 + 2^-11)^2 = 1 + 2^-10 + 2^-22 at most; so TERM = 2^-10 (1 + 2^-12) times the sum of
+absolute terms bounds what the rounding does to an element. The sum in float is a direct
+one, of terms that are larger by the factor 1 + TERM at most. Factors that are cut off
+instead are off by up to 2^-10 each, and those of bfloat16 by 2^-8. There is no TF32 in
+double: results in f64 are judged as direct sums.
 
 A rung's class stands in lab.toml (`numerics = "winograd"`) and is that of the cases it
 computes itself; what it leaves to another rung has that rung's class.
@@ -20,11 +31,13 @@ import torch
 from grader.checks.compare import Expected
 from grader.checks.subject import Subject
 from grader.operators import Case
-from grader.tasks import DIRECT
+from grader.tasks import DIRECT, TF32
 
 SLACK = (
     16.0  # times the tolerance of direct sums; docs/results/seeds.md: how much is used
 )
+TERM = 2.0**-10 * (1 + 2.0**-12)  # of a product whose factors were rounded to TF32
+EXACT = {"integers": (DIRECT,), "short_integers": (DIRECT, TF32)}  # values -> classes
 
 
 def expected(
@@ -40,15 +53,20 @@ def expected(
 
     `scale` is the sum of absolute terms of each element.
     """
-    exact = case.values == "integers"
-    strict = Expected(name, value, None if exact else scale, terms)
+    exact = EXACT.get(case.values, ())
+    strict = Expected(name, value, None if DIRECT in exact else scale, terms)
     classes = subject.classes
     if classes is None or scale is None or not scale.numel():
         return strict
 
-    def loose() -> Expected:
-        if classes(case, name) == DIRECT:
+    def loose(dtype: torch.dtype) -> Expected:
+        kind = classes(case, name)
+        if kind == TF32 and dtype != torch.float32:
+            kind = DIRECT
+        if kind == DIRECT or kind in exact:
             return strict
+        if kind == TF32:
+            return replace(strict, scale=scale, rounded=TERM)
         whole = torch.full_like(scale, SLACK * float(scale.max()))
         return replace(strict, scale=whole)
 

@@ -154,7 +154,10 @@ def _features() -> Iterator[tuple[str, Test]]:
         "for values of very different size",
         lambda t: t.case.values == "wide",
     )
-    yield "where the numbers are integers", lambda t: t.case.values == "integers"
+    yield (
+        "where the numbers are integers",
+        lambda t: t.case.values in ("integers", "short_integers"),
+    )
     yield (
         "for empty tensors",
         lambda t: any(v.numel() == 0 for v in t.setting.truth.values()),

@@ -26,6 +26,9 @@ from grader.operators.layouts import lay_out
 Tensors = dict[str, torch.Tensor]
 
 _SPECIAL = {"name", "shapes", "layout", "without", "wanted", "values", "gradcheck"}
+# values of integers: 12 bits are exact in float, but not in TF32 or half; 11 bits are
+# exact there too, but not in bfloat16
+_SMALLEST = {"integers": 2048, "short_integers": 1024}
 
 
 class CaseError(Exception):
@@ -43,7 +46,7 @@ class Case:
     layout: Mapping[str, str] = field(default_factory=dict)  # tensor -> layouts.py
     without: tuple[str, ...] = ()  # optional inputs that are absent
     wanted: tuple[str, ...] | None = None  # inputs whose gradients are asked for
-    values: str = "normal"  # or wide, integers
+    values: str = "normal"  # or wide, integers, short_integers
     gradcheck: bool = False  # small enough for a slow-mode gradcheck
 
 
@@ -102,8 +105,8 @@ class Operator:
         self, argument: Argument, shape: tuple[int, ...], case: Case, rng: Any
     ) -> torch.Tensor:
         """Numbers for one input, in float64; integers override this."""
-        if case.values == "integers":
-            return self._integers(argument, shape, rng)
+        if case.values in _SMALLEST:
+            return self._integers(argument, shape, _SMALLEST[case.values], rng)
         numbers = torch.randn(shape, generator=rng, dtype=torch.float64)
         if case.values == "wide":
             exponent = torch.rand(shape, generator=rng, dtype=torch.float64)
@@ -111,11 +114,12 @@ class Operator:
         return numbers
 
     def _integers(
-        self, argument: Argument, shape: tuple[int, ...], rng: Any
+        self, argument: Argument, shape: tuple[int, ...], smallest: int, rng: Any
     ) -> torch.Tensor:
-        """Exact in float, not in TF32 or half: odd 2049..4095 against -1, 0, 1."""
+        """Odd numbers of as many bits as `smallest` has, against -1, 0, 1."""
         if argument.name == self.signature.inputs[0].name:
-            odd = 2 * torch.randint(1024, 2048, shape, generator=rng) + 1
+            half = torch.randint(smallest // 2, smallest, shape, generator=rng)
+            odd = 2 * half + 1
             sign = 2 * torch.randint(0, 2, shape, generator=rng) - 1
             return (odd * sign).double()
         return torch.randint(-1, 2, shape, generator=rng).double()
