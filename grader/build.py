@@ -160,6 +160,8 @@ def compiled(
 
     Without them a rung that calls others is compiled only, and `wants` says what for.
     """
+    if rung.needs:
+        return Build({}, blocked="needs a GPU: cusim cannot run this rung")
     if rung.file.suffix == ".cu":
         from grader import cuda
 

@@ -33,15 +33,18 @@ class Builds:
         tasks = [task for task in self._selection.tasks if task.language in COMPILED]
         rungs = [rung for task in tasks for rung in task.rungs]
         for rung in rungs:
-            self._release[rung.id] = self._builder.submit(compiled, rung)
+            if not rung.needs:
+                self._release[rung.id] = self._builder.submit(compiled, rung)
         in_c = any(task.language == "c" for task in tasks)
         self._no_sanitizers = self._builder.submit(sanitizers_missing) if in_c else None
         for rung in rungs:
-            if rung.id not in self._selection.rungs or rung.uses:
+            if rung.id not in self._selection.rungs:
                 continue
             modes = (SANITIZE, TRACE) if rung.file.suffix == ".cu" else (SANITIZE,)
             if rung.file.suffix == ".cu":
                 self._nvcc[rung.id] = self._compiler.submit(nvcc.compile, rung)
+            if rung.uses or rung.needs:
+                continue
             for mode in modes:
                 self._others[rung.id, mode] = self._builder.submit(
                     compiled, rung, mode=mode
@@ -90,7 +93,7 @@ class Builds:
             (rung, self.alone(rung))
             for task in self._selection.tasks
             for rung in task.rungs
-            if task.id == name and rung.id in self._selection.rungs
+            if task.id == name and rung.id in self._selection.rungs and not rung.needs
         ]
 
     def close(self) -> None:

@@ -20,6 +20,7 @@ from grader.builds import Builds
 from grader.checks.result import CheckResult
 from grader.checks.unrun import (
     build_failed,
+    needs_gpu,
     no_forward,
     of_ours,
     our_fault,
@@ -190,6 +191,10 @@ class Grader:
         from grader.checks.subject import Subject
         from grader.inspection import Inspection
 
+        if rung.needs:
+            compiled = self.builds.real(rung)
+            pending = self._asked_for(needs_gpu(rung, compiled.verdict))
+            return nvcc.added(RungResult(rung, tuple(pending)), compiled)
         operator = operators.get(task.operator)
         if task.language == "python":
             self.warm_up()

@@ -26,15 +26,17 @@ from grader.score import DIRECTIONS, RungResult
 from grader.tasks import ROOT, Rung
 from grader.verdicts import Verdict
 
-ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
 NONE_HERE = "not compiled by NVIDIA's compiler: no nvcc here"
 FLAGS = ("-std=c++17", "-O3", "-DREAL_F32", "-Xptxas", "-v", "-Xcompiler", "-Wall")
 PARTS, REGISTERS = 4, 16384  # of a multiprocessor; of one of its parts
 GRANULE = 256  # registers are given to a warp in such pieces
-WARPS = {"sm_75": 32}  # a multiprocessor holds; 64 where it is not said
+WARPS = {  # that a multiprocessor holds; 64 where it is not said
+    "sm_75": 32,
+    **dict.fromkeys(("sm_86", "sm_87", "sm_89", "sm_120"), 48),
+}
 MOST_REPORTED = 5  # warnings
 
-_ENTRY = re.compile(r"Compiling entry function '(\S+)' for '(sm_\d+)'")
+_ENTRY = re.compile(r"Compiling entry function '(\S+)' for '(sm_\d+a?)'")
 _SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 _USED = re.compile(r"Used (\d+) registers")
 _SHARED = re.compile(r"(\d+) bytes smem")
@@ -83,7 +85,7 @@ def _packaged() -> Iterator[str]:
 
 
 def compile(rung: Rung) -> Compiled:
-    """A rung for three architectures, from what is kept if nothing has changed."""
+    """A rung for its architectures, from what is kept if nothing has changed."""
     nvcc = find()
     if not nvcc:
         return Compiled(Verdict.SKIPPED, NONE_HERE)
@@ -92,7 +94,7 @@ def compile(rung: Rung) -> Compiled:
         return _read(kept)
     kept.parent.mkdir(parents=True, exist_ok=True)
     command = [nvcc, *FLAGS, "-I", str(ROOT / "common")]
-    for architecture in ARCHITECTURES:
+    for architecture in rung.architectures:
         compute = architecture.replace("sm", "compute")
         command += ["-gencode", f"arch={compute},code={architecture}"]
     command += ["-c", "-o", "/dev/null", rung.shown]
@@ -108,7 +110,9 @@ def compile(rung: Rung) -> Compiled:
 
 def _kept(rung: Rung, nvcc: str) -> Path:
     """Where the outcome is kept: a name for everything it depends on."""
-    digest = hashlib.sha256(f"{nvcc} {FLAGS} {ARCHITECTURES} {rung.shown}".encode())
+    digest = hashlib.sha256(
+        f"{nvcc} {FLAGS} {rung.architectures} {rung.shown}".encode()
+    )
     for file in (Path(nvcc), *sorted((ROOT / "common").glob("*.h"))):
         digest.update(f"{file.stat().st_mtime_ns}".encode())
     digest.update(rung.file.read_bytes())
@@ -173,6 +177,7 @@ def added(result: RungResult, compiled: Compiled) -> RungResult:
         verdict = Verdict.BUILD
         message += "; CI must have one (the package nvidia-cuda-nvcc)"
     if verdict is Verdict.BUILD:
+        checks = tuple(c for c in checks if c.verdict is not Verdict.PENDING_GPU)
         checks += tuple(
             CheckResult(
                 "nvcc", direction, verdict, message=message, location=compiled.location

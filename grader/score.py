@@ -53,8 +53,12 @@ class TaskResult:
     asked: tuple[str, ...] = DIRECTIONS  # what this run was to find out
 
     def best(self, direction: str) -> Verdict | None:
-        """PASS if any rung passes, else a pending verdict, else the last rung's."""
-        verdicts = [v for r in self.rungs if (v := r.verdict(direction)) is not None]
+        """PASS if any rung passes, else a pending verdict, else the last rung's.
+
+        A rung that only a GPU can run counts if there is no other.
+        """
+        here = [r for r in self.rungs if not r.rung.needs] or self.rungs
+        verdicts = [v for r in here if (v := r.verdict(direction)) is not None]
         for wanted in (lambda v: v is Verdict.PASS, lambda v: v.pending):
             found = next((v for v in verdicts if wanted(v)), None)
             if found:

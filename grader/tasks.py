@@ -20,7 +20,7 @@ from typing import Any
 
 from convlab.operators import SIGNATURES
 
-from grader import bands, traffic
+from grader import bands, cards, traffic
 from grader.errors import GraderError
 from grader.uses import Use
 from grader.uses import parse as parse_uses
@@ -38,7 +38,7 @@ EXTRA_FLAGS = ("-O2", "-O3", "-Ofast", "-ffast-math", "-funroll-loops", "-fno-op
 
 _LAB_WORDS = {"title", "language", "ladder", "rung"}
 _LADDER_WORDS = {"points", "core", "hints", "speed", "bench"}
-_RUNG_WORDS = {"uses", "flags", "numerics", "traffic"}
+_RUNG_WORDS = {"uses", "flags", "numerics", "traffic", "architectures", "needs"}
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,8 @@ class Rung:
     uses: tuple[Use, ...] = ()  # other rungs it calls, from lab.toml
     numerics: str = DIRECT  # how exact its results have to be: checks/numerics.py
     traffic: tuple[traffic.Limits, ...] = ()  # lab 04: what it may move, if limited
+    architectures: tuple[str, ...] = cards.ARCHITECTURES  # lab 04: for nvcc
+    needs: str = ""  # lab 04: "gpu" if cusim cannot run it
 
     @property
     def id(self) -> str:
@@ -195,7 +197,9 @@ def _rung(toml: Path, task: str, file: Path, entries: Mapping[str, Any]) -> Rung
             f"{where}: numerics is {numerics!r}, expected one of {', '.join(NUMERICS)}"
         )
     moved = traffic.parse(where, entry.get("traffic", {}))
-    return Rung(task, file, tuple(entry.get("flags", ())), used, numerics, moved)
+    fits = cards.parse(where, file.suffix, entry)
+    flags = tuple(entry.get("flags", ()))
+    return Rung(task, file, flags, used, numerics, moved, **fits)
 
 
 def _points(toml: Path, operator: str, entry: Mapping[str, Any]) -> float:

@@ -129,10 +129,14 @@ def candidates(rung: Rung, use: Use, known: Mapping[str, Task]) -> list[Rung]:
     Of a rung that lacks a direction the nearest lower one lends it, as in a grading.
     Raises GraderError if there is no such rung or task.
     """
+    unfit = {r.id for t in known.values() for r in t.rungs if not _runs_where(rung, r)}
     ladder, _, idea = use.target.partition("/")[2].partition("/")
     task = known.get(f"{use.target.partition('/')[0]}/{ladder}" if ladder else "")
+    if use.target in unfit:
+        raise use.refuse(f"{use.target!r} needs a GPU, and this rung does not")
     if use.within(rung.task):
         below = [r for r in known[rung.task].rungs if r.file.stem < rung.file.stem]
+        below = [r for r in below if r.id not in unfit]
         named = [r for r in below if r.id == use.target]
         if use.target and not named:
             raise use.refuse(f"{use.target!r} is no lower rung of this ladder")
@@ -148,7 +152,12 @@ def candidates(rung: Rung, use: Use, known: Mapping[str, Task]) -> list[Rung]:
         said = "CUDA" if rung.file.suffix == ".cu" else "C"
         raise use.refuse(f"{use.target!r} is not in {said} and has no object to link")
     chosen = [r for r in task.rungs if not idea or r.id <= use.target]
-    return chosen[::-1]
+    return [r for r in reversed(chosen) if r.id not in unfit]
+
+
+def _runs_where(caller: Rung, other: Rung) -> bool:
+    """A rung that needs a GPU serves no rung that does not."""
+    return caller.needs == other.needs or not other.needs
 
 
 def _no_circle(

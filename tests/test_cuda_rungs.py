@@ -8,16 +8,20 @@ the right one with an edit; the line that the report must name says HERE.
 from __future__ import annotations
 
 import json
+import re
 import shutil
+from dataclasses import replace
+from pathlib import Path
 
 import convlab
 import jsonschema
 import pytest
 import torch
 
-from grader import debug, nvcc
+from grader import cards, debug, nvcc, tasks, uses
 from grader.errors import GraderError
 from grader.report.results import SCHEMA_FILE
+from grader.tasks import Task
 from grader.traffic import parse, value
 from tests.test_grade import Tree, copy_of_the_repository
 
@@ -150,6 +154,11 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
         "MEMORY_ERROR",
         "device memory that it never frees",
     ),
+    "15_for_a_card": (
+        [(TAIL, TAIL + '    asm volatile("membar.gl;");\n')],
+        "PENDING_GPU",
+        "needs a GPU: cusim cannot run this rung; it is for sm_80, sm_90a, and no nvcc",
+    ),
     "12_looks_for_cusim": (
         [('#include "launch.h"', '#include "launch.h"\n#ifdef __CUSIM__\n#endif')],
         "FORBIDDEN",
@@ -166,6 +175,9 @@ speed = { points = 1 }
 forward = { case = "erf", global_sectors_per_request = 4.4 }
 [rung."gelu/00_right".traffic]
 forward = { case = "erf", global_sectors_per_request = 4.4, bytes = "1.1*8*COUNT" }
+[rung."gelu/15_for_a_card"]
+architectures = ["sm_80", "sm_90a"]
+needs = "gpu"
 """
 
 
@@ -238,6 +250,75 @@ def test_speed_points_wait_for_a_gpu(graded):
     assert (task["points"], task["pending"]) == (1.5, 0.5)
 
 
+# ---- rungs for a card ----------------------------------------------------------------
+
+
+def test_a_rung_for_a_card_is_not_built_and_neither_gives_nor_takes_points(graded):
+    done = graded.run("grade", f"{LADDER}/15", NVCC="none", CI="")
+    assert done.returncode == 0, done.stdout + done.stderr
+    rung = graded.task(LADDER)["rungs"][-1]
+    assert [check["verdict"] for check in rung["checks"]] == ["PENDING_GPU"] * 2
+    assert not list((graded.root / "build/rungs").rglob("15_for_a_card*"))
+    done = graded.run("build", f"{LADDER}/15")
+    assert done.returncode == 0 and "needs a GPU" in done.stdout
+
+
+def lab_of(folder: Path, words: str, suffix: str = ".cu") -> list[Task]:
+    """The tasks of a lab with the rungs 00 and 01, and these words for 01."""
+    made = folder / "labs" / "04_cuda_kernels" / "lab.toml"
+    (made.parent / "gelu").mkdir(parents=True)
+    for name in ("00_plain", "01_card"):
+        (made.parent / "gelu" / f"{name}{suffix}").write_text(RIGHT)
+    language = {".cu": "cuda", ".c": "c"}[suffix]
+    text = f'language = "{language}"\n[ladder.gelu]\npoints = 4\n'
+    made.write_text(f'{text}[rung."gelu/01_card"]\n{words}\n')
+    return tasks._lab(made)
+
+
+@pytest.mark.parametrize(
+    ("words", "suffix", "sentence"),
+    [
+        ('architectures = "sm_80"', ".cu", "architectures is 'sm_80', expected a list"),
+        ("architectures = []", ".cu", "architectures is [], expected a list of names"),
+        ('architectures = ["80"]', ".cu", "architectures is ['80'], expected a list"),
+        ("architectures = [80]", ".cu", "architectures is [80], expected a list"),
+        ('architectures = ["sm_80,"]', ".cu", "expected a list of names like"),
+        ('needs = "h200"', ".cu", "needs is 'h200', expected 'gpu' or no such line"),
+        ("needs = true", ".cu", "needs is True, expected 'gpu' or no such line"),
+        ('needs = "gpu"', ".c", "needs is 'gpu', expected nothing: the word is for"),
+    ],
+)
+def test_strange_words_about_cards_are_refused(
+    tmp_path, monkeypatch, words, suffix, sentence
+):
+    monkeypatch.setattr(tasks, "ROOT", tmp_path)
+    with pytest.raises(GraderError, match=re.escape(sentence)) as raised:
+        lab_of(tmp_path, words, suffix)
+    place = "labs/04_cuda_kernels/lab.toml: rung 'gelu/01_card': "
+    assert str(raised.value).startswith(place)
+
+
+def test_without_a_word_a_rung_is_for_three_architectures(tmp_path, monkeypatch):
+    monkeypatch.setattr(tasks, "ROOT", tmp_path)
+    (task,) = lab_of(tmp_path, 'architectures = ["sm_90a"]')
+    assert [rung.architectures for rung in task.rungs] == [
+        ("sm_75", "sm_80", "sm_90"),
+        ("sm_90a",),
+    ]
+
+
+def test_a_rung_for_a_card_serves_no_other(tmp_path, monkeypatch):
+    monkeypatch.setattr(tasks, "ROOT", tmp_path)
+    (task,) = lab_of(tmp_path, 'needs = "gpu"')
+    plain, card = task.rungs
+    above = replace(plain, file=plain.file.with_name("02_above.cu"))
+    known = {task.id: replace(task, rungs=(plain, card, above))}
+    fallback = uses.Use("fallback", "", "here")
+    assert uses.candidates(above, fallback, known) == [plain]
+    with pytest.raises(GraderError, match="01_card' needs a GPU, and this rung does"):
+        uses.candidates(above, uses.Use("tiles", card.id, "here"), known)
+
+
 # ---- in a notebook, in a debugger ----------------------------------------------------
 
 
@@ -297,4 +378,20 @@ def test_nvcc_takes_the_right_file_and_tells_of_its_kernels(graded):
     rung = graded.task(LADDER)["rungs"][0]
     assert rung["nvcc"]["verdict"] == "PASS", done.stdout
     kernels = {(k["name"], k["architecture"]) for k in rung["nvcc"]["kernels"]}
-    assert {("gelu_kernel", name) for name in nvcc.ARCHITECTURES} <= kernels
+    assert {("gelu_kernel", name) for name in cards.ARCHITECTURES} <= kernels
+
+
+@pytest.mark.skipif(not shutil.which(nvcc.find() or "nvcc"), reason="there is no nvcc")
+def test_nvcc_compiles_a_rung_for_a_card_for_its_architectures(graded):
+    done = graded.run("grade", f"{LADDER}/15")
+    rung = graded.task(LADDER)["rungs"][-1]
+    assert "NVIDIA's compiler takes it (sm_80, sm_90a)" in done.stdout
+    kernels = [k["architecture"] for k in rung["nvcc"]["kernels"]]
+    assert set(kernels) == {"sm_80", "sm_90a"}
+    file = graded.root / "labs" / LADDER / "15_for_a_card.cu"
+    file.write_text(text_of("10_compile_error"))
+    done = graded.run("grade", f"{LADDER}/15")
+    file.write_text(text_of("15_for_a_card"))
+    rung = graded.task(LADDER)["rungs"][-1]
+    assert [check["verdict"] for check in rung["checks"]] == ["BUILD"] * 2
+    assert done.returncode == 1 and "outptu" in done.stdout

@@ -60,6 +60,14 @@ def test_a_direction_counts_once_however_many_rungs_pass():
     assert task(rung("PASS", "PASS"), rung("PASS", "PASS")).points == 4
 
 
+def test_a_rung_that_needs_a_gpu_counts_only_if_there_is_no_other():
+    pending = rung("PENDING_GPU", "PENDING_GPU")
+    card = replace(pending, rung=replace(pending.rung, needs="gpu"))
+    wrong = task(rung("WRONG_VALUE", "PASS"), card)
+    assert (wrong.points, wrong.pending, wrong.ok) == (2, 0, False)
+    assert (task(card).points, task(card).pending, task(card).ok) == (0, 4, True)
+
+
 def test_directions_may_come_from_different_rungs():
     assert task(rung("PASS", "CRASH"), rung("", "PASS")).points == 4
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from grader.build import Build
 from grader.checks.result import CheckResult
 from grader.score import DIRECTIONS
+from grader.tasks import Rung
 from grader.verdicts import Verdict
 
 OURS = "the grader itself failed, please report it: "
@@ -42,6 +43,19 @@ def our_fault(message: str) -> list[CheckResult]:
     """The grader failed: both directions are pending."""
     return [
         CheckResult(name, direction, Verdict.GRADER, message=message)
+        for name, direction in zip(("forward", "gradient"), DIRECTIONS)
+    ]
+
+
+def needs_gpu(rung: Rung, nvcc: Verdict) -> list[CheckResult]:
+    """Of a rung that cusim cannot run; `nvcc` is the verdict of NVIDIA's compiler."""
+    listed = ", ".join(rung.architectures)
+    taken = f"NVIDIA's compiler takes it ({listed})"
+    if nvcc is not Verdict.PASS:
+        taken = f"it is for {listed}, and no nvcc is here to compile it"
+    message = f"needs a GPU: cusim cannot run this rung; {taken}"
+    return [
+        CheckResult(name, direction, Verdict.PENDING_GPU, message=message)
         for name, direction in zip(("forward", "gradient"), DIRECTIONS)
     ]
 

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""Which cards a rung of lab 04 is for, as lab.toml says it.
+
+    [rung."matmul/07_async_copy"]
+    architectures = ["sm_80", "sm_90"]     # for nvcc; without it those of ARCHITECTURES
+
+    [rung."matmul/10_wgmma"]
+    architectures = ["sm_90a"]
+    needs = "gpu"                          # cusim cannot run it
+
+A rung that needs a GPU is compiled by nvcc and nothing more: it gives no points where
+there is no card and takes none away, and serves no other rung.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from grader.errors import GraderError
+
+ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
+GPU = "gpu"
+_NAME = re.compile(r"sm_\d{2,3}a?")
+
+
+def parse(where: str, suffix: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields `architectures` and `needs` of a rung whose file ends in `suffix`.
+
+    Raises GraderError, which begins with `where`.
+    """
+    for word in ("architectures", "needs"):
+        if word in entry and suffix != ".cu":
+            raise GraderError(
+                f"{where}: {word} is {entry[word]!r}, expected nothing: the word is "
+                "for rungs in CUDA"
+            )
+    needs = entry.get("needs", "")
+    if "needs" in entry and needs != GPU:
+        raise GraderError(
+            f"{where}: needs is {needs!r}, expected {GPU!r} or no such line"
+        )
+    return {"architectures": _architectures(where, entry), "needs": needs}
+
+
+def _architectures(where: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
+    named = entry.get("architectures", ARCHITECTURES)
+    right = isinstance(named, list | tuple) and named
+    if not right or not all(isinstance(n, str) and _NAME.fullmatch(n) for n in named):
+        raise GraderError(
+            f"{where}: architectures is {named!r}, expected a list of names like "
+            '["sm_80", "sm_90a"]'
+        )
+    return tuple(dict.fromkeys(named))
