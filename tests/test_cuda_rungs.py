@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -190,19 +192,28 @@ def text_of(name: str) -> str:
     return text
 
 
-@pytest.fixture(scope="module")
-def graded(tools, tmp_path_factory) -> Tree:
-    """The ladder of all files, graded once; only forward is written."""
-    made = copy_of_the_repository(tmp_path_factory.mktemp("cuda"), tools)
+def graded_ladder(made: Tree, names: Iterable[str], **environment: str) -> Tree:
+    """The tree with a ladder of these files, graded; only forward is written."""
     folder = made.root / "labs" / LADDER
     folder.mkdir(parents=True)
-    (folder.parent / "lab.toml").write_text(LAB)
-    for name in FILES:
+    known = [f'[rung."gelu/{name}"' for name in names]
+    head, *entries = re.split(r"^(?=\[rung)", LAB, flags=re.MULTILINE)
+    entries = [entry for entry in entries if entry.startswith(tuple(known))]
+    (folder.parent / "lab.toml").write_text(head + "".join(entries))
+    for name in names:
         (folder / f"{name}.cu").write_text(text_of(name))
-    out, err = made.start("grade", LADDER, NVCC="none", CI="").communicate(timeout=600)
+    environment = {"NVCC": "none", "CI": "", **environment}
+    out, err = made.start("grade", LADDER, **environment).communicate(timeout=600)
     assert "Traceback" not in out + err, out + err
     assert made.results_file.exists(), out + err
     return made
+
+
+@pytest.fixture(scope="module")
+def graded(tools, tmp_path_factory) -> Tree:
+    """The ladder of all files, graded once."""
+    made = copy_of_the_repository(tmp_path_factory.mktemp("cuda"), tools)
+    return graded_ladder(made, FILES)
 
 
 def failed(tree: Tree, name: str) -> dict:
@@ -233,6 +244,24 @@ def test_the_line_of_the_mistake_is_named(graded, name):
         assert place in found["message"]
     else:
         assert found["location"] == f"labs/{LADDER}/{place}"
+
+
+CLANG_TOO = ("00_right", "01_wrong_value", "02_past_the_end", "03_no_barrier")
+CLANG_TOO += ("06_unchecked", "09_strided")
+
+
+@pytest.mark.skipif(not shutil.which("clang++"), reason="there is no clang++")
+def test_clang_builds_all_and_gives_the_same_verdicts(tools, tmp_path_factory):
+    made = copy_of_the_repository(tmp_path_factory.mktemp("clang"), tools)
+    made = graded_ladder(made, CLANG_TOO, CXX="clang++")
+    found = {name: failed(made, name).get("verdict", "PASS") for name in CLANG_TOO}
+    assert found == {name: FILES[name][1] for name in CLANG_TOO}
+    folder = made.root / "build/rungs"
+    for mode in ("run", "check", "trace"):
+        (file,) = (folder / f"cuda-{mode}/{LADDER}").glob("00_right.f32.so")
+        said = subprocess.run(["readelf", "-p", ".comment", file], capture_output=True)
+        assert b"clang" in said.stdout, said.stdout
+        assert (made.root / "build/cusim/runtime" / f"clang++-{mode}").is_dir()
 
 
 def test_the_results_fit_their_schema_and_nvcc_is_said_to_be_missing(graded):
