@@ -36,8 +36,11 @@ FOLDER := $(BUILD)/$(NAME)
 # A GPU contracts a * b + c. Baseline x86-64 cannot: the native flags are for that, and
 # are left out where accesses are counted (wider registers would merge them).
 NATIVE := $(if $(filter x86_64 amd64,$(HOST)),-march=native)
-COMMON := -std=c++17 -g -fPIC -fno-semantic-interposition -fno-strict-aliasing \
-          -fno-math-errno -ffp-contract=fast -fno-threadsafe-statics
+# A loop that waits is to wait, as it may on a card. And addr2line does not find what
+# clang inlined if it is told so in DWARF 5.
+COMMON := -std=c++17 -g -gdwarf-4 -fPIC -fno-semantic-interposition \
+          -fno-strict-aliasing -fno-math-errno -ffp-contract=fast \
+          -fno-threadsafe-statics -fno-finite-loops
 WARN   := -Wall -Wno-sign-compare -Wno-unknown-pragmas -Wno-unused \
           $(if $(CLANG),-Wno-pass-failed -fno-caret-diagnostics) \
           $(if $(CLANG),,-fno-diagnostics-show-caret)

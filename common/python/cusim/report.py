@@ -163,10 +163,13 @@ def _file_and_line(text: str) -> tuple[str, int]:
 def _user_line(frames: list[tuple[str, int]]) -> tuple[str, int]:
     """The innermost frame that is not a header of cusim or of the system."""
     for file, line in frames:
-        ours = "/cusim/include/" in file or file.endswith("/common/ptx.h")
-        if not ours and not file.startswith("/usr/"):
+        if not _is_ours(file) and not file.startswith("/usr/"):
             return file, line
     return frames[0] if frames else ("?", 0)
+
+
+def _is_ours(file: str) -> bool:
+    return "/cusim/include/" in file or file.endswith("/common/ptx.h")
 
 
 # ---- from records to findings --------------------------------------------------------
@@ -184,7 +187,8 @@ def _place(place: dict[str, Any], lines: Lines) -> Place:
 
 
 def _finding(record: dict[str, Any], lines: Lines) -> Finding:
-    places = tuple(_place(place, lines) for place in record["places"])
+    named = [_place(place, lines) for place in record["places"]]
+    places = tuple(p for p in named if p.what != "called" or not _is_ours(p.file))
     return Finding(record["level"], record["kind"], record["sentence"], places)
 
 
