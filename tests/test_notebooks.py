@@ -95,6 +95,27 @@ ANSWERS = {
         "def tile(x, w):\n    return AT @ ((G @ w @ G.T) * (BT @ x @ BT.T)) @ AT.T",
         "def tile(x, w):\n    return AT @ ((G @ w.T @ G.T) * (BT @ x @ BT.T)) @ AT.T",
     ),
+    "exercise-sectors": (
+        "def sectors(start, step, width):\n"
+        "    ends = [start + t * step for t in range(32)]\n"
+        "    pairs = [range(e // 32, (e + width - 1) // 32 + 1) for e in ends]\n"
+        "    return len(set().union(*pairs))",
+        "def sectors(start, step, width):\n"
+        "    return 32 * step // 32 or 1",
+    ),
+    "exercise-traffic": (
+        "def traffic(M, N, K, BM, BN):\n"
+        "    return 4 * (M * N * K // BM + M * N * K // BN + M * N)",
+        "def traffic(M, N, K, BM, BN):\n    return 4 * (M * K + K * N + M * N)",
+    ),
+    "exercise-wavefronts": (
+        "def wavefronts(start, step):\n    return math.gcd(step, 32) if step else 1",
+        "def wavefronts(start, step):\n    return math.gcd(step, 32)",
+    ),
+    "exercise-reuse": (
+        "def reuse(TM, TN):\n    return TM * TN / (TM + TN)",
+        "def reuse(TM, TN):\n    return TM * TN / 2",
+    ),
 }
 
 

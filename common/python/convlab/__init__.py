@@ -3,8 +3,9 @@
 
 ``load`` makes any rung a differentiable PyTorch function, ``check`` compares a
 function of your own with the grader's right answers, ``operators()`` lists the ten
-operators. For the notebooks: ``compile_c`` makes a few lines of C callable, ``view``
-shows a tensor as C sees it, ``compare`` answers an exercise, ``pictures`` draws.
+operators. For the notebooks: ``compile_c`` makes a few lines of C callable,
+``count_cuda`` runs a few lines of CUDA C and counts what they move, ``view`` shows a
+tensor as C sees it, ``compare`` answers an exercise, ``pictures`` draws.
 
 What needs PyTorch is imported when it is first used: the grader reads the signatures
 before it imports torch.
@@ -19,28 +20,33 @@ if TYPE_CHECKING:
     from convlab._check import Report, check
     from convlab._errors import LoadError
     from convlab._exercise import compare, excerpt
+    from convlab._kernel import Counted, count_cuda
     from convlab._load import Loaded, load
     from convlab._snippet import compile_c, view
 
 __all__ = [
+    "Counted",
     "LoadError",
     "Loaded",
     "Report",
     "check",
     "compare",
     "compile_c",
+    "count_cuda",
     "excerpt",
     "load",
     "view",
 ]
 
 _HOME = {
+    "Counted": "convlab._kernel",
     "LoadError": "convlab._errors",
     "Loaded": "convlab._load",
     "Report": "convlab._check",
     "check": "convlab._check",
     "compare": "convlab._exercise",
     "compile_c": "convlab._snippet",
+    "count_cuda": "convlab._kernel",
     "excerpt": "convlab._exercise",
     "load": "convlab._load",
     "view": "convlab._snippet",
