@@ -30,6 +30,7 @@ DTYPES = ("f32", "f64")
 DIRECTIONS = ("forward", "backward")
 SANITIZE = "sanitize"  # a mode of rung.mk, for float only
 TRACE = "trace"  # of lab 04: every access is told to cusim
+GPU = "gpu"  # of lab 04: by nvcc, for a real card
 
 # asking for, or switching off, the sanitizers of the memory check; in lower case
 HIDING = (
@@ -160,6 +161,10 @@ def compiled(
 
     Without them a rung that calls others is compiled only, and `wants` says what for.
     """
+    if mode == GPU:
+        from grader import gpu
+
+        return gpu.compiled(rung, used=used, folder=folder)
     if rung.needs:
         return Build({}, blocked="needs a GPU: cusim cannot run this rung")
     if rung.file.suffix == ".cu":

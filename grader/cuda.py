@@ -19,12 +19,14 @@ from pathlib import Path
 from cusim.messages import shorten
 
 from grader import build as c
-from grader.build import DTYPES, HIDING, SANITIZE, TRACE, Build, build_folder
+from grader import gpu
+from grader.build import DTYPES, GPU, HIDING, SANITIZE, TRACE, Build, build_folder
 from grader.errors import GraderError
 from grader.supervisor import sandbox
+from grader.supervisor.session import Outside
 from grader.tasks import ROOT, Rung
 
-MODES = {"release": "run", "debug": "debug", SANITIZE: "check", TRACE: TRACE}
+MODES = {"release": "run", "debug": "debug", SANITIZE: "check", TRACE: TRACE, GPU: GPU}
 WORKER = "worker-cuda-run"  # of the plain build
 FLOAT_ONLY = ("cuda-check", "cuda-trace")
 HIDING_HERE = (*HIDING, "cusim")  # a rung is the same on a card
@@ -64,10 +66,19 @@ def program_of(library: Path) -> str:
     return "worker"
 
 
+def outside_of(program: str) -> Outside | None:
+    """What a worker on a GPU needs beyond its walls; None for the others."""
+    if program != gpu.PROGRAM:
+        return None
+    return Outside(tuple(gpu.devices()), gpu.environment())
+
+
 def runtime_of(program: str) -> list[Path]:
     """What a worker needs beside itself: the runtime it is linked with."""
     if not program.startswith("worker-cuda-"):
         return []
+    if program == gpu.PROGRAM:
+        return gpu.seen()
     name = Path(named_compiler().split()[0]).name
     mode = program.removeprefix("worker-cuda-")
     return [build_folder() / "cusim" / "runtime" / f"{name}-{mode}"]

@@ -9,6 +9,10 @@
 #                      has them
 #   worker-cuda-MODE   the worker of lab 04, linked with cusim in that mode: run, check,
 #                      trace; `cuda` builds all three
+#   worker-cuda-gpu    the same with NVIDIA's runtime, for a card: `gpu`, which is told
+#                      CUDA (the folder of cuda_runtime.h) and CUDART (libcudart.so and its
+#                      rpath; in a test both are cusim's)
+#   card               tells of the card: `card`, which is told NVCC
 BUILD ?= build
 TOOLS := $(BUILD)/tools
 CHECKED := -Wall -Wextra -Wshadow
@@ -26,8 +30,9 @@ RUNTIME    := $(BUILD)/cusim/runtime
 FOLDER     := $(RUNTIME)/$(notdir $(firstword $(CXX)))
 DEVICE_check := -DDEVICE_SANITIZED
 LINK_check   := $(SANITIZE)
+DEVICE_gpu   := -DDEVICE_CARD
 
-.PHONY: all sanitized cuda runtime FORCE
+.PHONY: all sanitized cuda gpu card runtime FORCE
 all: $(TOOLS)/worker $(TOOLS)/libworker.so $(TOOLS)/libsupervisor.so \
      $(TOOLS)/librates.so $(TOOLS)/nothing.so
 
@@ -57,6 +62,23 @@ runtime:
 	    $(MAKE) -f common/cusim/cusim.mk runtime MODE=$$mode BUILD=$(RUNTIME) \
 	        SOURCE=none STEM=$(TOOLS)/none || exit 1; \
 	done
+# libcudart.so is shared with the rungs that are loaded later: one runtime, one list of
+# errors, one context
+gpu: $(TOOLS)/worker-cuda-gpu
+$(TOOLS)/worker-cuda-gpu: \
+    $(TOOLS)/objects/cuda-gpu/worker.o $(TOOLS)/objects/cuda-gpu/device.o \
+    $(CARRIED:%=$(TOOLS)/objects/worker/%.o) $(COMMON:%=$(TOOLS)/objects/%.o)
+	@$(CXX) -rdynamic -o $@.new $^ $(CUDART) -ldl -lm && mv $@.new $@
+$(TOOLS)/objects/cuda-gpu/device.o: grader/worker/device.cpp $(TOOLS)/toolkit
+	@mkdir -p $(@D)
+	@$(CXX) -std=c++17 -O2 -g -fPIC $(CHECKED) -Icommon -isystem $(CUDA) -DDEVICE \
+	    $(DEVICE_gpu) -MMD -c -o $@ $<
+card: $(TOOLS)/card
+$(TOOLS)/card: grader/card.cu $(TOOLS)/toolkit
+	@$(NVCC) -std=c++17 -O3 -arch=all-major -cudart static -o $@.new $< && mv $@.new $@
+$(TOOLS)/toolkit: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CXX) $(CUDA) $(CUDART) $(NVCC)' > $@.new; cmp -s $@.new $@ || cp $@.new $@
 # sanitizers come with their compiler: another one is a reason to link again
 $(TOOLS)/compiler: FORCE
 	@mkdir -p $(@D)

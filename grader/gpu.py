@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: MIT
+"""A real GPU: is there one, and how a rung of lab 04 is built for it.
+
+There is a GPU if cudaGetDeviceCount says so, asked by a program of its own (card.cu).
+Rungs are built by nvcc into the folder cuda-gpu, which names their worker: the worker
+of cusim compiled once more, against NVIDIA's runtime. Where a piece is missing,
+`absent` says which, and everything that needs a GPU is pending.
+
+    CONVLAB_GPU=off    as if there were none
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from grader import build as c
+from grader import nvcc
+from grader.build import HIDING, Build, build_folder
+from grader.errors import GraderError
+from grader.tasks import Rung
+
+MODE = "gpu"
+FOLDER, PROGRAM = f"cuda-{MODE}", f"worker-cuda-{MODE}"
+ENVIRONMENT = "CONVLAB_GPU"
+NEEDS = "needs a GPU"  # begins the reason of every test that is skipped for want of one
+ASKING = 60.0  # seconds for the first context of a machine
+_KEPT = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "LD_LIBRARY_PATH")
+_ERROR = re.compile(r"^(?P<file>[^\s(]+)\((?P<line>\d+)\): error: (?P<text>.*)$", re.M)
+
+
+@dataclass(frozen=True)
+class Toolkit:
+    """The parts of CUDA that a build needs."""
+
+    nvcc: Path
+    include: Path  # the folder of cuda_runtime.h
+    runtime: Path  # libcudart.so
+
+    @property
+    def linked(self) -> str:
+        """What a linker is told."""
+        return f"{self.runtime} -Wl,-rpath,{self.runtime.parent}"
+
+
+@dataclass(frozen=True)
+class Card:
+    """What cudaGetDeviceProperties tells, and what was measured."""
+
+    name: str
+    architecture: str  # sm_90
+    count: int
+    processors: int
+    l2: int  # bytes
+    memory: int  # bytes
+    driver: int  # 13000 is 13.0
+    runtime: int
+    fma: float = 0.0  # multiply-adds a second in f32, measured; 0: not measured
+    bandwidth: float = 0.0  # bytes a second of a copy, both ways
+
+    @property
+    def words(self) -> str:
+        """For a report."""
+        version = f"{self.driver // 1000}.{self.driver % 1000 // 10}"
+        size = f"{self.memory / (1 << 30):.0f} GiB"
+        cores = f"{self.processors} multiprocessors"
+        return f"{self.name} ({self.architecture}, {cores}, {size}, CUDA {version})"
+
+
+def toolkit() -> Toolkit | None:
+    """nvcc and what belongs to it; None if a part is missing."""
+    found = nvcc.find()
+    if not found:
+        return None
+    root = Path(found).resolve().parents[1]
+    runtimes = [
+        file
+        for folder in ("lib64", "lib", "targets/*/lib")
+        for file in sorted(root.glob(f"{folder}/libcudart.so*"))
+    ]
+    include = root / "include"
+    if not runtimes or not (include / "cuda_runtime.h").exists():
+        return None
+    return Toolkit(Path(found), include, runtimes[0])
+
+
+def devices() -> list[Path]:
+    """The device files of NVIDIA's driver; without one there is nothing to ask."""
+    folder = Path("/dev")
+    names = [*folder.glob("nvidia[0-9]*"), *folder.glob("nvidia-uvm*")]
+    names += [*folder.glob("nvidiactl"), *folder.glob("dxg")]
+    caps = [folder / "nvidia-caps"] if (folder / "nvidia-caps").exists() else []
+    return [*sorted(names), *caps]
+
+
+def card() -> Card | None:
+    """The first GPU, or None: `absent` says why."""
+    return _asked()[0]
+
+
+def absent() -> str:
+    """Why there is no GPU to use; "" if there is one."""
+    return _asked()[1]
+
+
+@functools.cache
+def _asked() -> tuple[Card | None, str]:
+    if os.environ.get(ENVIRONMENT, "").strip().lower() in ("off", "0", "none"):
+        return None, f"{ENVIRONMENT} switches it off"
+    if not devices():
+        return None, "there is no GPU here"
+    if not toolkit():
+        return None, "there is no nvcc with its libcudart.so here"
+    try:
+        _make("card")
+        told = tell("card")
+    except GraderError as error:
+        return None, str(error)
+    if "error" in told:
+        return None, str(told["error"])
+    return card_of(told), ""
+
+
+def card_of(told: dict[str, Any]) -> Card:
+    """From card's line."""
+    names = Card.__dataclass_fields__
+    return Card(**{name: told[name] for name in names if name in told})
+
+
+@functools.cache
+def measured() -> Card | None:
+    """The card with its peaks, measured once a run."""
+    found = card()
+    return card_of(tell("card", "rates")) if found else None
+
+
+def tell(program: str, *words: str) -> dict[str, Any]:
+    """One line of JSON from one of our programs. Raises GraderError."""
+    command = [str(build_folder() / "tools" / program), *words]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=ASKING)
+        told = json.loads(done.stdout.strip().splitlines()[-1])
+    except (OSError, subprocess.TimeoutExpired, ValueError, IndexError) as error:
+        raise GraderError(f"the GPU does not answer: {type(error).__name__}") from error
+    return told if isinstance(told, dict) else {}
+
+
+def _make(*targets: str) -> None:
+    kit = toolkit()
+    if kit is None:
+        raise GraderError("there is no nvcc with its libcudart.so here")
+    order = ["-f", "grader/tools.mk", f"BUILD={build_folder()}", *_kit(kit), *targets]
+    done = c.run_make(order)
+    if done.returncode:
+        reason = c.reason(done.stdout)
+        raise GraderError(f"cannot build what runs on a GPU: {reason}")
+
+
+def _kit(kit: Toolkit) -> list[str]:
+    from grader.cuda import named_compiler
+
+    words = [f"NVCC={kit.nvcc}", f"CUDA={kit.include}", f"CUDART={kit.linked}"]
+    return [*words, f"CXX={named_compiler()}"]
+
+
+@functools.cache
+def build_tools() -> None:
+    """The worker for a GPU. Raises GraderError if it cannot be built."""
+    _make("gpu")
+
+
+# ---- a worker on a card --------------------------------------------------------------
+
+
+def environment() -> dict[str, str]:
+    """What a worker on a card needs of our environment, and what it must not do: its
+    files are read-only, so that a cache of compiled kernels would end it.
+    """
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    return {"CUDA_CACHE_DISABLE": "1", **kept}
+
+
+def seen() -> list[Path]:
+    """Folders that NVIDIA's libraries read: the driver's, the runtime's, /sys."""
+    kit = toolkit()
+    named = os.environ.get("LD_LIBRARY_PATH", "").split(":")
+    paths = [Path("/sys"), *(Path(p) for p in named if p.startswith("/"))]
+    paths += [kit.runtime.parent] if kit else []
+    return [path for path in paths if path.exists()]
+
+
+# ---- a rung --------------------------------------------------------------------------
+
+
+def architecture(rung: Rung) -> str:
+    """What a rung is compiled for: this machine's card, sm_90 where there is none. A
+    rung for one kind of card alone says so in lab.toml with the letter a: sm_90a.
+    """
+    found = card()
+    name = found.architecture if found else "sm_90"
+    asked = getattr(rung, "architectures", ())
+    return f"{name}a" if f"{name}a" in asked else name
+
+
+def compiled(rung: Rung, *, used: Sequence[str] = (), folder: str = "") -> Build:
+    """Build a rung by nvcc for the card: build.compiled in mode gpu."""
+    from grader import cuda
+
+    if hidden := c.hides(rung, (*HIDING, "cusim")):
+        return Build({}, forbidden=hidden)
+    kit = toolkit()
+    if kit is None:
+        return Build({}, blocked="there is no nvcc with its libcudart.so here")
+    where = folder.replace(MODE, FOLDER, 1) if folder else FOLDER
+    order = ["-O", "-f", "common/cuda.mk", f"RUNG={rung.shown}", f"MODE={MODE}"]
+    order += [f"BUILD={build_folder()}", f"FOLDER={where}", f"DTYPES={_dtypes(where)}"]
+    order += [*_kit(kit), f"ARCH={architecture(rung)}", f"PYTHON={sys.executable}"]
+    root = kit.nvcc.resolve().parents[1]
+    also = [] if root.is_relative_to("/usr") else [root]
+    own = cuda.products(rung, where, "o")["f32"].parent
+    done = c.run_make([*order, "objects"], walls=rung.file, own=own, also=also)
+    if done.returncode:
+        return failed(done.stdout)
+    if rung.uses and not used and (wants := c.wanted(rung, MODE)):
+        made = c.objects(rung, MODE)
+        return Build({}, c.directions_of(rung, made), wants=wants)
+    link = [*order, f"USES={' '.join(used)}"]
+    done = c.run_make(link, walls=rung.file, also=also)
+    if done.returncode:
+        return failed(done.stdout)
+    return c.judged(rung, cuda.products(rung, where, "so"), MODE)
+
+
+def _dtypes(folder: str) -> str:
+    from grader import cuda
+
+    return " ".join(cuda._dtypes(folder))
+
+
+def failed(text: str) -> Build:
+    """nvcc's first error: "file.cu(12): error: ..."."""
+    error = _ERROR.search(text)
+    if not error:
+        return c.failed(text)
+    place = f"{error['file']}:{error['line']}"
+    return Build({}, error=f"nvcc does not take it: {error['text']}", location=place)
