@@ -73,6 +73,8 @@ def finding(
         return _worded(found, place, case, names)
     if worker.reply.status == wire.REPLY_WROTE_INPUT:
         return _wrote_input(worker.message, case, names)
+    if worker.reply.status == wire.REPLY_GUARD:
+        return _wrote_around(worker.message, case, names)
     return None
 
 
@@ -107,11 +109,24 @@ def _tensor(match: re.Match[str], names: list[str]) -> str:
     return f"'{name}', which has {match[1]} bytes" if name else match[0]
 
 
-def _wrote_input(message: str, case: str, names: list[str]) -> Found:
-    """The worker compared inputs with what they were."""
+def _told(message: str, names: list[str]) -> tuple[str, int]:
+    """The name of a tensor, and a number of bytes."""
     words = message.split()
     number, byte = (int(words[0]), int(words[1])) if len(words) == 2 else (0, 0)
-    name = names[number] if number < len(names) else ""
+    return (names[number] if number < len(names) else ""), byte
+
+
+def _wrote_around(message: str, case: str, names: list[str]) -> Found:
+    """On a card: the bytes before and behind each tensor are not what they were."""
+    name, byte = _told(message, names)
+    where = f"{byte} bytes past the end of" if byte > 0 else "right past the end of"
+    where = f"{-byte} bytes before the start of" if byte < 0 else where
+    return Found(Verdict.MEMORY_ERROR, f"wrote {where} '{name}'", case)
+
+
+def _wrote_input(message: str, case: str, names: list[str]) -> Found:
+    """The worker compared inputs with what they were."""
+    name, byte = _told(message, names)
     where = f"byte {byte}" if byte >= 0 else "the bytes before its start"
     text = f"wrote to its input '{name}', {where}: inputs are read-only"
     return Found(Verdict.MEMORY_ERROR, text, case)

@@ -118,6 +118,7 @@ class Subject:
             self.number,
             program=program,
             also=cuda.runtime_of(program),
+            outside=cuda.outside_of(program),
         )
 
     def _why(

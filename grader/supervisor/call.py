@@ -30,7 +30,7 @@ class Run(IntEnum):
     RANDOM = 512  # the seed of the order stands SEED_SHIFT bits higher
 
 
-SEED_SHIFT = 16
+SEED_SHIFT = REPEAT_SHIFT = 16
 
 
 class Placement(IntEnum):

@@ -52,6 +52,7 @@ enum {
     RUN_REVERSE = 256,    // CUDA without a GPU: the last thread first
     RUN_RANDOM = 512,     // the same in a random order, its seed from this bit on:
     RUN_SEED_SHIFT = 16,
+    RUN_REPEAT_SHIFT = 16,  // a card, with RUN_TIMED: how often each call is made
 };
 
 /* Where a worker is, for the sentence about its death. */
@@ -77,6 +78,7 @@ enum {
     REPLY_STATUS = 23,       // returned a number that is no status_t
     REPLY_DEVICE = 24,       // CUDA: memory could not be moved
     REPLY_WROTE_INPUT = 25,  // CUDA: message holds the tensor's position and the byte
+    REPLY_GUARD = 26,        // a card: the same for a write around a tensor
 };
 
 /* One tensor of a case, in slot `slot` of its side. */
@@ -125,6 +127,8 @@ typedef struct {
     char notes[2 * MESSAGE_BYTES];
     int32_t report_cut;         // 1: the report had no room for everything
     char report[REPORT_BYTES];  // CUDA without a GPU: what cusim found, a line each
+    // a card, with RUN_TIMED: what events say of the calls together; audited outside
+    int64_t device_ns, device_calls;
 } reply_t;
 
 /* Poison: a signalling NaN that carries the name of its owner in its low bits.

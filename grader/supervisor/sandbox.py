@@ -15,7 +15,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -95,8 +95,10 @@ def _system_paths() -> list[Path]:
     return [path for path in paths if path.exists()]
 
 
-def _walls(paths: list[Path]) -> list[str]:
-    """bubblewrap with namespaces of its own; the system and `paths` are read-only."""
+def _walls(paths: list[Path], devices: Sequence[Path] = ()) -> list[str]:
+    """bubblewrap with namespaces of its own; the system and `paths` are read-only, and
+    of the machine's devices only `devices` are there.
+    """
     wrapped = ["bwrap", *_NAMESPACES, "--uid", "65534", "--gid", "65534"]
     wrapped += ["--size", str(64 << 20), "--tmpfs", "/tmp"]
     for path in dict.fromkeys([*_system_paths(), *paths]):
@@ -105,21 +107,35 @@ def _walls(paths: list[Path]) -> list[str]:
         else:
             wrapped += ["--ro-bind", str(path), str(path)]
     wrapped += ["--proc", "/proc", "--dev", "/dev"]
+    for device in devices:
+        wrapped += ["--dev-bind", str(device), str(device)]
     return [*wrapped, "--size", str(1 << 20), "--tmpfs", "/dev/shm"]
 
 
 def wrap_compiler(
-    command: list[str], *, paths: list[Path], folder: Path, start: Path
+    command: list[str],
+    *,
+    paths: list[Path],
+    folder: Path,
+    start: Path,
+    devices: Sequence[Path] = (),
 ) -> list[str]:
     """The command inside bubblewrap, in `start`, where it may write to `folder`."""
-    walls = [*_walls(paths), "--bind", str(folder), str(folder)]
+    walls = [*_walls(paths, devices), "--bind", str(folder), str(folder)]
     return [*walls, "--chdir", str(start), "--", *command]
 
 
-def wrap(command: list[str], *, paths: list[Path], info: int) -> list[str]:
-    """The command inside bubblewrap, seeing `paths` read-only and nothing else.
+def wrap(
+    command: list[str],
+    *,
+    paths: list[Path],
+    info: int,
+    devices: Sequence[Path] = (),
+) -> list[str]:
+    """The command inside bubblewrap, seeing `paths` read-only and nothing else but the
+    `devices`, which it may use.
 
     Bubblewrap writes the process numbers as JSON into the descriptor `info`.
     """
-    walls = [*_walls(paths), "--chdir", "/tmp", "--info-fd", str(info)]
+    walls = [*_walls(paths, devices), "--chdir", "/tmp", "--info-fd", str(info)]
     return [*walls, "--", *command]

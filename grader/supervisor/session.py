@@ -11,21 +11,25 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import json
 import os
 import select
 import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.supervisor import sandbox
+from grader.supervisor.processes import (
+    children,
+    namespace_init,
+    only_child,
+    pidfd,
+)
 from grader.supervisor.wire import (
     PHASE_FAULT,
     SIDE_TENSORS,
@@ -41,6 +45,7 @@ ROOT = Path(__file__).resolve().parents[2]
 OUTPUT_KEPT = 64 * 1024  # bytes of a worker's own output that are kept, head and tail
 SECOND = 1_000_000_000
 START_LIMIT = {"c": 10 * SECOND, "python": 120 * SECOND}
+CARD_LIMIT = 60 * SECOND  # the driver of a GPU that slept wakes up slowly
 
 
 class Outcome(IntEnum):
@@ -109,6 +114,14 @@ class Death:
     code: int = 0
 
 
+@dataclass(frozen=True)
+class Outside:
+    """What a worker on a GPU needs beyond its walls."""
+
+    devices: tuple[Path, ...]  # files it may read, write and control
+    environment: Mapping[str, str]
+
+
 class Worker:
     """A process that runs student code, in the sandbox of this machine.
 
@@ -116,9 +129,16 @@ class Worker:
     """
 
     def __init__(
-        self, kind: str, command: list[str], *, paths: list[Path], op: int
+        self,
+        kind: str,
+        command: list[str],
+        *,
+        paths: list[Path],
+        op: int,
+        outside: Outside | None = None,
     ) -> None:
         self.kind = kind
+        self.outside = outside
         self.level = sandbox.level()
         self.output = b""
         self.started = False  # up to here only our own code has run in it
@@ -149,12 +169,13 @@ class Worker:
         program: str = "worker",
         under: Sequence[str] = (),
         also: Sequence[Path] = (),
+        outside: Outside | None = None,
     ) -> Worker:
         """A C worker for two libraries, run by the command `under`; it sees `also`."""
         forward, backward = forward.resolve(), backward.resolve()
         seen = [tools() / program, forward, backward]
         command = [*under, *(str(path) for path in seen)]
-        worker = cls("c", command, paths=[*seen, *also], op=op)
+        worker = cls("c", command, paths=[*seen, *also], op=op, outside=outside)
         worker.libraries = (forward, backward)
         return worker
 
@@ -184,7 +205,8 @@ class Worker:
         passed = [*descriptors]
         if self.level == "bwrap":
             passed.append(info_write)
-            command = sandbox.wrap(command, paths=paths, info=info_write)
+            more = self.outside.devices if self.outside else ()
+            command = sandbox.wrap(command, paths=paths, info=info_write, devices=more)
         environment = {
             "PATH": "/usr/bin:/bin",
             "HOME": "/tmp",
@@ -193,6 +215,7 @@ class Worker:
             "CUSIM_PATIENCE": "3",  # seconds for one thread; less than a call has
             "CONVLAB_CPU": str(cpu()),
             "CONVLAB_OWNER": str(os.getpid()),
+            **(self.outside.environment if self.outside else {}),
         }
         read, write = os.pipe()
         self.process = subprocess.Popen(
@@ -210,7 +233,7 @@ class Worker:
         self._drain.start()
         self._leader = self.process.pid
         if self.level == "bwrap":
-            self._leader = _namespace_init(info_read)
+            self._leader = namespace_init(info_read)
         os.close(info_read)
 
     def _collect(self, read: int) -> None:
@@ -229,11 +252,11 @@ class Worker:
             return self._dead()
         pid = self._leader
         if self.level == "bwrap":
-            pid = _only_child(pid)
+            pid = only_child(pid)
         if pid == 0 or core().session_adopt(self._session, pid):
             return self._dead()
         self._adopted = pid
-        limit = START_LIMIT[self.kind]
+        limit = CARD_LIMIT if self.outside else START_LIMIT[self.kind]
         outcome = self._settle(core().session_wait(self._session, limit))
         if outcome is not Outcome.RETURNED:
             return outcome
@@ -281,7 +304,7 @@ class Worker:
 
     def children(self) -> list[int]:
         """Processes that the adopted one has started: the worker, under a debugger."""
-        return _children(self._adopted) if self._adopted else []
+        return children(self._adopted) if self._adopted else []
 
     @property
     def state(self) -> str:
@@ -336,7 +359,7 @@ class Worker:
         """Kill the worker and wait until nothing of it is left."""
         if not self._session:
             return
-        watch = _pidfd(self._leader) if self._leader else -1
+        watch = pidfd(self._leader) if self._leader else -1
         self._kill()
         self.process.wait()
         if watch >= 0:
@@ -359,42 +382,3 @@ def clean(raw: bytes) -> str:
     """Text from a worker, up to its first zero byte, without control characters."""
     text = raw.split(b"\0", 1)[0].decode(errors="replace")
     return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
-
-
-def _pidfd(pid: int) -> int:
-    try:
-        return os.pidfd_open(pid)
-    except OSError:
-        return -1
-
-
-def _namespace_init(info: int) -> int:
-    """The process number of bubblewrap's init as this side sees it; 0 if none came."""
-    text = b""
-    while chunk := os.read(info, 4096):
-        text += chunk
-        try:
-            return int(json.loads(text)["child-pid"])
-        except ValueError:
-            continue
-    return 0
-
-
-def _only_child(pid: int) -> int:
-    """The worker: the only child of bubblewrap's init. 0 if it is gone."""
-    for _ in range(2000):
-        if numbers := _children(pid):
-            return numbers[0]
-        if not Path(f"/proc/{pid}").exists():
-            return 0
-        time.sleep(0.001)
-    return 0
-
-
-def _children(pid: int) -> list[int]:
-    """What a process has started and not yet waited for."""
-    try:
-        text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    except OSError:
-        return []
-    return [int(number) for number in text.split()]

@@ -21,7 +21,7 @@ STATUS_OK, STATUS_NOT_IMPLEMENTED, STATUS_INVALID_ARGUMENT = 0, 1, 2
 STATUS_NO_MEMORY, STATUS_CUDA_ERROR = 3, 4
 REPLY_CONTRACT, REPLY_EXCEPTION, REPLY_EXIT, REPLY_FORBIDDEN = 16, 17, 18, 19
 REPLY_LOAD_ERROR, REPLY_CHECK, REPLY_SCRATCH, REPLY_STATUS = 20, 21, 22, 23
-REPLY_DEVICE, REPLY_WROTE_INPUT = 24, 25
+REPLY_DEVICE, REPLY_WROTE_INPUT, REPLY_GUARD = 24, 25, 26
 
 TAG_OUTSIDE, TAG_UNWRITTEN, TAG_SCRATCH, TAG_LOCAL = 0x1000, 0x2000, 0x3000, 0x4000
 
@@ -90,6 +90,8 @@ class Reply(ctypes.Structure):
         ("notes", ctypes.c_char * (2 * MESSAGE_BYTES)),
         ("report_cut", ctypes.c_int32),
         ("report", ctypes.c_char * REPORT_BYTES),
+        ("device_ns", ctypes.c_int64),
+        ("device_calls", ctypes.c_int64),
     )
 
 

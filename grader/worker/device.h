@@ -11,6 +11,12 @@
 #include "context.h"
 #include "link.h"
 
+#ifdef DEVICE_CARD
+enum { ON_CARD = 1 };  // NVIDIA's runtime: a real GPU
+#else
+enum { ON_CARD = 0 };
+#endif
+
 #ifdef DEVICE
 enum { ON_DEVICE = 1 };
 
@@ -35,6 +41,14 @@ int device_enter(const link_t *link, ctx_t *ctx, tensor_t tensor[MAX_TENSORS],
 
 /* ctx_scratch: an allocation of exactly so many bytes, full of signalling NaN. */
 void *device_scratch(ctx_t *ctx, size_t bytes);
+
+/* How often a rung is called in this command: once, unless RUN_TIMED asks for more. */
+int device_repeats(const link_t *link);
+
+/* Around each call. On a card, with RUN_TIMED: the L2 cache is filled with other
+ * things, and events take the time from there on; scratch is free again behind it. */
+void device_clock_start(const link_t *link);
+void device_clock_stop(const link_t *link);
 
 /* The call has returned `status`: wait for its kernels, copy outputs back, compare
  * inputs, free everything. Returns the status that stands in the end. */
@@ -70,6 +84,19 @@ static inline void *device_scratch(ctx_t *ctx, size_t bytes)
 {
     (void)ctx, (void)bytes;
     return NULL;
+}
+static inline int device_repeats(const link_t *link)
+{
+    (void)link;
+    return 1;
+}
+static inline void device_clock_start(const link_t *link)
+{
+    (void)link;
+}
+static inline void device_clock_stop(const link_t *link)
+{
+    (void)link;
 }
 static inline int device_leave(const link_t *link, ctx_t *ctx, int status)
 {

@@ -70,10 +70,19 @@ int guard_limits(int64_t room)
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
+int guard_heap(int64_t room)
+{
+    int64_t all, data;
+    if (memory_in_use(&all, &data)) return -1;
+    set_limit(RLIMIT_DATA, (rlim_t)(data + room));
+    return 0;
+}
+
 /* ---- Landlock (linux/landlock.h of this machine may be older than its kernel) ---- */
 
 enum { LANDLOCK_CREATE = 444, LANDLOCK_ADD = 445, LANDLOCK_RESTRICT = 446 };
-enum { FS_EXECUTE = 1, FS_READ_FILE = 1 << 2, FS_READ_DIR = 1 << 3 };
+enum { FS_EXECUTE = 1, FS_WRITE_FILE = 1 << 1, FS_READ_FILE = 1 << 2 };
+enum { FS_READ_DIR = 1 << 3, FS_IOCTL = 1 << 15 };
 
 typedef struct {
     uint64_t filesystem, network, scoped;
@@ -84,7 +93,44 @@ typedef struct __attribute__((packed)) {
     int32_t parent;
 } landlock_path_t;
 
+const char *const GUARD_CARD[] = {"/dev/nvidia0",
+                                  "/dev/nvidia1",
+                                  "/dev/nvidia2",
+                                  "/dev/nvidia3",
+                                  "/dev/nvidia4",
+                                  "/dev/nvidia5",
+                                  "/dev/nvidia6",
+                                  "/dev/nvidia7",
+                                  "/dev/nvidiactl",
+                                  "/dev/nvidia-uvm",
+                                  "/dev/nvidia-uvm-tools",
+                                  "/dev/nvidia-caps",
+                                  "/dev/dxg",
+                                  "/proc/self/task",
+                                  NULL};  // threads write their names there
+
+/* A rule for each path; what does not exist needs no permission. A right that is for
+ * folders only is left out where a file refuses it. */
+static void permit(int set, const char *const *paths, uint64_t access)
+{
+    for (; paths && *paths; paths++) {
+        const int fd = open(*paths, O_PATH | O_CLOEXEC);
+        if (fd < 0) continue;
+        landlock_path_t rule = {access | FS_READ_DIR, fd};
+        if (syscall(LANDLOCK_ADD, set, 1, &rule, 0)) {
+            rule.access = access;
+            syscall(LANDLOCK_ADD, set, 1, &rule, 0);
+        }
+        close(fd);
+    }
+}
+
 int guard_landlock(const char *const *paths)
+{
+    return guard_landlock_with(paths, NULL);
+}
+
+int guard_landlock_with(const char *const *paths, const char *const *devices)
 {
     const long abi = syscall(LANDLOCK_CREATE, NULL, 0, 1);
     if (abi < 1) return -1;
@@ -97,16 +143,9 @@ int guard_landlock(const char *const *paths)
     const size_t bytes = abi >= 6 ? 24 : abi >= 4 ? 16 : 8;
     const int set = (int)syscall(LANDLOCK_CREATE, &rules, bytes, 0);
     if (set < 0) return -1;
-    for (; *paths; paths++) {
-        const int fd = open(*paths, O_PATH | O_CLOEXEC);
-        if (fd < 0) continue;  // a path that does not exist needs no permission
-        landlock_path_t rule = {FS_EXECUTE | FS_READ_FILE | FS_READ_DIR, fd};
-        if (syscall(LANDLOCK_ADD, set, 1, &rule, 0)) {
-            rule.access = FS_EXECUTE | FS_READ_FILE;  // a file, not a folder
-            syscall(LANDLOCK_ADD, set, 1, &rule, 0);
-        }
-        close(fd);
-    }
+    permit(set, paths, FS_EXECUTE | FS_READ_FILE);
+    const uint64_t control = abi >= 5 ? FS_IOCTL : 0;
+    permit(set, devices, FS_READ_FILE | FS_WRITE_FILE | control);
     const int failed = (int)syscall(LANDLOCK_RESTRICT, set, 0);
     close(set);
     return failed;
@@ -207,10 +246,11 @@ static void filter_wake_ups(filter_t *f)
            UNLESS(SIOCSPGRP, 1), REFUSE(EPERM), RETURN(SECCOMP_RET_ALLOW));
 }
 
-/* Files are for reading. */
-static void filter_files(filter_t *f)
+/* Files are for reading; with `devices` what exists may be opened for more. */
+static void filter_files(filter_t *f, int devices)
 {
-    const uint32_t writing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
+    const uint32_t making = O_CREAT | O_TRUNC;
+    const uint32_t writing = devices ? making : O_WRONLY | O_RDWR | making;
     APPEND(f, UNLESS(SYS_openat, 4), LOAD_LOW(2),
            BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, writing, 1, 0),
            RETURN(SECCOMP_RET_ALLOW), REFUSE(EACCES));
@@ -275,6 +315,11 @@ static void filter_reach(filter_t *f)
 
 int guard_seccomp(void)
 {
+    return guard_seccomp_with(0);
+}
+
+int guard_seccomp_with(int more)
+{
     filter_t filter = {.length = 0};
     APPEND(&filter, LOAD(arch), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OUR_ARCH, 1, 0),
            RETURN(SECCOMP_RET_KILL_PROCESS), LOAD(nr));
@@ -286,10 +331,10 @@ int guard_seccomp(void)
     APPEND(&filter, BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, LAST_KNOWN_CALL, 0, 1),
            REFUSE(ENOSYS));
     filter_processes(&filter);
-    filter_memory(&filter);
+    if (!(more & GUARD_LARGE)) filter_memory(&filter);
     filter_signals(&filter);
     filter_wake_ups(&filter);
-    filter_files(&filter);
+    filter_files(&filter, more & GUARD_DEVICES);
     filter_reach(&filter);
     APPEND(&filter, RETURN(SECCOMP_RET_ALLOW));
     const struct sock_fprog program = {filter.length, filter.code};

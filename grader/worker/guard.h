@@ -21,12 +21,25 @@ void guard_parent(void);
  * address space more than now (0: no limit). Returns 0, or -1 with errno. */
 int guard_limits(int64_t room);
 
+/* At most `room` bytes more that can be written to: where the address space has to stay
+ * free, because a driver reserves much of it. Returns 0, or -1 with errno. */
+int guard_heap(int64_t room);
+
 /* Landlock: nothing but reading below `paths` (NULL-terminated). Returns 0, or -1 with
  * errno where the kernel has no Landlock. */
 int guard_landlock(const char *const *paths);
 
+/* The same with devices that may also be written to and controlled; NULL for none. */
+int guard_landlock_with(const char *const *paths, const char *const *devices);
+extern const char *const GUARD_CARD[];  // those of NVIDIA's driver
+
 /* The system call filter. Returns 0, or -1 with errno. */
 int guard_seccomp(void);
+
+/* The same without some of its rules: 4 GiB and more may be asked for at once; what
+ * exists may be opened for writing, which is for a level that hides the files. */
+enum { GUARD_LARGE = 1, GUARD_DEVICES = 2 };
+int guard_seccomp_with(int more);
 
 /* On a fatal signal write number, address and call chain into the reply page, then let
  * the signal's former handler have it. */

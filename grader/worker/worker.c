@@ -25,7 +25,8 @@
 #include "sanitized.h"
 #include "scratch.h"
 
-enum { ROOM_MIB = 1536 };  // for scratch, threads and everything else
+enum { ROOM_MIB = 1536 };        // for scratch, threads and everything else
+enum { CARD_ROOM_MIB = 16384 };  // CUDA maps and pins memory of its own
 
 typedef struct {
     void *library[2];  // that defines forward, backward
@@ -116,7 +117,12 @@ static int run_direction(const link_t *link, rung_t *rung, ctx_t *ctx, int d,
     link->reply->module_base = rung->base[d];
     const call_fn call = d ? op->backward : op->forward;
     sanitized_watch();
-    const int status = call(rung->function[d], ctx, in, out, command->options);
+    int status = STATUS_OK;
+    for (int left = device_repeats(link); left > 0 && status == STATUS_OK; left--) {
+        device_clock_start(link);
+        status = call(rung->function[d], ctx, in, out, command->options);
+        device_clock_stop(link);
+    }
     sanitized_rest(link->reply);
     if (scratch_release()) return REPLY_SCRATCH;
     return status >= STATUS_OK && status <= STATUS_CUDA_ERROR ? status : REPLY_STATUS;
@@ -179,6 +185,29 @@ static int run_command(const link_t *link, rung_t *rung)
 
 /* ---- the two ways to run --------------------------------------------------------- */
 
+/* Files and system calls, by the level of the sandbox; on a card a little more. */
+static void wall_in(link_t *link, char **argv)
+{
+    const char *const level = argv[7];
+    const char *const *devices = ON_CARD ? GUARD_CARD : NULL;
+    if (strcmp(level, "landlock") == 0) {
+        const char *const processor = ON_CARD ? "/sys" : "/sys/devices/system/cpu";
+        const char *const paths[] = {
+            "/usr",          "/lib",    "/lib64", "/etc/ld.so.cache", argv[1], argv[2],
+            "/proc/cpuinfo", processor, NULL};
+        if (guard_landlock_with(paths, devices))
+            fail_to_load(link, "this kernel has no Landlock");
+    } else if (strcmp(level, "bwrap") == 0) {
+        // the files are walled in already; this keeps us off our parent, bwrap's init
+        static const char *const all[] = {"/", NULL};
+        guard_landlock_with(all, devices);
+    }
+    // a driver may open its devices once more: only where other files are walled off
+    const int devices_too = strcmp(level, "none") ? GUARD_DEVICES : 0;
+    if (guard_seccomp_with(ON_CARD ? GUARD_LARGE | devices_too : 0))
+        fail_to_load(link, "this kernel has no seccomp filter");
+}
+
 static int serve(char **argv)
 {
     static link_t link;
@@ -191,22 +220,12 @@ static int serve(char **argv)
         return 3;
     }
     device_start(link.reply);
-    if (guard_limits((int64_t)ROOM_MIB << 20)) {
+    if (guard_limits(ON_CARD ? 0 : (int64_t)ROOM_MIB << 20) ||
+        (ON_CARD && guard_heap((int64_t)CARD_ROOM_MIB << 20))) {
         perror("worker");
         return 3;
     }
-    if (strcmp(argv[7], "landlock") == 0) {
-        const char *const paths[] = {
-            "/usr",  "/lib",  "/lib64",        "/etc/ld.so.cache",
-            argv[1], argv[2], "/proc/cpuinfo", "/sys/devices/system/cpu",
-            NULL};
-        if (guard_landlock(paths)) fail_to_load(&link, "this kernel has no Landlock");
-    } else if (strcmp(argv[7], "bwrap") == 0) {
-        // the files are walled in already; this keeps us off our parent, bwrap's init
-        static const char *const all[] = {"/", NULL};
-        guard_landlock(all);
-    }
-    if (guard_seccomp()) fail_to_load(&link, "this kernel has no seccomp filter");
+    wall_in(&link, argv);
     // before loading: constructors may crash too; sanitizers bring their own handlers
     if (!WITH_SANITIZERS) guard_faults(link.reply);
 

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""Process numbers of a worker, as this side of bubblewrap's namespace sees them."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+
+def pidfd(pid: int) -> int:
+    """A descriptor of a process; -1 if it is gone."""
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return -1
+
+
+def namespace_init(info: int) -> int:
+    """The process number of bubblewrap's init as this side sees it; 0 if none came."""
+    text = b""
+    while chunk := os.read(info, 4096):
+        text += chunk
+        try:
+            return int(json.loads(text)["child-pid"])
+        except ValueError:
+            continue
+    return 0
+
+
+def only_child(pid: int) -> int:
+    """The worker: the only child of bubblewrap's init. 0 if it is gone."""
+    for _ in range(2000):
+        if numbers := children(pid):
+            return numbers[0]
+        if not Path(f"/proc/{pid}").exists():
+            return 0
+        time.sleep(0.001)
+    return 0
+
+
+def children(pid: int) -> list[int]:
+    """What a process has started and not yet waited for."""
+    try:
+        text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    except OSError:
+        return []
+    return [int(number) for number in text.split()]
