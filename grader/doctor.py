@@ -11,7 +11,7 @@ from importlib import metadata
 
 from rich.table import Table
 
-from grader import nvcc
+from grader import gpu, nvcc
 from grader.build import named_compiler, sanitizers_missing
 from grader.cuda import named_compiler as named_cpp
 from grader.errors import GraderError
@@ -76,19 +76,17 @@ def _sanitizers() -> str:
         return ""  # no compiler at all: that has a line of its own
 
 
-def _nvcc() -> str:
-    """The line that names nvcc's release: the last but one, or the only one."""
-    if not (path := nvcc.find()):
-        return ""
-    done = subprocess.run([path, "--version"], capture_output=True, text=True)
-    said = [line for line in done.stdout.splitlines() if "release" in line]
-    return (said or ["found"])[0]
+def _card() -> tuple[str, str]:
+    """The GPU, and why there is none."""
+    found = gpu.card()
+    return (found.words if found else "", gpu.absent())
 
 
 def items() -> list[Item]:
     """Everything that is looked for."""
     compiler, *words = named_compiler().split()
     no_gdb = "no make debug, no loop indices after a crash (make system-packages)"
+    card, no_card = _card()
     cuda = "CUDA kernels are run on the CPU only and not compiled by NVIDIA's compiler"
     kernels = named_cpp().split()[0]
     return [
@@ -116,8 +114,24 @@ def items() -> list[Item]:
             _version(kernels),
             "lab 04 cannot be graded (apt-get install g++)",
         ),
-        Item("nvcc", _nvcc(), cuda),
-        Item("GPU", _version("nvidia-smi", "-L"), "speed on a GPU is not measured"),
+        Item("nvcc", nvcc.release(), cuda),
+        Item("GPU", card, f"speed on a GPU is not measured: {no_card}"),
+        *(_on_card() if card else []),
+    ]
+
+
+def _on_card() -> list[Item]:
+    """What is of use only where there is a card."""
+    from grader.checks import gpu_sanitizer  # imports torch
+
+    found = gpu_sanitizer.find() and not gpu_sanitizer.why_not()
+    name = "compute-sanitizer"
+    without = f"kernels are looked at by cusim only: {gpu_sanitizer.why_not()}"
+    return [
+        Item(name, gpu_sanitizer.find() if found else "", without),
+        Item(
+            "Nsight Compute", _version("ncu"), "counts are not compared with a card's"
+        ),
     ]
 
 

@@ -218,7 +218,9 @@ class Grader:
             if result.verdict(direction) is Verdict.PASS:
                 lower[direction] = (rung, built)
         if rung.file.suffix == ".cu":
-            return nvcc.added(result, self.builds.real(rung))
+            result = nvcc.added(result, self.builds.real(rung))
+            classes = self.race.classes.get(rung.id)
+            return self.race.on_card.checked(result, lower, classes)
         return result
 
     def _c_rung(

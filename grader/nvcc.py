@@ -84,6 +84,16 @@ def _packaged() -> Iterator[str]:
             yield str(path)
 
 
+@functools.cache
+def release() -> str:
+    """The line that names nvcc's release; "" without nvcc."""
+    if not (path := find()):
+        return ""
+    done = subprocess.run([path, "--version"], capture_output=True, text=True)
+    said = [line for line in done.stdout.splitlines() if "release" in line]
+    return (said or ["found"])[0]
+
+
 def compile(rung: Rung) -> Compiled:
     """A rung for its architectures, from what is kept if nothing has changed."""
     nvcc = find()

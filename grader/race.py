@@ -14,10 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from grader import gpu
 from grader.checks.result import CheckResult
 from grader.checks.unrun import of_ours
 from grader.errors import GraderError
 from grader.linking import Links
+from grader.on_card import WAITS, OnCard
 from grader.score import DIRECTIONS, RungResult
 from grader.tasks import Rung, Task
 from grader.verdicts import Verdict
@@ -49,6 +51,7 @@ class Race:
         """
         self.seed = seed
         self.links = links or Links()
+        self.on_card = OnCard(seed, tell, self.links)
         self.tell = tell
         self._card: Card | None = None
         self._patience = PATIENCE
@@ -79,6 +82,8 @@ class Race:
         A file that is wrong when it is timed is wrong: the next fastest takes its turn.
         """
         if task.speed and task.language == "cuda":
+            if gpu.card() and wanted():
+                return self.on_card.timed(task, results, self.classes)
             return self._waiting(task, results)
         if not task.speed or not wanted():
             return results
@@ -127,7 +132,7 @@ class Race:
                 direction,
                 Verdict.PENDING_GPU,
                 "",
-                message="speed is measured on a GPU: these points wait for one",
+                message=WAITS,
                 band=band,
             )
             last = done[right[-1]]
