@@ -85,9 +85,13 @@ def bench(selection: Selection, wanted: Wanted) -> int:
     Raises GraderError if nothing selected can be timed.
     """
     tasks = [task for task in selection.tasks if task.language == "c"]
+    if not tasks and any(task.language == "cuda" for task in selection.tasks):
+        from grader import gpu_bench
+
+        return gpu_bench.bench(selection, wanted)
     if not tasks:
         raise GraderError(
-            "nothing to time: bench measures the rungs in C, labs 02 and 03 (lab 01 is "
+            "nothing to time: bench measures the rungs of labs 02 to 04 (lab 01 is "
             "Python, where most of the time goes into calling PyTorch)"
         )
     torch.set_num_threads(wanted.threads)

@@ -5,6 +5,10 @@
     ...what stands here is made anew by the verb `tables`
     <!-- end bench -->
 
+    <!-- bench counts_04.json counts matmul -->
+    ...the same of what is counted without a GPU, for the ladder of an operator
+    <!-- end bench -->
+
 `ratios PART` has a line for each case and a column for each rung: how many times as
 fast as PyTorch. `rung NN PART,PART` has all that was measured of one rung. Below each
 stand the machine and the command that made the numbers.
@@ -44,7 +48,8 @@ def filled(text: str, folder: Path = RESULTS) -> str:
                 f"{', '.join(KINDS)}"
             )
         try:
-            result = json.loads((folder / f"bench_{file}").read_text())
+            name = file if file.startswith("counts_") else f"bench_{file}"
+            result = json.loads((folder / name).read_text())
         except OSError as error:
             raise GraderError(
                 f"no docs/results/bench_{file} for a table; make bench writes it"
@@ -86,7 +91,7 @@ def ratios(result: Result, part: str, _: str) -> list[str]:
         best = max(found.get((rung, case), 0) for rung in rungs)
         cells = [_ratio(found.get((rung, case)), best) for rung in rungs]
         lines.append([f"`{case}`", *cells])
-    return _markdown(head, lines)
+    return markdown(head, lines)
 
 
 def rung(result: Result, number: str, parts: str) -> list[str]:
@@ -112,12 +117,35 @@ def rung(result: Result, number: str, parts: str) -> list[str]:
         line += [f"{r['others'][name]:.2f}" for name in others]
         line += [f"{r['error']:.0e}", f"{r['pytorch_error']:.0e}"]
         lines.append(line)
-    return _markdown(head, lines)
+    return markdown(head, lines)
+
+
+def counts(result: Result, operator: str, _: str) -> list[str]:
+    """What can be known of the rungs of a ladder without a card."""
+    from grader import counting
+
+    rows = [row for row in result["rows"] if row["task"].endswith(f"/{operator}")]
+    lines = [counting.cells(row) for row in rows]
+    return markdown(counting.HEAD, lines)
 
 
 def note(result: Result) -> str:
     """The machine and the command, in small words."""
     environment = result["environment"]
+    if "gpu" in environment:
+        card = environment["gpu"]
+        return (
+            f"{card['name']}, {environment['nvcc']}, torch {environment['torch']}, "
+            f"measured: FMA {2e-12 * card['fma']:.1f} TFLOP/s, copy "
+            f"{1e-9 * card['bandwidth']:.0f} GB/s. Made by `{result['command']}`."
+        )
+    if "machine" not in environment:
+        kinds = {row["architecture"] for row in result["rows"]} - {""}
+        compiled = f"; registers, spills (bytes) and occupancy by nvcc for {min(kinds)}"
+        return (
+            f"Counted by cusim in f32, before any cache{compiled if kinds else ''}. "
+            f"Made by `{result['command']}`."
+        )
     machine = environment["machine"]
     threads = {row["threads"] for row in result["rows"]}
     many = " and ".join(f"{t} thread{'s' * (t > 1)}" for t in sorted(threads))
@@ -135,12 +163,14 @@ def _ratio(value: float | None, best: float) -> str:
     return f"**{text}**" if value == best else text
 
 
-def _markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
+def markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
+    """A table: the first column to the left, the others to the right."""
     rule = ["---", *["--:"] * (len(head) - 1)]
     return [f"| {' | '.join(cells)} |" for cells in (head, rule, *lines)]
 
 
 KINDS: dict[str, Callable[[Result, str, str], list[str]]] = {
+    "counts": counts,
     "ratios": ratios,
     "rung": rung,
 }
