@@ -196,9 +196,17 @@ def cusim(orders: int) -> int:
     return cusim_proof.main(orders, f"{where['cpu']}, {where['compiler']}")
 
 
+def ncu() -> int:
+    """cusim's counts and a card's."""
+    from tests import against_ncu
+
+    where = environment()
+    return against_ncu.main(f"{where['compiler']}")
+
+
 def main(arguments: list[str]) -> int:
     """Run the proofs asked for, all by default; 1 if one failed."""
-    proofs = ("border", "stopwatch", "faults", "seeds", "mutations", "cusim")
+    proofs = ("border", "stopwatch", "faults", "seeds", "mutations", "cusim", "ncu")
     parser = argparse.ArgumentParser(prog="python -m tests.stress")
     parser.add_argument("proofs", nargs="*", choices=[*proofs, []])
     parser.add_argument("--seeds", type=int, default=200)
@@ -222,6 +230,8 @@ def main(arguments: list[str]) -> int:
             failed += stopwatch.main(["--write"])
         elif proof == "cusim":
             failed += cusim(args.orders)
+        elif proof == "ncu":
+            failed += ncu()
         else:
             failed += mutations()
         print(f"== {proof}: {time.monotonic() - start:.0f} s", flush=True)
