@@ -28,7 +28,7 @@ GRADER := $(PY) -m grader
 CHOICE = $(if $(T),'$(T)') $(if $(LAB),--lab '$(LAB)')
 
 .DEFAULT_GOAL := help
-.PHONY: help grade bench tables debug hint report doctor build notebooks test trust stress lint nvcc lock system-packages handout clean
+.PHONY: help grade bench carry tables debug hint report doctor build notebooks test trust stress lint nvcc lock system-packages handout clean
 
 help:  ## list these commands
 	@echo 'convlab: carry tensor operators from Python to CUDA. Start with: make grade'
@@ -44,6 +44,9 @@ bench: $(READY)  ## time T= on every speed case against PyTorch [CASES= PARTS= T
 	@$(GRADER) bench $(CHOICE) $(if $(SEED),--seed $(SEED)) \
 	    $(if $(THREADS),--threads $(THREADS)) $(if $(PARTS),--parts $(PARTS)) \
 	    $(if $(AGAINST),--against $(AGAINST)) $(if $(CASES),--cases $(CASES))
+
+carry: $(READY)  ## build/carried: the grader's packages, for a machine without network
+	@$(GRADER) carry
 
 tables: $(READY)  ## put the tables of docs/results into the READMEs of the labs
 	@$(GRADER) tables

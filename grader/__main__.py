@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""`python -m grader`: adds the contract to the path, then hands over to cli.py."""
+"""`python -m grader`: adds the contract to the path, then hands over to cli.py.
+
+Packages that were carried here (carry.py) come last: an environment's own are better.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common" / "python"))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "build" / "carried"))
 
 from grader.cli import main
 

@@ -207,6 +207,16 @@ def report(args: argparse.Namespace) -> int:
     return 0
 
 
+def carry(args: argparse.Namespace) -> int:
+    """Put what the grader needs beside torch into build/carried, to take along."""
+    from grader import carry as carrying
+    from grader.build import build_folder
+    from grader.report import results, terminal
+
+    terminal.say(f"take along: {results.near(carrying.carry(build_folder()))}")
+    return 0
+
+
 def tables(args: argparse.Namespace) -> int:
     """Put the tables of docs/results into the READMEs of the labs once more."""
     from grader.report import results, terminal
@@ -221,7 +231,7 @@ def parser() -> argparse.ArgumentParser:
     """Verbs and their options."""
     top = argparse.ArgumentParser(prog="python -m grader", description=__doc__)
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
-    whole = (doctor, handout, report, tables)
+    whole = (carry, doctor, handout, report, tables)
     for function in (grade, bench, build, debug, hint, *whole):
         text = (function.__doc__ or "").strip().splitlines()[0]
         verb = verbs.add_parser(function.__name__, help=text, description=text)

@@ -54,8 +54,8 @@ MARKER = re.compile(r"^[ ]*(?://|#) (BEGIN|END) SOLUTION|^[ ]*(?://|#) STARTER",
 
 # what make offers: a student's commands, and those that need the repository
 OFFERED = re.compile(
-    "help|grade|bench|watch|debug|diff|hint|profile|progress|reset|build|doctor|report"
-    "|notebooks|train|nvcc|system-packages|clean"
+    "help|grade|bench|carry|watch|debug|diff|hint|profile|progress|reset|build|doctor"
+    "|report|notebooks|train|nvcc|system-packages|clean"
 )
 WITHHELD = re.compile("tables|test|trust|stress|lint|lock|handout|batch|docs")
 
