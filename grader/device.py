@@ -121,10 +121,12 @@ class DeviceInspection:
                     library if d in built.directions else self._lent.get(d, library)
                     for d in ("forward", "backward")
                 ]
-                self._watched[mode] = Subject(
+                watched = Subject(
                     self.subject.operator,
                     libraries={device.DTYPE: (pair[0], pair[1])},
                 )
+                watched.classes = self.subject.classes
+                self._watched[mode] = watched
         return self._watched[mode]
 
     # ---- reasons ---------------------------------------------------------------------
@@ -140,6 +142,8 @@ class DeviceInspection:
     def _explained(self, result: CheckResult, cases: list[Case]) -> CheckResult:
         if result.name not in LOCATED or result.verdict not in UNEXPLAINED:
             return result
+        if result.verdict is Verdict.TIMEOUT:  # of a host loop: a kernel's is a spin
+            return diagnose.explain(self.subject, result, cases, self.seed)
         if not result.location:
             located = self._located(result, cases)
             if located.location or result.name == "order":

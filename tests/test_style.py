@@ -59,6 +59,7 @@ LONG_MODULES = {
 BROKEN_ON_PURPOSE = {
     "tests/redteam/c/compile_error.c",
     "tests/redteam/python/compile_error.py",
+    "tests/redteam/cuda/compile_error.cu",
 }
 
 # CUDA as others write it

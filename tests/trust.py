@@ -11,6 +11,7 @@ faults.toml. Afterwards no process may be left, and no file may have changed.
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import re
 import sys
@@ -21,6 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader import traffic
 from grader.build import build_tools
 from grader.checks.unrun import OURS
 from grader.grade import Grader
@@ -31,7 +33,10 @@ from grader.tasks import ROOT, Rung, Selection, Task
 
 REDTEAM = ROOT / "tests" / "redteam"
 CANARY = REDTEAM / "canary.txt"
-LANGUAGES = {"c": ".c", "python": ".py"}
+LANGUAGES = {"c": ".c", "python": ".py", "cuda": ".cu"}
+TASKS = {"cuda": "04_cuda_kernels/matmul"}  # of a program; else the one in lab 02
+SQUARE = {"case": "square", "global_sectors_per_request": 5.0}  # 3 are derived
+LIMITS = traffic.parse("tests/trust.py", {"forward": SQUARE})
 SEED = 11
 
 
@@ -61,6 +66,7 @@ class Outcome:
     touched: bool
 
 
+@functools.cache
 def table() -> dict[str, dict[str, object]]:
     """faults.toml."""
     return tomllib.loads((REDTEAM / "faults.toml").read_text())
@@ -78,24 +84,31 @@ def faults(kinds: Iterable[str] = ()) -> list[Fault]:
     return [
         Fault(kind, language, level)
         for kind in chosen
-        for language in LANGUAGES
+        for language in languages(kind)
         for level in levels()
     ]
+
+
+def languages(kind: str) -> list[str]:
+    """Those that a fault has a program in."""
+    return [language for language in LANGUAGES if language in table()[kind]]
 
 
 @contextmanager
 def at_level(level: str) -> Iterator[None]:
     """Force a sandbox level."""
-    before = os.environ.get(sandbox.ENVIRONMENT)
-    os.environ[sandbox.ENVIRONMENT] = level
+    forced = {sandbox.ENVIRONMENT: level, "NVCC": "none"}  # which runs nothing
+    before = {name: os.environ.get(name) for name in forced}
+    os.environ.update(forced)
     sandbox.level.cache_clear()
     try:
         yield
     finally:
-        if before is None:
-            del os.environ[sandbox.ENVIRONMENT]
-        else:
-            os.environ[sandbox.ENVIRONMENT] = before
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
         sandbox.level.cache_clear()
 
 
@@ -137,8 +150,10 @@ def descendants() -> set[int]:
 
 def run(fault: Fault) -> Outcome:
     """Grade one program as a student's file."""
-    rung = Rung("02_naive_c/matmul", fault.file)
-    task = Task("02_naive_c", "matmul", fault.language, 4.0, rungs=(rung,))
+    name = TASKS.get(fault.language, "02_naive_c/matmul")
+    limits = LIMITS if fault.language == "cuda" else ()
+    rung = Rung(name, fault.file, traffic=limits)
+    task = Task(*name.split("/"), fault.language, 4.0, rungs=(rung,))
     selection = Selection((task,), frozenset({rung.id}), whole=False)
     canary = CANARY.read_text()
     before = descendants()

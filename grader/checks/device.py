@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Kernels looked at from the inside: thread order, memory, races, what they move.
 
-Each check runs a rung of lab 04 in one of its builds by cusim. Values were judged
-before; here it is the report of cusim that speaks (kernels.py), but in `order`, where
-the same cases must be right whichever thread comes first.
+Each check runs a rung of lab 04 in one of its builds by cusim, whose report speaks
+(kernels.py). Values were judged before, and are once more: in `order` the same cases
+must be right whichever thread comes first, and a rung that is right in the plain build
+alone can tell the builds apart.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from cusim.report import Count
 
 from grader.checks import kernels, sanitizer
 from grader.checks.compare import judge
-from grader.checks.memory import expected_of, prepare
+from grader.checks.memory import Prepared, expected_of, prepare
 from grader.checks.result import CheckResult, Finding, Stopped, summarize
 from grader.checks.subject import Subject
 from grader.operators import Case, Operator
@@ -72,8 +73,8 @@ def look(
         if time.monotonic() > end:
             left = "there was no time for more"
             break
-        found = run_case(name, subject, case, i, direction, seed)
-        if found and found.verdict not in _REPORTED:
+        found = run_case(name, subject, case, i, direction, seed, judged=True)
+        if found and found.verdict not in (*_REPORTED, Verdict.SUSPECT):
             left = f"{case.name} {found.message}"
             continue
         looked += 1
@@ -89,15 +90,38 @@ def look(
 
 
 def run_case(
-    name: str, subject: Subject, case: Case, i: int, direction: str, seed: int
+    name: str,
+    subject: Subject,
+    case: Case,
+    i: int,
+    direction: str,
+    seed: int,
+    *,
+    judged: bool = False,
 ) -> Finding | None:
-    """One case in the build for `name`: what cusim or the worker's end tells."""
+    """One case in the build for `name`: what cusim or the worker's end tells. `judged`:
+    the values too, which were right in the plain build.
+    """
     made = prepare(subject, case, i, direction, DTYPE, seed)
     made.call.limit *= SLOWER[name]
     try:
-        return subject.run(made.call, case, DTYPE)
+        found = subject.run(made.call, case, DTYPE)
     except Stopped as stop:
         return stop.finding
+    if found or not judged:
+        return found
+    return _otherwise(subject, made, case, direction)
+
+
+def _otherwise(
+    subject: Subject, made: Prepared, case: Case, direction: str
+) -> Finding | None:
+    """A program that computes something else where it is watched, on purpose or not."""
+    for k, expected in expected_of(subject, case, made, direction).items():
+        if wrong := judge(made.call, k, expected, names=subject.names()):
+            text = f"right, but not in the build that is looked into: {wrong.message}"
+            return Finding(Verdict.SUSPECT, text, case.name)
+    return None
 
 
 # ---- the order of threads ------------------------------------------------------------
@@ -173,6 +197,7 @@ def traffic(
     findings: list[Finding] = []
     try:
         found = subject.run(made.call, case, DTYPE)
+        found = found or _otherwise(subject, made, case, limits.direction)
         findings += [found] if found else []
     except Stopped as stop:
         findings.append(stop.finding)
@@ -206,7 +231,10 @@ def _over(
     """The limits that the last call went over."""
     worker = subject.worker(DTYPE)
     counts = kernels.report_of(worker).counts
-    if worker.reply.report_cut or not counts:
+    if not worker.reply.report_cut and not counts:
+        text = "no kernel has used global memory: there is nothing to count"
+        return [Finding(Verdict.SUSPECT, text, case)]
+    if worker.reply.report_cut:
         text = "the kernels of this case could not be counted"
         return [Finding(Verdict.GRADER, text, case)]
     found = []

@@ -13,8 +13,10 @@ extern "C" {
 // every line of the report goes to a function instead of a file
 __attribute__((weak)) void cusim_report_to(void (*take)(const char *line,
                                                         size_t bytes));
-// the operator has returned: a launch that nobody asked about; memory nobody freed
+// the operator has returned: a launch that nobody asked about; memory nobody freed;
+// cudaMalloc has so many bytes
 __attribute__((weak)) void cusim_operator_end(void);
+__attribute__((weak)) void cusim_device_room(size_t bytes);
 __attribute__((weak)) void cusim_report_leaks(void);
 }
 
@@ -50,6 +52,7 @@ struct Block {
         return base + guard;
     }
 };
+constexpr size_t DEVICE_ROOM = (size_t)4 << 30;  // tensors too
 
 struct Moved {
     Block block;
@@ -64,17 +67,21 @@ size_t scratch_bytes;
 cudaStream_t stream;
 reply_t *report;
 bool timed;  // this command's calls are
+char kept[REPORT_BYTES];  // the report once more, where a rung does not look for it
 size_t reported;
+bool cut;
 
+/* At once to the page as well, for the process may die. */
 void take_line(const char *line, size_t bytes)
 {
     if (reported + bytes + 2 > REPORT_BYTES) {
-        report->report_cut = 1;
+        report->report_cut = cut = true;
         return;
     }
-    memcpy(report->report + reported, line, bytes);
-    reported += bytes;
-    report->report[reported++] = '\n';
+    memcpy(kept + reported, line, bytes);
+    kept[reported + bytes] = '\n';
+    memcpy(report->report + reported, kept + reported, bytes + 1);
+    reported += bytes + 1;
     report->report[reported] = 0;
 }
 
@@ -104,6 +111,14 @@ bool broken(const Block &block, int64_t *at)
         if (behind || around[0][guard - 1 - i] != FENCE) return true;
     }
     return false;
+}
+
+/* Whatever a rung has made of the page. */
+void report_again()
+{
+    memcpy(report->report, kept, reported);
+    report->report[reported] = 0;
+    report->report_cut = cut;
 }
 
 int refuse(ctx_t *ctx, const char *doing, cudaError_t error)
@@ -246,6 +261,7 @@ void device_start(reply_t *reply)
     if (getenv("CONVLAB_EXACT")) guard = 0;
     if (cusim_report_to) cusim_report_to(take_line);
     void *block = nullptr;
+    if (cusim_device_room) cusim_device_room(DEVICE_ROOM);
     if (cudaMalloc(&block, 1) || cudaFree(block) || cudaStreamCreate(&stream)) {
         fprintf(stderr, "worker: no device: %s\n",
                 cudaGetErrorString(cudaGetLastError()));
@@ -263,7 +279,7 @@ void device_begin(const link_t *link)
 {
     reported = 0;
     report->report[0] = 0;
-    report->report_cut = 0;
+    report->report_cut = cut = false;
     report->device_ns = report->device_calls = 0;
     char order[32] = "forward";  // read by cusim at each launch
     const int run = link->command->run;
@@ -360,6 +376,7 @@ int device_leave(const link_t *link, ctx_t *ctx, int status)
     if (status == STATUS_OK) status = copy_back(ctx, status);
     free_all();
     if (cusim_report_leaks) cusim_report_leaks();
+    report_again();
     return status;
 }
 

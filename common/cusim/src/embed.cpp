@@ -10,6 +10,11 @@ void cusim_report_to(void (*take)(const char *line, size_t bytes))
     cusim::report_to(take);
 }
 
+void cusim_device_room(size_t bytes)
+{
+    cusim::device_limit(bytes);
+}
+
 void cusim_operator_end(void)
 {
     cusim::note_end();

@@ -53,9 +53,10 @@ enum { FILL = 0xff };  // NaN in every floating type, -1 in every integer
 static struct {
     char *begin, *end, *next;
     size_t used;  // bytes alive
+    size_t most;  // of them
     bool open;
     std::map<char *, Allocation> *allocations;  // by base; never destroyed
-} device;
+} device = {.most = MOST};
 
 static void reserve()
 {
@@ -117,9 +118,15 @@ void device_close()
     keep_out(true);
 }
 
+void device_limit(size_t bytes)
+{
+    device.most = bytes;
+}
+
 void *device_allocate(size_t bytes, bool managed, Where where)
 {
     ready();
+    if (device.used > device.most || bytes > device.most - device.used) return nullptr;
     const size_t align = managed ? PAGE : ALIGNMENT;  // pages of its own stay open
     char *const base = (char *)(((uintptr_t)device.next + align - 1) & ~(align - 1));
     const size_t room = (bytes + GAP + align - 1) / align * align;

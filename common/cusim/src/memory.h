@@ -25,6 +25,9 @@ struct Allocation {
 /* NULL if there is no room. The contents are NaN bytes. */
 void *device_allocate(size_t bytes, bool managed, Where where);
 
+/* At most so many bytes alive: they are filled, so that they take real memory. */
+void device_limit(size_t bytes);
+
 /* False if nothing alive begins there. */
 bool device_free(void *base, Where where);
 

@@ -15,6 +15,9 @@ extern "C" {
 /* Every line of the report, without its newline, goes to `take` instead of a file. */
 void cusim_report_to(void (*take)(const char *line, size_t bytes));
 
+/* cudaMalloc gives at most so many bytes from now on, of what is alive together. */
+void cusim_device_room(size_t bytes);
+
 /* The called code has returned: a launch that nobody asked about is reported. */
 void cusim_operator_end(void);
 
