@@ -181,11 +181,16 @@ def write_seeds(rows: dict[str, str]) -> None:
     (RESULTS / "seeds.md").write_text(text + "\n".join(lines) + "\n")
 
 
-def mutations() -> int:
-    """Every drawn mutation."""
-    from tests.mutations import run
+def mutations(lab: str) -> int:
+    """Every drawn mutation: of lab 04, of another lab, or ("") of all."""
+    from tests.mutations import run, run_cuda
 
-    return int(run.main(["--write"]))
+    failed = 0
+    if lab != "04":
+        failed += int(run.main(["--write"]))
+    if lab in ("", "04"):
+        failed += int(run_cuda.main(["--write"]))
+    return failed
 
 
 def cusim(orders: int) -> int:
@@ -211,6 +216,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("proofs", nargs="*", choices=[*proofs, []])
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--only", default="", help="seeds: rungs whose id begins so")
+    parser.add_argument("--lab", default="", help="mutations: 04, or 02 for the others")
     parser.add_argument("--orders", type=int, default=100, help="cusim: of threads")
     args = parser.parse_args(arguments)
     build_tools()
@@ -233,7 +239,7 @@ def main(arguments: list[str]) -> int:
         elif proof == "ncu":
             failed += ncu()
         else:
-            failed += mutations()
+            failed += mutations(args.lab)
         print(f"== {proof}: {time.monotonic() - start:.0f} s", flush=True)
     return 1 if failed else 0
 
