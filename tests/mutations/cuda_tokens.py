@@ -297,7 +297,8 @@ class CudaFile:
             while self.tokens[after] not in (",", ";", ")", ":", ">"):
                 after = self.partner.get(after, after) + 1
             text = self.tokens[name]
-            kind = (base, stars, text.isupper() and base == "int")
+            pointed = f"const {base}" if constant and stars else base
+            kind = (pointed, stars, text.isupper() and base == "int")
             fixed = constant and not stars
             self.variables.append(Variable(text, kind, after, self._scope(name), fixed))
             again = self.tokens[after] == "," and self.kinds[after + 1] != "string"
