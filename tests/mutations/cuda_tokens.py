@@ -75,7 +75,7 @@ _TOKEN = re.compile(
 )
 _BARRIER = re.compile(
     r"(?:\w+::)?(?:__sync(?:threads|warp)\w*|__threadfence\w*|cp_async_wait\w*"
-    r"|cp_async_commit|__pipeline_(?:wait|commit)\w*)(?:<[\w ]+>)?"
+    r"|cp_async_commit|__pipeline_(?:wait|commit)\w*)(?:<[^<>\n]*>)?"
     r"\((?:[^()\n]|\([^()\n]*\))*\);"
 )
 _TYPE = re.compile(r"int|unsigned|bool|real|accum|float|double|half|char|\w+_t|pack")
@@ -151,7 +151,8 @@ class CudaFile:
         starts = {at: i for i, at in enumerate(self.at)}
         for match in _BARRIER.finditer(self.text):
             if match.start() in starts:  # not in a comment
-                yield Token("barrier", *self._place(match.start()), match[0], (";",))
+                kind = "wait" if "cp_async" in match[0] else "barrier"
+                yield Token(kind, *self._place(match.start()), match[0], (";",))
 
     def _choices(self, i: int) -> tuple[str, tuple[str, ...]] | None:
         text, kind = self.tokens[i], self.kinds[i]
@@ -212,6 +213,9 @@ class CudaFile:
         for i, text in enumerate(self.tokens):
             if text in _NO_CODE and self.tokens[i + 1] == "(":
                 found |= set(range(i, self.partner[i + 1] + 1))
+            if text == "<<<":  # 0 bytes of dynamic shared memory, which nobody uses
+                end = self.tokens.index(">>>", i)
+                found |= {k for k in range(i, end) if self.tokens[k] == "0"}
         return found
 
     def in_kernel(self, line: int, column: int) -> bool:

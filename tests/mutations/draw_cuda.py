@@ -9,7 +9,8 @@ first run; who changes a rung that it names draws again:
 
     python -m tests.mutations.draw_cuda [--check] [--seed S --file OTHER.json]
 
-    barrier     __syncthreads, __syncwarp, a fence or a wait for cp.async is dropped
+    barrier     __syncthreads, __syncwarp or a fence is dropped
+    wait        a wait for cp.async, or the commit that it counts, is dropped
     mask        a hexadecimal mask or a shift is one bit off, a shuffle goes elsewhere
     predicate   an `if` or a choice is always taken (one that returns: never), && is ||
     compare     < becomes <= or >, and so on
@@ -39,12 +40,13 @@ DRAWN = Path(__file__).with_name("drawn_cuda.json")
 LAB = "04_cuda_kernels"
 SEED = 20261122
 KINDS = {  # how many of each; what one kind lacks is made up for by the last three
-    "barrier": 10,
+    "barrier": 8,
+    "wait": 4,
     "mask": 4,
     "predicate": 8,
     "compare": 8,
-    "number": 10,
-    "operator": 10,
+    "number": 9,
+    "operator": 9,
     "name": 10,
 }
 FILL = ("name", "operator", "number")
