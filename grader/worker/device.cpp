@@ -36,6 +36,7 @@ cudaError_t allocate(void **block, size_t bytes, const char *what, int number)
 
 constexpr size_t VECTOR = 16;  // bytes of the widest load: addresses keep their rest
 constexpr size_t SCRATCH_ROOM = (size_t)1536 << 20;
+constexpr size_t DEVICE_ROOM = (size_t)4 << 30;  // tensors too
 // a card notices little, so that tensors have bytes around them which are looked at;
 // cusim and compute-sanitizer (CONVLAB_EXACT) know where each allocation ends
 constexpr size_t MOST_GUARD = 4096;
@@ -52,7 +53,6 @@ struct Block {
         return base + guard;
     }
 };
-constexpr size_t DEVICE_ROOM = (size_t)4 << 30;  // tensors too
 
 struct Moved {
     Block block;
@@ -66,7 +66,7 @@ std::vector<Block> pool;  // RUN_TIMED: of all calls, so that no clock sees cuda
 size_t scratch_bytes;
 cudaStream_t stream;
 reply_t *report;
-bool timed;  // this command's calls are
+bool timed;               // this command's calls are
 char kept[REPORT_BYTES];  // the report once more, where a rung does not look for it
 size_t reported;
 bool cut;
