@@ -1,0 +1,179 @@
+/* 02 implicit gemm
+ *
+ *   idea    a product of matrices, but the right one, the columns, is never stored
+ *   expect  no scratch for columns, nor their traffic in 01; time not measured
+ *   limit   one instruction in five is no multiply-add: it fetches, reads or counts
+ *   run     make grade T=04_cuda_kernels/conv2d/02
+ *
+ * For kernels up to 15 x 15 and sizes of 31 bits; all else is left to the fallback.
+ * Workspace: a copy of weight where it has gaps.
+ */
+#include "launch.h"
+
+extern "C" conv2d_forward_fn fallback_forward;
+
+// BEGIN SOLUTION
+enum { BM = 64, BN = 128, BK = 8, TM = 8, TN = 8, PAD = 4 };
+enum { TY = BM / TM, TX = BN / TN, THREADS = TY * TX };            // 8 x 16 of a block
+enum { FILTERS = BM * BK / THREADS, PIXELS = BN * BK / THREADS };  // a thread fetches
+enum { CHUNK = 512, NOWHERE = 1 << 15 };
+#if defined(REAL_F64)
+typedef double2 pack;  // what one load of 128 bits brings
+#else
+typedef float4 pack;
+#endif
+enum { LANES = sizeof(pack) / sizeof(accum) };  // 4, in f64 2
+
+/* Row k = (ic, kh, kw) of the columns: how far behind the first pixel of a window lies
+ * what it reads; and the bits, in `outside` of a window, that say it is padding. */
+typedef struct {
+    int offset;
+    unsigned bits;
+} tap_t;
+
+static __device__ tap_t tap_of(const tensor_t *input, const int64_t *size,
+                               conv2d_params_t p, int k)
+{
+    const int64_t kw = k % (int)size[3], kh = k / (int)size[3] % (int)size[2];
+    const int64_t ic = k / (int)(size[2] * size[3]), *stride = input->stride;
+    tap_t tap;
+    tap.offset = (int)(ic * stride[1] + kh * p.dilation_h * stride[2] +
+                       kw * p.dilation_w * stride[3]);
+    tap.bits = ic < size[1] ? 1u << kh | 1u << (16 + kw) : NOWHERE;  // beyond K: none
+    return tap;
+}
+
+/* Bit kh: row kh of the window that begins at (ih, iw) is padding; 16 + kw: a column. */
+static __device__ unsigned outside_of(const tensor_t *input, const int64_t *size,
+                                      conv2d_params_t p, int64_t ih, int64_t iw)
+{
+    unsigned outside = NOWHERE;
+    for (int kh = 0; kh < size[2]; kh++, ih += p.dilation_h) {
+        if (ih < 0 || ih >= input->size[2]) outside |= 1u << kh;
+    }
+    for (int kw = 0; kw < size[3]; kw++, iw += p.dilation_w) {
+        if (iw < 0 || iw >= input->size[3]) outside |= 1u << (16 + kw);
+    }
+    return outside;
+}
+// END SOLUTION
+// STARTER // tile sizes and helpers (the reference takes 34 lines)
+
+/* output (OC, Q) = weight (OC, K) @ columns (K, Q) of a group; Q windows of all images
+ * A block owns 64 filters x 128 windows, a thread 8 x 8 of them: four squares of 4 x 4,
+ * read 16 bytes at once. The grid counts tiles in the order (g, q0, oc0), along x.
+ * Shared memory: 512 taps and two tiles of each matrix, 16.5 KB in f32. While two are
+ * multiplied, the next are fetched into registers, and then stored into the others. */
+// BEGIN SOLUTION
+static __global__ void __launch_bounds__(THREADS, 3)
+    conv2d_forward_kernel(const __grid_constant__ tensor_t input,
+                          const __grid_constant__ tensor_t weight, const real *filters,
+                          const __grid_constant__ tensor_t bias, conv2d_params_t p,
+                          const __grid_constant__ tensor_t output)
+{
+    __shared__ tap_t taps[CHUNK];
+    __shared__ __align__(16) accum left_tile[2][BK][BM + PAD];  // PAD: k in other banks
+    __shared__ __align__(16) accum right_tile[2][BK][BN];
+    const int t = threadIdx.x, lane = t % 32, warp = t / 32;
+    const int ty = warp / 2 * 4 + lane / 16 * 2 + lane % 2;  // a warp is 4 x 8 threads;
+    const int tx = warp % 2 * 8 + lane / 2 % 8;              // neighbours share reads
+    const int OC = (int)(weight.size[0] / p.groups), OW = (int)output.size[3];
+    const int AREA = (int)output.size[2] * OW, Q = (int)output.size[0] * AREA;
+    const int K = (int)(weight.size[1] * weight.size[2] * weight.size[3]);
+    const int ROWS = (OC + BM - 1) / BM, COLUMNS = (Q + BN - 1) / BN;  // of tiles
+    const int g = (int)blockIdx.x / ROWS / COLUMNS, oc0 = (int)blockIdx.x % ROWS * BM;
+    const int q0 = (int)blockIdx.x / ROWS % COLUMNS * BN;
+
+    // what I fetch: number tk of FILTERS filters, PIXELS pixels of window q from k1 on
+    const int tk = t % BK, q = q0 + t % BN, k1 = t / BN * PIXELS;
+    const int64_t ih = q % AREA / OW * p.stride_h - p.padding_h;
+    const int64_t iw = q % OW * p.stride_w - p.padding_w;
+    const unsigned outside = q < Q ? outside_of(&input, weight.size, p, ih, iw) : ~0u;
+    const real *pixel =
+        q < Q ? at4(&input, q / AREA, g * weight.size[1], ih, iw) : NULL;
+    const real *filter[FILTERS];
+    for (int i = 0; i < FILTERS; i++) {  // beyond the edge the last, once more
+        const int oc = oc0 + t / BK + i * (THREADS / BK);
+        filter[i] = filters + (int64_t)(g * OC + (oc < OC ? oc : OC - 1)) * K + tk;
+    }
+    accum left[FILTERS], right[PIXELS], sum[TM][TN] = {};
+    int next = 0;  // which tiles are fetched
+
+    for (int k0 = 0; k0 < K + BK; k0 += BK, next ^= 1) {
+        if (k0 < K && k0 % CHUNK == 0) {
+#pragma unroll 1  // it runs once
+            for (int i = t; i < CHUNK; i += THREADS) {
+                taps[i] = tap_of(&input, weight.size, p, k0 + i);
+            }
+            __syncthreads();  // the taps are there; nobody needed the last ones
+        }
+        if (k0 < K) {
+            for (int i = 0; i < FILTERS; i++) {
+                left[i] = k0 + tk < K ? accum_from(*filter[i]) : 0;
+                filter[i] += BK;
+            }
+            for (int i = 0; i < PIXELS; i++) {
+                const tap_t tap = taps[k0 % CHUNK + k1 + i];
+                right[i] = tap.bits & outside ? 0 : accum_from(pixel[tap.offset]);
+            }
+        }
+#pragma unroll  // sums that a variable counts would not lie in registers
+        for (int k = 0; k < BK && k0 > 0; k++) {
+            pack a[TM / LANES], b[TN / LANES];
+            for (int i = 0; i < TM / LANES; i++) {
+                a[i] = *(const pack *)&left_tile[!next][k][(i * TY + ty) * LANES];
+            }
+            for (int j = 0; j < TN / LANES; j++) {
+                b[j] = *(const pack *)&right_tile[!next][k][(j * TX + tx) * LANES];
+            }
+            for (int i = 0; i < TM * TN; i++) {
+                sum[i / TN][i % TN] += ((accum *)a)[i / TN] * ((accum *)b)[i % TN];
+            }
+        }
+        for (int i = 0; i < FILTERS; i++) {
+            left_tile[next][tk][t / BK + i * (THREADS / BK)] = left[i];
+        }
+        for (int i = 0; i < PIXELS; i++) right_tile[next][k1 + i][t % BN] = right[i];
+        __syncthreads();  // these tiles are written, and all have read the other two
+    }
+    for (int j = 0; j < TN; j++) {
+        const int q = q0 + (j / LANES * TX + tx) * LANES + j % LANES;
+        real *plane = at4(&output, q / AREA, g * OC, 0, 0) + q % AREA;
+        for (int i = 0; i < TM; i++) {
+            const int oc = oc0 + (i / LANES * TY + ty) * LANES + i % LANES;
+            if (q >= Q || oc >= OC) continue;
+            const accum start = bias.data ? accum_from(*at1(&bias, g * OC + oc)) : 0;
+            plane[(int64_t)oc * AREA] = real_from(start + sum[i][j]);
+        }
+    }
+}
+// END SOLUTION
+// STARTER // the kernel (the reference takes 77 lines)
+
+/* output[n,oc] = bias[oc] + sum over k of weight[oc,k] * row k of the columns */
+extern "C" status_t conv2d_forward(ctx_t *ctx, const tensor_t *input,
+                                   const tensor_t *weight, const tensor_t *bias,
+                                   conv2d_params_t p, tensor_t *output)
+{
+    // BEGIN SOLUTION
+    if (tensor_numel(output) == 0) return STATUS_OK;  // a grid of 0 blocks is an error
+    const int64_t *size = weight->size, *stride = input->stride;
+    const int64_t K = size[1] * size[2] * size[3], Q = tensor_numel(output) / size[0];
+    const int64_t REACH = size[1] * stride[1] + size[2] * p.dilation_h * stride[2] +
+                          size[3] * p.dilation_w * stride[3];
+    const int64_t LIMIT = INT32_MAX - CHUNK;
+    if (size[2] > 15 || size[3] > 15 || Q > LIMIT || K > LIMIT || REACH > LIMIT) {
+        return fallback_forward(ctx, input, weight, bias, p, output);
+    }
+    const real *filters = tensor_contiguous(ctx, weight);
+    if (!filters) return STATUS_NO_MEMORY;
+    const int64_t ROWS = ceil_div(size[0] / p.groups, BM), COLUMNS = ceil_div(Q, BN);
+    const unsigned blocks = grid_of(p.groups * COLUMNS * ROWS);
+    conv2d_forward_kernel<<<blocks, THREADS, 0, ctx->stream>>>(
+        *input, *weight, filters, bias ? *bias : tensor_t{}, p, *output);
+    CUDA_TRY(ctx, cudaGetLastError());
+    return STATUS_OK;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 17 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}
