@@ -37,9 +37,9 @@ static __global__ void __launch_bounds__(THREADS)
                   const __grid_constant__ tensor_t rhs, real *__restrict__ output,
                   int64_t M, int64_t N, int64_t K)
 {
-    __shared__ real left_tile[BK][BM + PAD];                          // (k, m)
-    __shared__ real right_tile[BK][BN + PAD];                         // (k, n)
-    const int tn = threadIdx.x % BN, tm = threadIdx.x / BN * TM;      // in the tile
+    __shared__ real left_tile[BK][BM + PAD];   // (k, m)
+    __shared__ real right_tile[BK][BN + PAD];  // (k, n)
+    const int tn = threadIdx.x % BN, tm = threadIdx.x / BN * TM;
     const int64_t ROWS = ceil_div(M, BM), COLUMNS = ceil_div(N, BN);  // of tiles
     const int64_t n0 = blockIdx.x % COLUMNS * BN;
     const int64_t m0 = blockIdx.x / COLUMNS % ROWS * BM;
