@@ -41,7 +41,7 @@ static __device__ void fetch(matrix_t *matrix, real tile[BK][BN + PAD])
  * grid counts tiles in the order (b, m0, n0), along x.
  * Shared memory: two tiles of 8 x 132 numbers, 8448 bytes in f32. */
 // BEGIN SOLUTION
-static __global__ void __launch_bounds__(THREADS, 2)
+static __global__ void __launch_bounds__(THREADS, 8 / sizeof(accum))
     matmul_kernel(const __grid_constant__ tensor_t lhs_transposed,
                   const __grid_constant__ tensor_t rhs, real *__restrict__ output,
                   int64_t M, int64_t N, int64_t K)

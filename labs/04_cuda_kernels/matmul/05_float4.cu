@@ -1,0 +1,160 @@
+/* 05 float4
+ *
+ *   idea    16 bytes a load, from global and from shared memory: 4 numbers in f32
+ *   expect  1/4 of the requests of 04_register_tile, same bytes; published: 1.2x
+ *   limit   the products wait until the next tiles have come from global memory
+ *   run     make grade T=04_cuda_kernels/matmul/05
+ */
+#include "launch.h"
+
+#if defined(REAL_F64)
+typedef double2 pack;  // what one load of 128 bits brings
+#else
+typedef float4 pack;
+#endif
+enum { LANES = sizeof(pack) / sizeof(real) };  // 4 in f32, 2 in f64, 8 in f16
+enum { PAD = LANES };                          // rows of tiles begin at a pack
+enum { BM = 128, BN = 128, BK = 2 * LANES, TM = 8, TN = 8 };  // BK * BN = THREADS packs
+enum { THREADS_M = BM / TM, THREADS_N = BN / TN, THREADS = THREADS_M * THREADS_N };
+
+// BEGIN SOLUTION
+/* A pack can be loaded or stored at p, of which `count` numbers are inside. */
+static __device__ bool is_packed(const real *p, int64_t count)
+{
+    return count >= LANES && (uintptr_t)p % sizeof(pack) == 0;
+}
+
+/* tile[k][x] = matrix (k, x), or 0 outside; then the matrix begins below the tile. A
+ * thread fetches a pack, along a row or down a column; the numbers of a column go to
+ * rows of their own. Numbers at edges, apart or not aligned are taken one by one. */
+static __device__ void fetch(matrix_t *matrix, real tile[BK][BN + PAD])
+{
+    const bool down = matrix->row_stride < matrix->column_stride;
+    const int i = threadIdx.x;  // of a pack
+    const int k = down ? i % (BK / LANES) * LANES : i / (BN / LANES);
+    const int x = down ? i / (BK / LANES) : i % (BN / LANES) * LANES;
+    const int64_t stride = down ? matrix->row_stride : matrix->column_stride;
+    const real *from = matrix_at(matrix, k, x);
+    const int64_t rows = matrix->rows - k, columns = matrix->columns - x;
+    const int64_t count = rows <= 0 || columns <= 0 ? 0 : down ? rows : columns;
+    __align__(16) real lanes[LANES];
+    if (stride == 1 && is_packed(from, count)) {
+        *(pack *)lanes = *(const pack *)from;
+    } else {
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = lane < count ? from[lane * stride] : real_from(0);
+        }
+    }
+    if (down) {
+        for (int lane = 0; lane < LANES; lane++) tile[k + lane][x] = lanes[lane];
+    } else {
+        *(pack *)&tile[k][x] = *(const pack *)lanes;
+    }
+    matrix->data += BK * matrix->row_stride, matrix->rows -= BK;
+}
+// END SOLUTION
+// STARTER // helpers, if you want some (the reference takes 29 lines)
+
+/* output (..., M, N) = lhs (..., M, K) @ rhs (..., K, N)
+ * A block owns a tile of 128 x 128 of output, at (m0, n0) of matrix b; a thread owns
+ * 8 x 8 of it: 4 neighbours and every 16th 4 from there, in both directions (f32). The
+ * grid counts tiles in the order (b, m0, n0), along x.
+ * Shared memory: two tiles of 8 x 132 numbers, 8448 bytes in f32. */
+// BEGIN SOLUTION
+static __global__ void __launch_bounds__(THREADS, 8 / sizeof(accum))
+    matmul_kernel(const __grid_constant__ tensor_t lhs_transposed,
+                  const __grid_constant__ tensor_t rhs, real *__restrict__ output,
+                  int64_t M, int64_t N, int64_t K)
+{
+    __shared__ __align__(16) real left_tile[BK][BM + PAD];   // (k, m)
+    __shared__ __align__(16) real right_tile[BK][BN + PAD];  // (k, n)
+    const int tn = threadIdx.x % THREADS_N * LANES;
+    const int tm = threadIdx.x / THREADS_N * LANES;
+    const int64_t ROWS = ceil_div(M, BM), COLUMNS = ceil_div(N, BN);  // of tiles
+    const int64_t n0 = blockIdx.x % COLUMNS * BN;
+    const int64_t m0 = blockIdx.x / COLUMNS % ROWS * BM;
+    const int64_t b = blockIdx.x / (COLUMNS * ROWS);
+    matrix_t left = matrix_of(&lhs_transposed, b), right = matrix_of(&rhs, b);
+    left.data += m0 * left.column_stride, left.columns -= m0;
+    right.data += n0 * right.column_stride, right.columns -= n0;
+
+    accum sum[TM][TN] = {{0}};  // stays 0 if K is 0
+    for (int64_t k0 = 0; k0 < K; k0 += BK) {
+        fetch(&left, left_tile);
+        fetch(&right, right_tile);
+        __syncthreads();  // all of both tiles is written before anybody reads them
+        for (int k = 0; k < BK; k++) {
+            __align__(16) real column[TM], row[TN];
+            for (int i = 0; i < TM; i += LANES) {
+                *(pack *)(column + i) = *(pack *)&left_tile[k][tm + i * THREADS_M];
+                *(pack *)(row + i) = *(pack *)&right_tile[k][tn + i * THREADS_N];
+            }
+            for (int i = 0; i < TM; i++) {  // their outer product
+                const accum factor = accum_from(column[i]);
+                for (int j = 0; j < TN; j++) sum[i][j] += factor * accum_from(row[j]);
+            }
+        }
+        __syncthreads();  // all have read before the next tiles overwrite these
+    }
+    for (int i = 0; i < TM; i++) {
+        const int64_t m = m0 + tm + i / LANES * LANES * THREADS_M + i % LANES;
+        for (int j = 0; j < TN && m < M; j += LANES) {
+            const int64_t n = n0 + tn + j * THREADS_N;
+            real *const to = output + (b * M + m) * N + n;
+            __align__(16) real lanes[LANES];
+            for (int l = 0; l < LANES; l++) lanes[l] = real_from(sum[i][j + l]);
+            const bool packed = is_packed(to, N - n);
+            if (packed) *(pack *)to = *(const pack *)lanes;
+            for (int l = 0; !packed && l < LANES && l < N - n; l++) to[l] = lanes[l];
+        }
+    }
+}
+// END SOLUTION
+// STARTER // the kernel (the reference takes 47 lines)
+
+// BEGIN SOLUTION
+/* output = lhs @ rhs, matrix by matrix, on the stream */
+static status_t product(ctx_t *ctx, const tensor_t *lhs, const tensor_t *rhs,
+                        tensor_t *output)
+{
+    const int64_t M = output->size[output->ndim - 2];
+    const int64_t N = output->size[output->ndim - 1];
+    const int64_t K = lhs->size[lhs->ndim - 1];
+    if (tensor_numel(output) == 0) return STATUS_OK;  // a grid of 0 blocks is an error
+    const int64_t COUNT = tensor_count(output, output->ndim - 2);  // matrices
+    const unsigned blocks = grid_of(ceil_div(M, BM) * ceil_div(N, BN) * COUNT);
+    matmul_kernel<<<blocks, THREADS, 0, ctx->stream>>>(tensor_transposed(lhs), *rhs,
+                                                       real_data(output), M, N, K);
+    CUDA_TRY(ctx, cudaGetLastError());
+    return STATUS_OK;
+}
+// END SOLUTION
+// STARTER // a helper for one product, if you want one (the reference takes 14 lines)
+
+/* output = input (..., M, K) @ other (..., K, N), matrix by matrix */
+extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
+                                   const tensor_t *other, tensor_t *output)
+{
+    // BEGIN SOLUTION
+    return product(ctx, input, other, output);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 1 line)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}
+
+/* grad_input (M, K) = grad_output (M, N) @ other^T (N, K)
+ * grad_other (K, N) = input^T (K, M) @ grad_output (M, N)     for each matrix */
+extern "C" status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output,
+                                    const tensor_t *input, const tensor_t *other,
+                                    tensor_t *grad_input, tensor_t *grad_other)
+{
+    // BEGIN SOLUTION
+    const tensor_t lhs = tensor_transposed(input), rhs = tensor_transposed(other);
+    status_t status = STATUS_OK;
+    if (grad_input) status = product(ctx, grad_output, &rhs, grad_input);
+    if (status != STATUS_OK || !grad_other) return status;
+    return product(ctx, &lhs, grad_output, grad_other);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 5 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}
