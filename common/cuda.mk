@@ -78,14 +78,19 @@ $(STEM).%.o: FORCE
 endif
 
 # the rung and the objects it uses, their functions under the names it calls them by. An
-# inline function of a header may be in both: it keeps its name, so that one is enough
+# inline function of a header may be in both: it keeps its name, so that one is enough. The
+# direction that is not called is hidden, for the rung may have one of that name
 $(STEM).%.whole: $(STEM).%.o $(STEM).uses
 	@for use in $(subst %,$*,$(USES)); do \
-	    pairs=$${use%%@*} turn=; part=$(STEM).$*.$${use%%=*}; \
+	    pairs=$${use%%@*} turn= hide=; part=$(STEM).$*.$${use%%=*}; \
 	    for pair in $$(echo "$$pairs" | tr , ' '); do \
-	        turn="$$turn --redefine-sym $${pair#*=}=$${pair%%=*}"; \
+	        name=$${pair%%=*} symbol=$${pair#*=}; \
+	        turn="$$turn --redefine-sym $$symbol=$$name"; \
+	        [ $$name = $$symbol ] || hide="$$hide --localize-symbol=$${symbol%_*}_forward \
+	            --localize-symbol=$${symbol%_*}_backward"; \
 	    done; \
-	    $(OBJCOPY) $$turn "$${use#*@}" $$part || exit 1; \
+	    $(OBJCOPY) $$turn "$${use#*@}" $$part.new && \
+	    $(OBJCOPY) $$hide $$part.new $$part || exit 1; \
 	done
 	@$(CXX) -r -nostdlib -o $@.new $< $(PARTS:%=$(STEM).$*.%)
 	@$(OBJCOPY) $(NAMES:%=--localize-symbol=%) $@.new $@
