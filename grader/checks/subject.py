@@ -109,9 +109,13 @@ class Subject:
         return worker
 
     def _launch(self, dtype: str) -> Worker:
-        """A worker for the rung's libraries, not yet ready."""
+        """A worker for the rung's libraries, not yet ready.
+
+        A library lent by another rung is a plain build, which every worker can run.
+        """
         forward, backward = self.libraries[dtype]
-        program = cuda.program_of(forward)
+        programs = [cuda.program_of(library) for library in (forward, backward)]
+        program = next((p for p in programs if p != cuda.WORKER), programs[0])
         return Worker.for_library(
             forward,
             backward,
