@@ -1,0 +1,128 @@
+/* 00 matmul
+ *
+ *   idea    linear is a product with weight^T, a view; the bias is one more pass
+ *   expect  1x, the baseline of this ladder
+ *   limit   a second pass over output; few threads sum the gradient of the bias
+ *   run     make grade T=04_cuda_kernels/linear/00
+ *
+ * For all shapes and strides. Workspace: a copy of each operand whose leading axes no
+ * single stride walks through.
+ */
+#include "launch.h"
+
+extern "C" matmul_forward_fn gemm_forward;
+
+enum { THREADS = 256 };  // of a block
+
+// BEGIN SOLUTION
+/* All axes but the last as one: a matrix (R, D). Axes walk on where the inner ones end,
+ * or the elements are copied; data is NULL if there is no memory for that. */
+static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
+{
+    const int32_t last = t->ndim - 1;
+    tensor_t rows = *t;
+    rows.ndim = 2;
+    rows.size[0] = tensor_count(t, last), rows.size[1] = t->size[last];
+    rows.stride[0] = 0, rows.stride[1] = t->stride[last];
+    int64_t next = -1;  // the stride that continues the axes so far
+    for (int32_t d = last - 1; d >= 0 && tensor_numel(t) > 0; d--) {
+        if (t->size[d] == 1) continue;
+        if (next >= 0 && t->stride[d] != next) {
+            rows.data = (void *)tensor_contiguous(ctx, t);
+            rows.stride[0] = t->size[last], rows.stride[1] = 1;
+            return rows;
+        }
+        if (next < 0) rows.stride[0] = t->stride[d];
+        next = t->stride[d] * t->size[d];
+    }
+    return rows;
+}
+
+/* There was no memory for the copy. */
+static bool lacks(const tensor_t *rows)
+{
+    return !rows->data && tensor_numel(rows) > 0;
+}
+// END SOLUTION
+// STARTER // helpers for leading axes (the reference takes 24 lines)
+
+/* output (R, OC) += bias (OC)
+ * A block owns 256 consecutive elements of output, a thread one. No shared memory. */
+// BEGIN SOLUTION
+static __global__ void bias_kernel(const __grid_constant__ tensor_t bias,
+                                   real *__restrict__ output, int64_t OC, int64_t COUNT)
+{
+    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= COUNT) return;  // the last block may be partly empty
+    output[i] = real_from(accum_from(output[i]) + accum_from(*at1(&bias, i % OC)));
+}
+// END SOLUTION
+// STARTER // the kernel that adds the bias (the reference takes 7 lines)
+
+/* grad_bias (OC) = sum of the rows of grad (R, OC)
+ * A block owns 256 columns, a thread one: neighbours read neighbours in each row. No
+ * shared memory. */
+// BEGIN SOLUTION
+static __global__ void grad_bias_kernel(const __grid_constant__ tensor_t grad,
+                                        real *__restrict__ grad_bias)
+{
+    const int64_t oc = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (oc >= grad.size[1]) return;  // the last block may be partly empty
+    accum sum = 0;
+    for (int64_t r = 0; r < grad.size[0]; r++) sum += accum_from(*at2(&grad, r, oc));
+    grad_bias[oc] = real_from(sum);
+}
+// END SOLUTION
+// STARTER // the kernel that sums the rows (the reference takes 9 lines)
+
+/* output[r,oc] = bias[oc] + sum over ic of input[r,ic] * weight[oc,ic] */
+extern "C" status_t linear_forward(ctx_t *ctx, const tensor_t *input,
+                                   const tensor_t *weight, const tensor_t *bias,
+                                   tensor_t *output)
+{
+    // BEGIN SOLUTION
+    const int64_t COUNT = tensor_numel(output);
+    if (COUNT == 0) return STATUS_OK;
+    const tensor_t lhs = rows_of(ctx, input), rhs = tensor_transposed(weight);
+    tensor_t sums = rows_of(ctx, output);  // (R, OC)
+    if (lacks(&lhs)) return STATUS_NO_MEMORY;
+    const status_t status = gemm_forward(ctx, &lhs, &rhs, &sums);
+    if (status != STATUS_OK || !bias) return status;
+    const unsigned blocks = grid_of(ceil_div(COUNT, THREADS));
+    bias_kernel<<<blocks, THREADS, 0, ctx->stream>>>(*bias, real_data(output),
+                                                     bias->size[0], COUNT);
+    CUDA_TRY(ctx, cudaGetLastError());
+    return STATUS_OK;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 12 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}
+
+/* grad_input = grad_output @ weight, grad_weight = grad_output^T @ input,
+ * grad_bias = sum of the rows of grad_output */
+extern "C" status_t linear_backward(ctx_t *ctx, const tensor_t *grad_output,
+                                    const tensor_t *input, const tensor_t *weight,
+                                    tensor_t *grad_input, tensor_t *grad_weight,
+                                    tensor_t *grad_bias)
+{
+    // BEGIN SOLUTION
+    const tensor_t grad = rows_of(ctx, grad_output), rows = rows_of(ctx, input);
+    if (lacks(&grad) || lacks(&rows)) return STATUS_NO_MEMORY;
+    status_t status = STATUS_OK;
+    if (grad_input) {
+        tensor_t sums = rows_of(ctx, grad_input);  // (R, IC)
+        status = gemm_forward(ctx, &grad, weight, &sums);
+    }
+    if (grad_weight && status == STATUS_OK) {
+        const tensor_t columns = tensor_transposed(&grad);  // (OC, R)
+        status = gemm_forward(ctx, &columns, &rows, grad_weight);
+    }
+    if (status != STATUS_OK || !grad_bias || grad.size[1] == 0) return status;
+    const unsigned blocks = grid_of(ceil_div(grad.size[1], THREADS));
+    grad_bias_kernel<<<blocks, THREADS, 0, ctx->stream>>>(grad, real_data(grad_bias));
+    CUDA_TRY(ctx, cudaGetLastError());
+    return STATUS_OK;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 16 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}

@@ -1,0 +1,139 @@
+/* 02 column sum
+ *
+ *   idea    the gradient of the bias in two steps: parts of the rows, then the parts
+ *   expect  32 to 2048 times the threads of 00_matmul, for the same bytes; not timed
+ *   limit   the products; grad_output is read once more for the bias
+ *   run     make grade T=04_cuda_kernels/linear/02
+ *
+ * Backward. No atomics: which thread adds which numbers, and in which order, follows
+ * from the sizes alone. Workspace: PARTS rows of the bias, and copies as in 00.
+ */
+#include "launch.h"
+
+extern "C" matmul_forward_fn gemm_forward;
+
+enum { WIDTH = 32, HEIGHT = 8, THREADS = WIDTH * HEIGHT };  // of a block
+enum { PARTS = 64, LEAST = 4 * HEIGHT };  // at most so many, of so many rows at least
+
+// BEGIN SOLUTION
+/* All axes but the last as one: a matrix (R, D). Axes walk on where the inner ones end,
+ * or the elements are copied; data is NULL if there is no memory for that. */
+static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
+{
+    const int32_t last = t->ndim - 1;
+    tensor_t rows = *t;
+    rows.ndim = 2;
+    rows.size[0] = tensor_count(t, last), rows.size[1] = t->size[last];
+    rows.stride[0] = 0, rows.stride[1] = t->stride[last];
+    int64_t next = -1;  // the stride that continues the axes so far
+    for (int32_t d = last - 1; d >= 0 && tensor_numel(t) > 0; d--) {
+        if (t->size[d] == 1) continue;
+        if (next >= 0 && t->stride[d] != next) {
+            rows.data = (void *)tensor_contiguous(ctx, t);
+            rows.stride[0] = t->size[last], rows.stride[1] = 1;
+            return rows;
+        }
+        if (next < 0) rows.stride[0] = t->stride[d];
+        next = t->stride[d] * t->size[d];
+    }
+    return rows;
+}
+
+/* There was no memory for the copy. */
+static bool lacks(const tensor_t *rows)
+{
+    return !rows->data && tensor_numel(rows) > 0;
+}
+// END SOLUTION
+// STARTER // helpers for leading axes (the reference takes 24 lines)
+
+/* sums (parts, OC) = sums of ROWS rows of grad (R, OC)
+ * A block owns 32 columns, from oc0 on, of one part of the rows; thread (ty, tx) sums
+ * every 8th row of column oc0 + tx, then the thread of ty = 0 what the 8 have. The grid
+ * counts blocks in the order (part, oc0), along x. Shared memory: 8 x 32 sums, 1024
+ * bytes in f32. */
+// BEGIN SOLUTION
+static __global__ void __launch_bounds__(THREADS)
+    part_kernel(const __grid_constant__ tensor_t grad, int64_t ROWS,
+                accum *__restrict__ sums)
+{
+    __shared__ accum partial[HEIGHT][WIDTH];
+    const int64_t R = grad.size[0], OC = grad.size[1], COLUMNS = ceil_div(OC, WIDTH);
+    const int tx = threadIdx.x % WIDTH, ty = threadIdx.x / WIDTH;
+    const int64_t oc = blockIdx.x % COLUMNS * WIDTH + tx, part = blockIdx.x / COLUMNS;
+    const int64_t end = (part + 1) * ROWS < R ? (part + 1) * ROWS : R;
+
+    accum sum = 0;
+    for (int64_t r = part * ROWS + ty; oc < OC && r < end; r += HEIGHT) {
+        sum += accum_from(*at2(&grad, r, oc));
+    }
+    partial[ty][tx] = sum;
+    __syncthreads();  // all 8 sums of a column are written before one thread reads them
+    if (ty > 0 || oc >= OC) return;
+    for (int y = 1; y < HEIGHT; y++) sum += partial[y][tx];
+    sums[part * OC + oc] = sum;
+}
+// END SOLUTION
+// STARTER // the kernel of the first step (the reference takes 19 lines)
+
+/* grad_bias (OC) = sum of the parts, in their order
+ * A block owns 256 columns, a thread one. No shared memory. */
+// BEGIN SOLUTION
+static __global__ void bias_kernel(const accum *__restrict__ sums, int64_t COUNT,
+                                   real *__restrict__ grad_bias, int64_t OC)
+{
+    const int64_t oc = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (oc >= OC) return;  // the last block may be partly empty
+    accum sum = 0;
+    for (int64_t part = 0; part < COUNT; part++) sum += sums[part * OC + oc];
+    grad_bias[oc] = real_from(sum);
+}
+
+static status_t column_sum(ctx_t *ctx, const tensor_t *grad, tensor_t *grad_bias)
+{
+    const int64_t R = grad->size[0], OC = grad->size[1];
+    if (OC == 0) return STATUS_OK;
+    const int64_t share = ceil_div(R, PARTS), ROWS = share < LEAST ? LEAST : share;
+    const int64_t COUNT = ceil_div(R, ROWS);  // of parts; 0 leaves sums of nothing
+    accum *const sums =
+        (accum *)ctx_scratch(ctx, (size_t)(COUNT + 1) * OC * sizeof(accum));
+    if (!sums) return STATUS_NO_MEMORY;
+    if (COUNT > 0) {
+        const unsigned blocks = grid_of(ceil_div(OC, WIDTH) * COUNT);
+        part_kernel<<<blocks, THREADS, 0, ctx->stream>>>(*grad, ROWS, sums);
+        CUDA_TRY(ctx, cudaGetLastError());
+    }
+    const unsigned blocks = grid_of(ceil_div(OC, THREADS));
+    bias_kernel<<<blocks, THREADS, 0, ctx->stream>>>(sums, COUNT, real_data(grad_bias),
+                                                     OC);
+    CUDA_TRY(ctx, cudaGetLastError());
+    return STATUS_OK;
+}
+// END SOLUTION
+// STARTER // the second step, and both (the reference takes 29 lines)
+
+/* grad_input = grad_output @ weight, grad_weight = grad_output^T @ input,
+ * grad_bias = sum of the rows of grad_output */
+extern "C" status_t linear_backward(ctx_t *ctx, const tensor_t *grad_output,
+                                    const tensor_t *input, const tensor_t *weight,
+                                    tensor_t *grad_input, tensor_t *grad_weight,
+                                    tensor_t *grad_bias)
+{
+    // BEGIN SOLUTION
+    const tensor_t grad = rows_of(ctx, grad_output), rows = rows_of(ctx, input);
+    if (lacks(&grad) || lacks(&rows)) return STATUS_NO_MEMORY;
+    status_t status = STATUS_OK;
+    if (grad_input) {
+        tensor_t sums = rows_of(ctx, grad_input);  // (R, IC)
+        status = gemm_forward(ctx, &grad, weight, &sums);
+    }
+    if (grad_weight && status == STATUS_OK) {
+        const tensor_t columns = tensor_transposed(&grad);  // (OC, R)
+        status = gemm_forward(ctx, &columns, &rows, grad_weight);
+    }
+    if (status != STATUS_OK || !grad_bias) return status;
+    return column_sum(ctx, &grad, grad_bias);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 13 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}
