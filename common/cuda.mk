@@ -5,17 +5,11 @@
 #   make -f common/cuda.mk RUNG=labs/04_cuda_kernels/add/00_strided.cu
 #
 #   DTYPES   f32 f64 (the default), f16: one shared object each
-#   MODE     run; debug: -O0, for gdb; check: ASan and UBSan; trace: accesses are told;
-#            gpu: nvcc in the place of cusim, for a real card. Then also
-#              NVCC     the compiler
-#              CUDART   libcudart.so, the one worker-cuda-gpu is linked with, and its rpath
-#              ARCH     sm_90: the one kind of card it is to run on
+#   MODE     run; debug: -O0, for gdb; check: ASan and UBSan; trace: accesses are told
 #   EXTRA, USES, FOLDER, BUILD   as in rung.mk
 #   PYTHON   for the rewriter of cusim
 #
-# The runtime of the mode has to be there: make -f grader/tools.mk cuda. With MODE=gpu it
-# is shared by rung and worker: with a copy in each, an error that one of them makes is
-# not seen by the other when it asks cudaGetLastError.
+# The runtime of the mode has to be there: make -f grader/tools.mk cuda.
 
 BUILD  ?= build
 DTYPES ?= f32 f64
@@ -36,10 +30,6 @@ OBJECTS := $(DTYPES:%=$(STEM).%.o)
 # a sanitizer's functions come with the program that loads the library
 LINK_check := -fsanitize=address,undefined
 LINK    := $(if $(LINK_$(MODE)),$(LINK_$(MODE)),-Wl,-z,defs)
-LIBS_cusim := -L$(LIBRARY) -lcusim -lm -Wl,-rpath,$(abspath $(LIBRARY))
-LIBS_gpu   := $(CUDART) -lm
-LIBS    := $(LIBS_$(if $(filter gpu,$(MODE)),gpu,cusim))
-REAL     = -DREAL_$(if $(filter f64,$*),F64,$(if $(filter f16,$*),F16,F32))
 
 COMMA := ,
 PAIRS = $(subst $(COMMA), ,$(firstword $(subst @, ,$(1))))
@@ -56,41 +46,29 @@ objects: $(OBJECTS)
 
 # a new runtime is no reason to link again: the loader takes the one of that day
 $(STEM).%.so: $(STEM).%.$(if $(USES),whole,o) $(STEM).uses
-	@$(CXX) -shared -Wl,-Bsymbolic $(LINK) -o $@.new $< $(LIBS) && mv $@.new $@
+	@$(CXX) -shared -Wl,-Bsymbolic $(LINK) -o $@.new $< -L$(LIBRARY) -lcusim -lm \
+	    -Wl,-rpath,$(abspath $(LIBRARY)) && mv $@.new $@
 
-ifeq ($(MODE),gpu)
-$(STEM).%.o: $(RUNG) $(INCLUDE)cuda.mk $(STEM).card
-	@mkdir -p $(@D)
-	@$(NVCC) -std=c++17 -O3 -lineinfo $(REAL) -I$(INCLUDE) -Xcompiler -fPIC \
-	    -gencode arch=$(ARCH:sm_%=compute_%),code=$(ARCH) -MMD -MF $(STEM).$*.d -MT $@ \
-	    -c -o $@.new $< && mv $@.new $@
-$(STEM).card: FORCE
-	@mkdir -p $(@D)
-	@echo '$(NVCC) $(ARCH)' > $@.new; cmp -s $@.new $@ || cp $@.new $@
-%.h: ;
--include $(DTYPES:%=$(STEM).%.d)
-else
 # cusim.mk knows what is out of date
 $(STEM).%.o: FORCE
 	@$(MAKE) -f $(INCLUDE)cusim/cusim.mk SOURCE=$(RUNG) STEM=$(STEM).$* MODE=$(MODE) \
 	    KIND=so BUILD=$(RUNTIME) PYTHON=$(PYTHON) \
-	    EXTRA='$(EXTRA) $(REAL)' $@
-endif
+	    EXTRA='$(EXTRA) -DREAL_$(if $(filter f64,$*),F64,$(if $(filter f16,$*),F16,F32))' $@
 
-# the rung and the objects it uses, their functions under the names it calls them by. An
-# inline function of a header may be in both: it keeps its name, so that one is enough. The
-# direction that is not called is hidden, for the rung may have one of that name
+# the rung and the objects it uses, their functions under the names it calls them by; one
+# that it does not call is hidden, for the rung may define its own. An inline function of
+# a header may be in both: it keeps its name, so that one is enough
 $(STEM).%.whole: $(STEM).%.o $(STEM).uses
 	@for use in $(subst %,$*,$(USES)); do \
-	    pairs=$${use%%@*} turn= hide=; part=$(STEM).$*.$${use%%=*}; \
+	    pairs=$${use%%@*} turn=; part=$(STEM).$*.$${use%%=*}; \
 	    for pair in $$(echo "$$pairs" | tr , ' '); do \
-	        name=$${pair%%=*} symbol=$${pair#*=}; \
-	        turn="$$turn --redefine-sym $$symbol=$$name"; \
-	        [ $$name = $$symbol ] || hide="$$hide --localize-symbol=$${symbol%_*}_forward \
-	            --localize-symbol=$${symbol%_*}_backward"; \
+	        turn="$$turn --redefine-sym $${pair#*=}=$${pair%%=*}"; \
 	    done; \
-	    $(OBJCOPY) $$turn "$${use#*@}" $$part.new && \
-	    $(OBJCOPY) $$hide $$part.new $$part || exit 1; \
+	    symbol=$${pairs##*=}; \
+	    for name in $${symbol%_*}_forward $${symbol%_*}_backward; do \
+	        case "$$pairs" in *=$$name*) ;; *) turn="$$turn -L $$name" ;; esac; \
+	    done; \
+	    $(OBJCOPY) $$turn "$${use#*@}" $$part || exit 1; \
 	done
 	@$(CXX) -r -nostdlib -o $@.new $< $(PARTS:%=$(STEM).$*.%)
 	@$(OBJCOPY) $(NAMES:%=--localize-symbol=%) $@.new $@
