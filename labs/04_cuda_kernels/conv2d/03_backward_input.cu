@@ -1,0 +1,157 @@
+/* 03 backward input
+ *
+ *   idea    grad_input is a product too, for each phase of the stride one of its own
+ *   expect  a multiply-add for each pair that meets: none with zeros between windows
+ *   limit   nobody computes while a tile is fetched, but other blocks
+ *   run     make grade T=04_cuda_kernels/conv2d/03
+ *
+ * Stride 3, 5 taps, along one axis: which tap brings something to which pixel
+ *
+ *     ih + padding    0   1   2   3   4   5   6   7   8  ...
+ *     kh             0,3 1,4  2  0,3 1,4  2  0,3 1,4  2
+ *
+ * Every third pixel has the same taps. Such a phase is a convolution of grad_output
+ * with these taps, at stride 1. Forward and the other gradients are the fallback's.
+ * Workspace: the elements of weight.
+ */
+#include "launch.h"
+
+extern "C" conv2d_backward_fn fallback_backward;
+
+enum { BM = 64, BN = 64, BK = 16, THREADS = 128 };  // of a block
+enum { TM = 8, TN = 4, TX = BN / TN };              // of a thread; so many along n
+enum { TURN_THREADS = 256 };
+
+/* filters (OC, KH*KW, IC/G) = weight (OC, IC/G, KH, KW): neighbours along ic become
+ * neighbours in memory. A block owns 256 consecutive filters, a thread one. No shared
+ * memory. */
+// BEGIN SOLUTION
+static __global__ void turn_kernel(const __grid_constant__ tensor_t weight,
+                                   real *__restrict__ filters, int64_t COUNT)
+{
+    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= COUNT) return;  // the last block may be partly empty
+    const int64_t IC = weight.size[1], KH = weight.size[2], KW = weight.size[3];
+    const int64_t oc = i / (IC * KW * KH), kh = i / (IC * KW) % KH, kw = i / IC % KW;
+    filters[i] = *at4(&weight, oc, i % IC, kh, kw);
+}
+// END SOLUTION
+// STARTER // a kernel for the filters (the reference takes 9 lines)
+
+/* grad_input (GM, GN) of a group and phase = sum over the phase's taps of
+ * filters[tap]^T (GM, GK) @ grad_output as the tap meets it (GK, GN), where
+ * GM = IC/G, GK = OC/G, GN = pixels of the phase in all images.
+ * A block owns a tile of 64 x 64; a thread owns rows 8*ty to 8*ty + 7 and columns tx,
+ * tx + 16, tx + 32, tx + 48 of it. The grid counts tiles along x, in the order (g,
+ * phase, n0, m0). Shared memory: two tiles of 16 x 64 and 64 pixels, 9728 bytes. */
+// BEGIN SOLUTION
+static __global__ void __launch_bounds__(THREADS)
+    grad_input_kernel(const __grid_constant__ tensor_t grad_output,
+                      const real *__restrict__ filters, int64_t KH, int64_t KW,
+                      conv2d_params_t p, const __grid_constant__ tensor_t grad_input,
+                      int64_t PHASES_H, int64_t PHASES_W, int64_t GN)
+{
+    __shared__ __align__(16) accum left[BK][BM];  // (oc, ic)
+    __shared__ accum right[BK][BN];               // (oc, pixel)
+    __shared__ int64_t pixels[3][BN];             // n, ih, iw
+    const int tx = threadIdx.x % TX, ty = threadIdx.x / TX;
+    const int side = threadIdx.x % BN, row = threadIdx.x / BN;  // where it fetches
+    const int64_t GM = grad_input.size[1] / p.groups;
+    const int64_t GK = grad_output.size[1] / p.groups;
+    const int64_t N = grad_input.size[0], IH = grad_input.size[2];
+    const int64_t IW = grad_input.size[3], TAPS = KH * KW;
+
+    const int64_t TILES_M = ceil_div(GM, BM), TILES = TILES_M * ceil_div(GN, BN);
+    const int64_t m0 = blockIdx.x % TILES_M * BM,
+                  n0 = blockIdx.x % TILES / TILES_M * BN;
+    const int64_t phase = blockIdx.x / TILES % (PHASES_H * PHASES_W);
+    const int64_t g = blockIdx.x / (TILES * PHASES_H * PHASES_W);
+    if (row == 0) {
+        const int64_t i = n0 + side, W = ceil_div(IW, p.stride_w);
+        const int64_t HW = ceil_div(IH, p.stride_h) * W;
+        pixels[0][side] = i / HW;
+        pixels[1][side] = phase / PHASES_W + i % HW / W * p.stride_h;
+        pixels[2][side] = phase % PHASES_W + i % W * p.stride_w;
+    }
+    __syncthreads();  // the pixels are there for those who fetch and who store
+
+    accum sum[TM][TN] = {};  // stays 0 in a phase without taps
+    for (int64_t tap = 0; tap < TAPS; tap++) {
+        const int64_t h = pixels[1][side] + p.padding_h - tap / KW * p.dilation_h;
+        const int64_t w = pixels[2][side] + p.padding_w - tap % KW * p.dilation_w;
+        if (h % p.stride_h != 0 || w % p.stride_w != 0) continue;  // so do all threads
+        const int64_t n = pixels[0][side], oh = h / p.stride_h, ow = w / p.stride_w;
+        const bool meets = n < N && oh >= 0 && oh < grad_output.size[2] && ow >= 0 &&
+                           ow < grad_output.size[3];
+        const real *from = meets ? at4(&grad_output, n, g * GK, oh, ow) : NULL;
+        const real *filter = filters + (g * GK * TAPS + tap) * GM + m0 + side;
+        for (int64_t k0 = 0; k0 < GK; k0 += BK) {
+#pragma unroll
+            for (int i = 0; i < BK; i += THREADS / BN) {
+                const int64_t k = k0 + row + i;
+                const bool filled = k < GK && m0 + side < GM;
+                left[row + i][side] = filled ? accum_from(filter[k * TAPS * GM]) : 0;
+                right[row + i][side] =
+                    from && k < GK ? accum_from(from[k * grad_output.stride[1]]) : 0;
+            }
+            __syncthreads();  // both tiles are written before anybody reads them
+#pragma unroll 4
+            for (int k = 0; k < BK; k++) {  // 4 at once: all take 128 registers
+                accum l[TM], r[TN];
+                for (int i = 0; i < TM; i++) l[i] = left[k][ty * TM + i];
+                for (int j = 0; j < TN; j++) r[j] = right[k][tx + TX * j];
+                for (int i = 0; i < TM; i++) {
+                    for (int j = 0; j < TN; j++) sum[i][j] += l[i] * r[j];
+                }
+            }
+            __syncthreads();  // all have read before the next tiles overwrite these
+        }
+    }
+    for (int j = 0; j < TN; j++) {
+        const int at = tx + TX * j;
+        const int64_t n = pixels[0][at], ih = pixels[1][at], iw = pixels[2][at];
+        for (int i = 0; i < TM; i++) {
+            const int64_t m = m0 + ty * TM + i;
+            if (m >= GM || n >= N || ih >= IH || iw >= IW) continue;  // an edge
+            *at4(&grad_input, n, g * GM + m, ih, iw) = real_from(sum[i][j]);
+        }
+    }
+}
+// END SOLUTION
+// STARTER // the kernel for grad_input (the reference takes 68 lines)
+
+/* grad_input, all phases in one launch */
+extern "C" status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
+                                    const tensor_t *input, const tensor_t *weight,
+                                    conv2d_params_t p, tensor_t *grad_input,
+                                    tensor_t *grad_weight, tensor_t *grad_bias)
+{
+    // BEGIN SOLUTION
+    status_t status = STATUS_OK;
+    if (grad_weight || grad_bias) {
+        status = fallback_backward(ctx, grad_output, input, weight, p, NULL,
+                                   grad_weight, grad_bias);
+    }
+    if (status != STATUS_OK || !grad_input || grad_input->size[0] == 0) return status;
+    const int64_t COUNT = tensor_numel(weight), *in = grad_input->size;
+    real *filters = (real *)ctx_scratch(ctx, (size_t)COUNT * sizeof(real));
+    if (!filters) return STATUS_NO_MEMORY;
+    const unsigned turns = grid_of(ceil_div(COUNT, TURN_THREADS));
+    turn_kernel<<<turns, TURN_THREADS, 0, ctx->stream>>>(*weight, filters, COUNT);
+    CUDA_TRY(ctx, cudaGetLastError());
+
+    const int64_t PHASES_H = p.stride_h < in[2] ? p.stride_h : in[2];
+    const int64_t PHASES_W = p.stride_w < in[3] ? p.stride_w : in[3];
+    const int64_t GN =
+        in[0] * ceil_div(in[2], p.stride_h) * ceil_div(in[3], p.stride_w);
+    const int64_t TILES = ceil_div(weight->size[1], BM) * ceil_div(GN, BN);
+    const unsigned blocks = grid_of(p.groups * PHASES_H * PHASES_W * TILES);
+    grad_input_kernel<<<blocks, THREADS, 0, ctx->stream>>>(
+        *grad_output, filters, weight->size[2], weight->size[3], p, *grad_input,
+        PHASES_H, PHASES_W, GN);
+    CUDA_TRY(ctx, cudaGetLastError());
+    return STATUS_OK;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 23 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}
