@@ -5,11 +5,17 @@
 #   make -f common/cuda.mk RUNG=labs/04_cuda_kernels/add/00_strided.cu
 #
 #   DTYPES   f32 f64 (the default), f16: one shared object each
-#   MODE     run; debug: -O0, for gdb; check: ASan and UBSan; trace: accesses are told
+#   MODE     run; debug: -O0, for gdb; check: ASan and UBSan; trace: accesses are told;
+#            gpu: nvcc in the place of cusim, for a real card. Then also
+#              NVCC     the compiler
+#              CUDART   libcudart.so, the one worker-cuda-gpu is linked with, and its rpath
+#              ARCH     sm_90: the one kind of card it is to run on
 #   EXTRA, USES, FOLDER, BUILD   as in rung.mk
 #   PYTHON   for the rewriter of cusim
 #
-# The runtime of the mode has to be there: make -f grader/tools.mk cuda.
+# The runtime of the mode has to be there: make -f grader/tools.mk cuda. With MODE=gpu it
+# is shared by rung and worker: with a copy in each, an error that one of them makes is
+# not seen by the other when it asks cudaGetLastError.
 
 BUILD  ?= build
 DTYPES ?= f32 f64
@@ -30,6 +36,10 @@ OBJECTS := $(DTYPES:%=$(STEM).%.o)
 # a sanitizer's functions come with the program that loads the library
 LINK_check := -fsanitize=address,undefined
 LINK    := $(if $(LINK_$(MODE)),$(LINK_$(MODE)),-Wl,-z,defs)
+LIBS_cusim := -L$(LIBRARY) -lcusim -lm -Wl,-rpath,$(abspath $(LIBRARY))
+LIBS_gpu   := $(CUDART) -lm
+LIBS    := $(LIBS_$(if $(filter gpu,$(MODE)),gpu,cusim))
+REAL     = -DREAL_$(if $(filter f64,$*),F64,$(if $(filter f16,$*),F16,F32))
 
 COMMA := ,
 PAIRS = $(subst $(COMMA), ,$(firstword $(subst @, ,$(1))))
@@ -46,14 +56,26 @@ objects: $(OBJECTS)
 
 # a new runtime is no reason to link again: the loader takes the one of that day
 $(STEM).%.so: $(STEM).%.$(if $(USES),whole,o) $(STEM).uses
-	@$(CXX) -shared -Wl,-Bsymbolic $(LINK) -o $@.new $< -L$(LIBRARY) -lcusim -lm \
-	    -Wl,-rpath,$(abspath $(LIBRARY)) && mv $@.new $@
+	@$(CXX) -shared -Wl,-Bsymbolic $(LINK) -o $@.new $< $(LIBS) && mv $@.new $@
 
+ifeq ($(MODE),gpu)
+$(STEM).%.o: $(RUNG) $(INCLUDE)cuda.mk $(STEM).card
+	@mkdir -p $(@D)
+	@$(NVCC) -std=c++17 -O3 -lineinfo $(REAL) -I$(INCLUDE) -Xcompiler -fPIC \
+	    -gencode arch=$(ARCH:sm_%=compute_%),code=$(ARCH) -MMD -MF $(STEM).$*.d -MT $@ \
+	    -c -o $@.new $< && mv $@.new $@
+$(STEM).card: FORCE
+	@mkdir -p $(@D)
+	@echo '$(NVCC) $(ARCH)' > $@.new; cmp -s $@.new $@ || cp $@.new $@
+%.h: ;
+-include $(DTYPES:%=$(STEM).%.d)
+else
 # cusim.mk knows what is out of date
 $(STEM).%.o: FORCE
 	@$(MAKE) -f $(INCLUDE)cusim/cusim.mk SOURCE=$(RUNG) STEM=$(STEM).$* MODE=$(MODE) \
 	    KIND=so BUILD=$(RUNTIME) PYTHON=$(PYTHON) \
-	    EXTRA='$(EXTRA) -DREAL_$(if $(filter f64,$*),F64,$(if $(filter f16,$*),F16,F32))' $@
+	    EXTRA='$(EXTRA) $(REAL)' $@
+endif
 
 # the rung and the objects it uses, their functions under the names it calls them by; one
 # that it does not call is hidden, for the rung may define its own. An inline function of
