@@ -130,7 +130,7 @@ static __global__ void __launch_bounds__(THREADS)
 // END SOLUTION
 // STARTER // the kernel for grad_weight (the reference takes 27 lines)
 
-/* Three gathers; each element of a gradient has one owner, so nothing is added twice. */
+/* Three gathers: each element of a gradient has one owner, who alone writes it. */
 extern "C" status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                     const tensor_t *input, const tensor_t *weight,
                                     conv2d_params_t p, tensor_t *grad_input,

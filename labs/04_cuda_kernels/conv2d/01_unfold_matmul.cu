@@ -24,7 +24,6 @@ enum { THREADS = 256 };  // of a block
  *   output     (N, G, OC, P) = weight @ columns */
 
 // BEGIN SOLUTION
-/* N*G matrices (M, C) without gaps. */
 static tensor_t matrices(const real *from, int64_t N, int64_t G, int64_t M, int64_t C)
 {
     void *data = (void *)(uintptr_t)from;  // a tensor's data is never const
@@ -42,11 +41,8 @@ static unfold_params_t unfold_params(const tensor_t *weight, conv2d_params_t p)
     return {weight->size[2], weight->size[3], p.dilation_h, p.dilation_w,
             p.padding_h,     p.padding_w,     p.stride_h,   p.stride_w};
 }
-// END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 15 lines)
 
 /* A block owns 256 consecutive elements of output, a thread one. No shared memory. */
-// BEGIN SOLUTION
 static __global__ void bias_kernel(const __grid_constant__ tensor_t bias, int64_t P,
                                    real *__restrict__ output, int64_t COUNT)
 {
@@ -55,8 +51,38 @@ static __global__ void bias_kernel(const __grid_constant__ tensor_t bias, int64_
     const accum start = accum_from(*at1(&bias, i / P % bias.size[0]));
     output[i] = real_from(start + accum_from(output[i]));
 }
+
+/* A block owns 256 consecutive weights, a thread one: its sum over parts (N, COUNT).
+ * No shared memory. */
+static __global__ void weight_kernel(const real *__restrict__ parts, int64_t N,
+                                     real *__restrict__ grad_weight, int64_t COUNT)
+{
+    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= COUNT) return;  // the last block may be partly empty
+    accum sum = 0;
+    for (int64_t n = 0; n < N; n++) sum += accum_from(parts[n * COUNT + i]);
+    grad_weight[i] = real_from(sum);
+}
+
+/* A block owns a channel of grad_output (N, G*OC, P), a thread each 256th element; a
+ * tree adds the threads' sums up. Shared memory: 256 sums, 1024 bytes in f32. */
+static __global__ void channel_kernel(const real *__restrict__ grad_output, int64_t N,
+                                      int64_t P, real *__restrict__ grad_bias)
+{
+    __shared__ accum sums[THREADS];
+    accum sum = 0;
+    for (int64_t i = threadIdx.x; i < N * P; i += THREADS) {
+        sum += accum_from(grad_output[(i / P * gridDim.x + blockIdx.x) * P + i % P]);
+    }
+    sums[threadIdx.x] = sum;
+    for (int half = THREADS / 2; half > 0; half /= 2) {
+        __syncthreads();  // the sums of the round before are there
+        if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+    }
+    if (threadIdx.x == 0) grad_bias[blockIdx.x] = real_from(sums[0]);
+}
 // END SOLUTION
-// STARTER // a kernel that adds the bias (the reference takes 8 lines)
+// STARTER // views, and kernels that add (the reference takes 47 lines)
 
 /* output (N, G, OC, P) = weight (N, G, OC, K) @ columns (N, G, K, P) + bias */
 extern "C" status_t conv2d_forward(ctx_t *ctx, const tensor_t *input,
@@ -87,41 +113,8 @@ extern "C" status_t conv2d_forward(ctx_t *ctx, const tensor_t *input,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* A block owns 256 consecutive weights, a thread one: it sums their gradients by image,
- * parts (N, COUNT). No shared memory. */
-// BEGIN SOLUTION
-static __global__ void weight_kernel(const real *__restrict__ parts, int64_t N,
-                                     real *__restrict__ grad_weight, int64_t COUNT)
-{
-    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= COUNT) return;  // the last block may be partly empty
-    accum sum = 0;
-    for (int64_t n = 0; n < N; n++) sum += accum_from(parts[n * COUNT + i]);
-    grad_weight[i] = real_from(sum);
-}
-
-/* A block owns channel blockIdx.x of grad_output (N, G*OC, P), a thread each 256th of its
- * elements; then a tree adds up. Shared memory: 256 sums, 1024 bytes in f32. */
-static __global__ void channel_kernel(const real *__restrict__ grad_output, int64_t N,
-                                      int64_t P, real *__restrict__ grad_bias)
-{
-    __shared__ accum sums[THREADS];
-    accum sum = 0;
-    for (int64_t i = threadIdx.x; i < N * P; i += THREADS) {
-        sum += accum_from(grad_output[(i / P * gridDim.x + blockIdx.x) * P + i % P]);
-    }
-    sums[threadIdx.x] = sum;
-    for (int half = THREADS / 2; half > 0; half /= 2) {
-        __syncthreads();  // the sums of the round before are there
-        if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
-    }
-    if (threadIdx.x == 0) grad_bias[blockIdx.x] = real_from(sums[0]);
-}
-// END SOLUTION
-// STARTER // kernels that add up (the reference takes 24 lines)
-
 /* grad_weight (G, OC, K) = sum over n of grad_output (N, G, OC, P) @ columns^T
- * grad_columns (N, G, K, P) = weight^T (N, G, K, OC) @ grad_output: unfold's backward */
+ * grad_columns (N, G, K, P) = weight^T (N, G, K, OC) @ grad_output, then folded */
 extern "C" status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                     const tensor_t *input, const tensor_t *weight,
                                     conv2d_params_t p, tensor_t *grad_input,
