@@ -100,8 +100,7 @@ ANSWERS = {
         "    ends = [start + t * step for t in range(32)]\n"
         "    pairs = [range(e // 32, (e + width - 1) // 32 + 1) for e in ends]\n"
         "    return len(set().union(*pairs))",
-        "def sectors(start, step, width):\n"
-        "    return 32 * step // 32 or 1",
+        "def sectors(start, step, width):\n    return 32 * step // 32 or 1",
     ),
     "exercise-traffic": (
         "def traffic(M, N, K, BM, BN):\n"
