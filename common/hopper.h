@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+/* hopper.h - the tensor memory accelerator and the tensor cores of sm_90a, by name
+ *
+ * For nvcc alone: cusim cannot run these, so a rung that includes this file says
+ * needs = "gpu" in lab.toml. All functions but the first are for kernels.
+ *
+ *   hopper::matrix_map(map, data, ROWS, COLUMNS, HEIGHT)
+ *                             on the CPU: a map of a dense matrix of floats for tile();
+ *                             a tile is HEIGHT rows of 32 numbers, which become TF32
+ *   hopper::barrier_begin(b)  one thread: barrier b waits for one arrival in each phase
+ *   hopper::barrier_ready()   that thread, when it has begun all, for the copy engine
+ *   hopper::barrier_expect(b, n)   arrive, and let the phase last until n bytes came
+ *   hopper::barrier_wait(b, p)     until the phase of parity p is over: 0, 1, 0, ...
+ *   hopper::tile(to, map, row, column, b)   one thread: start to copy a tile to shared
+ *                             memory, at a multiple of 1024 bytes; zeros outside of the
+ *                             matrix. Chunk c (16 bytes) of row r arrives at c ^ r % 8.
+ *   hopper::wgmma_fence()     before the first product on registers written by others
+ *   hopper::wgmma_tf32(d, a, b)    d += a b^T by four warps, not waited for: in tiles
+ *                             of tile(), 64 rows of a and 128 of b, 8 columns from a
+ *                             and b on. Lane l of warp w gets, for i below 64, row
+ *                             16 w + l/4 + i/2%2*8, column i/4*8 + l%4*2 + i%2 of d
+ *   hopper::wgmma_commit()    these products are now a group
+ *   hopper::wgmma_wait()      until all groups are done; shared memory is free then
+ */
+#ifndef CONVLAB_HOPPER_H
+#define CONVLAB_HOPPER_H
+
+#include <cuda.h>
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+namespace hopper
+{
+
+typedef CUresult (*encode_t)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *,
+                             const cuuint64_t *, const cuuint64_t *, const cuuint32_t *,
+                             const cuuint32_t *, CUtensorMapInterleave,
+                             CUtensorMapSwizzle, CUtensorMapL2promotion,
+                             CUtensorMapFloatOOBfill);
+
+/* The driver's function is asked for by name, so that nobody links with libcuda. */
+static inline cudaError_t matrix_map(CUtensorMap *map, const void *data, int64_t ROWS,
+                                     int64_t COLUMNS, unsigned HEIGHT)
+{
+    void *found = NULL;
+    cudaDriverEntryPointQueryResult result;
+#if CUDART_VERSION >= 12050
+    const cudaError_t error = cudaGetDriverEntryPointByVersion(
+        "cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &result);
+#else
+    const cudaError_t error = cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &found,
+                                                      cudaEnableDefault, &result);
+#endif
+    if (error != cudaSuccess) return error;
+    if (result != cudaDriverEntryPointSuccess) return cudaErrorNotSupported;
+    const cuuint64_t size[2] = {(cuuint64_t)COLUMNS, (cuuint64_t)ROWS};  // inner first
+    const cuuint64_t stride[1] = {(cuuint64_t)COLUMNS * 4};              // in bytes
+    const cuuint32_t box[2] = {32, HEIGHT}, step[2] = {1, 1};
+    const CUresult made = ((encode_t)found)(
+        map, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, 2, (void *)data, size, stride, box, step,
+        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+        CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    return made == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+__device__ __forceinline__ unsigned shared_address(const void *pointer)
+{
+    return (unsigned)__cvta_generic_to_shared(pointer);
+}
+
+/* ---- barriers that count bytes --------------------------------------------------- */
+
+__device__ __forceinline__ void barrier_begin(uint64_t *barrier)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier))
+                 : "memory");
+}
+
+__device__ __forceinline__ void barrier_ready()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+__device__ __forceinline__ void barrier_expect(uint64_t *barrier, unsigned bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
+                     shared_address(barrier)),
+                 "r"(bytes)
+                 : "memory");
+}
+
+__device__ __forceinline__ void barrier_wait(uint64_t *barrier, unsigned parity)
+{
+    unsigned done = 0;
+    while (!done) {  // try_wait itself sleeps for a while
+        asm volatile("{\n"
+                     ".reg .pred over;\n"
+                     "mbarrier.try_wait.parity.shared::cta.b64 over, [%1], %2;\n"
+                     "selp.u32 %0, 1, 0, over;\n"
+                     "}"
+                     : "=r"(done)
+                     : "r"(shared_address(barrier)), "r"(parity)
+                     : "memory");
+    }
+}
+
+__device__ __forceinline__ void tile(float *to, const CUtensorMap *map, int row,
+                                     int column, uint64_t *barrier)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+                 ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
+                     shared_address(to)),
+                 "l"(map), "r"(column), "r"(row), "r"(shared_address(barrier))
+                 : "memory");
+}
+
+/* ---- tensor cores that read shared memory ---------------------------------------- */
+
+__device__ __forceinline__ void wgmma_fence()
+{
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+__device__ __forceinline__ void wgmma_commit()
+{
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+__device__ __forceinline__ void wgmma_wait()
+{
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+}
+
+/* How a tile lies in shared memory. Addresses and distances are in units of 16 bytes:
+ *   bits  0-13   where it begins; 8 columns on is 32 bytes on, under the same swizzle
+ *   bits 16-29   not looked at with a swizzle of 128 bytes
+ *   bits 32-45   8 rows on: 1024 bytes
+ *   bits 62-63   1: rows of 128 bytes, swizzled */
+__device__ __forceinline__ uint64_t descriptor(const float *tile)
+{
+    const uint64_t address = (shared_address(tile) & 0x3ffff) >> 4;
+    return address | 1ull << 16 | (uint64_t)(1024 >> 4) << 32 | 1ull << 62;
+}
+
+#define HOPPER_8(d, i)                                                                 \
+    "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]),        \
+        "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
+
+__device__ __forceinline__ void wgmma_tf32(float (&d)[64], const float *a,
+                                           const float *b)
+{
+    asm volatile("wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {"
+                 "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,"
+                 "%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31,"
+                 "%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,"
+                 "%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
+                 "}, %64, %65, 1, 1, 1;"
+                 : HOPPER_8(d, 0), HOPPER_8(d, 8), HOPPER_8(d, 16), HOPPER_8(d, 24),
+                   HOPPER_8(d, 32), HOPPER_8(d, 40), HOPPER_8(d, 48), HOPPER_8(d, 56)
+                 : "l"(descriptor(a)), "l"(descriptor(b))
+                 : "memory");
+}
+
+#undef HOPPER_8
+
+}  // namespace hopper
+
+#endif

@@ -1,0 +1,131 @@
+/* 10 wgmma
+ *
+ *   idea    one thread orders whole tiles; four warps multiply from shared memory
+ *   expect  published: tensor cores of an H100 reach their peak by wgmma only
+ *   limit   nothing is copied while a block stores; operands are turned by a copy
+ *   run     make grade T=04_cuda_kernels/matmul/10
+ *
+ * For Hopper (sm_90a). It has not run on a card yet: nvcc compiles it, and that is all
+ * that is known. The copy engine (TMA) swizzles, and rounds to TF32 as CUTLASS has it
+ * do. wgmma wants both operands with sums along rows, and TMA rows of a multiple of 16
+ * bytes; what has other rows goes to the fallback.
+ */
+#include "hopper.h"
+#include "launch.h"
+
+extern "C" matmul_forward_fn fallback_forward;
+
+enum { BM = 128, BN = 128, BK = 32, STAGES = 4, WM = 64, THREADS = BM / WM * 128 };
+enum { TILE = BM * BK, STAGE = 2 * TILE * 4, BYTES = STAGES * STAGE + 1024 };
+
+/* output (BATCH, M, N) = lhs (BATCH, M, K) @ rhs (BATCH, N, K)^T, both without gaps:
+ * matrices of BATCH * M and BATCH * N rows. A tile may reach into the next one, whose
+ * numbers get into no output that is stored. A block owns 128 x 128 of output, at
+ * (m0, n0) of matrix b, four warps 64 x 128 of it, a thread 64 numbers, see hopper.h.
+ * Shared memory: 4 stages of 2 tiles of 128 x 32 floats, 131072 bytes; 1024 to align
+ * them; 4 barriers of 8 bytes. */
+// BEGIN SOLUTION
+static __global__ void __launch_bounds__(THREADS)
+    matmul_kernel(const __grid_constant__ CUtensorMap lhs,
+                  const __grid_constant__ CUtensorMap rhs, real *__restrict__ output,
+                  int64_t M, int64_t N, int64_t K)
+{
+    extern __shared__ unsigned char shared[];
+    __shared__ uint64_t full[STAGES];  // barriers: the tiles of a stage have come
+    float *tiles = (float *)(((uintptr_t)shared + 1023) / 1024 * 1024);
+    const int64_t TILES_M = ceil_div(M, BM), TILES_N = ceil_div(N, BN);
+    const int64_t n0 = blockIdx.x % TILES_N * BN;
+    const int64_t m0 = blockIdx.x / TILES_N % TILES_M * BM;
+    const int64_t b = blockIdx.x / (TILES_N * TILES_M);
+    const int STEPS = (int)ceil_div(K, BK);
+    const int lane = threadIdx.x % 32, row0 = threadIdx.x / 32 * 16;  // of its warp
+
+    const auto order = [&](int step) {
+        float *to = tiles + step % STAGES * 2 * TILE;
+        uint64_t *barrier = &full[step % STAGES];
+        hopper::barrier_expect(barrier, STAGE);
+        hopper::tile(to, &lhs, (int)(b * M + m0), step * BK, barrier);
+        hopper::tile(to + TILE, &rhs, (int)(b * N + n0), step * BK, barrier);
+    };
+    if (threadIdx.x == 0) {
+        for (int s = 0; s < STAGES; s++) hopper::barrier_begin(&full[s]);
+        hopper::barrier_ready();
+        for (int s = 0; s < STAGES && s < STEPS; s++) order(s);
+    }
+    __syncthreads();  // nobody waits at a barrier that has not begun
+
+    float sum[64] = {};
+    for (int step = 0; step < STEPS; step++) {
+        const float *left = tiles + step % STAGES * 2 * TILE + row0 / WM * WM * BK;
+        const float *right = tiles + step % STAGES * 2 * TILE + TILE;
+        hopper::barrier_wait(&full[step % STAGES], step / STAGES % 2);
+        __syncwarp();  // wgmma wants a warp whole, and lanes wait one by one
+        hopper::wgmma_fence();
+        for (int k = 0; k < BK; k += 8) hopper::wgmma_tf32(sum, left + k, right + k);
+        hopper::wgmma_commit();
+        hopper::wgmma_wait();
+        __syncthreads();  // all have read this stage before it is ordered anew
+        if (threadIdx.x == 0 && step + STAGES < STEPS) order(step + STAGES);
+    }
+    for (int i = 0; i < 64; i++) {
+        const int64_t m = m0 + row0 + lane / 4 + i / 2 % 2 * 8;
+        const int64_t n = n0 + i / 4 * 8 + lane % 4 * 2 + i % 2;
+        if (m < M && n < N) output[(b * M + m) * N + n] = real_from(sum[i]);
+    }
+}
+// END SOLUTION
+// STARTER // the kernel (the reference takes 46 lines)
+
+/* output = input (..., M, K) @ other (..., K, N), matrix by matrix */
+extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
+                                   const tensor_t *other, tensor_t *output)
+{
+    // BEGIN SOLUTION
+    const int64_t M = output->size[output->ndim - 2];
+    const int64_t N = output->size[output->ndim - 1];
+    const int64_t K = input->size[input->ndim - 1];
+    if (tensor_numel(output) == 0) return STATUS_OK;  // a grid of 0 blocks is an error
+    const int64_t BATCH = tensor_count(output, output->ndim - 2);
+    const int64_t ROWS = BATCH * (M > N ? M : N);
+    if (REAL_DTYPE != DTYPE_F32 || K == 0 || K % 4 != 0 || K > INT32_MAX - BK ||
+        ROWS > INT32_MAX - BM) {
+        return fallback_forward(ctx, input, other, output);
+    }
+    const tensor_t turned = tensor_transposed(other);
+    const real *lhs = tensor_contiguous(ctx, input);
+    const real *rhs = tensor_contiguous(ctx, &turned);
+    if (!lhs || !rhs) return STATUS_NO_MEMORY;
+    if (((uintptr_t)lhs | (uintptr_t)rhs) % 16 != 0) {
+        return fallback_forward(ctx, input, other, output);
+    }
+    CUtensorMap left, right;
+    CUDA_TRY(ctx, hopper::matrix_map(&left, lhs, BATCH * M, K, BM));
+    CUDA_TRY(ctx, hopper::matrix_map(&right, rhs, BATCH * N, K, BN));
+    const unsigned blocks = grid_of(ceil_div(M, BM) * ceil_div(N, BN) * BATCH);
+    const cudaFuncAttribute most = cudaFuncAttributeMaxDynamicSharedMemorySize;
+    CUDA_TRY(ctx, cudaFuncSetAttribute(matmul_kernel, most, BYTES));
+    matmul_kernel<<<blocks, THREADS, BYTES, ctx->stream>>>(left, right,
+                                                           real_data(output), M, N, K);
+    CUDA_TRY(ctx, cudaGetLastError());
+    return STATUS_OK;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 27 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}
+
+/* grad_input (M, K) = grad_output (M, N) @ other^T (N, K)
+ * grad_other (K, N) = input^T (K, M) @ grad_output (M, N)     for each matrix */
+extern "C" status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output,
+                                    const tensor_t *input, const tensor_t *other,
+                                    tensor_t *grad_input, tensor_t *grad_other)
+{
+    // BEGIN SOLUTION
+    const tensor_t lhs = tensor_transposed(input), rhs = tensor_transposed(other);
+    status_t status = STATUS_OK;
+    if (grad_input) status = matmul_forward(ctx, grad_output, &rhs, grad_input);
+    if (status != STATUS_OK || !grad_other) return status;
+    return matmul_forward(ctx, &lhs, grad_output, grad_other);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 5 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}
