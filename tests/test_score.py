@@ -12,6 +12,7 @@ from grader.bands import Band, SpeedTask
 from grader.checks.result import CheckResult
 from grader.checks.speed import Speed
 from grader.report import results
+from grader.report.page import page
 from grader.report.terminal import _cells
 from grader.score import RungResult, TaskResult, exit_status
 from grader.tasks import Rung, Task
@@ -168,6 +169,18 @@ def test_a_rung_that_was_changed_since_does_not_keep_its_result(own_results, tmp
     (entry,) = merge(as_run(task(first, second), second))["tasks"]
     assert len(entry["rungs"]) == 1
     assert entry["points"] == 0
+
+
+def test_a_rung_that_needs_a_gpu_makes_no_points_pending_in_a_later_run(own_results):
+    found = rung("PENDING_GPU", "PENDING_GPU", name="trust.py")
+    card = replace(found, rung=replace(found.rung, needs="gpu"))
+    wrong = rung("CRASH", "PASS", name="conftest.py")
+    both = task(wrong, card)
+    merge(both)
+    (entry,) = merge(as_run(both, card))["tasks"]
+    assert (entry["points"], entry["pending"]) == (2, 0)
+    (shown,) = page(results.read(), HERE.parent).tasks
+    assert (shown.outcome.word, shown.pending) == ("CRASH", 0)
 
 
 # ---- speed in several runs -----------------------------------------------------------

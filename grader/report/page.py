@@ -87,6 +87,7 @@ class Rung:
     lent: tuple[tuple[str, str], ...]  # direction or alias, the file that lent it
     bad: tuple[Check, ...]
     passed: str  # the checks that passed, in a line
+    needs: str  # "gpu" if it was only compiled
     speed: tuple[Speed, ...]
 
     @property
@@ -237,7 +238,8 @@ def _task(entry: dict[str, Any], root: Path) -> Task:
 
 def _best(rungs: tuple[Rung, ...], direction: str) -> Outcome | None:
     """As points are given: any file that passes, else a pending one, else the last."""
-    found = [o for rung in rungs for d, o in rung.directions if d == direction]
+    here = [rung for rung in rungs if not rung.needs] or rungs
+    found = [o for rung in here for d, o in rung.directions if d == direction]
     for kind in ("pass", "pending"):
         for one in found:
             if one.kind == kind:
@@ -266,6 +268,7 @@ def _rung(entry: dict[str, Any], root: Path) -> Rung:
         lent=tuple((str(k), str(v)) for k, v in entry["uses"].items()),
         bad=tuple(c for c in checks if c.outcome.kind != "pass"),
         passed=_passed([c for c in checks if c.outcome.kind == "pass"]),
+        needs=str(entry.get("needs", "")),
         speed=tuple(speed(one) for one in entry["speed"]),
     )
 

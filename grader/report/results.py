@@ -208,6 +208,7 @@ def _task(result: TaskResult, seed: int) -> dict[str, Any]:
                 "checks": [_check(check, r, seed) for check in r.checks],
                 "speed": _speed_entries(result, r),
                 **({"nvcc": r.nvcc} if r.nvcc else {}),
+                **({"needs": r.rung.needs} if r.rung.needs else {}),
             }
             for r in result.rungs
         ],
@@ -267,7 +268,8 @@ def _keep(new: dict[str, Any], before: dict[str, Any], result: TaskResult) -> No
 
 def _points(task: dict[str, Any], direction: str, known: Task) -> tuple[float, float]:
     """Points earned and pending in one direction of a task in the file."""
-    verdicts = [verdict_of(rung, direction) for rung in task["rungs"]]
+    here = [rung for rung in task["rungs"] if not rung.get("needs")] or task["rungs"]
+    verdicts = [verdict_of(rung, direction) for rung in here]
     word = next((w for w in ("PASS", "pending") if w in verdicts), "")
     band = known.speed.bands.get(direction) if known.speed else None
     timed = [
