@@ -128,6 +128,19 @@ def test_counts_are_those_one_can_work_out_by_hand(compiler: str) -> None:
 
 
 @pytest.mark.parametrize("compiler", COMPILERS, ids=[Path(c).name for c in COMPILERS])
+def test_lanes_in_the_same_turn_of_a_loop_make_one_request(compiler: str) -> None:
+    done = ran(HERE / "loops.cu", "trace", compiler)
+    got = {
+        c.kernel: (c.requests, c.lanes, c.sectors_per_request)
+        for c in done.report.counts
+        if c.op == "load"
+    }
+    assert got["skip"] == (9, 9 * 32 * 2 // 3, 4)
+    assert got["trips"] == (4 * 3, 4 * (24 + 16 + 8), 4)
+    assert got["calls"] == (2 * 2, 2 * (32 + 16), 4)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS, ids=[Path(c).name for c in COMPILERS])
 def test_a_tiled_matmul_moves_what_the_formula_says(compiler: str) -> None:
     done = ran(HERE / "tiled_matmul.cu", "trace", compiler)
     M, N, K, TILE = 64, 96, 128, 16

@@ -59,11 +59,12 @@ TRACE_clang := -fno-vectorize -fno-slp-vectorize -fno-unroll-loops \
 # clang 14 copies a float4 with a plain memcpy, gcc never reports one
 OBJCOPY ?= objcopy
 COPIES := memcpy memmove memset
+REWRITE_trace := --loops
 AFTER_trace = $(OBJCOPY) $(foreach f,$(COPIES),--redefine-sym $f=__tsan_$f) $@
 FLAGS_run   := -O2 $(NATIVE)
 FLAGS_debug := -O0 $(NATIVE)
 FLAGS_check := -O1 $(NATIVE) $(SANITIZE) -fno-omit-frame-pointer
-FLAGS_trace := -O1 -fsanitize=thread $(if $(CLANG),$(TRACE_clang),$(TRACE_gcc))
+FLAGS_trace := -O1 -fsanitize=thread -Wno-dangling-else $(if $(CLANG),$(TRACE_clang),$(TRACE_gcc))
 MODE_FLAGS  := $(or $(FLAGS_$(MODE)),$(error MODE=$(MODE)? run, debug, check or trace))
 FLAGS := $(COMMON) $(WARN) $(MODE_FLAGS)
 
@@ -83,7 +84,7 @@ PARTS   := $(sort $(wildcard $(HERE)src/*.cpp $(HERE)src/*.S))
 OBJECTS := $(patsubst $(HERE)src/%,$(FOLDER)/%.o,$(PARTS))
 LIB     := $(FOLDER)/libcusim.so
 
-REWRITER := $(foreach part,edits launches refusals rewrite scopes shared tokens,\
+REWRITER := $(foreach part,edits launches loops refusals rewrite scopes shared tokens,\
                 $(HERE)../python/cusim/$(part).py)
 
 LINK_check := $(SANITIZE)
@@ -108,12 +109,14 @@ $(STEM).o: $(STEM).ii
 $(STEM).ii: $(SOURCE) $(STEM).flags $(REWRITER) $(wildcard $(HERE)include/*.h \
         $(HERE)include/cusim/*.h)
 	@$(CXX) -E -x c++ $(SEEN) $(CUDA) $(EXTRA) -MD -MF $(STEM).d -MT $@ -o $(STEM).i $<
-	@PYTHONPATH=$(HERE)../python $(PYTHON) -m cusim.rewrite < $(STEM).i > $@
+	@PYTHONPATH=$(HERE)../python $(PYTHON) -m cusim.rewrite $(REWRITE_$(MODE)) < $(STEM).i \
+	    > $@
 
 # a change of flags is a reason to build again, and another file with an older date
 $(STEM).flags: FORCE
 	@mkdir -p $(@D)
-	@{ cksum < $(SOURCE); echo '$(CXX) $(FLAGS) $(CUDA) $(EXTRA) $(NAME)'; } > $@.new; \
+	@{ cksum < $(SOURCE); echo '$(CXX) $(FLAGS) $(CUDA) $(EXTRA) $(NAME)'; \
+	    echo '$(REWRITE_$(MODE))'; } > $@.new; \
 	    cmp -s $@.new $@ || cp $@.new $@
 
 # a template that the program has too, instrumented, must not take the place of ours

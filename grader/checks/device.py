@@ -193,6 +193,7 @@ def traffic(
         return CheckResult("traffic", limits.direction, no, DTYPE, message=text)
     made = prepare(subject, case, 0, limits.direction, DTYPE, seed)
     made.call.request.placement = Placement.ALIGN  # as cudaMalloc aligns
+    made.call.request.run |= Run.COUNT
     made.call.limit *= SLOWER["traffic"]
     findings: list[Finding] = []
     try:

@@ -27,6 +27,7 @@ class Run(IntEnum):
     NO_SCRATCH = 64
     TIMED = 128
     REVERSE = 256
+    COUNT = 1024  # what is moved, and not races
     RANDOM = 512  # the seed of the order stands SEED_SHIFT bits higher
 
 

@@ -49,8 +49,9 @@ enum {
     RUN_DEFAULTS = 32,    // Python: leave out what equals its default, name the rest
     RUN_NO_SCRATCH = 64,  // C: ctx_scratch gives NULL
     RUN_TIMED = 128,      // C: ctx_scratch gives used blocks again, without poison
-    RUN_REVERSE = 256,    // CUDA without a GPU: the last thread first
-    RUN_RANDOM = 512,     // the same in a random order, its seed from this bit on:
+    RUN_COUNT = 1024,     // CUDA without a GPU: count accesses, do not look for races
+    RUN_REVERSE = 256,    // the same: the last thread first
+    RUN_RANDOM = 512,     // in a random order, its seed from this bit on:
     RUN_SEED_SHIFT = 16,
     RUN_REPEAT_SHIFT = 16,  // a card, with RUN_TIMED: how often each call is made
 };

@@ -13,6 +13,8 @@ extern "C" {
 // every line of the report goes to a function instead of a file
 __attribute__((weak)) void cusim_report_to(void (*take)(const char *line,
                                                         size_t bytes));
+// look for races, count accesses
+__attribute__((weak)) void cusim_watch(int races, int counts);
 // the operator has returned: a launch that nobody asked about; memory nobody freed;
 // cudaMalloc has so many bytes
 __attribute__((weak)) void cusim_operator_end(void);
@@ -289,6 +291,7 @@ void device_begin(const link_t *link)
     if (run & RUN_RANDOM)
         snprintf(order, sizeof order, "random:%d", run >> RUN_SEED_SHIFT);
     setenv("CUSIM_ORDER", order, 1);
+    if (cusim_watch) cusim_watch(!(run & RUN_COUNT), run & RUN_COUNT);
 }
 
 void device_context(ctx_t *ctx)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* counts.cpp - what each line of a kernel moves: sectors, wavefronts, bytes
  *
- * The k-th execution of an instruction by each lane of a warp makes one request,
- * counted anew behind each barrier and each collective of the whole warp. Of a request:
+ * The lanes of a warp that execute an instruction in the same turn of the loops around
+ * it make one request: turns are told by Loop (core.h). Where lanes do so more than once,
+ * in a function that is called twice, the k-th time of each lane makes one. Behind each
+ * barrier and each collective of the whole warp begin new requests. Of a request:
  *
  *   sectors      different aligned pieces of 32 bytes of global memory it touches
  *   wavefronts   passes through the 32 banks of shared memory, 4 bytes each: the most
@@ -13,7 +15,7 @@
 #ifdef CUSIM_TRACE
 
 #include <algorithm>
-#include <map>
+#include <cstring>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -30,17 +32,28 @@ struct Request {
     uint32_t bytes;  // of one lane
 };
 
-/* The requests of one instruction by one warp since the last barrier. */
+/* The requests of one instruction in one turn of the loops around it, by one warp. */
 struct Stream {
-    std::vector<Request> requests;
+    uint32_t line;      // number of its Key
     uint32_t next[32];  // which request a lane's next execution belongs to
-    size_t counted;     // requests in front of this one are complete and counted
+    std::vector<Request> requests;
+};
+
+/* All streams of a warp since the last barrier; the vectors are used again. */
+struct Warp {
+    std::vector<Stream> streams;
+    size_t used;
+    std::unordered_map<uint64_t, uint32_t> number;  // of a line and a turn
 };
 
 struct Key {
     const void *code;
     Space space;
     Op op;
+    bool operator==(const Key &other) const
+    {
+        return code == other.code && space == other.space && op == other.op;
+    }
     bool operator<(const Key &other) const
     {
         if (code != other.code) return code < other.code;
@@ -50,14 +63,18 @@ struct Key {
 };
 
 struct Count {
+    Key key;
     uint64_t requests, lanes, full, sectors, wavefronts, bytes;
     uint32_t width;  // bytes of one lane
 };
 
+enum { LAST_LINES = 256 };
+
 static struct Counts {
     std::string kernel;
-    std::map<Key, Count> count;
-    std::vector<std::map<Key, Stream>> warps;
+    std::vector<Count> count;   // by number of a line
+    uint32_t last[LAST_LINES];  // where to look for a Key first
+    std::vector<Warp> warps;
     std::vector<uint32_t> lanes;
     size_t threads;
 } * state;
@@ -107,14 +124,13 @@ static uint64_t wavefronts_of(const Request &request)
     return sum;
 }
 
-static void add(const Key &key, const Request &request, uint32_t warp_lanes)
+static void add(Count &count, const Request &request, uint32_t warp_lanes)
 {
-    Count &count = state->count[key];
     count.requests++;
     count.lanes += (uint64_t)__builtin_popcount(request.lanes);
     count.full += (uint64_t)__builtin_popcount(warp_lanes);
     count.width = std::max(count.width, request.bytes);
-    if (key.space == Space::global) {
+    if (count.key.space == Space::global) {
         const uint64_t sectors = sectors_of(request);
         count.sectors += sectors;
         count.bytes += 32 * sectors;
@@ -123,16 +139,51 @@ static void add(const Key &key, const Request &request, uint32_t warp_lanes)
     }
 }
 
-static void flush(size_t warp)
+static void forget(Warp &warp)
 {
-    for (auto &[key, stream] : state->warps[warp]) {
-        for (size_t i = stream.counted; i < stream.requests.size(); i++) {
-            add(key, stream.requests[i], state->lanes[warp]);
+    for (size_t i = 0; i < warp.used; i++) warp.streams[i].requests.clear();
+    warp.used = 0;
+    warp.number.clear();
+}
+
+static void flush(size_t number)
+{
+    Warp &warp = state->warps[number];
+    for (size_t i = 0; i < warp.used; i++) {
+        const Stream &stream = warp.streams[i];
+        for (const Request &request : stream.requests) {
+            add(state->count[stream.line], request, state->lanes[number]);
         }
-        stream.requests.clear();
-        stream.counted = 0;
-        for (uint32_t &next : stream.next) next = 0;
     }
+    forget(warp);
+}
+
+/* ---- which request --------------------------------------------------------------- */
+
+static uint32_t line_of(const Key &key)
+{
+    uint32_t &last =
+        state->last[((uintptr_t)key.code / 4 + (size_t)key.op) % LAST_LINES];
+    if (last < state->count.size() && state->count[last].key == key) return last;
+    for (last = 0; last < state->count.size(); last++) {
+        if (state->count[last].key == key) return last;
+    }
+    state->count.push_back({});
+    state->count.back().key = key;
+    return last;
+}
+
+static Stream &stream_of(Warp &warp, uint32_t line, uint64_t turn)
+{
+    const uint64_t name = turn ^ (uint64_t)(line + 1) * 0xd6e8feb86659fd93;
+    const auto [found, added] = warp.number.emplace(name, (uint32_t)warp.used);
+    if (added) {
+        if (warp.used == warp.streams.size()) warp.streams.emplace_back();
+        Stream &stream = warp.streams[warp.used++];
+        stream.line = line;
+        memset(stream.next, 0, sizeof stream.next);
+    }
+    return warp.streams[found->second];
 }
 
 /* ---- what trace.cpp tells -------------------------------------------------------- */
@@ -147,7 +198,8 @@ void count_launch(const char *name)
 void count_block(size_t threads)
 {
     state->threads = threads;
-    state->warps.assign((threads + 31) / 32, {});
+    state->warps.resize((threads + 31) / 32);
+    for (Warp &warp : state->warps) forget(warp);  // a launch may have been ended
     state->lanes.assign((threads + 31) / 32, ~0u);
     if (threads % 32) state->lanes.back() = (1u << threads % 32) - 1;
 }
@@ -164,9 +216,10 @@ void count_warp_sync(int warp, unsigned lanes)
 
 void count_access(const Access &access)
 {
-    const Key key = {access.code, access.space, access.op};
     const int lane = access.by->lane;
-    Stream &stream = state->warps[(size_t)access.by->warp][key];
+    const uint32_t line = line_of({access.code, access.space, access.op});
+    Stream &stream =
+        stream_of(state->warps[(size_t)access.by->warp], line, access.turn);
     const size_t index = stream.next[lane]++;
     if (index == stream.requests.size()) stream.requests.push_back({});
     Request &request = stream.requests[index];
@@ -182,7 +235,10 @@ void count_launch_end()
     count_block_sync();
     static const char *const SPACE[] = {"global", "shared"};
     static const char *const OP[] = {"load", "store", "atomic"};
-    for (const auto &[key, count] : state->count) {
+    std::sort(state->count.begin(), state->count.end(),
+              [](const Count &a, const Count &b) { return a.key < b.key; });
+    for (const Count &count : state->count) {
+        const Key &key = count.key;
         std::string line = "{\"record\": \"count\", \"kernel\": ";
         line += quoted(state->kernel.c_str());
         line += ", \"space\": " + quoted(SPACE[(int)key.space]);

@@ -4,6 +4,7 @@
 #include "errors.h"
 #include "findings.h"
 #include "memory.h"
+#include "trace.h"
 
 void cusim_report_to(void (*take)(const char *line, size_t bytes))
 {
@@ -13,6 +14,14 @@ void cusim_report_to(void (*take)(const char *line, size_t bytes))
 void cusim_device_room(size_t bytes)
 {
     cusim::device_limit(bytes);
+}
+
+void cusim_watch(int races, int counts)
+{
+#ifdef CUSIM_TRACE
+    cusim::watch(races, counts);
+#endif
+    (void)races, (void)counts;
 }
 
 void cusim_operator_end(void)

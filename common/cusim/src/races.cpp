@@ -39,7 +39,7 @@ struct Word {
     bool filled;  // by the host, before the kernel
 };
 
-enum : uintptr_t { PAGE_WORDS = 1024, PAGE_BYTES = 4 * PAGE_WORDS };
+enum : uintptr_t { PAGE_WORDS = 1024, PAGE_BYTES = 4 * PAGE_WORDS, LAST_PAGES = 64 };
 
 struct Page {
     Word word[PAGE_WORDS];
@@ -72,8 +72,10 @@ struct Suspect {
 static struct {
     std::unordered_map<uintptr_t, Page *> pages;
     std::vector<Suspect> suspects;
-    uintptr_t last_key;
-    Page *last_page;
+    struct {
+        uintptr_t key;
+        Page *page;
+    } last[LAST_PAGES];
     std::vector<const void *> codes;
     std::unordered_map<const void *, uint32_t> code_number;
     std::vector<WarpClock> warps;
@@ -197,20 +199,27 @@ static bool is_ordered(const Past &past)
 static Word &word_at(uintptr_t address)
 {
     const uintptr_t key = address / PAGE_BYTES;
-    if (key != state->last_key || !state->last_page) {
+    auto &last = state->last[key % LAST_PAGES];
+    if (key != last.key || !last.page) {
         Page *&page = state->pages[key];
         if (!page) page = new Page();
-        state->last_key = key;
-        state->last_page = page;
+        last = {key, page};
     }
-    return state->last_page->word[address / 4 % PAGE_WORDS];
+    return last.page->word[address / 4 % PAGE_WORDS];
 }
 
 static uint32_t number_of(const void *code)
 {
+    static struct {
+        const void *code;
+        uint32_t number;
+    } last[256];
+    auto &known = last[(uintptr_t)code / 4 % 256];
+    if (known.code == code) return known.number;
     const auto [entry, added] =
         state->code_number.emplace(code, (uint32_t)state->codes.size());
     if (added) state->codes.push_back(code);
+    known = {code, entry->second};
     return entry->second;
 }
 
@@ -334,12 +343,13 @@ static void forget_other_blocks(Word &word)
     }
 }
 
-static void access_word(const Access &access, uintptr_t address, uint8_t bytes)
+static void access_word(const Access &access, uint32_t code, uintptr_t address,
+                        uint8_t bytes)
 {
     Word &word = word_at(address);
     const bool atomic = access.op == Op::atomic;
-    const Past now = {state->block, (uint16_t)access.by->thread, bytes, atomic,
-                      state->tick,  number_of(access.code)};
+    const Past now = {
+        state->block, (uint16_t)access.by->thread, bytes, atomic, state->tick, code};
     if (access.space == Space::shared) forget_other_blocks(word);
     if (atomic) clear_suspects(access, word);
     if (conflicts(word.write, bytes, atomic)) {
@@ -371,12 +381,13 @@ static void access_word(const Access &access, uintptr_t address, uint8_t bytes)
 void race_access(const Access &access)
 {
     const uintptr_t begin = (uintptr_t)access.address, end = begin + access.bytes;
+    const uint32_t code = number_of(access.code);
     for (uintptr_t address = begin & ~(uintptr_t)3; address < end; address += 4) {
         uint8_t bytes = 0;
         for (uintptr_t byte = 0; byte < 4; byte++) {
             if (address + byte >= begin && address + byte < end) bytes |= 1 << byte;
         }
-        access_word(access, address, bytes);
+        access_word(access, code, address, bytes);
     }
 }
 

@@ -13,6 +13,18 @@ namespace cusim
 {
 
 static const Position *by;  // the thread that runs, NULL outside of kernels
+static struct {
+    bool races = true, counts = true;
+} wanted;
+
+void watch(bool races, bool counts)
+{
+    wanted = {races, counts};
+}
+
+static uint64_t of_the_host;
+static uint64_t *turn = &of_the_host;  // of the thread that runs
+static std::vector<uint64_t> turns;    // of all threads of the block
 
 /* ---- whose memory ---------------------------------------------------------------- */
 
@@ -85,26 +97,49 @@ static void access(const volatile void *address, size_t bytes, Op op, const void
     Space space = Space::global;
     if (is_shared(address, &offset)) {
         space = Space::shared;
-    } else if (is_local(address) || is_register(address)) {
-        return;  // no memory of the card's
-    } else if (!is_device(address) && !is_variable(address)) {
-        host_pointer(address, op, code);
+    } else if (!is_device(address)) {
+        if (is_local(address) || is_register(address)) return;  // not the card's
+        if (!is_variable(address)) host_pointer(address, op, code);
     }
     const volatile char *byte = (const volatile char *)address;
     while (bytes) {
         const size_t part = bytes < 16 ? bytes : 16;
-        const Access one = {byte, part, space, op, code, by};
-        race_access(one);
-        count_access(one);
+        const Access one = {byte, part, space, op, code, by, *turn};
+        if (wanted.races) race_access(one);
+        if (wanted.counts) count_access(one);
         byte += part;
         bytes -= part;
     }
+}
+
+/* ---- turns of loops -------------------------------------------------------------- */
+
+/* One number for the loops around, their places and how often each has gone round. */
+static uint64_t mixed(uint64_t a, uint64_t b)
+{
+    a = (a ^ b) * 0x9e3779b97f4a7c15;
+    return a ^ a >> 29;
+}
+
+Loop::Loop(unsigned place) : around(*turn), inside(mixed(*turn, place)), round(0)
+{
+}
+
+void Loop::next()
+{
+    *turn = mixed(inside, ++round);
+}
+
+Loop::~Loop()
+{
+    *turn = around;
 }
 
 /* ---- what the scheduler tells ---------------------------------------------------- */
 
 void trace_launch(const char *name, const Config &config, Where)
 {
+    turns.assign((size_t)config.block.x * config.block.y * config.block.z, 0);
     modules().clear();
     dl_iterate_phdr(add_module, nullptr);
     race_launch();
@@ -115,6 +150,7 @@ void trace_launch(const char *name, const Config &config, Where)
 void trace_launch_end()
 {
     by = nullptr;
+    turn = &of_the_host;
     race_launch_end();
     count_launch_end();
 }
@@ -125,9 +161,10 @@ void trace_block(uint64_t)
     count_block_sync();
 }
 
-void trace_thread(int)
+void trace_thread(int thread)
 {
     by = &position();
+    turn = &turns[(size_t)thread];
 }
 
 void trace_block_sync()
@@ -142,8 +179,9 @@ void trace_warp_sync(int warp, unsigned lanes)
     count_warp_sync(warp, lanes);
 }
 
-void trace_thread_end(int)
+void trace_thread_end(int thread)
 {
+    turns[(size_t)thread] = 0;
 }
 
 static int unseen;  // how many live

@@ -22,7 +22,11 @@ struct Access {
     Op op;
     const void *code;  // within the instruction
     const Position *by;
+    uint64_t turn;  // of the loops around it: see Loop in core.h
 };
+
+/* What is looked for from the next launch on; everything, until somebody asks. */
+void watch(bool races, bool counts);
 
 /* races.cpp */
 void race_launch();

@@ -2,7 +2,9 @@
 """From preprocessed CUDA C++ to C++: launches, shared memory, refusals.
 
     g++ -E -x c++ -isystem .../cusim/include -include cuda_runtime.h file.cu |
-        python -m cusim.rewrite > file.ii
+        python -m cusim.rewrite [--loops] > file.ii
+
+With --loops every loop is told to the runtime: loops.py.
 
 After the preprocessor macros and includes are gone, so that a launch in a macro looks
 like any other; line markers keep diagnostics and debuggers on the lines of file.cu. A
@@ -29,6 +31,7 @@ import sys
 
 from cusim.edits import Edits, Refused
 from cusim.launches import rewrite_launches
+from cusim.loops import mark_loops
 from cusim.refusals import refuse_words
 from cusim.scopes import find_scopes
 from cusim.shared import rewrite_shared
@@ -41,7 +44,7 @@ _DROPPED = frozenset(
 _IN_HEADERS = re.compile("|".join(sorted(_DROPPED)))
 
 
-def rewrite(text: str) -> str:
+def rewrite(text: str, *, loops: bool = False) -> str:
     """The text as C++. Raises Refused if it holds what cusim does not run."""
     tokens = tokenize(text)
     scopes = find_scopes(tokens)
@@ -54,6 +57,8 @@ def rewrite(text: str) -> str:
     refuse_words(tokens, edits)
     rewrite_launches(tokens, scopes, edits)
     rewrite_shared(tokens, scopes, edits)
+    if loops:
+        mark_loops(tokens, scopes, edits)
     if edits.refusals:
         raise Refused(sorted(edits.refusals, key=lambda refusal: refusal.line))
     for start, end in tokens.system:
@@ -65,7 +70,8 @@ def rewrite(text: str) -> str:
 def main() -> int:
     """Standard input to standard output; 1 and sentences if something is refused."""
     try:
-        sys.stdout.write(rewrite(sys.stdin.read()))
+        loops = "--loops" in sys.argv[1:]
+        sys.stdout.write(rewrite(sys.stdin.read(), loops=loops))
     except Refused as refused:
         print(refused, file=sys.stderr)
         return 1

@@ -180,6 +180,25 @@ struct Position {
 };
 const Position &position();
 
+/* A loop, told to the counts: lanes whose loops have gone round equally often run an
+ * instruction together. Where accesses are counted the rewriter turns
+ * `for (a; b; c) body` into
+ *
+ *   if (::cusim::Loop cusim_loop_3(3); false) {} else
+ *       for (a; cusim_loop_3.next(), (b); c) body
+ */
+class Loop
+{
+  public:
+    explicit Loop(unsigned place);
+    Loop(const Loop &) = delete;
+    ~Loop();
+    void next();
+
+  private:
+    uint64_t around, inside, round;
+};
+
 /* __threadfence and its kin, told to the race check. */
 void fence(Where where);
 
