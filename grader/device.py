@@ -45,10 +45,12 @@ class DeviceInspection:
         *,
         build: Callable[[str], Build],
         lent: dict[str, Path],
+        below: bool = False,
     ) -> None:
         """`build` makes the rung in a mode; `lent` are float libraries of directions
-        that it does not define.
+        that it does not define. A rung `below` another one is looked at for less time.
         """
+        self._below = below
         self.subject, self.rung, self.seed = subject, rung, seed
         self._build, self._lent = build, lent
         self._watched: dict[str, Subject | CheckResult] = {}  # by mode
@@ -103,7 +105,8 @@ class DeviceInspection:
             return replace(watched, name=name, direction=direction)
         if name == "traffic":
             return device.traffic(watched, limits[0], cases, self.seed)
-        return device.look(name, watched, cases, direction, self.seed)
+        below = self._below
+        return device.look(name, watched, cases, direction, self.seed, below=below)
 
     def _watch(self, mode: str) -> Subject | CheckResult:
         """The rung in another build, or why there is none."""

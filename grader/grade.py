@@ -8,6 +8,7 @@ can take the other from the nearest lower rung that is right.
 from __future__ import annotations
 
 import gc
+import re
 import secrets
 from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
@@ -42,6 +43,7 @@ if TYPE_CHECKING:  # these import torch, which takes seconds
     from grader.operators import Case
 
 MODULE_CASES = 6  # lab 01: cases that also go through the nn.Module
+_STARTER = re.compile(rb"^\s*return STATUS_NOT_IMPLEMENTED;", re.MULTILINE)
 HOPELESS = (  # no result came back: asking again in another dtype teaches nothing
     Verdict.CRASH,
     Verdict.TIMEOUT,
@@ -273,7 +275,10 @@ class Grader:
         lent = dict(zip(DIRECTIONS, libraries))
         if rung.file.suffix == ".cu":
             builds = self.builds.other(rung)
-            return DeviceInspection(subject, rung, self.seed, build=builds, lent=lent)
+            below = self._below(rung)
+            return DeviceInspection(
+                subject, rung, self.seed, build=builds, lent=lent, below=below
+            )
         return Inspection(
             subject,
             rung,
@@ -281,6 +286,17 @@ class Grader:
             sanitized=lambda: self.builds.sanitized(rung),
             lent=lent,
         )
+
+    def _below(self, rung: Rung) -> bool:
+        """Whether a rung above this one is graded in this run, and is written."""
+        above = (
+            other
+            for task in self.selection.tasks
+            for other in task.rungs
+            if task.id == rung.task and other.id in self.selection.rungs
+            if other.id > rung.id and not other.needs
+        )
+        return any(not _STARTER.search(other.file.read_bytes()) for other in above)
 
     def _without_forward(self, subject: Subject) -> CheckResult:
         """A backward that needs what forward saves, and nothing lends a forward."""

@@ -30,6 +30,7 @@ from grader.verdicts import Verdict
 
 DTYPE = "f32"
 BUDGET = 6.0  # seconds for one direction of one check; cases beyond are left out
+BUDGET_BELOW = 2.0  # the same for a rung with another one above it
 SLOWER = {"memory": 4, "races": 20, "traffic": 100}  # than the plain build
 FEW = 6  # cases of the order check
 SEEDS = 1 << 14
@@ -55,23 +56,55 @@ def asked(subject: Subject, cases: list[Case], direction: str) -> list[Case]:
     return [case for case in cases if any(subject.operator.wanted(case))]
 
 
+def varied(operator: Operator, cases: list[Case]) -> list[tuple[int, Case]]:
+    """The cases with their numbers, in the order in which they tell most.
+
+    First one of each kind, a kind being what a kernel can take another way for: how
+    tensors lie in memory, which of them there are, and the order of magnitude of their
+    size. In front of others of its kind, and among kinds, the smallest.
+    """
+    sized = sorted(enumerate(cases), key=lambda pair: elements(operator, pair[1]))
+    first: dict[object, tuple[int, Case]] = {}
+    for pair in sized:
+        case = pair[1]
+        kind = (
+            tuple(sorted(case.layout.items())),
+            case.without,
+            case.wanted,
+            tuple(sorted(case.options)),
+            elements(operator, case).bit_length() // 3,
+        )
+        first.setdefault(kind, pair)
+    chosen = {number for number, _ in first.values()}
+    return [*first.values(), *(pair for pair in sized if pair[0] not in chosen)]
+
+
 def look(
-    name: str, subject: Subject, cases: list[Case], direction: str, seed: int
+    name: str,
+    subject: Subject,
+    cases: list[Case],
+    direction: str,
+    seed: int,
+    *,
+    below: bool = False,
 ) -> CheckResult:
     """All cases of one direction in the build for `name`: memory or races.
 
-    As many as the budget allows; the message says how many were left out. If no case
-    came to its end the verdict is SUSPECT.
+    As many as the budget allows, which is smaller for a rung `below` another one; the
+    message says how many were left out. If no case came to its end the verdict is
+    SUSPECT.
     """
     subject.begin()
     subject.warnings = WARNINGS[name]
-    end = time.monotonic() + BUDGET
+    end = time.monotonic() + (BUDGET_BELOW if below else BUDGET)
     wanted = asked(subject, cases, direction)
     looked, left = 0, ""
     findings: list[Finding] = []
-    for i, case in enumerate(wanted):
+    for i, case in varied(subject.operator, wanted):
         if time.monotonic() > end:
             left = "there was no time for more"
+            if below:
+                left = "a rung stands above this one; grade it alone to see to all"
             break
         found = run_case(name, subject, case, i, direction, seed, judged=True)
         if found and found.verdict not in (*_REPORTED, Verdict.SUSPECT):
@@ -133,7 +166,7 @@ def order(
     """The largest cases again, with the threads of a block in other orders."""
     subject.begin()
     wanted = asked(subject, cases, direction)
-    few = sorted(enumerate(wanted), key=lambda pair: -_elements(subject, pair[1]))[:FEW]
+    sized = sorted(enumerate(wanted), key=lambda x: -elements(subject.operator, x[1]))
     drawn = seed % SEEDS
     ways = {
         "with the last thread first": Run.REVERSE,
@@ -141,6 +174,7 @@ def order(
         | drawn << SEED_SHIFT,
     }
     findings: list[Finding] = []
+    few = sized[:FEW]
     for i, case in few:
         for way, bits in ways.items():
             found = _in_order(subject, case, i, direction, seed, bits)
@@ -172,8 +206,9 @@ def _in_order(
     return None
 
 
-def _elements(subject: Subject, case: Case) -> int:
-    shapes = subject.operator.input_shapes(case).values()
+def elements(operator: Operator, case: Case) -> int:
+    """Of all inputs together."""
+    shapes = operator.input_shapes(case).values()
     return sum(math.prod(shape) for shape in shapes)
 
 

@@ -3,8 +3,8 @@
  *
  * The lanes of a warp that execute an instruction in the same turn of the loops around
  * it make one request: turns are told by Loop (core.h). Where lanes do so more than
- * once, in a function that is called twice, the k-th time of each lane makes one. Behind
- * each barrier and each collective of the whole warp begin new requests. Of a request:
+ * once, in a function that is called twice, the k-th time of each lane makes one. New
+ * ones begin behind each barrier and each collective of the whole warp. Of a request:
  *
  *   sectors      different aligned pieces of 32 bytes of global memory it touches
  *   wavefronts   passes through the 32 banks of shared memory, 4 bytes each: the most

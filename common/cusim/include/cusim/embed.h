@@ -18,8 +18,8 @@ void cusim_report_to(void (*take)(const char *line, size_t bytes));
 /* cudaMalloc gives at most so many bytes from now on, of what is alive together. */
 void cusim_device_room(size_t bytes);
 
-/* From the next launch on look for races, or count accesses, or both (as at first): each
- * costs time. Only the library that traces does either. */
+/* From the next launch on look for races, or count accesses, or both, as at first:
+ * each costs time. Only the library that traces does either. */
 void cusim_watch(int races, int counts);
 
 /* The called code has returned: a launch that nobody asked about is reported. */
