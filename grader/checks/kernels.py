@@ -31,7 +31,7 @@ _RACES = (
     "early_exit",
     "spin",
 )
-_CRASHES = ("bad_launch", "bad_stream", "trap", "outside_kernel")
+_CRASHES = ("bad_launch", "bad_stream", "trap", "assert", "outside_kernel")
 _VERDICTS = {
     **dict.fromkeys(_RACES, Verdict.RACE),
     **dict.fromkeys(_CRASHES, Verdict.CRASH),

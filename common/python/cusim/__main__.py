@@ -16,6 +16,7 @@ import os
 import sys
 from pathlib import Path
 
+from cusim import nvcc
 from cusim.build import build
 from cusim.report import Report, render_counts, render_findings
 from cusim.run import run
@@ -69,6 +70,11 @@ def main(words: list[str]) -> int:
         seed=options.seed,
     )
     sys.stdout.write(ran.output)
+    if options.verb == "check":
+        calls = nvcc.host_calls(options.file, tuple(flags))
+        if calls is None:
+            print(nvcc.NOT_LOOKED, file=sys.stderr)
+        ran.report.findings.extend(calls or [])
     _show(ran.report, counted=options.verb == "count")
     return ran.status or int(bool(ran.report.errors))
 
