@@ -196,7 +196,8 @@ class Grader:
         if rung.needs:
             compiled = self.builds.real(rung)
             pending = self._asked_for(needs_gpu(rung, compiled.verdict))
-            return nvcc.added(RungResult(rung, tuple(pending)), compiled)
+            result = nvcc.added(RungResult(rung, tuple(pending)), compiled)
+            return self.race.on_card.checked(result, lower, None)
         operator = operators.get(task.operator)
         if task.language == "python":
             self.warm_up()

@@ -73,7 +73,13 @@ class OnCard:
                 CheckResult("gpu forward", d, Verdict.GRADER, message=of_ours(error))
                 for d in directions
             ]
-        return dataclasses.replace(result, checks=(*result.checks, *more))
+        waited = {c.direction for c in more}  # what no card had looked at, this one has
+        kept = [
+            check
+            for check in result.checks
+            if not (check.verdict is Verdict.PENDING_GPU and check.direction in waited)
+        ]
+        return dataclasses.replace(result, checks=(*kept, *more))
 
     def _asked(self, result: RungResult, direction: str) -> bool:
         """Right so far; or nobody has looked, because cusim cannot."""
@@ -103,7 +109,7 @@ class OnCard:
         subject.classes = classes
         results: list[CheckResult] = []
         try:
-            for direction in directions:
+            for direction in [d for d in directions if d in built.directions]:
                 cases = subject.operator.cases(self.seed)
                 say = lambda words: self.tell(rung.id, words)  # noqa: E731
                 found = card.check(subject, cases, direction, self.seed, say)
@@ -199,12 +205,14 @@ class OnCard:
         assert task.speed
         band = task.speed.bands.get(direction)
         lower: Lower = {}
-        subjects = []
+        subjects: list[Subject] = []
+        built_for = {r.rung.id: self.links.build(r.rung, mode=GPU) for r in right}
+        right = [r for r in right if built_for[r.rung.id].libraries] or right
         card = gpu.measured()
         assert card
         try:
             for result in right:
-                built = self.links.build(result.rung, mode=GPU)
+                built = built_for[result.rung.id]
                 lower |= {d: (result.rung, built) for d in built.directions}
                 subjects.append(self.subject(result.rung, built, lower))
                 subjects[-1].classes = classes.get(result.rung.id)
