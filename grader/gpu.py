@@ -6,7 +6,9 @@ Rungs are built by nvcc into the folder cuda-gpu, which names their worker: the 
 of cusim compiled once more, against NVIDIA's runtime. Where a piece is missing,
 `absent` says which, and everything that needs a GPU is pending.
 
-    CONVLAB_GPU=off    as if there were none
+    CONVLAB_GPU=off          as if there were none
+    CONVLAB_GPU_WALLS=off    a worker on it without rules of its own (guard.h): only to
+                             find out which of them a new driver runs into
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ from grader.tasks import Rung
 
 MODE = "gpu"
 FOLDER, PROGRAM = f"cuda-{MODE}", f"worker-cuda-{MODE}"
-ENVIRONMENT = "CONVLAB_GPU"
+ENVIRONMENT, WALLS = "CONVLAB_GPU", "CONVLAB_GPU_WALLS"
+NONE = "there is no GPU here"
 NEEDS = "needs a GPU"  # begins the reason of every test that is skipped for want of one
 ASKING = 60.0  # seconds for the first context of a machine
 _KEPT = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "LD_LIBRARY_PATH")
@@ -116,7 +119,7 @@ def _asked() -> tuple[Card | None, str]:
     if os.environ.get(ENVIRONMENT, "").strip().lower() in ("off", "0", "none"):
         return None, f"{ENVIRONMENT} switches it off"
     if not devices():
-        return None, "there is no GPU here"
+        return None, NONE
     if not toolkit():
         return None, "there is no nvcc with its libcudart.so here"
     try:
@@ -185,6 +188,8 @@ def environment() -> dict[str, str]:
     files are read-only, so that a cache of compiled kernels would end it.
     """
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    if os.environ.get(WALLS) == "off":
+        kept[WALLS] = "off"
     return {"CUDA_CACHE_DISABLE": "1", **kept}
 
 

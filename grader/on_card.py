@@ -36,6 +36,12 @@ WAITS = "speed is measured on a GPU: these points wait for one"
 NO_BAND = "; lab.toml has no band for it yet, so that the points wait"
 
 
+def why_pending() -> str:
+    """Why points for speed are pending here."""
+    reason = gpu.absent()
+    return WAITS + (f" ({reason})" if reason and reason != gpu.NONE else "")
+
+
 class OnCard:
     """The rungs of a run on the card. Starts nothing where there is none."""
 

@@ -19,7 +19,7 @@ from grader.checks.result import CheckResult
 from grader.checks.unrun import of_ours
 from grader.errors import GraderError
 from grader.linking import Links
-from grader.on_card import WAITS, OnCard
+from grader.on_card import OnCard, why_pending
 from grader.score import DIRECTIONS, RungResult
 from grader.tasks import Rung, Task
 from grader.verdicts import Verdict
@@ -132,7 +132,7 @@ class Race:
                 direction,
                 Verdict.PENDING_GPU,
                 "",
-                message=WAITS,
+                message=why_pending(),
                 band=band,
             )
             last = done[right[-1]]

@@ -263,13 +263,14 @@ def test_claims_are_compared_with_the_clock_outside(claim, outside, alone, words
 def test_products_of_pytorch_are_pinned_to_full_precision_and_given_back():
     import torch
 
-    place = torch.backends.cuda.matmul
-    before = place.fp32_precision
+    matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+    before = matmul.allow_tf32, cudnn.allow_tf32
     with gpu_speed.precision(tf32=False):
-        assert place.fp32_precision == "ieee"
+        assert (matmul.allow_tf32, cudnn.allow_tf32) == (False, False)
+        assert "tf32" not in (matmul.fp32_precision, cudnn.conv.fp32_precision)
     with gpu_speed.precision(tf32=True):
-        assert torch.backends.cudnn.conv.fp32_precision == "tf32"
-    assert place.fp32_precision == before
+        assert matmul.fp32_precision == cudnn.conv.fp32_precision == "tf32"
+    assert (matmul.allow_tf32, cudnn.allow_tf32) == before
 
 
 def test_the_largest_case_is_timed_where_no_band_names_one():

@@ -9,6 +9,7 @@ that what they say is a claim: `audit` compares it with the grader's own clock.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -100,14 +101,15 @@ class HostClock:
 def precision(*, tf32: bool) -> Iterator[None]:
     """Products and convolutions of f32 in full, or with operands rounded to TF32; and
     cuDNN tries its algorithms instead of guessing.
+
+    By the older names: PyTorch keeps two records of this, which they change together.
+    The newer fp32_precision leaves the other one, and then PyTorch may refuse to say.
     """
-    word = TF32 if tf32 else "ieee"
-    convolutions: Any = torch.backends.cudnn
-    places = [torch.backends.cuda.matmul, convolutions.conv]
+    places: list[Any] = [torch.backends.cuda.matmul, torch.backends.cudnn]
     with ExitStack() as stack:
         for place in places:
-            stack.callback(setattr, place, "fp32_precision", place.fp32_precision)
-            place.fp32_precision = word
+            stack.callback(setattr, place, "allow_tf32", place.allow_tf32)
+            place.allow_tf32 = tf32
         was = torch.backends.cudnn.benchmark
         stack.callback(setattr, torch.backends.cudnn, "benchmark", was)
         torch.backends.cudnn.benchmark = True
@@ -321,7 +323,7 @@ def _measured(
         share=ratio,
         rounds=rounds.count,
         dropped=rounds.dropped,
-        peak=card.fma,
+        peak=card.fma or math.nan,
         worst=watch.worst,
         others={TF32: rounds.ratio(TF32, "student")} if with_tf32 else {},
         errors=watch.errors,

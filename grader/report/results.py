@@ -18,6 +18,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from grader import gpu
 from grader.build import build_folder, named_compiler
 from grader.checks.result import CheckResult
 from grader.errors import GraderError
@@ -94,7 +95,7 @@ def environment() -> dict[str, Any]:
         "compiler": _first_line([*named_compiler().split(), "--version"]),
         "torch": _version("torch"),
         "python": platform.python_version(),
-        "cuda": None,
+        "cuda": card.words if (card := gpu.card()) else None,
         "sandbox": sandbox.level(),
         "threads": 1,
     }
