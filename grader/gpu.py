@@ -211,8 +211,18 @@ def architecture(rung: Rung) -> str:
     """
     found = card()
     name = found.architecture if found else "sm_90"
-    asked = getattr(rung, "architectures", ())
-    return f"{name}a" if f"{name}a" in asked else name
+    return f"{name}a" if f"{name}a" in rung.architectures else name
+
+
+def fits(rung: Rung) -> bool:
+    """Whether there is a card that can run it: a rung that needs a GPU may need one of
+    a certain kind, and no other.
+    """
+    found = card()
+    if found is None:
+        return False
+    mine = (found.architecture, f"{found.architecture}a")
+    return not rung.needs or bool(set(mine) & set(rung.architectures))
 
 
 def compiled(rung: Rung, *, used: Sequence[str] = (), folder: str = "") -> Build:

@@ -64,9 +64,9 @@ class OnCard:
         self, result: RungResult, lower: Lower, classes: Classes | None
     ) -> RungResult:
         """The result with what the card adds; a fault of ours costs nothing."""
-        if gpu.card() is None:
-            return result
         rung = result.rung
+        if not gpu.fits(rung):
+            return result
         directions = [d for d in DIRECTIONS if self._asked(result, d)]
         if not directions:
             return result

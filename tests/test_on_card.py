@@ -76,6 +76,16 @@ def test_what_waited_for_a_card_waits_no_longer(a_card):
     assert made.verdict("forward") is made.verdict("backward") is Verdict.PASS
 
 
+def test_a_rung_for_another_kind_of_card_goes_on_waiting(a_card):
+    before = passed("add/00_strided", Verdict.PENDING_GPU)
+    other = dataclasses.replace(before.rung, needs="gpu", architectures=("sm_100a",))
+    before = dataclasses.replace(before, rung=other)
+    assert a_card.checked(before, {}, None) is before
+    mine = dataclasses.replace(other, architectures=("sm_90a",))
+    assert gpu.fits(mine)
+    assert gpu.architecture(mine) == "sm_90a"
+
+
 def test_a_rung_that_is_wrong_already_is_not_run_on_the_card(a_card):
     before = passed("add/00_strided", Verdict.WRONG_VALUE)
     assert a_card.checked(before, {}, None) is before
