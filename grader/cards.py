@@ -8,6 +8,9 @@
     architectures = ["sm_90a"]
     needs = "gpu"                          # cusim cannot run it
 
+    [ladder.unfold]
+    dtypes = ["f16"]                       # its rungs are right in half, too
+
 A rung that needs a GPU is compiled by nvcc and nothing more: it gives no points where
 there is no card and takes none away, and serves no other rung.
 """
@@ -22,6 +25,7 @@ from grader.errors import GraderError
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
 GPU = "gpu"
+HALF = "f16"
 _NAME = re.compile(r"sm_\d{2,3}a?")
 
 
@@ -42,6 +46,22 @@ def parse(where: str, suffix: str, entry: Mapping[str, Any]) -> dict[str, Any]:
             f"{where}: needs is {needs!r}, expected {GPU!r} or no such line"
         )
     return {"architectures": _architectures(where, entry), "needs": needs}
+
+
+def dtypes(where: str, suffix: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a ladder's files are built for besides float and double: the check `half`.
+
+    Raises GraderError, which begins with `where`.
+    """
+    named = entry.get("dtypes", [])
+    if named not in ([], [HALF]):
+        raise GraderError(f"{where}: dtypes is {named!r}, expected [{HALF!r}]")
+    if named and suffix != ".cu":
+        raise GraderError(
+            f"{where}: dtypes is {named!r}, expected nothing: the word is for ladders "
+            "in CUDA"
+        )
+    return tuple(named)
 
 
 def _architectures(where: str, entry: Mapping[str, Any]) -> tuple[str, ...]:

@@ -90,12 +90,14 @@ def products(rung: Rung, folder: str, ending: str) -> dict[str, Path]:
     stem = build_folder() / "rungs" / folder / name
     return {
         dtype: stem.parent / f"{stem.name}.{dtype}.{ending}"
-        for dtype in _dtypes(folder)
+        for dtype in _dtypes(rung, folder)
     }
 
 
-def _dtypes(folder: str) -> tuple[str, ...]:
-    return DTYPES[:1] if folder.startswith(FLOAT_ONLY) else DTYPES
+def _dtypes(rung: Rung, folder: str) -> tuple[str, ...]:
+    if folder.startswith(FLOAT_ONLY):
+        return DTYPES[:1]
+    return (*DTYPES, *rung.dtypes)
 
 
 def compiled(
@@ -115,7 +117,10 @@ def compiled(
         f"BUILD={build_folder()}",
     ]
     order += [f"MODE={MODES[mode]}", f"FOLDER={where}", f"CXX={named_compiler()}"]
-    order += [f"EXTRA={' '.join(rung.flags)}", f"DTYPES={' '.join(_dtypes(where))}"]
+    order += [
+        f"EXTRA={' '.join(rung.flags)}",
+        f"DTYPES={' '.join(_dtypes(rung, where))}",
+    ]
     order += [f"PYTHON={sys.executable}"]
     own = products(rung, where, "o")["f32"].parent
     python = sandbox.python_paths()

@@ -7,6 +7,7 @@ a wrong one the failing case is run in them, for the line that explains it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from grader.checks.result import NONSENSE, CheckResult
 from grader.checks.subject import Subject
 from grader.checks.unrun import of_ours
 from grader.operators import Case
-from grader.tasks import Rung
+from grader.tasks import Rung, Selection
 from grader.verdicts import Verdict
 
 BUILDS = {"memory": SANITIZE, "races": TRACE, "traffic": TRACE}  # check -> mode
@@ -32,6 +33,21 @@ UNEXPLAINED = (
     Verdict.MEMORY_ERROR,
     Verdict.RACE,
 )
+
+
+_STARTER = re.compile(rb"^\s*return STATUS_NOT_IMPLEMENTED;", re.MULTILINE)
+
+
+def is_below(rung: Rung, selection: Selection) -> bool:
+    """Whether a rung above this one is graded in the same run, and is written."""
+    above = (
+        other
+        for task in selection.tasks
+        for other in task.rungs
+        if task.id == rung.task and other.id in selection.rungs
+        if other.id > rung.id and not other.needs
+    )
+    return any(not _STARTER.search(other.file.read_bytes()) for other in above)
 
 
 class DeviceInspection:

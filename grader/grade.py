@@ -8,7 +8,6 @@ can take the other from the nearest lower rung that is right.
 from __future__ import annotations
 
 import gc
-import re
 import secrets
 from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING
 from grader import nvcc
 from grader.build import Build
 from grader.builds import Builds
+from grader.cards import HALF
 from grader.checks.result import CheckResult
 from grader.checks.unrun import (
     build_failed,
@@ -43,7 +43,6 @@ if TYPE_CHECKING:  # these import torch, which takes seconds
     from grader.operators import Case
 
 MODULE_CASES = 6  # lab 01: cases that also go through the nn.Module
-_STARTER = re.compile(rb"^\s*return STATUS_NOT_IMPLEMENTED;", re.MULTILINE)
 HOPELESS = (  # no result came back: asking again in another dtype teaches nothing
     Verdict.CRASH,
     Verdict.TIMEOUT,
@@ -270,13 +269,13 @@ class Grader:
         self, subject: Subject, rung: Rung, libraries: tuple[Path, Path]
     ) -> Inspection | DeviceInspection:
         """A look at a rung in its other builds, where this machine has them."""
-        from grader.device import DeviceInspection
+        from grader.device import DeviceInspection, is_below
         from grader.inspection import Inspection
 
         lent = dict(zip(DIRECTIONS, libraries))
         if rung.file.suffix == ".cu":
             builds = self.builds.other(rung)
-            below = self._below(rung)
+            below = is_below(rung, self.selection)
             return DeviceInspection(
                 subject, rung, self.seed, build=builds, lent=lent, below=below
             )
@@ -287,17 +286,6 @@ class Grader:
             sanitized=lambda: self.builds.sanitized(rung),
             lent=lent,
         )
-
-    def _below(self, rung: Rung) -> bool:
-        """Whether a rung above this one is graded in this run, and is written."""
-        above = (
-            other
-            for task in self.selection.tasks
-            for other in task.rungs
-            if task.id == rung.task and other.id in self.selection.rungs
-            if other.id > rung.id and not other.needs
-        )
-        return any(not _STARTER.search(other.file.read_bytes()) for other in above)
 
     def _without_forward(self, subject: Subject) -> CheckResult:
         """A backward that needs what forward saves, and nothing lends a forward."""
@@ -355,6 +343,7 @@ class Grader:
         results.append(self._own_rules(subject, cases, "forward"))
         if results[-1].verdict is not Verdict.PASS:
             return results
+        results += self._half(subject, forward.check)
         if subject.python:
             self._tell(rung, "module")
             few = cases[:MODULE_CASES]
@@ -362,6 +351,17 @@ class Grader:
                 forward.check(subject, few, "f64", self.seed, through_module=True)
             )
         return results
+
+    def _half(
+        self, subject: Subject, check: Callable[..., CheckResult]
+    ) -> list[CheckResult]:
+        """Numbers that half can hold, where the ladder says that it is right in it."""
+        if HALF not in subject.libraries:
+            return []
+        cases = subject.operator.cases(self.seed)
+        few = [case for case in cases if case.values == "normal"]
+        found = check(subject, few, HALF, self.seed)
+        return [replace(found, name="half", replay=None)]  # make debug has no f16
 
     def _own_rules(
         self, subject: Subject, cases: list[Case], direction: str
@@ -385,6 +385,9 @@ class Grader:
             if results[-1].verdict is not Verdict.PASS:
                 return results
         results.append(self._own_rules(subject, cases, "backward"))
+        if results[-1].verdict is not Verdict.PASS:
+            return results
+        results += self._half(subject, gradient.check)
         if results[-1].verdict is not Verdict.PASS:
             return results
         if with_gradcheck:

@@ -37,7 +37,7 @@ COMPILED = ("c", "cuda")  # languages whose rungs become shared objects
 EXTRA_FLAGS = ("-O2", "-O3", "-Ofast", "-ffast-math", "-funroll-loops", "-fno-openmp")
 
 _LAB_WORDS = {"title", "language", "ladder", "rung"}
-_LADDER_WORDS = {"points", "core", "hints", "speed", "bench"}
+_LADDER_WORDS = {"points", "core", "hints", "speed", "bench", "dtypes"}
 _RUNG_WORDS = {"uses", "flags", "numerics", "traffic", "architectures", "needs"}
 
 
@@ -53,6 +53,7 @@ class Rung:
     traffic: tuple[traffic.Limits, ...] = ()  # lab 04: what it may move, if limited
     architectures: tuple[str, ...] = cards.ARCHITECTURES  # lab 04: for nvcc
     needs: str = ""  # lab 04: "gpu" if cusim cannot run it
+    dtypes: tuple[str, ...] = ()  # lab 04: it is right in these, too
 
     @property
     def id(self) -> str:
@@ -135,6 +136,7 @@ def _lab(toml: Path) -> list[Task]:
         points = _points(toml, operator, entry)
         place = f"{_shown(toml)}: ladder.{operator}"
         files = _files(toml.parent / operator, SUFFIX[language])
+        more = cards.dtypes(place, SUFFIX[language], entry)
         tasks.append(
             Task(
                 lab,
@@ -143,7 +145,7 @@ def _lab(toml: Path) -> list[Task]:
                 points,
                 bool(entry.get("core", False)),
                 _hints(toml, operator, entry),
-                tuple(_rung(toml, task_id, file, rungs) for file in files),
+                tuple(_rung(toml, task_id, file, rungs, more) for file in files),
                 bands.parse(
                     place,
                     entry.get("speed"),
@@ -179,7 +181,13 @@ def _files(folder: Path, suffix: str) -> list[Path]:
     return files
 
 
-def _rung(toml: Path, task: str, file: Path, entries: Mapping[str, Any]) -> Rung:
+def _rung(
+    toml: Path,
+    task: str,
+    file: Path,
+    entries: Mapping[str, Any],
+    dtypes: tuple[str, ...],
+) -> Rung:
     name = f"{task.split('/')[1]}/{file.stem}"
     entry = entries.get(name, {})
     _known_words(toml, f"rung.{name!r}", entry, _RUNG_WORDS)
@@ -199,6 +207,8 @@ def _rung(toml: Path, task: str, file: Path, entries: Mapping[str, Any]) -> Rung
     moved = traffic.parse(where, entry.get("traffic", {}))
     fits = cards.parse(where, file.suffix, entry)
     flags = tuple(entry.get("flags", ()))
+    alone = all(use.within(task) for use in used)  # others are not built for them
+    fits["dtypes"] = dtypes if alone else ()
     return Rung(task, file, flags, used, numerics, moved, **fits)
 
 

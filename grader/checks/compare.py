@@ -27,6 +27,7 @@ from grader.supervisor.wire import (
 )
 from grader.verdicts import Verdict
 
+HALF = 2.0**-11  # unit of f16, whose numbers lie 2^-24 apart at the least
 C = 4.0  # docs/results/seeds.md (make stress): how much of it correct code uses
 UNIT = {torch.float32: 2.0**-24, torch.float64: 2.0**-53}
 
@@ -53,7 +54,14 @@ class Expected:
 
 
 def tolerance(expected: Expected, dtype: torch.dtype) -> torch.Tensor:
-    """How far each element may be from the expected value."""
+    """How far each element may be from the expected value.
+
+    In half a sum is that of float, and rounded once when it is stored.
+    """
+    if expected.scale is not None and dtype == torch.float16:
+        in_float = tolerance(expected, torch.float32)
+        stored = HALF * (expected.value.abs() + in_float)
+        return in_float + stored.clamp(min=2.0**-25)
     if expected.scale is None or dtype not in UNIT:
         return torch.zeros(expected.value.shape, dtype=torch.float64)
     summing = C * math.sqrt(max(1, expected.terms)) * UNIT[dtype]

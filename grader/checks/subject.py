@@ -26,7 +26,7 @@ from grader.supervisor.call import Call, Output, Run
 from grader.supervisor.session import SECOND, Outcome, Worker
 from grader.verdicts import Verdict
 
-DTYPES = {"f32": torch.float32, "f64": torch.float64}
+DTYPES = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16}
 LOAD_LIMIT = 20.0  # seconds for a Python file's own top level
 CHECK_LIMIT = 90.0  # and for all calls of one check together
 
@@ -78,8 +78,9 @@ class Subject:
 
     @property
     def dtypes(self) -> list[str]:
-        """The dtypes it can be run in."""
-        return list(DTYPES) if self.python else list(self.libraries)
+        """The dtypes it has to be right in; f16 is a check of its own."""
+        known = ["f32", "f64"]
+        return known if self.python else [d for d in known if d in self.libraries]
 
     def worker(self, dtype: str) -> Worker:
         """A live worker that has loaded the rung. Raises Stopped if it cannot."""

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""The check `half`: sums of float pass, sums of half do not."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from grader.cards import dtypes
+from grader.checks.compare import Expected, tolerance
+from grader.errors import GraderError
+from grader.tasks import ROOT
+from tests.test_grade import copy_of_the_repository
+
+LADDER = "04_cuda_kernels/unfold"
+LAB = 'language = "cuda"\n[ladder.unfold]\npoints = 4\ndtypes = ["f16"]\n'
+ADD = "sum += accum_from(*at3(&grad_output, n, row, oh * OW + ow));"
+ROUNDED = ADD.replace("+= ", "= accum_from(real_from(sum + ").replace(";", "));")
+
+
+def test_a_rung_that_sums_in_half_fails_in_half_and_nowhere_else(
+    tools, tmp_path_factory
+):
+    made = copy_of_the_repository(tmp_path_factory.mktemp("half"), tools)
+    folder = made.root / "labs" / LADDER
+    folder.mkdir(parents=True)
+    (folder.parent / "lab.toml").write_text(LAB)
+    right = (ROOT / "labs" / LADDER / "00_gather.cu").read_text()
+    assert right.count(ADD) == 1
+    (folder / "00_right.cu").write_text(right)
+    (folder / "01_in_half.cu").write_text(right.replace(ADD, ROUNDED))
+    begun = made.start("grade", LADDER, NVCC="none", CI="")
+    said = "".join(begun.communicate(timeout=600))
+    assert made.results_file.exists(), said
+    first, second = made.task(LADDER)["rungs"]
+    halves = [c for c in first["checks"] if c["name"] == "half"]
+    assert [(c["verdict"], c["dtype"], c["direction"]) for c in halves] == [
+        ("PASS", "f16", "forward"),
+        ("PASS", "f16", "backward"),
+    ], said
+    bad = [c for c in second["checks"] if c["verdict"] != "PASS"]
+    assert [(c["name"], c["verdict"]) for c in bad] == [("half", "WRONG_GRADIENT")]
+
+
+def test_in_half_a_sum_of_float_is_rounded_once():
+    value = torch.tensor([1.0, 100.0, 0.0], dtype=torch.float64)
+    expected = Expected("output", value, torch.tensor([1.0, 1e4, 1e-9]), terms=4)
+    allowed = tolerance(expected, torch.float16)
+    in_float = 8 * 2.0**-24 * expected.scale.double()
+    once = torch.tensor([2.0**-11, 100 * 2.0**-11, 2.0**-25], dtype=torch.float64)
+    torch.testing.assert_close(allowed, once + in_float, rtol=1e-3, atol=0)
+    rounded = value.half().double()
+    assert bool(((rounded - value).abs() <= allowed).all())
+
+
+@pytest.mark.parametrize(
+    ("word", "suffix", "sentence"),
+    [
+        ("f16", ".cu", "dtypes is 'f16', expected ['f16']"),
+        (["bf16"], ".cu", "dtypes is ['bf16'], expected ['f16']"),
+        (["f16"], ".c", "expected nothing: the word is for ladders in CUDA"),
+    ],
+)
+def test_strange_dtypes_are_refused(word, suffix, sentence):
+    with pytest.raises(GraderError) as raised:
+        dtypes("lab.toml: ladder.unfold", suffix, {"dtypes": word})
+    assert str(raised.value).startswith("lab.toml: ladder.unfold: dtypes is ")
+    assert sentence in str(raised.value)
