@@ -18,6 +18,7 @@ from typing import Any
 from convlab.operators import SIGNATURES
 
 from grader.report.excerpt import Excerpt, excerpt
+from grader.report.kernels import Compiled, compiled
 from grader.report.speeds import Machine, Speed, machine, speed
 from grader.score import DIRECTIONS
 from grader.verdicts import Verdict
@@ -33,7 +34,7 @@ LABS = {  # the course, whether or not a lab is there yet
 
 ONE_OF_TWO = (  # checks of either direction
     *("audit", "no_memory", "memory", "build"),
-    *("order", "races", "traffic", "nvcc"),
+    *("order", "races", "traffic", "nvcc", "half"),
 )
 
 
@@ -88,6 +89,7 @@ class Rung:
     bad: tuple[Check, ...]
     passed: str  # the checks that passed, in a line
     needs: str  # "gpu" if it was only compiled
+    nvcc: Compiled | None
     speed: tuple[Speed, ...]
 
     @property
@@ -269,6 +271,7 @@ def _rung(entry: dict[str, Any], root: Path) -> Rung:
         bad=tuple(c for c in checks if c.outcome.kind != "pass"),
         passed=_passed([c for c in checks if c.outcome.kind == "pass"]),
         needs=str(entry.get("needs", "")),
+        nvcc=compiled(entry.get("nvcc")),
         speed=tuple(speed(one) for one in entry["speed"]),
     )
 
