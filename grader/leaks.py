@@ -31,6 +31,7 @@ PUBLIC = {
     "086baf4444ad": "lab 01, conv2d's last hint",
     "d327e3dbb988": "lab 01, shown in unfold's starter",
     "6b4193afc23f": "lab 01, shown in unfold's starter",
+    "995cd86c785e": "lab 04, the last two axes of a batch: shown in launch.h",
     "d2cbfa293d52": "lab 04, how a thread finds its element: shown in launch.h",
 }
 _LOOP = re.compile(r"for\([^;]*;[^;]*;\w+(\+\+|--)\)\{?|for\w+inrange.*")

@@ -12,8 +12,8 @@ typedef double2 pack;  // what one load of 128 bits brings
 #else
 typedef float4 pack;
 #endif
-enum { LANES = sizeof(pack) / sizeof(real) };  // 4 in f32, 2 in f64, 8 in f16
-enum { PAD = LANES };                          // rows of tiles begin at a pack
+enum { LANES = 16 / sizeof(real) };  // 4 in f32, 2 in f64, 8 in f16
+enum { PAD = LANES };                // rows of tiles begin at a pack
 enum { BM = 128, BN = 128, BK = 2 * LANES, TM = 8, TN = 8 };  // BK * BN = THREADS packs
 enum { THREADS_M = BM / TM, THREADS_N = BN / TN, THREADS = THREADS_M * THREADS_N };
 

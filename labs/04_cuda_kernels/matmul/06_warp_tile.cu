@@ -11,8 +11,8 @@
 
 extern "C" matmul_forward_fn fallback_forward;
 
-typedef float4 pack;                                        // 16 bytes of any numbers
-enum { LANES = sizeof(pack) / sizeof(real), PAD = LANES };  // 4 in f32
+typedef float4 pack;                              // 16 bytes of any numbers
+enum { LANES = 16 / sizeof(real), PAD = LANES };  // 4 in f32
 enum { BM = 128, BN = 128, BK = 2 * LANES, WM = 64, WN = 32, TM = 8, TN = 8 };
 enum { THREADS = BM / WM * (BN / WN) * 32 };  // as many as a tile has packs
 
