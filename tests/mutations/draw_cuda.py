@@ -63,7 +63,7 @@ def sources() -> list[Path]:
         for task in all_tasks()
         if task.lab == LAB
         for rung in task.rungs
-        if getattr(rung, "needs", "") != "gpu"
+        if rung.needs != "gpu"
     ]
 
 
