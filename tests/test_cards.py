@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from grader import tasks, uses
+from grader.checks.unrun import needs_gpu
 from grader.errors import GraderError
 from grader.tasks import Task
+from grader.verdicts import Verdict
 from tests.test_cuda_rungs import RIGHT
 
 
@@ -69,3 +71,18 @@ def test_a_rung_for_a_card_serves_no_other(tmp_path, monkeypatch):
     assert uses.candidates(above, fallback, known) == [plain]
     with pytest.raises(GraderError, match="01_card' needs a GPU, and this rung does"):
         uses.candidates(above, uses.Use("tiles", card.id, "here"), known)
+
+
+def test_a_starter_for_a_card_is_not_written_yet(tmp_path, monkeypatch):
+    monkeypatch.setattr(tasks, "ROOT", tmp_path)
+    (task,) = lab_of(tmp_path, 'needs = "gpu"')
+    rung = task.rungs[1]
+    text = (
+        "status_t gelu_forward(ctx_t *ctx)\n{\n"
+        "    return STATUS_NOT_IMPLEMENTED;\n}\n"
+        "status_t gelu_backward(ctx_t *ctx)\n{\n"
+        "    // STARTER return STATUS_NOT_IMPLEMENTED;\n    return STATUS_OK;\n}\n"
+    )
+    rung.file.write_text(text)
+    verdicts = [check.verdict for check in needs_gpu(rung, Verdict.PASS)]
+    assert verdicts == [Verdict.NOT_IMPLEMENTED, Verdict.PENDING_GPU]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from pathlib import Path
 
@@ -54,10 +55,24 @@ def needs_gpu(rung: Rung, nvcc: Verdict) -> list[CheckResult]:
     if nvcc is not Verdict.PASS:
         taken = f"it is for {listed}, and no nvcc is here to compile it"
     message = f"needs a GPU: cusim cannot run this rung; {taken}"
-    return [
-        CheckResult(name, direction, Verdict.PENDING_GPU, message=message)
-        for name, direction in zip(("forward", "gradient"), DIRECTIONS)
-    ]
+    found = []
+    for name, direction in zip(("forward", "gradient"), DIRECTIONS):
+        no, words = Verdict.PENDING_GPU, message
+        if _is_starter(rung, direction):
+            no, words = Verdict.NOT_IMPLEMENTED, "not written yet"
+        found.append(CheckResult(name, direction, no, message=words))
+    return found
+
+
+def _is_starter(rung: Rung, direction: str) -> bool:
+    """Whether a function still says that it is not written: nothing runs it here."""
+    try:
+        text = rung.file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    code = re.sub(r"//[^\n]*", "", text)
+    _, _, rest = code.partition(f"_{direction}(")
+    return "return STATUS_NOT_IMPLEMENTED;" in rest.partition("\n}")[0]
 
 
 def no_forward(operator: str) -> CheckResult:
