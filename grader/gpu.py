@@ -236,7 +236,8 @@ def compiled(rung: Rung, *, used: Sequence[str] = (), folder: str = "") -> Build
         return Build({}, blocked="there is no nvcc with its libcudart.so here")
     where = folder.replace(MODE, FOLDER, 1) if folder else FOLDER
     order = ["-O", "-f", "common/cuda.mk", f"RUNG={rung.shown}", f"MODE={MODE}"]
-    order += [f"BUILD={build_folder()}", f"FOLDER={where}", f"DTYPES={_dtypes(rung, where)}"]
+    order += [f"BUILD={build_folder()}", f"FOLDER={where}"]
+    order += [f"DTYPES={_dtypes(rung, where)}"]
     order += [*_kit(kit), f"ARCH={architecture(rung)}", f"PYTHON={sys.executable}"]
     root = kit.nvcc.resolve().parents[1]
     also = [] if root.is_relative_to("/usr") else [root]
