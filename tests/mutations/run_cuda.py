@@ -5,7 +5,8 @@
                                        [--as-is] [--write]
 
 Each is graded as `make grade` grades that rung alone, without speed and nvcc, up to the
-first verdict that is not PASS; reasons are not looked for. What a verdict of the
+first verdict that is not PASS; values of both directions come first, and reasons are
+not looked for. What a verdict of the
 grader's own fault or a pending one lets through has survived. `--as-is` grades the
 files unchanged first: they have to pass. Survivors are argued in equivalent_cuda.toml;
 `--write` keeps the outcome in results_cuda.json and docs/results/mutations_cuda.md.
@@ -21,7 +22,7 @@ import tempfile
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
@@ -34,10 +35,10 @@ sys.path[:0] = [str(ROOT), str(ROOT / "common" / "python")]
 from grader import build, cuda  # noqa: E402
 from grader.checks.result import CheckResult  # noqa: E402
 from grader.device import DeviceInspection  # noqa: E402
-from grader.grade import Grader, new_seed  # noqa: E402
-from grader.score import RungResult  # noqa: E402
+from grader.grade import Grader, Look, new_seed  # noqa: E402
+from grader.score import DIRECTIONS, RungResult  # noqa: E402
 from grader.supervisor.session import cpu  # noqa: E402
-from grader.tasks import Selection, all_tasks  # noqa: E402
+from grader.tasks import Rung, Selection, all_tasks  # noqa: E402
 from grader.verdicts import Verdict  # noqa: E402
 from tests.mutations.draw import Mutation  # noqa: E402
 from tests.mutations.draw_cuda import DRAWN, KINDS, committed, kind_of  # noqa: E402
@@ -83,6 +84,23 @@ class Once(Grader):
             lambda result, cases: result
         )
         return look
+
+    def _checks(
+        self,
+        subject: Any,
+        rung: Rung,
+        look: Look,
+        directions: tuple[str, ...] = DIRECTIONS,
+        lent: Container[str] = (),
+    ) -> list[CheckResult]:
+        """Values and gradients first, then what takes longer: order, memory, races."""
+        found = super()._checks(subject, rung, lambda r, *_: r, directions, lent)
+        cases = subject.operator.cases(self.seed)
+        for direction in directions:
+            if all(result.verdict is Verdict.PASS for result in found):
+                of = [result for result in found if result.direction == direction]
+                found = [*found, *look(of, direction, cases)[len(of) :]]
+        return found
 
     def _gradient(self, *words: Any, with_gradcheck: bool) -> list[CheckResult]:
         if not with_gradcheck:  # forward has its verdict
@@ -265,6 +283,12 @@ def table(outcomes: list[Outcome], known: dict[str, tuple[str, str]]) -> str:
     )
 
 
+def keep(outcomes: list[Outcome]) -> None:
+    """results_cuda.json: one outcome a line."""
+    entries = ",\n".join(json.dumps(asdict(outcome)) for outcome in outcomes)
+    RESULTS.write_text(f"[\n{entries}\n]\n")
+
+
 def read_results() -> list[Outcome]:
     """What the last run kept."""
     return [
@@ -298,6 +322,8 @@ def main(words: list[str]) -> int:
     for outcome in grade_all([*first, *mutations], jobs=arguments.jobs):
         print(line(outcome), flush=True)
         outcomes.append(outcome)
+        if arguments.write:  # a run that is stopped is not lost
+            keep([o for o in outcomes if o.mutation.old])
     if any(o.rejected for o in outcomes if not o.mutation.old):
         print("a file as it is did not pass: nothing is shown by what was rejected")
         return 2
@@ -305,8 +331,6 @@ def main(words: list[str]) -> int:
     known = argued() if arguments.list == DRAWN else {}
     print(summary(outcomes, known))
     if arguments.write:
-        entries = ",\n".join(json.dumps(asdict(outcome)) for outcome in outcomes)
-        RESULTS.write_text(f"[\n{entries}\n]\n")
         TABLE.write_text(table(outcomes, known))
     return int(any(fate(outcome, known) == "survived" for outcome in outcomes))
 
