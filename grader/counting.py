@@ -26,7 +26,7 @@ from grader.operators import Case, Operator
 from grader.operators.cost import cost
 from grader.report import results
 from grader.score import DIRECTIONS
-from grader.supervisor.call import Placement
+from grader.supervisor.call import Placement, Run
 from grader.tasks import Rung, Task
 from grader.traffic import MEANING
 from grader.verdicts import Verdict
@@ -114,6 +114,7 @@ def _row(
 ) -> Counted | None:
     call = prepare(subject, case, 0, direction, device.DTYPE, seed)
     call.call.request.placement = Placement.ALIGN
+    call.call.request.run |= Run.COUNT
     call.call.limit *= device.SLOWER["traffic"]
     subject.begin()
     try:
@@ -122,6 +123,8 @@ def _row(
     except Stopped:
         return None
     counts = kernels.report_of(subject.worker(device.DTYPE)).counts
+    if not counts:
+        return None
     outputs = subject.operator.outputs(call.inputs, case)
     need = cost(subject.operator, case, call.inputs, outputs, direction=direction)
     number = {word: device.counted(word, counts) for word in MEANING}

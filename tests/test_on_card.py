@@ -16,8 +16,9 @@ from grader.checks.result import CheckResult
 from grader.linking import Links
 from grader.report import results, tables
 from grader.score import RungResult, TaskResult
-from grader.tasks import select
+from grader.tasks import all_tasks, select
 from grader.verdicts import Verdict
+from tests.stress import reference_links
 from tests.test_gpu import PRETENDED, card_worker, rung_called
 
 __all__ = ["card_worker"]  # a fixture
@@ -220,3 +221,11 @@ def test_a_rung_is_counted_on_the_case_of_its_limits():
     assert counting.case_of(rung, matmul, "forward", 1).name == "m96"
     free = dataclasses.replace(rung, traffic=())
     assert counting.case_of(free, matmul, "forward", 1).name in matmul.speed_cases()
+
+
+@pytest.mark.usefixtures("tools")
+def test_each_number_of_an_addition_is_counted_once():
+    task = next(t for t in all_tasks() if t.id == "04_cuda_kernels/add")
+    rows = counting.of_task(task, task.rungs[1:2], reference_links(), 1)
+    assert [row.direction for row in rows] == ["forward", "backward"]
+    assert 1.0 <= rows[0].bytes / rows[0].least < 1.05
