@@ -52,7 +52,7 @@ def test_a_rung_below_another_gets_less_time_and_that_is_said(
 ):
     clock = [0.0]
 
-    def one(*_: object) -> None:
+    def one(*_: object, **__: object) -> None:
         clock[0] += 1
 
     monkeypatch.setattr(device, "run_case", one)

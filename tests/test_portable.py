@@ -23,7 +23,7 @@ from grader.build import build
 from grader.checks.compare import mismatch
 from grader.checks.forward import expectations
 from grader.checks.gradient import expected_gradients
-from grader.checks.subject import DTYPES
+from grader.checks.subject import DTYPES, EVERYWHERE
 from grader.operators import Case, Operator
 from grader.tasks import DIRECT, ROOT, WINOGRAD, Rung, Task, all_tasks
 from tests.portable import Target, read, written
@@ -130,7 +130,7 @@ def prepared(
         yield Prepared(operator, case, dtype, threads)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", EVERYWHERE)
 @pytest.mark.parametrize("operator", ["matmul", "conv2d"])
 def test_results_are_equal_bit_for_bit_for_any_number_of_threads(
     operator: str, dtype: str, tmp_path: Path

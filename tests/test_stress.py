@@ -45,7 +45,7 @@ def test_the_margin_is_that_of_the_class_which_computed_it() -> None:
     margin.note(got, strict)
     assert margin.worst == pytest.approx(1.0)
     margin = stress.Margin()
-    margin.note(got, Expected("output", value, scale, loose=lambda: loose))
+    margin.note(got, Expected("output", value, scale, loose=lambda _: loose))
     assert margin.worst == pytest.approx(1 / 8)
     equal = Expected("output", value)  # integers, say
     margin.note(got, equal)

@@ -27,6 +27,7 @@ from grader.supervisor.session import SECOND, Outcome, Worker
 from grader.verdicts import Verdict
 
 DTYPES = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16}
+EVERYWHERE = ("f32", "f64")  # each rung has these; f16 is for some of lab 04
 LOAD_LIMIT = 20.0  # seconds for a Python file's own top level
 CHECK_LIMIT = 90.0  # and for all calls of one check together
 

@@ -20,7 +20,7 @@ from convlab.operators import REQUIRED, SIGNATURES, Signature
 from grader import operators
 from grader.checks import forward, gradient
 from grader.checks.compare import Expected, mismatch
-from grader.checks.subject import DTYPES, Subject
+from grader.checks.subject import DTYPES, EVERYWHERE, Subject
 from grader.operators import Case
 from grader.operators.base import Tensors
 from grader.tasks import DIRECT, NUMERICS
@@ -92,9 +92,9 @@ def check(
     seed = secrets.randbelow(1_000_000) if seed is None else seed
     trial = _Trial(function, name, seed)
     trial.subject.classes = lambda case, result: numerics
-    lines = [trial.line("forward", dtype) for dtype in DTYPES]
+    lines = [trial.line("forward", dtype) for dtype in EVERYWHERE]
     if backward:
-        lines += [trial.line("gradient", dtype) for dtype in DTYPES]
+        lines += [trial.line("gradient", dtype) for dtype in EVERYWHERE]
         if all(line.verdict is Verdict.PASS for line in lines):
             lines.append(trial.line("gradcheck", "f64"))
     return Report(name, seed, tuple(lines))

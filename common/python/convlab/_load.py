@@ -102,9 +102,12 @@ def _find(wanted: str) -> tuple[Task, Rung | None]:
 
 
 def _candidates(task: Task, rung: Rung | None) -> list[Rung]:
-    """The rungs that may serve a direction, the first choice first."""
+    """The rungs that may serve a direction, the first choice first.
+
+    One that cusim cannot run serves only if it is the one that was asked for.
+    """
     upto = task.rungs.index(rung) + 1 if rung else len(task.rungs)
-    return list(reversed(task.rungs[:upto]))
+    return [r for r in reversed(task.rungs[:upto]) if not r.needs or r is rung]
 
 
 def _load_compiled(task: Task, rung: Rung | None) -> Loaded:
