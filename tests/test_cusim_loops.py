@@ -46,3 +46,15 @@ def test_a_loop_tells_of_its_turns(loop: str, told: str) -> None:
 )
 def test_a_loop_that_cannot_tell_of_its_turns_stays(function: str) -> None:
     assert words(rewrite(f"{function}\n", loops=True)) == function
+
+
+def test_a_loop_to_be_unrolled_is_a_loop_for_both_compilers():
+    """clang takes nothing else than a loop behind the pragma."""
+    text = (
+        "void f(int *x)\n{\n#pragma unroll 4\n"
+        "    for (int i = 0; i < 8; i++) x[i] = i;\n}\n"
+    )
+    told = rewrite(text, loops=True)
+    assert "pragma" not in told and "cusim_loop_0" in told
+    assert told.count("\n") == text.count("\n")
+    assert "pragma unroll 4" in rewrite(text)

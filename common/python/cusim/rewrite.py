@@ -42,10 +42,13 @@ _DROPPED = frozenset(
     for word in ("global", "device", "host", "constant", "managed", "grid_constant")
 )
 _IN_HEADERS = re.compile("|".join(sorted(_DROPPED)))
+# clang wants a loop right behind it, where --loops puts an `if`
+_UNROLL = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+(\w+[ \t]+)*?(no)?unroll\b.*$", re.M)
 
 
 def rewrite(text: str, *, loops: bool = False) -> str:
     """The text as C++. Raises Refused if it holds what cusim does not run."""
+    text = _UNROLL.sub("", text) if loops else text
     tokens = tokenize(text)
     scopes = find_scopes(tokens)
     edits = Edits(tokens)
