@@ -106,8 +106,13 @@ static inline const real *tensor_contiguous(ctx_t *ctx, const tensor_t *t)
     const int64_t COUNT = tensor_numel(t);
     real *copy = (real *)ctx_scratch(ctx, (size_t)COUNT * sizeof(real));
     if (!copy) return NULL;
-    for (int64_t i = 0; i < COUNT; i++) {
-        copy[i] = real_data(t)[tensor_offset(t, t->ndim, i)];
+    int32_t axes = t->ndim - 1;  // the outer ones; the others are walked in one step
+    const int64_t step = t->stride[axes];
+    int64_t RUN = t->size[axes];
+    while (axes > 0 && t->stride[axes - 1] == RUN * step) RUN *= t->size[--axes];
+    for (int64_t at = 0; at < COUNT; at += RUN) {
+        const real *from = real_data(t) + tensor_offset(t, axes, at / RUN);
+        for (int64_t i = 0; i < RUN; i++) copy[at + i] = from[i * step];
     }
     return copy;
 }

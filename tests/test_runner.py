@@ -27,7 +27,7 @@ from grader import operators
 from grader.checks import explain
 from grader.operators.layouts import lay_out
 from grader.supervisor.call import Call, Output, Placement, Run
-from grader.supervisor.session import Outcome, Worker, clean, core
+from grader.supervisor.session import Outcome, Worker, clean, core, cpu, pin
 from grader.supervisor.wire import PHASE_LOADED, SIDE_TENSORS, SLOT_BYTES
 from grader.tasks import ROOT
 from grader.verdicts import Verdict
@@ -554,3 +554,22 @@ def test_a_worker_whose_supervisor_died_before_it_began_ends(compile_gelu, tools
     finally:
         worker.kill()
         core().session_close(session)
+
+
+# ---- cores ---------------------------------------------------------------------------
+
+
+def test_a_worker_has_as_many_cores_as_threads_were_asked_for(compile_gelu):
+    cpu()  # notes the cores this process has, if nobody did before
+    before = os.sched_getaffinity(0)
+    try:
+        pin(2)
+        both = os.sched_getaffinity(0)
+        with worker_of(compile_gelu(COPY)["f32"], "none") as worker:
+            assert worker.process
+            assert os.sched_getaffinity(worker.process.pid) == both
+            assert os.sched_getaffinity(0) == both
+        pin(1)
+        assert os.sched_getaffinity(0) == {cpu()}
+    finally:
+        os.sched_setaffinity(0, before)

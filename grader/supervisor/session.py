@@ -87,18 +87,29 @@ def core() -> ctypes.CDLL:
 
 
 @functools.cache
+def _cores() -> list[int]:
+    """The cores we were given, before we chose among them."""
+    return sorted(os.sched_getaffinity(0))
+
+
+@functools.cache
 def cpu() -> int:
     """The core that supervisor and workers share: a wake-up across cores costs more
     than most calls, and the two never run at the same time.
     """
-    cores = sorted(os.sched_getaffinity(0))
-    return cores[os.getpid() % len(cores)]
+    return _cores()[os.getpid() % len(_cores())]
 
 
-def pin(threads: int = 1) -> None:
-    """Move this process to that core, or to so many: workers share them."""
-    cores = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, {cpu()} if threads == 1 else set(cores[:threads]))
+_threads = 1  # that the last `pin` was for
+
+
+def pin(threads: int = 0) -> None:
+    """Move this process to that core, or to as many as there are threads (0: as many as
+    last time); workers started from now on inherit them.
+    """
+    global _threads
+    _threads = threads or _threads
+    os.sched_setaffinity(0, {cpu()} if _threads == 1 else set(_cores()[:_threads]))
 
 
 def tools() -> Path:
@@ -180,8 +191,10 @@ class Worker:
         return worker
 
     @classmethod
-    def for_python(cls) -> Worker:
-        """A Python worker that has begun to import torch; `load` gives it a file."""
+    def for_python(cls, *also: Path) -> Worker:
+        """A Python worker that has begun to import torch; `load` gives it a file. It
+        sees `also`.
+        """
         script = Path(__file__).parents[1] / "worker" / "python_worker.py"
         contract = ROOT / "common" / "python"
         program = [sys.executable, "-I", "-B", "-X", "faulthandler", str(script)]
@@ -190,7 +203,7 @@ class Worker:
         shared = package / "supervisor"
         ours = [package / "__init__.py", shared / "__init__.py", shared / "wire.py"]
         seen = [*sandbox.python_paths(), *ours, script.parent, contract, tools()]
-        return cls("python", program, paths=seen, op=0)
+        return cls("python", program, paths=[*seen, *also], op=0)
 
     def _start(self, command: list[str], paths: list[Path]) -> None:
         numbers = (ctypes.c_int * 4)()
@@ -212,6 +225,7 @@ class Worker:
             "HOME": "/tmp",
             "LC_ALL": "C.UTF-8",
             "OMP_NUM_THREADS": "1",
+            "GOMP_SPINCOUNT": "1000",  # threads that wait sleep: cores are few
             "CUSIM_PATIENCE": "3",  # seconds for one thread; less than a call has
             "CONVLAB_CPU": str(cpu()),
             "CONVLAB_OWNER": str(os.getpid()),
