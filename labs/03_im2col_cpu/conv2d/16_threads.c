@@ -1,7 +1,7 @@
 /* 16 threads
  *
  *   idea    images are independent, and so are filters: each thread takes its share
- *   expect  at most the number of cores; not yet timed
+ *   expect  at most the number of cores; 0.7x to 1.6x of 15_dispatch with two
  *   limit   what all threads share: the last cache and memory
  *   run     make bench T=03_im2col_cpu/conv2d/16
  *
