@@ -33,6 +33,7 @@ from grader.tasks import ROOT, Rung, Selection, Task
 
 REDTEAM = ROOT / "tests" / "redteam"
 CANARY = REDTEAM / "canary.txt"
+FRAME = REDTEAM / "cuda" / "frame.cuh"
 LANGUAGES = {"c": ".c", "python": ".py", "cuda": ".cu"}
 TASKS = {"cuda": "04_cuda_kernels/matmul"}  # of a program; else the one in lab 02
 SQUARE = {"case": "square", "global_sectors_per_request": 5.0}  # 3 are derived
@@ -50,8 +51,19 @@ class Fault:
 
     @property
     def file(self) -> Path:
-        """The program."""
-        return REDTEAM / self.language / f"{self.kind}{LANGUAGES[self.language]}"
+        """The program; in CUDA behind its frame, unless it brings launch.h itself."""
+        own = REDTEAM / self.language / f"{self.kind}{LANGUAGES[self.language]}"
+        text = own.read_text()
+        if self.language != "cuda" or 'include "launch.h"' in text:
+            return own
+        whole = ROOT / "build" / "redteam" / own.name  # a rung lies in the repository
+        text = FRAME.read_text() + text
+        if not whole.exists() or whole.read_text() != text:
+            whole.parent.mkdir(parents=True, exist_ok=True)
+            fresh = whole.with_suffix(f".{os.getpid()}")
+            fresh.write_text(text)
+            fresh.replace(whole)
+        return whole
 
 
 @dataclass(frozen=True)
