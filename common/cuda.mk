@@ -9,7 +9,7 @@
 #            gpu: nvcc in the place of cusim, for a real card. Then also
 #              NVCC     the compiler
 #              CUDART   libcudart.so, the one worker-cuda-gpu is linked with, and its rpath
-#              ARCH     sm_90: the one kind of card it is to run on
+#              ARCH     sm_90, or several: the kinds of cards it is to run on
 #   EXTRA, USES, FOLDER, BUILD   as in rung.mk
 #   PYTHON   for the rewriter of cusim
 #
@@ -39,6 +39,11 @@ LINK    := $(if $(LINK_$(MODE)),$(LINK_$(MODE)),-Wl,-z,defs)
 LIBS_cusim := -L$(LIBRARY) -lcusim -lm -Wl,-rpath,$(abspath $(LIBRARY))
 LIBS_gpu   := $(CUDART) -lm
 LIBS    := $(LIBS_$(if $(filter gpu,$(MODE)),gpu,cusim))
+CARDS   := $(foreach arch,$(ARCH),-gencode arch=$(arch:sm_%=compute_%),code=$(arch))
+# for several kinds of cards also PTX, from which a driver compiles for later ones
+NEWEST  := $(if $(word 2,$(ARCH)),$(lastword $(filter-out %a,$(ARCH))))
+PTX     := $(NEWEST:sm_%=compute_%)
+CARDS   += $(foreach arch,$(PTX),-gencode arch=$(arch),code=$(arch))
 REAL     = -DREAL_$(if $(filter f64,$*),F64,$(if $(filter f16,$*),F16,F32))
 
 COMMA := ,
@@ -62,7 +67,7 @@ ifeq ($(MODE),gpu)
 $(STEM).%.o: $(RUNG) $(INCLUDE)cuda.mk $(STEM).card
 	@mkdir -p $(@D)
 	@$(NVCC) -std=c++17 -O3 -lineinfo $(REAL) -I$(INCLUDE) -Xcompiler -fPIC \
-	    -gencode arch=$(ARCH:sm_%=compute_%),code=$(ARCH) -MMD -MF $(STEM).$*.d -MT $@ \
+	    $(CARDS) -MMD -MF $(STEM).$*.d -MT $@ \
 	    -c -o $@.new $< && mv $@.new $@
 $(STEM).card: FORCE
 	@mkdir -p $(@D)

@@ -11,6 +11,9 @@
     [ladder.unfold]
     dtypes = ["f16"]                       # its rungs are right in half, too
 
+    [rung."matmul/06_warp_tile"]
+    dtypes = ["f16"]                       # this one is, others of its ladder are not
+
 A rung that needs a GPU is compiled by nvcc and nothing more: it gives no points where
 there is no card and takes none away, and serves no other rung.
 """
@@ -49,7 +52,7 @@ def parse(where: str, suffix: str, entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def dtypes(where: str, suffix: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
-    """What a ladder's files are built for besides float and double: the check `half`.
+    """What files are built for besides float and double: the check `half`.
 
     Raises GraderError, which begins with `where`.
     """
@@ -58,8 +61,7 @@ def dtypes(where: str, suffix: str, entry: Mapping[str, Any]) -> tuple[str, ...]
         raise GraderError(f"{where}: dtypes is {named!r}, expected [{HALF!r}]")
     if named and suffix != ".cu":
         raise GraderError(
-            f"{where}: dtypes is {named!r}, expected nothing: the word is for ladders "
-            "in CUDA"
+            f"{where}: dtypes is {named!r}, expected nothing: the word is for CUDA"
         )
     return tuple(named)
 

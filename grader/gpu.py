@@ -206,11 +206,14 @@ def seen() -> list[Path]:
 
 
 def architecture(rung: Rung) -> str:
-    """What a rung is compiled for: this machine's card, sm_90 where there is none. A
-    rung for one kind of card alone says so in lab.toml with the letter a: sm_90a.
+    """What a rung is compiled for: this machine's card, or all that it is for where
+    there is none. A rung for one kind of card alone says so in lab.toml with the letter
+    a: sm_90a.
     """
     found = card()
-    name = found.architecture if found else "sm_90"
+    if found is None:
+        return " ".join(rung.architectures)
+    name = found.architecture
     return f"{name}a" if f"{name}a" in rung.architectures else name
 
 

@@ -57,6 +57,14 @@ class Links:
         self._now.setdefault(rung.id, {})[direction] = right
         return right
 
+    def found_now(self, rung: Rung, direction: str) -> bool | None:
+        """What this run found of a rung; None if it did not look."""
+        return self._now.get(rung.id, {}).get(direction)
+
+    def known(self, rung: Rung) -> set[str]:
+        """The directions that results.json says pass, for a rung as it is now."""
+        return self._before.get((rung.id, rung.sha256), set())
+
     @functools.cached_property
     def _before(self) -> dict[tuple[str, str], set[str]]:
         """From results.json: rung and contents -> directions that passed."""

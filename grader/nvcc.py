@@ -74,10 +74,11 @@ def find() -> str:
     if named:
         return shutil.which(named) or ""
     usual = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
-    return usual or next(_packaged(), "")
+    return usual or next(packaged(), "")
 
 
-def _packaged() -> Iterator[str]:
+def packaged() -> Iterator[str]:
+    """Those that pip has installed: `make nvcc`."""
     found = importlib.util.find_spec("nvidia")
     for folder in (found.submodule_search_locations or ()) if found else ():
         for path in sorted(Path(folder).glob("*/bin/nvcc")):

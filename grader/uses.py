@@ -133,7 +133,15 @@ def candidates(rung: Rung, use: Use, known: Mapping[str, Task]) -> list[Rung]:
     ladder, _, idea = use.target.partition("/")[2].partition("/")
     task = known.get(f"{use.target.partition('/')[0]}/{ladder}" if ladder else "")
     if use.target in unfit:
-        raise use.refuse(f"{use.target!r} needs a GPU, and this rung does not")
+        here = all(
+            r.needs <= rung.needs
+            for t in known.values()
+            for r in t.rungs
+            if r.id == use.target
+        )
+        lacking = "is not for half, and this rung is"
+        reason = lacking if here else "needs a GPU, and this rung does not"
+        raise use.refuse(f"{use.target!r} {reason}")
     if use.within(rung.task):
         below = [r for r in known[rung.task].rungs if r.file.stem < rung.file.stem]
         below = [r for r in below if r.id not in unfit]
@@ -156,8 +164,11 @@ def candidates(rung: Rung, use: Use, known: Mapping[str, Task]) -> list[Rung]:
 
 
 def _runs_where(caller: Rung, other: Rung) -> bool:
-    """A rung that needs a GPU serves no rung that does not."""
-    return caller.needs == other.needs or not other.needs
+    """A rung that needs a GPU serves no rung that does not, and one that is not built
+    for half none that is.
+    """
+    here = caller.needs == other.needs or not other.needs
+    return here and set(caller.dtypes) <= set(other.dtypes)
 
 
 def _no_circle(

@@ -58,7 +58,7 @@ def test_in_half_a_sum_of_float_is_rounded_once():
     [
         ("f16", ".cu", "dtypes is 'f16', expected ['f16']"),
         (["bf16"], ".cu", "dtypes is ['bf16'], expected ['f16']"),
-        (["f16"], ".c", "expected nothing: the word is for ladders in CUDA"),
+        (["f16"], ".c", "expected nothing: the word is for CUDA"),
     ],
 )
 def test_strange_dtypes_are_refused(word, suffix, sentence):
