@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tests.mutations.scan import Tokens
+
 COMPARE = {
     "<": ("<=", ">"),
     "<=": ("<", ">"),
@@ -108,24 +110,11 @@ class Variable:
     constant: bool
 
 
-class CudaFile:
+class CudaFile(Tokens):
     """The tokens of a .cu file, and what is declared in it."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
-        self.at: list[int] = []
-        self.tokens: list[str] = []
-        self.kinds: list[str] = []
-        position = 0
-        while position < len(text):
-            match = _TOKEN.match(text, position)
-            assert match, f"no token at {text[position : position + 20]!r}"
-            if match.lastgroup != "skip":
-                self.at.append(position)
-                self.tokens.append(match[0])
-                self.kinds.append(str(match.lastgroup))
-            position = match.end()
-        self.partner = self._partners()
+        super().__init__(text, _TOKEN)
         self.variables: list[Variable] = []
         self.declared: set[int] = set()
         self._declare()
@@ -235,16 +224,6 @@ class CudaFile:
         return before.count("\n") + 1, at - (before.rfind("\n") + 1)
 
     # ---- declarations ----------------------------------------------------------------
-
-    def _partners(self) -> dict[int, int]:
-        """The closing bracket of every opening one."""
-        partner, stack = {}, []
-        for i, text in enumerate(self.tokens):
-            if text in ("(", "{", "["):
-                stack.append(i)
-            elif text in (")", "}", "]"):
-                partner[stack.pop()] = i
-        return partner
 
     def _declare(self) -> None:
         """Note every variable: parameters, locals, constants of enums."""

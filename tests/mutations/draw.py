@@ -42,6 +42,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from tests.mutations.scan import Tokens
+
 ROOT = Path(__file__).resolve().parents[2]
 DRAWN = Path(__file__).with_name("drawn.json")
 SEED = 20261121
@@ -180,7 +182,6 @@ _C_TOKEN = re.compile(
 )
 _C_TYPE = re.compile(r"void|const|static|int|real|accum|restrict|typedef|struct|\w+_t")
 _C_KEYWORDS = ("if", "for", "while", "else", "return", "sizeof", "continue", "break")
-_C_OPENS, _C_CLOSES = ("(", "{", "["), (")", "}", "]")
 
 
 @dataclass(frozen=True)
@@ -193,24 +194,11 @@ class _Variable:
     end: int
 
 
-class CFile:
+class CFile(Tokens):
     """The tokens of a C file and what is declared in it."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
-        self.at: list[int] = []
-        self.tokens: list[str] = []
-        self.kinds: list[str] = []
-        position = 0
-        while position < len(text):
-            match = _C_TOKEN.match(text, position)
-            assert match, f"no token at {text[position : position + 20]!r}"
-            if match.lastgroup != "skip":
-                self.at.append(position)
-                self.tokens.append(match[0])
-                self.kinds.append(str(match.lastgroup))
-            position = match.end()
-        self.partner = self._partners()
+        super().__init__(text, _C_TOKEN)
         self.declared: set[int] = set()  # tokens that are names being declared
         self.variables: list[_Variable] = []
         self.typedefs: set[int] = set()
@@ -290,16 +278,6 @@ class CFile:
 
     def _is_type(self, i: int) -> bool:
         return _C_TYPE.fullmatch(self.tokens[i]) is not None
-
-    def _partners(self) -> dict[int, int]:
-        """The closing bracket of every opening one."""
-        partner, stack = {}, []
-        for i, text in enumerate(self.tokens):
-            if text in _C_OPENS:
-                stack.append(i)
-            elif text in _C_CLOSES:
-                partner[stack.pop()] = i
-        return partner
 
     def _functions(self) -> Iterator[tuple[int, int, int]]:
         """Each function's first token, opening and closing brace."""
