@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""convlab's operators as operators of PyTorch.
+
+    import convlab_ext
+
+    y = convlab_ext.conv2d(x, weight, bias, stride=2)    # serves torch.func as well
+    y = torch.ops.convlab.conv2d(x, weight, bias, [2, 2], [0, 0], [1, 1], 1)
+    convlab_ext.parts()    # what this build has
+
+Each operator is a library of its own, _conv2d.abi3.so; one that is not built is a name
+that raises a sentence when it is used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import torch
+
+HERE = Path(__file__).resolve().parent
+OPERATORS = ("add", "matmul", "linear", "unfold", "conv2d")
+NAMESPACE = "convlab"
+
+_absent: dict[str, str] = {}
+
+
+def _load(operator: str) -> None:
+    """Load an operator's library, then give it its rules."""
+    file = HERE / f"_{operator}.abi3.so"
+    if not file.exists():
+        _absent[operator] = (
+            f"convlab_ext.{operator} is not built: make build LAB=05 (or, in "
+            "labs/05_torch_extension, pip install --no-build-isolation -e .)"
+        )
+        return
+    torch.ops.load_library(file)
+    module = importlib.import_module(f"convlab_ext.{operator}")
+    module.rules(NAMESPACE)
+    globals()[operator] = getattr(module, operator)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _absent:
+        raise AttributeError(_absent[name])
+    raise AttributeError(f"module 'convlab_ext' has no attribute {name!r}")
+
+
+def parts() -> str:
+    """One sentence: which operators this build has, and on which devices."""
+    there = [name for name in OPERATORS if name not in _absent]
+    if not there:
+        return "convlab_ext has no operator yet: make build LAB=05"
+    has = torch._C._dispatch_has_kernel_for_dispatch_key
+    cuda = [name for name in there if has(f"{NAMESPACE}::{name}", "CUDA")]
+    words = f"convlab_ext has {', '.join(there)} on the CPU"
+    words += f" and {', '.join(cuda)} on CUDA" if cuda else " and nothing on CUDA"
+    return words + (f"; {', '.join(_absent)} not built" if _absent else "")
+
+
+for _operator in OPERATORS:
+    _load(_operator)

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""conv2d: the public function, and the rules of the operators conv2d, conv2d_backward.
+
+The derivatives are those of any product (_bilinear.py). What is conv2d's own: sizes,
+and that a batch axis can be hidden in N, or in the groups.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from convlab_ext._bilinear import Bilinear, BilinearBackward
+from convlab_ext._rules import register
+from convlab_ext._windows import extent, pair
+
+
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | tuple[int, int] = 1,
+    padding: int | tuple[int, int] | str = 0,
+    dilation: int | tuple[int, int] = 1,
+    groups: int = 1,
+) -> Tensor:
+    """torch.nn.functional.conv2d by convlab's kernels; also one image without N."""
+    if input.dim() == 3:
+        return conv2d(input[None], weight, bias, stride, padding, dilation, groups)[0]
+    stride = pair("conv2d", "stride", stride)
+    dilation = pair("conv2d", "dilation", dilation)
+    if padding == "same":
+        input, padding = padded_same(input, weight, stride, dilation)
+    zeros = pair("conv2d", "padding", 0 if padding == "valid" else padding)
+    return torch.ops.convlab.conv2d.default(
+        input, weight, bias, stride, zeros, dilation, groups
+    )
+
+
+def padded_same(
+    input: Tensor, weight: Tensor, stride: list[int], dilation: list[int]
+) -> tuple[Tensor, tuple[int, int]]:
+    """padding="same": what is left of an odd number of zeros goes to the end."""
+    if stride != [1, 1]:
+        raise ValueError("conv2d: padding='same' needs stride 1, as in PyTorch")
+    high, wide = (d * (k - 1) for d, k in zip(dilation, weight.shape[2:]))
+    if high % 2 or wide % 2:
+        input = torch.nn.functional.pad(input, (0, wide % 2, 0, high % 2))
+    return input, (high // 2, wide // 2)
+
+
+class Conv2d(Bilinear):
+    """conv2d(input, weight, bias, stride, padding, dilation, groups) -> output."""
+
+    name = "conv2d"
+
+    def fake(self, input, weight, bias, stride, padding, dilation, groups):
+        """(N, OC, OH, OW), row-major whatever input's layout is."""
+        # BEGIN SOLUTION
+        options = zip(input.shape[2:], weight.shape[2:], stride, padding, dilation)
+        OH, OW = (extent(*one) for one in options)
+        return input.new_empty(input.shape[0], weight.shape[0], OH, OW)
+        # END SOLUTION
+        # STARTER # your code (the reference takes 3 lines)
+        # STARTER raise NotImplementedError
+
+    def spread(self, bias, sizes):
+        """One number a channel."""
+        return bias[:, None, None].expand(sizes)  # (N, OC, OH, OW)
+
+    def vmap(self, info, in_dims, input, weight, bias, *options):
+        """A batch axis B: images of one filter join N, filters of their own join G."""
+        # BEGIN SOLUTION
+        B = info.batch_size
+        if in_dims[1] is None and in_dims[2] is None:
+            images = input.movedim(in_dims[0], 0)  # (B, N, IC, IH, IW)
+            output = self.operator(images.flatten(0, 1), weight, bias, *options)
+            return output.unflatten(0, (B, -1)), 0
+        *windows, groups = options
+        images = joined(input, in_dims[0], 1, B)  # (N, B*IC, IH, IW)
+        filters = joined(weight, in_dims[1], 0, B)  # (B*OC, IC/G, KH, KW)
+        if bias is not None:
+            bias = joined(bias, in_dims[2], 0, B)  # (B*OC)
+        output = self.operator(images, filters, bias, *windows, groups * B)
+        return output.unflatten(1, (B, -1)), 1  # (N, B, OC, OH, OW)
+        # END SOLUTION
+        # STARTER # your code (the reference takes 12 lines)
+        # STARTER raise NotImplementedError
+
+
+class Conv2dBackward(BilinearBackward):
+    """conv2d_backward(grad_output, input, weight, options..., output_mask)."""
+
+    def vmap(self, info, in_dims, grad_output, input, weight, *options):
+        """A batch axis B joins the groups: each example has gradients of its own."""
+        # BEGIN SOLUTION
+        *windows, groups, mask = options
+        B = info.batch_size
+        outputs = joined(grad_output, in_dims[0], 1, B)  # (N, B*OC, OH, OW)
+        images = joined(input, in_dims[1], 1, B)  # (N, B*IC, IH, IW)
+        filters = joined(weight, in_dims[2], 0, B)  # (B*OC, IC/G, KH, KW)
+        found = self.operator(outputs, images, filters, *windows, groups * B, mask)
+        axes = [axis if want else None for axis, want in zip((1, 0, 0), mask)]
+        split = [
+            g if axis is None else g.unflatten(axis, (B, -1))
+            for g, axis in zip(found, axes)
+        ]
+        return tuple(split), tuple(axes)
+        # END SOLUTION
+        # STARTER # your code (the reference takes 12 lines)
+        # STARTER raise NotImplementedError
+
+
+def joined(tensor: Tensor, batched: int | None, axis: int, B: int) -> Tensor:
+    """Join a batch axis with `axis`, B times the same where there is none."""
+    if batched is not None:
+        return tensor.movedim(batched, axis).flatten(axis, axis + 1)
+    sizes = list(tensor.shape)
+    sizes.insert(axis, B)
+    return tensor.unsqueeze(axis).expand(sizes).flatten(axis, axis + 1)
+
+
+def rules(namespace: str) -> None:
+    """Register both operators' rules."""
+    forward = Conv2d(namespace)
+    register(forward)
+    register(Conv2dBackward(forward))

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+/* windows.h - options and sizes of operators that slide a window: unfold and conv2d */
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "operators.h"
+
+/* The number for axis 0 (height) or 1 (width) of an option. The schema says int[2], but
+ * PyTorch lets lists of other lengths through. */
+template <typename List>
+int64_t along(int axis, const char *option, const List &numbers)
+{
+    if (numbers.size() != 2)
+        throw std::runtime_error(std::string("'") + option + "' has " +
+                                 std::to_string(numbers.size()) +
+                                 " numbers, expected 2, for height and width");
+    return numbers[axis];
+}
+
+template <typename List>
+unfold_params_t unfold_options(const List &kernel_size, const List &dilation,
+                               const List &padding, const List &stride)
+{
+    unfold_params_t p = {};
+    p.kernel_h = along(0, "kernel_size", kernel_size);
+    p.kernel_w = along(1, "kernel_size", kernel_size);
+    p.dilation_h = along(0, "dilation", dilation);
+    p.dilation_w = along(1, "dilation", dilation);
+    p.padding_h = along(0, "padding", padding);
+    p.padding_w = along(1, "padding", padding);
+    p.stride_h = along(0, "stride", stride);
+    p.stride_w = along(1, "stride", stride);
+    return p;
+}
+
+template <typename List>
+conv2d_params_t conv2d_options(const List &stride, const List &padding,
+                               const List &dilation, int64_t groups)
+{
+    conv2d_params_t p = {};
+    p.stride_h = along(0, "stride", stride);
+    p.stride_w = along(1, "stride", stride);
+    p.padding_h = along(0, "padding", padding);
+    p.padding_w = along(1, "padding", padding);
+    p.dilation_h = along(0, "dilation", dilation);
+    p.dilation_w = along(1, "dilation", dilation);
+    p.groups = groups;
+    return p;
+}
+
+/* OH or OW. Memory for the result is allocated before the check at the door looks at
+ * the call: the size is 0 for options that the check will refuse. */
+static inline int64_t windows(int64_t in, int64_t kernel, int64_t stride,
+                              int64_t padding, int64_t dilation)
+{
+    if (kernel < 1 || stride < 1 || padding < 0 || dilation < 1) return 0;
+    return conv2d_extent(in, kernel, stride, padding, dilation);
+}

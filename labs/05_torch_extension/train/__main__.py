@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT
+"""`make train`: the options, the bar, and everything that is printed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+sys.path[0:1] = [str(HERE.parent), str(ROOT), str(ROOT / "common" / "python")]
+os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # the profiler's own lines
+
+import torch  # noqa: E402
+from rich import box  # noqa: E402
+from rich.console import Console  # noqa: E402
+from rich.markup import escape  # noqa: E402
+from rich.progress import (  # noqa: E402
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table  # noqa: E402
+
+from grader.build import build_folder  # noqa: E402
+from grader.report.results import environment  # noqa: E402
+from train import data, layers, loop, page, profiler  # noqa: E402
+from train.data import Absent, Data  # noqa: E402
+from train.loop import Run  # noqa: E402
+from train.reading import reading  # noqa: E402
+
+DTYPES = {"f32": torch.float32, "f64": torch.float64}
+EPOCHS = {"digits": 20, "fashion": 2, "mnist": 2}
+
+console = Console(highlight=False)
+
+
+def options() -> argparse.Namespace:
+    """What make passes on."""
+    parser = argparse.ArgumentParser(prog="make train", description=__doc__)
+    parser.add_argument("--data", default="digits", choices=data.NAMES)
+    parser.add_argument("--epochs", type=int)
+    parser.add_argument("--variants", default=",".join(layers.MAKES))
+    parser.add_argument("--dtype", default="f32", choices=DTYPES)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    parser.add_argument("--threads", type=int, default=0)  # 0: as PyTorch has it
+    parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--to", type=Path)
+    chosen = parser.parse_args()
+    chosen.epochs = chosen.epochs or EPOCHS[chosen.data]
+    chosen.variants = chosen.variants.replace(",", " ").split()
+    for name in chosen.variants:
+        if name not in layers.MAKES:
+            parser.error(f"VARIANTS={name}: there are {', '.join(layers.MAKES)}")
+    if chosen.epochs < 1:
+        parser.error(f"EPOCHS={chosen.epochs}: at least one is needed")
+    if chosen.device == "cuda" and not torch.cuda.is_available():
+        parser.error("DEVICE=cuda: this PyTorch sees no GPU; DEVICE=cpu is the default")
+    return chosen
+
+
+def main() -> int:
+    """Train, compare, profile, write; 1 if nothing could be trained."""
+    chosen = options()
+    if chosen.threads > 0:
+        torch.set_num_threads(chosen.threads)
+    torch.backends.cudnn.allow_tf32 = False  # float32 that is float32
+    folder = build_folder() / "train"
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        found = data.load(chosen.data, folder)
+    except Absent as absent:
+        return complain(str(absent))
+    found = found.to(chosen.device, DTYPES[chosen.dtype])
+    runs = begin(chosen, found)
+    if not runs:
+        return complain("nothing is left to train")
+    trained(runs, found)
+    allowed = None
+    if runs[0].layers.name == "pytorch" and len(runs) > 1:
+        allowed = loop.allowed(found, runs[0])
+    show(page.trained(runs))
+    say(page.verdict(runs, allowed))
+    profiles, read = profiled(runs, found, folder) if chosen.profile else ([], [])
+    about = page.Circumstances(
+        command(chosen),
+        chosen.data,
+        chosen.dtype,
+        chosen.device,
+        chosen.seed,
+        environment()["cpu"],
+    )
+    to = chosen.to or folder
+    file = page.write(to, about, runs, allowed, profiles, read)
+    say(f"{os.path.relpath(file)}, {os.path.relpath(file.with_suffix('.png'))}")
+    return 0
+
+
+def command(chosen: argparse.Namespace) -> str:
+    """The command that was given, as make has it."""
+    words = ["make train"]
+    for name, usual in (("data", "digits"), ("dtype", "f32"), ("device", "cpu")):
+        if getattr(chosen, name) != usual:
+            words.append(f"{name.upper()}={getattr(chosen, name)}")
+    if chosen.epochs != EPOCHS[chosen.data]:
+        words.append(f"EPOCHS={chosen.epochs}")
+    if chosen.variants != list(layers.MAKES):
+        words.append(f"VARIANTS={','.join(chosen.variants)}")
+    for name in ("seed", "threads"):
+        if value := getattr(chosen, name):
+            words.append(f"{name.upper()}={value}")
+    words += ["PROFILE=1"] if chosen.profile else []
+    words += [f"TO={chosen.to}"] if chosen.to else []
+    return " ".join(words)
+
+
+def begin(chosen: argparse.Namespace, found: Data) -> list[Run]:
+    """A run for every make that is there; a sentence for one that is not."""
+    runs = []
+    for name in chosen.variants:
+        try:
+            made = layers.make(name, chosen.device)
+        except Absent as absent:
+            complain(str(absent))
+        else:
+            runs.append(loop.start(made, found, chosen.seed, chosen.epochs))
+    runs.sort(key=lambda run: run.layers.name != "pytorch")  # the others are compared
+    return runs
+
+
+def trained(runs: Sequence[Run], found: Data) -> None:
+    """All epochs, under a bar for each make."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[state]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console) as bar:
+        bars = {
+            run.layers.name: bar.add_task(run.layers.name, total=run.epochs, state="")
+            for run in runs
+        }
+        for run in loop.train(runs, found):
+            state = f"loss {run.losses[-1]:.3f}, accuracy {run.accuracies[-1]:.3f}"
+            bar.update(bars[run.layers.name], advance=1, state=state)
+
+
+def profiled(
+    runs: Sequence[Run], found: Data, folder: Path
+) -> tuple[list[profiler.Profile], list[str]]:
+    """Every make's step taken apart, shown, and read."""
+    profiles = profiler.profiles(runs, found.train, folder)
+    show(page.by_role(profiles))
+    for role in profiler.ROLES:
+        show(page.by_operator(profiles, role))
+    steps = len(runs[0].losses) / runs[0].epochs
+    plain = {run.layers.name: 1e6 * min(run.seconds) / steps for run in runs}
+    read = reading(profiles, plain)
+    for paragraph in read:
+        say(paragraph + "\n")
+    for profile in profiles:
+        say(f"{os.path.relpath(profile.trace)}: open it in https://ui.perfetto.dev")
+    return profiles, read
+
+
+def show(table: page.Table) -> None:
+    """A table, as wide as it is."""
+    drawn = Table(title=f"\n{table.title}", title_justify="left", box=box.SIMPLE_HEAD)
+    for number, head in enumerate(table.heads):
+        side = "left" if number < table.texts else "right"
+        drawn.add_column(head, justify=side, overflow="fold")
+    for cells in table.rows:
+        drawn.add_row(*(escape(cell.strip("`")) for cell in cells))
+    console.print(drawn)
+
+
+def say(sentence: str) -> None:
+    """A line of text."""
+    console.print(escape(sentence), soft_wrap=False)
+
+
+def complain(sentence: str) -> int:
+    """What is wrong, beside the output; gives the exit status."""
+    print(f"convlab: {sentence}", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
