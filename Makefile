@@ -28,7 +28,7 @@ GRADER := $(PY) -m grader
 CHOICE = $(if $(T),'$(T)') $(if $(LAB),--lab '$(LAB)')
 
 .DEFAULT_GOAL := help
-.PHONY: help grade bench carry tables debug hint report doctor build notebooks test trust stress lint nvcc lock system-packages handout clean
+.PHONY: help grade bench carry tables debug hint report doctor build notebooks train test trust stress lint nvcc versions lock system-packages handout clean
 
 help:  ## list these commands
 	@echo 'convlab: carry tensor operators from Python to CUDA. Start with: make grade'
@@ -68,6 +68,14 @@ build: $(READY)  ## compile everything, or T=, and show the first error of each 
 notebooks: $(READY)  ## run every notebook of the labs; pages in build/notebooks
 	@PYTHONPATH=.:common/python $(PY) -m convlab.notebooks
 
+train: $(READY)  ## train a network with every make of layers [DATA= EPOCHS= VARIANTS= PROFILE=1]
+	@$(GRADER) build --lab 05
+	@$(PY) labs/05_torch_extension/train $(if $(DATA),--data '$(DATA)') \
+	    $(if $(EPOCHS),--epochs '$(EPOCHS)') $(if $(VARIANTS),--variants '$(VARIANTS)') \
+	    $(if $(DTYPE),--dtype '$(DTYPE)') $(if $(SEED),--seed '$(SEED)') \
+	    $(if $(DEVICE),--device '$(DEVICE)') $(if $(PROFILE),--profile) \
+	    $(if $(THREADS),--threads '$(THREADS)') $(if $(TO),--to '$(TO)')
+
 doctor: $(READY)  ## what this machine has, and what a missing thing costs
 	@$(GRADER) doctor
 
@@ -89,8 +97,11 @@ lint: $(READY)  ## only the style checks
 nvcc: $(READY)  ## NVIDIA's compiler from PyPI (0.3 GB), where the system has none
 	@VIRTUAL_ENV=.venv .venv/bin/uv pip install -q --require-hashes -r requirements/nvcc.txt
 
+versions: $(READY)  ## lab 05's binary under another PyTorch (5 GB of disk in build/versions)
+	@$(PY) -m grader.extension_versions
+
 lock: $(READY)  ## pin requirements.in anew, with hashes and without addresses
-	@cd requirements && for name in uv requirements nvcc; do \
+	@cd requirements && for name in uv requirements nvcc other_torch; do \
 	    ../.venv/bin/uv pip compile --universal --python-version 3.11 --upgrade \
 	        --no-emit-index-url --no-emit-find-links --generate-hashes --no-header \
 	        --no-annotate -q $$name.in -o $$name.txt || exit 1; \
@@ -108,7 +119,7 @@ clean:  ## remove everything that was built, but not .venv
 
 # The Python environment. A marker file says that it is whole.
 .venv/ready: requirements/uv.txt requirements/requirements.txt
-	@echo 'Making .venv: about 3 GB to download and 5.9 GB of disk, one to three minutes'
+	@echo 'Making .venv: about 3 GB to download and 6.2 GB of disk, one to three minutes'
 	@echo 'on a fast line. (make grade PYTHON=python3 uses an environment you have.)'
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	    { echo 'convlab: python3 is older than 3.11; install a newer one'; exit 1; }

@@ -51,7 +51,7 @@ HIDING = (
 _ERROR = re.compile(
     r"^(?P<file>[^\s:]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$"
 )
-_JOINED = re.compile(r"(\\|\?\?/)[ \t]*\n")  # a line that goes on in the next one
+JOINED = re.compile(r"(\\|\?\?/)[ \t]*\n")  # a line that goes on in the next one
 _LINKER = re.compile(r"undefined reference to `(?P<name>[^']+)'")
 _EXPLAINED = (
     (
@@ -212,7 +212,7 @@ def judged(rung: Rung, libraries: dict[str, Path], mode: str) -> Build:
 def hides(rung: Rung, words: Sequence[str] = HIDING) -> str:
     """A sentence if the text of a rung asks whether, or that, it is not watched."""
     text = rung.file.read_text(encoding="utf-8", errors="replace").lower()
-    text = _JOINED.sub("", text)
+    text = JOINED.sub("", text)
     found = next((word for word in words if word in text), None)
     return f"says '{found}': a rung is the same in every build" if found else ""
 
@@ -360,14 +360,14 @@ def reason(text: str) -> str:
     return (told or said or ["no output"])[0].strip()
 
 
-def failed(text: str) -> Build:
+def failed(text: str, explained: Sequence[tuple[str, str]] = _EXPLAINED) -> Build:
     """The first error, its line, and what it usually means."""
     for line in text.splitlines():
         match = _ERROR.match(line)
         if match:
             location = f"{match['file']}:{match['line']}"
             meaning = next(
-                (words for pattern, words in _EXPLAINED if re.search(pattern, line)), ""
+                (words for pattern, words in explained if re.search(pattern, line)), ""
             )
             source = lines.line(match["file"], int(match["line"]))[:120]
             sentence = f"{match['text']}{f' ({meaning})' if meaning else ''}"

@@ -88,6 +88,10 @@ def bench(args: argparse.Namespace) -> int:
     seed = grading.new_seed() if args.seed is None else args.seed
     with results.lock():
         build_tools()
+        if all(task.language == tasks.EXTENSION for task in selection.tasks):
+            from grader import extension_bench
+
+            return extension_bench.bench(_wanted(args, seed))
         from grader import bench as benching
 
         return benching.bench(selection, _wanted(args, seed))
@@ -172,6 +176,13 @@ def build(args: argparse.Namespace) -> int:
             if built.error or built.blocked:
                 reason = built.error or built.blocked
                 terminal.say(f"{built.location or rung.shown}: {reason}")
+    operators = [t.operator for t in selection.tasks if t.language == tasks.EXTENSION]
+    if operators:
+        from grader import package
+
+        for sentence in package.in_place(operators):
+            terminal.say(sentence)
+            failed += sentence.startswith("not built")
     terminal.say(
         f"{failed} of the selected rungs failed to build" if failed else "built"
     )

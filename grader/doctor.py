@@ -11,12 +11,14 @@ from importlib import metadata
 
 from rich.table import Table
 
-from grader import gpu, nvcc
+from grader import extension_tools, gpu, nvcc
 from grader.build import named_compiler, sanitizers_missing
 from grader.cuda import named_compiler as named_cpp
 from grader.errors import GraderError
 from grader.report.terminal import console
 from grader.supervisor import sandbox
+
+ONNX = ("onnx", "onnxscript", "onnxruntime")  # packages
 
 
 @dataclass(frozen=True)
@@ -114,9 +116,26 @@ def items() -> list[Item]:
             _version(kernels),
             "lab 04 cannot be graded (apt-get install g++)",
         ),
+        *_extension(),
         Item("nvcc", nvcc.release(), cuda),
         Item("GPU", card, f"speed on a GPU is not measured: {no_card}"),
         *(_on_card() if card else []),
+    ]
+
+
+def _extension() -> list[Item]:
+    """What lab 05 is built with."""
+    missing, parts = "", ""
+    try:
+        extension_tools.verify()
+        parts = extension_tools.cuda().sentence
+    except GraderError as error:
+        missing = str(error)
+    onnx = [name for name in ONNX if not _package(name)]
+    lacking = f"the gate onnx is skipped: pip install {' '.join(onnx)}"
+    return [
+        Item("lab 05", parts, f"its extension cannot be built: {missing}"),
+        Item("ONNX", "" if onnx else ", ".join(ONNX), lacking),
     ]
 
 

@@ -29,10 +29,11 @@ from grader.checks.unrun import (
 )
 from grader.errors import GraderError
 from grader.lending import Lending, Lower
+from grader.packages import Packages
 from grader.race import Race
 from grader.score import DIRECTIONS, RungResult, TaskResult
 from grader.supervisor.session import Worker, pin
-from grader.tasks import COMPILED, Rung, Selection, Task
+from grader.tasks import COMPILED, EXTENSION, Rung, Selection, Task
 from grader.uses import FALLBACK, ordered
 from grader.verdicts import Verdict
 
@@ -103,6 +104,7 @@ class Grader:
         self.links = self.builds.links
         self.race = Race(seed, lambda rung, check: self._say(rung, check), self.links)
         self.lending = Lending(self.builds, seed)
+        self.packages = Packages(seed, check, self._tell, self.links)
 
     def warm_up(self) -> None:
         """Start the next Python worker early: it imports torch while others work."""
@@ -197,6 +199,8 @@ class Grader:
             pending = self._asked_for(needs_gpu(rung, compiled.verdict))
             result = nvcc.added(RungResult(rung, tuple(pending)), compiled)
             return self.race.on_card.checked(result, lower, None)
+        if task.language == EXTENSION:
+            return self.packages.checked(rung)
         operator = operators.get(task.operator)
         if task.language == "python":
             self.warm_up()

@@ -22,6 +22,8 @@ import time
 import zipfile
 from pathlib import Path
 
+from convlab.operators import SIGNATURES
+
 from grader import given, leaks
 from grader.build import build_folder
 from grader.errors import GraderError
@@ -45,17 +47,25 @@ SHIPPED = (  # * also stands for folders
     "labs/[0-9][0-9]_*/*/[0-9][0-9]_*.py",
     "labs/[0-9][0-9]_*/*/[0-9][0-9]_*.c",
     "labs/[0-9][0-9]_*/*/[0-9][0-9]_*.cu",
+    "labs/05_torch_extension/*.py",
+    "labs/05_torch_extension/*.cpp",
+    "labs/05_torch_extension/*.h",
+    "labs/05_torch_extension/pyproject.toml",
     "docs/LICENSE",
     "docs/guides/*.md",
 )
 NEVER = re.compile(r"(^|/)(tests|build|\.venv|__pycache__|\.ipynb_checkpoints)/")
-RUNG = re.compile(r"labs/\d\d_\w+/\w+/\d\d_\w+\.(py|c|cu)")
+RUNG = re.compile(
+    r"labs/\d\d_\w+/\w+/\d\d_\w+\.(py|c|cu)"
+    rf"|labs/05_torch_extension/csrc/\w+/({'|'.join(SIGNATURES)})\.cpp"
+    rf"|labs/05_torch_extension/convlab_ext/({'|'.join(SIGNATURES)}|_bilinear)\.py"
+)
 MARKER = re.compile(r"^[ ]*(?://|#) (BEGIN|END) SOLUTION|^[ ]*(?://|#) STARTER", re.M)
 
 # what make offers: a student's commands, and those that need the repository
 OFFERED = re.compile(
     "help|grade|bench|carry|watch|debug|diff|hint|profile|progress|reset|build|doctor"
-    "|report|notebooks|train|nvcc|system-packages|clean"
+    "|report|notebooks|train|nvcc|versions|system-packages|clean"
 )
 WITHHELD = re.compile("tables|test|trust|stress|lint|lock|handout|batch|docs")
 

@@ -32,9 +32,14 @@ PUBLIC = {
     "d327e3dbb988": "lab 01, shown in unfold's starter",
     "6b4193afc23f": "lab 01, shown in unfold's starter",
     "995cd86c785e": "lab 04, the last two axes of a batch: shown in launch.h",
+    "1b91458e2789": "lab 05, the example in the head comment of bridge.h",
     "d2cbfa293d52": "lab 04, how a thread finds its element: shown in launch.h",
 }
 _LOOP = re.compile(r"for\([^;]*;[^;]*;\w+(\+\+|--)\)\{?|for\w+inrange.*")
+# in lab 05: static Tensor forward(const Tensor &input, double alpha)
+_SIGNATURE = re.compile(
+    r"(static[\w:<>,]+\()?((constTensor&|double|int64_t|constInts&)\w+,?)+\)?"
+)
 _PARAMETERS = re.compile(r"(\w+\()?((const)?(tensor_t|ctx_t|int64_t|real)\*?\w+,?)+\)?")
 
 
@@ -50,6 +55,7 @@ def telling(line: str) -> bool:
         len(line) >= TELLING
         and not _LOOP.fullmatch(line)
         and not _PARAMETERS.fullmatch(line)
+        and not _SIGNATURE.fullmatch(line)
     )
 
 

@@ -33,12 +33,16 @@ RUNG_NAME = re.compile(r"\d\d(_[a-z0-9]+){1,4}")
 DIRECT, WINOGRAD, TF32 = "direct", "winograd", "tf32"
 NUMERICS = (DIRECT, WINOGRAD, TF32)  # classes: checks/numerics.py
 SUFFIX = {"python": ".py", "c": ".c", "cuda": ".cu"}
+EXTENSION = "extension"  # lab 05: a package, built by its setup.py
+STEPS = ("stable",)  # of lab 05, those that are graded: folders of its csrc
 COMPILED = ("c", "cuda")  # languages whose rungs become shared objects
 EXTRA_FLAGS = ("-O2", "-O3", "-Ofast", "-ffast-math", "-funroll-loops", "-fno-openmp")
 
 _LAB_WORDS = {"title", "language", "ladder", "rung"}
 _LADDER_WORDS = {"points", "core", "hints", "speed", "bench", "dtypes"}
-_RUNG_WORDS = {"uses", "flags", "numerics", "traffic", "architectures", "needs"}
+_OPERATOR_WORDS = {"points", "core", "hints", "kernels"}  # of lab 05
+_CUDA_WORDS = {"traffic", "architectures", "needs", "dtypes"}
+_RUNG_WORDS = {"uses", "flags", "numerics", *_CUDA_WORDS}
 
 
 @dataclass(frozen=True)
@@ -54,11 +58,13 @@ class Rung:
     architectures: tuple[str, ...] = cards.ARCHITECTURES  # lab 04: for nvcc
     needs: str = ""  # lab 04: "gpu" if cusim cannot run it
     dtypes: tuple[str, ...] = ()  # lab 04: it is right in these, too
+    step: str = ""  # lab 05: stable
+    also: tuple[Path, ...] = ()  # lab 05: the operator's Python, and what it shares
 
     @property
     def id(self) -> str:
-        """02_naive_c/conv2d/00_definition."""
-        return f"{self.task}/{self.file.stem}"
+        """02_naive_c/conv2d/00_definition, 05_torch_extension/conv2d/stable."""
+        return f"{self.task}/{self.step or self.file.stem}"
 
     @property
     def shown(self) -> str:
@@ -68,7 +74,8 @@ class Rung:
     @property
     def sha256(self) -> str:
         """Of its contents, so that a result says what it is about."""
-        return hashlib.sha256(self.file.read_bytes()).hexdigest()
+        files = (self.file, *self.also)
+        return hashlib.sha256(b"".join(f.read_bytes() for f in files)).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -121,10 +128,12 @@ def _lab(toml: Path) -> list[Task]:
         raise GraderError(f"{_shown(toml)} is not valid TOML: {error}") from error
     _known_words(toml, "the file", entries, _LAB_WORDS)
     language = entries.get("language", "")
+    if language == EXTENSION:
+        return _extension(toml, entries)
     if language not in SUFFIX:
         raise GraderError(
             f"{_shown(toml)}: language is {language!r}, expected one of "
-            f"{', '.join(SUFFIX)}"
+            f"{', '.join((*SUFFIX, EXTENSION))}"
         )
     rungs = entries.get("rung", {})
     tasks = []
@@ -159,8 +168,41 @@ def _lab(toml: Path) -> list[Task]:
     for name in rungs:
         if name not in known:
             raise GraderError(f"{_shown(toml)}: rung {name!r} has no file")
+    return _in_order(tasks)
+
+
+def _in_order(tasks: list[Task]) -> list[Task]:
     order = list(SIGNATURES)
     return sorted(tasks, key=lambda task: order.index(task.operator))
+
+
+def _extension(toml: Path, entries: Mapping[str, Any]) -> list[Task]:
+    """The operators of lab 05. A rung is a step: its C++ and the operator's Python."""
+    lab, tasks = toml.parent, []
+    for operator, entry in entries.get("ladder", {}).items():
+        _known_words(toml, f"ladder.{operator}", entry, _OPERATOR_WORDS)
+        if operator not in SIGNATURES:
+            raise GraderError(f"{_shown(toml)}: no operator is called {operator!r}")
+        name = f"{lab.name}/{operator}"
+        package = lab / "convlab_ext"
+        rules, shared = package / f"{operator}.py", sorted(package.glob("_[a-z]*.py"))
+        steps = [(step, lab / "csrc" / step / f"{operator}.cpp") for step in STEPS]
+        there = [(s, file) for s, file in steps if file.is_file() and rules.is_file()]
+        tasks.append(
+            Task(
+                lab.name,
+                operator,
+                EXTENSION,
+                _points(toml, operator, entry),
+                bool(entry.get("core", False)),
+                _hints(toml, operator, entry),
+                tuple(
+                    Rung(name, file, step=step, also=(rules, *shared))
+                    for step, file in there
+                ),
+            )
+        )
+    return _in_order(tasks)
 
 
 def _files(folder: Path, suffix: str) -> list[Path]:
@@ -208,7 +250,9 @@ def _rung(
     fits = cards.parse(where, file.suffix, entry)
     flags = tuple(entry.get("flags", ()))
     alone = all(use.within(task) for use in used)  # others are not built for them
-    fits["dtypes"] = dtypes if alone else ()
+    fits["dtypes"] = cards.dtypes(where, file.suffix, entry) or (
+        dtypes if alone else ()
+    )
     return Rung(task, file, flags, used, numerics, moved, **fits)
 
 
@@ -298,7 +342,9 @@ def _as_id(wanted: str) -> str:
         except ValueError as error:
             raise GraderError(f"{wanted} is not inside {ROOT}") from error
     name = name.removeprefix("./").removeprefix("labs/").rstrip("/")
-    return re.sub(r"\.(py|c|cu)$", "", name)
+    name = re.sub(r"\.(py|c|cu|cpp)$", "", name)
+    name = re.sub(r"^(\w+)/csrc/(\w+)/(\w+)$", r"\1/\3/\2", name)
+    return re.sub(r"^(\w+)/convlab_ext/(\w+)$", r"\1/\2", name)
 
 
 def _unknown(wanted: str, name: str, tasks: tuple[Task, ...]) -> str:

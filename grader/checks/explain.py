@@ -173,7 +173,8 @@ def locate(worker: Worker) -> str | None:
         lines = re.findall(
             r'File "([^"]+)", line (\d+)', worker.output.decode("utf8", "replace")
         )
-        ours = [(f, n) for f, n in lines if f"{Path('labs')}/" in f or "/student" in f]
+        own = (f"{Path('labs')}/", "/student", "/convlab_ext/")
+        ours = [(f, n) for f, n in lines if any(part in f for part in own)]
         return f"{ours[0][0]}:{ours[0][1]}" if ours else None
     reply = worker.reply
     if not worker.faulted or not reply.module_base:

@@ -34,6 +34,7 @@ from grader.verdicts import Verdict
 DTYPE = "f32"
 PROGRAM = "worker-asan"
 BUDGET = 10.0  # seconds for one direction; cases beyond are left out
+LOOK = 8.0  # seconds to find the line of one failure
 SLOWER = 4  # than the same code without sanitizers
 
 _REPORTED = (Verdict.MEMORY_ERROR, Verdict.CRASH, Verdict.GRADER)
@@ -148,7 +149,7 @@ def locate(subject: Watched, result: CheckResult, seed: int) -> CheckResult:
         return result
     if result.name == "no_memory":  # here there is scratch memory
         return result
-    subject.begin()
+    subject.begin(LOOK)
     i, case = cases[result.replay]
     try:
         findings: list[Finding] = []

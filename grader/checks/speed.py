@@ -9,6 +9,7 @@ what is right when it is checked has to be right when it is timed.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -33,6 +34,9 @@ TRIES = 3  # before it is called noisy
 MOST_CALLS = 8  # in one sample
 SCREENING = 3  # calls that choose the fastest of several files
 DEADLINE = 10.0  # seconds for a wake; a call takes PyTorch a millisecond
+# seconds: after a call PyTorch's threads look for more work, then sleep; meanwhile they
+# take the cores of the student's threads (a frozen worker's take nothing of PyTorch's)
+UNTIL_ASLEEP = 0.02
 NO_COST = Cost(0, 0, 1)
 ROOM = 48 << 20  # bytes of a slot that copies of a tensor may fill
 
@@ -83,7 +87,7 @@ class Student:
         threads: int = 1,
     ) -> None:
         self.subject, self.case, self.data, self.calls = subject, case, data, calls
-        self.overhead = overhead
+        self.overhead, self.threads = overhead, threads
         operator = subject.operator
         inputs, grads = data.of_call(0)
         kind = torch.float32
@@ -124,6 +128,8 @@ class Student:
         for i, grad in enumerate(self.data.grads):
             if self.call.hosts[first + i] is not None:
                 self._set(first + i, grad)
+        if self.threads > 1:
+            time.sleep(UNTIL_ASLEEP)
 
     def _set(self, i: int, copies: torch.Tensor) -> None:
         self.call.set_input(i, copies[: self.calls] if self.calls > 1 else copies[0])

@@ -11,7 +11,9 @@ import contextlib
 import json
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -20,7 +22,7 @@ from grader.checks import explain, kernels
 from grader.checks.result import NONSENSE, Finding, Stopped
 from grader.operators import Case, Operator
 from grader.operators.base import Tensors
-from grader.operators.primitives import PLUMBING
+from grader.operators.primitives import COMPUTED_BY_RUNGS, PLUMBING
 from grader.supervisor import wire
 from grader.supervisor.call import Call, Output, Run
 from grader.supervisor.session import SECOND, Outcome, Worker
@@ -41,18 +43,21 @@ class Subject:
         *,
         libraries: dict[str, tuple[Path, Path]] | None = None,
         source: Path | None = None,
+        package: Path | None = None,
         shown: str = "",
         warm: Worker | None = None,
     ) -> None:
         """`libraries`: dtype -> files that define forward, backward. `source`: a Python
-        file, `shown` its name in messages, `warm` a Python worker that was started
-        early. `classes` may be set to a function that says, of a case and a result's
-        name, in which numerics class it is computed.
+        file, `package` the folder that holds convlab_ext, `shown` its name in messages,
+        `warm` a Python worker that was started early. `classes` may be set to a
+        function that says, of a case and a result's name, in which numerics class it
+        is computed.
         """
         self.operator = operator
         self.number = operators.number(operator.name)
         self.libraries = libraries or {}
         self.source = source
+        self.package = package
         self.shown = shown
         self.classes: Callable[[Case, str], str] | None = None
         self.warnings: tuple[str, ...] = ()  # of cusim, that count as findings
@@ -60,14 +65,14 @@ class Subject:
         self._workers: dict[str, Worker] = {}
         self.begin()
 
-    def begin(self) -> None:
-        """A check starts: from now on its calls share CHECK_LIMIT."""
-        self._end = time.monotonic() + CHECK_LIMIT
+    def begin(self, seconds: float = CHECK_LIMIT) -> None:
+        """A check starts: from now on its calls share so many seconds."""
+        self._end = time.monotonic() + seconds
 
     @property
     def python(self) -> bool:
-        """Whether this is a rung of lab 01."""
-        return self.source is not None
+        """Whether this is a rung of lab 01, or of lab 05."""
+        return self.source is not None or self.package is not None
 
     @property
     def on_device(self) -> bool:
@@ -91,20 +96,22 @@ class Subject:
         return self._workers[key]
 
     def _start(self, dtype: str) -> Worker:
-        if self.source:
-            worker, self._warm = self._warm or Worker.for_python(), None
+        if self.python:
+            seen = [self.package] if self.package else []
+            worker, self._warm = self._warm or Worker.for_python(*seen), None
         else:
             worker = self._launch(dtype)
         try:
             outcome = worker.wait_ready()
-            if self.source and outcome is Outcome.RETURNED:
-                text = self._header() + b"\n" + self.source.read_bytes()
+            if self.python and outcome is Outcome.RETURNED:
+                source = self.source.read_bytes() if self.source else b""
+                text = self._header() + b"\n" + source
                 outcome = worker.load(text, op=self.number, deadline=LOAD_LIMIT)
             if outcome is not Outcome.RETURNED:
                 raise Stopped(self._why(worker, outcome, "", LOAD_LIMIT))
             finding = explain.of_status(worker, "")
             if finding:
-                raise Stopped(finding)
+                raise Stopped(self._named(finding))
         except BaseException:
             worker.end()
             raise
@@ -132,7 +139,7 @@ class Subject:
     ) -> Finding:
         """What ended a worker, also where nonsense in its words hides it."""
         try:
-            return self._ended(worker, outcome, case, limit)
+            return self._named(self._ended(worker, outcome, case, limit))
         except NONSENSE:
             sentence = "ended, and what it left behind makes no sense"
             return Finding(Verdict.CRASH, sentence, case)
@@ -150,14 +157,24 @@ class Subject:
     def _header(self) -> bytes:
         """What the Python worker is told of the file: its name and the rules."""
         operator = self.operator
-        return json.dumps(
-            {
-                "path": self.shown,
-                "forbidden": operator.forbidden,
-                "allowed": sorted(PLUMBING | set(operator.primitives)),
-                "plain_add": operator.plain_add,
-            }
-        ).encode()
+        header: dict[str, Any] = {"path": self.shown, "plain_add": operator.plain_add}
+        if self.package:
+            header["package"] = str(self.package)
+            header["path"] = f"{self.package}/convlab_ext"
+            header["forbidden"] = [*operator.forbidden, *COMPUTED_BY_RUNGS]
+        else:
+            header["forbidden"] = operator.forbidden
+            header["allowed"] = sorted(PLUMBING | set(operator.primitives))
+        return json.dumps(header).encode()
+
+    def _named(self, finding: Finding) -> Finding:
+        """A package's files are told by the names they have in its lab."""
+        if not self.package:
+            return finding
+        before, after = f"{self.package}/", f"{self.shown}/"
+        place = finding.location and finding.location.replace(before, after)
+        text = finding.message.replace(before, after)
+        return replace(finding, message=text, location=place)
 
     def drop(self, dtype: str) -> None:
         """End the worker, dead or hanging; the next call gets a new one."""
@@ -249,7 +266,8 @@ class Subject:
         if self.on_device:
             with contextlib.suppress(*NONSENSE):
                 found = kernels.finding(worker, case, self.names(), self.warnings)
-        return found or explain.of_status(worker, case)
+        found = found or explain.of_status(worker, case)
+        return found and self._named(found)
 
     def gradient_bits(self) -> int:
         """What a gradient call runs: backward alone where nothing is saved for it."""

@@ -18,6 +18,7 @@ from typing import Any
 from convlab.operators import SIGNATURES
 
 from grader.report.excerpt import Excerpt, excerpt
+from grader.report.gates import rows
 from grader.report.kernels import Compiled, compiled
 from grader.report.speeds import Machine, Speed, machine, speed
 from grader.score import DIRECTIONS
@@ -35,6 +36,7 @@ LABS = {  # the course, whether or not a lab is there yet
 ONE_OF_TWO = (  # checks of either direction
     *("audit", "no_memory", "memory", "build"),
     *("order", "races", "traffic", "nvcc", "half"),
+    *("opcheck", "compile"),
 )
 
 
@@ -91,6 +93,7 @@ class Rung:
     needs: str  # "gpu" if it was only compiled
     nvcc: Compiled | None
     speed: tuple[Speed, ...]
+    gates: dict[str, str]  # lab 05: gate -> verdict
 
     @property
     def short(self) -> str:
@@ -163,6 +166,20 @@ class Page:
     def tasks(self) -> tuple[Task, ...]:
         """All of them, in the order of the course."""
         return tuple(task for lab in self.labs for task in lab.tasks)
+
+    @property
+    def gated(self) -> list[tuple[Task, Rung]]:
+        """What has gates: the operators of lab 05."""
+        return [(t, rung) for t in self.tasks for rung in t.rungs if rung.gates]
+
+    @property
+    def gates(self) -> list[tuple[str, list[Outcome]]]:
+        """Gate by operator, in the order of `gated`."""
+        columns = [rung.gates for _, rung in self.gated]
+        return [
+            (gate, [outcome(cell) if cell else NOTHING for cell in cells])
+            for gate, cells in rows(columns)
+        ]
 
     @property
     def timed(self) -> bool:
@@ -273,6 +290,7 @@ def _rung(entry: dict[str, Any], root: Path) -> Rung:
         needs=str(entry.get("needs", "")),
         nvcc=compiled(entry.get("nvcc")),
         speed=tuple(speed(one) for one in entry["speed"]),
+        gates={str(k): str(v) for k, v in entry.get("gates", {}).items()},
     )
 
 

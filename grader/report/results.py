@@ -22,6 +22,7 @@ from grader import gpu
 from grader.build import build_folder, named_compiler
 from grader.checks.result import CheckResult
 from grader.errors import GraderError
+from grader.report import gates
 from grader.report.schema import fits
 from grader.score import DIRECTIONS, RungResult, TaskResult, parts
 from grader.supervisor import sandbox
@@ -210,6 +211,7 @@ def _task(result: TaskResult, seed: int) -> dict[str, Any]:
                 "speed": _speed_entries(result, r),
                 **({"nvcc": r.nvcc} if r.nvcc else {}),
                 **({"needs": r.rung.needs} if r.rung.needs else {}),
+                **({"gates": {}} if r.rung.step else {}),
             }
             for r in result.rungs
         ],
@@ -227,6 +229,8 @@ def merged(
         new = _task(result, seed)
         if before := tasks.get(result.task.id):
             _keep(new, before, result)
+        for rung in [rung for rung in new["rungs"] if "gates" in rung]:
+            rung["gates"] = gates.of((c["name"], c["verdict"]) for c in rung["checks"])
         tasks[result.task.id] = new
     known = [task.id for task in all_tasks()]
     ordered = [tasks[name] for name in known if name in tasks]

@@ -105,14 +105,17 @@ def rung(result: Result, number: str, parts: str) -> list[str]:
         and "ratio" in r
     ]
     others = list(dict.fromkeys(name for r in rows for name in r.get("others", {})))
-    head = ["case", "part", "computed by", "ms", "GFLOP/s", "% of peak", "x PyTorch"]
+    counted = all("gflops" in r for r in rows)  # else it moves numbers, no more
+    speed = ["GFLOP/s", "% of peak"] if counted else ["GB/s"]
+    head = ["case", "part", "computed by", "ms", *speed, "x PyTorch"]
     head += [f"x {name}" for name in others]
     head += ["error", "PyTorch's"]
     lines = []
     for r in rows:
         by = ", ".join(name.rsplit("/", 1)[1] for name in r["by"])
         line = [f"`{r['case']}`", r["part"], by, f"{r['ms']:.3g}"]
-        line += [f"{r['gflops']:.0f}", f"{r['percent_of_peak']:.0f}"]
+        keys = ("gflops", "percent_of_peak") if counted else ("gbs",)
+        line += [f"{r[key]:.0f}" for key in keys]
         line += [f"{r['ratio']:.2f}"]
         line += [f"{r['others'][name]:.2f}" for name in others]
         line += [f"{r['error']:.0e}", f"{r['pytorch_error']:.0e}"]

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from grader.checks.result import CheckResult
 from grader.grade import Progress as Step
+from grader.report import gates
 from grader.report import results as file
 from grader.score import DIRECTIONS, RungResult, TaskResult, shown_points
 from grader.supervisor import sandbox
@@ -88,7 +89,34 @@ def table(results: list[TaskResult]) -> None:
         for alias, server in rung.uses.items():
             if alias not in DIRECTIONS:
                 say(f"  in {rung.rung.id}, {alias} is {server}")
+    _gates(results)
     _legend(results)
+
+
+def _gates(results: list[TaskResult]) -> None:
+    """Lab 05: gate by operator, in few letters: five operators fit 80 columns."""
+    rungs = [r for result in results for r in result.rungs if r.rung.step]
+    columns = [gates.of((c.name, str(c.verdict)) for c in r.checks) for r in rungs]
+    if not any(columns):
+        return
+    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for name in ("gate", *(r.rung.task.split("/")[1] for r in rungs)):
+        grid.add_column(name)
+    for gate, cells in gates.rows(columns):
+        grid.add_row(gate, *map(_short, cells))
+    console.print()
+    console.print(grid)
+    say(f"  {gates.note()}")
+
+
+def _short(cell: str) -> Text:
+    """A verdict as a gate's cell shows it; the word itself stands in the report."""
+    word = _word(Verdict(cell) if cell else None)
+    if cell == Verdict.NOT_IMPLEMENTED:
+        return Text("todo", style=word.style)
+    if cell and Verdict(cell).pending:
+        return Text("pending", style=word.style)
+    return word if cell in ("", Verdict.PASS) else Text("FAIL", style=word.style)
 
 
 def _legend(results: list[TaskResult]) -> None:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""The Python worker: runs a file of lab 01, one call at a time.
+"""The Python worker: runs a file of lab 01 or a package of lab 05, one call at a time.
 
     python_worker.py libworker.so ROOT CONTRACT IN OUT GO DONE LEVEL PATH...
 
 ROOT is the folder that holds the grader package, CONTRACT that of the convlab package.
 The worker imports torch, ties its hands (guard.h), and only then takes the student's
-text from shared memory; it never opens their file. It knows no right answer. What it
+text from shared memory; it never opens their file. Of lab 05 it is told the folder of a
+package, which it then imports. It knows no right answer. What it
 says about shapes, exceptions and forbidden operators are hints that can only cost the
 student points; the numbers are judged outside.
 """
@@ -21,6 +22,7 @@ import os
 import sys
 import threading
 import warnings
+from collections.abc import Callable
 
 ROOM = 1536 << 20  # bytes of address space for everything a file may allocate
 THREAD_STACK = 8 << 20
@@ -61,6 +63,7 @@ def serve(worker: ctypes.CDLL, link: Link) -> None:
 
     from grader.supervisor import wire
     from grader.worker.student import Case, Task, attempt
+    from grader.worker.student_package import PackageTask
 
     reply = wire.Reply.from_address(link.reply or 0)
     command = wire.Command.from_address(link.command or 0)
@@ -73,7 +76,10 @@ def serve(worker: ctypes.CDLL, link: Link) -> None:
         header_line, _, text = data.partition(b"\n")
         signature = list(SIGNATURES.values())[command.op]
         header = json.loads(header_line)
-        task = Task(signature, header, text)
+        if "package" in header:
+            task = PackageTask(signature, header)
+        else:
+            task = Task(signature, header, text)
 
     def run(current: Task) -> None:
         Case(current, command, reply).run()
@@ -91,7 +97,9 @@ def serve(worker: ctypes.CDLL, link: Link) -> None:
             reply.phase = wire.PHASE_LOADED
         elif task:
             reply.phase, reply.given = wire.PHASE_IN_CALL, 0
-            step = functools.partial(run, task)
+            step: Callable[[], None] = functools.partial(run, task)
+            if isinstance(task, PackageTask):
+                step = task.telling(step)
             reply.status = attempt(reply, task.path, step, task.rules)
             reply.phase = wire.PHASE_RETURNED
         worker.link_done(ctypes.byref(link))
@@ -112,7 +120,7 @@ def main(arguments: list[str]) -> None:
     import torch
     import torch.fx.experimental.symbolic_shapes  # autograd would, at its first use
 
-    from grader.worker import student  # noqa: F401  (all imports before the rules)
+    from grader.worker import student_package  # noqa: F401  (imports before the rules)
     from grader.worker.student_memory import poison_empty
 
     gc.freeze()

@@ -248,17 +248,19 @@ def sentence_of(error: BaseException, path: str) -> str:
     text = str(error).strip().split("\n")[0][:400] or "no message"
     where = ""
     for frame in traceback.extract_tb(error.__traceback__):
-        if frame.filename == path:
-            where = f" ({path}:{frame.lineno}: {(frame.line or '').strip()[:120]})"
+        if frame.filename == path or frame.filename.startswith(f"{path}/"):
+            name = frame.filename
+            where = f" ({name}:{frame.lineno}: {(frame.line or '').strip()[:120]})"
     if isinstance(error, SyntaxError) and error.lineno:
-        where = f" ({path}:{error.lineno}: {(error.text or '').strip()[:120]})"
+        name = error.filename or path
+        where = f" ({name}:{error.lineno}: {(error.text or '').strip()[:120]})"
         text = error.msg
     return f"{type(error).__name__}: {text}{where}"
 
 
 def status_of(error: BaseException) -> int:
     """The status that a student's exception stands for."""
-    if isinstance(error, NotImplementedError):
+    if isinstance(error, NotImplementedError) or "not written yet" in str(error):
         return wire.STATUS_NOT_IMPLEMENTED
     if isinstance(error, ContractError):
         return wire.REPLY_CONTRACT

@@ -134,7 +134,7 @@ def audited(run: Callable[[], Any]) -> tuple[Any, dict[str, bool]]:
         def __torch_dispatch__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
-            name = func._schema.name.partition("::")[2]
+            name = func._schema.name.removeprefix("aten::")  # others keep theirs
             plain = True
             if name in ("add", "add_"):
                 shapes = [getattr(x, "shape", None) for x in args[:2]]

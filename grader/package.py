@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: MIT
+"""One operator of lab 05, built as its setup.py builds it, into a package of its own.
+
+Under build/extension/graded/<step>/<operator>/package lies a convlab_ext with this
+operator's library only, and those that its rules call: what another operator lacks
+costs this one nothing.
+The kernels are made first (extension.py); setup.py runs behind the walls of the
+compiler and is handed their objects. What was built from the same files is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import sys
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+
+from grader import abi, extension, extension_tools, gpu
+from grader.build import JOINED, build_folder, compiler, failed, reason, run_compiler
+from grader.errors import GraderError
+from grader.linking import Links
+from grader.supervisor import sandbox
+from grader.tasks import ROOT, Rung
+
+NAME = "convlab_ext"
+DIRECTIONS = ("forward", "backward")
+
+# words of a source that reach for what its symbols do not show
+REACHES = re.compile(
+    r"\b(dl(sym|open|mopen|vsym)|RTLD_\w+|lookup_stable_symbol|asm|__asm__?"
+    r"|TORCH_DYNAMIC_VERSION\w*|aoti_torch_proxy\w*)\b"
+)
+EXPLAINED = (
+    (
+        r"expected .*['‘];['’]",
+        "a semicolon is missing on this line or at the end of the one before",
+    ),
+    (r"not declared|has not been declared", "a typing mistake, or a missing #include"),
+    (r"No such file", "headers are bridge.h, those of common/ and PyTorch's own"),
+    (r"no matching function", "compare the arguments with the function's declaration"),
+    (r"at end of input", "a closing brace is missing"),
+)
+
+
+@dataclass(frozen=True)
+class Package:
+    """What came of building an operator."""
+
+    folder: Path | None = None  # has convlab_ext inside; None after an error
+    served: dict[str, str] = field(default_factory=dict)  # direction -> its kernel
+    error: str = ""  # one sentence
+    forbidden: str = ""  # one sentence: a way to somebody else's operator
+    blocked: str = ""  # one sentence: not this file's doing
+    location: str | None = None  # file:line
+
+
+def build(rung: Rung, links: Links) -> Package:
+    """Build a step of an operator; the first thing that is wrong in one sentence."""
+    operator = rung.task.split("/")[1]
+    try:
+        extension_tools.verify()
+        kernels = extension.kernels(operator, "cpu", links)
+        if gpu.card():
+            extension.kernels(operator, "cuda", links)
+    except GraderError as error:
+        return Package(blocked=str(error))
+    if kernels.file is None:
+        return Package(blocked=f"there is no kernel to call: {kernels.reason}")
+    if found := REACHES.search(_code(rung.file)):
+        return Package(
+            forbidden=f"says '{found[0]}': an operator calls its kernels, and nothing "
+            "that has to be looked up"
+        )
+    lab, folder = rung.file.parents[2], folder_of(rung)
+    if text := _library(lab, operator, rung.step, folder):
+        return _explained(text)
+    if sentence := abi.judge(_file(folder, operator)):
+        return Package(forbidden=sentence)
+    _assemble(rung, folder / "package" / NAME, links)
+    lacking = [d for d in DIRECTIONS if d not in kernels.served]
+    blocked = f"{lacking[0]} has no kernel: {kernels.reason}" if lacking else ""
+    return Package(folder / "package", kernels.served, blocked=blocked)
+
+
+def folder_of(rung: Rung, operator: str = "") -> Path:
+    """Where all that is built of a rung goes, or of another operator of its step."""
+    name = operator or rung.task.split("/")[1]
+    return build_folder() / "extension" / "graded" / rung.step / name
+
+
+def _file(folder: Path, operator: str) -> Path:
+    """An operator's library where setup.py put it."""
+    return folder / "lib" / NAME / f"_{operator}.abi3.so"
+
+
+def _code(file: Path) -> str:
+    """A source without comments, and lines that go on in the next one joined."""
+    text = JOINED.sub("", file.read_text(encoding="utf-8", errors="replace"))
+    return re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.S)
+
+
+def in_place(operators: list[str]) -> list[str]:
+    """Build operators into labs/05_torch_extension/convlab_ext itself, where notebooks
+    and `make train` import them; one sentence for each thing that has to be said.
+    """
+    lab = extension.LAB
+    cuda = os.environ.get("CUDA", "").strip() or ("1" if gpu.card() else "0")
+    words = {"OPERATORS": ",".join(operators), "CUDA": cuda, "MAX_JOBS": "2"}
+    command = ["env", "-C", str(lab), *(f"{k}={v}" for k, v in words.items())]
+    done = run_compiler(
+        [*command, sys.executable, "setup.py", "build_ext", "--inplace"]
+    )
+    said = [] if cuda == "1" else ["its CUDA parts are left out (CUDA=1 builds them)"]
+    if done.returncode:
+        found = _explained(done.stdout)
+        return [f"not built: {found.location or lab.name}: {found.error}"]
+    return said
+
+
+# ---- the library ---------------------------------------------------------------------
+
+
+def _library(lab: Path, operator: str, step: str, folder: Path) -> str:
+    """Run setup.py unless nothing has changed. "" or what it said when it failed."""
+    stamp, now = folder / "stamp", _stamp(lab, operator, step)
+    if stamp.exists() and stamp.read_text() == now:
+        return ""
+    shutil.rmtree(folder / "lib", ignore_errors=True)
+    stamp.unlink(missing_ok=True)
+    kernels = extension.folder_of_kernels()
+    words = {
+        "OPERATORS": operator,
+        "STEPS": step,
+        "CUDA": "1" if gpu.card() else "0",
+        "MAX_JOBS": "2",
+        "HOME": "/tmp",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        extension.MADE: str(kernels),
+    }
+    command = ["env", "-C", str(lab), *(f"{k}={v}" for k, v in words.items())]
+    command += [sys.executable, "setup.py", "-q", "build_ext"]
+    command += ["--build-temp", str(folder / "temp")]
+    command += ["--build-lib", str(folder / "lib")]
+    ours = [lab.parents[1] / name for name in ("grader", "common")]
+    seen = [*ours, kernels, *sandbox.python_paths()]
+    done = run_compiler(command, walls=lab, own=folder, also=seen)
+    if done.returncode:
+        return done.stdout or "setup.py failed without a word"
+    stamp.write_text(now)
+    return ""
+
+
+def _stamp(lab: Path, operator: str, step: str) -> str:
+    """A hash of all that the library is made of."""
+    files = [lab / "setup.py", *sorted((lab / "csrc").glob("*.*"))]
+    files += sorted((lab / "csrc" / step).glob("*.h"))
+    files += [lab / "csrc" / step / f"{operator}.cpp"]
+    files += sorted((ROOT / "common").glob("*.[ch]"))
+    files += sorted(extension.folder_of_kernels().glob(f"{operator}.*.o"))
+    made = hashlib.sha256()
+    for file in files:
+        made.update(f"{file.name}\0".encode() + file.read_bytes())
+    tools = (compiler(), os.environ.get("CXX", ""), metadata.version("torch"))
+    return f"{made.hexdigest()} {' '.join(tools)} {gpu.card() is not None}"
+
+
+def _assemble(rung: Rung, target: Path, links: Links) -> None:
+    """The package: all Python as it is now, the operator's library, and those of other
+    operators that its rules call. One of these that does not build is not there.
+    """
+    lab, operator = rung.file.parents[2], rung.task.split("/")[1]
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    for file in (lab / NAME).glob("*.py"):
+        shutil.copyfile(file, target / file.name)
+    for name in {operator, *_called(lab / NAME / f"{operator}.py")}:
+        folder = folder_of(rung, name)
+        if name != operator:
+            extension.kernels(name, "cpu", links)
+            if _library(lab, name, rung.step, folder):
+                continue
+        if (library := _file(folder, name)).exists():
+            shutil.copyfile(library, target / library.name)
+
+
+def _called(rules: Path) -> set[str]:
+    """Other operators of lab 05 that a module of rules calls (self.ops.matmul)."""
+    text = rules.read_text(encoding="utf-8", errors="replace")
+    words = {w.removesuffix("_backward") for w in re.findall(r"\bops\.(\w+)", text)}
+    known = {o for o in extension.operators() if (rules.parent / f"{o}.py").exists()}
+    return words & known
+
+
+def _explained(text: str) -> Package:
+    """The compiler's first error, its line, and what it usually means."""
+    text = text.replace(f"{ROOT}/", "")
+    found = failed(text, EXPLAINED)
+    ours = re.search(r"^convlab_ext: (?!not built|built|\w+ \w+ on )(.*)$", text, re.M)
+    sentence = found.error
+    if found.location is None and ours and sentence == reason(text):
+        sentence = ours[1]
+    return Package(error=sentence, location=found.location)

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""The gates of lab 05 as the worker `tools` runs them: one function each."""

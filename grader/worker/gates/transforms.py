@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""Gates about derivatives and batching: gradgradcheck, forward AD, torch.func, vmap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.autograd import forward_ad
+from torch.autograd.gradcheck import GradcheckError
+from torch.autograd.gradcheck import gradgradcheck as second_check
+
+from grader.worker.gates.bound import Bound, Broken, Job, Named, leaves
+
+GRADGRADCHECK: dict[str, Any] = {
+    "eps": 1e-6,
+    "rtol": 1e-5,
+    "atol": 1e-6,
+    "nondet_tol": 1e-12,
+}
+REFUSALS = ("jvp", "forward-mode", "forward mode", "forward AD", "forward_ad")
+SILENT = (
+    "forward-mode AD silently gives no tangent, which counts as zero: the kernel on "
+    "the key Autograd has to know `jvp` (`register` sees to it), or raise"
+)
+
+
+def vmap(bound: Bound, job: Job) -> Named:
+    """torch.vmap over some inputs; a loop is what it is compared with."""
+    names = [name for name in bound.names if name in job["tensors"]]
+    dims = tuple(job["in_dims"].get(name) for name in names)
+    function = torch.vmap(bound.of(job, names), in_dims=dims)
+    return [("output", function(*(job["tensors"][name] for name in names)))]
+
+
+def torch_func(bound: Bound, job: Job) -> Named:
+    """torch.func.vjp under vmap: gradients of each example."""
+    names = bound.wanted(job)
+    dims = tuple(job["in_dims"].get(name) for name in names)
+
+    def gradients(grad_output: torch.Tensor, *given: torch.Tensor) -> object:
+        pull: Any = torch.func.vjp(bound.of(job, names), *given)[1]
+        return pull(grad_output)
+
+    given = [job["tensors"][name] for name in names]
+    mapped: Any = torch.vmap(gradients, in_dims=(0, *dims))
+    found = mapped(job["grad_output"], *given)
+    return [(f"grad_{name}", one) for name, one in zip(names, found)]
+
+
+def forward_mode(bound: Bound, job: Job) -> Named:
+    """A tangent by torch.func.jvp and by dual numbers; both may refuse, with words."""
+    names = list(job["tangents"])
+    function = bound.of(job, names)
+    primals = tuple(job["tensors"][name] for name in names)
+    tangents = tuple(job["tangents"][name] for name in names)
+    results: Named = []
+    try:
+        results.append(("tangent", torch.func.jvp(function, primals, tangents)[1]))
+    except (NotImplementedError, RuntimeError) as error:
+        _refused(error)
+    with forward_ad.dual_level():
+        pairs = [forward_ad.make_dual(p, t) for p, t in zip(primals, tangents)]
+        try:
+            found = forward_ad.unpack_dual(function(*pairs)).tangent
+        except (NotImplementedError, RuntimeError) as error:
+            _refused(error)
+            return results
+    if found is None:
+        raise Broken(SILENT)
+    return [*results, ("tangent", found)]
+
+
+def _refused(error: Exception) -> None:
+    """A refusal is right if it says that it is one."""
+    if not any(word in str(error) for word in REFUSALS):
+        raise error
+
+
+def gradgradcheck(bound: Bound, job: Job) -> Named:
+    """Second derivatives: by finite differences here, their values compared outside."""
+    names = bound.wanted(job)
+    given = leaves(job, names)
+    function = bound.of(job, names)
+    start = job["grad_output"].detach().requires_grad_()
+    first = torch.autograd.grad(
+        function(*given.values()), list(given.values()), start, create_graph=True
+    )
+    if not all(gradient.requires_grad for gradient in first):
+        raise Broken(
+            f"the gradients cannot be differentiated again: convlab::{bound.name}"
+            "_backward needs rules of its own (`register` it, with a `backward`)"
+        )
+    sources = [start, *given.values()]
+    second = torch.autograd.grad(first, sources, job["second"], allow_unused=True)
+    results: Named = [
+        (f"second_{name}", torch.zeros_like(source) if one is None else one)
+        for name, source, one in zip(["grad_output", *names], sources, second)
+    ]
+    try:
+        second_check(function, tuple(given.values()), (start,), **GRADGRADCHECK)
+    except GradcheckError as error:
+        words = " ".join(str(error).split())[:200]
+        raise Broken(
+            "gradgradcheck: the second derivatives are not those of the first: look "
+            f"at the `backward` of {bound.name}_backward's rules ({words})"
+        ) from error
+    return results

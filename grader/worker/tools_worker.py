@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+"""The worker of lab 05's gates: it may start compilers, and sees no right answer.
+
+    tools_worker.py ROOT CONTRACT FOLDER EVENTS
+
+FOLDER holds request.pt: which gates to run on which tensors. Every step is told in a
+line of JSON into the descriptor EVENTS; tensors go into files of FOLDER, as plain
+bytes.
+All of it is the word of a process that has run a student's code.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib
+import json
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+LONGEST = 600  # characters of a sentence
+
+
+def main(arguments: list[str]) -> None:
+    """Import, read the request, run it."""
+    root, contract, folder, events = arguments
+    sys.path[:0] = [root, contract]
+    faulthandler.enable()
+    warnings.simplefilter("ignore")
+    os.sched_setaffinity(0, range(os.cpu_count() or 1))
+    import torch
+
+    torch.set_num_threads(1)
+    with os.fdopen(int(events), "w", buffering=1) as out:
+
+        def tell(**words: Any) -> None:
+            out.write(json.dumps(words) + "\n")
+
+        tell(event="ready")
+        request = torch.load(Path(folder) / "request.pt", weights_only=True)
+        serve(request, Path(folder), tell)
+        tell(event="end")
+
+
+def serve(request: dict[str, Any], folder: Path, tell: Callable[..., None]) -> None:
+    """Run every job of every gate."""
+    from grader.worker.gates import compiled, registered, transforms
+    from grader.worker.gates.bound import Bound
+
+    gates: dict[str, Callable[..., Any]] = {
+        "errors": registered.errors,
+        "opcheck": registered.opcheck,
+        "mask": registered.output_mask,
+        "vmap": transforms.vmap,
+        "torch_func": transforms.torch_func,
+        "forward_ad": transforms.forward_mode,
+        "gradgradcheck": transforms.gradgradcheck,
+        "autocast": compiled.autocast,
+        "export": compiled.exports,
+        "onnx": compiled.onnx,
+        "compile": compiled.compiles,
+        "compile_backward": compiled.compiles_backward,
+    }
+    sys.path.insert(0, request["package"])
+    path = f"{request['package']}/convlab_ext/"
+    tell(event="begin", gate="import", job=0)
+    try:
+        bound = Bound(importlib.import_module("convlab_ext"), request["operator"])
+    except BaseException as error:
+        tell(event="done", gate="import", job=0, **told(error, path))
+        return
+    for gate in request["gates"]:
+        for number, job in enumerate(gate["jobs"]):
+            tell(event="begin", gate=gate["name"], job=number)
+            run = gates[gate["kind"]]
+            try:
+                found = run(bound, job)
+                kept = [keep(folder, gate["name"], number, r) for r in enumerate(found)]
+                said: dict[str, Any] = {"kind": "returned", "results": kept}
+            except BaseException as error:
+                said = told(error, path)
+            tell(event="done", gate=gate["name"], job=number, **said)
+            if said["kind"] != "returned":
+                break
+
+
+def keep(folder: Path, gate: str, job: int, result: Any) -> list[Any]:
+    """Write a tensor's numbers; returns its name, dtype, sizes and file."""
+    from torch import Tensor
+
+    number, (name, tensor) = result
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"'{name}' is a {type(tensor).__name__}, expected a Tensor")
+    file = f"{gate}.{job}.{number}"
+    dense = tensor.detach().contiguous().cpu()
+    (folder / file).write_bytes(dense.numpy().tobytes())
+    return [name, str(dense.dtype).removeprefix("torch."), list(dense.shape), file]
+
+
+def told(error: BaseException, path: str) -> dict[str, Any]:
+    """An exception as a kind, a sentence, and the student's line."""
+    from grader.worker.gates.bound import Borrowed, Broken, Skipped
+    from grader.worker.student_package import advice
+
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [f for f in frames if f.filename.startswith(path)]
+    if isinstance(error, SyntaxError) and str(error.filename).startswith(path):
+        where = f"{error.filename}:{error.lineno}"
+    else:
+        where = f"{ours[-1].filename}:{ours[-1].lineno}" if ours else ""
+    text = " ".join(str(error).split())[:LONGEST] or "no message"
+    kinds = {Broken: "broken", Borrowed: "borrowed", Skipped: "skipped"}
+    kind = next((k for t, k in kinds.items() if isinstance(error, t)), "raised")
+    own = ours and ours[-1] is frames[-1]  # raised by the student's own line
+    starter = isinstance(error, NotImplementedError) and own
+    if starter or "not written yet" in text:
+        kind = "unwritten"
+    if kind == "raised":
+        words = advice(error)
+        text = f"{type(error).__name__}: {text}"
+        text = f"{words} (PyTorch says: {text[:300]})" if words else text
+    return {"kind": kind, "message": text, "location": where}
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
