@@ -89,6 +89,7 @@ def subject_of(
             called["backward"][1].libraries[dtype],
         )
         for dtype in built.libraries
+        if all(dtype in lent.libraries for _, lent in called.values())
     }
     subject = Subject(operator, libraries=libraries)
     subject.classes = Classes(servers, {d: called[d][0] for d in DIRECTIONS})
@@ -117,6 +118,10 @@ def seeds(count: int, only: str = "") -> int:
     failed = 0
     links = reference_links()
     for task in all_tasks():
+        if task.language == "extension":  # its gates are many seeds' work: lab 05
+            continue
+        if not any(rung.id.startswith(only) for rung in task.rungs):
+            continue
         lower: dict[str, tuple[Rung, Build]] = {}
         with Servers(links, operators.get(task.operator), 0) as servers:
             for rung in task.rungs:
