@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -101,6 +102,14 @@ def compile_gelu(
         return compile_rung(GELU.format(body=body, before=before))
 
     return compiled
+
+
+@pytest.fixture(scope="session")
+def extension() -> ModuleType:
+    """Lab 05's package, built."""
+    from tests import extension
+
+    return extension.package()
 
 
 @pytest.fixture

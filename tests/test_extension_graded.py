@@ -1,0 +1,392 @@
+# SPDX-License-Identifier: MIT
+"""Lab 05 as `make grade` sees it: conv2d broken on purpose, one thing at a time.
+
+One library is built, of the plainest kernel there is. What is broken in Python needs no
+other: each test has a copy of the package with one edit, and asks the checks that have
+to notice.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from grader import extension, operators, package
+from grader.checks import audit, forward, gradient
+from grader.checks.contract import GATES, Contract
+from grader.checks.result import CheckResult
+from grader.checks.subject import Subject
+from grader.supervisor.tools import Answer, Tools
+from grader.tasks import ROOT, Rung, select
+from grader.verdicts import Verdict
+
+SEED = 7
+NAME = "05_torch_extension/conv2d/stable"
+PLAINEST = "02_naive_c/conv2d/00_definition"
+LAB = ROOT / "labs" / "05_torch_extension"
+SHOWN = "labs/05_torch_extension"
+pytestmark = pytest.mark.xdist_group("extension_graded")
+
+Edit = tuple[str, str, str]  # file, what stands there, what comes in its place
+
+
+def rung() -> Rung:
+    return select(NAME).tasks[0].rungs[0]
+
+
+@pytest.fixture(scope="module")
+def plain(tools) -> Iterator[None]:
+    """The kernel behind conv2d is one that compiles in a second."""
+    entry = {"conv2d": {"kernels": {"cpu": PLAINEST}}}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(extension, "_entries", lambda: entry)
+        yield
+
+
+@pytest.fixture(scope="module")
+def good(plain) -> Path:
+    """The package as it is."""
+    built = package.build(rung(), extension.links())
+    assert built.folder, built
+    return built.folder
+
+
+@pytest.fixture
+def broken(good, tmp_path) -> Callable[..., Path]:
+    """A copy of the package with edits."""
+
+    def make(*edits: Edit) -> Path:
+        folder = tmp_path / "package"
+        shutil.copytree(good, folder)
+        for file, before, after in edits:
+            path = folder / "convlab_ext" / file
+            text = path.read_text()
+            assert before in text, f"{file} has no {before!r}"
+            path.write_text(text.replace(before, after))
+        return folder
+
+    return make
+
+
+def gates(folder: Path, *names: str, limit: float = 90) -> dict[str, CheckResult]:
+    """Some gates of a package, by name; what failed where a name is of both halves."""
+    chosen = [gate for gate in GATES if gate.name in names]
+    where = folder.parent / "tools"
+    operator = operators.get("conv2d")
+    contract = Contract(operator, folder, where, SEED, gates=chosen, limit=limit)
+    contract.start()
+    try:
+        found = [*contract.results("backward"), *contract.results("forward")]
+    finally:
+        contract.stop()
+    return {c.name: c for c in sorted(found, key=lambda c: c.verdict != Verdict.PASS)}
+
+
+def numbers(folder: Path, check: Callable[[Subject], CheckResult]) -> CheckResult:
+    """One check of values, in the Python worker."""
+    subject = Subject(operators.get("conv2d"), package=folder, shown=SHOWN)
+    try:
+        return check(subject)
+    finally:
+        subject.close()
+
+
+def values(subject: Subject) -> CheckResult:
+    return forward.check(subject, subject.operator.cases(SEED)[:6], "f64", SEED)
+
+
+def gradients(subject: Subject) -> CheckResult:
+    return gradient.check(subject, subject.operator.cases(SEED)[:6], "f64", SEED)
+
+
+def audited(subject: Subject) -> CheckResult:
+    return audit.check(subject, subject.operator.cases(SEED), "backward", SEED)
+
+
+# ---- the right one -------------------------------------------------------------------
+
+
+def test_the_right_one_passes_every_gate(good):
+    names = {gate.name for gate in GATES}
+    found = gates(good, *names)
+    wrong = {n: c.message for n, c in found.items() if c.verdict is not Verdict.PASS}
+    assert wrong == {}
+    assert set(found) == names
+
+
+def test_the_right_one_passes_values_and_gradients(good):
+    for check in (values, gradients, audited):
+        found = numbers(good, check)
+        assert found.verdict is Verdict.PASS, found.message
+
+
+# ---- numbers -------------------------------------------------------------------------
+
+RETURN = "        found = self.gradients(factors, ctx.options, mask)"
+AUTOGRAD = '    library.impl(rules.name, _autograd_kernel(rules), "Autograd")'
+VALUES: dict[str, tuple[Edit, Callable[[Subject], CheckResult], str, str]] = {
+    "the library's convolution inside": (
+        (
+            "conv2d.py",
+            "def conv2d(",
+            "def conv2d(*a, **k):\n    return torch.conv2d(*a, **k)\n\n\ndef former(",
+        ),
+        values,
+        "FORBIDDEN",
+        "calls aten::conv",
+    ),
+    "an exception in a rule": (
+        ("_bilinear.py", RETURN, "        raise ValueError('no idea')\n" + RETURN),
+        gradients,
+        "CRASH",
+        "ValueError: no idea (labs/05_torch_extension/convlab_ext/_bilinear.py:",
+    ),
+    "a wrong gradient": (
+        ("_bilinear.py", "return (*(g if", "return (*(1.001 * g if"),
+        gradients,
+        "WRONG_GRADIENT",
+        "'grad_input'[0, 0, 0, 0] is",
+    ),
+    "gradients that nobody wants": (
+        (
+            "_bilinear.py",
+            "mask = ctx.needs_input_grad[: ctx.tensors]",
+            "mask = [1] * 3",
+        ),
+        audited,
+        "WRONG_CONTRACT",
+        "although ctx.needs_input_grad says it is not wanted",
+    ),
+    "a rule that is not written": (
+        ("_bilinear.py", RETURN, "        raise NotImplementedError\n" + RETURN),
+        gradients,
+        "NOT_IMPLEMENTED",
+        "not written yet",
+    ),
+    "no autograd rule": (
+        ("_rules.py", AUTOGRAD, ""),
+        gradients,
+        "WRONG_CONTRACT",
+        "autograd has no rule for this operator",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_numbers_notice(broken, name):
+    edit, check, verdict, words = VALUES[name]
+    found = numbers(broken(edit), check)
+    assert (found.verdict, words in found.message) == (verdict, True), found.message
+
+
+# ---- gates ---------------------------------------------------------------------------
+
+CRASH = "        import os\n\n        os.abort()"
+FAKE = "        return input.new_empty(input.shape[0], weight.shape[0], OH, OW)"
+GRADIENTS = "        return self.backward_operator(*factors, *options, list(mask))"
+LIBRARY = """        import torch
+        fixed = [factors[2].shape[0]], *options[:3], False, [0, 0], options[3]
+        return torch.ops.aten.convolution_backward(*factors, *fixed, list(mask))"""
+BROKEN: dict[str, tuple[Edit, str, str, str]] = {
+    "no fake kernel": (
+        ("_rules.py", "register_fake(qualified, rules.fake)", "pass"),
+        "opcheck",
+        "WRONG_CONTRACT",
+        "its fake kernel has to give the sizes",
+    ),
+    "a fake kernel with other sizes": (
+        ("conv2d.py", FAKE, FAKE.replace("OH, OW", "OW, OH")),
+        "opcheck",
+        "WRONG_CONTRACT",
+        "its fake kernel has to give the sizes",
+    ),
+    "a fake kernel with other strides": (
+        ("conv2d.py", FAKE, FAKE + ".to(memory_format=torch.channels_last)"),
+        "opcheck",
+        "WRONG_CONTRACT",
+        "new_empty (not empty_like",
+    ),
+    "a fake kernel that export finds out": (
+        ("conv2d.py", FAKE, FAKE.replace("input.shape[0]", "int(input.shape[0])")),
+        "export",
+        "WRONG_CONTRACT",
+        "`fake`",
+    ),
+    "no double backward": (
+        ("conv2d.py", "    register(Conv2dBackward(forward))\n", ""),
+        "gradgradcheck",
+        "WRONG_CONTRACT",
+        "conv2d_backward",
+    ),
+    "a wrong double backward": (
+        ("_bilinear.py", "return total(*of_output), of_input", "return None, of_input"),
+        "gradgradcheck",
+        "WRONG_CONTRACT",
+        "second",
+    ),
+    "a wrong vmap": (
+        ("conv2d.py", "return output.unflatten(0, (B, -1)), 0", "return output, 0"),
+        "vmap",
+        "WRONG_CONTRACT",
+        "the rule `vmap`",
+    ),
+    "forward mode that says nothing": (
+        ("_rules.py", "forward_ad._current_level < 0", "True"),
+        "forward_ad",
+        "WRONG_CONTRACT",
+        "silently gives no tangent",
+    ),
+    "a tangent of zero": (
+        (
+            "_bilinear.py",
+            "return total(of_input, of_weight, of_bias)",
+            "return 0 * total(of_input, of_weight, of_bias)",
+        ),
+        "forward_ad",
+        "WRONG_CONTRACT",
+        "'tangent'[0, 0, 0, 0] is 0, expected",
+    ),
+    "no autocast": (
+        ("_rules.py", "register_autocast(qualified, device, IN_AUTOCAST)", "pass"),
+        "autocast",
+        "WRONG_CONTRACT",
+        "register_autocast says in which dtype",
+    ),
+    "a mask that is ignored": (
+        ("_bilinear.py", GRADIENTS, GRADIENTS.replace("list(mask)", "[True] * 3")),
+        "mask",
+        "WRONG_CONTRACT",
+        "ctx.needs_input_grad",
+    ),
+    "the library's backward": (
+        ("_bilinear.py", GRADIENTS, LIBRARY),
+        "mask",
+        "FORBIDDEN",
+        "without convlab::conv2d_backward",
+    ),
+    "no translation": (
+        ("onnx.py", "linear, unfold, conv2d)", "linear, unfold)"),
+        "onnx",
+        "WRONG_CONTRACT",
+        "convlab_ext.onnx.table()",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_gate_notices(broken, name):
+    edit, gate, verdict, words = BROKEN[name]
+    found = gates(broken(edit), gate)[gate]
+    assert (found.verdict, words in found.message) == (verdict, True), found.message
+
+
+def test_a_crash_costs_one_gate_and_the_others_go_on(broken):
+    found = gates(broken(("conv2d.py", FAKE, CRASH)), "opcheck", "vmap", "forward_ad")
+    assert found["opcheck"].verdict is Verdict.CRASH
+    assert "SIGABRT" in found["opcheck"].message
+    assert found["opcheck"].location.startswith(f"{SHOWN}/convlab_ext/conv2d.py:")
+    assert found["vmap"].verdict is found["forward_ad"].verdict is Verdict.PASS
+
+
+def test_an_endless_loop_costs_one_gate_and_the_others_go_on(broken):
+    folder = broken(("conv2d.py", FAKE, "        while True:\n            pass"))
+    found = gates(folder, "opcheck", "vmap", limit=8)
+    assert found["opcheck"].verdict is Verdict.TIMEOUT
+    assert "did not come back within 8 s" in found["opcheck"].message
+    assert found["vmap"].verdict is Verdict.PASS
+
+
+def test_a_missing_package_skips_a_gate_and_fails_it_in_ci(good, monkeypatch):
+    absent = Answer("skipped", "the package onnx is not installed: pip install onnx")
+    monkeypatch.setattr(Tools, "run", lambda self, names, _: {n: absent for n in names})
+    monkeypatch.delenv("CI", raising=False)
+    assert gates(good, "onnx")["onnx"].verdict is Verdict.SKIPPED
+    monkeypatch.setenv("CI", "true")
+    assert gates(good, "onnx")["onnx"].verdict is Verdict.WRONG_CONTRACT
+
+
+def test_tensors_that_lie_about_their_sizes_are_not_believed(good, monkeypatch):
+    told = Answer("returned", results=[[["output", "float64", [1], "../../x"]]] * 99)
+    monkeypatch.setattr(Tools, "run", lambda self, names, _: {n: told for n in names})
+    found = gates(good, "vmap")["vmap"]
+    assert found.verdict is Verdict.WRONG_CONTRACT
+    assert "has sizes [1]" in found.message
+
+
+# ---- C++ -----------------------------------------------------------------------------
+
+
+def built(tmp_path: Path, file: str, before: str, after: str) -> package.Package:
+    """The lab with one edit of its C++, built."""
+    lab = tmp_path / "labs" / "05_torch_extension"
+    shutil.copytree(LAB, lab, ignore=shutil.ignore_patterns("*.so", "build", "*.ipynb"))
+    for name in ("grader", "common"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    path = lab / "csrc" / file
+    text = path.read_text()
+    assert before in text
+    path.write_text(text.replace(before, after, 1))
+    own = lab / "csrc" / "stable" / "conv2d.cpp"
+    rules = lab / "convlab_ext" / "conv2d.py"
+    edited = Rung("05_torch_extension/conv2d", own, step="stable", also=(rules,))
+    return package.build(edited, extension.links())
+
+
+@pytest.fixture
+def own_build(monkeypatch, tmp_path):
+    """What is built of broken files stays out of the way of the right ones."""
+    place = lambda rung, name="": tmp_path / "built" / (name or "conv2d")  # noqa: E731
+    monkeypatch.setattr(package, "folder_of", place)
+    (tmp_path / "built").mkdir()
+
+
+def test_a_compile_error_is_explained_with_its_line(plain, own_build, tmp_path):
+    found = built(tmp_path, "stable/conv2d.cpp", "return output;", "return outputs;")
+    assert found.folder is None
+    assert "'outputs' was not declared" in found.error
+    assert "a typing mistake" in found.error
+    assert "csrc/stable/conv2d.cpp:" in found.location
+
+
+def test_strides_that_are_ignored_are_wrong_values(plain, own_build, tmp_path):
+    rows = "int64_t s = 1; for (int64_t e = d + 1; e < ndim; e++) s *= sizes[e];"
+    after = "{ " + rows + " view.stride[d] = s; }"
+    found = built(tmp_path, "stable/bridge.h", "view.stride[d] = strides[d];", after)
+    assert found.folder, found
+
+    def views(subject: Subject) -> CheckResult:
+        cases = subject.operator.cases(SEED)
+        chosen = [c for c in cases if c.name in ("plain", "channels_last")]
+        return forward.check(subject, chosen, "f64", SEED)
+
+    wrong = numbers(found.folder, views)
+    assert wrong.verdict is Verdict.WRONG_VALUE
+    assert wrong.message.startswith("channels_last: 'output'")
+
+
+def test_a_function_of_aten_is_forbidden(plain, own_build, tmp_path):
+    probe = "namespace at { void probe(); }\n"
+    start = "static Tensor forward("
+    call = "const conv2d_params_t p ="
+    text = (LAB / "csrc" / "stable" / "conv2d.cpp").read_text()
+    assert text.count(start) == 1
+    found = built(
+        tmp_path,
+        "stable/conv2d.cpp",
+        text[text.index(start) : text.index(call) + len(call)],
+        probe
+        + text[text.index(start) : text.index(call)]
+        + "at::probe();\n    "
+        + call,
+    )
+    assert "needs 'at::probe()', which is not of the stable ABI" in found.forbidden
+
+
+@pytest.mark.parametrize("line", ['dlsym(0, "f");', 'asm("nop");', "dl\\\nopen(0);"])
+def test_words_that_reach_elsewhere_are_forbidden(plain, own_build, tmp_path, line):
+    start = "/* Gradients of input"
+    found = built(tmp_path, "stable/conv2d.cpp", start, f"{line}\n{start}")
+    assert "an operator calls its kernels" in found.forbidden
