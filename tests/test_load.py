@@ -310,7 +310,7 @@ def test_a_direction_that_is_missing_below_is_shown_as_missing():
         ("02_naive_c/conv3d", "no task or rung is called .*near it: 02_naive_c/conv2d"),
         ("02", "names several tasks"),
         ("04_cuda_kernels/conv3d", "no task or rung is called"),
-        ("labs/05_torch_extension/conv2d", "make build LAB=05.*call convlab_ext.conv2d"),
+        ("labs/05_torch_extension/conv2d", "make build LAB=05.*convlab_ext.conv2d"),
     ],
 )
 def test_a_name_that_cannot_be_loaded_is_explained(name, words):
