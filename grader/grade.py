@@ -28,7 +28,7 @@ from grader.checks.unrun import (
     same_for_backward,
 )
 from grader.errors import GraderError
-from grader.lending import Lending, Lower
+from grader.lending import Lending, Lower, paired
 from grader.packages import Packages
 from grader.race import Race
 from grader.score import DIRECTIONS, RungResult, TaskResult
@@ -104,6 +104,7 @@ class Grader:
         self.links = self.builds.links
         self.race = Race(seed, lambda rung, check: self._say(rung, check), self.links)
         self.lending = Lending(self.builds, seed)
+        self.links.verify = self._serves
         self.packages = Packages(seed, check, self._tell, self.links)
 
     def warm_up(self) -> None:
@@ -147,6 +148,14 @@ class Grader:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _serves(self, rung: Rung, direction: str) -> bool:
+        """Whether a rung of another ladder may be linked though nobody graded it yet.
+        Only a kernel has to be looked at: for C there are given objects.
+        """
+        if rung.file.suffix != ".cu":
+            return False
+        return self.lending.is_right(rung, self.builds.whole(rung), direction)
 
     # ---- one task --------------------------------------------------------------------
 
@@ -240,22 +249,12 @@ class Grader:
         from grader import operators
         from grader.checks.subject import Subject
 
-        partner: dict[str, Build] = {}
-        for direction in DIRECTIONS:
-            partner[direction] = built
-            if direction not in built.directions and direction in lower:
-                uses[direction] = lower[direction][0].id
-                partner[direction] = lower[direction][1]
-        libraries = {
-            dtype: (
-                partner["forward"].libraries[dtype],
-                partner["backward"].libraries[dtype],
-            )
-            for dtype in built.libraries
-        }
+        lent = {d: lower[d] for d in lower if d not in built.directions}
+        uses |= {direction: other.id for direction, (other, _) in lent.items()}
+        libraries = paired(built, {d: build for d, (_, build) in lent.items()})
         operator = operators.get(rung.task.split("/")[1])
         subject = Subject(operator, libraries=libraries)
-        called = {d: lower[d][0] if d in uses else rung for d in DIRECTIONS}
+        called = {d: lent[d][0] if d in lent else rung for d in DIRECTIONS}
         classes = self.lending.classes(rung.task, called)
         subject.classes = self.race.classes[rung.id] = classes
         self.race.libraries[rung.id] = libraries

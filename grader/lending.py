@@ -7,6 +7,8 @@ file calls another, a result has to be as exact as the file that computed it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.build import DIRECTIONS, Build
@@ -18,6 +20,18 @@ if TYPE_CHECKING:  # these import torch, which takes seconds
     from grader.checks.fallback import Classes, Servers
 
 Lower = dict[str, tuple[Rung, Build]]  # direction -> the nearest right rung below
+
+
+def paired(own: Build, lent: Mapping[str, Build]) -> dict[str, tuple[Path, Path]]:
+    """A rung's libraries for forward and backward, by dtype; `lent` has the builds of
+    the directions that it takes from lower rungs. Where a lower rung is not built for a
+    dtype, its direction is missing in that dtype.
+    """
+    pairs = {}
+    for dtype, mine in own.libraries.items():
+        by = {d: build.libraries.get(dtype, mine) for d, build in lent.items()}
+        pairs[dtype] = by.get("forward", mine), by.get("backward", mine)
+    return pairs
 
 
 class Lending:

@@ -38,7 +38,9 @@ class Links:
         if verdict is None:
             return
         passed = verdict is Verdict.PASS
-        if passed != self.passed(rung, direction):  # others may be linked with it now
+        if passed != bool(
+            self._known(rung, direction)
+        ):  # others may be linked with it now
             below = {key for key in self._built if key[0] <= rung.id}
             same = {k for k in below if k[0].rpartition("/")[0] == rung.task}
             self._built = {key: self._built[key] for key in same}
@@ -46,16 +48,18 @@ class Links:
 
     def passed(self, rung: Rung, direction: str) -> bool:
         """Whether a rung is known to be right in this direction."""
-        now = self._now.get(rung.id, {})
-        if direction in now:
-            return now[direction]
-        if direction in self._before.get((rung.id, rung.sha256), ()):
+        known = self._known(rung, direction)
+        if known is None and self.verify:
+            known = self.verify(rung, direction)
+            self._now.setdefault(rung.id, {})[direction] = known
+        return bool(known)
+
+    def _known(self, rung: Rung, direction: str) -> bool | None:
+        """What this run or an earlier one found; None if neither looked."""
+        now = self.found_now(rung, direction)
+        if now is None and direction in self.known(rung):
             return True
-        if self.verify is None:
-            return False
-        right = self.verify(rung, direction)
-        self._now.setdefault(rung.id, {})[direction] = right
-        return right
+        return now
 
     def found_now(self, rung: Rung, direction: str) -> bool | None:
         """What this run found of a rung; None if it did not look."""
@@ -184,9 +188,9 @@ def _cause(use: Use, symbol: str) -> str:
     """Why nothing can be linked for a symbol."""
     direction = symbol.rpartition("_")[2]
     return (
-        f"calls '{symbol}', but {use.target} does not pass {direction} and there is no "
-        f"given/{given.arch()}/{use.target.split('/')[1]} for it; make it right first, "
-        "nothing is lost until then"
+        f"calls '{symbol}', but {use.target} has not passed {direction} and there is "
+        f"no given/{given.arch()}/{use.target.split('/')[1]} for it; make it right "
+        "first, nothing is lost until then"
     )
 
 

@@ -18,6 +18,7 @@ from grader.build import GPU, Build
 from grader.checks.result import CheckResult
 from grader.checks.unrun import of_ours
 from grader.errors import GraderError
+from grader.lending import paired
 from grader.linking import Links
 from grader.score import DIRECTIONS, RungResult
 from grader.tasks import Rung, Task
@@ -134,21 +135,10 @@ class OnCard:
         from grader import operators
         from grader.checks.subject import Subject
 
-        partner = {}
-        for direction in DIRECTIONS:
-            partner[direction] = built
-            if direction not in built.directions and direction in lower:
-                lent = self.links.build(lower[direction][0], mode=GPU)
-                partner[direction] = lent if lent.libraries else built
-        libraries = {
-            dtype: (
-                partner["forward"].libraries[dtype],
-                partner["backward"].libraries[dtype],
-            )
-            for dtype in built.libraries
-        }
+        lacking = [d for d in lower if d not in built.directions]
+        lent = {d: self.links.build(lower[d][0], mode=GPU) for d in lacking}
         operator = operators.get(rung.task.split("/")[1])
-        return Subject(operator, libraries=libraries)
+        return Subject(operator, libraries=paired(built, lent))
 
     # ---- times -----------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from grader.checks import compare, forward, gradient
 from grader.checks.fallback import Classes, Servers
 from grader.checks.result import CheckResult
 from grader.checks.subject import Subject
+from grader.lending import paired
 from grader.linking import Links
 from grader.report.results import environment
 from grader.supervisor.session import pin
@@ -83,15 +84,8 @@ def subject_of(
     for direction in built.directions:
         lower[direction] = rung, built
     called = {d: lower.get(d, (rung, built)) for d in DIRECTIONS}
-    libraries = {
-        dtype: (
-            called["forward"][1].libraries[dtype],
-            called["backward"][1].libraries[dtype],
-        )
-        for dtype in built.libraries
-        if all(dtype in lent.libraries for _, lent in called.values())
-    }
-    subject = Subject(operator, libraries=libraries)
+    lent = {d: build for d, (_, build) in called.items()}
+    subject = Subject(operator, libraries=paired(built, lent))
     subject.classes = Classes(servers, {d: called[d][0] for d in DIRECTIONS})
     return subject, built.directions
 

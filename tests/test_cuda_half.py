@@ -3,16 +3,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 
+from grader.build import Build
 from grader.cards import dtypes
 from grader.checks.compare import Expected, tolerance
 from grader.errors import GraderError
-from grader.tasks import ROOT
+from grader.lending import paired
+from grader.tasks import ROOT, all_tasks
 from tests.test_grade import copy_of_the_repository
 
 LADDER = "04_cuda_kernels/unfold"
+LINEAR = "04_cuda_kernels/linear"
 LAB = 'language = "cuda"\n[ladder.unfold]\npoints = 4\ndtypes = ["f16"]\n'
 ADD = "sum += accum_from(*at3(&grad_output, n, row, oh * OW + ow));"
 ROUNDED = ADD.replace("+= ", "= accum_from(real_from(sum + ").replace(";", "));")
@@ -66,3 +71,29 @@ def test_strange_dtypes_are_refused(word, suffix, sentence):
         dtypes("lab.toml: ladder.unfold", suffix, {"dtypes": word})
     assert str(raised.value).startswith("lab.toml: ladder.unfold: dtypes is ")
     assert sentence in str(raised.value)
+
+
+def test_a_direction_lent_by_a_rung_not_for_half_is_missing_in_half_only():
+    own = Build({dtype: Path(f"own.{dtype}") for dtype in ("f32", "f64", "f16")})
+    below = Build({dtype: Path(f"below.{dtype}") for dtype in ("f32", "f64")})
+    assert paired(own, {"backward": below}) == {
+        "f32": (Path("own.f32"), Path("below.f32")),
+        "f64": (Path("own.f64"), Path("below.f64")),
+        "f16": (Path("own.f16"), Path("own.f16")),
+    }
+
+
+def test_the_reference_passes_in_half_above_a_rung_that_is_not_for_half(
+    tools, tmp_path
+):
+    ladders = [task.id for task in all_tasks() if task.language == "cuda"]
+    made = copy_of_the_repository(tmp_path, tools, *ladders)
+    begun = made.start("grade", LINEAR, NVCC="none", CI="")
+    said = "".join(begun.communicate(timeout=600))
+    assert made.results_file.exists(), said
+    _, *rungs = made.task(LINEAR)["rungs"]
+    halves = [
+        [(c["direction"], c["verdict"]) for c in rung["checks"] if c["name"] == "half"]
+        for rung in rungs
+    ]
+    assert halves == [[("forward", "PASS")], [("backward", "PASS")]], said

@@ -139,8 +139,8 @@ def test_where_neither_exists_it_is_blocked_and_the_cause_is_named(course):
     built = Links().build(course.rung(CALLER))
     assert not built.libraries
     assert built.blocked == (
-        "calls 'plain_forward', but 02_naive_c/gelu does not pass forward and there is "
-        f"no {GIVEN} for it; make it right first, nothing is lost until then"
+        "calls 'plain_forward', but 02_naive_c/gelu has not passed forward and there "
+        f"is no {GIVEN} for it; make it right first, nothing is lost until then"
     )
 
 

@@ -90,7 +90,7 @@ def test_a_wrong_rung_costs_its_own_points_only(tree):
     assert tree.verdicts(CALLER)["forward"] == "BLOCKED"
     task = tree.task("03_next/gelu")
     assert task["points"] == 0 and task["pending"] > 0, done.stdout
-    assert "02_naive_c/gelu does not pass forward" in done.stdout
+    assert "02_naive_c/gelu has not passed forward" in done.stdout
 
     (tree.root / "given").mkdir()
     (tree.root / "kept").rename(tree.root / "given" / given.arch())
