@@ -38,9 +38,8 @@ class Links:
         if verdict is None:
             return
         passed = verdict is Verdict.PASS
-        if passed != bool(
-            self._known(rung, direction)
-        ):  # others may be linked with it now
+        before = bool(self._known(rung, direction))
+        if passed != before:  # others may be linked with it now
             below = {key for key in self._built if key[0] <= rung.id}
             same = {k for k in below if k[0].rpartition("/")[0] == rung.task}
             self._built = {key: self._built[key] for key in same}
