@@ -121,6 +121,9 @@ def test_counts_are_those_one_can_work_out_by_hand(compiler: str) -> None:
     assert got[("coalesced", "global", "store")] == (4, 0)
     assert got[("vec4", "global", "load")] == (16, 0)
     assert got[("vec4", "global", "store")] == (16, 0)
+    whole = {"some_of_4", "by_a_function"}  # 16 bytes a thread in one access
+    loads = [c for c in done.report.counts if c.kernel in whole and c.op == "load"]
+    assert [(c.requests, c.sectors_per_request) for c in loads] == [(32, 16)] * 2
     assert got[("strided", "global", "load")] == (32, 0)
     assert got[("transpose<0>", "shared", "load")] == (0, 32)
     assert got[("transpose<0>", "shared", "store")] == (0, 1)

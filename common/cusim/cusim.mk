@@ -54,6 +54,7 @@ TRACE_gcc   := -fno-tree-sra -fno-tree-vectorize -fno-tree-slp-vectorize \
                -fno-tree-loop-distribute-patterns \
                --param tsan-instrument-func-entry-exit=0
 TRACE_clang := -fno-vectorize -fno-slp-vectorize -fno-unroll-loops \
+               -mllvm -disable-vector-combine \
                -mllvm -tsan-instrument-func-entry-exit=0 \
                -mllvm -tsan-instrument-read-before-write=1
 # clang 14 copies a float4 with a plain memcpy, gcc never reports one

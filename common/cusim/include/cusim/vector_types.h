@@ -3,6 +3,41 @@
 #ifndef CUSIM_VECTOR_TYPES_H
 #define CUSIM_VECTOR_TYPES_H
 
+/* A card copies such a struct of up to 16 bytes in one access, and gcc keeps it whole.
+ * clang copies member by member, and leaves out those that nobody looks at: it is made
+ * to copy a vector, which `-disable-vector-combine` (cusim.mk) keeps in one piece. */
+#ifdef __clang__
+#define CUSIM_COPIED(name, type, count, each)                                          \
+    typedef type whole __attribute__((vector_size(count * sizeof(type)), may_alias));  \
+    name() = default;                                                                  \
+    name(const name &from)                                                             \
+    {                                                                                  \
+        *this = from;                                                                  \
+    }                                                                                  \
+    name &operator=(const name &from)                                                  \
+    {                                                                                  \
+        if (sizeof(name) <= 16)                                                        \
+            *(whole *)this = *(const whole *)&from;                                    \
+        else                                                                           \
+            each;                                                                      \
+        return *this;                                                                  \
+    }
+#define CUSIM_COPIED_2(name, type)                                                     \
+    constexpr name(type x, type y = 0) : x(x), y(y)                                    \
+    {                                                                                  \
+    }                                                                                  \
+    CUSIM_COPIED(name, type, 2, (x = from.x, y = from.y))
+#define CUSIM_COPIED_4(name, type)                                                     \
+    constexpr name(type x, type y = 0, type z = 0, type w = 0)                         \
+        : x(x), y(y), z(z), w(w)                                                       \
+    {                                                                                  \
+    }                                                                                  \
+    CUSIM_COPIED(name, type, 4, (x = from.x, y = from.y, z = from.z, w = from.w))
+#else
+#define CUSIM_COPIED_2(name, type)
+#define CUSIM_COPIED_4(name, type)
+#endif
+
 /* The struct of 1 to 4 members named x, y, z, w; aligned as nvcc aligns it: as a whole
  * up to 16 bytes where its size is a power of two. */
 #define CUSIM_VECTORS(name, type)                                                      \
@@ -13,6 +48,7 @@
     struct alignas(2 * sizeof(type)) name##2                                           \
     {                                                                                  \
         type x, y;                                                                     \
+        CUSIM_COPIED_2(name##2, type)                                                  \
     };                                                                                 \
     struct name##3                                                                     \
     {                                                                                  \
@@ -21,6 +57,7 @@
     struct alignas(4 * sizeof(type) < 16 ? 4 * sizeof(type) : 16) name##4              \
     {                                                                                  \
         type x, y, z, w;                                                               \
+        CUSIM_COPIED_4(name##4, type)                                                  \
     };                                                                                 \
     static inline constexpr name##1 make_##name##1(type x)                             \
     {                                                                                  \
@@ -52,6 +89,9 @@ CUSIM_VECTORS(ulonglong, unsigned long long)
 CUSIM_VECTORS(float, float)
 CUSIM_VECTORS(double, double)
 #undef CUSIM_VECTORS
+#undef CUSIM_COPIED_2
+#undef CUSIM_COPIED_4
+#undef CUSIM_COPIED
 
 struct dim3 {
     unsigned int x, y, z;
