@@ -44,9 +44,8 @@ def without_comments(text: str) -> str:
 
 def events(bridge: str, folder: Path) -> str:
     """What a call on the pretended card 3 does, with this text as the bridge."""
-    for name in ("kernels.h", "windows.h"):
-        if (LAB / "csrc" / name).exists():
-            shutil.copy(LAB / "csrc" / name, folder)
+    for file in LAB.glob("csrc/*.h"):
+        shutil.copy(file, folder)
     (folder / "stable").mkdir()
     (folder / "stable" / "bridge.h").write_text(bridge)
     program = folder / "bridge"
@@ -78,8 +77,8 @@ def test_a_call_sets_the_card_takes_its_stream_and_has_its_scratch_there(tmp_pat
     ("line", "seen"),
     [
         ("guard_.emplace(index);", "card 0 is set, stream of card 3"),
-        ("ctx.stream = static_cast<CUstream_st *>(stream);", "stream of card -1"),
-        ("ctx.device = DEVICE_CUDA;", None),
+        ("ctx->stream = static_cast<CUstream_st *>(stream);", "stream of card -1"),
+        ("ctx->device = DEVICE_CUDA;", None),
     ],
 )
 def test_a_bridge_without_guard_stream_or_device_is_seen(line, seen, tmp_path):
@@ -97,9 +96,9 @@ def test_a_bridge_without_guard_stream_or_device_is_seen(line, seen, tmp_path):
 ASKED = {
     "sets the device guard": r"guard_\.emplace\(where\.device\(\)\);",
     "takes the current stream": r"c10::cuda::getCurrentCUDAStream\(where\.get_device",
-    "gives the kernel the stream": r"ctx\.stream = stream\.stream\(\);",
-    "says which device": r"ctx\.device = DEVICE_CUDA;",
-    "has scratch memory on the card": r"call\.where_\.options\(\)\.dtype\(at::kByte\)",
+    "gives the kernel the stream": r"ctx->stream = stream\.stream\(\);",
+    "says which device": r"ctx->device = DEVICE_CUDA;",
+    "has scratch memory on the card": r"where_\.options\(\)\.dtype\(at::kByte\)",
 }
 
 

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+/* calls.h - a call of a kernel with tensors of PyTorch, for both bridges
+ *
+ * What stable/bridge.h and aten/bridge.h have in common, written in the names that each
+ * of them defines before it includes this file:
+ *
+ *     Tensor, ScalarType, Ints    PyTorch's, by the one border or the other
+ *     empty_like                  a new tensor
+ *     Place                       where a call runs: device, stream, threads, memory
+ */
+#pragma once
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "kernels.h"
+#include "scratch.h"
+
+/* ---- tensors --------------------------------------------------------------------- */
+
+inline void must_be_there(const Tensor &tensor)
+{
+    if (!tensor.defined())
+        throw std::runtime_error("a tensor is None, which only a bias may be");
+}
+
+/* What autograd gets for a gradient that it did not want, and does not look at. */
+inline Tensor or_empty(const std::optional<Tensor> &gradient, const Tensor &like)
+{
+    return gradient ? *gradient : empty_like(like, {0});
+}
+
+/* The size along an axis; 0 if there is no such axis: the check at the door says it. */
+inline int64_t size(const Tensor &tensor, int64_t axis)
+{
+    return axis < tensor.dim() ? tensor.size(axis) : 0;
+}
+
+inline Ints sizes_of(const Tensor &tensor)
+{
+    const auto sizes = tensor.sizes();
+    return Ints(sizes.begin(), sizes.end());
+}
+
+inline dtype_t dtype_of(const Tensor &tensor)
+{
+    switch (tensor.scalar_type()) {
+    case ScalarType::Half: return DTYPE_F16;
+    case ScalarType::BFloat16: return DTYPE_BF16;
+    case ScalarType::Float: return DTYPE_F32;
+    case ScalarType::Double: return DTYPE_F64;
+    case ScalarType::Int: return DTYPE_I32;
+    case ScalarType::Long: return DTYPE_I64;
+    default: break;
+    }
+    throw std::runtime_error("a tensor has a dtype that no convlab kernel knows; "
+                             "convert it to float32 or float64");
+}
+
+inline tensor_t view_of(const Tensor &tensor)
+{
+    must_be_there(tensor);
+    tensor_t view = {};
+    const int64_t ndim = tensor.dim();
+    if (ndim > TENSOR_MAX_DIMS)
+        throw std::runtime_error("a tensor has " + std::to_string(ndim) +
+                                 " axes, a convlab tensor has at most " +
+                                 std::to_string(static_cast<int>(TENSOR_MAX_DIMS)));
+    const auto sizes = tensor.sizes(), strides = tensor.strides();
+    view.data = const_cast<void *>(tensor.const_data_ptr());  // kernels honour const
+    view.ndim = static_cast<int32_t>(ndim);
+    view.dtype = dtype_of(tensor);
+    view.device = tensor.is_cuda() ? DEVICE_CUDA : DEVICE_CPU;
+    for (int64_t d = 0; d < ndim; d++) {
+        view.size[d] = sizes[d];
+        view.stride[d] = strides[d];
+    }
+    return view;
+}
+
+/* What a kernel is handed for one of its arguments: a pointer to a view, NULL for an
+ * absent tensor, options as they are. */
+struct view_t {
+    tensor_t view;
+    bool present;
+    operator tensor_t *()
+    {
+        return present ? &view : nullptr;
+    }
+};
+
+inline view_t argument(const Tensor &tensor)
+{
+    return {view_of(tensor), true};
+}
+
+inline view_t argument(const std::optional<Tensor> &tensor)
+{
+    return tensor ? argument(*tensor) : view_t{{}, false};
+}
+
+template <typename Options> Options argument(const Options &options)
+{
+    return options;
+}
+
+/* ---- a call ---------------------------------------------------------------------- */
+
+/* The context of one call, on the device of a tensor. Scratch memory on a card is
+ * PyTorch's own, on the current stream: it is given back when the call ends, and the
+ * stream keeps its order. */
+class __attribute__((visibility("hidden"))) Call
+{
+  public:
+    explicit Call(const Tensor &where) : place_(where, &ctx)
+    {
+        ctx.scratch = scratch;
+        ctx.scratch_state = this;
+    }
+
+    void must(status_t status)
+    {
+        if (status == STATUS_OK) return;
+        if (ctx.error[0]) throw std::runtime_error(ctx.error);
+        if (status == STATUS_NOT_IMPLEMENTED)
+            throw std::runtime_error(
+                "the rung behind this operator is not written yet");
+        if (status == STATUS_NO_MEMORY) throw std::runtime_error("out of memory");
+        throw std::runtime_error("a kernel failed without a word");
+    }
+
+    ctx_t ctx = {};
+
+  private:
+    static void *scratch(ctx_t *ctx, size_t bytes)
+    {
+        Call &call = *static_cast<Call *>(ctx->scratch_state);
+        try {
+            if (ctx->device == DEVICE_CPU) return call.on_host_.take(bytes);
+            call.on_card_.push_back(call.place_.memory(bytes));
+            return call.on_card_.back().mutable_data_ptr();
+        } catch (...) {  // no exception may cross a function of C
+            return nullptr;
+        }
+    }
+
+    Place place_;
+    Scratch on_host_;
+    std::vector<Tensor> on_card_;
+};
+
+/* Check the arguments and call the kernel of `where`'s device and dtype. */
+template <typename Check, typename Function, typename... Arguments>
+void run(const Tensor &where, Check check, const kernels_t<Function> &kernels,
+         const Arguments &...arguments)
+{
+    must_be_there(where);
+    Call call(where);
+    std::tuple<decltype(argument(arguments))...> views(argument(arguments)...);
+    std::apply([&](auto &...view) { call.must(check(&call.ctx, view...)); }, views);
+    Function *kernel = kernels.of(call.ctx.device, dtype_of(where));
+    std::apply([&](auto &...view) { call.must(kernel(&call.ctx, view...)); }, views);
+}

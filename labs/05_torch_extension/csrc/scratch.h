@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+/* scratch.h - memory in which kernels of the CPU work, kept from call to call
+ *
+ * A convolution asks for a few megabytes at every call. Memory of that size comes from
+ * the operating system page by page, at the first touch of each, and goes back when it
+ * is freed: a tenth of a millisecond or more for a call of two. So a thread keeps what
+ * its last calls needed, up to KEPT_MOST bytes for each operator, until it ends.
+ */
+#pragma once
+
+#include <stdlib.h>
+
+#include <memory>
+#include <vector>
+
+/* All scratch memory of one call; one call at a time in a thread. */
+class __attribute__((visibility("hidden"))) Scratch
+{
+  public:
+    ~Scratch()
+    {
+        if (asked_ <= kept().bytes || asked_ > KEPT_MOST) return;
+        kept().block.reset();  // first: two of them may be too much
+        kept().block = block_of(asked_);
+        kept().bytes = kept().block ? asked_ : 0;
+    }
+
+    /* Aligned to 64 bytes, contents undefined; NULL if there is no memory. */
+    void *take(size_t bytes)
+    {
+        if (bytes > SIZE_MAX - ALIGNMENT - asked_) return nullptr;
+        const size_t begin = asked_;
+        asked_ += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        if (asked_ <= kept().bytes)
+            return static_cast<char *>(kept().block.get()) + begin;
+        more_.push_back(block_of(asked_ - begin));
+        return more_.back().get();
+    }
+
+  private:
+    static constexpr size_t ALIGNMENT = 64, KEPT_MOST = 32 << 20;
+    struct free_t {
+        void operator()(void *block) const
+        {
+            free(block);
+        }
+    };
+    using block_t = std::unique_ptr<void, free_t>;
+    struct kept_t {
+        block_t block;
+        size_t bytes = 0;
+    };
+
+    static block_t block_of(size_t bytes)  // a multiple of ALIGNMENT
+    {
+        return block_t(aligned_alloc(ALIGNMENT, bytes));
+    }
+
+    static kept_t &kept()
+    {
+        static thread_local kept_t mine;
+        return mine;
+    }
+
+    size_t asked_ = 0;           // by this call so far
+    std::vector<block_t> more_;  // of this call only
+};
