@@ -26,6 +26,7 @@ from grader.extension_raw import Raw
 from grader.operators import Case
 
 WAYS = ("pytorch", "module", "operator", "raw")
+IN_A_ROW = 4e-3  # seconds of calls in a row
 
 
 class Clock(Protocol):
@@ -100,7 +101,7 @@ class Way:
         self.conv, self.both, self.clock = conv, direction == BOTH, clock
         self.input = conv.input.clone().requires_grad_(self.both)
         self.grad = conv.grad.clone()
-        self.calls = 1
+        self.calls, self.uncounted = 1, 0
 
     def once(self) -> Sequence[Tensor]:
         """The output, and with `both` the gradients of input, weight and bias."""
@@ -114,6 +115,8 @@ class Way:
 
     def sample(self) -> timing.Sample:
         """Some calls, one after the other."""
+        for _ in range(self.uncounted):
+            self.once()
 
         def work() -> None:
             for _ in range(self.calls):
@@ -121,13 +124,20 @@ class Way:
 
         return self.clock.time(work, self.calls)
 
-    def adjust(self) -> None:
+    def adjust(self, seconds: float = timing.SAMPLE) -> None:
         """Choose how many calls make a sample."""
         self.once()
         start = time.perf_counter()
         self.once()
-        seconds = time.perf_counter() - start
-        self.calls = max(1, min(200, round(timing.SAMPLE / seconds)))
+        took = time.perf_counter() - start
+        self.calls = max(1, min(200, round(seconds / took)))
+
+    def in_a_row(self) -> None:
+        """From now on a sample is calls in a row behind one that is not counted: their
+        code and small data are in the caches, and a difference is work.
+        """
+        self.adjust(IN_A_ROW)
+        self.uncounted = 1
 
 
 class Module(Way):
