@@ -51,13 +51,12 @@ class Fault:
 
     @property
     def file(self) -> Path:
-        """The program; in CUDA behind its frame, unless it brings launch.h itself."""
+        """The program; in CUDA behind the frame."""
         own = REDTEAM / self.language / f"{self.kind}{LANGUAGES[self.language]}"
-        text = own.read_text()
-        if self.language != "cuda" or 'include "launch.h"' in text:
+        if self.language != "cuda":
             return own
         whole = ROOT / "build" / "redteam" / own.name  # a rung lies in the repository
-        text = FRAME.read_text() + text
+        text = FRAME.read_text() + own.read_text()
         if not whole.exists() or whole.read_text() != text:
             whole.parent.mkdir(parents=True, exist_ok=True)
             fresh = whole.with_suffix(f".{os.getpid()}")
@@ -269,7 +268,8 @@ def write(head: str, lines: list[str]) -> None:
     bad = sum("| as expected |" not in line for line in kept)
     text = (
         "# The fault table\n\nMade by `make trust` (`python -m tests.trust "
-        "--write`).\n\n" + "\n".join([head, *kept])
+        "--write`). In CUDA a line's number counts\nthose of `frame.cuh`, which stands "
+        "in front of each program.\n\n" + "\n".join([head, *kept])
     )
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(f"{text}\n\n{len(kept)} cells, {bad} not as expected\n")
