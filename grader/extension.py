@@ -16,22 +16,21 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import tomllib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 
 from grader import given
 from grader.build import DIRECTIONS, GPU, build_folder, objects
 from grader.errors import GraderError
 from grader.linking import Links
-from grader.symbols import symbols
+from grader.symbols import binutils, symbols
 from grader.tasks import ROOT, Rung, all_tasks
 
 LAB = ROOT / "labs" / "05_torch_extension"
 DEVICES = {"cpu": "release", "cuda": GPU}  # device -> mode of the build
-DEADLINE = 60.0  # seconds for one tool
 MADE = "CONVLAB_KERNELS"  # in the environment: the objects are made, in this folder
 
 
@@ -173,6 +172,9 @@ def _not_known_as_wrong(rung: Rung, direction: str) -> bool:
 # ---- one object ----------------------------------------------------------------------
 
 
+_tool = partial(binutils, making="lab 05's kernels")
+
+
 def _together(parts: Iterable[tuple[Path, dict[str, str]]], file: Path) -> None:
     """Link objects into one that exports only the renamed symbols."""
     work = file.with_suffix(".parts")
@@ -198,11 +200,3 @@ def _together(parts: Iterable[tuple[Path, dict[str, str]]], file: Path) -> None:
     else:
         fresh.replace(file)
     shutil.rmtree(work)
-
-
-def _tool(*command: str) -> None:
-    """Run one of binutils. Raises GraderError with its first line if it fails."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE)
-    if done.returncode:
-        reason = (done.stderr.splitlines() or ["no reason told"])[0]
-        raise GraderError(f"cannot build lab 05's kernels: {command[0]}: {reason}")

@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""Which functions a built file gives and takes, and which of them no rung may take."""
+"""Which functions a built file gives and takes, which of them no rung may take, and the
+tools that change it.
+"""
 
 from __future__ import annotations
 
 import functools
 import subprocess
 from pathlib import Path
+
+from grader.errors import GraderError
+
+DEADLINE = 60.0  # seconds for one tool
 
 # loading or starting other code: the way to a library's own operator
 FORBIDDEN_SYMBOLS = frozenset(
@@ -56,3 +62,11 @@ def _symbols(file: Path, dynamic: bool, *_: int) -> tuple[set[str], set[str]]:
     missing = {"U", "w", "v"}  # undefined, and weak: found at run time if at all
     taken = {words[-1].split("@")[0] for words in rows if missing & set(words[:-1])}
     return exported, taken
+
+
+def binutils(*command: str, making: str) -> None:
+    """Run ld, objcopy or ar. Raises GraderError with its first line if it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE)
+    if done.returncode:
+        reason = (done.stderr.splitlines() or ["no reason told"])[0]
+        raise GraderError(f"cannot build {making}: {command[0]}: {reason}")
