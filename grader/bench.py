@@ -305,7 +305,7 @@ def _machine(peaks: dict[str, Any], wanted: Wanted) -> str:
         "its memory (mallopt, grader/machine.py), so that PyTorch pays for no page "
         "twice. The interval is that of the ratio to PyTorch; an error is the largest "
         "against double precision, as a share of the largest value. "
-        f"{_command(wanted)}"
+        f"{command(wanted)}"
     )
 
 
@@ -313,9 +313,26 @@ def _size(count: int) -> str:
     return f"{count >> 20} MiB" if count >= 1 << 20 else f"{count >> 10} KiB"
 
 
-def _command(wanted: Wanted) -> str:
+def command(wanted: Wanted) -> str:
     """What repeats a run."""
     return " ".join(["make bench", *wanted.words.split(), f"SEED={wanted.seed}"])
+
+
+def recorded(row: Row, threads: int) -> dict[str, Any]:
+    """A measurement for JSON."""
+    return {
+        "task": row.rung.task,
+        "rung": row.rung.id,
+        "sha256": row.rung.sha256,
+        "part": row.part,
+        "by": list(row.by),
+        "threads": threads,
+        "others": {name: r.value for name, r in row.speed.others.items()},
+        "of_tolerance": row.speed.worst,
+        "error": row.speed.errors[0],
+        "pytorch_error": row.speed.errors[1],
+        **results.speed_entry(row.speed, 0.0),
+    }
 
 
 def write(rows: list[Row], peaks: dict[str, Any], wanted: Wanted) -> tuple[Path, ...]:
@@ -324,24 +341,9 @@ def write(rows: list[Row], peaks: dict[str, Any], wanted: Wanted) -> tuple[Path,
 
     results.make_folder(folder())
     stem = "bench_" + re.sub(r"[^a-z0-9_]+", "_", wanted.label)
-    entries = [
-        {
-            "task": row.rung.task,
-            "rung": row.rung.id,
-            "sha256": row.rung.sha256,
-            "part": row.part,
-            "by": list(row.by),
-            "threads": wanted.threads,
-            "others": {name: r.value for name, r in row.speed.others.items()},
-            "of_tolerance": row.speed.worst,
-            "error": row.speed.errors[0],
-            "pytorch_error": row.speed.errors[1],
-            **results.speed_entry(row.speed, 0.0),
-        }
-        for row in rows
-    ]
+    entries = [recorded(row, wanted.threads) for row in rows]
     environment = {**results.environment(), "machine": peaks}
-    whole = {"command": _command(wanted), "environment": environment, "rows": entries}
+    whole = {"command": command(wanted), "environment": environment, "rows": entries}
     ends = (".json", "_ladder.png", "_roofline.png")
     paths = [folder() / f"{stem}{end}" for end in ends]
     try:

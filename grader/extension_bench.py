@@ -24,7 +24,7 @@ from typing import Any
 import torch
 
 from grader import extension_calls, extension_sides, machine, timing
-from grader.bench import Wanted, _command, _machine, folder
+from grader.bench import Wanted, _machine, command, folder
 from grader.checks import baseline
 from grader.checks.baseline import BOTH
 from grader.errors import GraderError
@@ -38,7 +38,6 @@ PARTS = ("forward", BOTH)
 BUDGET = 2.0  # seconds for one line of a table
 TRIES = 3
 WRONG = 1e-4  # of the largest value: Winograd's transforms are at 1e-5
-FIRST = ("seed",)  # of the cases: what the page begins with
 HEAD = (
     "shape",
     "part",
@@ -81,7 +80,7 @@ def bench(wanted: Wanted) -> int:
     machine.keep_memory()
     pin(wanted.threads)
     terminal.say(package.parts())
-    whole: dict[str, Any] = {"command": _command(wanted)}
+    whole: dict[str, Any] = {"command": command(wanted)}
     with machine.Card() as card:
         shapes = list(_shapes(wanted))
         whole["shapes"] = [asdict(shape) for shape in shapes]

@@ -21,9 +21,9 @@ from convlab.operators import SIGNATURES
 from grader import extension
 from grader.build import build_folder, compiler
 from grader.errors import GraderError
+from grader.supervisor.wire import MAX_DIMS
 from grader.tasks import ROOT
 
-MAX_DIMS = 6
 DTYPES = {torch.float32: ("f32", 2), torch.float64: ("f64", 3)}  # and as in tensor.h
 MEMORY = 1 << 30  # bytes reserved for scratch; what is not used takes no room
 

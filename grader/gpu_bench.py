@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from grader import counting, gpu, nvcc, on_card, operators
-from grader.bench import Row, Wanted, _command, folder
+from grader.bench import Row, Wanted, command, folder, recorded
 from grader.build import GPU, build_tools
 from grader.builds import Builds
 from grader.checks import gpu_speed
@@ -63,7 +63,7 @@ def bench(selection: Selection, wanted: Wanted) -> int:
         if not counts:
             raise GraderError(f"nothing to count: no rung of {wanted.label} is written")
         _print(counting.HEAD, [counting.cells(asdict(row)) for row in counts])
-        written = [counting.write(counts, folder(), _command(wanted))]
+        written = [counting.write(counts, folder(), command(wanted))]
         rows: list[Row] = []
         if card := gpu.measured():
             rows = [row for task in tasks for row in run.times(task)]
@@ -179,28 +179,13 @@ def _print(head: tuple[str, ...], lines: list[list[str]]) -> None:
 def write(rows: list[Row], card: gpu.Card, wanted: Wanted) -> Path:
     """The times as JSON, in the words of bench.write."""
     results.make_folder(folder())
-    entries = [
-        {
-            "task": row.rung.task,
-            "rung": row.rung.id,
-            "sha256": row.rung.sha256,
-            "part": row.part,
-            "by": list(row.by),
-            "threads": 1,
-            "others": {name: r.value for name, r in row.speed.others.items()},
-            "of_tolerance": row.speed.worst,
-            "error": row.speed.errors[0],
-            "pytorch_error": row.speed.errors[1],
-            **results.speed_entry(row.speed, 0.0),
-        }
-        for row in rows
-    ]
+    entries = [recorded(row, 1) for row in rows]
     environment = {
         **results.environment(),
         "gpu": asdict(card),
         "nvcc": nvcc.release(),
     }
-    whole = {"command": _command(wanted), "environment": environment, "rows": entries}
+    whole = {"command": command(wanted), "environment": environment, "rows": entries}
     name = re.sub(r"[^a-z0-9_]+", "_", wanted.label)
     path = folder() / f"bench_{name}.json"
     path.write_text(json.dumps(whole, indent=1) + "\n")

@@ -81,7 +81,7 @@ def test_the_recorded_command_selects_the_same_again() -> None:
          "make bench T=02_naive_c/add PARTS=forward SEED=3"),
     ):  # fmt: skip
         args = parser().parse_args(["bench", *words])
-        assert bench._command(_wanted(args, 3)) == said
+        assert bench.command(_wanted(args, 3)) == said
 
 
 def test_what_the_fallback_computes_is_no_row_and_a_call_by_name_is_one(

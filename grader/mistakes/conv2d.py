@@ -326,27 +326,7 @@ MISTAKES = (
         "every shape",
         (*each(windows.options_swapped()), *_kernel_axes()),
     ),
-    Mistake(
-        "padding_ignored",
-        "this comes out without padding: where does the first window begin?",
-        tuple(each(windows.padding_ignored())),
-    ),
-    Mistake(
-        "padding_not_zero",
-        "something else than zero lies outside of the image: its edge, its mirror "
-        "image, its other side or a neighbouring row",
-        tuple(each(windows.padding_not_zero())),
-    ),
-    Mistake(
-        "stride_ignored",
-        "windows step by one whatever the stride is",
-        tuple(each(windows.stride_ignored())),
-    ),
-    Mistake(
-        "dilation_ignored",
-        "the kernel's places lie side by side whatever the dilation is",
-        tuple(each(windows.dilation_ignored())),
-    ),
+    *windows.ignored(each),
     Mistake(
         "groups_ignored",
         "filters read the channels of another group: which channels belong to filter "

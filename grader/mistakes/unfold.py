@@ -183,27 +183,7 @@ MISTAKES = (
         "are (oh, ow), the last one changes fastest",
         tuple(_orders()),
     ),
-    Mistake(
-        "padding_ignored",
-        "this comes out without padding: where does the first window begin?",
-        tuple(each(windows.padding_ignored())),
-    ),
-    Mistake(
-        "padding_not_zero",
-        "something else than zero lies outside of the image: its edge, its mirror "
-        "image, its other side or a neighbouring row",
-        tuple(each(windows.padding_not_zero())),
-    ),
-    Mistake(
-        "stride_ignored",
-        "windows step by one whatever the stride is",
-        tuple(each(windows.stride_ignored())),
-    ),
-    Mistake(
-        "dilation_ignored",
-        "the kernel's places lie side by side whatever the dilation is",
-        tuple(each(windows.dilation_ignored())),
-    ),
+    *windows.ignored(each),
     Mistake(
         "overlap_overwritten",
         "where windows overlap one of them wins: what several windows read collects a "

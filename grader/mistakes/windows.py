@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch.nn.functional import pad
 
-from grader.mistakes.base import taken_for
+from grader.mistakes.base import Formula, Mistake, taken_for
 
 Pair = tuple[int, int]
 
@@ -122,28 +122,57 @@ def options_swapped() -> Iterator[Alter]:
                 yield _changed(outside, **dict.fromkeys(some, _swap))
 
 
-def padding_ignored() -> Iterator[Alter]:
+def _padding_ignored() -> Iterator[Alter]:
     """Windows begin at the image's corner."""
     for outside, axes in itertools.product(("zeros", "memory"), AXES):
         yield _changed(outside, padding=_set_to(0, axes))
 
 
-def padding_not_zero() -> Iterator[Alter]:
+def _padding_not_zero() -> Iterator[Alter]:
     """Outside of the image stands something else than zero."""
     for outside in ("replicate", "reflect", "circular", "memory"):
         yield _changed(outside)
 
 
-def stride_ignored() -> Iterator[Alter]:
+def _stride_ignored() -> Iterator[Alter]:
     """Windows step by one."""
     for outside, axes in itertools.product(("zeros", "memory"), AXES):
         yield _changed(outside, stride=_set_to(1, axes))
 
 
-def dilation_ignored() -> Iterator[Alter]:
+def _dilation_ignored() -> Iterator[Alter]:
     """The kernel's places lie side by side."""
     for outside, axes in itertools.product(("zeros", "memory"), AXES):
         yield _changed(outside, dilation=_set_to(1, axes))
+
+
+def ignored(
+    each: Callable[[Iterator[Alter]], Iterator[Formula]],
+) -> tuple[Mistake, ...]:
+    """What conv2d and unfold alike get wrong; `each` makes an operator's formulas."""
+    return (
+        Mistake(
+            "padding_ignored",
+            "this comes out without padding: where does the first window begin?",
+            tuple(each(_padding_ignored())),
+        ),
+        Mistake(
+            "padding_not_zero",
+            "something else than zero lies outside of the image: its edge, its mirror "
+            "image, its other side or a neighbouring row",
+            tuple(each(_padding_not_zero())),
+        ),
+        Mistake(
+            "stride_ignored",
+            "windows step by one whatever the stride is",
+            tuple(each(_stride_ignored())),
+        ),
+        Mistake(
+            "dilation_ignored",
+            "the kernel's places lie side by side whatever the dilation is",
+            tuple(each(_dilation_ignored())),
+        ),
+    )
 
 
 def flat_orders(count: int) -> Iterator[Sequence[int]]:
