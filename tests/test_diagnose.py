@@ -82,7 +82,6 @@ EDGE = (
 )
 AROUND = "*at4(input, n, c, (ih + 99 * IH) % IH, (iw + 99 * IW) % IW)"
 TURNED = "*at4(weight, oc, ic, KH - 1 - kh, KW - 1 - kw)"
-LAST_WRITES = "kh == KH - 1 && kw == KW - 1"
 
 LISTED = [
     both("conv2d", "padding_ignored", **NO_PADDING),

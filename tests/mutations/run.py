@@ -229,17 +229,18 @@ def sample(mutations: list[Mutation], count: int, seed: int) -> list[Mutation]:
 
 def equivalents() -> dict[str, str]:
     """The survivors shown to compute the same as the reference, and why each does."""
-    drawn = {mutation.id: mutation for mutation in committed()[0]}
-    known = {}
-    for name, entry in tomllib.loads(EQUIVALENT.read_text()).items():
-        mutation = drawn.get(name)
-        if not mutation or [mutation.place, mutation.change] != [
-            entry["place"],
-            entry["change"],
-        ]:
-            raise ValueError(f"{EQUIVALENT.name}: {name} is not what was drawn")
-        known[name] = entry["reason"]
-    return known
+    entries = reasons(EQUIVALENT, committed()[0])
+    return {name: entry["reason"] for name, entry in entries.items()}
+
+
+def reasons(file: Path, drawn: list[Mutation]) -> dict[str, dict[str, str]]:
+    """What is argued of survivors, by id. Raises ValueError if one was not drawn so."""
+    known = {mutation.id: [mutation.place, mutation.change] for mutation in drawn}
+    entries: dict[str, dict[str, str]] = tomllib.loads(file.read_text())
+    for name, entry in entries.items():
+        if known.get(name) != [entry["place"], entry["change"]]:
+            raise ValueError(f"{file.name}: {name} is not what was drawn")
+    return entries
 
 
 # ---- telling -------------------------------------------------------------------------

@@ -20,7 +20,6 @@ import os
 import sys
 import tempfile
 import time
-import tomllib
 from collections import Counter
 from collections.abc import Container, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -42,6 +41,7 @@ from grader.tasks import Rung, Selection, all_tasks  # noqa: E402
 from grader.verdicts import Verdict  # noqa: E402
 from tests.mutations.draw import Mutation  # noqa: E402
 from tests.mutations.draw_cuda import DRAWN, KINDS, committed, kind_of  # noqa: E402
+from tests.mutations.run import controls, reasons  # noqa: E402
 
 RESULTS = Path(__file__).with_name("results_cuda.json")
 EQUIVALENT = Path(__file__).with_name("equivalent_cuda.toml")
@@ -175,25 +175,12 @@ def _settle(cores: Any, lock: Any) -> None:
     build.run_make = in_turn
 
 
-def as_is(mutations: list[Mutation]) -> list[Mutation]:
-    """Mutations of nothing: the files of these as they are."""
-    files = sorted({mutation.file for mutation in mutations})
-    return [Mutation("as is", file, 1, 0, "", "") for file in files]
-
-
 def argued() -> dict[str, tuple[str, str]]:
     """The survivors: "equivalent" or "hole", and why."""
     if not EQUIVALENT.exists():
         return {}
-    drawn = {mutation.id: mutation for mutation in committed()[0]}
     known = {}
-    for name, entry in tomllib.loads(EQUIVALENT.read_text()).items():
-        mutation = drawn.get(name)
-        if not mutation or [mutation.place, mutation.change] != [
-            entry["place"],
-            entry["change"],
-        ]:
-            raise ValueError(f"{EQUIVALENT.name}: {name} is not what was drawn")
+    for name, entry in reasons(EQUIVALENT, committed()[0]).items():
         assert entry["fate"] in ("equivalent", "hole"), name
         known[name] = (entry["fate"], entry["reason"])
     return known
@@ -315,7 +302,7 @@ def main(words: list[str]) -> int:
     mutations, _ = committed(arguments.list)
     if arguments.only:
         mutations = [m for m in mutations if m.id in arguments.only]
-    first = as_is(mutations) if arguments.as_is else []
+    first = controls(mutations) if arguments.as_is else []
     build.build_tools()
     cuda.build_tools()
     outcomes = []

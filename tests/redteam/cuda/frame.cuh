@@ -42,8 +42,8 @@ static status_t product(ctx_t *ctx, const tensor_t *lhs, const tensor_t *rhs,
 }
 
 /* The same by way of output^T = rhs^T @ lhs^T: neighbouring threads own a column. */
-static status_t product_by_columns(ctx_t *ctx, const tensor_t *lhs, const tensor_t *rhs,
-                                   const tensor_t *output)
+static inline status_t product_by_columns(ctx_t *ctx, const tensor_t *lhs,
+                                          const tensor_t *rhs, const tensor_t *output)
 {
     const tensor_t left = tensor_transposed(rhs), right = tensor_transposed(lhs);
     const tensor_t result = tensor_transposed(output);
