@@ -229,13 +229,15 @@ def _dtypes(mode: str) -> tuple[str, ...]:
     return DTYPES[:1] if mode.startswith(SANITIZE) else DTYPES
 
 
-def products(rung: Rung, folder: str, ending: str) -> dict[str, Path]:
-    """Where rung.mk puts what it makes of a rung, by dtype."""
+def products(
+    rung: Rung, folder: str, ending: str, dtypes: Sequence[str] = ()
+) -> dict[str, Path]:
+    """Where rung.mk or cuda.mk puts what it makes of a rung, by dtype."""
     name = rung.shown.removeprefix("labs/").removesuffix(rung.file.suffix)
     stem = build_folder() / "rungs" / folder / name
     return {
         dtype: stem.parent / f"{stem.name}.{dtype}.{ending}"
-        for dtype in _dtypes(folder)
+        for dtype in dtypes or _dtypes(folder)
     }
 
 

@@ -86,12 +86,7 @@ def runtime_of(program: str) -> list[Path]:
 
 def products(rung: Rung, folder: str, ending: str) -> dict[str, Path]:
     """Where cuda.mk puts what it makes of a rung, by dtype."""
-    name = rung.shown.removeprefix("labs/").removesuffix(rung.file.suffix)
-    stem = build_folder() / "rungs" / folder / name
-    return {
-        dtype: stem.parent / f"{stem.name}.{dtype}.{ending}"
-        for dtype in _dtypes(rung, folder)
-    }
+    return c.products(rung, folder, ending, _dtypes(rung, folder))
 
 
 def _dtypes(rung: Rung, folder: str) -> tuple[str, ...]:

@@ -334,12 +334,4 @@ def _measured(
 def screen(subject: Subject, case: Case, direction: str, seed: int) -> float:
     """Seconds of a call, the best of a few: to choose among several files."""
     data = baseline.Data(subject.operator, case, 1, seed)
-    student = OnCard(subject, case, direction, data)
-    times = []
-    try:
-        for _ in range(speed.SCREENING):
-            student.prepare()
-            times.append(student.sample().seconds)
-    except Stopped:
-        return float("inf")
-    return min(times)
+    return speed.best_of_a_few(OnCard(subject, case, direction, data))
