@@ -87,6 +87,7 @@ def level() -> str:
 def python_paths() -> list[Path]:
     """What a Python worker reads: the interpreter, its library, the environment."""
     paths = {Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve()}
+    paths.add(Path(sys.prefix))  # an environment behind a link goes by its own name
     return [*sorted(paths), *_system_paths()]
 
 
