@@ -43,7 +43,7 @@ def test_pytorch_refuses_what_has_to_be_refused_and_takes_the_rest(name):
         return operator.reference(*given, **operator.signature.resolve(options))
 
     call(*refusals.GOOD[name], {})
-    for what, shapes, options, dtypes in refusals.refused(name):
+    for one in refusals.refused(name):
         with pytest.raises((RuntimeError, IndexError)):
-            call(shapes, options, dtypes)
-            pytest.fail(f"{name} takes {what}")
+            call(one.shapes, one.options, one.dtypes)
+            pytest.fail(f"{name} takes {one.what}")

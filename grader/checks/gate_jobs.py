@@ -126,14 +126,19 @@ class Jobs:
     # ---- jobs ------------------------------------------------------------------------
 
     def _errors(self) -> Iterator[Job]:
-        for what, shapes, options, dtypes in refused(self.operator.name):
+        for call in refused(self.operator.name):
             tensors = {
-                name: torch.ones(shape, dtype=dtypes.get(name, torch.float32))
-                for name, shape in shapes.items()
+                name: torch.ones(shape, dtype=call.dtypes.get(name, torch.float32))
+                for name, shape in call.shapes.items()
             }
-            resolved = self.operator.signature.resolve(options)
-            request = {"tensors": tensors, "options": resolved, "what": what}
-            yield Job(request, name=what)
+            request = {
+                "tensors": tensors,
+                "options": self.operator.signature.resolve(call.options),
+                "what": call.what,
+                "names": call.names,
+                "right": call.right,
+            }
+            yield Job(request, name=call.what)
 
     def _opcheck(self, *, backward: bool) -> Iterator[Job]:
         samples = [(c, True) for c in (*self.small[:2], *self.views)]
@@ -161,12 +166,13 @@ class Jobs:
 
     def _batches(self) -> Iterator[tuple[Case, dict[str, int]]]:
         """Which inputs carry a batch, and along which axis."""
-        for case in self.small[:2]:
+        for case in self.small[:3]:  # of conv2d only the third has more than one image
             names = list(self.operator.input_shapes(case))
             for count in range(1, len(names) + 1):
                 for chosen in itertools.combinations(names, count):
                     yield case, dict.fromkeys(chosen, 0)
-        yield case, {names[0]: 1}
+            yield case, {names[0]: 1}
+            yield case, dict.fromkeys(names, -1)
 
     def _stacked(
         self, case: Case, axes: dict[str, int]
@@ -188,8 +194,52 @@ class Jobs:
         for case, axes in self._batches():
             whole, single = self._stacked(case, axes)
             right = _stack([self._output(case, one) for one in single])
-            request = self._request(case, whole, in_dims=axes)
+            request = self._request(case, whole, in_dims=[axes])
             yield Job(request, [right], f"{case.name}, in_dims={axes}")
+        yield from self._nested()
+
+    def _nested(self) -> Iterator[Job]:
+        """vmap of vmap: over all inputs, each over its own, both over one alone."""
+        case = self.small[:3][-1]
+        names = list(self.operator.input_shapes(case))
+        everywhere = dict.fromkeys(names, 0)
+        apart = dict.fromkeys(names[1:], 1) or {names[0]: -1}
+        first = {names[0]: 0}
+        for inner, outer in ((everywhere,) * 2, (apart, first), (first, first)):
+            whole, single = self._twice_stacked(case, inner, outer)
+            right = _stack([_stack([self._output(case, o) for o in r]) for r in single])
+            request = self._request(case, whole, in_dims=[inner, outer])
+            label = f"{case.name}, in_dims={inner} inside of {outer}"
+            yield Job(request, [right], label)
+
+    def _twice_stacked(
+        self, case: Case, inner: dict[str, int], outer: dict[str, int]
+    ) -> tuple[Tensors, list[list[Tensors]]]:
+        """Inputs with two batches, and the same one example at a time."""
+        rows = 2
+        drawn = [
+            [
+                self._drawn(case, torch.float64, row * EXAMPLES + b)
+                for b in range(EXAMPLES)
+            ]
+            for row in range(rows)
+        ]
+        whole, single = {}, [[dict[str, torch.Tensor]() for _ in r] for r in drawn]
+        for name in drawn[0][0]:
+            for row, examples in enumerate(single):
+                for b, one in enumerate(examples):
+                    from_row = drawn[row if name in outer else 0]
+                    one[name] = from_row[b if name in inner else 0][name]
+            stacked = [
+                torch.stack([one[name] for one in examples], inner[name])
+                if name in inner
+                else examples[0][name]
+                for examples in single
+            ]
+            whole[name] = (
+                torch.stack(stacked, outer[name]) if name in outer else stacked[0]
+            )
+        return whole, single
 
     def _torch_func(self) -> Iterator[Job]:
         for case, axes in self._batches():

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 
 Shapes = Mapping[str, Sequence[int]]
-Line = tuple[str, Shapes, Mapping[str, Any], Mapping[str, torch.dtype]]
 
 _IMAGE = (2, 4, 5, 6)
 _CONV: Shapes = {"input": _IMAGE, "weight": (6, 4, 3, 2), "bias": (6,)}
@@ -27,50 +27,102 @@ GOOD: dict[str, tuple[Shapes, dict[str, Any]]] = {
     "conv2d": (_CONV, {}),
 }
 
-# what is wrong, other shapes, other options
-_WRONG: dict[str, list[tuple[str, Shapes, dict[str, Any]]]] = {
+
+@dataclass(frozen=True)
+class Refused:
+    """One call, and what a sentence about it has to say: a word of each list."""
+
+    what: str  # is wrong
+    names: str  # arguments and options that it can be put down to: "weight|input"
+    right: str  # a number or word that tells what was expected: "1|positive"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    shapes: Shapes = field(default_factory=dict)
+    dtypes: Mapping[str, torch.dtype] = field(default_factory=dict)  # that are not f32
+
+
+def _wrong(
+    what: str,
+    names: str,
+    right: str,
+    options: Mapping[str, Any] | None = None,
+    **shapes: Sequence[int],
+) -> Refused:
+    """What differs from a good call."""
+    return Refused(what, names, right, options or {}, shapes)
+
+
+_POSITIVE = "1|positive|zero|non-?zero"
+_FOUR_AXES = "4|4-?D|four|N, I?C|OC, IC"
+_PER_WINDOW = [
+    _wrong("stride 0", "stride", _POSITIVE, {"stride": (0, 1)}),
+    _wrong("dilation 0", "dilation", _POSITIVE, {"dilation": (1, 0)}),
+    _wrong("negative padding", "padding", "0|(non-?)?negative", {"padding": (-1, 0)}),
+    _wrong("a stride for three axes", "stride", "2|two", {"stride": (1, 1, 1)}),
+]
+_WRONG: dict[str, list[Refused]] = {
     "add": [
-        ("sizes that cannot be broadcast", {"other": (2, 4)}, {}),
+        _wrong("sizes that cannot be broadcast", "input|other", "2|3", other=(2, 4)),
     ],
     "matmul": [
-        ("inner sizes that differ", {"other": (2, 3, 5)}, {}),
-        ("batch sizes that differ", {"other": (3, 4, 5)}, {}),
+        _wrong("inner sizes that differ", "input|other", "4", other=(2, 3, 5)),
+        _wrong("batch sizes that differ", "input|other", "2", other=(3, 4, 5)),
     ],
     "linear": [
-        ("a weight for another number of features", {"weight": (5, 3)}, {}),
-        ("a bias of another size", {"bias": (4,)}, {}),
-        ("a weight with three axes", {"weight": (5, 4, 1)}, {}),
+        _wrong("a weight for other features", "weight|input", "4", weight=(5, 3)),
+        _wrong("a bias of another size", "bias", "5", bias=(4,)),
+        _wrong(
+            "a weight with three axes", "weight", "2|2-?D|two|OC, IC", weight=(5, 4, 1)
+        ),
     ],
     "unfold": [
-        ("a kernel larger than the image", {}, {"kernel_size": (7, 2)}),
-        ("a kernel of size 0", {}, {"kernel_size": (0, 2)}),
-        ("stride 0", {}, {"stride": (0, 1)}),
-        ("dilation 0", {}, {"dilation": (1, 0)}),
-        ("negative padding", {}, {"padding": (-1, 0)}),
-        ("an input with two axes", {"input": (5, 6)}, {}),
+        _wrong(
+            "a kernel larger than the image", "kernel", "5", {"kernel_size": (7, 2)}
+        ),
+        _wrong("a kernel of size 0", "kernel", _POSITIVE, {"kernel_size": (0, 2)}),
+        _wrong("an input with two axes", "input", _FOUR_AXES, input=(5, 6)),
+        *_PER_WINDOW,
     ],
     "conv2d": [
-        ("a weight for another number of channels", {"weight": (6, 3, 3, 2)}, {}),
-        ("a bias of another size", {"bias": (5,)}, {}),
-        ("a weight with three axes", {"weight": (6, 4, 3)}, {}),
-        ("an input with five axes", {"input": (1, *_IMAGE)}, {}),
-        ("a kernel larger than the image", {"weight": (6, 4, 7, 2)}, {}),
-        ("groups that do not divide the channels", {}, {"groups": 3}),
-        ("groups=0", {}, {"groups": 0}),
-        ("stride 0", {}, {"stride": (0, 1)}),
-        ("dilation 0", {}, {"dilation": (1, 0)}),
-        ("negative padding", {}, {"padding": (-1, 0)}),
+        _wrong(
+            "a weight for other channels",
+            "weight|input|groups|channels",
+            "4",
+            weight=(6, 3, 3, 2),
+        ),
+        _wrong("a bias of another size", "bias", "6", bias=(5,)),
+        _wrong("a weight with three axes", "weight", _FOUR_AXES, weight=(6, 4, 3)),
+        _wrong("an input with five axes", "input", _FOUR_AXES, input=(1, *_IMAGE)),
+        _wrong(
+            "a kernel larger than the image", "kernel|weight", "5", weight=(6, 4, 7, 2)
+        ),
+        _wrong("groups that do not divide the channels", "groups", "4", {"groups": 3}),
+        _wrong("groups=0", "groups", _POSITIVE, {"groups": 0}),
+        *_PER_WINDOW,
     ],
 }
 
 
-def refused(operator: str) -> Iterator[Line]:
-    """What is wrong, shapes, options and dtypes that are not float, one call each."""
+def refused(operator: str) -> Iterator[Refused]:
+    """One call each: what is wrong, whole shapes and options, dtypes that are wrong."""
     shapes, options = GOOD[operator]
-    for what, other, more in _WRONG[operator]:
-        yield what, {**shapes, **other}, {**options, **more}, {}
+    for one in _WRONG[operator]:
+        whole, all_options = {**shapes, **one.shapes}, {**options, **one.options}
+        yield replace(one, shapes=whole, options=all_options)
     if operator in ("add", "unfold"):
         return  # of these PyTorch takes any dtype
+    good = Refused("", "", "", options, shapes)
     for name in list(shapes)[1:]:
-        yield f"'{name}' in double beside float", shapes, options, {name: torch.float64}
-    yield "tensors of booleans", shapes, options, dict.fromkeys(shapes, torch.bool)
+        yield replace(
+            good,
+            what=f"'{name}' in double beside float",
+            names=name,
+            right="f32|float32|float|same",
+            dtypes={name: torch.float64},
+        )
+    yield replace(
+        good,
+        what="tensors of booleans",
+        names="dtype|bool",
+        right="f32|float32|float|floating",
+        dtypes=dict.fromkeys(shapes, torch.bool),
+    )

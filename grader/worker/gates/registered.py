@@ -4,19 +4,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.testing._internal.optests.generate_tests import OpCheckError
+from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader.worker.gates.bound import Borrowed, Bound, Broken, Job, Named, leaves
 
 WORDS = 5  # fewer are no sentence
+EXPECTED = re.compile(  # what relates a thing that is wrong to what it should be
+    r"\b(expect(s|ed)?|must|should|needs?|requires?|cannot|can't|at least|at most|than"
+    r"|same|equal|match(es)?|differ|multiple|divi(de|des|sible)|spans|fit|convert)\b"
+)
+DOOR = "call the contract's check (`run` does)"
+FAKE_DOOR = "`register` asks the rule `check` before `fake`; it has to say the same"
 UTILS = (
     "test_schema",
     "test_autograd_registration",
     "test_faketensor",
+    "test_aot_dispatch_static",
     "test_aot_dispatch_dynamic",
 )
 MEANS = {
@@ -130,34 +140,56 @@ def _rule_asks_for(bound: Bound, job: Job, name: str) -> None:
 
 
 def errors(bound: Bound, job: Job) -> Named:
-    """A call that PyTorch refuses: refused here, too, by function and by operator."""
+    """A call that PyTorch refuses: refused here, too, by function, by operator, and by
+    the operator for tensors that have sizes and no numbers.
+    """
     operator = bound.operator()
-
-    def by_operator() -> Any:
-        return operator(*bound.arguments(operator, job))
+    given = bound.arguments(operator, job)
 
     def by_function() -> Any:
         return bound.call(job["tensors"], job["options"])
 
-    shown = f"convlab_ext.{bound.name}", f"torch.ops.convlab.{bound.name}"
-    for name, step in zip(shown, (by_function, by_operator)):
-        try:
-            step()
-        except Exception as error:
-            _is_a_sentence(name, job["what"], str(error))
-        else:
-            raise Broken(
-                f"{name} accepts {job['what']}, which PyTorch refuses: call the "
-                "contract's check (`run` does)"
+    def by_operator() -> Any:
+        return operator(*given)
+
+    def by_fake() -> Any:
+        with FakeTensorMode() as mode:
+            return operator(
+                *pytree.tree_map_only(torch.Tensor, mode.from_tensor, given)
             )
+
+    name = f"torch.ops.convlab.{bound.name}"
+    _refuses(f"convlab_ext.{bound.name}", job, by_function, DOOR)
+    _refuses(name, job, by_operator, DOOR)
+    _refuses(f"{name} for fake tensors (torch.compile)", job, by_fake, FAKE_DOOR)
     return []
 
 
-def _is_a_sentence(name: str, what: str, text: str) -> None:
-    if len(text.split()) >= WORDS:
-        return
-    said = " ".join(text.split())[:160] or "nothing"
-    raise Broken(
-        f"{name} refuses {what}, but says only {said!r}: name the argument, what it is "
-        "and what was expected"
-    )
+def _refuses(name: str, job: Job, call: Callable[[], Any], mend: str) -> None:
+    """The call has to raise, and to say why."""
+    try:
+        call()
+    except Exception as error:
+        text = " ".join(str(error).split())
+        if lacking := lacks(text, job["names"], job["right"]):
+            said = repr(text[:160]) if text else "nothing"
+            raise Broken(
+                f"{name} refuses {job['what']}, but {lacking}: it says {said}; name "
+                "the argument, what it is and what was expected, as the contract's "
+                "check does (`run` calls it)"
+            ) from error
+    else:
+        raise Broken(f"{name} accepts {job['what']}, which PyTorch refuses: {mend}")
+
+
+def lacks(text: str, names: str, right: str) -> str:
+    """What a refusal does not tell; "" if it names what is wrong, and what is right.
+
+    Both are words with | between them, of which one has to be there.
+    """
+    if not re.search(rf"(?<![\w-])({names})", text):
+        return f"does not name {' or '.join(names.split('|'))}"
+    number = rf"(?<![\w.-])({right})(?!\d|\.\d)"
+    if len(text.split()) < WORDS or not re.search(number, text):
+        return "does not say what was expected"
+    return "" if EXPECTED.search(text) else "does not say what was expected"

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -20,17 +23,51 @@ GRADGRADCHECK: dict[str, Any] = {
 }
 REFUSALS = ("jvp", "forward-mode", "forward mode", "forward AD", "forward_ad")
 SILENT = (
-    "forward-mode AD silently gives no tangent, which counts as zero: the kernel on "
-    "the key Autograd has to know `jvp` (`register` sees to it), or raise"
+    "forward-mode AD silently gives no tangent, which counts as zero: the kernel that "
+    "`register` puts on the key Autograd has to apply the rules, with `jvp`, whenever "
+    "a dual level is open (forward_ad), or to raise"
 )
+FUNCTORCH: Any = torch._C._functorch
+FALLBACK = re.compile(r"(\S+) hit the vmap fallback")
+
+
+@contextmanager
+def no_loop() -> Iterator[None]:
+    """vmap without its substitute for a missing rule: a call for each example."""
+    enabled = FUNCTORCH._is_vmap_fallback_enabled()
+    FUNCTORCH._set_vmap_fallback_enabled(False)  # noqa: FBT003
+    try:
+        yield
+    except RuntimeError as error:
+        if not (found := FALLBACK.search(str(error))):
+            raise
+        raise Broken(_looped(found[1])) from error
+    finally:
+        FUNCTORCH._set_vmap_fallback_enabled(enabled)
+
+
+def _looped(operator: str) -> str:
+    """What to do about an operator that vmap has no rule for."""
+    mend = (
+        "write `vmap` of its rules, and `register` them (torch.library.register_vmap)"
+    )
+    if not operator.startswith("convlab::"):
+        mend = "call another one in the rule `vmap`, or one of convlab's"
+    return (
+        f"{operator} has no batching rule: torch.vmap would call it once for each "
+        f"example, in a loop; {mend}"
+    )
 
 
 def vmap(bound: Bound, job: Job) -> Named:
     """torch.vmap over some inputs; a loop is what it is compared with."""
     names = [name for name in bound.names if name in job["tensors"]]
-    dims = tuple(job["in_dims"].get(name) for name in names)
-    function = torch.vmap(bound.of(job, names), in_dims=dims)
-    return [("output", function(*(job["tensors"][name] for name in names)))]
+    function = bound.of(job, names)
+    for axes in job["in_dims"]:  # the inner one first
+        dims = tuple(axes.get(name) for name in names)
+        function = torch.vmap(function, in_dims=dims)
+    with no_loop():
+        return [("output", function(*(job["tensors"][name] for name in names)))]
 
 
 def torch_func(bound: Bound, job: Job) -> Named:
@@ -44,7 +81,8 @@ def torch_func(bound: Bound, job: Job) -> Named:
 
     given = [job["tensors"][name] for name in names]
     mapped: Any = torch.vmap(gradients, in_dims=(0, *dims))
-    found = mapped(job["grad_output"], *given)
+    with no_loop():
+        found = mapped(job["grad_output"], *given)
     return [(f"grad_{name}", one) for name, one in zip(names, found)]
 
 

@@ -5,6 +5,7 @@
     jvp                       forward mode: how a tangent goes along
     vmap                      what a batch axis in any argument means
     fake                      the results' sizes, for torch.compile and torch.export
+    check                     what `fake` need not ask: it is asked before
 
 `register` hands them to the dispatcher, so that torch.ops.convlab.conv2d itself
 differentiates, vectorises, compiles and exports, whoever calls it. Three of them go
@@ -25,6 +26,8 @@ from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
 from torch.autograd.function import _SingleLevelFunction
 from torch.library import Library, register_autocast, register_fake, register_vmap
+
+from convlab_ext._door import Door
 
 IN_AUTOCAST = torch.float32  # the CPU kernels have no half, so all compute in float
 
@@ -48,6 +51,9 @@ class Rules:
         self.namespace = namespace
         self.ops = getattr(torch.ops, namespace)
         self.operator = getattr(self.ops, self.name).default
+
+    def check(self, door: Door, *arguments: Any) -> None:
+        """What has to hold of sizes, dtypes and options, as statements to the door."""
 
     def fake(self, *arguments: Any) -> Any:
         """Empty results of the right sizes, from arguments without data."""
@@ -73,7 +79,7 @@ class Rules:
 def register(rules: Rules) -> None:
     """Hand the rules of an operator to PyTorch."""
     qualified = f"{rules.namespace}::{rules.name}"
-    register_fake(qualified, rules.fake)
+    register_fake(qualified, _behind_the_door(rules))
     register_vmap(qualified, rules.vmap)
     library = Library(rules.namespace, "FRAGMENT")
     library.impl(rules.name, _autograd_kernel(rules), "Autograd")
@@ -81,6 +87,16 @@ def register(rules: Rules) -> None:
     if not rules.name.endswith("_backward"):
         for device in ("cpu", "cuda"):
             register_autocast(qualified, device, IN_AUTOCAST)
+
+
+def _behind_the_door(rules: Rules) -> Callable[..., Any]:
+    """The rule `fake`, for calls that the kernel would take."""
+
+    def fake(*arguments: Any) -> Any:
+        rules.check(Door(rules.name.removesuffix("_backward")), *arguments)
+        return rules.fake(*arguments)
+
+    return fake
 
 
 def _autograd_kernel(rules: Rules) -> Callable[..., Any]:

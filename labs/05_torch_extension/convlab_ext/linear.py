@@ -28,6 +28,16 @@ class Linear(Bilinear):
 
     name = "linear"
 
+    def check(self, door, input, weight, bias):
+        """As many features as the weight has columns."""
+        door.takes("input", input, "(..., IC)")
+        door.takes("weight", weight, "(OC, IC)")
+        columns, features = weight.shape[1], input.shape[-1]
+        sentence = "'weight' expects {} features, 'input' has {} (is it transposed?)"
+        door.must(columns == features, sentence, columns, features)
+        if bias is not None:
+            door.takes_shape("bias", bias, weight.shape[:1])
+
     def fake(self, input, weight, bias):
         """(..., OC), the leading axes as they are."""
         # BEGIN SOLUTION

@@ -7,6 +7,8 @@ front. The public function makes what torch.matmul takes into what the operator 
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
 import torch
 from torch import Tensor
 
@@ -23,11 +25,17 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     if input.dim() > 2 and other.dim() == 2:  # one tall matrix
         output = matmul(input.flatten(0, -2), other)
         return output.reshape(*input.shape[:-1], other.shape[-1])
-    if input.shape[:-2] != other.shape[:-2]:
+    if input.shape[:-2] != other.shape[:-2] and stretchable(input, other):
         batch = torch.broadcast_shapes(input.shape[:-2], other.shape[:-2])
         input = input.expand(*batch, *input.shape[-2:])  # views with stride 0
         other = other.expand(*batch, *other.shape[-2:])
     return torch.ops.convlab.matmul.default(input, other)
+
+
+def stretchable(input: Tensor, other: Tensor) -> bool:
+    """Whether the batch axes broadcast; the operator refuses those that do not."""
+    axes = zip(reversed(input.shape[:-2]), reversed(other.shape[:-2]))
+    return all(one == two or one == 1 or two == 1 for one, two in axes)
 
 
 class Matmul(Bilinear):
@@ -35,6 +43,24 @@ class Matmul(Bilinear):
 
     name = "matmul"
     biased = False
+
+    def check(self, door, input, other):
+        """Equal batches, and columns of input for the rows of other."""
+        door.takes("input", input, "(..., M, K)")
+        door.takes("other", other, "(..., K, N)")
+        sizes = input.shape, other.shape
+        sentence = (
+            "'input' {} and 'other' {} differ in their batch axes, expected equal ones "
+            "(expand the smaller operand)"
+        )
+        for one, two in zip_longest(input.shape[:-2], other.shape[:-2], fillvalue=-1):
+            door.must(one == two, sentence, *sizes)
+        columns, rows = input.shape[-1], other.shape[-2]
+        sentence = (
+            "'input' {} has {} columns, 'other' {} has {} rows, expected as many "
+            "(is an operand transposed?)"
+        )
+        door.must(columns == rows, sentence, sizes[0], columns, sizes[1], rows)
 
     def fake(self, input, other):
         """(..., M, N)."""

@@ -10,8 +10,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from convlab_ext._door import Door
 from convlab_ext._rules import Rules, register
 from convlab_ext._windows import extent, pair
+
+OPTIONS = ("kernel_size", "dilation", "padding", "stride")
 
 
 def unfold(
@@ -33,10 +36,25 @@ def unfold(
     )
 
 
+def options(door: Door, kernel_size, dilation, padding, stride) -> None:
+    """What both operators ask of the options alone."""
+    door.pairs(**dict(zip(OPTIONS, (kernel_size, dilation, padding, stride))))
+    door.option("kernel_h", kernel_size[0], 1)
+    door.option("kernel_w", kernel_size[1], 1)
+    door.window_options(stride, padding, dilation)
+
+
 class Unfold(Rules):
     """unfold(input, kernel_size, dilation, padding, stride) -> columns."""
 
     name = "unfold"
+
+    def check(self, door, input, kernel_size, dilation, padding, stride):
+        """At least one window along each axis."""
+        options(door, kernel_size, dilation, padding, stride)
+        door.takes("input", input, "(N, IC, IH, IW)")
+        door.has_elements("input", input.shape, 1)
+        door.windows(input.shape[2:], kernel_size, stride, padding, dilation)
 
     def fake(self, input, kernel_size, dilation, padding, stride):
         """(N, IC*KH*KW, OH*OW)."""
@@ -90,6 +108,18 @@ class UnfoldBackward(Rules):
     """unfold_backward(grad_output, input_size, options...) -> grad_input."""
 
     name = "unfold_backward"
+
+    def check(self, door, grad_output, input_size, *given):
+        """As many columns as the image has windows."""
+        kernel_size, dilation, padding, stride = given
+        door.pairs(**dict(zip(OPTIONS, given)), input_size=input_size)
+        options(door, *given)
+        door.takes("grad_output", grad_output, "(N, IC*KH*KW, OH*OW)")
+        N, taps = grad_output.shape[0], kernel_size[0] * kernel_size[1]
+        IC = grad_output.shape[1] // taps
+        door.has_elements("grad_input", [N, IC, *input_size], 1)
+        OH, OW = door.windows(input_size, kernel_size, stride, padding, dilation)
+        door.has_shape("grad_output", grad_output, [N, IC * taps, OH * OW])
 
     def fake(self, grad_output, input_size, kernel_size, *options):
         """(N, IC, IH, IW)."""
