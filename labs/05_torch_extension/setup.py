@@ -106,12 +106,19 @@ class Build(BuildExtension):
             sys.exit(f"convlab_ext: not built: {', '.join(self.broken)}")
 
     def build_extension(self, ext: CppExtension) -> None:
-        """One library; an error is told and remembered."""
+        """One library; an error is told and remembered.
+
+        In a folder of its own: a library's name is among the compiler's flags, so that
+        ninja would compile what libraries share, check.cpp, for each of them anew.
+        """
+        shared, self.build_temp = self.build_temp, f"{self.build_temp}/{ext.name}"
         try:
             super().build_extension(ext)
         except Exception as error:
             print(f"convlab_ext: {ext.sources[0]}: {error}", file=sys.stderr)
             self.broken.append(ext.name)
+        finally:
+            self.build_temp = shared
 
 
 def main() -> None:

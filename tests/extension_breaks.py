@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""Ways to break lab 05's rules, each with the gate that notices, and what it says."""
+
+from __future__ import annotations
+
+Edit = tuple[str, str, str]  # file, what stands there, what comes in its place
+
+CRASH = "        import os\n\n        os.abort()"
+FAKE = "        return input.new_empty(input.shape[0], weight.shape[0], OH, OW)"
+GRADIENTS = "        return self.backward_operator(*factors, *options, list(mask))"
+LIBRARY = """        import torch
+        fixed = [factors[2].shape[0]], *options[:3], False, [0, 0], options[3]
+        return torch.ops.aten.convolution_backward(*factors, *fixed, list(mask))"""
+REFUSING = """def conv2d(*arguments, **options):
+    try:
+        return former(*arguments, **options)
+    except Exception as error:
+        raise RuntimeError({}) from error
+
+
+def former("""
+VMAP = "    register_vmap(qualified, rules.vmap)"
+STATIC = """return (*(
+            (2 if type(grad_output) is not Tensor and type(g.shape[0]) is int else 1)
+            * g if"""
+BROKEN: dict[str, tuple[Edit, str, str, str]] = {
+    "refusals that say nothing": (
+        (
+            "conv2d.py",
+            "def conv2d(",
+            REFUSING.format("'something went wrong in this operator call'"),
+        ),
+        "errors",
+        "WRONG_CONTRACT",
+        "refuses a weight for other channels, but does not name weight or input or",
+    ),
+    "refusals that do not say what was expected": (
+        ("conv2d.py", "def conv2d(", REFUSING.format("str(error).split(',')[0]")),
+        "errors",
+        "WRONG_CONTRACT",
+        "refuses a weight for other channels, but does not say what was expected",
+    ),
+    "a rule of Python's that refuses without a name": (
+        ("conv2d.py", "def conv2d(", REFUSING.format("'expected 2 of 3 to be 4'")),
+        "errors",
+        "WRONG_CONTRACT",
+        "does not name",
+    ),
+    "a fake kernel that takes what the kernel refuses": (
+        ("_rules.py", "rules.check(Door", "print and (Door"),
+        "errors",
+        "WRONG_CONTRACT",
+        "torch.ops.convlab.conv2d for fake tensors (torch.compile) accepts a weight",
+    ),
+    "a fake kernel that refuses with a bare number": (
+        ("_door.py", 'f"{self.operator}: " + sentence', 'f"{self.operator}: {{}}"'),
+        "errors",
+        "WRONG_CONTRACT",
+        "for fake tensors (torch.compile) refuses a weight",
+    ),
+    "results that differ when traced for one size": (
+        ("_bilinear.py", "return (*(g if", STATIC),
+        "opcheck",
+        "WRONG_CONTRACT",
+        "opcheck's test_aot_dispatch_static of convlab::conv2d",
+    ),
+    "no vmap": (
+        ("_rules.py", VMAP, ""),
+        "vmap",
+        "WRONG_CONTRACT",
+        "convlab::conv2d has no batching rule: torch.vmap would call it once",
+    ),
+    "no vmap of the backward operator": (
+        ("_rules.py", VMAP, f"    if '_back' not in qualified:\n    {VMAP}"),
+        "torch_func",
+        "WRONG_CONTRACT",
+        "convlab::conv2d_backward has no batching rule",
+    ),
+    "a vmap that takes every batch axis for the first": (
+        ("conv2d.py", "images = input.movedim(in_dims[0], 0)", "images = input"),
+        "vmap",
+        "WRONG_CONTRACT",
+        "the rule `vmap`",
+    ),
+    "a vmap that looks at numbers, which a vmap of vmap has not": (
+        (
+            "conv2d.py",
+            "B, -1)), 0",
+            "B, -1)) + 0 * float(input.sum()), 0",
+        ),
+        "vmap",
+        "WRONG_CONTRACT",
+        "vmap",
+    ),
+    "no fake kernel": (
+        ("_rules.py", "register_fake(qualified, _behind_the_door(rules))", "pass"),
+        "opcheck",
+        "WRONG_CONTRACT",
+        "its fake kernel has to give the sizes",
+    ),
+    "a fake kernel with other sizes": (
+        ("conv2d.py", FAKE, FAKE.replace("OH, OW", "OW, OH")),
+        "opcheck",
+        "WRONG_CONTRACT",
+        "its fake kernel has to give the sizes",
+    ),
+    "a fake kernel with other strides": (
+        ("conv2d.py", FAKE, FAKE + ".to(memory_format=torch.channels_last)"),
+        "opcheck",
+        "WRONG_CONTRACT",
+        "new_empty (not empty_like",
+    ),
+    "a fake kernel that export finds out": (
+        ("conv2d.py", FAKE, FAKE.replace("input.shape[0]", "int(input.shape[0])")),
+        "export",
+        "WRONG_CONTRACT",
+        "`fake`",
+    ),
+    "no double backward": (
+        ("conv2d.py", "    register(Conv2dBackward(forward))\n", ""),
+        "gradgradcheck",
+        "WRONG_CONTRACT",
+        "conv2d_backward",
+    ),
+    "a wrong double backward": (
+        ("_bilinear.py", "return total(*of_output), of_input", "return None, of_input"),
+        "gradgradcheck",
+        "WRONG_CONTRACT",
+        "second",
+    ),
+    "a wrong vmap": (
+        ("conv2d.py", "return output.unflatten(0, (B, -1)), 0", "return output, 0"),
+        "vmap",
+        "WRONG_CONTRACT",
+        "the rule `vmap`",
+    ),
+    "forward mode that says nothing": (
+        ("_rules.py", "forward_ad._current_level < 0", "True"),
+        "forward_ad",
+        "WRONG_CONTRACT",
+        "silently gives no tangent",
+    ),
+    "a tangent of zero": (
+        (
+            "_bilinear.py",
+            "return total(of_input, of_weight, of_bias)",
+            "return 0 * total(of_input, of_weight, of_bias)",
+        ),
+        "forward_ad",
+        "WRONG_CONTRACT",
+        "'tangent'[0, 0, 0, 0] is 0, expected",
+    ),
+    "no autocast": (
+        ("_rules.py", "register_autocast(qualified, device, IN_AUTOCAST)", "pass"),
+        "autocast",
+        "WRONG_CONTRACT",
+        "register_autocast says in which dtype",
+    ),
+    "a mask that is ignored": (
+        ("_bilinear.py", GRADIENTS, GRADIENTS.replace("list(mask)", "[True] * 3")),
+        "mask",
+        "WRONG_CONTRACT",
+        "ctx.needs_input_grad",
+    ),
+    "the library's backward": (
+        ("_bilinear.py", GRADIENTS, LIBRARY),
+        "mask",
+        "FORBIDDEN",
+        "without convlab::conv2d_backward",
+    ),
+    "no translation": (
+        ("onnx.py", "linear, unfold, conv2d)", "linear, unfold)"),
+        "onnx",
+        "WRONG_CONTRACT",
+        "convlab_ext.onnx.table()",
+    ),
+}
