@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -190,3 +191,57 @@ def test_a_step_on_two_processes_is_the_step_of_one(
     network(x).pow(2).mean().backward()
     torch.optim.SGD(network.parameters(), lr=0.1).step()
     torch.testing.assert_close(found, dict(network.state_dict()))
+
+
+# ---- what is not built ---------------------------------------------------------------
+
+ABSENT = """
+import convlab_ext
+from convlab_ext import Conv2d, modules
+
+
+def said(call):
+    try:
+        call()
+    except ImportError as error:
+        return str(error)
+
+
+def by_name():
+    from convlab_ext import linear
+
+
+def by_class():
+    from convlab_ext import Linear
+
+
+layer = modules.Linear(3, 4)
+calls = by_name, by_class, lambda: convlab_ext.linear, lambda: layer(torch.ones(2, 3))
+words = "convlab_ext.linear is not built: make build LAB=05"
+import torch
+
+assert all(words in (said(call) or "") for call in calls), [said(c) for c in calls]
+assert Conv2d(1, 1, 1)(torch.ones(1, 1, 1, 1)).shape == (1, 1, 1, 1)
+try:
+    convlab_ext.nothing
+except AttributeError as error:
+    assert "no attribute 'nothing'" in str(error)
+"""
+
+
+def test_an_operator_that_is_not_built_says_so_by_every_way_in(
+    extension: ModuleType, tmp_path: Path
+):
+    package = tmp_path / "convlab_ext"
+    package.mkdir()
+    for file in (FOLDER / "convlab_ext").iterdir():
+        if file.is_file() and file.name != "_linear.abi3.so":
+            shutil.copyfile(file, package / file.name)
+    done = subprocess.run(
+        [sys.executable, "-c", ABSENT],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr

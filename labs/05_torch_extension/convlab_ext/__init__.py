@@ -6,6 +6,7 @@
     y = convlab_ext.conv2d(x, weight, bias, stride=2)    # serves torch.func as well
     y = torch.ops.convlab.conv2d(x, weight, bias, [2, 2], [0, 0], [1, 1], 1)
     convlab_ext.parts()    # what this build has
+    layer = convlab_ext.Conv2d(3, 8, 3)    # torch.nn's, with ours inside
 
 Each operator is a library of its own, _conv2d.abi3.so; one that is not built is a name
 that raises a sentence when it is used.
@@ -21,6 +22,7 @@ import torch
 
 HERE = Path(__file__).resolve().parent
 OPERATORS = ("add", "matmul", "linear", "unfold", "conv2d")
+MODULES = {"Conv2d": "conv2d", "Linear": "linear"}  # and what each of them calls
 NAMESPACE = "convlab"
 
 _absent: dict[str, str] = {}
@@ -42,8 +44,12 @@ def _load(operator: str) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    if name in _absent:
-        raise AttributeError(_absent[name])
+    # not an AttributeError: `from convlab_ext import conv2d` would take the file
+    # conv2d.py in its place, and say "cannot import name" of Conv2d
+    if (operator := MODULES.get(name, name)) in _absent:
+        raise ImportError(_absent[operator])
+    if name in MODULES:
+        return getattr(importlib.import_module("convlab_ext.modules"), name)
     raise AttributeError(f"module 'convlab_ext' has no attribute {name!r}")
 
 

@@ -2,7 +2,8 @@
 """Conv2d and Linear: torch.nn's modules with convlab's operators inside.
 
 They inherit constructor, parameters, initialisation, state_dict and repr, so that a
-network changes hands by changing one name; only the product is ours.
+network changes hands by changing one name; only the product is ours. The operators are
+looked up when they are called: one that is not built says so then.
 """
 
 from __future__ import annotations
@@ -10,8 +11,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from convlab_ext.conv2d import conv2d
-from convlab_ext.linear import linear
+import convlab_ext
 
 
 class Conv2d(torch.nn.Conv2d):
@@ -26,7 +26,7 @@ class Conv2d(torch.nn.Conv2d):
             around = self._reversed_padding_repeated_twice
             input = torch.nn.functional.pad(input, around, mode=self.padding_mode)
             padding = 0
-        return conv2d(
+        return convlab_ext.conv2d(
             input, weight, bias, self.stride, padding, self.dilation, self.groups
         )
 
@@ -36,4 +36,4 @@ class Linear(torch.nn.Linear):
 
     def forward(self, input: Tensor) -> Tensor:
         """(..., IC) -> (..., OC)."""
-        return linear(input, self.weight, self.bias)
+        return convlab_ext.linear(input, self.weight, self.bias)
