@@ -2,7 +2,8 @@
 """`make debug`: one case of one rung under a debugger, with its inputs on disk.
 
 A rung in C is built with -O0 -g and run by `worker --replay` under gdb, which stops at
-its functions. A file of lab 01 is run under pdb. The case's tensors are .npy files.
+its functions. A file of lab 01 is run under pdb, and so is the call of an operator of
+lab 05. The case's tensors are .npy files.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import NoReturn
 import numpy as np
 import torch
 
-from grader import cuda, operators
+from grader import cuda, extension, operators
 from grader.build import build, build_folder, build_tools
 from grader.checks.forward import output_dtypes
 from grader.checks.subject import DTYPES, Subject
@@ -46,8 +47,7 @@ def load(name):
 inputs = {{name: load(name) for name in {names!r}}}
 for name in {wanted!r}:
     inputs[name].requires_grad_(True)
-student = runpy.run_path({file!r})
-function = student[{operator!r}]
+{found}
 arguments = [inputs.get(name) for name in {order!r}]
 breakpoint()  # s steps into the function, n to the next line, p prints, c goes on
 output = function(*arguments, **{options!r})
@@ -102,8 +102,11 @@ def debug(
     where = place(thread), place(block)
     now = Situation(rung, operator, case, dtype, inputs, outputs, grads, folder, *where)
     _save_tensors(now)
+    if rung.step:
+        _operator(now)
     if rung.file.suffix == ".py":
-        _python(now)
+        found = f"function = runpy.run_path({str(rung.file)!r})[{operator.name!r}]"
+        _python(now, found)
     _c(now)
 
 
@@ -135,7 +138,28 @@ def _become(command: list[str]) -> NoReturn:
     os.execvp(command[0], command)
 
 
-def _python(now: Situation) -> NoReturn:
+def _operator(now: Situation) -> NoReturn:
+    """An operator of lab 05: pdb in its rules, and how to stop in its C++."""
+    from grader import package
+
+    name = now.operator.name
+    for sentence in package.in_place([name]):
+        if sentence.startswith("not built"):
+            raise GraderError(sentence)
+    script = os.path.relpath(now.folder / "replay.py", ROOT)
+    stop = f"-ex 'set breakpoint pending on' -ex 'break {name}_forward_cpu_{now.dtype}'"
+    terminal.say(
+        "pdb stops before the call; s steps into convlab_ext/*.py. This stops at the "
+        "kernel, behind the C++ (without line numbers; make debug of the rung has them "
+        f"in its own lab): PYTHONBREAKPOINT=0 gdb -q {stop} -ex run --args "
+        f"{sys.executable} {script}"
+    )
+    lines = f"import sys\n\nsys.path.insert(0, {str(extension.LAB)!r})"
+    _python(now, f"{lines}\nfrom convlab_ext import {name} as function")
+
+
+def _python(now: Situation, found: str) -> NoReturn:
+    """A script under pdb; `found` are its lines that say what `function` is."""
     signature = now.operator.signature
     wanted = zip(signature.gradients, now.operator.wanted(now.case))
     script = now.folder / "replay.py"
@@ -145,8 +169,7 @@ def _python(now: Situation) -> NoReturn:
             folder=now.folder,
             names=list(now.inputs),
             wanted=[name for name, want in wanted if want],
-            file=str(now.rung.file),
-            operator=now.operator.name,
+            found=found,
             order=[a.name for a in signature.inputs],
             options=signature.resolve(now.case.options),
         )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -10,10 +11,11 @@ import numpy as np
 import pytest
 import torch
 
-from grader import debug, operators
+from grader import debug, operators, package
 from grader.build import build_folder
 from grader.errors import GraderError
 from tests.conftest import needs_gdb
+from tests.extension import FOLDER
 
 CONV = "02_naive_c/conv2d/00"
 CASE = "groups"  # N = 2, IC = 4, IH = 7, IW = 9, OC = 6, KH = 3, KW = 2
@@ -168,3 +170,47 @@ def test_pdb_gets_the_options_and_the_seed_s_numbers(command_for):
     right = torch.from_numpy(saved("input", rung, "all_options")).sum().item()
     assert f"{right:.9g}"[:9] in done.stdout
     assert "output (2, 2, 4, 8)" in done.stdout
+
+
+# ---- lab 05 --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def built(extension, monkeypatch):
+    """The package of the tests stands for the one in the lab's folder."""
+    monkeypatch.setattr(debug.extension, "LAB", FOLDER)
+    monkeypatch.setattr(package, "in_place", lambda names: [])
+
+
+def test_an_operator_of_lab_05_runs_under_pdb(built, command_for):
+    done = subprocess.run(
+        command_for("05_torch_extension/conv2d", "all_options"),
+        input="p function.__module__, inputs['input'].shape[0]\nc\n",
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "('convlab_ext.conv2d', 2)" in done.stdout
+    assert "output (2, 2, 4, 8)" in done.stdout
+
+
+@needs_gdb
+def test_gdb_stops_at_the_kernel_behind_an_operator(built, command_for):
+    script = command_for("05_torch_extension/conv2d", "all_options")
+    stops = ["set breakpoint pending on", "break conv2d_forward_cpu_f64", "run"]
+    done = subprocess.run(
+        ["gdb", "-batch", *(w for s in stops for w in ("-ex", s)), "--args", *script],
+        env={**os.environ, "PYTHONBREAKPOINT": "0"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert "in conv2d_forward_cpu_f64" in done.stdout, done.stdout + done.stderr
+
+
+def test_an_operator_that_does_not_build_is_said_before_any_debugger(monkeypatch):
+    sentence = "not built: csrc/stable/add.cpp:3: a semicolon is missing"
+    monkeypatch.setattr(package, "in_place", lambda names: [sentence])
+    with pytest.raises(GraderError, match=r"not built: csrc/stable/add\.cpp:3"):
+        debug.debug("05_torch_extension/add", None, SEED)
