@@ -10,11 +10,12 @@ from pathlib import Path
 from grader.checks import sanitizer
 from grader.checks.result import Finding
 from grader.supervisor import wire
-from grader.supervisor.session import Outcome, Worker
+from grader.supervisor.session import Outcome, Worker, clean
 from grader.verdicts import Verdict
 
 PAGE = 4096
 GIB = 1 << 30
+LAST_WORDS = 300  # characters of what an abort says
 
 _STATUS = {
     wire.STATUS_NOT_IMPLEMENTED: (Verdict.NOT_IMPLEMENTED, "not written yet"),
@@ -125,11 +126,19 @@ def _signal(worker: Worker) -> str:
     if number == signal.SIGSEGV and worker.faulted:
         return f"{name}: touched memory that is not there ({reply.fault_address:#x})"
     meanings: dict[int, str] = {
-        signal.SIGABRT: "aborted itself",
+        signal.SIGABRT: _last_words(worker),
         signal.SIGFPE: "divided an integer by zero",
         signal.SIGILL: "ran an instruction this machine does not have",
     }
     return f"{name}: {meanings.get(number, 'ended by a signal')}"
+
+
+def _last_words(worker: Worker) -> str:
+    """Of an abort: what the C++ exception said that nobody caught, or the assertion."""
+    text = clean(worker.output.replace(b"\0", b"?"))
+    said = re.findall(r"what\(\):\s+(.+)|: (Assertion .+ failed)", text)
+    words = " ".join(said[-1]).strip(" :")[:LAST_WORDS] if said else ""
+    return f"aborted itself: {words}" if words else "aborted itself"
 
 
 def _forbidden_call(worker: Worker) -> str:

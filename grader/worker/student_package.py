@@ -22,18 +22,23 @@ from grader.worker.student_rules import Rules
 
 MODULES = ("Conv2d", "Linear")  # what convlab_ext.modules has
 
-# what PyTorch says of a rule that is missing -> what to do about it
+# what PyTorch says of a rule that is missing -> what to do; the first that fits
 ADVICE = (
+    (
+        r"Could not run 'convlab::\w+'",
+        "the operator has no kernel for the CPU: hand it to m.impl in C++ "
+        "(STABLE_TORCH_LIBRARY_IMPL(convlab, CPU, m))",
+    ),
+    (
+        r"expected at most \d+ argument|is missing value for argument"
+        r"|Expected a value of type '[^']+' for argument",
+        "the call and the operator's schema (m.def in C++) have different arguments",
+    ),
     (
         r"[Nn]o autograd formula|autograd kernel|does not require grad and does not"
         r"|backward returned None|has no gradient function",
         "autograd has no rule for this operator: write setup_context and backward, and "
         "hand them to `register`",
-    ),
-    (
-        r"Could not run 'convlab::\w+'",
-        "there is no kernel for the CPU: register it in C++ "
-        "(STABLE_TORCH_LIBRARY_IMPL(convlab, CPU, m))",
     ),
     (
         r"has no attribute '\w+'$|Tried to .* but .* not exist|unknown (operator|type)",

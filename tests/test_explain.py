@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""What a crash and PyTorch's own errors are turned into: a sentence that helps."""
+
+from __future__ import annotations
+
+import signal
+from types import SimpleNamespace
+
+import pytest
+
+from grader.checks import explain
+from grader.worker.student_package import advice
+
+NO_KERNEL = """Could not run 'convlab::add_backward' with arguments from the 'CPU'
+backend. This could be because the operator doesn't exist for this backend.
+AutogradCPU: registered at core/VariableFallbackKernel.cpp:38 [autograd kernel]"""
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (NO_KERNEL, "no kernel for the CPU: hand it to m.impl"),
+        (
+            "convlab::add() expected at most 2 argument(s) but received 3",
+            "m.def in C++",
+        ),
+        ("convlab::add() is missing value for argument 'alpha'", "m.def in C++"),
+        (
+            "convlab::add() Expected a value of type 'int' for argument 'alpha' but",
+            "the operator's schema",
+        ),
+        ("convlab::add: no autograd formula was registered", "hand them to `register`"),
+        ("something else went wrong", ""),
+    ],
+)
+def test_errors_of_pytorch_are_told_with_what_to_do(said, words):
+    found = advice(RuntimeError(said))
+    assert words in found and bool(words) == bool(found)
+
+
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [
+        (
+            b"terminate called after throwing an instance of 'c10::Error'\n"
+            b"  what():  \ndouble is not a valid type: use float:\nmore\n",
+            "SIGABRT: aborted itself: double is not a valid type: use float",
+        ),
+        (
+            b"python: a.c:7: f: Assertion `n > 0' failed.\n",
+            "SIGABRT: aborted itself: Assertion `n > 0' failed",
+        ),
+        (b"a word on the way\n", "SIGABRT: aborted itself"),
+        (b"what():  " + b"x" * 9999, "SIGABRT: aborted itself: " + "x" * 300),
+    ],
+)
+def test_an_abort_tells_its_last_words(output, words):
+    worker = SimpleNamespace(
+        output=output,
+        death=SimpleNamespace(signal=signal.SIGABRT),
+        reply=SimpleNamespace(),
+        faulted=True,
+    )
+    assert explain._signal(worker) == words
