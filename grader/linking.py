@@ -17,7 +17,7 @@ from pathlib import Path
 from grader import given
 from grader.build import DIRECTIONS, SANITIZE, Build, build_folder, compiled, objects
 from grader.tasks import ROOT, Rung, all_tasks
-from grader.uses import FALLBACK, Use, candidates
+from grader.uses import FALLBACK, NOBODY, Use, candidates
 from grader.verdicts import Verdict
 
 WITHOUT = "without"  # in the name of the folder of such builds
@@ -148,7 +148,7 @@ class Links:
 def _nobody(symbol: str, mode: str) -> tuple[str, str]:
     """The stub in place of a lower rung."""
     name = f"{FALLBACK}_{symbol.rpartition('_')[2]}"
-    return "nobody", f"{name}@{_stub(mode, ROOT, build_folder())}"
+    return NOBODY, f"{name}@{_stub(mode, ROOT, build_folder())}"
 
 
 @functools.cache

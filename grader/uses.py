@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from grader.tasks import Rung, Task
 
 FALLBACK = "fallback"
+NOBODY = "nobody"  # serves a use within a ladder where no lower rung is right
+LEFT = "left to a lower file"  # what common/no_fallback.c then says of a case
 DIRECTIONS = ("forward", "backward")
 _ALIAS = re.compile(r"[a-z][a-z0-9_]*")
 _LAB = re.compile(r"\d\d_\w+")

@@ -10,10 +10,15 @@ import jsonschema
 import pytest
 
 from grader import given
+from grader.report import terminal
 from grader.report.results import SCHEMA_FILE
+from grader.report.terminal import FEW_USES
+from grader.score import RungResult, TaskResult
+from grader.tasks import all_tasks
 from tests.test_grade import Tree, copy_of_the_repository
 
 STUDENT, CALLER = "02_naive_c/gelu/00_definition", "03_next/gelu/00_call"
+STARTER = "STATUS_NOT_IMPLEMENTED"
 GIVEN = f"given/{given.arch()}/gelu"
 
 CALLS = """#include "operators.h"
@@ -104,3 +109,30 @@ def test_a_wrong_rung_costs_its_own_points_only(tree):
 def test_a_rung_alone_finds_its_fallback_among_what_is_not_graded(tree):
     done = forward_only(tree, "03_next/gelu/01")
     assert used(tree) == {"01_top": {"fallback": CALLER}}, done.stdout
+
+
+def test_a_rung_without_a_fallback_says_which_file_comes_first(tree):
+    """Its own part may be written: to say that it is not would be no help."""
+    (tree.root / "MANIFEST").write_text("")
+    lower = tree.root / "labs" / f"{CALLER}.c"
+    lower.write_text(CALLS.replace("plain_forward(ctx, input, p, output)", STARTER))
+    done = forward_only(tree, "03_next/gelu/01")
+    said = " ".join(done.stdout.split())
+    assert "fallback is missing: no lower file is right yet" in said
+    assert "01_top.c leaves to a lower file what lies outside of its idea" in said
+    assert f"Next: write forward in labs/{CALLER}.c, then run" in said
+    top = next(r for r in tree.task("03_next/gelu")["rungs"] if "01_top" in r["id"])
+    assert "left to a lower file, and none is right yet" in str(top["checks"])
+
+
+def test_of_many_uses_only_those_of_given_objects_are_listed(capsys):
+    """Forty lines about files that are where they should be hide the points."""
+    rung = next(r for t in all_tasks() for r in t.rungs if r.uses)
+    own = {f"alias{i}": STUDENT for i in range(FEW_USES)}
+    task = next(t for t in all_tasks() if t.id == rung.task)
+    for uses, lines in (own, FEW_USES), ({**own, "other": GIVEN}, 2):
+        terminal._uses([TaskResult(task, (RungResult(rung, (), uses),))])
+        assert len(capsys.readouterr().out.splitlines()) == lines
+    terminal._uses([TaskResult(task, (RungResult(rung, (), {**own, "other": GIVEN}),))])
+    said = capsys.readouterr().out
+    assert f"other is {GIVEN}" in said and f"{FEW_USES} uses of your own files" in said

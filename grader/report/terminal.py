@@ -18,12 +18,14 @@ from grader.report import gates
 from grader.report import results as file
 from grader.score import DIRECTIONS, RungResult, TaskResult, shown_points
 from grader.supervisor import sandbox
+from grader.uses import LEFT, NOBODY
 from grader.verdicts import Verdict
 
 console = Console(highlight=False, soft_wrap=False)
 errors = Console(stderr=True, highlight=False)
 
 NEXT_STEPS = 3  # failures that are told in full
+FEW_USES = 8  # so many are listed under the table
 
 
 def complain(sentence: str) -> None:
@@ -85,12 +87,29 @@ def table(results: list[TaskResult]) -> None:
         for rung in result.rungs:
             grid.add_row(f"  {rung.rung.file.name}", *_cells(rung))
     console.print(grid)
-    for rung in [rung for result in results for rung in result.rungs]:
-        for alias, server in rung.uses.items():
-            if alias not in DIRECTIONS:
-                say(f"  in {rung.rung.id}, {alias} is {server}")
+    _uses(results)
     _gates(results)
     _legend(results)
+
+
+def _uses(results: list[TaskResult]) -> None:
+    """Who serves what a file uses; of many, only what stands in for a file."""
+    lines: list[tuple[bool, str]] = []  # whether it stands in, what to say
+    for rung in [rung for result in results for rung in result.rungs]:
+        for alias, server in rung.uses.items():
+            if alias in DIRECTIONS:
+                continue
+            nobody = server == NOBODY
+            stands_in = nobody or server.startswith("given/")
+            who = "missing: no lower file is right yet" if nobody else server
+            lines.append((stands_in, f"  in {rung.rung.id}, {alias} is {who}"))
+    few = len(lines) <= FEW_USES
+    for stands_in, line in lines:
+        if few or stands_in:
+            say(line)
+    own = sum(not stands_in for stands_in, _ in lines)
+    if own and not few:
+        say(f"  {own} uses of your own files by others: the report names them")
 
 
 def _gates(results: list[TaskResult]) -> None:
@@ -206,11 +225,24 @@ def advice(results: list[TaskResult], seed: int) -> None:
         console.print(Text(line), soft_wrap=True)
     todo = [f for f in failures if f[1].verdict is Verdict.NOT_IMPLEMENTED]
     if todo and not started:
-        rung, check = todo[0]
-        wanting = [d for d in DIRECTIONS if rung.verdict(d) is Verdict.NOT_IMPLEMENTED]
-        what = f"{check.direction} in " if len(wanting) == 1 else ""
-        console.print(f"\nNext: write {what}{rung.rung.shown}, then run")
-        console.print(f"  make grade T={rung.rung.task}", soft_wrap=True)
+        _next(results, *todo[0])
+
+
+def _next(results: list[TaskResult], rung: RungResult, check: CheckResult) -> None:
+    """What to write now: the file itself, or a lower one that it cannot do without."""
+    wanting = [d for d in DIRECTIONS if rung.verdict(d) is Verdict.NOT_IMPLEMENTED]
+    what = f"{check.direction} in " if len(wanting) == 1 else ""
+    path = rung.rung.shown
+    console.print()
+    if LEFT in check.message:
+        ladders = {result.task.id: result.task.rungs for result in results}
+        path = ladders[rung.rung.task][0].shown
+        say(
+            f"{rung.rung.file.name} leaves to a lower file what lies outside of its "
+            "idea, and no lower file is right yet."
+        )
+    say(f"Next: write {what}{path}, then run")
+    say(f"  make grade T={rung.rung.task}")
 
 
 _OF = {
