@@ -120,7 +120,7 @@ class DeviceInspection:
         if isinstance(watched, CheckResult):
             return replace(watched, name=name, direction=direction)
         if name == "traffic":
-            return device.traffic(watched, limits[0], cases, self.seed)
+            return device.traffic(watched, limits[0], cases, self.seed, self.subject)
         below = self._below
         return device.look(name, watched, cases, direction, self.seed, below=below)
 

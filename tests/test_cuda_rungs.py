@@ -158,6 +158,11 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
         "PENDING_GPU",
         "needs a GPU: cusim cannot run this rung; it is for sm_80, sm_90a, and no nvcc",
     ),
+    "16_ends_early": (
+        [("if (i >= COUNT) return;", "if (i >= COUNT || i >= 30000) return;")],
+        "INCOMPLETE",
+        "2768 of 32768 elements of 'output' were never written",
+    ),
     "12_looks_for_cusim": (
         [('#include "launch.h"', '#include "launch.h"\n#ifdef __CUSIM__\n#endif')],
         "FORBIDDEN",
@@ -174,6 +179,8 @@ speed = { points = 1 }
 forward = { case = "erf", global_sectors_per_request = 4.4 }
 [rung."gelu/00_right".traffic]
 forward = { case = "erf", global_sectors_per_request = 4.4, bytes = "1.1*8*COUNT" }
+[rung."gelu/16_ends_early".traffic]
+forward = { case = "erf", global_sectors_per_request = 4.4 }
 [rung."gelu/15_for_a_card"]
 architectures = ["sm_80", "sm_90a"]
 needs = "gpu"

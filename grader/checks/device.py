@@ -216,9 +216,13 @@ def elements(operator: Operator, case: Case) -> int:
 
 
 def traffic(
-    subject: Subject, limits: Limits, cases: list[Case], seed: int
+    subject: Subject, limits: Limits, cases: list[Case], seed: int, plain: Subject
 ) -> CheckResult:
-    """What the kernels of one call move, against the limits of lab.toml."""
+    """What the kernels of one call move, against the limits of lab.toml.
+
+    The case may be larger than any that was judged before: what is wrong in the `plain`
+    build, too, is a mistake and no suspicion.
+    """
     subject.begin()
     known = {case.name: case for case in cases}
     case = {**known, **subject.operator.speed_cases()}.get(limits.case)
@@ -234,6 +238,8 @@ def traffic(
     try:
         found = subject.run(made.call, case, DTYPE)
         found = found or _otherwise(subject, made, case, limits.direction)
+        if found and found.verdict is Verdict.SUSPECT:
+            found = _plainly(plain, case, limits.direction, seed) or found
         findings += [found] if found else []
     except Stopped as stop:
         findings.append(stop.finding)
@@ -241,6 +247,19 @@ def traffic(
         sizes = sizes_of(subject.operator, case, made.inputs)
         findings += _over(subject, limits, sizes, case.name)
     return summarize("traffic", limits.direction, DTYPE, 1, findings)
+
+
+def _plainly(plain: Subject, case: Case, direction: str, seed: int) -> Finding | None:
+    """What is wrong with a large case in the build that values are judged in."""
+    plain.begin()
+    wrong = _in_order(plain, case, 0, direction, seed, 0)
+    if wrong is None:
+        return None
+    text = f"{wrong.message}; smaller cases are right"
+    verdict = wrong.verdict
+    if direction == "backward" and verdict is Verdict.WRONG_VALUE:
+        verdict = Verdict.WRONG_GRADIENT
+    return Finding(verdict, text, case.name, wrong.location)
 
 
 def sizes_of(operator: Operator, case: Case, inputs: Tensors) -> dict[str, int]:
