@@ -37,7 +37,8 @@ UNSEEN := -U__SANITIZE_ADDRESS__ -D__OPTIMIZE__=1 -U__NO_INLINE__
 # every function exists: the runtime comes with the program that loads the library
 LINK_sanitize := $(SANITIZE)
 LINK    := $(if $(LINK_$(MODE)),$(LINK_$(MODE)),-Wl,-z,defs)
-WARN    := -Wall -Wextra -Wno-unused-parameter -Wno-unknown-pragmas
+WARN    := -Wall -Wextra -Wno-unused-parameter -Wno-unknown-pragmas \
+           -Werror=return-type
 FLAGS_release := -O3 -march=native $(COMMON) $(WARN)
 FLAGS_debug   := -O0 $(COMMON) $(WARN) -DVECTOR_ELEMENTWISE
 FLAGS_strict  := -O3 -march=native $(COMMON) -Wall -Wextra -Wshadow -Wconversion -Werror

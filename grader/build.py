@@ -65,6 +65,10 @@ _EXPLAINED = (
     (r"incompatible (pointer )?type", "the types of both sides differ"),
     (r"No such file", "rungs include operators.h and the C library only"),
     (r"expected .* at end of input", "a closing brace is missing"),
+    (
+        r"control reaches end|return-statement|non-void function does not return",
+        "a return is missing: an operator ends with return STATUS_OK",
+    ),
 )
 
 

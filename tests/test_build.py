@@ -115,6 +115,13 @@ def test_a_missing_semicolon_is_explained_with_line_and_source(build_text):
     assert found.error.endswith("; the line is: return STATUS_OK")
 
 
+def test_a_forgotten_return_is_an_error_and_not_whatever_the_register_holds(build_text):
+    """What comes back else may read as STATUS_NOT_IMPLEMENTED."""
+    found = build_text(edited("    return STATUS_OK;", "    // forgotten"))
+    assert "a return is missing: an operator ends with return STATUS_OK" in found.error
+    assert found.location and found.location.startswith(f"labs/{LADDER}/00_mine.c:")
+
+
 def test_an_undeclared_name_is_explained(build_text):
     text = edited(ENDS, "    nmae = 3;\n" + ENDS)
     found = build_text(text)

@@ -41,7 +41,7 @@ NATIVE := $(if $(filter x86_64 amd64,$(HOST)),-march=native)
 COMMON := -std=c++17 -g -gdwarf-4 -fPIC -fno-semantic-interposition \
           -fno-strict-aliasing -fno-math-errno -ffp-contract=fast \
           -fno-threadsafe-statics -fno-finite-loops
-WARN   := -Wall -Wno-sign-compare -Wno-unknown-pragmas -Wno-unused \
+WARN   := -Wall -Werror=return-type -Wno-sign-compare -Wno-unknown-pragmas -Wno-unused \
           $(if $(CLANG),-Wno-pass-failed -fno-caret-diagnostics) \
           $(if $(CLANG),,-fno-diagnostics-show-caret)
 
