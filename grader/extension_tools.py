@@ -8,6 +8,7 @@ to do, in place of the errors that would follow.
 from __future__ import annotations
 
 import importlib.metadata
+import logging
 import os
 import re
 import shutil
@@ -71,6 +72,9 @@ def cuda() -> Cuda:
     if asked == "0":
         return Cuda("built without CUDA, as CUDA=0 says")
     import torch
+
+    # where there is an nvcc and no card it would say so on every import
+    logging.getLogger("torch.utils.cpp_extension").setLevel(logging.ERROR)
     from torch.utils.cpp_extension import library_paths
 
     theirs = torch.version.cuda
