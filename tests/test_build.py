@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from grader import doctor, tasks
 from grader.build import DTYPES, Build, build
 from grader.errors import GraderError
 from grader.report import results
+from grader.supervisor import sandbox
 from grader.tasks import ROOT, Rung
 from tests.conftest import needs_bwrap
 
@@ -347,3 +349,11 @@ def test_a_watched_rung_sees_the_macros_of_release(compiler):
 
 def test_a_comment_may_speak_of_sanitizers(build_text):
     assert build_text(f"// the sanitizer found this\n{REFERENCE}").libraries
+
+
+def test_an_environment_that_is_a_link_is_seen_by_its_own_name(tmp_path, monkeypatch):
+    """make says .venv/bin/python, behind the walls too."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / ".venv").symlink_to("real")
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / ".venv"))
+    assert {tmp_path / ".venv", tmp_path / "real"} <= set(sandbox.python_paths())
