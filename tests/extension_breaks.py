@@ -40,6 +40,18 @@ BROKEN: dict[str, tuple[Edit, str, str, str]] = {
         "WRONG_CONTRACT",
         "refuses a weight for other channels, but does not say what was expected",
     ),
+    "a typing mistake in a rule": (
+        ("conv2d.py", FAKE, FAKE.replace("OW)", "OWW)")),
+        "opcheck",
+        "WRONG_CONTRACT",
+        "NameError: name 'OWW' is not defined",
+    ),
+    "a rule that opcheck wants and nobody has written": (
+        ("conv2d.py", FAKE, "        raise NotImplementedError"),
+        "opcheck",
+        "NOT_IMPLEMENTED",
+        "",
+    ),
     "a rule of Python's that refuses without a name": (
         ("conv2d.py", "def conv2d(", REFUSING.format("'expected 2 of 3 to be 4'")),
         "errors",

@@ -137,6 +137,16 @@ VALUES: dict[str, tuple[Edit, Callable[[Subject], CheckResult], str, str]] = {
         "FORBIDDEN",
         "calls aten::conv",
     ),
+    "an argument that is returned": (
+        (
+            "conv2d.py",
+            "def conv2d(",
+            "def conv2d(*a, **k):\n    return a[0][:]\n\n\ndef former(",
+        ),
+        values,
+        "WRONG_CONTRACT",
+        "the result shares memory with 'input'",
+    ),
     "an exception in a rule": (
         ("_bilinear.py", RETURN, "        raise ValueError('no idea')\n" + RETURN),
         gradients,

@@ -14,6 +14,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from convlab.operators import Signature
 
 from grader.worker.student import RUN_MODULE, Task, Tensors
@@ -53,6 +54,13 @@ def advice(error: BaseException) -> str:
     return next((words for pattern, words in ADVICE if re.search(pattern, text)), "")
 
 
+def _share(one: torch.Tensor, other: torch.Tensor | None) -> bool:
+    """Whether two tensors lie in the same memory."""
+    if other is None or not one.numel():
+        return False
+    return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+
+
 class PackageTask(Task):
     """The package's function of the operator's name, and its module."""
 
@@ -71,7 +79,15 @@ class PackageTask(Task):
         """The function or the module; modules are read at their first use."""
         if run & RUN_MODULE and self.signature.module in MODULES:
             self.module = importlib.import_module("convlab_ext.modules")
-        return super().call(inputs, options, run=run)
+        found = super().call(inputs, options, run=run)
+        for argument, tensor in zip(self.signature.inputs, inputs):
+            if isinstance(found, torch.Tensor) and _share(found, tensor):
+                raise ContractError(
+                    f"the result shares memory with '{argument.name}': an operator "
+                    "returns memory of its own unless its schema says otherwise; make "
+                    "the result with empty_like in every case"
+                )
+        return found
 
     def telling(self, step: Callable[[], None]) -> Callable[[], None]:
         """The same step; of PyTorch's own errors it tells what to do."""

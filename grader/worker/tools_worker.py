@@ -15,10 +15,11 @@ import faulthandler
 import importlib
 import json
 import os
+import re
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -106,24 +107,53 @@ def told(error: BaseException, path: str) -> dict[str, Any]:
     from grader.worker.gates.bound import Borrowed, Broken, Skipped
     from grader.worker.student_package import advice
 
-    frames = traceback.extract_tb(error.__traceback__)
-    ours = [f for f in frames if f.filename.startswith(path)]
+    kinds = {Broken: "broken", Borrowed: "borrowed", Skipped: "skipped"}
+    kind = next((k for t, k in kinds.items() if isinstance(error, t)), "raised")
+    causes = list(behind(error))
+    own = next((e for e in reversed(causes) if raised_in(e, path)), None)
     if isinstance(error, SyntaxError) and str(error.filename).startswith(path):
         where = f"{error.filename}:{error.lineno}"
     else:
-        where = f"{ours[-1].filename}:{ours[-1].lineno}" if ours else ""
-    text = " ".join(str(error).split())[:LONGEST] or "no message"
-    kinds = {Broken: "broken", Borrowed: "borrowed", Skipped: "skipped"}
-    kind = next((k for t, k in kinds.items() if isinstance(error, t)), "raised")
-    own = ours and ours[-1] is frames[-1]  # raised by the student's own line
-    starter = isinstance(error, NotImplementedError) and own
-    if starter or "not written yet" in text:
+        places = [place for e in causes if (place := line_of(e, path))]
+        where = places[-1] if places else ""
+    text = plain(error) or "no message"
+    if isinstance(own, NotImplementedError) or "not written yet" in text:
         kind = "unwritten"
-    if kind == "raised":
+    if own and own is not error and kind != "unwritten":
+        text = f"{type(own).__name__}: {plain(own)}"  # no gate knows better
+    elif kind == "raised":
         words = advice(error)
         text = f"{type(error).__name__}: {text}"
         text = f"{words} (PyTorch says: {text[:300]})" if words else text
     return {"kind": kind, "message": text, "location": where}
+
+
+def behind(error: BaseException) -> Iterator[BaseException]:
+    """An exception, and what it came from, down to the first."""
+    seen: set[int] = set()
+    now: BaseException | None = error
+    while now is not None and id(now) not in seen:
+        yield now
+        seen.add(id(now))
+        now = now.__cause__ or now.__context__
+
+
+def plain(error: BaseException) -> str:
+    """Its words in one line, without colours."""
+    return " ".join(re.sub(r"\x1b?\[\d+m", "", str(error)).split())[:LONGEST]
+
+
+def line_of(error: BaseException, path: str) -> str:
+    """The student's line that it went through last; "" if it did not."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [f for f in frames if f.filename.startswith(path)]
+    return f"{ours[-1].filename}:{ours[-1].lineno}" if ours else ""
+
+
+def raised_in(error: BaseException, path: str) -> bool:
+    """Whether a line of the student's raised it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return bool(frames) and frames[-1].filename.startswith(path)
 
 
 if __name__ == "__main__":
