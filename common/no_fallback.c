@@ -13,7 +13,7 @@ static status_t not_here(ctx_t *ctx)
 {
     // grader/uses.py knows the first words as LEFT
     static const char sentence[] = "left to a lower file, and none is right yet";
-    memcpy(ctx->error, sentence, sizeof sentence);
+    if (ctx) memcpy(ctx->error, sentence, sizeof sentence);
     return STATUS_NOT_IMPLEMENTED;
 }
 

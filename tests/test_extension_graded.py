@@ -272,7 +272,7 @@ def test_a_compile_error_is_explained_with_its_line(plain, own_build, tmp_path):
 def test_strides_that_are_ignored_are_wrong_values(plain, own_build, tmp_path):
     rows = "int64_t s = 1; for (int64_t e = d + 1; e < ndim; e++) s *= sizes[e];"
     after = "{ " + rows + " view.stride[d] = s; }"
-    found = built(tmp_path, "stable/bridge.h", "view.stride[d] = strides[d];", after)
+    found = built(tmp_path, "calls.h", "view.stride[d] = strides[d];", after)
     assert found.folder, found
 
     def views(subject: Subject) -> CheckResult:

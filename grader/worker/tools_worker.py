@@ -119,8 +119,9 @@ def told(error: BaseException, path: str) -> dict[str, Any]:
     text = plain(error) or "no message"
     if isinstance(own, NotImplementedError) or "not written yet" in text:
         kind = "unwritten"
-    if own and own is not error and kind != "unwritten":
-        text = f"{type(own).__name__}: {plain(own)}"  # no gate knows better
+    of_opcheck = type(error.__cause__).__name__ == "OpCheckError"  # says what it may be
+    if own and own is not error and (kind == "raised" or of_opcheck):
+        text = f"{type(own).__name__}: {plain(own)}"
     elif kind == "raised":
         words = advice(error)
         text = f"{type(error).__name__}: {text}"
