@@ -18,12 +18,17 @@ from types import ModuleType
 
 import pytest
 
+from grader import gpu
 from grader.build import build_tools
 from grader.supervisor import sandbox
 from grader.tasks import ROOT
 
 # .ci/run fails where a test is skipped for any other reason than a missing GPU
 needs_gdb = pytest.mark.skipif(not shutil.which("gdb"), reason="gdb is not installed")
+needs_nvcc = pytest.mark.skipif(gpu.toolkit() is None, reason="there is no nvcc")
+needs_gpu = pytest.mark.skipif(
+    gpu.card() is None, reason=f"{gpu.NEEDS}: {gpu.absent()}"
+)
 needs_bwrap = pytest.mark.skipif(
     sandbox.level() != "bwrap", reason="the sandbox is not bubblewrap"
 )

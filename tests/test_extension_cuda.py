@@ -19,17 +19,14 @@ from pathlib import Path
 import pytest
 from torch.utils import cpp_extension
 
-from grader import extension, gpu
+from grader import extension
 from grader.symbols import symbols
 from grader.tasks import ROOT, Rung
+from tests.conftest import needs_gpu, needs_nvcc
 from tests.extension import FOLDER
 from tests.extension_build import build, environment
 
 LAB = ROOT / "labs" / "05_torch_extension"
-needs_nvcc = pytest.mark.skipif(gpu.toolkit() is None, reason="there is no nvcc")
-needs_gpu = pytest.mark.skipif(
-    gpu.card() is None, reason=f"{gpu.NEEDS}: {gpu.absent()}"
-)
 STABLE = (LAB / "csrc" / "stable" / "bridge.h").read_text()
 ATEN = (LAB / "csrc" / "aten" / "bridge.h").read_text()
 
@@ -261,7 +258,7 @@ def test_on_a_second_card_the_kernel_runs_there(said_by_setup):
     import torch
 
     if torch.cuda.device_count() < 2:
-        pytest.skip(f"{gpu.NEEDS}: a second one")
+        pytest.skip("needs a second GPU: there is one")
     run(
         "x = torch.randn(1, 2, 5, 5, device='cuda:1')\n"
         "mine = convlab_ext.unfold(x, 2)\n"

@@ -25,13 +25,10 @@ from grader.supervisor.call import Run
 from grader.symbols import symbols
 from grader.tasks import Rung, all_tasks
 from grader.verdicts import Verdict
+from tests.conftest import needs_gpu, needs_nvcc
 from tests.test_cuda_rungs import RIGHT, STORE, TAIL
 from tests.test_gpu_sanitizer import RACE
 
-needs_nvcc = pytest.mark.skipif(gpu.toolkit() is None, reason="there is no nvcc")
-needs_gpu = pytest.mark.skipif(
-    gpu.card() is None, reason=f"{gpu.NEEDS}: {gpu.absent()}"
-)
 PRETENDED = gpu.Card("a pretended card", "sm_90", 1, 1, 0, 1 << 30, 13000, 13000, 1e9)
 
 
