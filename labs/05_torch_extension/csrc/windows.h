@@ -19,6 +19,19 @@ int64_t along(int axis, const char *option, const List &numbers)
     return numbers[axis];
 }
 
+/* How the windows move: what unfold and conv2d have in common. */
+template <typename Params, typename List>
+void set_windows(Params &p, const List &stride, const List &padding,
+                 const List &dilation)
+{
+    p.stride_h = along(0, "stride", stride);
+    p.stride_w = along(1, "stride", stride);
+    p.padding_h = along(0, "padding", padding);
+    p.padding_w = along(1, "padding", padding);
+    p.dilation_h = along(0, "dilation", dilation);
+    p.dilation_w = along(1, "dilation", dilation);
+}
+
 template <typename List>
 unfold_params_t unfold_options(const List &kernel_size, const List &dilation,
                                const List &padding, const List &stride)
@@ -26,12 +39,7 @@ unfold_params_t unfold_options(const List &kernel_size, const List &dilation,
     unfold_params_t p = {};
     p.kernel_h = along(0, "kernel_size", kernel_size);
     p.kernel_w = along(1, "kernel_size", kernel_size);
-    p.dilation_h = along(0, "dilation", dilation);
-    p.dilation_w = along(1, "dilation", dilation);
-    p.padding_h = along(0, "padding", padding);
-    p.padding_w = along(1, "padding", padding);
-    p.stride_h = along(0, "stride", stride);
-    p.stride_w = along(1, "stride", stride);
+    set_windows(p, stride, padding, dilation);
     return p;
 }
 
@@ -40,12 +48,7 @@ conv2d_params_t conv2d_options(const List &stride, const List &padding,
                                const List &dilation, int64_t groups)
 {
     conv2d_params_t p = {};
-    p.stride_h = along(0, "stride", stride);
-    p.stride_w = along(1, "stride", stride);
-    p.padding_h = along(0, "padding", padding);
-    p.padding_w = along(1, "padding", padding);
-    p.dilation_h = along(0, "dilation", dilation);
-    p.dilation_w = along(1, "dilation", dilation);
+    set_windows(p, stride, padding, dilation);
     p.groups = groups;
     return p;
 }
