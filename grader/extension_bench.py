@@ -131,8 +131,7 @@ def _shape(case: Case, device: str, part: str, raw: Raw, seed: int) -> Shape:
     cost, more = None, {}
     if "raw" in ways:
         ours = {name: way for name, way in ways.items() if name != "pytorch"}
-        for way in ours.values():
-            way.in_a_row()
+        extension_sides.in_a_row(ours.values())
         row = _measured(ours, [("module", "raw")], conv, seed)
         cost = row.ratio("module", "raw")
         more = {name: row.median(name) - row.median("raw") for name in ours}

@@ -12,8 +12,9 @@ of that round, so that no side finds its inputs in a better cache than the other
 
 from __future__ import annotations
 
+import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -99,9 +100,10 @@ class Way:
     def __init__(self, conv: Conv, direction: str, clock: Clock) -> None:
         """`direction` is forward, or both."""
         self.conv, self.both, self.clock = conv, direction == BOTH, clock
+        self.rng = random.Random(str(conv.case))
         self.input = conv.input.clone().requires_grad_(self.both)
         self.grad = conv.grad.clone()
-        self.calls, self.uncounted = 1, 0
+        self.calls, self.in_a_row = 1, False
 
     def once(self) -> Sequence[Tensor]:
         """The output, and with `both` the gradients of input, weight and bias."""
@@ -115,7 +117,7 @@ class Way:
 
     def sample(self) -> timing.Sample:
         """Some calls, one after the other."""
-        for _ in range(self.uncounted):
+        for _ in range(self.rng.randint(1, 3) if self.in_a_row else 0):
             self.once()
 
         def work() -> None:
@@ -131,13 +133,6 @@ class Way:
         self.once()
         took = time.perf_counter() - start
         self.calls = max(1, min(200, round(seconds / took)))
-
-    def in_a_row(self) -> None:
-        """From now on a sample is calls in a row behind one that is not counted: their
-        code and small data are in the caches, and a difference is work.
-        """
-        self.adjust(IN_A_ROW)
-        self.uncounted = 1
 
 
 class Module(Way):
@@ -208,3 +203,17 @@ def sides(conv: Conv, direction: str, raw: Raw | None) -> dict[str, Way]:
     for way in made.values():
         way.adjust()
     return made
+
+
+def in_a_row(ways: Collection[Way]) -> None:
+    """From now on a sample is calls in a row, of every way as many, behind some that
+    are not counted: code and small data are in the caches, and a difference is work.
+
+    How many are not counted is drawn anew each time. The C library hands out free
+    blocks in turn, and which of them a result lies in must not depend on the way.
+    """
+    for way in ways:
+        way.adjust(IN_A_ROW)
+    most = max(way.calls for way in ways)
+    for way in ways:
+        way.calls, way.in_a_row = most, True

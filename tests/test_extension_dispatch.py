@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 from torch.library import opcheck
+from torch.overrides import TorchFunctionMode
 
 from tests.extension import CORE, Sample, laid_out
 
@@ -132,6 +133,27 @@ def test_autocast_leaves_double_alone(extension: ModuleType):
     x = torch.randn(2, 3, dtype=torch.float64)
     with torch.autocast("cpu", torch.bfloat16):
         assert extension.linear(x, x).dtype == torch.float64
+
+
+class Twice(TorchFunctionMode):
+    """Doubles what convlab's operators give, and with it their gradients."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        return 2 * result if str(func).startswith("convlab") else result
+
+
+@each_operator
+def test_a_mode_sees_the_call_before_autograd(sample: Sample):
+    inputs = [t.requires_grad_() for t in sample.tensors()]
+    once = sample.ours()(*inputs)
+    with Twice():
+        twice = sample.ours()(*inputs)
+    grad = torch.randn_like(once)
+    for one, two in zip(*(torch.autograd.grad(y, inputs, grad) for y in (once, twice))):
+        torch.testing.assert_close(two, 2 * one)
 
 
 def test_a_meta_tensor_has_sizes_and_no_numbers(extension: ModuleType):

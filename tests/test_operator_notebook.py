@@ -36,7 +36,6 @@ def test_every_station_of_the_picture_that_has_a_count_was_passed(ran):
     for way, count in ((space["down"], 0), (space["back"], 1)):
         passed = {key: space["counts"][count][key] for _, key in way if key}
         assert len(passed) == 6
-        assert passed.pop("_ops.py:__call__") == 2  # above autograd and below
         assert set(passed.values()) == {1}, passed
 
 
@@ -53,7 +52,7 @@ def test_the_table_shows_a_kernel_in_c_and_the_rules_in_python(ran):
 def test_autocast_is_seen_to_convert_and_call_again(ran):
     plain, cast = ran[1]["tree"].split("autocast = True")
     assert "aten::to" in cast and "aten::to" not in plain
-    assert plain.count("convlab::conv2d") == 2 and cast.count("convlab::conv2d") == 3
+    assert plain.count("convlab::conv2d") == 1 and cast.count("convlab::conv2d") == 3
 
 
 def test_views_share_a_storage_and_a_sum_gives_strides_of_zero(ran):

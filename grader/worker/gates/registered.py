@@ -22,6 +22,7 @@ EXPECTED = re.compile(  # what relates a thing that is wrong to what it should b
 )
 DOOR = "call the contract's check (`run` does)"
 FAKE_DOOR = "`register` asks the rule `check` before `fake`; it has to say the same"
+REGISTERED = torch._C._dispatch_get_registrations_for_dispatch_key
 UTILS = (
     "test_schema",
     "test_autograd_registration",
@@ -51,12 +52,23 @@ def opcheck(bound: Bound, job: Job) -> Named:
         for i, one in enumerate(operator._schema.arguments):
             if one.name in asked and isinstance(arguments[i], torch.Tensor):
                 arguments[i] = arguments[i].detach().requires_grad_()
+        _must_record(operator)
     for util in UTILS:
         try:
             torch.library.opcheck(operator, tuple(arguments), test_utils=util)
         except OpCheckError as error:
             raise Broken(_opcheck_sentence(operator, util, error)) from error
     return []
+
+
+def _must_record(operator: Any) -> None:
+    """The operator itself has derivatives; opcheck looks away where none is there."""
+    name, there = operator._schema.name, REGISTERED
+    if not any(name in there(key) for key in ("Autograd", "AutogradCPU")):
+        raise Broken(
+            f"{name} has no kernel on the key Autograd: whoever calls it by torch.ops "
+            "gets no gradient; `register` puts one there"
+        )
 
 
 def _opcheck_sentence(operator: Any, util: str, error: Exception) -> str:

@@ -29,11 +29,6 @@ class Bilinear(Rules):
 
     biased = True  # whether it has an argument `bias`
 
-    def __init__(self, namespace: str) -> None:
-        """With its backward operator."""
-        super().__init__(namespace)
-        self.backward_operator = getattr(self.ops, f"{self.name}_backward").default
-
     def product(self, input: Tensor, weight: Tensor, options: Any) -> Tensor:
         """The operator without a bias."""
         none = [None] if self.biased else []
@@ -41,7 +36,8 @@ class Bilinear(Rules):
 
     def gradients(self, factors: Any, options: Any, mask: Any) -> tuple[Tensor, ...]:
         """By its backward operator, from grad_output, input and weight."""
-        return self.backward_operator(*factors, *options, list(mask))
+        backward = getattr(self.ops, f"{self.name}_backward")
+        return backward(*factors, *options, list(mask))
 
     def spread(self, bias: Tensor, sizes: Any) -> Tensor:
         """A bias along the axes of output, as it is added."""

@@ -14,11 +14,15 @@ operator that torch.func.grad refuses, and whose tangent in forward mode is zero
 a word. The kernel that `register` puts on the dispatch key Autograd in its place does
 what PyTorch's own operators do: it records one node at the level of differentiation
 that is at work, and calls the operator again, below that level.
+
+The functions of this package call operators by the shortest way: `convlab.conv2d(...)`.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from threading import Thread
 from typing import Any
 
 import torch
@@ -26,6 +30,7 @@ from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
 from torch.autograd.function import _SingleLevelFunction
 from torch.library import Library, register_autocast, register_fake, register_vmap
+from torch.overrides import has_torch_function
 
 from convlab_ext._door import Door
 
@@ -33,7 +38,33 @@ IN_AUTOCAST = torch.float32  # the CPU kernels have no half, so all compute in f
 
 _below_autograd = torch._C._AutoDispatchBelowAutograd
 _in_torch_func = torch._C._are_functorch_transforms_active
+_included = torch._C._dispatch_tls_local_include_set  # keys a thread has switched on
+_excluded = torch._C._dispatch_tls_local_exclude_set  # and off
 _libraries: list[Library] = []  # a kernel lives as long as its Library
+
+
+class Operators:
+    """The operators of one namespace, as functions: `convlab.conv2d(...)`.
+
+    They take and give what those of torch.ops do, in less time.
+    """
+
+    def __init__(self, namespace: str) -> None:
+        """Without any; `register` adds them."""
+        self._namespace = getattr(torch.ops, namespace)
+
+    def __getattr__(self, name: str) -> Any:
+        """Of one that has no rules yet."""
+        return getattr(self._namespace, name)
+
+
+@functools.cache
+def operators(namespace: str) -> Operators:
+    """The operators of `namespace`, the same object each time."""
+    return Operators(namespace)
+
+
+convlab = operators("convlab")
 
 
 class Rules:
@@ -49,8 +80,8 @@ class Rules:
     def __init__(self, namespace: str) -> None:
         """Of the operator of this namespace."""
         self.namespace = namespace
-        self.ops = getattr(torch.ops, namespace)
-        self.operator = getattr(self.ops, self.name).default
+        self.ops = operators(namespace)
+        self.operator = getattr(getattr(torch.ops, namespace), self.name).default
 
     def check(self, door: Door, *arguments: Any) -> None:
         """What has to hold of sizes, dtypes and options, as statements to the door."""
@@ -81,9 +112,11 @@ def register(rules: Rules) -> None:
     qualified = f"{rules.namespace}::{rules.name}"
     register_fake(qualified, _behind_the_door(rules))
     register_vmap(qualified, rules.vmap)
+    kernel = _autograd_kernel(rules)
     library = Library(rules.namespace, "FRAGMENT")
-    library.impl(rules.name, _autograd_kernel(rules), "Autograd")
+    library.impl(rules.name, kernel, "Autograd")
     _libraries.append(library)
+    setattr(rules.ops, rules.name, _shortest(rules.operator, kernel))
     if not rules.name.endswith("_backward"):
         for device in ("cpu", "cuda"):
             register_autocast(qualified, device, IN_AUTOCAST)
@@ -114,6 +147,41 @@ def _autograd_kernel(rules: Rules) -> Callable[..., Any]:
         return apply(*arguments)
 
     return kernel
+
+
+def _shortest(operator: Any, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """`operator`, or at once the kernel that the dispatcher would find for it.
+
+    torch.ops goes from Python into the dispatcher, which comes back to our kernel in
+    Python. It is asked only where something may be at work that has its turn before
+    Autograd: autocast, torch.func, a mode, a tracer.
+    """
+    usual = _keys_of_a_new_thread()
+
+    def call(*arguments: Any) -> Any:
+        if (
+            torch.compiler.is_compiling()
+            or (_included().raw_repr(), _excluded().raw_repr()) != usual
+            or has_torch_function(arguments)
+        ):
+            return operator(*arguments)
+        return kernel(*arguments)
+
+    return call
+
+
+@functools.cache
+def _keys_of_a_new_thread() -> tuple[int, int]:
+    """The keys switched on and off where nothing is at work."""
+    keys = []
+
+    def look() -> None:
+        keys.append((_included().raw_repr(), _excluded().raw_repr()))
+
+    thread = Thread(target=look)
+    thread.start()
+    thread.join()
+    return keys[0]
 
 
 def _function(rules: Rules) -> type[_SingleLevelFunction]:

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 
 def pair(operator: str, option: str, value: Any) -> list[Any]:
     """(height, width) of an option given as one number or two."""
-    numbers = list(value) if isinstance(value, Sequence) else [value]
+    numbers = list(value) if isinstance(value, (tuple, list)) else [value]
     if len(numbers) not in (1, 2) or isinstance(value, str):
         raise ValueError(
             f"{operator}: '{option}' is {value!r}, expected one number or two"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from convlab_ext._rules import Rules, in_front, register
+from convlab_ext._rules import Rules, convlab, in_front, register
 
 
 def add(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
@@ -23,7 +23,7 @@ def add(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
         dtype = torch.result_type(input, other)
     if other.dim() == 0 and other.device != input.device:
         other = other.to(input.device)  # a number in a tensor may come from the CPU
-    return torch.ops.convlab.add.default(input.to(dtype), other.to(dtype), alpha)
+    return convlab.add(input.to(dtype), other.to(dtype), alpha)
 
 
 class Add(Rules):

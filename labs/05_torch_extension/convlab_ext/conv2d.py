@@ -12,7 +12,7 @@ from torch import Tensor
 
 from convlab_ext._bilinear import Bilinear, BilinearBackward
 from convlab_ext._door import Door
-from convlab_ext._rules import register
+from convlab_ext._rules import convlab, register
 from convlab_ext._windows import extent, pair
 
 
@@ -33,9 +33,7 @@ def conv2d(
     if padding == "same":
         input, padding = padded_same(input, weight, stride, dilation)
     zeros = pair("conv2d", "padding", 0 if padding == "valid" else padding)
-    return torch.ops.convlab.conv2d.default(
-        input, weight, bias, stride, zeros, dilation, groups
-    )
+    return convlab.conv2d(input, weight, bias, stride, zeros, dilation, groups)
 
 
 def padded_same(

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import math
 
-import torch
 from torch import Tensor
 
 from convlab_ext._bilinear import Bilinear, BilinearBackward
-from convlab_ext._rules import in_front, register
+from convlab_ext._rules import convlab, in_front, register
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """torch.nn.functional.linear by convlab's kernels; a weight (IC) is one output."""
     if weight.dim() == 1:
         return linear(input, weight[None], bias)[..., 0]
-    return torch.ops.convlab.linear.default(input, weight, bias)
+    return convlab.linear(input, weight, bias)
 
 
 class Linear(Bilinear):

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from convlab_ext._bilinear import Bilinear, BilinearBackward
-from convlab_ext._rules import in_front, register
+from convlab_ext._rules import convlab, in_front, register
 
 
 def matmul(input: Tensor, other: Tensor) -> Tensor:
@@ -29,7 +29,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         batch = torch.broadcast_shapes(input.shape[:-2], other.shape[:-2])
         input = input.expand(*batch, *input.shape[-2:])  # views with stride 0
         other = other.expand(*batch, *other.shape[-2:])
-    return torch.ops.convlab.matmul.default(input, other)
+    return convlab.matmul(input, other)
 
 
 def stretchable(input: Tensor, other: Tensor) -> bool:

@@ -7,11 +7,10 @@ tangent goes the way of the values, and backward of backward is forward.
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 from convlab_ext._door import Door
-from convlab_ext._rules import Rules, register
+from convlab_ext._rules import Rules, convlab, register
 from convlab_ext._windows import extent, pair
 
 OPTIONS = ("kernel_size", "dilation", "padding", "stride")
@@ -27,7 +26,7 @@ def unfold(
     """torch.nn.functional.unfold by convlab's kernels; also one image without N."""
     if input.dim() == 3:
         return unfold(input[None], kernel_size, dilation, padding, stride)[0]
-    return torch.ops.convlab.unfold.default(
+    return convlab.unfold(
         input,
         pair("unfold", "kernel_size", kernel_size),
         pair("unfold", "dilation", dilation),
