@@ -52,6 +52,7 @@ class Package:
 
     folder: Path | None = None  # has convlab_ext inside; None after an error
     served: dict[str, str] = field(default_factory=dict)  # direction -> its kernel
+    on_card: bool = False  # it has all its kernels for the card that is here, too
     error: str = ""  # one sentence
     forbidden: str = ""  # one sentence: a way to somebody else's operator
     blocked: str = ""  # one sentence: not this file's doing
@@ -64,8 +65,9 @@ def build(rung: Rung, links: Links) -> Package:
     try:
         extension_tools.verify()
         kernels = extension.kernels(operator, "cpu", links)
+        on_card = False
         if gpu.card():
-            extension.kernels(operator, "cuda", links)
+            on_card = len(extension.kernels(operator, "cuda", links).served) == 2
     except GraderError as error:
         return Package(blocked=str(error))
     if kernels.file is None:
@@ -83,7 +85,7 @@ def build(rung: Rung, links: Links) -> Package:
     _assemble(rung, folder / "package" / NAME, links)
     lacking = [d for d in DIRECTIONS if d not in kernels.served]
     blocked = f"{lacking[0]} has no kernel: {kernels.reason}" if lacking else ""
-    return Package(folder / "package", kernels.served, blocked=blocked)
+    return Package(folder / "package", kernels.served, on_card, blocked=blocked)
 
 
 def folder_of(rung: Rung, operator: str = "") -> Path:

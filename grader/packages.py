@@ -50,7 +50,7 @@ class Packages:
     def checked(self, rung: Rung) -> RungResult:
         """Build a step of an operator and find out all about it."""
         from grader import operators
-        from grader.checks.contract import GATES, Contract
+        from grader.checks.contract import GATES, ON_CARD, Contract
         from grader.checks.fallback import Classes, Servers
         from grader.checks.subject import Subject
 
@@ -65,7 +65,8 @@ class Packages:
         servers = Servers(links, operator, self.seed)
         subject.classes = Classes(servers, _called(built))
         folder = folder_for(rung.step, operator.name)
-        asked = [g for g in GATES if self.check is None or self._is_asked(g.direction)]
+        gates = (*GATES, *(ON_CARD if built.on_card else ()))
+        asked = [g for g in gates if self.check is None or self._is_asked(g.direction)]
         contract = Contract(operator, built.folder, folder, self.seed, gates=asked)
         contract.start()  # on another core, while values are checked here
         try:

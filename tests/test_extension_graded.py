@@ -14,11 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from grader import extension, operators, package
+from grader import extension, gpu, operators, package
 from grader.checks import audit, forward, gradient
-from grader.checks.contract import GATES, Contract
+from grader.checks.contract import GATES, ON_CARD, Contract
+from grader.checks.gate_jobs import Jobs
 from grader.checks.result import CheckResult
 from grader.checks.subject import Subject
+from grader.report import gates as report_gates
 from grader.supervisor.tools import Answer, Tools
 from grader.tasks import ROOT, Rung, select
 from grader.verdicts import Verdict
@@ -72,7 +74,7 @@ def broken(good, tmp_path) -> Callable[..., Path]:
 
 def gates(folder: Path, *names: str, limit: float = 90) -> dict[str, CheckResult]:
     """Some gates of a package, by name; what failed where a name is of both halves."""
-    chosen = [gate for gate in GATES if gate.name in names]
+    chosen = [gate for gate in (*GATES, *ON_CARD) if gate.name in names]
     where = folder.parent / "tools"
     operator = operators.get("conv2d")
     contract = Contract(operator, folder, where, SEED, gates=chosen, limit=limit)
@@ -199,6 +201,41 @@ def test_a_gate_notices(broken, name):
     edit, gate, verdict, words = BROKEN[name]
     found = gates(broken(edit), gate)[gate]
     assert (found.verdict, words in found.message) == (verdict, True), found.message
+
+
+WRONG_ON_CARD = {
+    "a wrong output": (
+        "conv2d.py",
+        "return convlab.conv2d(",
+        "return 2 * convlab.conv2d(",
+    ),
+    "a wrong gradient": ("_bilinear.py", "return (*(g if", "return (*(1.001 * g if"),
+}
+
+
+def test_the_gate_cuda_compares_as_on_a_card(broken, monkeypatch):
+    """With the processor in its place: numbers are drawn, carried and compared."""
+    monkeypatch.setattr(Jobs, "device", "cpu")
+    found = gates(broken(), "cuda")["cuda"]
+    assert found.verdict is Verdict.PASS, found.message
+    assert (found.cases > 40, found.failed) == (True, 0)
+
+
+@pytest.mark.parametrize("name", WRONG_ON_CARD)
+def test_the_gate_cuda_sees(name, broken, monkeypatch):
+    monkeypatch.setattr(Jobs, "device", "cpu")
+    found = gates(broken(WRONG_ON_CARD[name]), "cuda")["cuda"]
+    assert found.verdict is Verdict.WRONG_CONTRACT, found.message
+    assert "'output'" in found.message or "'grad_input'" in found.message
+
+
+def test_where_a_gpu_is_the_gate_cuda_is_not_pending(monkeypatch):
+    checks = [("forward", "PASS"), ("cuda", "WRONG_CONTRACT")]
+    assert report_gates.of(checks)["cuda"] == "PENDING_GPU"
+    monkeypatch.setattr(gpu, "absent", lambda: "")
+    assert report_gates.of(checks)["cuda"] == "WRONG_CONTRACT"
+    assert "cuda" not in report_gates.of(checks[:1])  # no kernel for a card
+    assert report_gates.note() == ""
 
 
 def test_a_crash_costs_one_gate_and_the_others_go_on(broken):

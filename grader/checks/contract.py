@@ -92,6 +92,11 @@ GATES = (
     ),
     Gate("compile", "backward", key="compile_backward", look=FAKE),
 )
+LIBRARY = "look at what csrc does with tensors on a card: device, stream, scratch"
+ON_CARD = (  # where there is a card, of an operator that has kernels for it
+    Gate("cuda", "forward", look=LIBRARY),
+    Gate("cuda", "backward", key="cuda_backward", kind="cuda", look=LIBRARY),
+)
 
 
 class Contract:
@@ -112,7 +117,8 @@ class Contract:
         jobs = Jobs(operator, seed)
         self.jobs = {gate.id: jobs.of(gate.id) for gate in gates}
         tools.clear(folder)
-        self._tools = Tools(package, folder, gate_limit=limit)
+        card = any(gate in ON_CARD for gate in gates)
+        self._tools = Tools(package, folder, gate_limit=limit, card=card)
         self._answers: dict[str, Answer] = {}
         self._thread = threading.Thread(target=self._run, daemon=True)
 

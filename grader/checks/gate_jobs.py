@@ -44,6 +44,8 @@ class Job:
 class Jobs:
     """The jobs of one operator's gates."""
 
+    device = "cuda"  # of the gate cuda
+
     def __init__(self, operator: Operator, seed: int) -> None:
         self.operator, self.seed = operator, seed
         self.cases = [c for c in operator.cases(seed) if c.values == "normal"]
@@ -68,6 +70,8 @@ class Jobs:
             "onnx": lambda: self._program(torch.float32),
             "compile": self._compile,
             "compile_backward": self._compile_backward,
+            "cuda": lambda: self._on_card(backward=False),
+            "cuda_backward": lambda: self._on_card(backward=True),
         }
         return list(made[gate]())
 
@@ -345,6 +349,19 @@ class Jobs:
         start = self._start(case, inputs)
         right = self._gradients(case, inputs, start)
         yield Job(self._request(case, inputs, grad_output=start), right, case.name)
+
+    def _on_card(self, *, backward: bool) -> Iterator[Job]:
+        for case, dtype in itertools.product(
+            self.cases, (torch.float32, torch.float64)
+        ):
+            inputs = self._drawn(case, dtype)
+            start = self._start(case, inputs)
+            right, wanted = [self._output(case, inputs)], list[str]()
+            if backward:
+                right = self._gradients(case, inputs, start)
+                wanted = [one.name.removeprefix("grad_") for one in right]
+            more = {"wanted": wanted, "device": self.device, "grad_output": start}
+            yield Job(self._request(case, inputs, **more), right, case.name)
 
 
 def _loosely(

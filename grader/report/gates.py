@@ -2,7 +2,7 @@
 """Lab 05 as a matrix: which gate each operator has passed.
 
 A gate is one or more checks under one name, of either direction; the first that did not
-pass speaks for it. CUDA decides no points and is told beside them.
+pass speaks for it. Where there is no GPU, the gate cuda is pending and decides nothing.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def of(checks: Iterable[tuple[str, str]]) -> dict[str, str]:
             found[gate] = str(verdict)
     if "build" not in found and found:
         found["build"] = str(Verdict.PASS)
-    if found:
+    if found and gpu.absent():
         found[CUDA] = str(Verdict.PENDING_GPU)
     return {gate: found[gate] for gate in ORDER if gate in found}
 
@@ -57,6 +57,7 @@ def rows(columns: Sequence[Mapping[str, str]]) -> list[tuple[str, list[str]]]:
 
 
 def note() -> str:
-    """What the last row says."""
-    reason = gpu.absent()
-    return WAITS + (f": {reason}" if reason and reason != gpu.NONE else "")
+    """Why the last row is pending; "" if it is not."""
+    if not (reason := gpu.absent()):
+        return ""
+    return WAITS + (f": {reason}" if reason != gpu.NONE else "")

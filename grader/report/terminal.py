@@ -125,7 +125,8 @@ def _gates(results: list[TaskResult]) -> None:
         grid.add_row(gate, *map(_short, cells))
     console.print()
     console.print(grid)
-    say(f"  {gates.note()}")
+    if note := gates.note():
+        say(f"  {note}")
 
 
 def _short(cell: str) -> Text:

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from grader import gpu
 from grader.build import build_folder
 from grader.supervisor import sandbox
 
@@ -47,12 +48,20 @@ class Answer:
 
 
 class Tools:
-    """One operator's gates. `folder` is for this run alone."""
+    """One operator's gates. `folder` is for this run alone; with `card` they may use
+    the machine's.
+    """
 
     def __init__(
-        self, package: Path, folder: Path, *, gate_limit: float = GATE
+        self,
+        package: Path,
+        folder: Path,
+        *,
+        gate_limit: float = GATE,
+        card: bool = False,
     ) -> None:
         self.package, self.folder, self.gate_limit = package, folder, gate_limit
+        self._card = card
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False
 
@@ -127,8 +136,11 @@ class Tools:
             etc = Path("/etc/alternatives")
             ours = [ROOT / "grader", contract, self.package]
             seen = [*sandbox.python_paths(), *ours, *([etc] if etc.exists() else [])]
+            devices = gpu.devices() if self._card else []
+            seen += gpu.seen() if self._card else []
+            where = {"folder": self.folder, "start": self.folder}
             command = sandbox.wrap_compiler(
-                command, paths=seen, folder=self.folder, start=self.folder
+                command, paths=seen, devices=devices, **where
             )
         self._timed_out = 0.0
         self._process = subprocess.Popen(
@@ -161,6 +173,7 @@ class Tools:
             "TORCHINDUCTOR_FX_GRAPH_CACHE": "0",
             "TORCHINDUCTOR_AUTOGRAD_CACHE": "0",
             **({"CXX": named} if named else {}),
+            **(gpu.environment() if self._card else {}),
         }
 
     def _events(self, read: int) -> Any:

@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> None:
 
 def serve(request: dict[str, Any], folder: Path, tell: Callable[..., None]) -> None:
     """Run every job of every gate."""
-    from grader.worker.gates import compiled, registered, transforms
+    from grader.worker.gates import compiled, on_card, registered, transforms
     from grader.worker.gates.bound import Bound
 
     gates: dict[str, Callable[..., Any]] = {
@@ -65,6 +65,7 @@ def serve(request: dict[str, Any], folder: Path, tell: Callable[..., None]) -> N
         "onnx": compiled.onnx,
         "compile": compiled.compiles,
         "compile_backward": compiled.compiles_backward,
+        "cuda": on_card.on_card,
     }
     sys.path.insert(0, request["package"])
     path = f"{request['package']}/convlab_ext/"
