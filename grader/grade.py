@@ -11,6 +11,7 @@ import gc
 import secrets
 from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -334,15 +335,13 @@ class Grader:
         return [result for result in results if result.direction in kept]
 
     def _forward(self, subject: Subject, rung: Rung) -> list[CheckResult]:
-        from grader.checks import forward
+        from grader.checks import forward, numbers
 
         cases = subject.operator.cases(self.seed)
-        results: list[CheckResult] = []
-        for dtype in subject.dtypes:
-            self._tell(rung, f"forward {dtype}")
-            results.append(forward.check(subject, cases, dtype, self.seed))
-            if results[-1].verdict is not Verdict.PASS:
-                return results
+        tell = partial(self._tell, rung)
+        results = numbers.check(subject, cases, "forward", self.seed, tell)
+        if results[-1].verdict is not Verdict.PASS:
+            return results
         results.append(self._own_rules(subject, cases, "forward"))
         if results[-1].verdict is not Verdict.PASS:
             return results
@@ -378,15 +377,13 @@ class Grader:
     def _gradient(
         self, subject: Subject, rung: Rung, *, with_gradcheck: bool
     ) -> list[CheckResult]:
-        from grader.checks import gradient
+        from grader.checks import gradient, numbers
 
         cases = subject.operator.cases(self.seed)
-        results: list[CheckResult] = []
-        for dtype in subject.dtypes:
-            self._tell(rung, f"gradient {dtype}")
-            results.append(gradient.check(subject, cases, dtype, self.seed))
-            if results[-1].verdict is not Verdict.PASS:
-                return results
+        tell = partial(self._tell, rung)
+        results = numbers.check(subject, cases, "backward", self.seed, tell)
+        if results[-1].verdict is not Verdict.PASS:
+            return results
         results.append(self._own_rules(subject, cases, "backward"))
         if results[-1].verdict is not Verdict.PASS:
             return results

@@ -11,11 +11,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
-from grader.checks import forward, gradient
+from grader.checks import numbers
 from grader.checks.result import CheckResult
 from grader.checks.subject import Subject
 from grader.operators import Case
-from grader.verdicts import Verdict
 
 PREFIX = "gpu"
 
@@ -28,15 +27,12 @@ def check(
     tell: Callable[[str], None] = lambda _: None,
 ) -> list[CheckResult]:
     """Values of one direction in every dtype; the first failure is the last word."""
-    judge = forward.check if direction == "forward" else gradient.check
-    results: list[CheckResult] = []
-    for dtype in subject.dtypes:
-        tell(f"{PREFIX} {direction} {dtype}")
-        found = judge(subject, list(cases), dtype, seed)
-        results.append(named(found))
-        if found.verdict is not Verdict.PASS:
-            break
-    return results
+
+    def told(step: str) -> None:
+        tell(f"{PREFIX} {step}")
+
+    found = numbers.check(subject, list(cases), direction, seed, told)
+    return [named(result) for result in found]
 
 
 def named(found: CheckResult) -> CheckResult:
