@@ -23,7 +23,7 @@ from typing import Any
 
 import torch
 
-from grader import extension_calls, extension_sides, machine, timing
+from grader import extension_calls, extension_sides, machine, package, timing
 from grader.bench import Wanted, _machine, command, folder
 from grader.checks import baseline
 from grader.checks.baseline import BOTH
@@ -75,16 +75,18 @@ def bench(wanted: Wanted) -> int:
 
     Raises GraderError if convlab_ext is not built.
     """
-    package = loaded("conv2d")
+    ours = loaded("conv2d")
     torch.set_num_threads(wanted.threads)
     machine.keep_memory()
     pin(wanted.threads)
-    terminal.say(package.parts())
+    terminal.say(ours.parts())
     whole: dict[str, Any] = {"command": command(wanted)}
     with machine.Card() as card:
         shapes = list(_shapes(wanted))
         whole["shapes"] = [asdict(shape) for shape in shapes]
         if not wanted.cases:
+            if why := package.earlier_steps(["add"]):
+                terminal.say(why)
             whole["calls"] = extension_calls.calls(wanted.seed)
             whole["languages"] = extension_calls.languages(wanted.seed)
         peaks = card.as_json()

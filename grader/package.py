@@ -120,18 +120,36 @@ def in_place(operators: list[str]) -> list[str]:
     except GraderError as error:
         return [f"not built: {lab.name}: {error}"]
     old = [n for n in operators if not _noted(n).endswith(_made_of(n, cuda))]
-    words = {"OPERATORS": ",".join(old), "CUDA": cuda, "MAX_JOBS": "2"}
-    words[extension.MADE] = str(extension.folder_of_kernels())
-    command = ["env", "-C", str(lab), *(f"{k}={v}" for k, v in words.items())]
-    command += [sys.executable, "setup.py", "build_ext", "--inplace"]
-    done = run_compiler(command) if old else None
-    if done and done.returncode:
-        found = _explained(done.stdout)
-        return [f"not built: {found.location or lab.name}: {found.error}"]
+    if old and (why := _set_up(old, cuda)):
+        return [why]
     for name in operators:
         _note(name).parent.mkdir(parents=True, exist_ok=True)
         _note(name).write_text(f"{sources} {_made_of(name, cuda)}")
     return said
+
+
+def earlier_steps(operators: list[str]) -> str:
+    """Build steps (a) and (b) of operators there, for the processor; why it failed, in
+    a sentence. What has not changed is not compiled again.
+    """
+    try:
+        _make_kernels(operators, "0")
+    except GraderError as error:
+        return f"not built: {extension.LAB.name}: {error}"
+    return _set_up(operators, "0", "pybind,aten")
+
+
+def _set_up(operators: list[str], cuda: str, steps: str = "stable") -> str:
+    """Run setup.py in the lab's own folder. "", or a sentence about what failed."""
+    words = {"OPERATORS": ",".join(operators), "CUDA": cuda, "MAX_JOBS": "2"}
+    words |= {"STEPS": steps, extension.MADE: str(extension.folder_of_kernels())}
+    lab = extension.LAB
+    command = ["env", "-C", str(lab), *(f"{k}={v}" for k, v in words.items())]
+    done = run_compiler([*command, sys.executable, "setup.py", "build_ext", "-i"])
+    if not done.returncode:
+        return ""
+    found = _explained(done.stdout)
+    return f"not built: {found.location or lab.name}: {found.error}"
 
 
 def _sources() -> str:

@@ -89,3 +89,18 @@ def test_a_build_that_failed_is_tried_again(lab: Path, monkeypatch):
         patch.setattr(package, "run_compiler", lambda *_, **__: failed)
         assert "not built: " in package.in_place(NAMES)[0]
     assert "OPERATORS=add,matmul" in steps(lab)
+
+
+def test_the_steps_before_are_built_for_the_processor(lab: Path, monkeypatch):
+    ran: list[list[str]] = []
+
+    def fails(command, **_):
+        ran.append(command)
+        return subprocess.CompletedProcess(
+            command, 1, "csrc/aten/add.cpp:7:1: error: so\n"
+        )
+
+    monkeypatch.setattr(package, "run_compiler", fails)
+    said = package.earlier_steps(["add"])
+    assert said == "not built: csrc/aten/add.cpp:7: so"
+    assert {"OPERATORS=add", "STEPS=pybind,aten", "CUDA=0"} <= set(ran[0])
