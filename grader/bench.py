@@ -181,7 +181,7 @@ class Ladders:
         case: Case,
     ) -> Iterator[Row]:
         """The parts of a case that were asked for, or that the rung computes itself."""
-        from grader.grade import Progress
+        from grader.progress import Progress
 
         own = {d for d in DIRECTIONS if called[d].id == rung.id}
         parts = parts_of(subject.operator, case)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import secrets
 from collections.abc import Callable, Container
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +31,7 @@ from grader.checks.unrun import (
 from grader.errors import GraderError
 from grader.lending import Lending, Lower, paired
 from grader.packages import Packages
+from grader.progress import Progress
 from grader.race import Race
 from grader.score import DIRECTIONS, RungResult, TaskResult
 from grader.supervisor.session import Worker, pin
@@ -60,16 +61,6 @@ HOPELESS = (  # no result came back: asking again in another dtype teaches nothi
 
 # what happens after the checks of a direction: inspection.py
 Look = Callable[[list[CheckResult], str, "list[Case]"], list[CheckResult]]
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Told to the report while the checks run."""
-
-    rung: str
-    check: str
-    done: int
-    total: int
 
 
 def new_seed() -> int:
@@ -172,7 +163,9 @@ class Grader:
             self._tell(rung, "build")
             results.append(self._guarded(task, rung, lower))
             self.done += 1
-        return TaskResult(task, tuple(results), self._asked(task, results))
+        found = TaskResult(task, tuple(results), self._asked(task, results))
+        self.progress(Progress(task.id, "", self.done, self.total, ended=found))
+        return found
 
     def _guarded(self, task: Task, rung: Rung, lower: Lower) -> RungResult:
         """A fault of the grader itself costs nobody points, and no other rung."""

@@ -43,6 +43,7 @@ def test_a_run_that_takes_times_ends_with_speeds_and_a_machine_card(
     tree = copy_of_the_repository(tmp_path, tools, "02_naive_c/gelu", timed=True)
     done = tree.run("grade", "02_naive_c/gelu", SPEED="on")
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "\n02_naive_c/gelu/00_definition: speed backward\ntask / rung" in done.stdout
     jsonschema.validate(tree.results, json.loads(SCHEMA_FILE.read_text()))
     assert tree.results["environment"]["machine"]["fma_gflops"] > 0
     (rung,) = tree.task("02_naive_c/gelu")["rungs"]

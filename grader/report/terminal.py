@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -13,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grader.checks.result import CheckResult
-from grader.grade import Progress as Step
+from grader.progress import Progress as Step
 from grader.report import gates
 from grader.report import results as file
 from grader.score import DIRECTIONS, RungResult, TaskResult, shown_points
@@ -40,22 +41,48 @@ def say(sentence: str) -> None:
 
 @contextmanager
 def progress(total: int) -> Iterator[Callable[[Step], None]]:
-    """A bar that tells what is running; gone when it ends. Yields the callback."""
+    """A bar that tells what is running; gone when it ends. Yields the callback.
+
+    Into a file or a pipe goes a line for each task that ends instead.
+    """
+    if not console.is_terminal:
+        yield _line
+        return
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
         console=console,
         transient=True,
-        disable=not console.is_terminal,
     )
     with bar:
         line = bar.add_task("starting", total=total)
 
         def step(now: Step) -> None:
-            bar.update(line, completed=now.done, description=f"{now.rung}  {now.check}")
+            if now.ended is None:
+                text = f"{now.rung}  {now.check}"
+                bar.update(line, completed=now.done, description=text)
 
         yield step
+
+
+def _line(now: Step) -> None:
+    """A task in the words of the table, and later each file that is timed. Every line
+    is there at once: rich flushes what it has printed.
+    """
+    if now.ended and now.ended.rungs:
+        found = "; ".join(f"{d} {_verdicts(now.ended, d)}" for d in DIRECTIONS)
+        say(f"{now.rung}: {found} ({now.done}/{now.total} files)")
+    elif now.check.startswith("speed"):
+        say(f"{now.rung}: {now.check}")
+
+
+def _verdicts(result: TaskResult, direction: str) -> str:
+    """PASS, or how many files have which verdict."""
+    words = Counter(str(v) for r in result.rungs if (v := r.verdict(direction)))
+    if len(words) < 2:
+        return next(iter(words), "-")
+    return ", ".join(f"{count} {word}" for word, count in words.items())
 
 
 def _word(verdict: Verdict | None) -> Text:
