@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from grader import extension, package
+from grader import extension, extension_place, package
 from grader.build import Build
 from grader.checks.result import CheckResult
 from grader.checks.unrun import build_failed, same_for_backward
@@ -75,7 +75,8 @@ class Packages:
             contract.stop()
             servers.close()
             subject.close()
-        return RungResult(rung, tuple(self._asked_for(found)), uses)
+        told = [extension_place.placed(one, rung) for one in self._asked_for(found)]
+        return RungResult(rung, tuple(told), uses)
 
     def _asked_for(self, results: list[CheckResult]) -> list[CheckResult]:
         """CHECK=gradient needs forward to run, but does not report it."""

@@ -8,23 +8,25 @@ to notice.
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from grader import extension, gpu, operators, package
+from grader import extension, extension_place, gpu, operators, package
 from grader.checks import audit, forward, gradient
 from grader.checks.contract import GATES, ON_CARD, Contract
 from grader.checks.gate_jobs import Jobs
 from grader.checks.result import CheckResult
 from grader.checks.subject import Subject
+from grader.packages import Packages
 from grader.report import gates as report_gates
 from grader.supervisor.tools import Answer, Tools
 from grader.tasks import ROOT, Rung, select
 from grader.verdicts import Verdict
-from tests.extension_breaks import BROKEN, CRASH, FAKE, Edit
+from tests.extension_breaks import BROKEN, CRASH, FAKE, GRADIENTS, Edit
 
 SEED = 7
 NAME = "05_torch_extension/conv2d/stable"
@@ -170,6 +172,12 @@ VALUES: dict[str, tuple[Edit, Callable[[Subject], CheckResult], str, str]] = {
         audited,
         "WRONG_CONTRACT",
         "although ctx.needs_input_grad says it is not wanted",
+    ),
+    "a call of an operator with the wrong tensors": (
+        ("_bilinear.py", GRADIENTS, GRADIENTS.replace("*factors", "*factors[::-1]")),
+        gradients,
+        "CRASH",
+        "(labs/05_torch_extension/convlab_ext/_bilinear.py:",
     ),
     "a rule that is not written": (
         ("_bilinear.py", RETURN, "        raise NotImplementedError\n" + RETURN),
@@ -320,6 +328,67 @@ def test_strides_that_are_ignored_are_wrong_values(plain, own_build, tmp_path):
     wrong = numbers(found.folder, views)
     assert wrong.verdict is Verdict.WRONG_VALUE
     assert wrong.message.startswith("channels_last: 'output'")
+
+
+def test_a_result_of_wrong_sizes_is_told_at_the_line_of_c_that_makes_it(
+    plain, own_build, tmp_path
+):
+    """It is caught in Python, where nothing has to be mended."""
+    right = "size(weight, 0), OH, OW}"
+    wrong = right.replace("OW", "OH")
+    found = built(tmp_path, "stable/conv2d.cpp", right, wrong)
+    told = extension_place.placed(numbers(found.folder, values), rung())
+    assert re.search(r"'output' must be \([\d, ]+\) .*, got \([\d, ]+\)$", told.message)
+    assert "Tensor output = empty_like(" in line_at(told)
+
+
+CALLED = f" ({SHOWN}/convlab_ext/_rules.py:143: return operator(*arguments))"
+TOLD_BY_C = {  # what the workers say -> what stands in the line that is shown
+    "RuntimeError: conv2d: 'grad_bias' must be (2) for these arguments, got (3)": (
+        "const auto grad_bias ="
+    ),
+    "(PyTorch says: convlab::conv2d() expected at most 2 argument(s) but": (
+        'm.def("conv2d('
+    ),
+    "(convlab::conv2d_backward() Expected a value of type 'int' for argument": (
+        'm.def("conv2d_backward('
+    ),
+    "(PyTorch says: Could not run 'convlab::conv2d_backward' with": (
+        'm.def("conv2d_backward('
+    ),
+    "SIGABRT: aborted itself: unknown type specifier. Common valid schema": "m.def(",
+}
+
+
+@pytest.mark.parametrize("said", TOLD_BY_C)
+def test_what_c_says_is_told_at_its_line_of_c(said):
+    failed = CheckResult("x", "backward", Verdict.CRASH, message=said + CALLED)
+    told = extension_place.placed(failed, rung())
+    assert told.message == said
+    assert TOLD_BY_C[said] in line_at(told)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["conv2d: 'grad_output' must be (2) for these arguments", "NameError: convlab::x"],
+)
+def test_what_python_says_is_told_at_its_line_of_python(said):
+    failed = CheckResult("x", "backward", Verdict.CRASH, message=said + CALLED)
+    assert extension_place.placed(failed, rung()) is failed
+
+
+def test_a_grading_tells_the_line_of_c(good, monkeypatch):
+    failed = CheckResult("x", "backward", Verdict.CRASH, message=next(iter(TOLD_BY_C)))
+    monkeypatch.setattr(package, "build", lambda *_: package.Package(good))
+    monkeypatch.setattr(Packages, "_values", lambda *_: [failed])
+    found = Packages(SEED, None, print, extension.links()).checked(rung())
+    assert line_at(found.checks[0])
+
+
+def line_at(told: CheckResult) -> str:
+    file, number = told.location.rsplit(":", 1)
+    assert file == f"{SHOWN}/csrc/stable/conv2d.cpp"
+    return (ROOT / file).read_text().splitlines()[int(number) - 1]
 
 
 def test_a_function_of_aten_is_forbidden(plain, own_build, tmp_path):

@@ -22,6 +22,8 @@ from grader.worker.student_rules import Forbidden, Rules, audited, watch_graph
 
 RUN_BACKWARD, RUN_MODULE, RUN_AUDIT, RUN_DEFAULTS = 2, 8, 16, 32
 LIKE = {"Linear": torch.nn.Linear, "Conv2d": torch.nn.Conv2d}  # modules of torch.nn
+HANDING_ON = ("/_rules.py", "/_door.py")  # of lab 05: nobody writes them anew
+
 # sizes to look at the initial parameters with: hundreds of biases, so that the largest
 # of them is near the bound
 SAMPLE: dict[str, dict[str, Any]] = {
@@ -243,14 +245,28 @@ class Case:
         )
 
 
+def line_behind(error: BaseException, path: str) -> traceback.FrameSummary | None:
+    """The student's line that an exception went through last; None if it did not.
+
+    Not one of lab 05's files that only hand calls on, unless it was raised there.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [
+        f for f in frames if f.filename == path or f.filename.startswith(f"{path}/")
+    ]
+    if not ours or ours[-1] is frames[-1]:
+        return ours[-1] if ours else None
+    written = [f for f in ours if not f.filename.endswith(HANDING_ON)]
+    return (written or ours)[-1]
+
+
 def sentence_of(error: BaseException, path: str) -> str:
     """One line about an exception, with the student's line if there is one."""
     text = str(error).strip().split("\n")[0][:400] or "no message"
     where = ""
-    for frame in traceback.extract_tb(error.__traceback__):
-        if frame.filename == path or frame.filename.startswith(f"{path}/"):
-            name = frame.filename
-            where = f" ({name}:{frame.lineno}: {(frame.line or '').strip()[:120]})"
+    if frame := line_behind(error, path):
+        line = (frame.line or "").strip()[:120]
+        where = f" ({frame.filename}:{frame.lineno}: {line})"
     if isinstance(error, SyntaxError) and error.lineno:
         name = error.filename or path
         where = f" ({name}:{error.lineno}: {(error.text or '').strip()[:120]})"

@@ -147,9 +147,10 @@ def plain(error: BaseException) -> str:
 
 def line_of(error: BaseException, path: str) -> str:
     """The student's line that it went through last; "" if it did not."""
-    frames = traceback.extract_tb(error.__traceback__)
-    ours = [f for f in frames if f.filename.startswith(path)]
-    return f"{ours[-1].filename}:{ours[-1].lineno}" if ours else ""
+    from grader.worker.student import line_behind
+
+    frame = line_behind(error, path.rstrip("/"))
+    return f"{frame.filename}:{frame.lineno}" if frame else ""
 
 
 def raised_in(error: BaseException, path: str) -> bool:
