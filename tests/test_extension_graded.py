@@ -27,6 +27,7 @@ from grader.supervisor.tools import Answer, Tools
 from grader.tasks import ROOT, Rung, select
 from grader.verdicts import Verdict
 from tests.extension_breaks import BROKEN, CRASH, FAKE, GRADIENTS, Edit
+from tests.test_extension_sentences import TOLD_BY_C, line_at
 
 SEED = 7
 NAME = "05_torch_extension/conv2d/stable"
@@ -342,53 +343,12 @@ def test_a_result_of_wrong_sizes_is_told_at_the_line_of_c_that_makes_it(
     assert "Tensor output = empty_like(" in line_at(told)
 
 
-CALLED = f" ({SHOWN}/convlab_ext/_rules.py:143: return operator(*arguments))"
-TOLD_BY_C = {  # what the workers say -> what stands in the line that is shown
-    "RuntimeError: conv2d: 'grad_bias' must be (2) for these arguments, got (3)": (
-        "const auto grad_bias ="
-    ),
-    "(PyTorch says: convlab::conv2d() expected at most 2 argument(s) but": (
-        'm.def("conv2d('
-    ),
-    "(convlab::conv2d_backward() Expected a value of type 'int' for argument": (
-        'm.def("conv2d_backward('
-    ),
-    "(PyTorch says: Could not run 'convlab::conv2d_backward' with": (
-        'm.def("conv2d_backward('
-    ),
-    "SIGABRT: aborted itself: unknown type specifier. Common valid schema": "m.def(",
-}
-
-
-@pytest.mark.parametrize("said", TOLD_BY_C)
-def test_what_c_says_is_told_at_its_line_of_c(said):
-    failed = CheckResult("x", "backward", Verdict.CRASH, message=said + CALLED)
-    told = extension_place.placed(failed, rung())
-    assert told.message == said
-    assert TOLD_BY_C[said] in line_at(told)
-
-
-@pytest.mark.parametrize(
-    "said",
-    ["conv2d: 'grad_output' must be (2) for these arguments", "NameError: convlab::x"],
-)
-def test_what_python_says_is_told_at_its_line_of_python(said):
-    failed = CheckResult("x", "backward", Verdict.CRASH, message=said + CALLED)
-    assert extension_place.placed(failed, rung()) is failed
-
-
 def test_a_grading_tells_the_line_of_c(good, monkeypatch):
     failed = CheckResult("x", "backward", Verdict.CRASH, message=next(iter(TOLD_BY_C)))
     monkeypatch.setattr(package, "build", lambda *_: package.Package(good))
     monkeypatch.setattr(Packages, "_values", lambda *_: [failed])
     found = Packages(SEED, None, print, extension.links()).checked(rung())
     assert line_at(found.checks[0])
-
-
-def line_at(told: CheckResult) -> str:
-    file, number = told.location.rsplit(":", 1)
-    assert file == f"{SHOWN}/csrc/stable/conv2d.cpp"
-    return (ROOT / file).read_text().splitlines()[int(number) - 1]
 
 
 def test_a_function_of_aten_is_forbidden(plain, own_build, tmp_path):

@@ -23,6 +23,11 @@ EXPECTED = re.compile(  # what relates a thing that is wrong to what it should b
 DOOR = "call the contract's check (`run` does)"
 FAKE_DOOR = "`register` asks the rule `check` before `fake`; it has to say the same"
 REGISTERED = torch._C._dispatch_get_registrations_for_dispatch_key
+SHOWN = 240  # characters of PyTorch's words
+UNLIKE = re.compile(  # the kernel's, then the fake kernel's
+    r"(?:output\[(\d+)\]: .*)?(Shapes|Dtypes|Strides are) (.+?) and (.+?) "
+    r"(?:are not equal|\(mismatched at)"
+)
 UTILS = (
     "test_schema",
     "test_autograd_registration",
@@ -75,9 +80,21 @@ def _opcheck_sentence(operator: Any, util: str, error: Exception) -> str:
     """What failed, why, and PyTorch's own words."""
     text = str(error)
     said = re.search(r"failed with (.*?)(\(scroll up|$)", text, re.S)
-    words = " ".join((said[1] if said else text).split())[:240]
+    words = _both(" ".join((said[1] if said else text).split()))
     meaning = next(m for name, m in MEANS.items() if util.startswith(name))
     return f"opcheck's {util} of {operator._schema.name}: {meaning} ({words})"
+
+
+def _both(words: str) -> str:
+    """What the kernel and the fake kernel gave, where that is what differs; else the
+    beginning of PyTorch's words, which do not say whose is which.
+    """
+    if not (found := UNLIKE.search(words)):
+        return words[:SHOWN]
+    what = {"Shapes": "sizes", "Dtypes": "dtype", "Strides are": "strides"}[found[2]]
+    kernel, fake = (re.sub(r"torch\.Size\((.*)\)", r"\1", v) for v in found.group(3, 4))
+    which = f"result {found[1]}: " if found[1] else ""
+    return f"{which}the fake kernel gave {what} {fake}, the kernel {kernel}"
 
 
 # ---- the output mask -----------------------------------------------------------------
