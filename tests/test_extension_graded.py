@@ -247,6 +247,15 @@ def test_where_a_gpu_is_the_gate_cuda_is_not_pending(monkeypatch):
     assert report_gates.note() == ""
 
 
+def test_a_second_derivative_is_told_by_its_furthest_element(broken):
+    found = gates(broken(BROKEN["a wrong double backward"][0]), "gradgradcheck")
+    told = found["gradgradcheck"].message
+    numbers = re.search(
+        r"'input'\[[\d, ]+\] is (\S+), by finite differences (\S+)\)", told
+    )
+    assert float(numbers[1]) == pytest.approx(3 * float(numbers[2]), rel=1e-5), told
+
+
 def test_a_crash_costs_one_gate_and_the_others_go_on(broken):
     found = gates(broken(("conv2d.py", FAKE, CRASH)), "opcheck", "vmap", "forward_ad")
     assert found["opcheck"].verdict is Verdict.CRASH

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from ast import literal_eval
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,7 +15,7 @@ from torch.autograd import forward_ad
 from torch.autograd.gradcheck import GradcheckError
 from torch.autograd.gradcheck import gradgradcheck as second_check
 
-from grader.worker.gates.bound import Bound, Broken, Job, Named, leaves
+from grader.worker.gates.bound import Bound, Broken, Job, Named, Tensors, leaves
 
 GRADGRADCHECK: dict[str, Any] = {
     "eps": 1e-6,
@@ -28,6 +30,11 @@ SILENT = (
     "a dual level is open (forward_ad), or to raise"
 )
 FUNCTORCH: Any = torch._C._functorch
+MATRICES = re.compile(
+    r"mismatch for output (\d+) with respect to input (\d+), "
+    r"numerical:\s?tensor\((\[[^a-z]+\])(?:, [^()]*)?\) "
+    r"analytical:\s?tensor\((\[[^a-z]+\])(?:, [^()]*)?\)"
+)
 FALLBACK = re.compile(r"(\S+) hit the vmap fallback")
 
 
@@ -136,11 +143,43 @@ def gradgradcheck(bound: Bound, job: Job) -> Named:
         for name, source, one in zip(["grad_output", *names], sources, second)
     ]
     try:
-        second_check(function, tuple(given.values()), (start,), **GRADGRADCHECK)
+        with all_digits():
+            second_check(function, tuple(given.values()), (start,), **GRADGRADCHECK)
     except GradcheckError as error:
-        words = " ".join(str(error).split())[:200]
+        words = _furthest(str(error), {**given, "grad_output": start})
         raise Broken(
             "gradgradcheck: the second derivatives are not those of the first: look "
             f"at the `backward` of {bound.name}_backward's rules ({words})"
         ) from error
     return results
+
+
+@contextmanager
+def all_digits() -> Iterator[None]:
+    """gradcheck hands its matrices over as text alone; that has to hold all of them."""
+    torch.set_printoptions(precision=12, threshold=sys.maxsize, linewidth=1 << 20)
+    try:
+        yield
+    finally:
+        torch.set_printoptions(profile="default")
+
+
+def _furthest(text: str, inputs: Tensors) -> str:
+    """The element of a matrix of second derivatives that is furthest from what finite
+    differences say. Rows are elements of an input, columns those of a first gradient.
+    """
+    words = " ".join(text.split())
+    if not (found := MATRICES.search(words)):
+        return words[:200]
+    names = list(inputs)
+    of, to = names[int(found[1])], names[int(found[2])]
+    right, got = (torch.tensor(literal_eval(matrix)) for matrix in found.group(3, 4))
+    row, column = divmod(int((got - right).abs().argmax()), right.shape[1])
+    at_of, at_to = (
+        [int(i) for i in torch.unravel_index(torch.tensor(i), inputs[name].shape)]
+        for name, i in ((of, column), (to, row))
+    )
+    return (
+        f"the derivative of 'grad_{of}'{at_of} with respect to '{to}'{at_to} is "
+        f"{got[row, column]:.9g}, by finite differences {right[row, column]:.9g}"
+    )
