@@ -247,6 +247,16 @@ def test_where_a_gpu_is_the_gate_cuda_is_not_pending(monkeypatch):
     assert report_gates.note() == ""
 
 
+def test_a_slip_in_a_rule_is_told_without_words_about_the_gate(broken):
+    """What it says is where it is: what a gate is about would lead away from there."""
+    slip = "    if torch.is_autocast_enabled('cpu'):\n        outptu\n"
+    former = f"def conv2d(*a, **k):\n{slip}    return former(*a, **k)\n\n\ndef former("
+    edit = ("conv2d.py", "def conv2d(", former)
+    found = gates(broken(edit), "autocast")["autocast"]
+    assert found.message.endswith(": NameError: name 'outptu' is not defined")
+    assert found.location.startswith(f"{SHOWN}/convlab_ext/conv2d.py:")
+
+
 def test_a_second_derivative_is_told_by_its_furthest_element(broken):
     found = gates(broken(BROKEN["a wrong double backward"][0]), "gradgradcheck")
     told = found["gradgradcheck"].message

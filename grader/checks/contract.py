@@ -188,6 +188,7 @@ class Contract:
         verdicts = {
             "broken": Verdict.WRONG_CONTRACT,
             "raised": Verdict.WRONG_CONTRACT,
+            "slip": Verdict.WRONG_CONTRACT,
             "borrowed": Verdict.FORBIDDEN,
             "unwritten": Verdict.NOT_IMPLEMENTED,
             "skipped": skipped(),

@@ -120,8 +120,12 @@ def told(error: BaseException, path: str) -> dict[str, Any]:
     text = plain(error) or "no message"
     if isinstance(own, NotImplementedError) or "not written yet" in text:
         kind = "unwritten"
+    if kind == "raised" and own and not isinstance(own, RuntimeError):
+        kind = "slip"  # of the pen: Python's own words say all there is to say
     of_opcheck = type(error.__cause__).__name__ == "OpCheckError"  # says what it may be
-    if own and own is not error and (kind == "raised" or of_opcheck):
+    if own and (
+        kind == "slip" or (own is not error and (kind == "raised" or of_opcheck))
+    ):
         text = f"{type(own).__name__}: {plain(own)}"
     elif kind == "raised":
         words = advice(error)
