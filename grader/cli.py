@@ -49,13 +49,12 @@ def grade(args: argparse.Namespace) -> int:
         page = _page(merged)
     terminal.table(found)
     terminal.advice(found, seed)
-    if unwatched:
-        terminal.say(f"memory was not checked: {unwatched}")
+    remarks = [f"memory was not checked: {unwatched}"] if unwatched else []
     if card:
         from grader import machine  # the times were taken with it: it is there
 
-        if moved := machine.shaken(card):
-            terminal.say(moved)
+        remarks += filter(None, [machine.shaken(card)])
+    terminal.remarks(remarks)
     terminal.summary(found, seed, time.monotonic() - start, page)
     from grader.score import exit_status
 

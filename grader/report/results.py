@@ -139,7 +139,7 @@ def _check(check: CheckResult, rung: RungResult, seed: int) -> dict[str, Any]:
     case = made.pop("replay")
     made["replay"] = (
         f"make debug T={rung.rung.id} CASE={case} SEED={seed}{in_float(check)}"
-        if case
+        if case and check.verdict is not Verdict.NOT_IMPLEMENTED  # nothing to stop in
         else None
     )
     return made

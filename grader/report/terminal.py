@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -37,6 +37,14 @@ def complain(sentence: str) -> None:
 def say(sentence: str) -> None:
     """One plain line."""
     console.print(escape(sentence), soft_wrap=True)
+
+
+def remarks(sentences: Sequence[str]) -> None:
+    """What holds of the run as a whole, apart from what is said of a file above it."""
+    if sentences:
+        console.print()
+    for sentence in sentences:
+        say(sentence)
 
 
 @contextmanager
