@@ -158,6 +158,34 @@ def test_a_tiled_matmul_moves_what_the_formula_says(compiler: str) -> None:
 # ---- orders, the command -------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("threads", "who", "remedy"),
+    [
+        (256, "one block", "put __syncthreads() between the two accesses"),
+        (
+            32,
+            "one warp",
+            "put __syncwarp() or __syncthreads() between the two accesses",
+        ),
+    ],
+)
+def test_syncwarp_is_offered_only_where_one_warp_races(
+    tmp_path: Path, threads: int, who: str, remedy: str
+) -> None:
+    """Most neighbours are in one warp, and meet before the one pair that is not."""
+    source = tmp_path / "shift.cu"
+    source.write_text(
+        (HERE / "bugs" / "07_reverse_no_barrier.cu")
+        .read_text()
+        .replace("#define TPB 256", f"#define TPB {threads}")
+        .replace("buf[TPB - 1 - threadIdx.x]", "buf[(threadIdx.x + 1) % TPB]")
+    )
+    report = ran(source, "trace").report
+    race = next(f for f in report.findings if f.kind == "race")
+    assert f"two threads of {who} use the same word" in race.sentence
+    assert race.sentence.endswith(remedy), said(report)
+
+
 def test_an_order_that_does_not_exist_is_refused() -> None:
     with pytest.raises(ValueError, match="expected one of forward, reverse, random"):
         run(Path("/bin/true"), order="sideways")

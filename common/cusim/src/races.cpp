@@ -17,7 +17,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "memory.h"
@@ -60,6 +63,13 @@ struct WarpClock {
     uint32_t seen[32][32];  // lane i may rely on accesses of lane j before seen[i][j]
 };
 
+/* A race inside a warp, kept until its block has ended: where threads of other warps
+ * meet at the same two lines, __syncwarp() would not help, and theirs is told first. */
+struct Narrow {
+    std::string sentence;
+    Place places[2];
+};
+
 /* A plain read of what others change atomically: harmless if the reader's next step on
  * that word is atomic too, as in the loop around atomicCAS; else a race. */
 struct Suspect {
@@ -72,6 +82,7 @@ struct Suspect {
 static struct {
     std::unordered_map<uintptr_t, Page *> pages;
     std::vector<Suspect> suspects;
+    std::map<std::pair<uint32_t, uint32_t>, Narrow> narrow;  // by the codes of both
     struct {
         uintptr_t key;
         Page *page;
@@ -94,6 +105,7 @@ static void ready()
 /* ---- what orders accesses -------------------------------------------------------- */
 
 static void report_suspects();
+static void report_narrow();
 
 void race_launch()
 {
@@ -106,11 +118,13 @@ void race_launch()
 void race_launch_end()
 {
     report_suspects();
+    report_narrow();
 }
 
 void race_block()
 {
     report_suspects();
+    report_narrow();
     state->block = (uint32_t)block_serial;
     state->barrier = ++state->tick;
     state->warps.assign(32, {});
@@ -246,16 +260,28 @@ static void report(const Access &access, const Place &place, const Past &past,
     other.in_kernel = !other_block;
     other.block = blockIdx;
     if (!other_block) other.thread = thread_index(past.thread);
-    found(
-        Level::error, "race",
+    const std::string sentence =
         text("two threads of %s use the same word of %s%s%s, at least one writes, and "
              "nothing orders them; %s",
              other_block ? "different blocks"
              : same_warp ? "one warp"
                          : "one block",
              access.space == Space::shared ? "shared memory" : "global memory",
-             name ? " in " : "", name ? name : "", advice),
-        {place, other});
+             name ? " in " : "", name ? name : "", advice);
+    if (same_warp) {
+        const uint32_t code = number_of(access.code);
+        state->narrow.insert({{code, past.code}, {sentence, {place, other}}});
+    } else {
+        found(Level::error, "race", sentence, {place, other});
+    }
+}
+
+static void report_narrow()
+{
+    for (const auto &[codes, race] : state->narrow) {
+        found(Level::error, "race", race.sentence, {race.places[0], race.places[1]});
+    }
+    state->narrow.clear();
 }
 
 static Place place_of(const Access &access)
