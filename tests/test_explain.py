@@ -7,8 +7,9 @@ import signal
 from types import SimpleNamespace
 
 import pytest
+from cusim import report as cusim
 
-from grader.checks import explain
+from grader.checks import explain, kernels
 from grader.worker.student_package import advice
 
 NO_KERNEL = """Could not run 'convlab::add_backward' with arguments from the 'CPU'
@@ -62,3 +63,37 @@ def test_an_abort_tells_its_last_words(output, words):
         faulted=True,
     )
     assert explain._signal(worker) == words
+
+
+# ---- what cusim says of a tensor -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            "0 bytes past the end of the 16 bytes allocated in tensor:1",
+            "right past the end of 'other', which has 4 bytes",
+        ),
+        (
+            "8 bytes in front of the 16 bytes allocated in tensor:1",
+            "20 bytes in front of 'other', which has 4 bytes",
+        ),
+        (
+            "14 bytes into the 16 bytes allocated in tensor:1",
+            "2 bytes into 'other', which has 4 bytes",
+        ),
+        (
+            "8 bytes into the 16 bytes allocated in tensor:1",
+            "4 bytes in front of 'other', which has 4 bytes",
+        ),
+        ("the 9 bytes allocated in tensor:7",) * 2,
+    ],
+)
+def test_a_tensor_on_the_device_has_its_own_bytes_not_those_of_its_block(said, told):
+    """A number without axes lies 12 bytes into a block of 16."""
+    tensors = [SimpleNamespace(extent=8), SimpleNamespace(extent=4)]
+    worker = SimpleNamespace(command=SimpleNamespace(tensor=tensors))
+    found = cusim.Finding("error", "out_of_bounds", f"reads {said}", ())
+    made = kernels._worded(found, None, "", worker, ["input", "other"])
+    assert made.message.removeprefix("reads ") == told

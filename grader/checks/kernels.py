@@ -43,7 +43,10 @@ _INSTEAD = {  # sentences for a rung, where a program's own would mislead
     "leak": "allocates device memory that it never frees: ask ctx_scratch for it, "
     "which is taken back after the call",
 }
-_TENSOR = re.compile(r"the (\d+) bytes allocated in tensor:(\d+)")
+_TENSOR = re.compile(
+    r"(?:(?P<off>\d+) bytes (?P<where>into|in front of) )?"
+    r"the (?P<bytes>\d+) bytes allocated in tensor:(?P<number>\d+)"
+)
 _SCRATCH = re.compile(r"the (\d+) bytes allocated in scratch:\d+")
 _FREED = re.compile(r"memory allocated in (?:tensor|scratch):\d+ and freed in \S+")
 
@@ -70,7 +73,7 @@ def finding(
         place = _place(found)
         if found.kind == "unchecked_launch" and not place:
             continue  # a helper of launch.h leaves the question to its caller
-        return _worded(found, place, case, names)
+        return _worded(found, place, case, worker, names)
     if worker.reply.status == wire.REPLY_WROTE_INPUT:
         return _wrote_input(worker.message, case, names)
     if worker.reply.status == wire.REPLY_GUARD:
@@ -88,11 +91,15 @@ def _place(found: cusim.Finding) -> str | None:
 
 
 def _worded(
-    found: cusim.Finding, place: str | None, case: str, names: list[str]
+    found: cusim.Finding,
+    place: str | None,
+    case: str,
+    worker: Worker,
+    names: list[str],
 ) -> Found:
     """A finding of cusim in the grader's words."""
     sentence = _INSTEAD.get(found.kind, found.sentence)
-    sentence = _TENSOR.sub(lambda m: _tensor(m, names), sentence)
+    sentence = _TENSOR.sub(lambda m: _tensor(m, worker, names), sentence)
     sentence = sentence.replace(" 0 bytes past the end", " right past the end")
     sentence = _SCRATCH.sub(r"a scratch block of \1 bytes", sentence)
     sentence = _FREED.sub("memory of an earlier call", sentence)
@@ -103,10 +110,24 @@ def _worded(
     return Found(verdict, sanitizer.with_source(sentence, place), case, place)
 
 
-def _tensor(match: re.Match[str], names: list[str]) -> str:
-    number = int(match[2])
+def _tensor(match: re.Match[str], worker: Worker, names: list[str]) -> str:
+    """A tensor in place of the block it lies in. The block begins up to 12 bytes before
+    it, so that the tensor's address has the same rest by 16 as the grader's.
+    """
+    number = int(match["number"])
     name = names[number] if number < len(names) else ""
-    return f"'{name}', which has {match[1]} bytes" if name else match[0]
+    if not name:
+        return match[0]
+    extent = int(worker.command.tensor[number].extent)
+    told = f"'{name}', which has {extent} bytes"
+    if not match["where"]:
+        return told
+    front = int(match["bytes"]) - extent
+    inside = match["where"] == "into"
+    off = int(match["off"]) - front if inside else int(match["off"]) + front
+    if off < 0:
+        return f"{-off} bytes in front of {told}"
+    return f"{off} bytes {match['where']} {told}"
 
 
 def _told(message: str, names: list[str]) -> tuple[str, int]:
