@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import pytest
 from cusim import report as cusim
 
-from grader.checks import explain, kernels
+from grader.checks import explain, kernels, sanitizer
+from grader.supervisor import wire
 from grader.worker.student_package import advice
 
 NO_KERNEL = """Could not run 'convlab::add_backward' with arguments from the 'CPU'
@@ -97,3 +98,47 @@ def test_a_tensor_on_the_device_has_its_own_bytes_not_those_of_its_block(said, t
     found = cusim.Finding("error", "out_of_bounds", f"reads {said}", ())
     made = kernels._worded(found, None, "", worker, ["input", "other"])
     assert made.message.removeprefix("reads ") == told
+
+
+# ---- which tensor an address belongs to ----------------------------------------------
+
+SIDE = wire.SIDE_TENSORS
+SLOT = wire.SLOT_BYTES
+NAMES = ["grad_output", *[""] * (SIDE - 1), "grad_input"]
+
+
+def of_two(*, results: int, offset: int = 0) -> SimpleNamespace:
+    """A worker that has 40 bytes of grad_output at 2**32, of grad_input elsewhere."""
+    one = {"bank": 0, "extent": 40, "dtype": 0, "ndim": 1, "size": [10], "stride": [1]}
+    absent = SimpleNamespace(slot=-1)
+    given = SimpleNamespace(slot=0, offset=0, **one)
+    made = SimpleNamespace(slot=0, offset=offset, **one)
+    return SimpleNamespace(
+        command=SimpleNamespace(tensor=[given, *[absent] * (SIDE - 1), made]),
+        reply=SimpleNamespace(in_base=[1 << 32], out_base=[results]),
+    )
+
+
+def test_between_two_slots_the_nearest_tensor_is_meant():
+    """The page behind the inputs' slot is the one before the results'."""
+    page = 4096
+    results = (1 << 32) + SLOT + page
+    worker = of_two(results=results)
+    worker.reply.fault_address, worker.reply.fault_write = results - 8, 1
+    told = "writes 8 bytes before the start of 'grad_input'"
+    assert explain._touched(worker, NAMES) == told
+
+
+@pytest.mark.parametrize(
+    ("access", "told"),
+    [("WRITE", "writes 'grad_input' 56 bytes"), ("READ", "reads 'grad_output' right")],
+)
+def test_a_write_is_past_a_result_though_an_input_is_nearer(access, told):
+    begin = 1 << 32
+    report = (
+        f"{access} of size 4 at {begin + 40:#x} thread T0\n{begin + 40:#x} is located "
+        f"0 bytes after 40-byte region [{begin:#x},{begin + 40:#x})\n"
+    )
+    worker = of_two(results=begin - 56)
+    found = sanitizer._address(worker, "heap-buffer-overflow", report, NAMES)
+    assert found.startswith(told)

@@ -151,9 +151,13 @@ def _forbidden_call(worker: Worker) -> str:
 
 
 def _touched(worker: Worker, names: list[str]) -> str:
-    """Which tensor a faulting address belongs to, and how far off it is; or nothing."""
+    """Which tensor a faulting address belongs to, and how far off it is; or nothing.
+
+    Between two slots it may belong to either: the nearest tensor is meant.
+    """
     reply, address = worker.reply, worker.reply.fault_address
     verb = {0: "reads", 1: "writes"}.get(reply.fault_write, "touches")
+    found: list[tuple[int, str]] = []  # how far off, what to say
     for i, name in enumerate(names):
         at = worker.command.tensor[i]
         if not name or at.slot < 0:
@@ -165,15 +169,19 @@ def _touched(worker: Worker, names: list[str]) -> str:
             else reply.out_base[at.bank * wire.SIDE_TENSORS + at.slot]
         )
         first, last = base + at.offset, base + at.offset + at.extent
+        off = max(first - address, address - last, 0)
         if base <= address < base + wire.SLOT_BYTES and inside:
             where = "" if first <= address < last else ", before its first element"
-            return f"writes to '{name}'{where}: an input, which is read-only"
-        if last <= address < base + wire.SLOT_BYTES + PAGE:
-            past = f"{address - last} bytes past" if address > last else "right past"
-            return f"{verb} {past} the end of '{name}'"
-        if base - PAGE <= address < first:
-            return f"{verb} {first - address} bytes before the start of '{name}'"
-    return ""
+            text = f"writes to '{name}'{where}: an input, which is read-only"
+        elif last <= address < base + wire.SLOT_BYTES + PAGE:
+            past = f"{off} bytes past" if off else "right past"
+            text = f"{verb} {past} the end of '{name}'"
+        elif base - PAGE <= address < first:
+            text = f"{verb} {off} bytes before the start of '{name}'"
+        else:
+            continue
+        found.append((off, text))
+    return min(found, default=(0, ""))[1]
 
 
 def locate(worker: Worker) -> str | None:

@@ -191,6 +191,10 @@ def _address(worker: Worker, kind: str, report: str, names: list[str]) -> str:
         gone = kind == "heap-use-after-free"
         tensor = _tensor(worker, begin, names)
         if tensor is not None and not gone:
+            if verb == "writes" and tensor < wire.SIDE_TENSORS:
+                # inputs are const: a result beside it was left
+                left = _nearest(worker, address, names, results=True)
+                tensor = tensor if left is None else left
             return f"{verb} {_in_tensor(worker, tensor, names, address)}"
         block = _block(worker, report, extent)
         if gone:
@@ -261,10 +265,14 @@ def _tensor(worker: Worker, begin: int, names: list[str]) -> int | None:
     return None
 
 
-def _nearest(worker: Worker, address: int, names: list[str]) -> int | None:
-    """The tensor around or near an address."""
+def _nearest(
+    worker: Worker, address: int, names: list[str], *, results: bool = False
+) -> int | None:
+    """The tensor around or near an address; of the results alone if that is asked."""
     best, distance = None, NEAR
     for i in _present(worker, names):
+        if results and i < wire.SIDE_TENSORS:
+            continue
         begin, extent = _bounds(worker, i)
         off = max(begin - address, address - (begin + extent), 0)
         if off < distance:
