@@ -200,8 +200,9 @@ class Case:
         if not self.command.run & RUN_AUDIT:
             gradients = self._call()
         else:
-            gradients, used = audited(self._call)
-            if sentence := self.task.rules.judge(used):
+            rules = self.task.rules
+            gradients, used, lines = audited(self._call, rules.path)
+            if sentence := rules.judge(used, lines):
                 raise Forbidden(sentence)
         for (i, _), gradient in zip(self.wanted, gradients):
             name = f"grad_{self.task.signature.gradients[i]}"

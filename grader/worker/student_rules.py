@@ -9,6 +9,7 @@ allowed ones. Both run in the student's process: they teach, they do not prove.
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -22,6 +23,8 @@ BROADCAST = (
     "uses aten::add with broadcasting or alpha: that is what this task asks for "
     "(adding two tensors of one shape is allowed)"
 )
+MEND = "the table in the lab's README says what to build it from"
+IN_LAB_05 = "let the operator's kernels do it"
 # what importing raises ImportError for, whatever is installed
 LIBRARIES = ("numpy", "scipy", "numba", "cupy", "jax", "tensorflow", "sklearn")
 
@@ -50,6 +53,8 @@ class Rules:
         self.forbidden = tuple(header.get("forbidden", ()))
         self.allowed = frozenset(header.get("allowed", ()))
         self.plain_add = bool(header.get("plain_add"))
+        self.path = str(header.get("path", ""))
+        self.mend = IN_LAB_05 if "package" in header else MEND
         self.library: Any = None
         self.caught: list[str] = []  # sentences
         self.ours = False  # the next run of autograd's engine is the worker's own
@@ -76,12 +81,13 @@ class Rules:
         )
 
     def refuse(self, sentence: str) -> None:
-        """Remember what was done, whoever swallows the exception."""
+        """Remember what was done and where, whoever swallows the exception."""
+        sentence += line_here(self.path)
         self.caught.append(sentence)
         raise Forbidden(sentence)
 
     def _caught(self, name: str) -> Any:
-        return lambda *_, **__: self.refuse(f"calls aten::{name}")
+        return lambda *_, **__: self.refuse(f"calls aten::{name}: {self.mend}")
 
     def _close_engine(self) -> None:
         """Autograd runs once a call, for the worker: not inside the student's code."""
@@ -112,19 +118,35 @@ class Rules:
         self.library.impl("add.Tensor", add, "CPU")
         self.library.impl("add_.Tensor", add_, "CPU")
 
-    def judge(self, used: Mapping[str, bool]) -> str:
+    def judge(self, used: Mapping[str, bool], lines: Mapping[str, str]) -> str:
         """A sentence about the first operator that is not allowed, or nothing."""
         for name, plain in used.items():
             if self.allowed and name not in self.allowed:
-                return f"uses aten::{name}, which this task does not allow"
+                text = f"uses aten::{name}, which this task does not allow: {self.mend}"
+                return text + lines.get(name, "")
             if self.plain_add and name in ("add", "add_") and not plain:
-                return BROADCAST
+                return BROADCAST + lines.get(name, "")
         return ""
 
 
-def audited(run: Callable[[], Any]) -> tuple[Any, dict[str, bool]]:
-    """Run and note every ATen operator used, with True if each add was a plain one."""
+def line_here(path: str) -> str:
+    """The student's line that is being run, as a sentence ends with it; "" if none."""
+    frames = traceback.extract_stack()
+    ours = [f for f in frames if path and f.filename.startswith(path)]
+    if not ours:
+        return ""
+    last = ours[-1]
+    return f" ({last.filename}:{last.lineno}: {(last.line or '').strip()[:120]})"
+
+
+def audited(
+    run: Callable[[], Any], path: str
+) -> tuple[Any, dict[str, bool], dict[str, str]]:
+    """Run and note every ATen operator used, with True if each add was a plain one,
+    and the line of its first use that was not.
+    """
     used: dict[str, bool] = {}
+    lines: dict[str, str] = {}
 
     class Notes(TorchDispatchMode):
         @classmethod
@@ -140,13 +162,15 @@ def audited(run: Callable[[], Any]) -> tuple[Any, dict[str, bool]]:
                 shapes = [getattr(x, "shape", None) for x in args[:2]]
                 alpha = (kwargs or {}).get("alpha", 1)
                 plain = shapes[0] == shapes[1] and alpha == 1
+            if name not in used or (used[name] and not plain):
+                lines[name] = line_here(path)
             used[name] = used.get(name, True) and plain
             return func(*args, **(kwargs or {}))
 
     notes: TorchDispatchMode = Notes()  # type: ignore[no-untyped-call]
     with notes:
         result = run()
-    return result, used
+    return result, used, lines
 
 
 VIEWS = (
