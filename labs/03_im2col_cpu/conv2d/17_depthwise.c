@@ -1,6 +1,6 @@
 /* 17 depthwise
  *
- *   idea    a filter of one channel makes no matrix: add shifted planes, times numbers
+ *   idea    a filter of one channel needs no matrix: add shifted planes, times numbers
  *   expect  4x over 16_threads forward, 10x backward, where it applies
  *   limit   each multiply-add loads its vector, most of them across two cache lines
  *   run     make bench T=03_im2col_cpu/conv2d/17
@@ -79,6 +79,7 @@ static slab_t slab_of(ctx_t *ctx, axis_t h, axis_t w, int64_t PLANES, int64_t KH
     return s;
 }
 
+/* What the planes do not cover is 0 already, and stays so. */
 static void pad(const slab_t *s, const real *restrict planes, real *slab)
 {
     const int64_t SW = s->w.stride, W = s->w.COUNT, APART = s->w.apart;
@@ -88,7 +89,7 @@ static void pad(const slab_t *s, const real *restrict planes, real *slab)
         real *restrict to = slab + j / SW * s->PLANE + s->h.begin * s->PITCH;
         to += column(&s->w, s->w.begin + first);
         for (int64_t r = 0; r < s->h.COUNT; r++, from += W) {
-            for (int64_t i = 0; i < COUNT; i++)  // unswitched: two loops are of vectors
+            for (int64_t i = 0; i < COUNT; i++)  // four loops, two of them of vectors
                 if (APART > 1)
                     to[i * APART] = from[i];
                 else
