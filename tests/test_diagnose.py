@@ -306,6 +306,17 @@ def test_reading_past_the_end_of_a_view_names_the_view(tools, build):
         assert result.mistake == "strides_ignored"
 
 
+def test_a_saved_tensor_that_is_wrong_is_no_matter_of_chance(compile_rung):
+    """No trial asks for it: that all of them come out right means nothing."""
+    text = (ROOT / "labs/02_naive_c/layer_norm/00_two_pass.c").read_text()
+    twice = text.replace("saved_at(rstd, r) = rstd_r", "saved_at(rstd, r) = 2 * rstd_r")
+    assert twice != text
+    with subject_of("layer_norm", compile_rung(twice)) as subject:
+        result = explained(subject, "forward")
+        assert "'rstd'" in result.message
+        assert (result.mistake, result.diagnosis) == (None, None)
+
+
 def test_the_same_bug_in_float_alone_is_found_there(compile_rung):
     text = source("conv2d", PUT="*at4(output, n, oc, oh, ow) = (real)(float)")
     flipped = source("conv2d", WEIGHT=TURNED)

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import functools
 import tomllib
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -290,3 +292,17 @@ def test_the_reference_differentiates_by_a_weight_of_odd_strides():
     inputs = subm.inputs(case, torch.float64, 1)
     grads = subm.grad_outputs(case, subm.outputs(inputs, case), torch.float64, 1)
     assert subm.truth(inputs, case, grads).gradients[1] is not None
+
+
+def test_rstd_of_a_row_of_close_numbers_is_right_to_its_last_digits():
+    """torch.native_layer_norm is 20 units in the last place off here."""
+    layer_norm, row = (
+        operators.get("layer_norm"),
+        (0.7871299979508419, 0.8091999122216492),
+    )
+    case = layer_norm.case({"name": "close", "D": 2, "shapes": {"input": [1, 2]}})
+    inputs = {"input": torch.tensor([row], dtype=torch.float64)}
+    half = (Fraction(row[1]) - Fraction(row[0])) / 2
+    exact = 1 / Decimal(float(half * half + Fraction(1e-5))).sqrt()
+    (_, _), (rstd, _) = layer_norm.saved(inputs, case)
+    assert abs(Decimal(float(rstd)) / exact - 1) < Decimal(4 * 2.0**-53)
