@@ -11,7 +11,7 @@ from grader.checks.subject import Subject
 from grader.operators import Case
 from grader.verdicts import Verdict
 
-JUDGES = {"forward": forward.check, "backward": gradient.check}
+JUDGES = {"forward": forward, "backward": gradient}
 NAMES = {"forward": "forward", "backward": "gradient"}  # as progress is told
 
 
@@ -26,7 +26,7 @@ def check(
     results: list[CheckResult] = []
     for dtype in subject.dtypes:
         tell(f"{NAMES[direction]} {dtype}")
-        results.append(JUDGES[direction](subject, cases, dtype, seed))
+        results.append(JUDGES[direction].check(subject, cases, dtype, seed))
         if results[-1].verdict is not Verdict.PASS:
             break
     return results

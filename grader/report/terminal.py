@@ -75,10 +75,10 @@ def progress(total: int) -> Iterator[Callable[[Step], None]]:
 
 
 def _line(now: Step) -> None:
-    """A task in the words of the table, and later each file that is timed. Every line
-    is there at once: rich flushes what it has printed.
+    """A task in the words of the table, unless there is no other, and later each file
+    that is timed. Every line is there at once: rich flushes what it has printed.
     """
-    if now.ended and now.ended.rungs:
+    if now.ended and 0 < len(now.ended.rungs) < now.total:
         found = "; ".join(f"{d} {_verdicts(now.ended, d)}" for d in DIRECTIONS)
         say(f"{now.rung}: {found} ({now.done}/{now.total} files)")
     elif now.check.startswith("speed"):
