@@ -71,25 +71,25 @@ class Behind(Repeated):
 
 
 def calls(seed: int) -> list[Line]:
-    """Microseconds of one call, by what is called, in a row and behind a convolution;
-    all from the same rounds.
+    """Microseconds of one call, by what is called: in a row, and behind a convolution.
+    The first are from rounds of their own, in which nothing takes the caches.
     """
-    works = dict(_calls())
+    works = {" ".join(key): (key, work) for key, work in _calls()}
     clock, kernel = timing.Stopwatch(), _kernel()
-    sides: dict[str, timing.Side] = {}
-    for key, work in works.items():
-        sides[" ".join(key)] = Repeated(work, clock)
-        sides[f"{' '.join(key)}, {BEHIND}"] = Behind(work, clock, kernel)
-    rounds = timing.measure(sides, of=[], rng=random.Random(seed), budget=BUDGET)
 
-    def told(side: str) -> dict[str, float]:
-        found = timing.interval(np.log(rounds.of(side))).times(1e6)
-        return {"us": found.value, "low": found.low, "high": found.high}
+    def timed(sides: dict[str, timing.Side]) -> dict[str, dict[str, float]]:
+        rounds = timing.measure(sides, of=[], rng=random.Random(seed), budget=BUDGET)
+        found = {n: timing.interval(np.log(rounds.of(n))).times(1e6) for n in sides}
+        return {
+            n: {"us": one.value, "low": one.low, "high": one.high}
+            for n, one in found.items()
+        }
 
+    row = timed({n: Repeated(work, clock) for n, (_, work) in works.items()})
+    behind = timed({n: Behind(work, clock, kernel) for n, (_, work) in works.items()})
     return [
-        {"operator": key[0], "way": key[1], **told(" ".join(key))}
-        | {"behind": told(f"{' '.join(key)}, {BEHIND}")}
-        for key in works
+        {"operator": key[0], "way": key[1], **row[name], "behind": behind[name]}
+        for name, (key, _) in works.items()
     ]
 
 
