@@ -290,7 +290,7 @@ def run_make(
     also: Sequence[Path] = (),
 ) -> subprocess.CompletedProcess[str]:
     """make in the repository's root, behind walls as run_compiler builds them."""
-    command = ["make", "-s", "-j2", *arguments]
+    command = ["make", "-s", "-j2", "--output-sync", *arguments]
     return run_compiler(command, walls=walls, own=own, also=also)
 
 

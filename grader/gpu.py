@@ -86,8 +86,9 @@ def toolkit() -> Toolkit | None:
     root = Path(found).resolve().parents[1]
     runtimes = [
         file
-        for folder in ("lib64", "lib", "targets/*/lib")
-        for file in sorted(root.glob(f"{folder}/libcudart.so*"))
+        for name in ("lib64", "lib", "targets/*/lib")
+        for folder in sorted(root.glob(name))
+        for file in sorted(folder.resolve().glob("libcudart.so*"))
     ]
     include = root / "include"
     if not runtimes or not (include / "cuda_runtime.h").exists():

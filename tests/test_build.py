@@ -162,6 +162,15 @@ def test_a_function_that_is_defined_nowhere_is_named(build_text):
     assert found.error.startswith("calls 'helper', which is defined nowhere")
 
 
+def test_what_two_linkers_say_at_once_is_not_mixed(tmp_path):
+    """A linker writes a line in pieces; one for each dtype runs."""
+    (tmp_path / "Makefile").write_text(
+        "all: f32 f64\nf32 f64:\n\tprintf 'reference to '; sleep 0.2; echo $@\n"
+    )
+    found = building.run_make(["-C", str(tmp_path)]).stdout
+    assert sorted(found.splitlines()) == ["reference to f32", "reference to f64"]
+
+
 def test_a_file_with_neither_function_says_what_it_exports(build_text):
     found = build_text(
         REFERENCE.replace("gelu_", "glu_").replace("glu_params", "gelu_params")
@@ -357,3 +366,20 @@ def test_an_environment_that_is_a_link_is_seen_by_its_own_name(tmp_path, monkeyp
     (tmp_path / ".venv").symlink_to("real")
     monkeypatch.setattr(sys, "prefix", str(tmp_path / ".venv"))
     assert {tmp_path / ".venv", tmp_path / "real"} <= set(sandbox.python_paths())
+
+
+@needs_bwrap
+def test_a_folder_that_the_system_links_to_is_seen(tmp_path, monkeypatch):
+    """As /usr/local/lib64 may be a link to CUDA's."""
+    system, far = tmp_path / "system", tmp_path / "far"
+    for folder in (system, far):
+        folder.mkdir()
+    (far / "file").write_text("seen")
+    (system / "link").symlink_to(far)
+    usual = sandbox._system_paths()
+    monkeypatch.setattr(sandbox, "_system_paths", lambda: [*usual, system])
+    command = ["cat", str(system / "link" / "file")]
+    wrapped = sandbox.wrap_compiler(
+        command, paths=[system / "link"], folder=far, start=Path("/")
+    )
+    assert subprocess.run(wrapped, capture_output=True).stdout == b"seen"

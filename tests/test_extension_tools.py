@@ -183,6 +183,14 @@ def test_the_nvcc_of_pypi_serves_where_the_usual_one_does_not_fit(
     assert gpu.toolkit().nvcc == other
 
 
+def test_the_runtime_is_named_where_it_lies(usual):
+    """Behind a link it could not be mounted in a sandbox that has the link already."""
+    program = usual("13.2", runtime="real/libcudart.so.13")
+    root = program.parents[1]
+    (root / "lib64").symlink_to(root / "real")
+    assert gpu.toolkit().runtime == root.resolve() / "real" / "libcudart.so.13"
+
+
 def test_no_nvcc_is_told_with_what_fetches_one(usual, monkeypatch):
     monkeypatch.setenv("NVCC", "/no/such/nvcc")
     said = refusal(monkeypatch)

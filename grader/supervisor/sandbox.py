@@ -96,13 +96,22 @@ def _system_paths() -> list[Path]:
     return [path for path in paths if path.exists()]
 
 
+def _inside(path: Path, folders: list[Path]) -> bool:
+    """Seen with one of them already, but perhaps as a link to what is not: bubblewrap
+    can bind nothing on a link.
+    """
+    return path not in folders and any(path.is_relative_to(f) for f in folders)
+
+
 def _walls(paths: list[Path], devices: Sequence[Path] = ()) -> list[str]:
     """bubblewrap with namespaces of its own; the system and `paths` are read-only, and
     of the machine's devices only `devices` are there.
     """
     wrapped = ["bwrap", *_NAMESPACES, "--uid", "65534", "--gid", "65534"]
     wrapped += ["--size", str(64 << 20), "--tmpfs", "/tmp"]
-    for path in dict.fromkeys([*_system_paths(), *paths]):
+    system = _system_paths()
+    paths = [path.resolve() if _inside(path, system) else path for path in paths]
+    for path in dict.fromkeys([*system, *paths]):
         if path.is_symlink() and path.parent == Path("/"):
             wrapped += ["--symlink", str(path.readlink()), str(path)]
         else:
