@@ -44,7 +44,7 @@ LONG_RUNGS = {
         "10_winograd_4x4": 325,
         "12_winograd_weight": 235,
         "14_dilation_phases": 180,
-        "17_depthwise": 315,
+        "19_depthwise_weight": 180,
     }.items()
 } | {"labs/04_cuda_kernels/matmul/06_warp_tile.cu": 179}
 MODULE_LINES = 400

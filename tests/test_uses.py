@@ -342,6 +342,32 @@ def test_a_case_is_served_by_the_rung_or_named_for_its_fallback(ladder, tools):
     assert done == {True: "03_next/gelu/01_x", False: top.id}
 
 
+def test_a_gradient_by_another_rungs_forward_is_that_rungs_work(ladder, tools):
+    """Which has no backward to ask, and whose forward has a fallback."""
+    from grader import operators
+    from grader.checks.fallback import Servers
+
+    (ladder.root / "build" / "tools").symlink_to(tools)
+    never = (
+        "if (tensor_numel(input) < 0) return fallback_forward(ctx, input, p, output)"
+    )
+    text = forward("fallback").replace("    return", f"    {never};\n    return 0; //")
+    ladder.file("03_next/gelu/01_x.c", text)
+    call = "tiles_forward(ctx, grad_output, p, grad_input)"
+    text = HEAD + "gelu_forward_fn tiles_forward;\n" + BACKWARD.format(value=call)
+    ladder.file("03_next/gelu/02_top.c", text)
+    uses = '[rung."gelu/01_x"]', "uses.fallback = true", '[rung."gelu/02_top"]'
+    ladder.lab("03_next", *uses, 'uses.tiles = "gelu/01_x"')
+    links, top = Links(), ladder.rung("03_next/gelu/02_top")
+    for number in "01":
+        rung = ladder.rung(f"03_next/gelu/0{number}_x")
+        links.found(rung, "forward", Verdict.PASS)
+    gelu = operators.get("gelu")
+    with Servers(links, gelu, 7) as servers:
+        done = servers.computes(top, gelu.cases(7)[0], "backward")
+    assert done == "03_next/gelu/01_x"
+
+
 # ---- lab.toml ------------------------------------------------------------------------
 
 

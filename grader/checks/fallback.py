@@ -63,7 +63,9 @@ class Servers:
             if name:
                 known = {r.id: r for task in all_tasks() for r in task.rungs}
                 below = known.get(name)
-                return self.computes(below, case, direction) if below else name
+                if not below or direction not in self._build(below).directions:
+                    return name  # by its other direction, of a case that is its own
+                return self.computes(below, case, direction)
         return rung.id
 
     def parts(self, case: Case, direction: str) -> Iterator[tuple[str, Case]]:
