@@ -9,6 +9,7 @@
  * the kernel's reach; else the fallback. Workspace: that of 17; with a stride an image
  * of grad_output with zeros in between, and that of 17 for every image.
  */
+#include <string.h>
 #include "operators.h"
 
 conv2d_forward_fn planes_forward;
