@@ -186,6 +186,27 @@ def test_syncwarp_is_offered_only_where_one_warp_races(
     assert race.sentence.endswith(remedy), said(report)
 
 
+@pytest.mark.parametrize(
+    "end",
+    [
+        "if (threadIdx.x == 31) __trap();",
+        "if (threadIdx.x) __syncthreads(); else __syncwarp();",
+    ],
+)
+def test_a_race_in_one_warp_is_told_of_a_block_that_never_ends(
+    tmp_path: Path, end: str
+) -> None:
+    text = (HERE / "bugs" / "07_reverse_no_barrier.cu").read_text()
+    last = "buf[TPB - 1 - threadIdx.x];"
+    assert text.count(last) == 1
+    source = tmp_path / "ends.cu"
+    text = text.replace("#define TPB 256", "#define TPB 32")
+    source.write_text(text.replace(last, f"{last}\n  {end}"))
+    report = ran(source, "trace").report
+    kinds = {f.kind for f in report.findings if f.level == "error"}
+    assert "race" in kinds and len(kinds) > 1, said(report)
+
+
 def test_an_order_that_does_not_exist_is_refused() -> None:
     with pytest.raises(ValueError, match="expected one of forward, reverse, random"):
         run(Path("/bin/true"), order="sideways")

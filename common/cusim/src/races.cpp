@@ -105,7 +105,7 @@ static void ready()
 /* ---- what orders accesses -------------------------------------------------------- */
 
 static void report_suspects();
-static void report_narrow();
+static void report_all();
 
 void race_launch()
 {
@@ -117,14 +117,12 @@ void race_launch()
 
 void race_launch_end()
 {
-    report_suspects();
-    report_narrow();
+    report_all();
 }
 
 void race_block()
 {
-    report_suspects();
-    report_narrow();
+    report_all();
     state->block = (uint32_t)block_serial;
     state->barrier = ++state->tick;
     state->warps.assign(32, {});
@@ -276,14 +274,6 @@ static void report(const Access &access, const Place &place, const Past &past,
     }
 }
 
-static void report_narrow()
-{
-    for (const auto &[codes, race] : state->narrow) {
-        found(Level::error, "race", race.sentence, {race.places[0], race.places[1]});
-    }
-    state->narrow.clear();
-}
-
 static Place place_of(const Access &access)
 {
     return here(verb(access), access.code);
@@ -297,6 +287,16 @@ static void report_suspects()
         suspect.access.by = &suspect.by;
         report(suspect.access, suspect.place, suspect.past, true);
     }
+}
+
+/* A block has ended: what was held back for its sake as well. */
+static void report_all()
+{
+    report_suspects();
+    for (const auto &[codes, race] : state->narrow) {
+        found(Level::error, "race", race.sentence, {race.places[0], race.places[1]});
+    }
+    state->narrow.clear();
 }
 
 /* This thread's atomic operation on a word makes its plain reads of it harmless. */
