@@ -18,7 +18,7 @@ from convlab.operators import REQUIRED, Signature
 from grader.supervisor import wire
 from grader.supervisor.wire import SIDE_TENSORS, Command, Reply, WireTensor
 from grader.worker.student_memory import ContractError, give, view
-from grader.worker.student_rules import Forbidden, Rules, audited, watch_graph
+from grader.worker.student_rules import Forbidden, Rules, audited, shown, watch_graph
 
 RUN_BACKWARD, RUN_MODULE, RUN_AUDIT, RUN_DEFAULTS = 2, 8, 16, 32
 LIKE = {"Linear": torch.nn.Linear, "Conv2d": torch.nn.Conv2d}  # modules of torch.nn
@@ -264,10 +264,8 @@ def line_behind(error: BaseException, path: str) -> traceback.FrameSummary | Non
 def sentence_of(error: BaseException, path: str) -> str:
     """One line about an exception, with the student's line if there is one."""
     text = str(error).strip().split("\n")[0][:400] or "no message"
-    where = ""
-    if frame := line_behind(error, path):
-        line = (frame.line or "").strip()[:120]
-        where = f" ({frame.filename}:{frame.lineno}: {line})"
+    frame = line_behind(error, path)
+    where = shown(frame) if frame else ""
     if isinstance(error, SyntaxError) and error.lineno:
         name = error.filename or path
         where = f" ({name}:{error.lineno}: {(error.text or '').strip()[:120]})"

@@ -133,10 +133,12 @@ def line_here(path: str) -> str:
     """The student's line that is being run, as a sentence ends with it; "" if none."""
     frames = traceback.extract_stack()
     ours = [f for f in frames if path and f.filename.startswith(path)]
-    if not ours:
-        return ""
-    last = ours[-1]
-    return f" ({last.filename}:{last.lineno}: {(last.line or '').strip()[:120]})"
+    return shown(ours[-1]) if ours else ""
+
+
+def shown(frame: traceback.FrameSummary) -> str:
+    """A line of source as a sentence ends with it."""
+    return f" ({frame.filename}:{frame.lineno}: {(frame.line or '').strip()[:120]})"
 
 
 def audited(
