@@ -36,7 +36,8 @@ UTILS = (
     "test_aot_dispatch_dynamic",
 )
 MEANS = {
-    "test_schema": "it writes to an argument or returns one, which its schema denies",
+    "test_schema": "it writes to an argument, or a result shares memory with an "
+    "argument or another result; its schema denies both",
     "test_autograd_registration": "its autograd rule is not registered for the "
     "operator: `register` does that",
     "test_faketensor": "its fake kernel has to give the sizes, strides and dtype that "
