@@ -12,7 +12,7 @@ from grader.checks import speed
 from grader.checks.fallback import Servers
 from grader.checks.result import CheckResult
 from grader.errors import GraderError
-from grader.report import terminal
+from grader.report import reservations, terminal
 from grader.score import RungResult, TaskResult
 from grader.tasks import Rung
 from grader.uses import Use
@@ -103,7 +103,7 @@ def test_a_case_that_only_a_given_object_computes_earns_nothing(
     assert (speed.verdict, speed.earned) == (Verdict.PASS, 0)
     assert "left to a given object" in speed.message
     assert terminal._speed(result, "forward") == ""
-    (line,) = terminal._slow(TaskResult(TASK, (result,), ("forward",)))
+    (line,) = reservations.lines([TaskResult(TASK, (result,), ("forward",))])
     assert line.endswith("no speed points, case some is left to a given object")
 
 

@@ -11,7 +11,7 @@ import pytest
 from grader.bands import Band, SpeedTask
 from grader.checks.result import CheckResult
 from grader.checks.speed import Speed
-from grader.report import results
+from grader.report import reservations, results
 from grader.report.page import page
 from grader.report.terminal import _cells
 from grader.score import RungResult, TaskResult, exit_status
@@ -265,3 +265,24 @@ def test_results_that_cannot_be_written_leave_the_old_ones_whole(
 def test_a_result_file_of_another_kind_counts_as_none(own_results, text):
     results.path().write_text(text)
     assert results.read() is None
+
+
+# ---- reservations --------------------------------------------------------------------
+
+
+def test_a_reason_that_several_share_is_told_once():
+    def looked(name: str, direction: str, why: str) -> CheckResult:
+        said = f"looked at 1 of 2 cases: {why}"
+        return CheckResult(name, direction, Verdict.PASS, message=said)
+
+    late = "there was no time for more"
+    checks = looked("memory", "forward", late), looked("memory", "backward", late)
+    other = looked("races", "backward", late), looked("races", "forward", "it hung")
+    mine = replace(rung("PASS", "PASS"), checks=(*checks, *other))
+    name = mine.rung.id
+    assert reservations.lines([task(mine)]) == [
+        "there was no time for more",
+        f"  {name} forward, backward: memory looked at 1 of 2 cases",
+        f"  {name} backward: races looked at 1 of 2 cases",
+        f"{name} forward: races looked at 1 of 2 cases: it hung",
+    ]

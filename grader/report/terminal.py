@@ -15,7 +15,7 @@ from rich.text import Text
 
 from grader.checks.result import CheckResult
 from grader.progress import Progress as Step
-from grader.report import gates
+from grader.report import gates, reservations
 from grader.report import results as file
 from grader.score import DIRECTIONS, RungResult, TaskResult, shown_points
 from grader.supervisor import sandbox
@@ -254,11 +254,7 @@ def advice(results: list[TaskResult], seed: int) -> None:
             )
     if len(started) > NEXT_STEPS:
         console.print(f"\n... and {len(started) - NEXT_STEPS} more like these.")
-    slow = [line for result in results for line in (*_slow(result), *_half(result))]
-    if slow:
-        console.print()
-    for line in slow:
-        console.print(Text(line), soft_wrap=True)
+    remarks(reservations.lines(results))
     todo = [f for f in failures if f[1].verdict is Verdict.NOT_IMPLEMENTED]
     if todo and not started:
         _next(results, *todo[0])
@@ -279,46 +275,6 @@ def _next(results: list[TaskResult], rung: RungResult, check: CheckResult) -> No
         )
     say(f"Next: write {what}{path}, then run")
     say(f"  make grade T={rung.rung.task}")
-
-
-_OF = {
-    "pytorch": "of PyTorch's speed",
-    "multiply_add": "of this core's rate of scalar multiply-adds",
-    "fma": "of this core's peak",
-    "bandwidth": "of this core's bandwidth to memory",
-}
-
-
-def _slow(result: TaskResult) -> list[str]:
-    """What is missing to full speed points, for what was timed and is not there yet."""
-    lines = []
-    for direction in DIRECTIONS:
-        speed = result.speed(direction)
-        if not speed or not speed.band or speed.earned >= 1:
-            continue
-        where = f"{result.task.id} {direction}"
-        if speed.verdict is not Verdict.PASS or not speed.share:
-            worth = "pending" if speed.verdict.pending else "lost"
-            lines.append(f"{where}: speed points {worth}, {speed.message}")
-            continue
-        if speed.message:
-            lines.append(f"{where}: no speed points, {speed.message}")
-            continue
-        lines.append(
-            f"{where}: {speed.share.value:.2g} {_OF[speed.of]}; speed points begin at "
-            f"{speed.band.floor:.2g} and are full at {speed.band.full:.2g}"
-        )
-    return lines
-
-
-def _half(result: TaskResult) -> list[str]:
-    """Checks that passed with a reservation: memory that was looked at in part."""
-    return [
-        f"{rung.rung.id} {check.direction}: {check.name} {check.message}"
-        for rung in result.rungs
-        for check in rung.checks
-        if check.verdict is Verdict.PASS and check.message
-    ]
 
 
 def summary(results: list[TaskResult], seed: int, seconds: float, where: str) -> None:

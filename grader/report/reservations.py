@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""What is said of results that are right: which points are missing, and what was
+looked at in part. A reason that several share stands once, above them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from grader.score import DIRECTIONS, TaskResult
+from grader.verdicts import Verdict
+
+_OF = {
+    "pytorch": "of PyTorch's speed",
+    "multiply_add": "of this core's rate of scalar multiply-adds",
+    "fma": "of this core's peak",
+    "bandwidth": "of this core's bandwidth to memory",
+}
+
+
+class Reservation(NamedTuple):
+    """One direction of a task or a rung."""
+
+    id: str
+    direction: str
+    what: str
+    why: str
+
+
+def lines(results: Sequence[TaskResult]) -> list[str]:
+    """All of them, in the order of the tasks."""
+    found: dict[str, list[Reservation]] = {}
+    for result in results:
+        for one in (*_speed(result), *_in_part(result)):
+            found.setdefault(one.why, []).append(one)
+    told = []
+    for why, group in found.items():
+        if len(group) == 1 or not why:
+            told += [f"{one.id} {one.direction}: {one.what}{why}" for one in group]
+            continue
+        told.append(why.lstrip(",: "))
+        wheres: dict[tuple[str, str], list[str]] = {}
+        for one in group:
+            wheres.setdefault((one.id, one.what), []).append(one.direction)
+        for (name, what), directions in wheres.items():
+            told.append(f"  {name} {', '.join(directions)}: {what}")
+    return told
+
+
+def _speed(result: TaskResult) -> Iterator[Reservation]:
+    """What is missing to full speed points, for what was timed and is not there yet."""
+    for direction in DIRECTIONS:
+        speed = result.speed(direction)
+        if not speed or not speed.band or speed.earned >= 1:
+            continue
+        what, why = "speed points lost", f", {speed.message}"
+        if speed.verdict is Verdict.PASS and speed.share:
+            what = "no speed points"
+            if not speed.message:
+                what = f"{speed.share.value:.2g} {_OF[speed.of]}; speed points begin at"
+                what += f" {speed.band.floor:.2g} and are full at {speed.band.full:.2g}"
+                why = ""
+        elif speed.verdict.pending:
+            what = "speed points pending"
+        yield Reservation(result.task.id, direction, what, why)
+
+
+def _in_part(result: TaskResult) -> Iterator[Reservation]:
+    """Checks that passed, but did not see everything."""
+    for rung in result.rungs:
+        for check in rung.checks:
+            if check.verdict is Verdict.PASS and check.message:
+                what, colon, why = check.message.partition(": ")
+                name = rung.rung.id, check.direction
+                yield Reservation(*name, f"{check.name} {what}", f"{colon}{why}")
