@@ -20,43 +20,43 @@ conv2d_backward_fn fallback_backward;
 enum { POINTS = 6, PLANES = 36, SMALL = 3, LARGE = 5 };       // kernels: 3x3, 5x5
 enum { NV = VECTOR_REGISTERS / 8, NR = NV * LANES, MR = 6 };  // MR tiles x NV vectors
 enum { KC = 32, TILES = 28, MANY = 64, KEPT = 1 << 20 };      // channels, tiles, reals
-enum { PU = KC * NR + LANES };  // from a plane of U to the next: no power of two
-
-typedef enum { INPUT, FILTER, OUTPUT } side_t;
+enum { PU = KC * NR + LANES };   // from a plane of U to the next: no power of two
+enum { INPUT, FILTER, OUTPUT };  // what is transformed
 
 /* Polynomials of C numbers have values at 0, 1, -1, 2, -2, infinity (BT x, G x); from
- * these come R outputs (AT x). Even and odd powers serve a point and its opposite. */
-EXPAND void points(side_t side, int R, int C, const vec *x, vec *y)
+ * these come R outputs (AT x). Even and odd powers serve a point and its opposite. Row
+ * x becomes column i of y. */
+EXPAND void points(int side, int R, int C, const vec *x, vec y[][POINTS], int i)
 {
     const real sixth = (real)(1. / 6), part = (real)(1. / 24);
     if (side == INPUT) {
         const vec even = x[4] - 4 * x[2], odd = x[3] - 4 * x[1];
         const vec even2 = x[4] - x[2], odd2 = x[3] - x[1];
-        y[0] = even2 + 4 * (x[0] - x[2]), y[5] = x[5] - x[3] - 4 * odd2;
-        y[1] = even + odd, y[2] = even - odd;
-        y[3] = even2 + 2 * odd2, y[4] = even2 - 2 * odd2;
+        y[0][i] = even2 + 4 * (x[0] - x[2]), y[5][i] = x[5] - x[3] - 4 * odd2;
+        y[1][i] = even + odd, y[2][i] = even - odd;
+        y[3][i] = even2 + 2 * odd2, y[4][i] = even2 - 2 * odd2;
     } else if (side == FILTER) {
         vec even = x[0] + x[2], odd = x[1], even2 = x[0] + 4 * x[2], odd2 = 2 * x[1];
         if (C == LARGE) even += x[4], even2 += 16 * x[4];
         if (C == LARGE) odd += x[3], odd2 += 8 * x[3];
-        y[0] = (real)0.25 * x[0], y[5] = x[C - 1];
+        y[0][i] = (real)0.25 * x[0], y[5][i] = x[C - 1];
         even = -sixth * even, even2 = part * even2;
-        y[1] = even - sixth * odd, y[2] = even + sixth * odd;
-        y[3] = even2 + part * odd2, y[4] = even2 - part * odd2;
+        y[1][i] = even - sixth * odd, y[2][i] = even + sixth * odd;
+        y[3][i] = even2 + part * odd2, y[4][i] = even2 - part * odd2;
     } else {
         const vec even = x[1] + x[2], odd = x[1] - x[2];
         const vec even2 = x[3] + x[4], odd2 = x[3] - x[4];
-        y[0] = x[0] + even + even2, y[1] = odd + 2 * odd2;
-        if (R == 4) y[2] = even + 4 * even2, y[3] = odd + 8 * odd2;
-        y[R - 1] += x[5];
+        y[0][i] = x[0] + even + even2, y[1][i] = odd + 2 * odd2;
+        if (R == 4) y[2][i] = even + 4 * even2, y[3][i] = odd + 8 * odd2;
+        y[R - 1][i] += x[5];
     }
 }
 
 typedef struct {
     const int64_t *in, *out;  // sizes N, C, H, W of what is read and written
-    int64_t KERNEL, TILE, turned, padding_h, padding_w, TH,
-        TW;                   // TH x TW tiles an image
-    int64_t CP, ROW, PV, PM;  // from a pixel, row, plane to the next
+    int64_t KERNEL, TILE, turned, padding_h, padding_w;
+    int64_t TH, TW;           // TH x TW tiles an image
+    int64_t CP, ROW, PV, PM;  // to the next pixel, row, plane: no 2^n
     real *rows, *strip, *filters, *U, *V, *M;
 } plan_t;
 
@@ -66,52 +66,42 @@ static int64_t least(int64_t a, int64_t b)
 }
 
 /* to (R, R) from (C, C), columns first, then rows, of LANES channels at once */
-EXPAND void transform(side_t side, int R, int C, const real *from, int64_t from_row,
+EXPAND void transform(int side, int R, int C, const real *from, int64_t from_row,
                       int64_t from_col, real *to, int64_t to_row, int64_t to_col)
 {
-    vec half[POINTS][POINTS], x[POINTS], y[POINTS];
+    vec x[POINTS], half[POINTS][POINTS], y[POINTS][POINTS];
     UNROLL
     for (int c = 0; c < C; c++) {
         UNROLL
         for (int r = 0; r < C; r++) x[r] = vec_load(from + r * from_row + c * from_col);
-        points(side, R, C, x, y);
-        UNROLL
-        for (int r = 0; r < R; r++) half[r][c] = y[r];
+        points(side, R, C, x, half, c);
     }
     UNROLL
     for (int r = 0; r < R; r++) {
-        points(side, R, C, half[r], y);
+        points(side, R, C, half[r], y, r);
         UNROLL
-        for (int c = 0; c < R; c++) vec_store(to + r * to_row + c * to_col, y[c]);
+        for (int c = 0; c < R; c++) vec_store(to + r * to_row + c * to_col, y[c][r]);
     }
 }
 
 /* V[plane][tile][c] of a row of tiles. Its last rows serve the next one too. */
 static void input_row(const plan_t *p, const real *image, int64_t th, real *V)
 {
-    const int64_t TILE = p->TILE, CP = p->CP, IH = p->in[2], IW = p->in[3],
-                  OLD = th ? p->KERNEL - 1 : 0;
+    const int64_t CP = p->CP, IH = p->in[2], IW = p->in[3], TILE = p->TILE;
+    const int64_t OLD = th ? p->KERNEL - 1 : 0;
     memmove(p->rows, p->rows + TILE * p->ROW, (size_t)(OLD * p->ROW) * sizeof(real));
-    // what the next row of tiles reads is fetched now: it lies in a piece a channel
-    const real *soon = th + 1 < p->TH ? image + ((th + 1) * TILE + OLD) * IW
-                                      : image + p->in[1] * IH * IW;
-    for (int64_t i = 0; i < p->in[1] * TILE * IW; i += 16) {
-        __builtin_prefetch(soon + i / (TILE * IW) * IH * IW + i % (TILE * IW));
-    }
     for (int64_t i = OLD; i < POINTS; i++) {
         const int64_t ih = th * TILE + i - p->padding_h;
-        const int inside = ih >= 0 && ih < IH;
         real *row = p->rows + i * p->ROW;
+        const int inside = ih >= 0 && ih < IH;
         if (!inside) memset(row, 0, (size_t)p->ROW * sizeof(real));
         vec_transpose_copy(image + ih * IW, IH * IW, row + p->padding_w * CP, CP,
                            p->in[1], inside ? IW : 0);
     }
-    for (int64_t i = 0; i < p->TW; i++) {
-        for (int64_t c = 0; c < CP; c += LANES) {
-            transform(INPUT, POINTS, POINTS, p->rows + i * TILE * CP + c, p->ROW, CP,
-                      V + c / KC * PLANES * p->PV + i * KC + c % KC, POINTS * p->PV,
-                      p->PV);
-        }
+    for (int64_t i = 0; i < p->TW * CP; i += LANES) {
+        transform(INPUT, POINTS, POINTS, p->rows + i / CP * TILE * CP + i % CP, p->ROW,
+                  CP, V + i % CP / KC * PLANES * p->PV + i / CP * KC + i % CP % KC,
+                  POINTS * p->PV, p->PV);
     }
 }
 
@@ -120,52 +110,41 @@ static void input_row(const plan_t *p, const real *image, int64_t th, real *V)
 static void weight_chunk(const plan_t *p, const real *weight, int64_t C, int64_t K,
                          real *U)
 {
-    const int64_t AREA = p->KERNEL * p->KERNEL;
-    if (!p->turned) {
+    const int64_t AREA = p->KERNEL * p->KERNEL, ROW = POINTS * PU;
+    if (!p->turned)
         vec_transpose_copy(weight, p->in[1] * AREA, p->filters, NR, C, K * AREA);
+    for (int64_t k = 0; p->turned && k < K; k++) {
+        vec_transpose_copy(weight + k * p->out[1] * AREA, AREA,
+                           p->filters + (k * AREA + AREA - 1) * NR, -NR, C, AREA);
     }
-    for (int64_t k = 0; k < K; k++) {
-        real *filter = p->filters + k * AREA * NR;
-        if (p->turned) {
-            vec_transpose_copy(weight + k * p->out[1] * AREA, AREA,
-                               filter + (AREA - 1) * NR, -NR, C, AREA);
-        }
-        for (int64_t v = 0; v < C; v += LANES) {
-            real *to = U + k * NR + v;
-            if (p->KERNEL == SMALL)
-                transform(FILTER, POINTS, SMALL, filter + v, SMALL * NR, NR, to,
-                          POINTS * PU, PU);
-            else
-                transform(FILTER, POINTS, LARGE, filter + v, LARGE * NR, NR, to,
-                          POINTS * PU, PU);
-        }
+    for (int64_t i = 0; i < K * NR; i += LANES) {
+        const real *from = p->filters + i / NR * AREA * NR + i % NR;
+        if (i % NR >= C) continue;
+        if (p->KERNEL == SMALL)
+            transform(FILTER, POINTS, SMALL, from, SMALL * NR, NR, U + i, ROW, PU);
+        else
+            transform(FILTER, POINTS, LARGE, from, LARGE * NR, NR, U + i, ROW, PU);
     }
 }
 
-/* M (ROWS, VECS) = or += V (ROWS, K) @ U (K, VECS); next: what to fetch meanwhile */
+/* M (ROWS, VECS) = or += V (ROWS, K) @ U (K, VECS) */
 EXPAND void product(int ROWS, int VECS, int64_t K, const real *V, const real *U,
-                    const real *next, int first, real *M)
+                    int first, real *M)
 {
-    vec sum[MR * NV];
+    vec sum[MR * NV], u[NV];
     UNROLL
-    for (int i = 0; i < ROWS * VECS; i++) {
-        const real *old = M + i / VECS * NR + i % VECS * LANES;
-        sum[i] = first ? (vec){0} : vec_load(old);
-    }
+    for (int i = 0; i < ROWS * VECS; i++)
+        sum[i] = first ? (vec){0} : vec_load(M + i / VECS * NR + i % VECS * LANES);
     for (int64_t k = 0; k < K; k++) {
-        vec u[NV];
-        __builtin_prefetch(next + k * LANES);
         UNROLL
         for (int v = 0; v < VECS; v++) u[v] = vec_load(U + k * NR + v * LANES);
         UNROLL
-        for (int i = 0; i < ROWS * VECS; i++) {
+        for (int i = 0; i < ROWS * VECS; i++)
             sum[i] += V[i / VECS * KC + k] * u[i % VECS];
-        }
     }
     UNROLL
-    for (int i = 0; i < ROWS * VECS; i++) {
+    for (int i = 0; i < ROWS * VECS; i++)
         vec_store(M + i / VECS * NR + i % VECS * LANES, sum[i]);
-    }
 }
 
 /* M[plane] (T, C) = or += V[plane] (T, K) @ U[plane] (K, C) for channels k to k + K */
@@ -173,20 +152,17 @@ static void multiply(const plan_t *p, int64_t T, int64_t k, int64_t K, int64_t C
                      const real *U)
 {
     for (int64_t i = 0, rows = 1; i < PLANES * T; i += rows) {
-        const int64_t plane = i / T, t = i % T;
+        const int64_t plane = i / T, t = i % T, wide = C > NR / 2;
         const real *V = p->V + (k / KC * PLANES + plane) * p->PV + t * KC;
-        const real *u = U + plane * PU, *next = u + PU + t / MR * KC * LANES;
+        const real *u = U + plane * PU;
         real *M = p->M + plane * p->PM + t * NR;
         rows = T - t < 2 ? 1 : T - t < MR ? 2 : MR;
-        if (C > NR / 2) {
-            if (rows == MR) product(MR, NV, K, V, u, next, k == 0, M);
-            if (rows == 2) product(2, NV, K, V, u, next, k == 0, M);
-            if (rows == 1) product(1, NV, K, V, u, next, k == 0, M);
-        } else {
-            if (rows == MR) product(MR, NV / 2, K, V, u, next, k == 0, M);
-            if (rows == 2) product(2, NV / 2, K, V, u, next, k == 0, M);
-            if (rows == 1) product(1, NV / 2, K, V, u, next, k == 0, M);
-        }
+        if (rows == MR && wide) product(MR, NV, K, V, u, k == 0, M);
+        if (rows == 2 && wide) product(2, NV, K, V, u, k == 0, M);
+        if (rows == 1 && wide) product(1, NV, K, V, u, k == 0, M);
+        if (rows == MR && !wide) product(MR, NV / 2, K, V, u, k == 0, M);
+        if (rows == 2 && !wide) product(2, NV / 2, K, V, u, k == 0, M);
+        if (rows == 1 && !wide) product(1, NV / 2, K, V, u, k == 0, M);
     }
 }
 
@@ -198,13 +174,11 @@ static void output_row(const plan_t *p, real *M, const real *bias, int64_t C,
     const int64_t TILE = p->TILE, ROW = p->TW * TILE * NR;
     for (int64_t v = 0; v < C; v += LANES) {
         const int64_t count = least(LANES, C - v);
-        const vec start = vec_load_first(bias + v, bias ? count : 0);
         for (int64_t i = 0; i < p->TW; i++) {
-            for (int64_t l = v; l < v + count; l++) {  // a line of each plane, soon
+            for (int64_t l = v; l < v + count; l++)  // a line of each plane, soon
                 __builtin_prefetch(output + (l * OH + oh) * OW + i * 16, 1);
-            }
             real *m = M + i * NR + v, *one = m + (POINTS + 1) * p->PM;
-            vec_store(one, vec_load(one) + start);
+            vec_store(one, vec_load(one) + vec_load(bias + v));
             real *to = p->strip + i * TILE * NR + v;
             if (TILE == 4)
                 transform(OUTPUT, 4, POINTS, m, POINTS * p->PM, p->PM, to, ROW, NR);
@@ -220,55 +194,51 @@ static void output_row(const plan_t *p, real *M, const real *bias, int64_t C,
 
 /* Slabs of rows of tiles. U is made anew for each of them unless all of it is small. */
 static status_t convolve(ctx_t *ctx, const tensor_t *from, const tensor_t *by,
-                         const real *bias, int turned, conv2d_params_t params,
+                         const tensor_t *bias, int turned, conv2d_params_t params,
                          tensor_t *to)
 {
-    const real *input = tensor_contiguous(ctx, from),
-               *weight = tensor_contiguous(ctx, by);
-    const int64_t KERNEL = by->size[2], AREA = KERNEL * KERNEL;
-    const int64_t TILE = POINTS + 1 - KERNEL, HALO = KERNEL - 1;
-    real *output = real_data(to);
-    plan_t p = {.in = from->size, .out = to->size, .KERNEL = KERNEL, .turned = turned};
+    const real *x = tensor_contiguous(ctx, from), *w = tensor_contiguous(ctx, by);
+    const int64_t *in = from->size, *out = to->size, IC = in[1], OC = out[1];
+    const int64_t KERNEL = by->size[2], HALO = KERNEL - 1, TILE = POINTS - HALO;
+    plan_t p = {.in = in, .out = out, .KERNEL = KERNEL, .TILE = TILE, .turned = turned};
+    p.TH = (out[2] + TILE - 1) / TILE, p.TW = (out[3] + TILE - 1) / TILE;
     p.padding_h = turned ? HALO - params.padding_h : params.padding_h;
     p.padding_w = turned ? HALO - params.padding_w : params.padding_w;
-    p.TILE = TILE, p.TH = (p.out[2] + TILE - 1) / TILE;
-    p.TW = (p.out[3] + TILE - 1) / TILE;
-    p.CP = (p.in[1] + LANES - 1) / LANES * LANES, p.ROW = (p.TW * TILE + HALO) * p.CP;
-    const int64_t IC = p.in[1], OC = p.out[1], ROWS = p.in[0] * p.TH;
+    const int64_t AREA = KERNEL * KERNEL, ROWS = in[0] * p.TH;
     const int64_t CHUNKS = (IC + KC - 1) / KC, PANELS = (OC + NR - 1) / NR;
     const int keep = PANELS * CHUNKS * KC * NR * PLANES <= KEPT;
     const int64_t SLAB = least(ROWS, ((keep ? TILES : MANY) + p.TW - 1) / p.TW);
-    p.PV = SLAB * p.TW * KC + LANES;  // no powers of two
-    p.PM = SLAB * p.TW * NR + LANES;
-    const int64_t U = (keep ? PANELS * CHUNKS : 1) * PLANES * PU;
-    const int64_t V = CHUNKS * PLANES * p.PV, M = PLANES * p.PM,
-                  PIXELS = POINTS * p.ROW;
-    const int64_t REST = (KC * AREA + TILE * TILE * p.TW) * NR;
-    p.U = ctx_scratch(ctx, (size_t)(U + V + M + PIXELS + REST) * sizeof(real));
-    if (!input || !weight || !p.U) return STATUS_NO_MEMORY;
-    p.V = p.U + U, p.M = p.V + V, p.rows = p.M + M, p.filters = p.rows + PIXELS;
-    p.strip = p.filters + KC * AREA * NR;
-    memset(p.rows, 0, (size_t)PIXELS * sizeof(real));
+    p.CP = (IC + LANES - 1) / LANES * LANES, p.ROW = (p.TW * TILE + HALO) * p.CP;
+    p.PV = SLAB * p.TW * KC + LANES, p.PM = SLAB * p.TW * NR + LANES;
+    const int64_t U = (keep ? PANELS * CHUNKS : 1) * PLANES * PU, M = PLANES * p.PM;
+    const int64_t V = CHUNKS * PLANES * p.PV, R = POINTS * p.ROW, F = KC * AREA * NR;
+    const int64_t S = TILE * TILE * p.TW * NR;
+    p.U = ctx_scratch(ctx, (size_t)(U + V + M + R + F + S) * sizeof(real));
+    if (!x || !w || !p.U) return STATUS_NO_MEMORY;
+    p.V = p.U + U, p.M = p.V + V, p.rows = p.M + M;
+    p.filters = p.rows + R, p.strip = p.filters + F;
+    memset(p.rows, 0, (size_t)R * sizeof(real));
 
     for (int64_t r0 = 0; r0 < ROWS; r0 += SLAB) {
         const int64_t r1 = least(ROWS, r0 + SLAB);
         for (int64_t r = r0; r < r1; r++) {
-            input_row(&p, input + r / p.TH * IC * p.in[2] * p.in[3], r % p.TH,
+            input_row(&p, x + r / p.TH * IC * in[2] * in[3], r % p.TH,
                       p.V + (r - r0) * p.TW * KC);
         }
         real *u = p.U;
         for (int64_t c = 0; c < OC; c += NR) {
             const int64_t C = least(NR, OC - c);
+            real *y = real_data(to) + c * out[2] * out[3], start[NR] = {0};
+            for (int64_t i = 0; bias && i < C; i++) start[i] = *at1(bias, c + i);
             for (int64_t k = 0; k < IC; k += KC, u += keep ? PLANES * PU : 0) {
                 const int64_t K = least(KC, IC - k),
-                              first = p.turned ? k * OC + c : c * IC + k;
-                if (r0 == 0 || !keep) weight_chunk(&p, weight + first * AREA, C, K, u);
+                              f = turned ? k * OC + c : c * IC + k;
+                if (r0 == 0 || !keep) weight_chunk(&p, w + f * AREA, C, K, u);
                 multiply(&p, (r1 - r0) * p.TW, k, K, C, u);
             }
             for (int64_t r = r0; r < r1; r++) {
-                output_row(&p, p.M + (r - r0) * p.TW * NR, bias ? bias + c : NULL, C,
-                           r % p.TH * TILE,
-                           output + (r / p.TH * OC + c) * p.out[2] * p.out[3]);
+                output_row(&p, p.M + (r - r0) * p.TW * NR, start, C, r % p.TH * TILE,
+                           y + r / p.TH * OC * out[2] * out[3]);
             }
         }
     }
@@ -283,7 +253,7 @@ static int fits(const tensor_t *weight, conv2d_params_t p)
            p.padding_h < K && p.padding_w < K;
 }
 // END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 241 lines)
+// STARTER // helpers, if you want some (the reference takes 212 lines)
 
 /* output = bias + each tile of 4 x 4 or 2 x 2 from its 6 x 6 inputs and all filters */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
@@ -292,11 +262,9 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     // BEGIN SOLUTION
     if (!fits(weight, p)) return fallback_forward(ctx, input, weight, bias, p, output);
     if (tensor_numel(output) == 0) return STATUS_OK;
-    const real *start = bias ? tensor_contiguous(ctx, bias) : NULL;
-    if (bias && !start) return STATUS_NO_MEMORY;
-    return convolve(ctx, input, weight, start, 0, p, output);
+    return convolve(ctx, input, weight, bias, 0, p, output);
     // END SOLUTION
-    // STARTER // your code (the reference takes 5 lines)
+    // STARTER // your code (the reference takes 3 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
