@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The class tf32: what rounding the factors explains passes, and nothing beyond it.
+"""The classes tf32 and winograd: what explains an error lets it pass, and no more.
 
 Results are handed to judge() as a worker would have left them; which class a result has
 is said here, and found out by fallback.py in a grading.
@@ -7,15 +7,17 @@ is said here, and found out by fallback.py in a grading.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 import torch
 
+from grader import operators
 from grader.checks import numerics
 from grader.checks.compare import Expected, tolerance
 from grader.operators import Case
-from grader.tasks import DIRECT, TF32
+from grader.tasks import DIRECT, TF32, WINOGRAD
 from grader.verdicts import Verdict
 from tests.test_compare import (
     LENGTHS,
@@ -153,3 +155,38 @@ def test_the_bound_of_a_term_is_added_to_that_of_its_sum():
     rounded = Expected("output", one, one, 64, rounded=numerics.TERM)
     allowed = numerics.TERM + (1 + numerics.TERM) * direct
     assert torch.allclose(tolerance(rounded, torch.float32), allowed, rtol=1e-15)
+
+
+# ---- winograd ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "right"), [(WINOGRAD, Verdict.PASS), (DIRECT, Verdict.WRONG_VALUE)]
+)
+def test_a_tile_meets_more_of_a_kernel_than_an_image_of_one_pixel_does(kind, right):
+    conv2d = operators.get("conv2d")
+    (case,) = [c for c in conv2d.cases(1) if c.name == "one_pixel"]
+    weight = torch.ones(1, 1, 3, 3, dtype=torch.float64)
+    weight[0, 0, 1, 1] = 1e-4  # all that the pixel meets
+    one = torch.ones(1, 1, 1, 1, dtype=torch.float64)
+    inputs = {"input": 2 * one, "weight": weight, "bias": 0 * one.flatten()}
+    truth = conv2d.truth(inputs, case, [3 * one])
+    assert [truth.beyond(name) for name in ("output", "grad_input")] == [2, 3]
+    subject = SimpleNamespace(classes=lambda case, name: kind)
+    sizes = truth.output_scale[0], 10, truth.beyond
+    expected = numerics.expected(subject, case, "output", truth.outputs[0], *sizes)
+    assert verdict(truth.outputs[0] + 1e-15, expected) is right
+
+
+def test_sums_beyond_the_borders_are_no_smaller_than_those_inside():
+    conv2d = operators.get("conv2d")
+    for case in conv2d.cases(3):
+        inputs = conv2d.inputs(case, torch.float64, 3)
+        inputs.pop("bias", None)
+        results = conv2d.outputs(inputs, case)
+        grads = conv2d.grad_outputs(case, results, torch.float64, 3)
+        truth = conv2d.truth(inputs, replace(case, wanted=("input",)), grads)
+        inside = truth.output_scale[0], truth.gradient_scale[0]
+        for name, scale in zip(("output", "grad_input"), inside):
+            if scale.numel():
+                assert truth.beyond(name) >= float(scale.max()) * 0.999999, case.name

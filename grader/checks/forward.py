@@ -53,7 +53,8 @@ def expectations(
         signature.outputs, truth.outputs, truth.output_scale
     ):
         name = argument.name
-        made.append(expected(subject, case, name, value, scale, terms[name]))
+        sizes = scale, terms[name], truth.beyond
+        made.append(expected(subject, case, name, value, *sizes))
     for argument, pair, size in zip(signature.saved, truth.saved, truth.saved_scale):
         assert pair is not None
         value, valid = pair

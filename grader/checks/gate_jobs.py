@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from grader.checks.compare import Expected
-from grader.checks.numerics import SLACK
+from grader.checks.numerics import of_tiles
 from grader.operators import Case, Operator
 from grader.operators.base import Tensors
 from grader.operators.refusals import refused
@@ -101,7 +101,8 @@ class Jobs:
     def _output(self, case: Case, inputs: Tensors) -> Expected:
         truth = self.operator.truth(inputs, case, [])
         terms = self.operator.terms(case, inputs)
-        return _loosely("output", truth.outputs[0], truth.output_scale[0], terms)
+        scale = truth.output_scale[0]
+        return _loosely("output", truth.outputs[0], scale, terms, truth.beyond)
 
     def _gradients(
         self, case: Case, inputs: Tensors, start: torch.Tensor
@@ -110,7 +111,13 @@ class Jobs:
         terms = self.operator.terms(case, inputs)
         names = self.operator.signature.gradients
         return [
-            _loosely(f"grad_{name}", value, scale, {f"grad_{name}": terms[name]})
+            _loosely(
+                f"grad_{name}",
+                value,
+                scale,
+                {f"grad_{name}": terms[name]},
+                truth.beyond,
+            )
             for name, value, scale in zip(names, truth.gradients, truth.gradient_scale)
             if value is not None and scale is not None
         ]
@@ -365,12 +372,14 @@ class Jobs:
 
 
 def _loosely(
-    name: str, value: torch.Tensor, scale: torch.Tensor, terms: Mapping[str, int]
+    name: str,
+    value: torch.Tensor,
+    scale: torch.Tensor,
+    terms: Mapping[str, int],
+    beyond: Callable[[str], float] = lambda _: 0.0,
 ) -> Expected:
     """Expected as of the loosest kernel there is: values have a check of their own."""
-    largest = float(scale.max()) if scale.numel() else 0.0
-    whole = torch.full_like(scale, SLACK * largest)
-    return Expected(name, value, whole, terms.get(name, 1))
+    return Expected(name, value, of_tiles(scale, beyond(name)), terms.get(name, 1))
 
 
 def _stack(examples: list[Expected]) -> Expected:

@@ -133,8 +133,8 @@ def expected_gradients(
         if value is None:
             made.append(None)
             continue
-        count = terms[name]
-        made.append(expected(subject, case, f"grad_{name}", value, scale, count))
+        sizes = scale, terms[name], truth.beyond
+        made.append(expected(subject, case, f"grad_{name}", value, *sizes))
     return made
 
 

@@ -24,6 +24,7 @@ computes itself; what it leaves to another rung has that rung's class.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -47,11 +48,13 @@ def expected(
     value: torch.Tensor,
     scale: torch.Tensor | None,
     terms: int,
+    beyond: Callable[[str], float] = lambda _: 0.0,
 ) -> Expected:
     """What a result should hold: strictly at first. Only where it does not is asked who
     computed it, and in which class.
 
-    `scale` is the sum of absolute terms of each element.
+    `scale` is the sum of absolute terms of each element, and `beyond` tells the largest
+    such sum outside of a result's borders (Operator.beyond).
     """
     exact = EXACT.get(case.values, ())
     strict = Expected(name, value, None if DIRECT in exact else scale, terms)
@@ -67,7 +70,14 @@ def expected(
             return strict
         if kind == TF32:
             return replace(strict, scale=scale, rounded=TERM)
-        whole = torch.full_like(scale, SLACK * float(scale.max()))
-        return replace(strict, scale=whole)
+        return replace(strict, scale=of_tiles(scale, beyond(name)))
 
     return replace(strict, loose=loose)
+
+
+def of_tiles(scale: torch.Tensor, beyond: float) -> torch.Tensor:
+    """The scale of results by transformed tiles, of which some go beyond the borders:
+    an image of one pixel meets one element of a kernel, its tile all of them.
+    """
+    largest = max(float(scale.max()), beyond) if scale.numel() else 0.0
+    return torch.full_like(scale, SLACK * largest)

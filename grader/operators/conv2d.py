@@ -7,6 +7,7 @@ import random
 from typing import Any
 
 import torch
+from torch.nn import functional as F
 
 from grader.operators.base import Case, Operator, Tensors, numel, side, some_layout
 from grader.operators.primitives import EVERY_CONVOLUTION, MATRIX_PRODUCTS
@@ -22,7 +23,7 @@ class Conv2d(Operator):
 
     def reference(self, *inputs: Any, **options: Any) -> Any:
         """torch.nn.functional.conv2d."""
-        return torch.nn.functional.conv2d(*inputs, **options)
+        return F.conv2d(*inputs, **options)
 
     def terms(self, case: Case, inputs: Tensors) -> dict[str, int]:
         """The window forward; filters or pixels backward."""
@@ -36,6 +37,29 @@ class Conv2d(Operator):
             "weight": pixels,
             "bias": pixels,
         }
+
+    def beyond(
+        self,
+        inputs: Tensors,
+        case: Case,
+        grad_outputs: list[torch.Tensor],
+        result: str,
+    ) -> float:
+        """As if zeros stood around the image, as far as a kernel reaches."""
+        options = self.signature.resolve(case.options)
+        input, weight = inputs["input"].abs(), inputs["weight"].abs()
+        more: dict[str, Any] = {"dilation": options["dilation"]}
+        more["groups"] = options.get("groups", input.shape[1])  # depthwise has none
+        if result == "output":
+            steps = zip(weight.shape[2:], options["dilation"])
+            reach = [(K - 1) * dilation for K, dilation in steps]
+            wide = F.conv2d(input, weight, padding=reach, **more)
+        elif result == "grad_input":
+            more["stride"] = options["stride"]
+            wide = F.conv_transpose2d(grad_outputs[0].abs(), weight, **more)
+        else:
+            return 0.0
+        return float(wide.max()) if wide.numel() else 0.0
 
     def draw(self, rng: random.Random) -> dict[str, Any]:
         """Any window, up to three groups, with and without bias."""
@@ -60,7 +84,7 @@ class Depthwise(Conv2d):
     def reference(self, *inputs: Any, **options: Any) -> Any:
         """torch.nn.functional.conv2d with groups = IC."""
         groups = inputs[0].shape[1]
-        return torch.nn.functional.conv2d(*inputs, **{**options, "groups": groups})
+        return F.conv2d(*inputs, **{**options, "groups": groups})
 
     def terms(self, case: Case, inputs: Tensors) -> dict[str, int]:
         """The window forward; the filters of a channel, or pixels, backward."""
