@@ -20,7 +20,7 @@ import pytest
 
 from grader import gpu
 from grader.build import build_tools
-from grader.supervisor import sandbox
+from grader.supervisor import sandbox, session
 from grader.tasks import ROOT
 
 # .ci/run fails where a test is skipped for any other reason than a missing GPU
@@ -74,8 +74,11 @@ def same_cores_afterwards() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def tools(own_place: Path) -> Path:
-    """The folder of the grader's own programs, built."""
+    """The folder of the grader's own programs, built, and its library loaded: a test
+    may name another folder later.
+    """
     build_tools()
+    session.core()
     return own_place / "tools"
 
 
