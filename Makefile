@@ -11,8 +11,10 @@ ifdef PYTHON
 PY    := $(PYTHON)
 READY :=
 else
-PY    := .venv/bin/python
-READY := .venv/ready
+PY     := .venv/bin/python
+PINNED := requirements/uv.txt requirements/requirements.txt
+# named after what is pinned, so that a clone or a copy with newer dates builds nothing
+READY  := .venv/ready-$(firstword $(shell cat $(PINNED) | sha256sum))
 endif
 
 T ?=
@@ -118,13 +120,14 @@ clean:  ## remove everything that was built, but not .venv
 	rm -rf build
 
 # The Python environment. A marker file says that it is whole.
-.venv/ready: requirements/uv.txt requirements/requirements.txt
+.venv/ready-%:
 	@echo 'Making .venv: about 3 GB to download and 6.2 GB of disk, one to three minutes'
 	@echo 'on a fast line. (make grade PYTHON=python3 uses an environment you have.)'
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	    { echo 'convlab: python3 is older than 3.11; install a newer one'; exit 1; }
 	@python3 -m venv .venv || \
 	    { echo 'convlab: cannot make .venv (apt-get install python3-venv? disk full?)'; exit 1; }
+	@rm -f .venv/ready*
 	@.venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes \
 	    -r requirements/uv.txt
 	@VIRTUAL_ENV=.venv .venv/bin/uv pip install -q --require-hashes --compile-bytecode \

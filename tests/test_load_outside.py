@@ -127,7 +127,7 @@ def test_signatures_are_imported_without_torch():
 
 def test_the_environment_that_make_builds_finds_convlab_from_anywhere(tmp_path):
     venv.create(tmp_path / ".venv", symlinks=True)
-    recipe = (ROOT / "Makefile").read_text().split("\n.venv/ready:")[1]
+    recipe = (ROOT / "Makefile").read_text().split("\n.venv/ready-%:")[1]
     lines = re.search(r"\t@(printf .*?convlab\.pth\"\n)", recipe, re.DOTALL)
     command = lines[1].replace("$$", "$")
     subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True, timeout=60)
@@ -142,3 +142,25 @@ def test_the_environment_that_make_builds_finds_convlab_from_anywhere(tmp_path):
         timeout=60,
     )
     assert done.returncode == 0
+
+
+def test_an_environment_is_made_anew_for_other_requirements_and_for_no_other_date(
+    tmp_path,
+):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    shutil.copytree(ROOT / "requirements", tmp_path / "requirements")
+
+    def planned() -> str:
+        command = ["make", "-n", "doctor"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    marker = tmp_path / re.search(r"^touch (.+)$", planned(), re.MULTILINE)[1]
+    marker.parent.mkdir()
+    marker.touch()
+    os.utime(marker, (0, 0))  # as in a clone that is newer than its linked .venv
+    assert "Making .venv" not in planned()
+    with (tmp_path / "requirements/requirements.txt").open("a") as file:
+        file.write("# another\n")
+    assert "Making .venv" in planned()
