@@ -3,9 +3,11 @@
 #   T=      a task or rung: a path, an id (02_naive_c/conv2d) or a prefix of ids
 #   LAB=    only this lab: 02
 #   PYTHON= use an environment that already has torch >= 2.11 instead of making .venv
+#   ISA=avx2 no wider vectors than AVX2, in our code and in PyTorch
 
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/bash
+include common/isa.mk
 
 ifdef PYTHON
 PY    := $(PYTHON)

@@ -27,6 +27,7 @@ OBJCOPY ?= objcopy
 RUNG   ?= $(error say which: make -f common/rung.mk RUNG=labs/.../NN_idea.c)
 
 INCLUDE := $(dir $(lastword $(MAKEFILE_LIST)))
+include $(INCLUDE)isa.mk
 
 COMMON  := -std=c11 -g -fPIC -I$(INCLUDE) -fno-math-errno -ffp-contract=fast -fopenmp
 # a pointer that wraps and a NULL of no bytes do no harm as long as nobody follows them
@@ -39,10 +40,10 @@ LINK_sanitize := $(SANITIZE)
 LINK    := $(if $(LINK_$(MODE)),$(LINK_$(MODE)),-Wl,-z,defs)
 WARN    := -Wall -Wextra -Wno-unused-parameter -Wno-unknown-pragmas \
            -Werror=return-type
-FLAGS_release := -O3 -march=native $(COMMON) $(WARN)
+FLAGS_release := -O3 $(MARCH_HERE) $(COMMON) $(WARN)
 FLAGS_debug   := -O0 $(COMMON) $(WARN) -DVECTOR_ELEMENTWISE
-FLAGS_strict  := -O3 -march=native $(COMMON) -Wall -Wextra -Wshadow -Wconversion -Werror
-FLAGS_sanitize := -O0 -march=native $(COMMON) $(WARN) $(SANITIZE) \
+FLAGS_strict  := -O3 $(MARCH_HERE) $(COMMON) -Wall -Wextra -Wshadow -Wconversion -Werror
+FLAGS_sanitize := -O0 $(MARCH_HERE) $(COMMON) $(WARN) $(SANITIZE) \
                   -fno-omit-frame-pointer -DVECTOR_ELEMENTWISE $(UNSEEN)
 FLAGS_given   := -O2 $(MARCH) $(COMMON) -g0 $(WARN)
 FLAGS   := $(FLAGS_$(MODE)) \

@@ -13,6 +13,7 @@
 #                      CUDA (the folder of cuda_runtime.h) and CUDART (libcudart.so and its
 #                      rpath; in a test both are cusim's)
 #   card               tells of the card: `card`, which is told NVCC
+include common/isa.mk
 BUILD ?= build
 TOOLS := $(BUILD)/tools
 CHECKED := -Wall -Wextra -Wshadow
@@ -83,14 +84,18 @@ $(TOOLS)/toolkit: FORCE
 $(TOOLS)/compiler: FORCE
 	@mkdir -p $(@D)
 	@echo '$(CC) $(CXX)' > $@.new; cmp -s $@.new $@ || cp $@.new $@
+$(TOOLS)/march: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CC) $(MARCH_HERE)' > $@.new; cmp -s $@.new $@ || cp $@.new $@
 $(TOOLS)/libworker.so: $(PYTHON:%=$(TOOLS)/objects/worker/%.o)
 	@$(CC) -shared -o $@.new $^ -ldl && mv $@.new $@
 $(TOOLS)/nothing.so: grader/supervisor/nothing.c grader/tools.mk
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS_TOOLS) -shared -o $@.new $< && mv $@.new $@
-$(TOOLS)/librates.so: grader/supervisor/rates.c grader/supervisor/rates.h grader/tools.mk
+$(TOOLS)/librates.so: grader/supervisor/rates.c grader/supervisor/rates.h grader/tools.mk \
+                      $(TOOLS)/march
 	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS_TOOLS) -O3 -march=native -ffp-contract=fast -shared -o $@.new $< \
+	@$(CC) $(CFLAGS_TOOLS) -O3 $(MARCH_HERE) -ffp-contract=fast -shared -o $@.new $< \
 	    && mv $@.new $@
 
 $(TOOLS)/objects/%.o: grader/%.c grader/tools.mk

@@ -41,7 +41,7 @@ LONG_RUNGS = {
         "07_few_channels": 145,
         "08_few_channels_backward": 150,
         "09_winograd_2x2": 178,
-        "10_winograd_4x4": 290,
+        "10_winograd_4x4": 292,
         "12_winograd_weight": 212,
         "14_dilation_phases": 180,
         "19_depthwise_weight": 180,

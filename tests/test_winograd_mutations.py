@@ -60,7 +60,7 @@ MUTATIONS = {
         ("a filter's entry", "(real)0.25 * x[0]", "(real)0.25025 * x[0]"),
         ("an output's last", "[R - 1][i] += x[5]", "[R - 1][i] += (real)1.001 * x[5]"),
         ("the last row of an image", "ih >= 0 && ih < IH", "ih >= 0 && ih < IH - 1"),
-        ("a tile left over", "1 && wide) product(1,", "7 && wide) product(1,"),
+        ("a tile left over", "1) product(1,", "7) product(1,"),
         ("two tiles left over", "2 && !wide) product(2,", "7 && !wide) product(2,"),
         ("filters of the next slab", "r0 == 0 || !keep", "r0 == 0"),
     ],

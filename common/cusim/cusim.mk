@@ -29,13 +29,14 @@ SOURCE ?= $(error say which: SOURCE=file.cu)
 
 HERE   := $(abspath $(dir $(lastword $(MAKEFILE_LIST))))/
 HOST   := $(shell uname -m)
+include $(HERE)../isa.mk
 CLANG  := $(findstring clang,$(shell $(CXX) --version 2>&1 | head -1))
 NAME   := $(notdir $(firstword $(CXX)))-$(MODE)
 FOLDER := $(BUILD)/$(NAME)
 
 # A GPU contracts a * b + c. Baseline x86-64 cannot: the native flags are for that, and
 # are left out where accesses are counted (wider registers would merge them).
-NATIVE := $(if $(filter x86_64 amd64,$(HOST)),-march=native)
+NATIVE := $(if $(filter x86_64 amd64,$(HOST)),$(MARCH_HERE))
 # A loop that waits is to wait, as it may on a card. And addr2line does not find what
 # clang inlined if it is told so in DWARF 5.
 COMMON := -std=c++17 -g -gdwarf-4 -fPIC -fno-semantic-interposition \

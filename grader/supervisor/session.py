@@ -23,6 +23,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grader import isa
 from grader.supervisor import sandbox
 from grader.supervisor.processes import (
     children,
@@ -229,6 +230,7 @@ class Worker:
             "CUSIM_PATIENCE": "3",  # seconds for one thread; less than a call has
             "CONVLAB_CPU": str(cpu()),
             "CONVLAB_OWNER": str(os.getpid()),
+            **isa.environment(),
             **(self.outside.environment if self.outside else {}),
         }
         read, write = os.pipe()

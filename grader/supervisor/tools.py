@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from grader import gpu
+from grader import gpu, isa
 from grader.build import build_folder
 from grader.supervisor import sandbox
 
@@ -172,6 +172,7 @@ class Tools:
             # graphs are small: to know them again would mean to read all of torch
             "TORCHINDUCTOR_FX_GRAPH_CACHE": "0",
             "TORCHINDUCTOR_AUTOGRAD_CACHE": "0",
+            **isa.environment(),
             **({"CXX": named} if named else {}),
             **(gpu.environment() if self._card else {}),
         }
