@@ -1,11 +1,17 @@
-# The instruction set that code of this machine is compiled for: all it has, or with
-# ISA=avx2 no more than a processor with AVX2 has (grader/isa.py holds PyTorch to the
-# same). Included by every Makefile that compiles what is run and timed here.
-#
-#   MARCH_HERE   the compiler's flags
+# The instruction set of what is compiled, run and timed on this machine: all that it
+# has, or with ISA=avx2 no more than a processor with AVX2 has, in our code (MARCH_HERE,
+# the compiler's flags) and in PyTorch (a variable for each of its libraries).
+# grader/isa.py hands these variables on to the workers.
 
 ISA ?=
-MARCH_OF_avx2 := -march=x86-64-v3 -mtune=native
-MARCH_HERE := $(if $(ISA),$(or $(MARCH_OF_$(ISA)),\
-    $(error ISA is '$(ISA)', expected avx2, or nothing for all that this machine has)),\
-    -march=native)
+ifeq ($(ISA),)
+MARCH_HERE := -march=native
+else ifeq ($(ISA),avx2)
+MARCH_HERE := -march=x86-64-v3 -mtune=native
+export ISA
+export ATEN_CPU_CAPABILITY := avx2
+export ONEDNN_MAX_CPU_ISA := AVX2
+export MKL_ENABLE_INSTRUCTIONS := AVX2
+else
+$(error ISA is '$(ISA)', expected avx2, or nothing for all that this machine has)
+endif

@@ -33,6 +33,8 @@ def grade(args: argparse.Namespace) -> int:
     from grader.report import results, terminal
 
     with results.lock():
+        if sentence := results.set_aside():
+            terminal.complain(sentence)
         build_tools()
         with (
             terminal.progress(len(selection.rungs)) as step,
@@ -47,7 +49,10 @@ def grade(args: argparse.Namespace) -> int:
         merged = results.merged(found, seed, card)
         results.write(merged)
         page = _page(merged)
-    terminal.table(found)
+    standing = {
+        task["id"]: (task["points"], task["pending"]) for task in merged["tasks"]
+    }
+    terminal.table(found, standing)
     terminal.advice(found, seed)
     remarks = [f"memory was not checked: {unwatched}"] if unwatched else []
     if card:
@@ -55,7 +60,9 @@ def grade(args: argparse.Namespace) -> int:
 
         remarks += filter(None, [machine.shaken(card)])
     terminal.remarks(remarks)
-    terminal.summary(found, seed, time.monotonic() - start, page)
+    terminal.summary(
+        found, standing, seed=seed, seconds=time.monotonic() - start, where=page
+    )
     from grader.score import exit_status
 
     return exit_status(found)
@@ -208,10 +215,15 @@ def report(args: argparse.Namespace) -> int:
     from grader.report import html, results, terminal
 
     found = results.read()
+    if reason := results.refusal():
+        raise GraderError(
+            f"{results.near(results.path())} cannot be read: {reason}; run make grade, "
+            "which keeps this file under another name and begins a new one"
+        )
     if found is None:
         raise GraderError(
-            f"there are no results in {os.path.relpath(results.path())}; run make "
-            "grade first"
+            f"there are no results in {results.near(results.path())}; run make grade "
+            "first"
         )
     terminal.say(os.path.relpath(html.write(found)))
     return 0

@@ -20,7 +20,7 @@ from typing import Any
 
 from convlab.operators import SIGNATURES
 
-from grader import bands, cards, traffic
+from grader import bands, cards, renamed, traffic
 from grader.errors import GraderError
 from grader.uses import Use
 from grader.uses import parse as parse_uses
@@ -344,7 +344,8 @@ def _as_id(wanted: str) -> str:
     name = name.removeprefix("./").removeprefix("labs/").rstrip("/")
     name = re.sub(r"\.(py|c|cu|cpp)$", "", name)
     name = re.sub(r"^(\w+)/csrc/(\w+)/(\w+)$", r"\1/\3/\2", name)
-    return re.sub(r"^(\w+)/convlab_ext/(\w+)$", r"\1/\2", name)
+    name = re.sub(r"^(\w+)/convlab_ext/(\w+)$", r"\1/\2", name)
+    return renamed.current(name)
 
 
 def _unknown(wanted: str, name: str, tasks: tuple[Task, ...]) -> str:

@@ -149,6 +149,8 @@ def test_an_environment_is_made_anew_for_other_requirements_and_for_no_other_dat
 ):
     shutil.copy(ROOT / "Makefile", tmp_path)
     shutil.copytree(ROOT / "requirements", tmp_path / "requirements")
+    (tmp_path / "common").mkdir()
+    shutil.copy(ROOT / "common/isa.mk", tmp_path / "common")
 
     def planned() -> str:
         command = ["make", "-n", "doctor"]

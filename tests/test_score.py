@@ -3,19 +3,23 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from grader import renamed
 from grader.bands import Band, SpeedTask
 from grader.checks.result import CheckResult
 from grader.checks.speed import Speed
-from grader.report import reservations, results
+from grader.errors import GraderError
+from grader.report import reservations, results, terminal
 from grader.report.page import page
 from grader.report.terminal import _cells
 from grader.score import RungResult, TaskResult, exit_status
-from grader.tasks import Rung, Task
+from grader.tasks import Rung, Task, select
 from grader.timing import Estimate
 from grader.verdicts import Verdict
 
@@ -160,6 +164,33 @@ def test_rungs_not_looked_at_keep_their_results(own_results):
     assert entry["points"] == 4
 
 
+def test_a_partial_run_shows_what_the_task_has_earned_and_what_this_run_did(
+    own_results, capsys, monkeypatch
+):
+    monkeypatch.setattr(terminal, "console", Console(highlight=False, width=80))
+    first = rung("PASS", "PASS", name="conftest.py")
+    second = rung("PASS", "CRASH", name="trust.py")
+    whole = task(first, second)
+    whole = replace(whole, task=replace(whole.task, core=True))
+    assert shown_after(whole, capsys) == ("4 / 4", "4 of 4 points")
+    partial = as_run(whole, second)
+    assert shown_after(partial, capsys) == (
+        "4 / 4",
+        "this run 2; with earlier results 4 of 4 points",
+    )
+
+
+def shown_after(run: TaskResult, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
+    """The points in the table's row of the task, and the summary's first line."""
+    entries = merge(run)["tasks"]
+    standing = {entry["id"]: (entry["points"], entry["pending"]) for entry in entries}
+    terminal.table([run], standing)
+    terminal.summary([run], standing, seed=1, seconds=1.0, where="here")
+    lines = capsys.readouterr().out.splitlines()
+    (row,) = [line for line in lines if line.startswith(LADDER)]
+    return row.removeprefix(LADDER).strip(), lines[-2]
+
+
 def test_a_rung_that_was_changed_since_does_not_keep_its_result(own_results, tmp_path):
     first = rung("PASS", "PASS", name="conftest.py")
     second = rung("CRASH", "CRASH", name="trust.py")
@@ -265,6 +296,56 @@ def test_results_that_cannot_be_written_leave_the_old_ones_whole(
 def test_a_result_file_of_another_kind_counts_as_none(own_results, text):
     results.path().write_text(text)
     assert results.read() is None
+
+
+def test_a_result_file_that_cannot_be_read_is_kept_under_another_name(own_results):
+    assert results.set_aside() == ""  # there is none
+    merge(task(rung("PASS", "PASS")))
+    assert results.set_aside() == ""
+    for number in (1, 2):
+        results.path().write_text('{"schema": 2}')
+        said = results.set_aside()
+        assert "(schema is 2, expected 1); it is kept as" in said
+        assert f"unreadable-{number}.json" in said
+        kept = results.path().with_name(f"results.unreadable-{number}.json")
+        assert kept.read_text() == '{"schema": 2}'
+        assert not results.path().exists()
+
+
+def test_old_ids_of_tasks_and_rungs_are_read_as_new_ones(own_results, monkeypatch):
+    monkeypatch.setitem(renamed.RENAMED, "02_naive_c/product", LADDER)
+    found = merge(task(rung("PASS", "PASS", uses={"gemm": f"{LADDER}/00_naive"})))
+    results.path().write_text(json.dumps(found).replace(LADDER, "02_naive_c/product"))
+    assert results.read() == found
+    assert select("02_naive_c/product/00") == select(f"{LADDER}/00")
+    with pytest.raises(GraderError, match="no task or rung is called"):
+        select("02_naive_c/products")
+
+
+@pytest.mark.parametrize("old", renamed.RENAMED)
+def test_every_old_id_leads_to_a_task_or_rung_of_today(old):
+    assert select(old).rungs
+
+
+# ---- the cell of a task in the report's matrix ---------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rungs", "shown"),
+    [
+        ([("CRASH", "CRASH"), ("NOT_IMPLEMENTED", "NOT_IMPLEMENTED")], "CRASH"),
+        ([("NOT_IMPLEMENTED", "WRONG_GRADIENT")], "WRONG_GRADIENT"),
+        ([("NOISY", "CRASH")], "CRASH"),
+        ([("CRASH", "CRASH"), ("PASS", "NOT_IMPLEMENTED")], "CRASH"),
+        ([("CRASH", "NOT_IMPLEMENTED"), ("PASS", "PASS")], "PASS"),
+        ([("PASS", "NOISY")], "NOISY"),
+    ],
+)
+def test_an_error_wins_over_what_is_not_written(own_results, rungs, shown):
+    names = ("conftest.py", "trust.py")
+    merge(task(*(rung(*both, name=name) for both, name in zip(rungs, names))))
+    (cell,) = page(results.read(), HERE.parent).tasks
+    assert cell.outcome.word == shown
 
 
 # ---- reservations --------------------------------------------------------------------

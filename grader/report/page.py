@@ -256,10 +256,12 @@ def _task(entry: dict[str, Any], root: Path) -> Task:
 
 
 def _best(rungs: tuple[Rung, ...], direction: str) -> Outcome | None:
-    """As points are given: any file that passes, else a pending one, else the last."""
+    """As points are given: any file that passes, else a pending one; then an error,
+    before what is not written.
+    """
     here = [rung for rung in rungs if not rung.needs] or rungs
     found = [o for rung in here for d, o in rung.directions if d == direction]
-    for kind in ("pass", "pending"):
+    for kind in ("pass", "pending", "fail"):
         for one in found:
             if one.kind == kind:
                 return one
@@ -267,9 +269,11 @@ def _best(rungs: tuple[Rung, ...], direction: str) -> Outcome | None:
 
 
 def _worst(outcomes: Iterable[Outcome | None]) -> Outcome:
-    """The first direction that is not right speaks for the task."""
+    """An error speaks for all, else the first that is not right."""
     known = [one for one in outcomes if one]
-    return next((o for o in known if o.kind != "pass"), known[0] if known else NOTHING)
+    wrong = [one for one in known if one.kind != "pass"]
+    failed = [one for one in wrong if one.kind == "fail"]
+    return next(iter([*failed, *wrong, *known]), NOTHING)
 
 
 def _rung(entry: dict[str, Any], root: Path) -> Rung:

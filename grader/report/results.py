@@ -18,12 +18,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grader import gpu
+from grader import gpu, renamed
 from grader.build import build_folder, named_compiler
 from grader.checks.result import CheckResult
 from grader.errors import GraderError
 from grader.report import gates
-from grader.report.schema import fits
+from grader.report.schema import misfit
 from grader.score import DIRECTIONS, RungResult, TaskResult, parts
 from grader.supervisor import sandbox
 from grader.tasks import Task, all_tasks
@@ -301,12 +301,44 @@ def verdict_of(rung: dict[str, Any], direction: str) -> str:
 
 def read() -> dict[str, Any] | None:
     """The result file, if there is one of this version that is not damaged."""
+    return _read()[0]
+
+
+def refusal() -> str:
+    """Why a result file that is there cannot be read; "" otherwise."""
+    return _read()[1]
+
+
+def _read() -> tuple[dict[str, Any] | None, str]:
+    """The result file, or why what is there cannot be read."""
     try:
         found = json.loads(path().read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return None
-    wanted = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
-    return found if isinstance(found, dict) and fits(found, wanted, wanted) else None
+    except FileNotFoundError:
+        return None, ""
+    except (OSError, ValueError, RecursionError) as error:
+        return None, str(error) or type(error).__name__
+    if wrong := misfit(found, json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))):
+        return None, wrong
+    return renamed.results(found), ""
+
+
+def set_aside() -> str:
+    """A result file that cannot be read gets another name, so that no run overwrites
+    it. What to tell of it; "" if there is none.
+    """
+    if not (reason := refusal()):
+        return ""
+    number = 1
+    while (kept := path().with_name(f"results.unreadable-{number}.json")).exists():
+        number += 1
+    try:
+        path().rename(kept)
+    except OSError as error:
+        raise GraderError(explain(error, folder())) from error
+    return (
+        f"{near(path())} cannot be read ({reason}); it is kept as {near(kept)}, and "
+        "the results of this run begin a new file"
+    )
 
 
 def write(results: dict[str, Any]) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whether a value has the shape that a JSON schema asks for.
+"""Where a value differs from the shape that a JSON schema asks for.
 
 Only the words that results.schema.json uses to say which parts there are, and of which
 type: importing jsonschema takes longer than grading a small file.
@@ -7,6 +7,7 @@ type: importing jsonschema takes longer than grading a small file.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 TYPES: dict[str, tuple[type, ...]] = {
@@ -18,33 +19,55 @@ TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "null": (type(None),),
 }
+SHOWN = 40  # characters of a value that is told
 
 
-def fits(value: Any, schema: dict[str, Any], whole: dict[str, Any]) -> bool:
-    """Whether a value is as `schema` says, a part of the schema `whole`."""
+def misfit(value: Any, schema: dict[str, Any]) -> str:
+    """The first part that is not as the schema says, "" if all is; for example
+    "tasks[3].rungs[0].checks[7].name is 'x', expected one of build, forward".
+    """
+    return next(_misfits(value, schema, schema["$defs"], ""), "")
+
+
+def _misfits(
+    value: Any, schema: dict[str, Any], parts: dict[str, Any], where: str
+) -> Iterator[str]:
     if "$ref" in schema:
-        return fits(value, whole["$defs"][schema["$ref"].rpartition("/")[2]], whole)
+        schema = parts[schema["$ref"].rpartition("/")[2]]
+    if wanted := _wanted(value, schema):
+        yield f"{where or 'the file'} is {_shown(value)}, expected {wanted}"
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            yield from _misfits(item, schema.get("items", {}), parts, f"{where}[{i}]")
+    elif isinstance(value, dict):
+        known, rest = schema.get("properties", {}), schema.get("additionalProperties")
+        place = f"{where}." if where else ""
+        for name, item in value.items():
+            part = known.get(name, rest or {})
+            yield from _misfits(item, part, parts, f"{place}{name}")
+        for name in schema.get("required", ()):
+            if name not in value:
+                yield f"{place}{name} is missing"
+
+
+def _wanted(value: Any, schema: dict[str, Any]) -> str:
+    """What the schema asks for in place of this value itself; "" if it has it."""
     if "const" in schema and value != schema["const"]:
-        return False
+        return repr(schema["const"])
     if "enum" in schema and value not in schema["enum"]:
-        return False
-    if "type" in schema and not _is(value, schema["type"]):
-        return False
-    if isinstance(value, list):
-        items = schema.get("items", {})
-        return all(fits(item, items, whole) for item in value)
-    if isinstance(value, dict):
-        parts, rest = schema.get("properties", {}), schema.get("additionalProperties")
-        return all(name in value for name in schema.get("required", ())) and all(
-            fits(item, parts.get(name, rest or {}), whole)
-            for name, item in value.items()
-        )
-    return True
+        return f"one of {', '.join(schema['enum'])}"
+    kinds = schema.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    return " or ".join(kinds) if kinds and not _is(value, kinds) else ""
 
 
-def _is(value: Any, names: str | list[str]) -> bool:
+def _is(value: Any, kinds: list[str]) -> bool:
     """Whether a value is of one of these types; a truth value is no number."""
-    wanted = [names] if isinstance(names, str) else names
     if isinstance(value, bool):
-        return "boolean" in wanted
-    return any(isinstance(value, TYPES[name]) for name in wanted)
+        return "boolean" in kinds
+    return any(isinstance(value, TYPES[kind]) for kind in kinds)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]} ..."

@@ -25,6 +25,8 @@ from grader.verdicts import Verdict
 console = Console(highlight=False, soft_wrap=False)
 errors = Console(stderr=True, highlight=False)
 
+Standing = dict[str, tuple[float, float]]  # task -> points and pending, as they are now
+
 NEXT_STEPS = 3  # failures that are told in full
 FEW_USES = 8  # so many are listed under the table
 
@@ -103,17 +105,18 @@ def _word(verdict: Verdict | None) -> Text:
     return Text(str(verdict), style=style)
 
 
-def table(results: list[TaskResult]) -> None:
-    """One row a rung, under one row a task. Fits 80 columns."""
-    pending = any(result.pending for result in results)
+def table(results: list[TaskResult], standing: Standing) -> None:
+    """One row a rung, under one row a task and its points now. Fits 80 columns."""
+    pending = any(standing[result.task.id][1] for result in results)
     grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for name in ("task / rung", "forward", "backward"):
         grid.add_column(name, no_wrap=True)
     for name in ("points", *(("pending",) if pending else ())):
         grid.add_column(name, justify="right", no_wrap=True)
     for result in results:
-        earned = f"{shown_points(result.points)} / {shown_points(result.task.points)}"
-        waiting = shown_points(result.pending) if result.pending else ""
+        points, left = standing[result.task.id]
+        earned = f"{shown_points(points)} / {shown_points(result.task.points)}"
+        waiting = shown_points(left) if left else ""
         mark = "" if result.task.core else " *"
         title = Text(f"{result.task.id}{mark}", style="bold")
         grid.add_row(title, "", "", earned, *((waiting,) if pending else ()))
@@ -277,28 +280,38 @@ def _next(results: list[TaskResult], rung: RungResult, check: CheckResult) -> No
     say(f"  make grade T={rung.rung.task}")
 
 
-def summary(results: list[TaskResult], seed: int, seconds: float, where: str) -> None:
-    """Totals, how the run can be repeated, and where the details are."""
-    core = [r for r in results if r.task.core]
-    extra = [r for r in results if not r.task.core]
-    console.print()
-    parts = []
-    if core:
-        parts.append(
-            f"[bold]{shown_points(sum(r.points for r in core))} of "
-            f"{shown_points(sum(r.task.points for r in core))} points[/]"
-        )
-    if extra:
-        parts.append(
-            f"{shown_points(sum(r.points for r in extra))} of "
-            f"{shown_points(sum(r.task.points for r in extra))} extra"
-        )
-    pending = sum(r.pending for r in results)
-    if pending:
+def summary(
+    results: list[TaskResult],
+    standing: Standing,
+    *,
+    seed: int,
+    seconds: float,
+    where: str,
+) -> None:
+    """Totals, how the run can be repeated, and where the details are. A run of some
+    files of a task says what it found and, apart from it, what the task has earned.
+    """
+    parts = [_total(results, standing, core=core) for core in (True, False)]
+    if pending := sum(standing[result.task.id][1] for result in results):
         parts.append(f"{shown_points(pending)} pending")
-    console.print(", ".join(parts) or "nothing was graded")
+    text = ", ".join(filter(None, parts)) or "nothing was graded"
+    this_run = shown_points(sum(result.points for result in results))
+    if this_run != shown_points(sum(standing[result.task.id][0] for result in results)):
+        text = f"this run {this_run}; with earlier results {text}"
+    console.print()
+    console.print(text)
     console.print(
         f"[dim]seed {seed}, sandbox {sandbox.level()}, {seconds:.1f} s; "
         f"details in {escape(where)}[/]",
         soft_wrap=True,
     )
+
+
+def _total(results: list[TaskResult], standing: Standing, *, core: bool) -> str:
+    """What the tasks of one kind have earned; "" if there are none."""
+    mine = [result.task for result in results if result.task.core is core]
+    earned = shown_points(sum(standing[task.id][0] for task in mine))
+    of = shown_points(sum(task.points for task in mine))
+    if not mine:
+        return ""
+    return f"[bold]{earned} of {of} points[/]" if core else f"{earned} of {of} extra"
