@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The core path is worth 100 points, and the READMEs say of every lab what it is worth."""
+"""The core path is worth 100 points; the READMEs say what each lab is worth."""
 
 from __future__ import annotations
 
