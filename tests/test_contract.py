@@ -221,7 +221,7 @@ def parameters_of(signature: Signature) -> list[Parameter]:
 
 
 def compared(signature: Signature, name: str, default: object) -> object:
-    """PyTorch's default in the form of ours: a pair for an option of two axes."""
+    """PyTorch's default in the form of ours: a number for each axis."""
     option = {option.name: option for option in signature.options}.get(name)
     return option.values(default) if option and default is not REQUIRED else default
 
@@ -364,8 +364,8 @@ def example_options(signature: Signature) -> dict[str, object]:
     for option in signature.options:
         if option.kind == "choice":
             values[option.name] = option.choices[-1]
-        elif option.pair:
-            values[option.name] = (next(numbers), next(numbers))
+        elif option.axes:
+            values[option.name] = tuple(next(numbers) for _ in option.axes)
         else:
             values[option.name] = next(numbers) + (0.5 if option.kind == "float" else 0)
     return values
