@@ -64,9 +64,9 @@ CALL(lltm, backward, in[5], in[6], in[0], in[1], in[3], out[1], out[2], out[3], 
 
 // features, coordinates, weight, bias | grad_output
 // -> output, rulebook, count | grad_features, grad_weight, grad_bias
-CALL(subm_conv2d, forward, in[0], in[1], in[2], in[3], OPTIONS(subm_conv2d), out[0],
+CALL(subm_conv3d, forward, in[0], in[1], in[2], in[3], OPTIONS(subm_conv3d), out[0],
      out[1], out[2])
-CALL(subm_conv2d, backward, in[4], in[0], in[2], out[1], out[2], OPTIONS(subm_conv2d),
+CALL(subm_conv3d, backward, in[4], in[0], in[2], out[1], out[2], OPTIONS(subm_conv3d),
      out[3], out[4], out[5])
 
 #define ROW(op)                                                                        \
@@ -78,5 +78,5 @@ CALL(subm_conv2d, backward, in[4], in[0], in[2], out[1], out[2], OPTIONS(subm_co
 const operator_calls_t OPERATOR_CALLS[OPERATORS] = {
     ROW(add),    ROW(matmul),           ROW(linear), ROW(unfold),
     ROW(conv2d), ROW(depthwise_conv2d), ROW(gelu),   ROW(layer_norm),
-    ROW(lltm),   ROW(subm_conv2d),
+    ROW(lltm),   ROW(subm_conv3d),
 };

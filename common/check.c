@@ -14,7 +14,7 @@
  * because an output may not overlap anything that was let in before it.
  *
  * Nothing here depends on the rung's dtype, and no data is read but the coordinates of
- * subm_conv2d. The file is C11 and C++17.
+ * subm_conv3d. The file is C11 and C++17.
  */
 #include "operators.h"
 
@@ -511,17 +511,17 @@ status_t lltm_backward_check(ctx_t *ctx, const tensor_t *grad_new_h,
     return door.status;
 }
 
-/* ---- subm_conv2d ----------------------------------------------------------------- */
+/* ---- subm_conv3d ----------------------------------------------------------------- */
 
 typedef struct {
-    int32_t place[3];  // n, y, x
+    int32_t place[4];  // n, z, y, x
     int64_t row;       // of coordinates
 } point_t;
 
 static int compare_points(const void *left, const void *right)
 {
     const point_t *a = (const point_t *)left, *b = (const point_t *)right;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         if (a->place[i] != b->place[i]) return a->place[i] < b->place[i] ? -1 : 1;
     }
     return a->row < b->row ? -1 : a->row > b->row;
@@ -542,7 +542,7 @@ static void rows_differ(door_t *door, const tensor_t *coordinates)
     }
     const int32_t *data = (const int32_t *)coordinates->data;
     for (int64_t row = 0; row < P; row++) {
-        for (int64_t i = 0; i < 3; i++) {
+        for (int64_t i = 0; i < 4; i++) {
             point[row].place[i] =
                 data[row * coordinates->stride[0] + i * coordinates->stride[1]];
         }
@@ -552,42 +552,45 @@ static void rows_differ(door_t *door, const tensor_t *coordinates)
     for (int64_t i = 1; i < P; i++) {
         const int32_t *place = point[i].place;
         if (memcmp(point[i - 1].place, place, sizeof point->place) != 0) continue;
-        fail(door, "'coordinates' has (%d, %d, %d) twice, in rows %lld and %lld",
-             (int)place[0], (int)place[1], (int)place[2], (long long)point[i - 1].row,
-             (long long)point[i].row);
+        fail(door, "'coordinates' has (%d, %d, %d, %d) twice, in rows %lld and %lld",
+             (int)place[0], (int)place[1], (int)place[2], (int)place[3],
+             (long long)point[i - 1].row, (long long)point[i].row);
     }
 }
 
 /* Takes features and weight; the shape of rulebook. */
-static shape_t subm_conv2d_operands(door_t *door, const tensor_t *features,
-                                    const tensor_t *weight, subm_conv2d_params_t p)
+static shape_t subm_conv3d_operands(door_t *door, const tensor_t *features,
+                                    const tensor_t *weight, subm_conv3d_params_t p)
 {
     takes(door, "features", features, "(P, IC)");
-    takes(door, "weight", weight, "(OC, IC, KH, KW)");
+    takes(door, "weight", weight, "(OC, IC, KD, KH, KW)");
     const long long P = size(door, features, 0), IC = size(door, features, 1);
-    const long long KH = size(door, weight, 2), KW = size(door, weight, 3);
+    const long long KD = size(door, weight, 2);
+    const long long KH = size(door, weight, 3), KW = size(door, weight, 4);
     if (size(door, weight, 1) != IC) {
         fail(door, "'weight' expects %lld input channels, 'features' has %lld",
              size(door, weight, 1), IC);
     }
-    if (KH % 2 == 0 || KW % 2 == 0) {
-        fail(door, "'weight' has a kernel of %lld x %lld, expected odd sizes", KH, KW);
+    if (KD % 2 == 0 || KH % 2 == 0 || KW % 2 == 0) {
+        fail(door, "'weight' has a kernel of %lld x %lld x %lld, expected odd sizes",
+             KD, KH, KW);
     }
+    option(door, "dilation", "_d", p.dilation_d, 1);
     option(door, "dilation", "_h", p.dilation_h, 1);
     option(door, "dilation", "_w", p.dilation_w, 1);
-    return shape3(times(KH, KW), P, 2);
+    return shape3(times(KD, times(KH, KW)), P, 2);
 }
 
-status_t subm_conv2d_forward_check(ctx_t *ctx, const tensor_t *features,
+status_t subm_conv3d_forward_check(ctx_t *ctx, const tensor_t *features,
                                    const tensor_t *coordinates, const tensor_t *weight,
-                                   const tensor_t *bias, subm_conv2d_params_t p,
+                                   const tensor_t *bias, subm_conv3d_params_t p,
                                    tensor_t *output, tensor_t *rulebook,
                                    tensor_t *count)
 {
-    door_t door = door_to("subm_conv2d", ctx);
-    const shape_t pairs = subm_conv2d_operands(&door, features, weight, p);
+    door_t door = door_to("subm_conv3d", ctx);
+    const shape_t pairs = subm_conv3d_operands(&door, features, weight, p);
     const long long P = size(&door, features, 0), OC = size(&door, weight, 0);
-    takes_shape(&door, "coordinates", coordinates, I32, shape2(P, 3));
+    takes_shape(&door, "coordinates", coordinates, I32, shape2(P, 4));
     if (bias) takes_shape(&door, "bias", bias, REAL, shape1(OC));
     gives_shape(&door, "output", output, REAL, shape2(P, OC));
     if (!rulebook != !count) {
@@ -600,14 +603,14 @@ status_t subm_conv2d_forward_check(ctx_t *ctx, const tensor_t *features,
     return door.status;
 }
 
-status_t subm_conv2d_backward_check(ctx_t *ctx, const tensor_t *grad_output,
+status_t subm_conv3d_backward_check(ctx_t *ctx, const tensor_t *grad_output,
                                     const tensor_t *features, const tensor_t *weight,
                                     const tensor_t *rulebook, const tensor_t *count,
-                                    subm_conv2d_params_t p, tensor_t *grad_features,
+                                    subm_conv3d_params_t p, tensor_t *grad_features,
                                     tensor_t *grad_weight, tensor_t *grad_bias)
 {
-    door_t door = door_to("subm_conv2d", ctx);
-    const shape_t pairs = subm_conv2d_operands(&door, features, weight, p);
+    door_t door = door_to("subm_conv3d", ctx);
+    const shape_t pairs = subm_conv3d_operands(&door, features, weight, p);
     const long long P = size(&door, features, 0), OC = size(&door, weight, 0);
     takes_shape(&door, "grad_output", grad_output, REAL, shape2(P, OC));
     takes_shape(&door, "rulebook", rulebook, I32, pairs);

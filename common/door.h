@@ -350,7 +350,7 @@ static void gradient(door_t *door, const char *name, const tensor_t *t, shape_t 
 
 /* ---- options --------------------------------------------------------------------- */
 
-/* A whole number. `axis` is "_h", "_w", or "" for an option without one. */
+/* A whole number. `axis` is "_d", "_h", "_w", or "" for an option without one. */
 static void option(door_t *door, const char *name, const char *axis, long long value,
                    long long least)
 {

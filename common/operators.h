@@ -28,8 +28,9 @@
  *
  * One alphabet for sizes, small letters for indices over them:
  *   N batch   IC IH IW input channels, height, width   OC OH OW of the output
- *   KH KW kernel   G groups   M N K of a matrix product   R rows   D features
- *   H state (lltm)   P points (subm_conv2d)   ... any axes, also none
+ *   KD KH KW kernel (depth, height, width)   G groups   M N K of a matrix product
+ *   R rows   D features   H state (lltm)   P points (subm_conv3d)
+ *   ... any axes, also none
  */
 #ifndef CONVLAB_OPERATORS_H
 #define CONVLAB_OPERATORS_H
@@ -339,58 +340,59 @@ status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
                        tensor_t *grad_weight, tensor_t *grad_bias, tensor_t *grad_h,
                        tensor_t *grad_c);
 
-/* ---- subm_conv2d --------------------------------------------------------------------
+/* ---- subm_conv3d --------------------------------------------------------------------
  * Submanifold sparse convolution, stride 1 (Graham, Engelcke and van der Maaten,
- * arXiv 1711.10275): only P points of a plane carry features, output exists at the same
- * points, and a window sums over those of its places that are points.
+ * arXiv 1711.10275): only P points of a volume carry features, output exists at the
+ * same points, and a window sums over those of its places that are points.
  *
- *   A place (kh, kw) of the kernel joins the point at (n, y, x) that is computed with
- *   the point at (n, y + (kh - KH/2)*dilation_h, x + (kw - KW/2)*dilation_w), if it
- *   exists. For k = kh*KW + kw, rulebook[k] lists these pairs (read, write) as row
- *   numbers of features, in rising order of write; count[k] says how many. The rest of
- *   rulebook[k] is undefined.
- *   output[write] = bias + sum over k, pairs of weight[:,:,kh,kw] @ features[read]
+ *   A place (kd, kh, kw) of the kernel joins the point at (n, z, y, x) that is computed
+ *   with the point at (n, z + (kd - KD/2)*dilation_d, y + (kh - KH/2)*dilation_h,
+ *   x + (kw - KW/2)*dilation_w), if it exists. For k = (kd*KH + kh)*KW + kw,
+ *   rulebook[k] lists these pairs (read, write) as row numbers of features, in rising
+ *   order of write; count[k] says how many. The rest of rulebook[k] is undefined.
+ *   output[write] = bias + sum over k, pairs of weight[:,:,kd,kh,kw] @ features[read]
  *   gradients: the same pairs, read as a function of the other factor
+ *   With KD = 1 no point sees one of another z: planes are convolved, each by itself.
  *
- *   shapes     features (P, IC)   coordinates (P, 3), i32 rows n, y, x, no two equal,
- *              in any order   weight (OC, IC, KH, KW), KH and KW odd
+ *   shapes     features (P, IC)   coordinates (P, 4), i32 rows n, z, y, x, no two
+ *              equal, in any order   weight (OC, IC, KD, KH, KW), KD, KH and KW odd
  *              bias (OC) or NULL   output (P, OC)
- *              rulebook (KH*KW, P, 2), i32, saved   count (KH*KW), i64, saved
+ *              rulebook (KD*KH*KW, P, 2), i32, saved   count (KD*KH*KW), i64, saved
  *              Rulebook and count come or stay away together.
  *   workspace  forward: P row numbers for a sorted order
  */
 typedef struct {
-    int64_t dilation_h, dilation_w;  // at least 1
-} subm_conv2d_params_t;
+    int64_t dilation_d, dilation_h, dilation_w;  // at least 1
+} subm_conv3d_params_t;
 
-typedef status_t subm_conv2d_forward_fn(ctx_t *ctx, const tensor_t *features,
+typedef status_t subm_conv3d_forward_fn(ctx_t *ctx, const tensor_t *features,
                                         const tensor_t *coordinates,
                                         const tensor_t *weight, const tensor_t *bias,
-                                        subm_conv2d_params_t p, tensor_t *output,
+                                        subm_conv3d_params_t p, tensor_t *output,
                                         tensor_t *rulebook, tensor_t *count);
-typedef status_t subm_conv2d_backward_fn(ctx_t *ctx, const tensor_t *grad_output,
+typedef status_t subm_conv3d_backward_fn(ctx_t *ctx, const tensor_t *grad_output,
                                          const tensor_t *features,
                                          const tensor_t *weight,
                                          const tensor_t *rulebook,
-                                         const tensor_t *count, subm_conv2d_params_t p,
+                                         const tensor_t *count, subm_conv3d_params_t p,
                                          tensor_t *grad_features, tensor_t *grad_weight,
                                          tensor_t *grad_bias);
 
-status_t subm_conv2d_forward(ctx_t *ctx, const tensor_t *features,
+status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
                              const tensor_t *coordinates, const tensor_t *weight,
-                             const tensor_t *bias, subm_conv2d_params_t p,
+                             const tensor_t *bias, subm_conv3d_params_t p,
                              tensor_t *output, tensor_t *rulebook, tensor_t *count);
-status_t subm_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
+status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
                               const tensor_t *features, const tensor_t *weight,
                               const tensor_t *rulebook, const tensor_t *count,
-                              subm_conv2d_params_t p, tensor_t *grad_features,
+                              subm_conv3d_params_t p, tensor_t *grad_features,
                               tensor_t *grad_weight, tensor_t *grad_bias);
 
 /* ---- the checks at the door ---------------------------------------------------------
  * <operator>_<direction>_check(same arguments): ranks, sizes, dtypes, devices, strides,
  * alignment, overlap, options and missing tensors, written once in common/check.c. Read
  * the sentence in ctx->error when the answer is STATUS_INVALID_ARGUMENT (or, from
- * subm_conv2d_forward_check, which sorts the coordinates in scratch, STATUS_NO_MEMORY).
+ * subm_conv3d_forward_check, which sorts the coordinates in scratch, STATUS_NO_MEMORY).
  */
 status_t add_forward_check(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                            add_params_t p, tensor_t *output);
@@ -449,15 +451,15 @@ status_t lltm_backward_check(ctx_t *ctx, const tensor_t *grad_new_h,
                              const tensor_t *new_c, const tensor_t *gates,
                              tensor_t *grad_input, tensor_t *grad_weight,
                              tensor_t *grad_bias, tensor_t *grad_h, tensor_t *grad_c);
-status_t subm_conv2d_forward_check(ctx_t *ctx, const tensor_t *features,
+status_t subm_conv3d_forward_check(ctx_t *ctx, const tensor_t *features,
                                    const tensor_t *coordinates, const tensor_t *weight,
-                                   const tensor_t *bias, subm_conv2d_params_t p,
+                                   const tensor_t *bias, subm_conv3d_params_t p,
                                    tensor_t *output, tensor_t *rulebook,
                                    tensor_t *count);
-status_t subm_conv2d_backward_check(ctx_t *ctx, const tensor_t *grad_output,
+status_t subm_conv3d_backward_check(ctx_t *ctx, const tensor_t *grad_output,
                                     const tensor_t *features, const tensor_t *weight,
                                     const tensor_t *rulebook, const tensor_t *count,
-                                    subm_conv2d_params_t p, tensor_t *grad_features,
+                                    subm_conv3d_params_t p, tensor_t *grad_features,
                                     tensor_t *grad_weight, tensor_t *grad_bias);
 
 #ifdef __cplusplus

@@ -94,6 +94,12 @@ static inline HOST_DEVICE real *at4(const tensor_t *t, int64_t i, int64_t j, int
     return real_data(t) + i * t->stride[0] + j * t->stride[1] + k * t->stride[2]
            + l * t->stride[3];
 }
+static inline HOST_DEVICE real *at5(const tensor_t *t, int64_t i, int64_t j, int64_t k,
+                                    int64_t l, int64_t m)
+{
+    return real_data(t) + i * t->stride[0] + j * t->stride[1] + k * t->stride[2]
+           + l * t->stride[3] + m * t->stride[4];
+}
 // clang-format on
 
 #if !defined(__CUDACC__)  // launch.h has one for memory of the device

@@ -137,14 +137,16 @@ TENSORS: dict[str, dict[str, Tensor]] = {
         "new_c": t(2, 3),
         "gates": t(2, 9),
     },
-    "subm_conv2d": {
+    "subm_conv3d": {
         "features": t(3, 4),
-        "coordinates": t(3, 3, dtype="i32", values=(0, 5, 1, 0, 2, 7, 1, 2, 7)),
-        "weight": t(5, 4, 3, 1),
+        "coordinates": t(
+            3, 4, dtype="i32", values=(0, 4, 5, 1, 0, 4, 2, 7, 1, 4, 2, 7)
+        ),
+        "weight": t(5, 4, 3, 5, 1),
         "bias": t(5),
         "output": t(3, 5),
-        "rulebook": t(3, 3, 2, dtype="i32"),
-        "count": t(3, dtype="i64"),
+        "rulebook": t(15, 3, 2, dtype="i32"),
+        "count": t(15, dtype="i64"),
     },
 }
 WINDOW = {"stride": (2, 1), "padding": (1, 0), "dilation": (1, 2)}
@@ -484,37 +486,45 @@ lltm_backward(grad_new_c=t(3, 2))
     lltm: 'grad_new_c' must be (2, 3) for these arguments, got (3, 2)
 lltm_backward(grad_c=t(2, 9))
     lltm: 'grad_c' must be (2, 3) for these arguments, got (2, 9)
-subm_conv2d_forward(weight=t(5, 6, 3, 1))
-    subm_conv2d: 'weight' expects 6 input channels, 'features' has 4
-subm_conv2d_backward(weight=t(5, 4, 3, 2))
-    subm_conv2d: 'weight' has a kernel of 3 x 2, expected odd sizes
-subm_conv2d_forward(weight=t(5, 4, 0, 1))
-    subm_conv2d: 'weight' has a kernel of 0 x 1, expected odd sizes
-subm_conv2d_forward(dilation_w=0)
-    subm_conv2d: dilation_w is 0, expected at least 1 (was the options struct filled?)
-subm_conv2d_forward(coordinates=t(3, 2, dtype='i32'))
-    subm_conv2d: 'coordinates' must be (3, 3) for these arguments, got (3, 2)
-subm_conv2d_forward(coordinates=t(3, 3, dtype='i64'))
-    subm_conv2d: 'coordinates' is i64, expected i32
-subm_conv2d_forward(coordinates=t(3, 3, dtype='i32', values=(1, -2, 7, 0, 2, 7, 1, -2,
-        7)))
-    subm_conv2d: 'coordinates' has (1, -2, 7) twice, in rows 0 and 2
-subm_conv2d_forward(coordinates=t(3, 3, dtype='i32', stride=(0, 0), values=(4,)))
-    subm_conv2d: 'coordinates' has (4, 4, 4) twice, in rows 0 and 1
-subm_conv2d_forward(count=None)
-    subm_conv2d: 'count' is NULL and 'rulebook' is not, expected both or neither
-subm_conv2d_forward(rulebook=None)
-    subm_conv2d: 'rulebook' is NULL and 'count' is not, expected both or neither
-subm_conv2d_forward(rulebook=t(2, 3, 3, dtype='i32'))
-    subm_conv2d: 'rulebook' must be (3, 3, 2) for these arguments, got (2, 3, 3)
-subm_conv2d_forward(count=t(3, dtype='i32'))
-    subm_conv2d: 'count' is i32, expected i64
-subm_conv2d_backward(count=t(4, dtype='i64'))
-    subm_conv2d: 'count' must be (3) for these arguments, got (4)
-subm_conv2d_backward(rulebook=None)
-    subm_conv2d: 'rulebook' is NULL, but it is not optional
-subm_conv2d_backward(grad_features=t(3, 5))
-    subm_conv2d: 'grad_features' must be (3, 4) for these arguments, got (3, 5)
+subm_conv3d_forward(weight=t(5, 6, 3, 5, 1))
+    subm_conv3d: 'weight' expects 6 input channels, 'features' has 4
+subm_conv3d_forward(weight=t(5, 4, 3, 5))
+    subm_conv3d: 'weight' must be (OC, IC, KD, KH, KW), got (5, 4, 3, 5)
+subm_conv3d_backward(weight=t(5, 4, 3, 5, 2))
+    subm_conv3d: 'weight' has a kernel of 3 x 5 x 2, expected odd sizes
+subm_conv3d_forward(weight=t(5, 4, 4, 5, 1))
+    subm_conv3d: 'weight' has a kernel of 4 x 5 x 1, expected odd sizes
+subm_conv3d_forward(weight=t(5, 4, 3, 0, 1))
+    subm_conv3d: 'weight' has a kernel of 3 x 0 x 1, expected odd sizes
+subm_conv3d_forward(dilation_d=0)
+    subm_conv3d: dilation_d is 0, expected at least 1 (was the options struct filled?)
+subm_conv3d_backward(dilation_h=-1)
+    subm_conv3d: dilation_h is -1, expected at least 1
+subm_conv3d_forward(dilation_w=0)
+    subm_conv3d: dilation_w is 0, expected at least 1 (was the options struct filled?)
+subm_conv3d_forward(coordinates=t(3, 3, dtype='i32'))
+    subm_conv3d: 'coordinates' must be (3, 4) for these arguments, got (3, 3)
+subm_conv3d_forward(coordinates=t(3, 4, dtype='i64'))
+    subm_conv3d: 'coordinates' is i64, expected i32
+subm_conv3d_forward(coordinates=t(3, 4, dtype='i32', values=(1, 3, -2, 7, 0, 3, -2, 7,
+        1, 3, -2, 7)))
+    subm_conv3d: 'coordinates' has (1, 3, -2, 7) twice, in rows 0 and 2
+subm_conv3d_forward(coordinates=t(3, 4, dtype='i32', stride=(0, 0), values=(4,)))
+    subm_conv3d: 'coordinates' has (4, 4, 4, 4) twice, in rows 0 and 1
+subm_conv3d_forward(count=None)
+    subm_conv3d: 'count' is NULL and 'rulebook' is not, expected both or neither
+subm_conv3d_forward(rulebook=None)
+    subm_conv3d: 'rulebook' is NULL and 'count' is not, expected both or neither
+subm_conv3d_forward(rulebook=t(2, 15, 3, dtype='i32'))
+    subm_conv3d: 'rulebook' must be (15, 3, 2) for these arguments, got (2, 15, 3)
+subm_conv3d_forward(count=t(15, dtype='i32'))
+    subm_conv3d: 'count' is i32, expected i64
+subm_conv3d_backward(count=t(3, dtype='i64'))
+    subm_conv3d: 'count' must be (15) for these arguments, got (3)
+subm_conv3d_backward(rulebook=None)
+    subm_conv3d: 'rulebook' is NULL, but it is not optional
+subm_conv3d_backward(grad_features=t(3, 5))
+    subm_conv3d: 'grad_features' must be (3, 4) for these arguments, got (3, 5)
 """)
 
 # the sentence says what is shown
@@ -586,16 +596,16 @@ layer_norm_forward(input=t(0, 4), output=t(0, 4), mean=t(0), rstd=t(0))
 lltm_forward(h=t(0, 3), c=t(0, 3), new_h=t(0, 3), new_c=t(0, 3), input=t(0, 4),
         gates=t(0, 9))
     lltm takes an empty batch
-subm_conv2d_forward(features=t(0, 4), coordinates=t(0, 3, dtype='i32'), output=t(0, 5),
-        rulebook=t(3, 0, 2, dtype='i32'))
-    subm_conv2d takes no points
-subm_conv2d_forward(rulebook=None, count=None)
-    subm_conv2d takes neither rulebook nor count
-subm_conv2d_forward(coordinates=t(3, 3, dtype='i32', stride=(1, 3), values=(0, 0, 1, 5,
-        5, 5, 1, 2, 1)))
-    subm_conv2d takes coordinates with strides
-subm_conv2d_forward(**every('subm_conv2d', device='cuda'), device=1, room=None)
-    subm_conv2d does not read coordinates on a GPU
+subm_conv3d_forward(features=t(0, 4), coordinates=t(0, 4, dtype='i32'), output=t(0, 5),
+        rulebook=t(15, 0, 2, dtype='i32'))
+    subm_conv3d takes no points
+subm_conv3d_forward(rulebook=None, count=None)
+    subm_conv3d takes neither rulebook nor count
+subm_conv3d_forward(coordinates=t(3, 4, dtype='i32', stride=(1, 3), values=(0, 0, 1, 5,
+        5, 5, 7, 7, 7, 1, 2, 1)))
+    subm_conv3d takes coordinates with strides
+subm_conv3d_forward(**every('subm_conv3d', device='cuda'), device=1, room=None)
+    subm_conv3d does not read coordinates on a GPU
 """)
 
 
@@ -639,7 +649,7 @@ def optional_tensors() -> list[tuple[str, str]]:
         inputs = [tensor.name for tensor in signature.inputs if tensor.optional]
         saved = [tensor.name for tensor in signature.saved if tensor.optional]
         rows += [(f"{name}_forward", tensor) for tensor in inputs]
-        if name != "subm_conv2d":  # its two come and go together
+        if name != "subm_conv3d":  # its two come and go together
             rows += [(f"{name}_forward", tensor) for tensor in saved]
         handed = set(signature.backward) & set(inputs)
         rows += [(f"{name}_backward", tensor) for tensor in sorted(handed)]
@@ -686,8 +696,8 @@ def test_no_context_is_refused_without_a_sentence(library):
 
 
 def test_comparing_coordinates_needs_scratch_memory(library):
-    sentence = "subm_conv2d: no scratch memory to compare the 3 rows of 'coordinates'"
-    assert ask(library, "subm_conv2d_forward", room=None) == (NO_MEMORY, sentence)
+    sentence = "subm_conv3d: no scratch memory to compare the 3 rows of 'coordinates'"
+    assert ask(library, "subm_conv3d_forward", room=None) == (NO_MEMORY, sentence)
 
 
 def test_the_longest_sentence_ends_within_its_room(library):

@@ -221,7 +221,7 @@ def parameters_of(signature: Signature) -> list[Parameter]:
 
 
 def compared(signature: Signature, name: str, default: object) -> object:
-    """PyTorch's default in the form of ours: a pair for an option of two axes."""
+    """PyTorch's default in the form of ours: a number for each axis."""
     option = {option.name: option for option in signature.options}.get(name)
     return option.values(default) if option and default is not REQUIRED else default
 
@@ -311,7 +311,7 @@ USER = """
 static __global__ void kernel(tensor_t t, real *where)
 {
     const int64_t first = tensor_offset(&t, t.ndim, 0) + conv2d_extent(5, 3, 1, 0, 1);
-    *where = (real)real_erf(*at4(&t, first, 0, 0, 0));
+    *where = (real)real_erf(*at5(&t, first, 0, 0, 0, 0));
 }
 
 int64_t launch(tensor_t t);
@@ -327,7 +327,7 @@ int64_t use(const tensor_t *t, ctx_t *ctx)
 {
     const real *dense = tensor_contiguous(ctx, t);
     const accum x = real_exp(*at1(t, 0)) + real_expm1(*at2(t, 0, 0)) + dense[0] +
-                    real_tanh(*at3(t, 0, 0, 0)) + real_sqrt(2);
+                    real_tanh(*at3(t, 0, 0, 0)) + real_sqrt(*at4(t, 0, 0, 0, 0));
     return x > 0 ? tensor_numel(t) : tensor_count(t, 1);
 }
 """
@@ -364,8 +364,8 @@ def example_options(signature: Signature) -> dict[str, object]:
     for option in signature.options:
         if option.kind == "choice":
             values[option.name] = option.choices[-1]
-        elif option.pair:
-            values[option.name] = (next(numbers), next(numbers))
+        elif option.axes:
+            values[option.name] = tuple(next(numbers) for _ in option.axes)
         else:
             values[option.name] = next(numbers) + (0.5 if option.kind == "float" else 0)
     return values

@@ -107,10 +107,10 @@ def test_the_tensors_of_the_case_are_on_disk(command_for, name):
 
 @needs_gdb
 def test_a_rung_of_one_direction_can_be_debugged(command_for):
-    rung = "02_naive_c/subm_conv2d/01"
-    first = operators.get("subm_conv2d").cases(SEED)[0].name
+    rung = "02_naive_c/subm_conv3d/01"
+    first = operators.get("subm_conv3d").cases(SEED)[0].name
     printed = gdb(command_for(rung, first), "print grad_output->size")
-    assert "subm_conv2d_backward (ctx=" in printed
+    assert "subm_conv3d_backward (ctx=" in printed
 
 
 def test_a_machine_without_gdb_is_told(tools, monkeypatch):

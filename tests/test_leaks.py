@@ -45,7 +45,7 @@ def test_a_solution_anywhere_stops_the_handout(tmp_path, place):
         json.dumps({"cells": [cell]}) if "ipynb" in place else f"# {line}\n"
     )
     (told,) = leaks.find(tmp_path, LINES)
-    assert told.startswith(place) and "subm_conv2d/01_rulebook_backward.c" in told
+    assert told.startswith(place) and "subm_conv3d/01_rulebook_backward.c" in told
     names = [str(f.relative_to(ROOT)) for f in RUNGS]
     with pytest.raises(GraderError, match="would give solutions away in 1 places"):
         handout._search(names, tmp_path)

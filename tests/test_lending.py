@@ -9,13 +9,13 @@ import pytest
 
 from tests.test_grade import Tree, copy_of_the_repository
 
-SUBM = "02_naive_c/subm_conv2d"
+SUBM = "02_naive_c/subm_conv3d"
 WRONG = "if (tensor_numel(output)) real_data(output)[0] += 1;\n    return STATUS_OK;"
 
 
 @pytest.fixture
 def ladder(tools: Path, tmp_path: Path) -> Tree:
-    """subm_conv2d: 00 has the forward, 01 the backward, which needs what it saves."""
+    """subm_conv3d: 00 has the forward, 01 the backward, which needs what it saves."""
     return copy_of_the_repository(tmp_path, tools, SUBM)
 
 

@@ -271,13 +271,24 @@ def test_a_wrong_argument_is_named_with_what_was_expected(
 
 
 def test_coordinates_are_integers_of_32_bits():
-    conv = convlab.load("02_naive_c/subm_conv2d")
-    features, places = torch.zeros(2, 3), torch.tensor([[0, 1, 1], [0, 1, 1]])
-    weight = torch.zeros(4, 3, 3, 3)
+    conv = convlab.load("02_naive_c/subm_conv3d")
+    features, places = torch.zeros(2, 3), torch.tensor([[0, 1, 1, 1], [0, 1, 1, 1]])
+    weight = torch.zeros(4, 3, 3, 3, 3)
     with pytest.raises(ValueError, match=r"'coordinates' is torch\.int64, .*int32"):
         conv(features, places, weight)
     with pytest.raises(ValueError, match="'coordinates'"):  # two are the same
         conv(features, places.int(), weight)
+
+
+@pytest.mark.parametrize("dilation", [(1, 2), (1, 2, 3, 4), "none"])
+def test_an_option_of_three_axes_takes_three_ints_or_one(dilation):
+    conv = convlab.load("02_naive_c/subm_conv3d")
+    points = torch.zeros(1, 2), torch.zeros(1, 4, dtype=torch.int32)
+    weight = torch.zeros(4, 2, 3, 1, 5)
+    assert conv(*points, weight, dilation=2).shape == (1, 4)
+    assert conv(*points, weight, dilation=(1, 2, 3)).shape == (1, 4)
+    with pytest.raises(TypeError, match="dilation must be an int or three ints"):
+        conv(*points, weight, dilation=dilation)
 
 
 def test_a_choice_is_one_of_its_words():
@@ -289,10 +300,10 @@ def test_a_choice_is_one_of_its_words():
 
 
 def test_a_task_takes_the_highest_file_and_a_rung_the_nearest_lower_one():
-    files = convlab.load("02_naive_c/subm_conv2d").files
+    files = convlab.load("02_naive_c/subm_conv3d").files
     assert files["forward"].endswith("00_rulebook.c")
     assert files["backward"].endswith("01_rulebook_backward.c")
-    rung = convlab.load("02_naive_c/subm_conv2d/01")
+    rung = convlab.load("02_naive_c/subm_conv3d/01")
     assert (rung.files, rung.id[-2:]) == (files, "rd")
     lower = convlab.load("labs/02_naive_c/conv2d/00_definition.c")
     assert set(lower.files.values()) == {"labs/02_naive_c/conv2d/00_definition.c"}
@@ -300,7 +311,7 @@ def test_a_task_takes_the_highest_file_and_a_rung_the_nearest_lower_one():
 
 
 def test_a_direction_that_is_missing_below_is_shown_as_missing():
-    only = convlab.load("02_naive_c/subm_conv2d/00")
+    only = convlab.load("02_naive_c/subm_conv3d/00")
     assert "backward  no file defines it" in repr(only)
 
 

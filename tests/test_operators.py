@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import tomllib
 from decimal import Decimal
 from fractions import Fraction
@@ -157,7 +158,7 @@ def test_terms_are_known_for_everything_that_is_compared(name):
 def test_each_gradient_is_asked_for_alone_in_some_case(name):
     alone = {case.wanted for _, case in cases_of(name) if case.wanted}
     gradients = SIGNATURES[name].gradients
-    if name in ("matmul", "subm_conv2d", "lltm"):  # together, or random, will do there
+    if name in ("matmul", "subm_conv3d", "lltm"):  # together, or random, will do there
         alone |= {(one,) for group in alone for one in group}
     if len(gradients) > 1:
         assert {(one,) for one in gradients} <= alone
@@ -286,12 +287,39 @@ def test_layout_takes_any_number_of_axes_and_none(layout, shape):
 
 def test_the_reference_differentiates_by_a_weight_of_odd_strides():
     """PyTorch's slow_conv2d refuses this one: "grad_weight must be contiguous"."""
-    subm = operators.get("subm_conv2d")
-    sizes = {"N": 1, "P": 22, "IC": 2, "OC": 1, "KH": 3, "KW": 1}
-    case = subm.case({"name": "odd", "layout": {"weight": "reversed"}, **sizes})
-    inputs = subm.inputs(case, torch.float64, 1)
-    grads = subm.grad_outputs(case, subm.outputs(inputs, case), torch.float64, 1)
-    assert subm.truth(inputs, case, grads).gradients[1] is not None
+    conv2d = operators.get("conv2d")
+    sizes = {"N": 1, "IC": 2, "IH": 9, "IW": 8, "OC": 1, "KH": 3, "KW": 1}
+    layout = {"input": "channels_last", "weight": "reversed"}
+    case = conv2d.case({"name": "odd", "layout": layout, **sizes})
+    inputs = conv2d.inputs(case, torch.float64, 1)
+    grads = conv2d.grad_outputs(case, conv2d.outputs(inputs, case), torch.float64, 1)
+    assert conv2d.truth(inputs, case, grads).gradients[1] is not None
+
+
+SUBM_CASES = cases_of("subm_conv3d")
+
+
+@pytest.mark.parametrize(
+    ("subm", "case"), SUBM_CASES, ids=[c.name for _, c in SUBM_CASES]
+)
+def test_the_rulebook_is_that_of_the_header(subm, case):
+    """operators.h, word by word: who reads whom at each place of the kernel."""
+    inputs = subm.inputs(case, torch.float64, SEED)
+    (rulebook, valid), (count, _) = subm.saved(inputs, case)
+    points = [tuple(row) for row in inputs["coordinates"].tolist()]
+    row_of = {point: row for row, point in enumerate(points)}
+    kernel = inputs["weight"].shape[2:]
+    dilation = subm.signature.resolve(case.options)["dilation"]
+    for k, place in enumerate(itertools.product(*map(range, kernel))):
+        step = [
+            (at - size // 2) * d
+            for at, size, d in zip(place, kernel, dilation, strict=True)
+        ]
+        seen = [(n, z + step[0], y + step[1], x + step[2]) for n, z, y, x in points]
+        pairs = [(row_of[s], write) for write, s in enumerate(seen) if s in row_of]
+        assert count[k] == len(pairs)
+        found = rulebook[k][valid[k, :, 0]].tolist()
+        assert [tuple(pair) for pair in found] == pairs
 
 
 def test_rstd_of_a_row_of_close_numbers_is_right_to_its_last_digits():

@@ -215,7 +215,7 @@ LIBRARYS_OWN = {
     "gelu": "gelu gelu_ gelu_backward mkldnn_reorder_conv2d_weight",
     "layer_norm": "native_layer_norm layer_norm native_batch_norm var_mean",
     "lltm": "lstm_cell _thnn_fused_lstm_cell gru_cell rnn_tanh_cell",
-    "subm_conv2d": "conv2d convolution _sparse_mm",
+    "subm_conv3d": "conv3d slow_conv3d convolution _sparse_mm",
 }
 
 

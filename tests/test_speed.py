@@ -150,7 +150,7 @@ def test_every_round_has_other_inputs() -> None:
 
 
 def test_coordinates_change_places_and_stay_what_they_are() -> None:
-    operator = operators.get("subm_conv2d")
+    operator = operators.get("subm_conv3d")
     data = baseline.Data(operator, operator.speed_cases()["small"], 1, 1)
     before = data.inputs["coordinates"].clone()
     data.renew()
@@ -211,11 +211,11 @@ def test_costs_are_those_of_the_direct_algorithm() -> None:
 
 
 def test_sparse_cost_counts_pairs_not_places() -> None:
-    operator = operators.get("subm_conv2d")
+    operator = operators.get("subm_conv3d")
     case = operator.speed_cases()["small"]
     inputs = operator.inputs(case, torch.float32, 1)
     pairs = int(operator.saved(inputs, case)[1][0].sum())
-    assert made_cost("subm_conv2d", case, "forward").work == pairs * 16 * 16
+    assert made_cost("subm_conv3d", case, "forward").work == pairs * 16 * 16
 
 
 # ---- bands and points ----------------------------------------------------------------

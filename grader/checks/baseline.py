@@ -190,6 +190,6 @@ def _library(operator: Operator, case: Case, inputs: Tensors) -> str:
     if operator.name in ("matmul", "linear", "lltm"):
         blas = "MKL" if torch.backends.mkl.is_available() else "BLAS"
         return blas if operator.name != "lltm" else f"composed, {blas}"
-    if operator.name == "subm_conv2d":
-        return "dense conv2d and gather"
+    if operator.name == "subm_conv3d":
+        return "dense conv3d and gather"
     return "native"

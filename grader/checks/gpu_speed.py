@@ -240,7 +240,7 @@ def title(operator: Operator, direction: str) -> str:
     """What exactly PyTorch runs."""
     name = operator.name
     library = "CUDA"
-    if name in ("conv2d", "depthwise_conv2d", "subm_conv2d"):
+    if name in ("conv2d", "depthwise_conv2d", "subm_conv3d"):
         library = "cuDNN"
     elif name in ("matmul", "linear", "lltm"):
         library = "cuBLAS"

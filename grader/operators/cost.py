@@ -65,14 +65,14 @@ def cost(
     """
     both = bool(operator.signature.saved)
     first = outputs[0]
-    if operator.name == "subm_conv2d":
+    if operator.name == "subm_conv3d":
         pairs = int(operator.saved(inputs, case)[1][0].sum())
         once = pairs * numel(inputs["weight"].shape[:2])
     elif operator.name in _SUMS:
         once = _SUMS[operator.name](inputs, first)
     else:
         once = max(t.numel() for t in (*inputs.values(), first))
-    sums = operator.name in _SUMS or operator.name == "subm_conv2d"
+    sums = operator.name in _SUMS or operator.name == "subm_conv3d"
     sides = sum(operator.wanted(case)[:2]) if sums else 1  # gradients of two factors
     times = (direction != "backward" or both) + (direction != "forward") * sides
     forward_bytes = _bytes(inputs.values()) + _bytes(outputs)

@@ -58,7 +58,7 @@ class Task:
         self.looked_at_initial = False
 
     def options(self, raw: bytes) -> dict[str, Any]:
-        """The options of a command; a pair of equal numbers is given as one."""
+        """The options of a command; equal numbers for all axes are given as one."""
         values: dict[str, Any] = {}
         at = 0
         for option in self.signature.options:
@@ -69,7 +69,7 @@ class Task:
                 at += 8
             if option.kind == "choice":
                 values[option.name] = option.choices[int(fields[0]) - 1]
-            elif option.pair and fields[0] != fields[1]:
+            elif len(set(fields)) > 1:
                 values[option.name] = tuple(fields)
             else:
                 values[option.name] = fields[0]

@@ -213,16 +213,17 @@ def _checked(name: str, option: Option, value: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise TypeError(f"{what} must be a number, got {value!r}")
         return float(value)
-    numbers = value if option.pair and isinstance(value, (tuple, list)) else [value]
+    numbers = value if option.axes and isinstance(value, (tuple, list)) else [value]
     right = all(isinstance(n, int) and not isinstance(n, bool) for n in numbers)
-    if not right or (numbers is value and len(numbers) != 2):
-        expected = "an int or two ints" if option.pair else "an int"
+    if not right or (numbers is value and len(numbers) != len(option.axes)):
+        several = {2: " or two ints", 3: " or three ints"}
+        expected = f"an int{several.get(len(option.axes), '')}"
         raise TypeError(f"{what} must be {expected}, got {value!r}")
     try:
         struct.pack(f"={len(numbers)}q", *numbers)
     except struct.error:
         raise ValueError(f"{what} is {value}, which no int64_t can hold") from None
-    return option.values(value) if option.pair else value
+    return option.values(value) if option.axes else value
 
 
 def _error(where: str, status: int, sentence: str) -> Exception:

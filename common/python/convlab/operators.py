@@ -33,11 +33,13 @@ class Argument:
 
 @dataclass(frozen=True)
 class Option:
-    """A value that is no tensor. A pair becomes two fields in C: stride_h, stride_w."""
+    """A value that is no tensor. With axes it has a field in C for each of them:
+    stride_h, stride_w.
+    """
 
     name: str  # PyTorch's name
     default: Any = REQUIRED
-    pair: bool = False  # an int, or one int for height and one for width
+    axes: str = ""  # "hw", "dhw": one int for all, or one each (depth, height, width)
     kind: str = "int"  # int, float, or choice
     choices: tuple[str, ...] = ()  # of a choice; C counts them from 1
     keyword_only: bool = False
@@ -46,15 +48,15 @@ class Option:
     def fields(self) -> tuple[str, ...]:
         """The names of its fields in the operator's options struct."""
         stem = self.name.removesuffix("_size")
-        return (f"{stem}_h", f"{stem}_w") if self.pair else (stem,)
+        return tuple(f"{stem}_{axis}" for axis in self.axes) or (stem,)
 
     def values(self, value: Any) -> tuple[int | float, ...]:
-        """What its fields hold for a Python value: 2 and (2, 2) are the same pair."""
+        """What its fields hold for a Python value: with two axes 2 is (2, 2)."""
         if self.kind == "choice":
             return (self.choices.index(value) + 1,)
-        if self.pair:
-            return tuple(value) if isinstance(value, (tuple, list)) else (value, value)
-        return (value,)
+        if isinstance(value, (tuple, list)):
+            return tuple(value)
+        return (value,) * len(self.fields)
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class Signature:
     module_arguments: tuple[str, ...] = ()  # what its constructor takes before options
 
     def resolve(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """All options by name, defaults filled in, pairs made pairs.
+        """All options by name, defaults filled in, one number for each axis.
 
         Raises TypeError for an option the operator does not have, or lacks.
         """
@@ -87,7 +89,7 @@ class Signature:
             value = given.get(option.name, option.default)
             if value is REQUIRED:
                 raise TypeError(f"{self.name}: option {option.name!r} is missing")
-            values[option.name] = option.values(value) if option.pair else value
+            values[option.name] = option.values(value) if option.axes else value
         return values
 
     def pack(self, options: Mapping[str, Any]) -> bytes:
@@ -102,9 +104,9 @@ class Signature:
 
 
 _WINDOW = (
-    Option("stride", 1, pair=True),
-    Option("padding", 0, pair=True),
-    Option("dilation", 1, pair=True),
+    Option("stride", 1, axes="hw"),
+    Option("padding", 0, axes="hw"),
+    Option("dilation", 1, axes="hw"),
 )
 _BIAS = Argument("bias", "(OC)", optional=True)
 _IMAGE = Argument("input", "(N, IC, IH, IW)")
@@ -145,10 +147,10 @@ SIGNATURES: dict[str, Signature] = {
             "unfold",
             inputs=(_IMAGE,),
             options=(
-                Option("kernel_size", pair=True),
-                Option("dilation", 1, pair=True),
-                Option("padding", 0, pair=True),
-                Option("stride", 1, pair=True),
+                Option("kernel_size", axes="hw"),
+                Option("dilation", 1, axes="hw"),
+                Option("padding", 0, axes="hw"),
+                Option("stride", 1, axes="hw"),
             ),
             outputs=(Argument("output", "(N, IC*KH*KW, OH*OW)"),),
             gradients=("input",),
@@ -226,22 +228,22 @@ SIGNATURES: dict[str, Signature] = {
             module_arguments=("input_features", "state_size"),
         ),
         Signature(
-            "subm_conv2d",
+            "subm_conv3d",
             inputs=(
                 Argument("features", "(P, IC)"),
-                Argument("coordinates", "(P, 3)", dtype="i32"),
-                Argument("weight", "(OC, IC, KH, KW)"),
+                Argument("coordinates", "(P, 4)", dtype="i32"),
+                Argument("weight", "(OC, IC, KD, KH, KW)"),
                 _BIAS,
             ),
-            options=(Option("dilation", 1, pair=True),),
+            options=(Option("dilation", 1, axes="dhw"),),
             outputs=(Argument("output", "(P, OC)"),),
             saved=(
-                Argument("rulebook", "(KH*KW, P, 2)", dtype="i32", optional=True),
-                Argument("count", "(KH*KW)", dtype="i64", optional=True),
+                Argument("rulebook", "(KD*KH*KW, P, 2)", dtype="i32", optional=True),
+                Argument("count", "(KD*KH*KW)", dtype="i64", optional=True),
             ),
             backward=("features", "weight", "rulebook", "count"),
             gradients=("features", "weight", "bias"),
-            module="SubmConv2d",
+            module="SubmConv3d",
             module_arguments=("in_channels", "out_channels", "kernel_size", "bias"),
         ),
     )

@@ -3,32 +3,37 @@
  *   idea    sort the points once, then find each neighbour by halving the range
  *   expect  1x, the baseline of this ladder
  *   limit   a search for each point and place: log2(P) steps that jump through memory
- *   run     make grade T=02_naive_c/subm_conv2d/00
+ *   run     make grade T=02_naive_c/subm_conv3d/00
  */
 #include "operators.h"
 
-/* Five points, rows 0 to 4, a kernel of 1 x 3, and the rulebook's pairs (read, write):
+/* Five points, rows 0 to 4, all at y = 0, a kernel of 3 x 1 x 3, so k = kd*3 + kw, and
+ * some of the rulebook's pairs (read, write):
  *
- *     y = 0   . 0 1 . .        k = 0   reads x - 1   (0,1) (2,3)
- *     y = 1   2 3 . . 4        k = 1   reads x       (0,0) (1,1) (2,2) (3,3) (4,4)
- *             x = 0 ... 4      k = 2   reads x + 1   (1,0) (3,2)    */
+ *     z = 0   . 0 1 . .        k = 1   reads z - 1   (0,3)
+ *     z = 1   2 3 . . 4        k = 3   reads x - 1   (0,1) (2,3)
+ *             x = 0 ... 4      k = 4   reads itself  (0,0) (1,1) (2,2) (3,3) (4,4)
+ *                              k = 5   reads x + 1   (1,0) (3,2)
+ *                              k = 7   reads z + 1   (3,0)    */
 
 // BEGIN SOLUTION
 typedef struct {
-    int64_t n, y, x;
+    int64_t n, z, y, x;
 } point_t;
 
 static point_t point_at(const tensor_t *coordinates, int64_t row)
 {
     const int64_t *stride = coordinates->stride;
     const int32_t *data = (const int32_t *)coordinates->data + row * stride[0];
-    return (point_t){data[0], data[stride[1]], data[2 * stride[1]]};
+    const int64_t step = stride[1];
+    return (point_t){data[0], data[step], data[2 * step], data[3 * step]};
 }
 
-/* Is lhs before rhs, if the planes are read like pages, line by line? */
+/* Is lhs before rhs, if a volume is read like a book: page z, line y, letter x? */
 static int is_before(point_t lhs, point_t rhs)
 {
     if (lhs.n != rhs.n) return lhs.n < rhs.n;
+    if (lhs.z != rhs.z) return lhs.z < rhs.z;
     if (lhs.y != rhs.y) return lhs.y < rhs.y;
     return lhs.x < rhs.x;
 }
@@ -72,31 +77,33 @@ static int64_t find_row(const tensor_t *coordinates, const int32_t *order, int64
     return -1;
 }
 
-/* output[write] += weight[:,:,kh,kw] @ features[read], with k = kh*KW + kw */
+/* output[write] += weight[:,:,kd,kh,kw] @ features[read], k = (kd*KH + kh)*KW + kw */
 static void pair_forward(const tensor_t *features, const tensor_t *weight, int64_t k,
                          int64_t read, int64_t write, tensor_t *output)
 {
-    const int64_t OC = weight->size[0], IC = weight->size[1], KW = weight->size[3];
+    const int64_t OC = weight->size[0], IC = weight->size[1];
+    const int64_t KH = weight->size[3], KW = weight->size[4];
+    const int64_t kd = k / KW / KH, kh = k / KW % KH, kw = k % KW;
     for (int64_t oc = 0; oc < OC; oc++) {
         accum sum = 0;
         for (int64_t ic = 0; ic < IC; ic++) {
-            sum += *at4(weight, oc, ic, k / KW, k % KW) * *at2(features, read, ic);
+            sum += *at5(weight, oc, ic, kd, kh, kw) * *at2(features, read, ic);
         }
         *at2(output, write, oc) += (real)sum;
     }
 }
 // END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 61 lines)
+// STARTER // helpers, if you want some (the reference takes 65 lines)
 
 /* output[write] = bias + sum of weight @ features[read] over the rulebook's pairs */
-status_t subm_conv2d_forward(ctx_t *ctx, const tensor_t *features,
+status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
                              const tensor_t *coordinates, const tensor_t *weight,
-                             const tensor_t *bias, subm_conv2d_params_t p,
+                             const tensor_t *bias, subm_conv3d_params_t p,
                              tensor_t *output, tensor_t *rulebook, tensor_t *count)
 {
     // BEGIN SOLUTION
     const int64_t P = features->size[0], OC = weight->size[0];
-    const int64_t KH = weight->size[2], KW = weight->size[3];
+    const int64_t KD = weight->size[2], KH = weight->size[3], KW = weight->size[4];
     int32_t *order = ctx_scratch(ctx, (size_t)P * sizeof(int32_t));
     if (!order && P > 0) return STATUS_NO_MEMORY;
     sort_rows(coordinates, order, P);
@@ -104,11 +111,12 @@ status_t subm_conv2d_forward(ctx_t *ctx, const tensor_t *features,
     for (int64_t i = 0; i < P * OC; i++) {
         real_data(output)[i] = bias ? *at1(bias, i % OC) : 0;
     }
-    for (int64_t k = 0; k < KH * KW; k++) {
+    for (int64_t k = 0; k < KD * KH * KW; k++) {
         int64_t pairs = 0;
         for (int64_t write = 0; write < P; write++) {
             point_t point = point_at(coordinates, write);
-            point.y += (k / KW - KH / 2) * p.dilation_h;
+            point.z += (k / KW / KH - KD / 2) * p.dilation_d;
+            point.y += (k / KW % KH - KH / 2) * p.dilation_h;
             point.x += (k % KW - KW / 2) * p.dilation_w;
             const int64_t read = find_row(coordinates, order, P, point);
             if (read < 0) continue;  // no point there
@@ -123,6 +131,6 @@ status_t subm_conv2d_forward(ctx_t *ctx, const tensor_t *features,
     }
     return STATUS_OK;
     // END SOLUTION
-    // STARTER // your code (the reference takes 26 lines)
+    // STARTER // your code (the reference takes 27 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""subm_conv2d: submanifold sparse convolution, by a dense convolution and a gather."""
+"""subm_conv3d: submanifold sparse convolution, by a dense convolution and a gather."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from typing import Any
 import torch
 from convlab.operators import Argument
 
-from grader.operators.base import Case, Operator, Tensors, side, some_layout
+from grader.operators.base import Case, Operator, Tensors, numel, side, some_layout
 from grader.operators.primitives import EVERY_CONVOLUTION, MATRIX_PRODUCTS
 
-PLANE = 9  # points are drawn on planes of this height and width
+BOX = (4, 5, 7)  # points are drawn in boxes of this depth, height and width
+FIRST = (-1, -2, -3)  # z, y and x of a box's first corner
 
 
-class SubmConv2d(Operator):
+class SubmConv3d(Operator):
     """Zeros where there is no point make the dense convolution the same sum."""
 
-    name = "subm_conv2d"
+    name = "subm_conv3d"
     forbidden = (EVERY_CONVOLUTION, "*sparse*")
     primitives = (
         *MATRIX_PRODUCTS,
@@ -33,31 +34,31 @@ class SubmConv2d(Operator):
     def fill(
         self, argument: Argument, shape: tuple[int, ...], case: Case, rng: Any
     ) -> torch.Tensor:
-        """Coordinates are distinct places on N planes, in random order."""
+        """Coordinates are distinct places in N boxes, in random order."""
         if argument.name != "coordinates":
             return super().fill(argument, shape, case, rng)
-        N = case.sizes.get("N", 1)
-        places = torch.randperm(N * PLANE * PLANE, generator=rng)[: shape[0]]
-        n, y, x = places // PLANE**2, places // PLANE % PLANE, places % PLANE
-        return torch.stack([n, y - 3, x - 3], dim=1)  # (P, 3), also left of zero
+        boxes = (case.sizes.get("N", 1), *BOX)
+        chosen = torch.randperm(numel(boxes), generator=rng)[: shape[0]]
+        places = torch.stack(torch.unravel_index(chosen, boxes), dim=1)  # (P, 4)
+        return places + torch.tensor((0, *FIRST))
 
     def reference(self, *inputs: Any, **options: Any) -> Any:
-        """Scatter to a plane, torch.nn.functional.conv2d, gather."""
+        """Scatter to a volume, torch.nn.functional.conv3d, gather."""
         features, coordinates, weight, bias = inputs
-        n, y, x = self._places(coordinates)
-        plane = features.new_zeros(*self._plane(n), features.shape[1])  # (N, H, W, IC)
-        plane = plane.index_put((n, y, x), features).permute(0, 3, 1, 2)
-        whole = torch.nn.functional.conv2d(
-            plane, weight, bias, **self._window(weight, options)
+        n, z, y, x = self._places(coordinates)
+        volume = features.new_zeros(*self._volume(n), features.shape[1])
+        volume = volume.index_put((n, z, y, x), features)  # (N, D, H, W, IC)
+        whole = torch.nn.functional.conv3d(
+            volume.movedim(-1, 1), weight, bias, **self._window(weight, options)
         )
-        return whole[n, :, y, x]  # (P, OC)
+        return whole[n, :, z, y, x]  # (P, OC)
 
     def _places(self, coordinates: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        n, y, x = coordinates.long().unbind(1)
-        return n, y + 3, x + 3
+        n, z, y, x = coordinates.long().unbind(1)
+        return n, z - FIRST[0], y - FIRST[1], x - FIRST[2]
 
-    def _plane(self, n: torch.Tensor) -> tuple[int, int, int]:
-        return int(n.max()) + 1 if n.numel() else 1, PLANE, PLANE
+    def _volume(self, n: torch.Tensor) -> tuple[int, ...]:
+        return (int(n.max()) + 1 if n.numel() else 1, *BOX)
 
     def _window(self, weight: torch.Tensor, options: Any) -> dict[str, Any]:
         dilation = options["dilation"]
@@ -65,30 +66,33 @@ class SubmConv2d(Operator):
         return {"padding": tuple(padding), "dilation": dilation}
 
     def saved(self, inputs: Tensors, case: Case) -> list[Any]:
-        """Row numbers on a plane, unfolded like an image: who reads whom."""
-        n, y, x = self._places(inputs["coordinates"])
+        """Row numbers in a volume; a filter that is 1 at its k-th place alone moves
+        there what each point reads.
+        """
+        n, z, y, x = self._places(inputs["coordinates"])
         options = self.signature.resolve(case.options)
         kernel = tuple(inputs["weight"].shape[2:])
-        P, places = n.numel(), kernel[0] * kernel[1]
-        plane = torch.zeros(self._plane(n), dtype=torch.float64)  # (N, H, W)
-        plane[n, y, x] = torch.arange(1, P + 1, dtype=torch.float64)
+        P, places = n.numel(), numel(kernel)
+        volume = torch.zeros(self._volume(n), dtype=torch.float64)  # (N, D, H, W)
+        volume[n, z, y, x] = torch.arange(1, P + 1, dtype=torch.float64)
+        one_place = torch.eye(places, dtype=torch.float64).reshape(-1, 1, *kernel)
         window = self._window(inputs["weight"], options)
-        seen = torch.nn.functional.unfold(plane[:, None], kernel, **window)
-        read = seen[n, :, y * PLANE + x].T.long() - 1  # (KH*KW, P), -1 is nobody
-        count = (read >= 0).sum(1)  # (KH*KW)
+        seen = torch.nn.functional.conv3d(volume[:, None], one_place, **window)
+        read = seen[n, :, z, y, x].T.long() - 1  # (KD*KH*KW, P), -1 is nobody
+        count = (read >= 0).sum(1)  # (KD*KH*KW)
         order = torch.argsort((read < 0).int(), dim=1, stable=True)
-        rulebook = torch.stack([read.gather(1, order), order], dim=2)  # (KH*KW, P, 2)
+        rulebook = torch.stack([read.gather(1, order), order], dim=2)
         valid = torch.arange(P)[None, :] < count[:, None]
         valid = valid[:, :, None].expand(places, P, 2)
         return [(rulebook, valid), (count, None)]
 
     def terms(self, case: Case, inputs: Tensors) -> dict[str, int]:
         """The window forward; filters or points backward."""
-        OC, IC, KH, KW = inputs["weight"].shape
+        OC, IC, KD, KH, KW = inputs["weight"].shape
         P = inputs["features"].shape[0]
         return {
-            "output": IC * KH * KW + 1,
-            "features": OC * KH * KW,
+            "output": IC * KD * KH * KW + 1,
+            "features": OC * KD * KH * KW,
             "weight": P,
             "bias": P,
         }
@@ -101,18 +105,19 @@ class SubmConv2d(Operator):
         return self.differentiate(absolute, case, [g.abs() for g in grad_outputs])
 
     def draw(self, rng: random.Random) -> dict[str, Any]:
-        """Up to two planes, odd kernels."""
+        """Up to two boxes, odd kernels, planes among them."""
         return {
             "N": rng.randint(1, 2),
-            "P": side(rng, 1, 40),
+            "P": side(rng, 1, 60),
             "IC": side(rng, 1, 4),
             "OC": side(rng, 1, 4),
+            "KD": rng.choice([1, 3, 3]),
             "KH": rng.choice([1, 3, 5]),
             "KW": rng.choice([1, 3, 3]),
-            "dilation": [rng.randint(1, 2), rng.randint(1, 3)],
+            "dilation": [rng.randint(1, 2), rng.randint(1, 2), rng.randint(1, 3)],
             "without": ["bias"] if rng.random() < 0.3 else [],
             "layout": some_layout(rng, "features", "weight", "grad_output"),
         }
 
 
-OPERATOR = SubmConv2d()
+OPERATOR = SubmConv3d()

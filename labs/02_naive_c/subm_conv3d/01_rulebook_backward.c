@@ -3,14 +3,15 @@
  *   idea    backward: no search at all, the pairs of the rulebook are walked once more
  *   expect  the baseline of this direction; forward is that of 00_rulebook
  *   limit   a row of features and one of grad_output per pair, wherever they lie
- *   run     make grade T=02_naive_c/subm_conv2d/01
+ *   run     make grade T=02_naive_c/subm_conv3d/01
  */
 #include "operators.h"
 
-/* Forward kept what it found. One pair (read, write) of place k = kh*KW + kw moves
+/* Forward kept what it found. One pair (read, write) of the place (kd, kh, kw), listed
+ * under k = (kd*KH + kh)*KW + kw, moves
  *
- *     forward    features[read]       -- weight[:,:,kh,kw] -->  output[write]
- *     backward   grad_features[read]  <-- its transpose     --  grad_output[write]  */
+ *     forward    features[read]       -- weight[:,:,kd,kh,kw] ->  output[write]
+ *     backward   grad_features[read]  <-    its transpose    --  grad_output[write]  */
 
 // BEGIN SOLUTION
 /* One pair: each product of forward hands the gradient on to both of its factors. */
@@ -18,14 +19,16 @@ static void pair_backward(const tensor_t *grad_output, const tensor_t *features,
                           const tensor_t *weight, int64_t k, int64_t read,
                           int64_t write, tensor_t *grad_features, tensor_t *grad_weight)
 {
-    const int64_t OC = weight->size[0], IC = weight->size[1], KW = weight->size[3];
-    const int64_t kh = k / KW, kw = k % KW;
+    const int64_t OC = weight->size[0], IC = weight->size[1];
+    const int64_t KH = weight->size[3], KW = weight->size[4];
+    const int64_t kd = k / KW / KH, kh = k / KW % KH, kw = k % KW;
     for (int64_t oc = 0; oc < OC; oc++) {
         const real grad = *at2(grad_output, write, oc);
         for (int64_t ic = 0; ic < IC; ic++) {
-            const real x = *at2(features, read, ic), w = *at4(weight, oc, ic, kh, kw);
+            const real x = *at2(features, read, ic);
+            const real w = *at5(weight, oc, ic, kd, kh, kw);
             if (grad_features) *at2(grad_features, read, ic) += grad * w;
-            if (grad_weight) *at4(grad_weight, oc, ic, kh, kw) += grad * x;
+            if (grad_weight) *at5(grad_weight, oc, ic, kd, kh, kw) += grad * x;
         }
     }
 }
@@ -36,13 +39,13 @@ static void set_zero(tensor_t *output)
     for (int64_t i = 0; i < tensor_numel(output); i++) real_data(output)[i] = 0;
 }
 // END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 20 lines)
+// STARTER // helpers, if you want some (the reference takes 22 lines)
 
-/* A point is read by up to KH*KW others, a weight by all pairs of its place: sums. */
-status_t subm_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
+/* Up to KD*KH*KW others read a point, all pairs of its place a weight: sums. */
+status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
                               const tensor_t *features, const tensor_t *weight,
                               const tensor_t *rulebook, const tensor_t *count,
-                              subm_conv2d_params_t p, tensor_t *grad_features,
+                              subm_conv3d_params_t p, tensor_t *grad_features,
                               tensor_t *grad_weight, tensor_t *grad_bias)
 {
     // BEGIN SOLUTION
