@@ -298,7 +298,7 @@ def _machine(peaks: dict[str, Any], wanted: Wanted) -> str:
     )
     many = f"{wanted.threads} thread{'s' * (wanted.threads > 1)}"
     return (
-        f"{environment['cpu']}, {environment['compiler']}, torch "
+        f"{environment['cpu']} ({environment['isa']}), {environment['compiler']}, torch "
         f"{environment['torch']}, {many}; one core's peak {peaks['fma_gflops']:.0f} "
         f"GFLOP/s, scalar {peaks['multiply_add_gflops']:.1f} GFLOP/s; triad {sizes}; "
         f"peak moved by {100 * peaks['moved']:.0f} % during the run. The process keeps "

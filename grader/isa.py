@@ -8,6 +8,8 @@ used. A worker starts with an environment of its own and is told them from here.
 from __future__ import annotations
 
 import os
+import platform
+from pathlib import Path
 
 TOLD = (
     "ISA",
@@ -20,3 +22,18 @@ TOLD = (
 def environment() -> dict[str, str]:
     """What a process that compiles or imports torch has to be told."""
     return {name: os.environ[name] for name in TOLD if os.environ.get(name)}
+
+
+def name() -> str:
+    """The widest vectors in use here, as reports name them: avx512, avx2, or what the
+    machine is called.
+    """
+    if held := os.environ.get("ISA"):
+        return held
+    try:
+        words = set(Path("/proc/cpuinfo").read_text().split())
+    except OSError:
+        words = set()
+    wide = {"avx512": "avx512f", "avx2": "avx2"}
+    found = (name for name, flag in wide.items() if flag in words)
+    return next(found, platform.machine())

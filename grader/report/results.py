@@ -18,7 +18,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grader import gpu, renamed
+from grader import gpu, isa, renamed
 from grader.build import build_folder, named_compiler
 from grader.checks.result import CheckResult
 from grader.errors import GraderError
@@ -93,6 +93,7 @@ def environment() -> dict[str, Any]:
     """What the numbers depend on: machine, compiler, PyTorch, sandbox."""
     return {
         "cpu": _cpu(),
+        "isa": isa.name(),
         "compiler": _first_line([*named_compiler().split(), "--version"]),
         "torch": _version("torch"),
         "python": platform.python_version(),
