@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`make bench`: every rung of a selection on every speed case, against PyTorch.
 
-Prints one Markdown table, writes the same as JSON and two pictures to docs/results. No
+Prints one Markdown table, writes the same as JSON and two pictures, see folder(). No
 row without right values: every round's results are compared while the clock stands. A
 row names the file that did the work; what a rung leaves to its fallback is no row.
 """
