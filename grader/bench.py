@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`make bench`: every rung of a selection on every speed case, against PyTorch.
 
-Prints one Markdown table, writes the same as JSON and two pictures to docs/results. No
+Prints one Markdown table, writes the same as JSON and two pictures, see folder(). No
 row without right values: every round's results are compared while the clock stands. A
 row names the file that did the work; what a rung leaves to its fallback is no row.
 """
@@ -298,8 +298,8 @@ def _machine(peaks: dict[str, Any], wanted: Wanted) -> str:
     )
     many = f"{wanted.threads} thread{'s' * (wanted.threads > 1)}"
     return (
-        f"{environment['cpu']} ({environment['isa']}), {environment['compiler']}, torch "
-        f"{environment['torch']}, {many}; one core's peak {peaks['fma_gflops']:.0f} "
+        f"{environment['cpu']} ({environment['isa']}), {environment['compiler']}, "
+        f"torch {environment['torch']}, {many}; one core's peak {peaks['fma_gflops']:.0f} "
         f"GFLOP/s, scalar {peaks['multiply_add_gflops']:.1f} GFLOP/s; triad {sizes}; "
         f"peak moved by {100 * peaks['moved']:.0f} % during the run. The process keeps "
         "its memory (mallopt, grader/machine.py), so that PyTorch pays for no page "

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Which cards a rung of lab 04 is for, as lab.toml says it.
 
-    [rung."matmul/07_async_copy"]
+    [rung."matmul/07_double_buffer"]
     architectures = ["sm_80", "sm_90"]     # for nvcc; without it those of ARCHITECTURES
 
     [rung."matmul/10_wgmma"]

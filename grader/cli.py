@@ -240,7 +240,7 @@ def carry(args: argparse.Namespace) -> int:
 
 
 def tables(args: argparse.Namespace) -> int:
-    """Put the tables of docs/results into the READMEs of the labs once more."""
+    """Put the measured tables into the READMEs of the labs once more."""
     from grader.report import results, terminal
     from grader.report import tables as pages
 

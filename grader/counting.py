@@ -3,7 +3,7 @@
 
 One row for each direction of a rung: what its kernels ask of memory (cusim), and what
 nvcc makes of them for a card (registers, spills, how many warps fit). `make bench` of
-lab 04 writes them to docs/results/counts_04.json, from where READMEs take them.
+lab 04 writes them to counts_04.json, from where READMEs take them.
 """
 
 from __future__ import annotations

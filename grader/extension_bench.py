@@ -8,7 +8,7 @@ stays with it (machine.keep_memory), as PyTorch is at its best then:
     calls      what one call costs, by the way it takes (extension_calls.py)
     languages  the same work in Python, in C, as an operator, on a card
 
-They go to docs/results as JSON and as a page. The code that is timed runs in this
+They are kept as JSON and as a page (bench.folder). The code that is timed runs in this
 process: what it says of its time is for its author, and gives no points.
 """
 

@@ -266,7 +266,7 @@ def _dtypes(rung: Rung, folder: str) -> str:
 
 
 def failed(text: str) -> Build:
-    """nvcc's first error: "file.cu(12): error: ..."."""
+    """nvcc's first error: "FILE.cu(12): error: ..."."""
     error = _ERROR.search(text)
     if not error:
         return c.failed(text)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What a rung uses of other rungs, as lab.toml says it.
 
-    [rung."conv2d/01_packed"]
-    uses.gemm = "matmul/06_packed"            # a rung of the same lab
+    [rung."conv2d/00_unfold_gemm"]
+    uses.gemm = "matmul/05_packed"            # a rung of the same lab
     uses.lower = "02_naive_c/unfold"          # a task: its best rung that passes
     uses.fallback = true                      # the nearest lower rung that passes
     uses.tiles = "conv2d/10_winograd_4x4"     # a lower rung of the same ladder by name
@@ -39,7 +39,7 @@ class Use:
 
     alias: str  # gemm: the symbols are gemm_forward and gemm_backward
     target: str  # id of a rung or of a task; "" for the nearest lower rung
-    where: str  # for messages: labs/.../lab.toml: rung 'conv2d/01_packed'
+    where: str  # for messages: labs/.../lab.toml: rung 'conv2d/00_unfold_gemm'
 
     @property
     def symbols(self) -> tuple[str, ...]:
@@ -58,14 +58,14 @@ class Use:
 
 
 def parse(where: str, lab: str, rung: str, entry: object) -> tuple[Use, ...]:
-    """The `uses` of a rung of this lab; `rung` is conv2d/01_packed.
+    """The `uses` of a rung of this lab; `rung` is conv2d/00_unfold_gemm.
 
     Raises GraderError for what can be told without looking at other entries.
     """
     if not isinstance(entry, Mapping):
         raise GraderError(
             f"{where}: uses is {entry!r}, expected lines like "
-            'uses.gemm = "matmul/06_packed"'
+            'uses.gemm = "matmul/05_packed"'
         )
     return tuple(_use(where, lab, rung, alias, entry[alias]) for alias in entry)
 
@@ -88,7 +88,7 @@ def _use(where: str, lab: str, rung: str, alias: str, value: Any) -> Use:
             )
     elif not target:
         raise use.refuse(
-            f'is {value!r}, expected the name of a rung, like "matmul/06_packed"'
+            f'is {value!r}, expected the name of a rung, like "matmul/05_packed"'
         )
     same = target.split("/")[:2] == [lab, operator]
     if target and alias == FALLBACK and not same:

@@ -9,6 +9,7 @@ and in a hundred thread orders, is `make stress`.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,7 +22,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common" / "python"))
 
 from cusim.build import Built, build
-from cusim.report import Report
+from cusim.report import Report, render_counts
 from cusim.run import Ran, run
 
 HERE = Path(__file__).resolve().parent / "cusim"
@@ -128,6 +129,20 @@ def test_counts_are_those_one_can_work_out_by_hand(compiler: str) -> None:
     assert got[("transpose<0>", "shared", "load")] == (0, 32)
     assert got[("transpose<0>", "shared", "store")] == (0, 1)
     assert got[("transpose<1>", "shared", "load")] == (0, 1)
+
+
+def test_the_guide_shows_a_program_and_what_is_counted_of_it(tmp_path: Path) -> None:
+    page = (HERE.parents[1] / "docs/guides/cuda_on_the_cpu.md").read_text()
+    program, rows = re.findall(r"```\n(#include.*?)```\n.*?```\n(.*?)```", page, re.S)[
+        0
+    ]
+    file = tmp_path / "kernel.cu"
+    file.write_text(program)
+    counted = render_counts(ran(file, "trace").report)
+    shown = [" ".join(row.split()) for row in rows.splitlines()]
+    every = [" ".join(row.split()) for row in counted.splitlines()]
+    assert len(shown) == 3 and len(every) == 9
+    assert set(shown) <= set(every)
 
 
 @pytest.mark.parametrize("compiler", COMPILERS, ids=[Path(c).name for c in COMPILERS])

@@ -380,7 +380,7 @@ def test_a_gradient_by_another_rungs_forward_is_that_rungs_work(ladder, tools):
         ('uses.forward = "02_naive_c/gelu"', "the name 'forward' is taken"),
         (
             "uses.plain = 3",
-            'is 3, expected the name of a rung, like "matmul/06_packed"',
+            'is 3, expected the name of a rung, like "matmul/05_packed"',
         ),
         ("uses.plain = true", "is True, expected the name of a rung"),
         ('uses.plain = "gelu/01_x"', "is no lower rung of this ladder"),

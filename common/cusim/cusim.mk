@@ -2,7 +2,7 @@
 # the runtime becomes libcusim.so: the only compile rules for CUDA. Called by
 # common/python/cusim/build.py:
 #
-#   make -f common/cusim/cusim.mk SOURCE=labs/04_cuda_kernels/add/00.cu STEM=build/x
+#   make -f common/cusim/cusim.mk SOURCE=labs/04_cuda_kernels/add/00_strided.cu STEM=build/x
 #
 #   MODE     run; check: ASan and UBSan; trace: every access told to the runtime
 #            debug: run at -O0, for gdb

@@ -28,7 +28,7 @@ from grader.supervisor.wire import (
 from grader.verdicts import Verdict
 
 HALF = 2.0**-11  # unit of f16, whose numbers lie 2^-24 apart at the least
-C = 4.0  # docs/results/seeds.md (make stress): how much of it correct code uses
+C = 4.0  # right code of labs 01 and 02 uses 0.73 of it at most, in 200 seeds
 UNIT = {torch.float32: 2.0**-24, torch.float64: 2.0**-53}
 
 

@@ -34,9 +34,7 @@ from grader.checks.subject import Subject
 from grader.operators import Case
 from grader.tasks import DIRECT, TF32
 
-SLACK = (
-    16.0  # times the tolerance of direct sums; docs/results/seeds.md: how much is used
-)
+SLACK = 16.0  # times the tolerance of direct sums
 TERM = 2.0**-10 * (1 + 2.0**-12)  # of a product whose factors were rounded to TF32
 EXACT = {"integers": (DIRECT,), "short_integers": (DIRECT, TF32)}  # values -> classes
 

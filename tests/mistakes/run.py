@@ -46,7 +46,7 @@ HEADS = {  # of a file that says {}, and what stands right above its code
 class Submission:
     """One wrong file, and what is expected of the detector."""
 
-    name: str  # listed/conv2d/flip.c
+    name: str  # list/operator/file
     direction: str  # in which it is wrong first
     says: str  # what is wrong with it
     parts: tuple[str, ...]  # of right/OPERATOR, one below the other

@@ -7,7 +7,7 @@ share (KINDS), spread evenly over the files; of the launchers' tokens one in fou
 drawn. `drawn_cuda.json` is committed before the
 first run; who changes a rung that it names draws again:
 
-    python -m tests.mutations.draw_cuda [--check] [--seed S --file OTHER.json]
+    python -m tests.mutations.draw_cuda [--check] [--seed S --file FILE.json]
 
     barrier     __syncthreads, __syncwarp or a fence is dropped
     wait        a wait for cp.async, or the commit that it counts, is dropped

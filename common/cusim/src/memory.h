@@ -40,7 +40,7 @@ bool is_device(const volatile void *address);
 /* Whether `bytes` bytes at an address lie within one live allocation. */
 bool within_allocation(const void *address, size_t bytes);
 
-/* "8 bytes past the end of the 400 bytes allocated in a.cu:12", for a sentence. */
+/* "8 bytes past the end of the 400 bytes allocated in FILE.cu:12", for a sentence. */
 std::string describe(const volatile void *address);
 
 /* All that is alive is reported as a leak: at the end of the program. */

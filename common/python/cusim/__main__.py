@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """python -m cusim: build, run, check or count one .cu file.
 
-    python -m cusim run matmul.cu -- 256
-    python -m cusim check matmul.cu --order random --seed 7
+    python -m cusim run FILE.cu -- 256
+    python -m cusim check FILE.cu --order random --seed 7
 
 `run` is the fast one; `check` adds AddressSanitizer and UBSan; `count` follows every
 access of memory, for races, sectors and bank conflicts. The exit status is the

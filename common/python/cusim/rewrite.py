@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """From preprocessed CUDA C++ to C++: launches, shared memory, refusals.
 
-    g++ -E -x c++ -isystem .../cusim/include -include cuda_runtime.h file.cu |
+    g++ -E -x c++ -isystem .../cusim/include -include cuda_runtime.h FILE.cu |
         python -m cusim.rewrite [--loops] > file.ii
 
 With --loops every loop is told to the runtime: loops.py.
 
 After the preprocessor macros and includes are gone, so that a launch in a macro looks
-like any other; line markers keep diagnostics and debuggers on the lines of file.cu. A
+like any other; line markers keep diagnostics and debuggers on the lines of FILE.cu. A
 token never changes its line. Text of system headers (the CUDA headers of cusim are
 given with -isystem) passes through.
 

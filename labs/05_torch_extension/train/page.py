@@ -29,7 +29,7 @@ class Table:
     texts: int = 1  # columns of text, at the left
 
     def markdown(self) -> str:
-        """As docs/results has it."""
+        """As a table of Markdown."""
         rule = ["---"] * self.texts + ["--:"] * (len(self.heads) - self.texts)
         lines = [f"| {' | '.join(cells)} |" for cells in (self.heads, *self.rows)]
         return "\n".join([lines[0], f"|{'|'.join(rule)}|", *lines[1:]])
