@@ -297,10 +297,11 @@ def _machine(peaks: dict[str, Any], wanted: Wanted) -> str:
         f"{b['gbs']:.0f} GB/s in {_size(b['bytes'])}" for b in peaks["bandwidth"]
     )
     many = f"{wanted.threads} thread{'s' * (wanted.threads > 1)}"
+    processor = f"{environment['cpu']} ({environment['isa']})"
     return (
-        f"{environment['cpu']} ({environment['isa']}), {environment['compiler']}, "
-        f"torch {environment['torch']}, {many}; one core's peak {peaks['fma_gflops']:.0f} "
-        f"GFLOP/s, scalar {peaks['multiply_add_gflops']:.1f} GFLOP/s; triad {sizes}; "
+        f"{processor}, {environment['compiler']}, torch {environment['torch']}, "
+        f"{many}; one core's peak {peaks['fma_gflops']:.0f} GFLOP/s, scalar "
+        f"{peaks['multiply_add_gflops']:.1f} GFLOP/s; triad {sizes}; "
         f"peak moved by {100 * peaks['moved']:.0f} % during the run. The process keeps "
         "its memory (mallopt, grader/machine.py), so that PyTorch pays for no page "
         "twice. The interval is that of the ratio to PyTorch; an error is the largest "
