@@ -33,8 +33,6 @@ def grade(args: argparse.Namespace) -> int:
     from grader.report import results, terminal
 
     with results.lock():
-        if sentence := results.set_aside():
-            terminal.complain(sentence)
         build_tools()
         with (
             terminal.progress(len(selection.rungs)) as step,
@@ -47,6 +45,8 @@ def grade(args: argparse.Namespace) -> int:
             card = grader.race.as_json()
             unwatched = grader.builds.without_sanitizers()
         merged = results.merged(found, seed, card)
+        if sentence := results.set_aside():
+            terminal.complain(sentence)
         results.write(merged)
         page = _page(merged)
     standing = {

@@ -38,10 +38,11 @@ def test_a_run_of_another_task_keeps_what_every_lab_has_earned(
     written = results.merged(found, seed=5)
     results.write(written)
     assert results.refusal() == ""
-    assert results.read() == json.loads(json.dumps(written))
-    jsonschema.validate(written, json.loads(results.SCHEMA_FILE.read_text()))
-    assert written["pending"] == sum(task.pending for task in found)  # for speed
-    assert written["points"] + written["pending"] == written["of"] > 0
+    read = results.read()
+    assert read == json.loads(results.path().read_text())
+    jsonschema.validate(read, json.loads(results.SCHEMA_FILE.read_text()))
+    # all is right; what is not earned is for speed, which waits
+    assert all(task["points"] + task["pending"] == task["of"] for task in read["tasks"])
 
     again = results.merged([found[1]], seed=6)
     assert [task["points"] for task in again["tasks"]] == [t.points for t in found]
