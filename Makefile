@@ -9,14 +9,18 @@ MAKEFLAGS += --no-print-directory
 SHELL := /bin/bash
 include common/isa.mk
 
+# READY: what grading needs is installed; MORE: what tests, notebooks and training need
+# besides. Marker files are named after what is pinned, so that a clone or a copy with
+# newer dates installs nothing.
 ifdef PYTHON
 PY    := $(PYTHON)
 READY :=
+MORE  :=
 else
-PY     := .venv/bin/python
-PINNED := requirements/uv.txt requirements/requirements.txt
-# named after what is pinned, so that a clone or a copy with newer dates builds nothing
-READY  := .venv/ready-$(firstword $(shell cat $(PINNED) | sha256sum))
+PY    := .venv/bin/python
+HASH   = $(firstword $(shell cat $(1:%=requirements/%.txt) | sha256sum))
+READY := .venv/ready-$(call HASH,uv requirements)
+MORE  := .venv/more-$(call HASH,uv requirements development)
 endif
 
 T ?=
@@ -32,7 +36,7 @@ GRADER := $(PY) -m grader
 CHOICE = $(if $(T),'$(T)') $(if $(LAB),--lab '$(LAB)')
 
 .DEFAULT_GOAL := help
-.PHONY: help grade bench carry tables debug hint report doctor build notebooks train test trust stress lint nvcc versions lock system-packages handout clean
+.PHONY: help grade bench carry tables debug hint report doctor build jupyter notebooks train test trust stress lint nvcc versions lock system-packages handout clean
 
 help:  ## list these commands
 	@echo 'convlab: carry tensor operators from Python to CUDA. Start with: make grade'
@@ -69,10 +73,13 @@ report: $(READY)  ## make build/grade/report.html from the last results once mor
 build: $(READY)  ## compile everything, or T=, and show the first error of each rung
 	@$(GRADER) build $(CHOICE)
 
-notebooks: $(READY)  ## run every notebook of the labs; pages in build/notebooks
+jupyter: $(MORE)  ## open the notebooks of the labs in a browser
+	@$(PY) -m jupyter lab labs
+
+notebooks: $(MORE)  ## run every notebook of the labs; pages in build/notebooks
 	@PYTHONPATH=.:common/python $(PY) -m convlab.notebooks
 
-train: $(READY)  ## train a network with every make of layers [DATA= EPOCHS= VARIANTS= PROFILE=1]
+train: $(MORE)  ## train a network with every make of layers [DATA= EPOCHS= VARIANTS= PROFILE=1]
 	@$(GRADER) build --lab 05
 	@$(PY) labs/05_torch_extension/train $(if $(DATA),--data '$(DATA)') \
 	    $(if $(EPOCHS),--epochs '$(EPOCHS)') $(if $(VARIANTS),--variants '$(VARIANTS)') \
@@ -83,19 +90,19 @@ train: $(READY)  ## train a network with every make of layers [DATA= EPOCHS= VAR
 doctor: $(READY)  ## what this machine has, and what a missing thing costs
 	@$(GRADER) doctor
 
-test: $(READY)  ## lint, and every test of convlab itself
+test: $(MORE)  ## lint, and every test of convlab itself
 	@$(PY) -m pytest $(PYTEST) tests
 
-trust: $(READY)  ## the fault table: every known way to break or cheat, and its verdict
+trust: $(MORE)  ## the fault table: every known way to break or cheat, and its verdict
 	@PYTHONPATH=.:common/python $(PY) -m tests.trust
 
-stress: $(READY)  ## long proofs: hundreds of seeds, all mutations; tables in docs/results
+stress: $(MORE)  ## long proofs: hundreds of seeds, all mutations; tables in docs/results
 	@PYTHONPATH=.:common/python $(PY) -m tests.stress
 
 handout: $(READY)  ## derive what students get: a tree and archives in build/handout
 	@$(GRADER) handout
 
-lint: $(READY)  ## only the style checks
+lint: $(MORE)  ## only the style checks
 	@$(PY) -m pytest tests/test_style.py
 
 nvcc: $(READY)  ## NVIDIA's compiler from PyPI (0.3 GB), where the system has none
@@ -104,8 +111,8 @@ nvcc: $(READY)  ## NVIDIA's compiler from PyPI (0.3 GB), where the system has no
 versions: $(READY)  ## lab 05's binary under another PyTorch (5 GB of disk in build/versions)
 	@$(PY) -m grader.extension_versions
 
-lock: $(READY)  ## pin requirements.in anew, with hashes and without addresses
-	@cd requirements && for name in uv requirements nvcc other_torch; do \
+lock: $(READY)  ## pin requirements/*.in anew, with hashes and without addresses
+	@cd requirements && for name in uv requirements development nvcc other_torch; do \
 	    ../.venv/bin/uv pip compile --universal --python-version 3.11 --upgrade \
 	        --no-emit-index-url --no-emit-find-links --generate-hashes --no-header \
 	        --no-annotate -q $$name.in -o $$name.txt || exit 1; \
@@ -137,4 +144,12 @@ clean:  ## remove everything that was built, but not .venv
 	    { echo 'convlab: the packages could not be installed (network? 7 GB of free disk?)'; exit 1; }
 	@printf '../../../..%s\n' '' /common/python > \
 	    "$$(.venv/bin/python -c 'import site; print(site.getsitepackages()[0])')/convlab.pth"
+	@touch $@
+
+.venv/more-%: | $(READY)
+	@echo 'Adding to .venv what tests, notebooks and training need.'
+	@VIRTUAL_ENV=.venv .venv/bin/uv pip install -q --require-hashes --compile-bytecode \
+	    -r requirements/development.txt || \
+	    { echo 'convlab: the packages could not be installed (network? free disk?)'; exit 1; }
+	@rm -f .venv/more*
 	@touch $@

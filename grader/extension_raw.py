@@ -17,41 +17,15 @@ from typing import Any
 
 import torch
 from convlab.operators import SIGNATURES
+from convlab.structs import SCRATCH, ContextC, TensorC, options_struct
 
 from grader import extension
 from grader.build import build_folder, compiler
 from grader.errors import GraderError
-from grader.supervisor.wire import MAX_DIMS
 from grader.tasks import ROOT
 
 DTYPES = {torch.float32: ("f32", 2), torch.float64: ("f64", 3)}  # and as in tensor.h
 MEMORY = 1 << 30  # bytes reserved for scratch; what is not used takes no room
-
-
-class Tensor(ctypes.Structure):
-    """tensor_t."""
-
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("ndim", ctypes.c_int32),
-        ("dtype", ctypes.c_int),
-        ("device", ctypes.c_int),
-        ("size", ctypes.c_int64 * MAX_DIMS),
-        ("stride", ctypes.c_int64 * MAX_DIMS),
-    ]
-
-
-class Context(ctypes.Structure):
-    """ctx_t."""
-
-    _fields_ = [
-        ("threads", ctypes.c_int32),
-        ("stream", ctypes.c_void_p),
-        ("device", ctypes.c_int),
-        ("scratch", ctypes.c_void_p),
-        ("scratch_state", ctypes.c_void_p),
-        ("error", ctypes.c_char * 384),
-    ]
 
 
 class Memory(ctypes.Structure):
@@ -77,8 +51,8 @@ class Raw:
         self._block = mmap.mmap(-1, MEMORY)
         address = ctypes.addressof(ctypes.c_char.from_buffer(self._block))
         self._memory = Memory(address, MEMORY, 0)
-        scratch = ctypes.cast(self._library.raw_scratch, ctypes.c_void_p)
-        self._context = Context(scratch=scratch)
+        scratch = ctypes.cast(self._library.raw_scratch, SCRATCH)
+        self._context = ContextC(scratch=scratch)
         self._context.scratch_state = ctypes.addressof(self._memory)
 
     def call(
@@ -124,21 +98,18 @@ class Raw:
 def _options(operator: str, given: Mapping[str, Any]) -> list[Any]:
     """An operator's options struct, by value; nothing if it has none."""
     signature = SIGNATURES[operator]
+    struct = options_struct(signature)
     resolved = signature.resolve(given)
-    fields: list[tuple[str, Any]] = []
-    values = []
-    for option in signature.options:
-        kind = ctypes.c_double if option.kind == "float" else ctypes.c_int64
-        for value in option.values(resolved[option.name]):
-            fields.append((f"_{len(fields)}", kind))
-            values.append(value)
-    if not fields:
-        return []
-    return [type("Options", (ctypes.Structure,), {"_fields_": fields})(*values)]
+    values = [
+        value
+        for option in signature.options
+        for value in option.values(resolved[option.name])
+    ]
+    return [struct(*values)] if struct else []
 
 
-def _view(tensor: torch.Tensor) -> Tensor:
-    made = Tensor(tensor.data_ptr(), tensor.dim(), DTYPES[tensor.dtype][1], 0)
+def _view(tensor: torch.Tensor) -> TensorC:
+    made = TensorC(tensor.data_ptr(), tensor.dim(), DTYPES[tensor.dtype][1], 0)
     made.size[: tensor.dim()] = list(tensor.shape)
     made.stride[: tensor.dim()] = list(tensor.stride())
     return made

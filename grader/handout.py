@@ -65,7 +65,7 @@ MARKER = re.compile(r"^[ ]*(?://|#) (BEGIN|END) SOLUTION|^[ ]*(?://|#) STARTER",
 # what make offers: a student's commands, and those that need the repository
 OFFERED = re.compile(
     "help|grade|bench|carry|watch|debug|diff|hint|profile|progress|reset|build|doctor"
-    "|report|notebooks|train|nvcc|versions|system-packages|clean"
+    "|report|jupyter|notebooks|train|nvcc|versions|system-packages|clean"
 )
 WITHHELD = re.compile("tables|test|trust|stress|lint|lock|handout|batch|docs")
 

@@ -24,9 +24,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from convlab.operators import SIGNATURES
+from convlab.structs import SCRATCH, ContextC, TensorC, options_struct
 
 from tests.mutations.cases import Array
-from tests.mutations.in_c import HANDED, SCRATCH, ContextC, TensorC, params_of
+from tests.mutations.in_c import HANDED
 
 FAR = (1 << 31) + 8  # elements; a multiple of what vector loads want
 DTYPE_F32, DEVICE_CUDA = 2, 1
@@ -142,7 +144,7 @@ class Library:
         context = ContextC(1, None, DEVICE_CUDA, self.scratch)
         outputs = [self.empty(shape) for shape in shapes]
         words = [tensor_of(array) for array in given]
-        params = params_of(self.operator)
+        params = options_struct(SIGNATURES[self.operator])
         if params:
             flat = [options[name] for name, _ in named(params)]
             words.append(params(*flat))

@@ -20,42 +20,13 @@ from pathlib import Path
 
 import pytest
 from convlab.operators import SIGNATURES, Signature
+from convlab.structs import SCRATCH, ContextC, TensorC, options_struct
 
 COMMON = Path(__file__).parent.parent / "common"
 WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror", "-O2"]
 DTYPES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8, "i32": 4, "i64": 8}  # bytes
 DEVICES = ("cpu", "cuda")
-MAX_DIMS = 6
 OK, INVALID_ARGUMENT, NO_MEMORY = 0, 2, 3
-
-
-class CTensor(ctypes.Structure):
-    """tensor_t."""
-
-    _fields_ = (
-        ("data", ctypes.c_void_p),
-        ("ndim", ctypes.c_int32),
-        ("dtype", ctypes.c_int),
-        ("device", ctypes.c_int),
-        ("size", ctypes.c_int64 * MAX_DIMS),
-        ("stride", ctypes.c_int64 * MAX_DIMS),
-    )
-
-
-Scratch = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
-
-
-class CContext(ctypes.Structure):
-    """ctx_t."""
-
-    _fields_ = (
-        ("threads", ctypes.c_int32),
-        ("stream", ctypes.c_void_p),
-        ("device", ctypes.c_int),
-        ("scratch", Scratch),
-        ("scratch_state", ctypes.c_void_p),
-        ("error", ctypes.c_char * 384),
-    )
 
 
 @dataclass(frozen=True)
@@ -70,7 +41,7 @@ class Tensor:
     ndim: int | None = None
     values: tuple[int, ...] = ()  # of coordinates, i32
 
-    def build(self, address: int) -> tuple[CTensor, object]:
+    def build(self, address: int) -> tuple[TensorC, object]:
         """The struct, and what must live as long as it."""
         stride, step = [], 1
         for size in reversed(self.size):
@@ -79,7 +50,7 @@ class Tensor:
         memory = (ctypes.c_int32 * len(self.values))(*self.values)
         if self.values:
             address = ctypes.addressof(memory)
-        tensor = CTensor(
+        tensor = TensorC(
             address if self.address is None else self.address,
             len(self.size) if self.ndim is None else self.ndim,
             self.dtype if isinstance(self.dtype, int) else [*DTYPES].index(self.dtype),
@@ -170,16 +141,6 @@ def arguments(call: str) -> tuple[Signature, list[str]]:
     return signature, [*inputs, *(["p"] if signature.options else []), *outputs]
 
 
-def options_struct(signature: Signature) -> type[ctypes.Structure]:
-    """The operator's options struct: int64 and double fields."""
-    fields = [
-        (field, ctypes.c_double if option.kind == "float" else ctypes.c_int64)
-        for option in signature.options
-        for field in option.fields
-    ]
-    return type("CParams", (ctypes.Structure,), {"_fields_": fields})
-
-
 def pack(signature: Signature, changes: dict[str, object]) -> ctypes.Structure:
     """The options of the operator's good call, with fields changed."""
     given = OPTIONS.get(signature.name, {})
@@ -188,7 +149,9 @@ def pack(signature: Signature, changes: dict[str, object]) -> ctypes.Structure:
         value = option.values(given.get(option.name, option.default))
         values.update(zip(option.fields, value, strict=True))
     values.update((name, changes[name]) for name in values.keys() & changes.keys())
-    return options_struct(signature)(**values)
+    struct = options_struct(signature)
+    assert struct
+    return struct(**values)
 
 
 def ask(library: ctypes.CDLL, call: str, **changes) -> tuple[int, str]:
@@ -197,8 +160,8 @@ def ask(library: ctypes.CDLL, call: str, **changes) -> tuple[int, str]:
     good = dict(TENSORS[signature.name])
     good |= {f"grad_{name}": tensor for name, tensor in good.items()}
     room = (ctypes.c_char * 4096)()
-    scratch = Scratch(lambda ctx, size: changes.get("room", ctypes.addressof(room)))
-    context = CContext(
+    scratch = SCRATCH(lambda ctx, size: changes.get("room", ctypes.addressof(room)))
+    context = ContextC(
         threads=changes.get("threads", 1),
         device=changes.get("device", 0),
         scratch=scratch,

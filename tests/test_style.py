@@ -175,11 +175,11 @@ def run(*command: str, stdin: str = "") -> str:
 
 
 def tool(package: str) -> str:
-    """A program that a package of requirements.txt has put beside python."""
+    """A program that a package of development.txt has put beside python."""
     try:
         metadata.version(package)
     except metadata.PackageNotFoundError:
-        pytest.skip(f"needs the package {package} (requirements/requirements.txt)")
+        pytest.skip(f"needs the package {package} (requirements/development.txt)")
     return str(Path(sys.executable).with_name(package))
 
 

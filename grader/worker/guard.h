@@ -17,6 +17,10 @@
 /* Die with the supervisor, and have a session of our own: Ctrl-C is not for us. */
 void guard_parent(void);
 
+/* MiB that student code gets: scratch, threads, its own, and everything else. A macro,
+ * because the sanitizers want it inside of a text. */
+#define ROOM_MIB 1536
+
 /* No core files, no writing of files, no capabilities, and at most `room` bytes of
  * address space more than now (0: no limit). Returns 0, or -1 with errno. */
 int guard_limits(int64_t room);

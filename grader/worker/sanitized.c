@@ -9,7 +9,12 @@
 #include <string.h>
 #include <ucontext.h>
 
+#include "guard.h"
 #include "scratch.h"
+
+#define TEXT_OF(word)  #word
+#define TEXT(macro)    TEXT_OF(macro)
+#define LARGEST_IN_MIB TEXT(ROOM_MIB)
 
 /* The sanitizers ask for these when they start. Addresses stay numbers: whoever reads
  * the report looks up the lines, so that nothing is started or opened in here. */
@@ -17,8 +22,8 @@ const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
     return "detect_leaks=0:symbolize=0:exitcode=99:redzone=2048:quarantine_size_mb=64:"
-           "allocator_may_return_null=1:max_allocation_size_mb=1536:print_legend=0:"
-           "detect_stack_use_after_return=0";
+           "max_allocation_size_mb=" LARGEST_IN_MIB ":allocator_may_return_null=1:"
+           "print_legend=0:detect_stack_use_after_return=0";
 }
 
 const char *__ubsan_default_options(void);

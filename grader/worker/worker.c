@@ -25,7 +25,6 @@
 #include "sanitized.h"
 #include "scratch.h"
 
-enum { ROOM_MIB = 1536 };        // for scratch, threads and everything else
 enum { CARD_ROOM_MIB = 16384 };  // CUDA maps and pins memory of its own
 
 typedef struct {

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs a rung of lab 02 and its mutation side by side.
-
-The structs are written down once more, from common/*.h by hand, so that a mistake in
-the grader's own definitions would show.
-"""
+"""Runs a rung of lab 02 and its mutation side by side."""
 
 from __future__ import annotations
 
@@ -17,58 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from convlab.operators import SIGNATURES
+from convlab.structs import SCRATCH, ContextC, TensorC, options_struct
 
 from tests.mutations.agreement import DifferenceError, same, ulps
 from tests.mutations.cases import Array, Case, draw, told
 
 MARGIN = 8  # elements around every output
-
-
-class TensorC(ctypes.Structure):
-    """tensor_t, written down once more."""
-
-    _fields_ = (
-        ("data", ctypes.c_void_p),
-        ("ndim", ctypes.c_int32),
-        ("dtype", ctypes.c_int),
-        ("device", ctypes.c_int),
-        ("size", ctypes.c_int64 * 6),
-        ("stride", ctypes.c_int64 * 6),
-    )
-
-
-SCRATCH = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
-
-
-class ContextC(ctypes.Structure):
-    """ctx_t."""
-
-    _fields_ = (
-        ("threads", ctypes.c_int32),
-        ("stream", ctypes.c_void_p),
-        ("device", ctypes.c_int),
-        ("scratch", SCRATCH),
-        ("scratch_state", ctypes.c_void_p),
-        ("error", ctypes.c_char * 384),
-    )
-
-
-def params_of(operator: str) -> type[ctypes.Structure] | None:
-    """The operator's options struct: doubles and int64s, pairs as _h and _w."""
-    pairs = {
-        "unfold": ("kernel", "dilation", "padding", "stride"),
-        "conv2d": ("stride", "padding", "dilation"),
-    }
-    fields: list[tuple[str, Any]] = [
-        (f"{name}_{axis}", ctypes.c_int64)
-        for name in pairs.get(operator, ())
-        for axis in "hw"
-    ]
-    if operator == "add":
-        fields.append(("alpha", ctypes.c_double))
-    if operator == "conv2d":
-        fields.append(("groups", ctypes.c_int64))
-    return type("Params", (ctypes.Structure,), {"_fields_": fields}) if fields else None
 
 
 DTYPE_F64 = 3
@@ -125,7 +76,7 @@ class LibraryC:
         self.operator = operator
         self.forward = getattr(library, f"{operator}_forward")
         self.backward = getattr(library, f"{operator}_backward")
-        self.params = params_of(operator)
+        self.params = options_struct(SIGNATURES[operator])
 
     def run(self, case: Case) -> tuple[list[int], list[Room]]:
         """Both directions: their status and their outputs."""

@@ -10,7 +10,6 @@ layers.py    who makes Conv2d and Linear: PyTorch, a student's Function, labs 01
 network.py   the network, after LeNet-5
 loop.py      same seed, same weights, same order; how far two runs are apart
 profiler.py  a step taken apart by operator
-reading.py   what the profile says, in words
 page.py      train.md and its picture
 __main__.py  options, the bar, everything that is printed
 """

@@ -32,7 +32,6 @@ from grader.report.results import environment  # noqa: E402
 from train import data, layers, loop, page, profiler  # noqa: E402
 from train.data import Absent, Data  # noqa: E402
 from train.loop import Run  # noqa: E402
-from train.reading import reading  # noqa: E402
 
 DTYPES = {"f32": torch.float32, "f64": torch.float64}
 EPOCHS = {"digits": 20, "fashion": 2, "mnist": 2}
@@ -87,7 +86,7 @@ def main() -> int:
         allowed = loop.allowed(found, runs[0])
     show(page.trained(runs))
     say(page.verdict(runs, allowed))
-    profiles, read = profiled(runs, found, folder) if chosen.profile else ([], [])
+    profiles = profiled(runs, found, folder) if chosen.profile else []
     about = page.Circumstances(
         command(chosen),
         chosen.data,
@@ -97,7 +96,7 @@ def main() -> int:
         environment()["cpu"],
     )
     to = chosen.to or folder
-    file = page.write(to, about, runs, allowed, profiles, read)
+    file = page.write(to, about, runs, allowed, profiles)
     say(f"{os.path.relpath(file)}, {os.path.relpath(file.with_suffix('.png'))}")
     return 0
 
@@ -153,22 +152,15 @@ def trained(runs: Sequence[Run], found: Data) -> None:
             bar.update(bars[run.layers.name], advance=1, state=state)
 
 
-def profiled(
-    runs: Sequence[Run], found: Data, folder: Path
-) -> tuple[list[profiler.Profile], list[str]]:
-    """Every make's step taken apart, shown, and read."""
+def profiled(runs: Sequence[Run], found: Data, folder: Path) -> list[profiler.Profile]:
+    """Every make's step taken apart, and shown."""
     profiles = profiler.profiles(runs, found.train, folder)
     show(page.by_role(profiles))
     for role in profiler.ROLES:
         show(page.by_operator(profiles, role))
-    steps = len(runs[0].losses) / runs[0].epochs
-    plain = {run.layers.name: 1e6 * min(run.seconds) / steps for run in runs}
-    read = reading(profiles, plain)
-    for paragraph in read:
-        say(paragraph + "\n")
     for profile in profiles:
         say(f"{os.path.relpath(profile.trace)}: open it in https://ui.perfetto.dev")
-    return profiles, read
+    return profiles
 
 
 def show(table: page.Table) -> None:

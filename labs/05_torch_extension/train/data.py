@@ -77,7 +77,7 @@ def digits() -> Data:
         from sklearn.datasets import load_digits
     except ImportError:
         raise Absent(
-            "DATA=digits needs the package scikit-learn (requirements/requirements.txt)"
+            "DATA=digits needs the package scikit-learn (requirements/development.txt)"
         ) from None
     found = load_digits()
     images, labels = torch.from_numpy(found.images), torch.from_numpy(found.target)

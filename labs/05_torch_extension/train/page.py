@@ -191,7 +191,6 @@ def write(
     runs: Sequence[Run],
     allowed: float | None,
     profiles: Sequence[Profile],
-    read: Sequence[str],
 ) -> Path:
     """train.md in this folder, and train.png beside it."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -211,11 +210,11 @@ def write(
             "Calls through the dispatcher, milliseconds with everything that is called "
             "inside, those of its own (each the least of "
             f"{profiler.ROUNDS * profiler.STEPS} steps), and the share of the step. "
-            f"Operators below {LEAST} % of every make's step are left out.",
+            f"Operators below {LEAST} % of every make's step are left out. The "
+            "profiler makes every call longer: compare these rows with each other, not "
+            "with the seconds above.",
             by_role(profiles).markdown(),
             *(by_operator(profiles, role).markdown() for role in ROLES),
-            "## Read",
-            *read,
         ]
     file = folder / "train.md"
     file.write_text("\n\n".join(parts) + "\n")
