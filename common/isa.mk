@@ -12,6 +12,8 @@ export ISA
 export ATEN_CPU_CAPABILITY := avx2
 export ONEDNN_MAX_CPU_ISA := AVX2
 export MKL_ENABLE_INSTRUCTIONS := AVX2
+# torch.compile's cache does not know for which instruction set its kernels were made
+export TORCHINDUCTOR_CACHE_DIR := $(CURDIR)/build/inductor-avx2
 else
 $(error ISA is '$(ISA)', expected avx2, or nothing for all that this machine has)
 endif

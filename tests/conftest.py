@@ -54,6 +54,8 @@ def own_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("build")
     os.environ["CONVLAB_BUILD"] = str(folder)
     os.environ["SPEED"] = "off"  # tests assert values and verdicts, never times
+    # what torch.compile keeps for later runs does not fit another instruction set
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(folder / "inductor")
     number = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw")
     if number:
         cores = sorted(os.sched_getaffinity(0))
@@ -61,7 +63,7 @@ def own_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         if torch := sys.modules.get("torch"):  # importing it takes seconds
             torch.set_num_threads(1)
     yield folder
-    del os.environ["CONVLAB_BUILD"]
+    del os.environ["CONVLAB_BUILD"], os.environ["TORCHINDUCTOR_CACHE_DIR"]
 
 
 @pytest.fixture(autouse=True)
