@@ -134,7 +134,7 @@ clean:  ## remove everything that was built, but not .venv
 	@echo 'on a fast line. (make grade PYTHON=python3 uses an environment you have.)'
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	    { echo 'convlab: python3 is older than 3.11; install a newer one'; exit 1; }
-	@python3 -m venv .venv || \
+	@[ -x .venv/bin/python ] || python3 -m venv .venv || \
 	    { echo 'convlab: cannot make .venv (apt-get install python3-venv? disk full?)'; exit 1; }
 	@rm -f .venv/ready*
 	@.venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes \
