@@ -130,7 +130,7 @@ clean:  ## remove everything that was built, but not .venv
 
 # The Python environment. A marker file says that it is whole.
 .venv/ready-%:
-	@echo 'Making .venv: about 3 GB to download and 6.2 GB of disk, one to three minutes'
+	@echo 'Making .venv: about 3 GB to download and 5.8 GB of disk, one to three minutes'
 	@echo 'on a fast line. (make grade PYTHON=python3 uses an environment you have.)'
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	    { echo 'convlab: python3 is older than 3.11; install a newer one'; exit 1; }
@@ -147,7 +147,7 @@ clean:  ## remove everything that was built, but not .venv
 	@touch $@
 
 .venv/more-%: | $(READY)
-	@echo 'Adding to .venv what tests, notebooks and training need.'
+	@echo 'Adding to .venv what tests, notebooks and training need: 0.5 GB of disk.'
 	@VIRTUAL_ENV=.venv .venv/bin/uv pip install -q --require-hashes --compile-bytecode \
 	    -r requirements/development.txt || \
 	    { echo 'convlab: the packages could not be installed (network? free disk?)'; exit 1; }
