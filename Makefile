@@ -9,6 +9,9 @@ MAKEFLAGS += --no-print-directory
 SHELL := /bin/bash
 include common/isa.mk
 
+# where Python finds what is ours: grader, signatures and cusim, convlab
+PATHS := .:common/python:grader/python
+
 # READY: what grading needs is installed; MORE: what tests, notebooks and training need
 # besides. Marker files are named after what is pinned, so that a clone or a copy with
 # newer dates installs nothing.
@@ -18,7 +21,7 @@ READY :=
 MORE  :=
 else
 PY    := .venv/bin/python
-HASH   = $(firstword $(shell cat $(1:%=requirements/%.txt) | sha256sum))
+HASH   = $(firstword $(shell (cat $(1:%=requirements/%.txt); echo $(PATHS)) | sha256sum))
 READY := .venv/ready-$(call HASH,uv requirements)
 MORE  := .venv/more-$(call HASH,uv requirements development)
 endif
@@ -77,7 +80,7 @@ jupyter: $(MORE)  ## open the notebooks of the labs in a browser
 	@$(PY) -m jupyter lab labs
 
 notebooks: $(MORE)  ## run every notebook of the labs; pages in build/notebooks
-	@PYTHONPATH=.:common/python $(PY) -m convlab.notebooks
+	@PYTHONPATH=$(PATHS) $(PY) -m grader.commands.notebooks
 
 train: $(MORE)  ## train a network with every make of layers [DATA= EPOCHS= VARIANTS= PROFILE=1]
 	@$(GRADER) build --lab 05
@@ -94,22 +97,22 @@ test: $(MORE)  ## lint, and every test of convlab itself
 	@$(PY) -m pytest $(PYTEST) tests
 
 trust: $(MORE)  ## the fault table: every known way to break or cheat, and its verdict
-	@PYTHONPATH=.:common/python $(PY) -m tests.trust
+	@PYTHONPATH=$(PATHS) $(PY) -m tests.proofs.trust
 
 stress: $(MORE)  ## long proofs: hundreds of seeds, all mutations; tables in docs/results
-	@PYTHONPATH=.:common/python $(PY) -m tests.stress
+	@PYTHONPATH=$(PATHS) $(PY) -m tests.proofs.stress
 
 handout: $(READY)  ## derive what students get: a tree and archives in build/handout
 	@$(GRADER) handout
 
 lint: $(MORE)  ## only the style checks
-	@$(PY) -m pytest tests/test_style.py
+	@$(PY) -m pytest tests/house/test_style.py
 
 nvcc: $(READY)  ## NVIDIA's compiler from PyPI (0.3 GB), where the system has none
 	@VIRTUAL_ENV=.venv .venv/bin/uv pip install -q --require-hashes -r requirements/nvcc.txt
 
 versions: $(READY)  ## lab 05's binary under another PyTorch (5 GB of disk in build/versions)
-	@$(PY) -m grader.extension_versions
+	@$(PY) -m grader.commands.versions
 
 lock: $(READY)  ## pin requirements/*.in anew, with hashes and without addresses
 	@cd requirements && for name in uv requirements development nvcc other_torch; do \
@@ -142,7 +145,7 @@ clean:  ## remove everything that was built, but not .venv
 	@VIRTUAL_ENV=.venv .venv/bin/uv pip install -q --require-hashes --compile-bytecode \
 	    -r requirements/requirements.txt || \
 	    { echo 'convlab: the packages could not be installed (network? 7 GB of free disk?)'; exit 1; }
-	@printf '../../../..%s\n' '' /common/python > \
+	@printf '../../../../%s\n' $(subst :, ,$(PATHS)) > \
 	    "$$(.venv/bin/python -c 'import site; print(site.getsitepackages()[0])')/convlab.pth"
 	@touch $@
 

@@ -1,6 +1,6 @@
 # How one rung of lab 04 becomes objects and a shared object per dtype, without a GPU:
 # what rung.mk is for C. The compile rules are those of common/cusim/cusim.mk; here they
-# are called once for each dtype. Called by grader/cuda.py, with the same words as rung.mk:
+# are called once for each dtype. Called by grader/toolchain/cusim.py, with the same words as rung.mk:
 #
 #   make -f common/cuda.mk RUNG=labs/04_cuda_kernels/add/00_strided.cu
 #
@@ -13,7 +13,7 @@
 #   EXTRA, USES, FOLDER, BUILD   as in rung.mk
 #   PYTHON   for the rewriter of cusim
 #
-# The runtime of the mode has to be there: make -f grader/tools.mk cuda. With MODE=gpu it
+# The runtime of the mode has to be there: make -f grader/toolchain/tools.mk cuda. With MODE=gpu it
 # is shared by rung and worker: with a copy in each, an error that one of them makes is
 # not seen by the other when it asks cudaGetLastError.
 

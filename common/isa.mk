@@ -1,7 +1,7 @@
 # The instruction set of what is compiled, run and timed on this machine: all that it
 # has, or with ISA=avx2 no more than a processor with AVX2 has, in our code (MARCH_HERE,
 # the compiler's flags) and in PyTorch (a variable for each of its libraries).
-# grader/isa.py hands these variables on to the workers.
+# grader/toolchain/isa.py hands these variables on to the workers.
 
 ISA ?=
 ifeq ($(ISA),)

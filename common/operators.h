@@ -388,7 +388,7 @@ status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
                               subm_conv3d_params_t p, tensor_t *grad_features,
                               tensor_t *grad_weight, tensor_t *grad_bias);
 
-/* ---- the checks at the door ---------------------------------------------------------
+/* ---- argument checks ----------------------------------------------------------------
  * <operator>_<direction>_check(same arguments): ranks, sizes, dtypes, devices, strides,
  * alignment, overlap, options and missing tensors, written once in common/check.c. Read
  * the sentence in ctx->error when the answer is STATUS_INVALID_ARGUMENT (or, from

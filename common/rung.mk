@@ -1,5 +1,5 @@
 # How one rung becomes objects and a shared object per dtype: the only compile rules for
-# student code. Called by grader/build.py, once per rung:
+# student code. Called by grader/toolchain/build.py, once per rung:
 #
 #   make -f common/rung.mk RUNG=labs/02_naive_c/conv2d/00_definition.c
 #

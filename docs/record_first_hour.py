@@ -28,7 +28,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "common" / "python")]
 
 def write(tree: Path, order: str) -> None:
     """Put (a part of) a reference's file in the place of its starter."""
-    from grader.handout import starter
+    from grader.commands.handout import starter
 
     order, _, mistake = order.partition(" with ")
     rung, _, direction = order.partition(" ")
@@ -107,7 +107,7 @@ def unpacked(archive: Path, folder: Path) -> Path:
 
 def main(arguments: list[str]) -> None:
     """Make a handout if none is named, play it, and write the page."""
-    from grader.build import build_folder
+    from grader.toolchain.make import build_folder
 
     archive = build_folder() / "handout" / "convlab-handout.tar.gz"
     if arguments:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common" / "python"))
-sys.path.append(str(Path(__file__).resolve().parents[1] / "build" / "carried"))
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "common" / "python"), str(ROOT / "grader" / "python")]
+sys.path.append(str(ROOT / "build" / "carried"))
 
-from grader.cli import main
+from grader.commands.cli import main  # noqa: E402
 
 sys.exit(main())

@@ -18,16 +18,16 @@ from types import ModuleType
 
 import pytest
 
-from grader import gpu
-from grader.build import build_tools
-from grader.supervisor import sandbox, session
-from grader.tasks import ROOT
+from grader.course.rungs import ROOT
+from grader.runner.supervisor import session
+from grader.toolchain import gpu_probe, sandbox
+from grader.toolchain.make import build_tools
 
 # .ci/run fails where a test is skipped for any other reason than a missing GPU
 needs_gdb = pytest.mark.skipif(not shutil.which("gdb"), reason="gdb is not installed")
-needs_nvcc = pytest.mark.skipif(gpu.toolkit() is None, reason="there is no nvcc")
+needs_nvcc = pytest.mark.skipif(gpu_probe.toolkit() is None, reason="there is no nvcc")
 needs_gpu = pytest.mark.skipif(
-    gpu.card() is None, reason=f"{gpu.NEEDS}: {gpu.absent()}"
+    gpu_probe.card() is None, reason=f"{gpu_probe.NEEDS}: {gpu_probe.absent()}"
 )
 needs_bwrap = pytest.mark.skipif(
     sandbox.level() != "bwrap", reason="the sandbox is not bubblewrap"
@@ -117,7 +117,7 @@ def compile_gelu(
 @pytest.fixture(scope="session")
 def extension() -> ModuleType:
     """Lab 05's package, built."""
-    from tests import extension
+    from tests.labs import extension
 
     return extension.package()
 

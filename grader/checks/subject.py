@@ -17,15 +17,17 @@ from typing import Any
 
 import torch
 
-from grader import cuda, operators
-from grader.checks import explain, kernels
-from grader.checks.result import NONSENSE, Finding, Stopped
+from grader import operators
+from grader.checks import outcomes
+from grader.checks.check_result import NONSENSE, Finding, Stopped
+from grader.checks.cuda import cusim_report
 from grader.operators import Case, Operator
-from grader.operators.base import Tensors
+from grader.operators.entry import Tensors
 from grader.operators.primitives import COMPUTED_BY_RUNGS, PLUMBING
-from grader.supervisor import wire
-from grader.supervisor.call import Call, Output, Run
-from grader.supervisor.session import SECOND, Outcome, Worker
+from grader.runner import programs
+from grader.runner.supervisor import wire
+from grader.runner.supervisor.call import Call, Output, Run
+from grader.runner.supervisor.session import Outcome, Worker
 from grader.verdicts import Verdict
 
 DTYPES = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16}
@@ -78,7 +80,7 @@ class Subject:
     def on_device(self) -> bool:
         """Whether its libraries are CUDA, run by cusim or on a card."""
         return any(
-            cuda.program_of(forward) != cuda.program_of(Path())
+            programs.program_of(forward) != programs.program_of(Path())
             for forward, _ in self.libraries.values()
         )
 
@@ -109,7 +111,7 @@ class Subject:
                 outcome = worker.load(text, op=self.number, deadline=LOAD_LIMIT)
             if outcome is not Outcome.RETURNED:
                 raise Stopped(self._why(worker, outcome, "", LOAD_LIMIT))
-            finding = explain.of_status(worker, "")
+            finding = outcomes.of_status(worker, "")
             if finding:
                 raise Stopped(self._named(finding))
         except BaseException:
@@ -123,15 +125,15 @@ class Subject:
         A library lent by another rung is a plain build, which every worker can run.
         """
         forward, backward = self.libraries[dtype]
-        programs = [cuda.program_of(library) for library in (forward, backward)]
-        program = next((p for p in programs if p != cuda.WORKER), programs[0])
+        both = [programs.program_of(library) for library in (forward, backward)]
+        program = next((p for p in both if p != programs.WORKER), both[0])
         return Worker.for_library(
             forward,
             backward,
             self.number,
             program=program,
-            also=cuda.runtime_of(program),
-            outside=cuda.outside_of(program),
+            also=programs.runtime_of(program),
+            outside=programs.outside_of(program),
         )
 
     def _why(
@@ -151,8 +153,8 @@ class Subject:
         names = self.names()
         found = None
         if self.on_device:
-            found = kernels.finding(worker, case, names, self.warnings)
-        return found or explain.of_outcome(worker, outcome, case, names, limit)
+            found = cusim_report.finding(worker, case, names, self.warnings)
+        return found or outcomes.of_outcome(worker, outcome, case, names, limit)
 
     def _header(self) -> bytes:
         """What the Python worker is told of the file: its name and the rules."""
@@ -237,7 +239,7 @@ class Subject:
             sentence = f"all calls of this check together took over {CHECK_LIMIT:.0f} s"
             raise Stopped(Finding(Verdict.TIMEOUT, sentence, case.name))
         limit = min(call.limit, left)
-        call.request.deadline_ns = int(limit * SECOND)
+        call.request.deadline_ns = int(limit * wire.SECOND)
         outcome = worker.run(call)
         if outcome is not Outcome.RETURNED:
             ended = self._why(worker, outcome, case.name, limit)
@@ -265,8 +267,8 @@ class Subject:
         found = None
         if self.on_device:
             with contextlib.suppress(*NONSENSE):
-                found = kernels.finding(worker, case, self.names(), self.warnings)
-        found = found or explain.of_status(worker, case)
+                found = cusim_report.finding(worker, case, self.names(), self.warnings)
+        found = found or outcomes.of_status(worker, case)
         return found and self._named(found)
 
     def gradient_bits(self) -> int:

@@ -7,11 +7,24 @@ import re
 import traceback
 from pathlib import Path
 
-from grader.build import Build
-from grader.checks.result import CheckResult
-from grader.score import DIRECTIONS
-from grader.tasks import Rung
+from signatures import DIRECTIONS
+
+from grader.checks.check_result import CheckResult
+from grader.course.rungs import Rung
+from grader.toolchain.products import Build
 from grader.verdicts import Verdict
+
+HOPELESS = (  # no result came back: asking again in another dtype teaches nothing
+    Verdict.CRASH,
+    Verdict.TIMEOUT,
+    Verdict.INCOMPLETE,
+    Verdict.LIMIT,
+    Verdict.MEMORY_ERROR,
+    Verdict.NOT_IMPLEMENTED,
+    Verdict.BUILD,
+    Verdict.FORBIDDEN,
+    Verdict.GRADER,
+)
 
 OURS = "the grader itself failed, please report it: "
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import functools
 import importlib
 
-from convlab.operators import SIGNATURES
+from signatures import SIGNATURES
 
-from grader.operators.base import Case, Operator, Truth
+from grader.operators.entry import Case, Operator, Truth
 
 __all__ = ["Case", "Operator", "Truth", "get", "number"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
-from grader.operators.base import Case, Operator, Tensors, numel, side, some_layout
+from grader.operators.entry import Case, Operator, Tensors, numel, side, some_layout
 from grader.operators.primitives import EVERY_CONVOLUTION, MATRIX_PRODUCTS
 from grader.operators.windows import draw_window
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import torch
 
-from grader.operators.base import Case, Operator, Tensors, numel
+from grader.operators.entry import Case, Operator, Tensors, numel
 
 Tensor = torch.Tensor
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from grader.operators.base import Case, Operator, Tensors, side, some_layout
+from grader.operators.entry import Case, Operator, Tensors, side, some_layout
 
 
 class Lltm(Operator):

@@ -7,9 +7,9 @@ import random
 from typing import Any
 
 import torch
-from convlab.operators import Argument
+from signatures import Argument
 
-from grader.operators.base import Case, Operator, Tensors, numel, side, some_layout
+from grader.operators.entry import Case, Operator, Tensors, numel, side, some_layout
 from grader.operators.primitives import EVERY_CONVOLUTION, MATRIX_PRODUCTS
 
 BOX = (4, 5, 7)  # points are drawn in boxes of this depth, height and width

@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from grader.operators.base import side
+from grader.operators.entry import side
 
 
 def draw_window(rng: random.Random) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.tasks import LARGEST
+from grader.course.tasks import LARGEST
 
 AROUND = 4  # lines before and after
 WIDEST = 200  # characters of a line

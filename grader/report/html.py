@@ -17,12 +17,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from signatures import DIRECTIONS
+
+from grader.course.rungs import ROOT
+from grader.engine import results
+from grader.engine.score import shown_points
 from grader.errors import GraderError
-from grader.report import charts, results, roofline
+from grader.report import charts, roofline
+from grader.report.measured import Speed, positive, shown_bytes
 from grader.report.page import Page, Rung, Task, outcome, page
-from grader.report.speeds import Speed, positive, shown_bytes
-from grader.score import DIRECTIONS, shown_points
-from grader.tasks import ROOT
 
 TEMPLATES = Path(__file__).with_name("templates")
 LONGEST = 4000  # characters of one message

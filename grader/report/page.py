@@ -15,13 +15,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from convlab.operators import SIGNATURES
+from signatures import DIRECTIONS, SIGNATURES
 
+from grader.checks.gates.matrix import rows
 from grader.report.excerpt import Excerpt, excerpt
-from grader.report.gates import rows
-from grader.report.kernels import Compiled, compiled
-from grader.report.speeds import Machine, Speed, machine, speed
-from grader.score import DIRECTIONS
+from grader.report.measured import Machine, Speed, machine, speed
+from grader.report.registers import Compiled, compiled
 from grader.verdicts import Verdict
 
 LABS = {  # the course, whether or not a lab is there yet

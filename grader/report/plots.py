@@ -21,9 +21,9 @@ from matplotlib.patheffects import withStroke
 
 from grader.errors import GraderError
 from grader.report.charts import number
+from grader.report.measured import Machine, Speed, positive, speed
+from grader.report.measured import machine as read_machine
 from grader.report.roofline import Frame, Point, frame, placed
-from grader.report.speeds import Machine, Speed, positive, speed
-from grader.report.speeds import machine as read_machine
 
 DPI = 150
 WIDTH, HEIGHT = 6.0, 3.34  # inches: 900 x 500 pixels

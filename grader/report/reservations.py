@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from grader.score import DIRECTIONS, TaskResult
+from signatures import DIRECTIONS
+
+from grader.engine.score import TaskResult
 from grader.verdicts import Verdict
 
 _OF = {

@@ -23,7 +23,7 @@ from grader.report.charts import (
     short,
     text,
 )
-from grader.report.speeds import Machine
+from grader.report.measured import Machine
 
 LABEL = 14  # pixels between two labels
 WIDTH = 500  # pixels: the narrowest a roofline is drawn; labels must fit then

@@ -22,8 +22,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from grader.course.rungs import ROOT
 from grader.errors import GraderError
-from grader.tasks import ROOT
 
 RESULTS = ROOT / "docs" / "results"
 _REGION = re.compile(
@@ -32,6 +32,18 @@ _REGION = re.compile(
     re.M | re.S,
 )
 Result = dict[str, Any]
+COUNTED = (
+    "rung",
+    "direction",
+    "case",
+    "bytes",
+    "x least",
+    "sectors a request",
+    "wavefronts a request",
+    "registers",
+    "spills",
+    "occupancy",
+)  # of a kernel, without a card
 
 
 def filled(text: str, folder: Path = RESULTS) -> str:
@@ -125,11 +137,26 @@ def rung(result: Result, number: str, parts: str) -> list[str]:
 
 def counts(result: Result, operator: str, _: str) -> list[str]:
     """What can be known of the rungs of a ladder without a card."""
-    from grader import counting
-
     rows = [row for row in result["rows"] if row["task"].endswith(f"/{operator}")]
-    lines = [counting.cells(row) for row in rows]
-    return markdown(counting.HEAD, lines)
+    lines = [counted(row) for row in rows]
+    return markdown(COUNTED, lines)
+
+
+def counted(row: dict[str, Any]) -> list[str]:
+    """What was counted of a rung, as one line of the table."""
+    known = bool(row["architecture"])
+    return [
+        f"`{row['rung'].rsplit('/', 1)[1]}`",
+        row["direction"],
+        f"`{row['case']}`",
+        f"{row['bytes']:,}",
+        f"{row['bytes'] / row['least']:.3g}",
+        f"{row['sectors']:.2f}",
+        f"{row['wavefronts']:.2f}" if row["wavefronts"] else "-",
+        str(row["registers"]) if known else "-",
+        str(row["spills"]) if known else "-",
+        f"{100 * row['occupancy']:.0f} %" if known else "-",
+    ]
 
 
 def note(result: Result) -> str:

@@ -12,14 +12,16 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
+from signatures import DIRECTIONS
 
-from grader.checks.result import CheckResult
-from grader.progress import Progress as Step
-from grader.report import gates, reservations
-from grader.report import results as file
-from grader.score import DIRECTIONS, RungResult, TaskResult, shown_points
-from grader.supervisor import sandbox
-from grader.uses import LEFT, NOBODY
+from grader.checks.check_result import CheckResult
+from grader.checks.gates import matrix
+from grader.course.uses import LEFT, NOBODY
+from grader.engine import results as file
+from grader.engine.progress import Progress as Step
+from grader.engine.score import RungResult, TaskResult, shown_points
+from grader.report import reservations
+from grader.toolchain import sandbox
 from grader.verdicts import Verdict
 
 console = Console(highlight=False, soft_wrap=False)
@@ -153,17 +155,17 @@ def _uses(results: list[TaskResult]) -> None:
 def _gates(results: list[TaskResult]) -> None:
     """Lab 05: gate by operator, in few letters: five operators fit 80 columns."""
     rungs = [r for result in results for r in result.rungs if r.rung.step]
-    columns = [gates.of((c.name, str(c.verdict)) for c in r.checks) for r in rungs]
+    columns = [matrix.of((c.name, str(c.verdict)) for c in r.checks) for r in rungs]
     if not any(columns):
         return
     grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for name in ("gate", *(r.rung.task.split("/")[1] for r in rungs)):
         grid.add_column(name)
-    for gate, cells in gates.rows(columns):
+    for gate, cells in matrix.rows(columns):
         grid.add_row(gate, *map(_short, cells))
     console.print()
     console.print(grid)
-    if note := gates.note():
+    if note := matrix.note():
         say(f"  {note}")
 
 

@@ -39,9 +39,10 @@ except ImportError:
     sys.exit("convlab_ext: there is no setuptools here: pip install 'setuptools>=77'")
 from torch.utils.cpp_extension import BuildExtension, CppExtension  # noqa: E402
 
-from grader import extension, extension_tools  # noqa: E402
-from grader.build import build_folder  # noqa: E402
+from grader.engine import known  # noqa: E402
 from grader.errors import GraderError  # noqa: E402
+from grader.toolchain.extension import kernels, needs  # noqa: E402
+from grader.toolchain.make import build_folder  # noqa: E402
 
 TARGET = "0x020b000000000000"  # the stable ABI of PyTorch 2.11, and all later ones
 FLAGS = ["-O2", "-g0", "-Wall", "-Wextra", "-Wno-unused-parameter"]
@@ -57,11 +58,11 @@ def chosen(name: str, default: str, known: list[str]) -> list[str]:
     return words
 
 
-def library(operator: str, step: str, cuda: extension_tools.Cuda) -> CppExtension:
+def library(operator: str, step: str, cuda: needs.Cuda) -> CppExtension:
     """One operator of one step, with its kernels."""
     objects = []
     for device in ["cpu", *(["cuda"] if cuda.built else [])]:
-        made = extension.kernels(operator, device)
+        made = kernels.kernels(operator, device, known.kernel_links())
         if made.reason:
             print(f"convlab_ext: {operator} on {device}: {made.reason}")
         if made.file:
@@ -123,11 +124,11 @@ class Build(BuildExtension):
 
 def main() -> None:
     """Say what is built, and build it."""
-    known = extension.operators()
+    known = kernels.operators()
     steps = chosen("STEPS", "stable", [*SUFFIXES])
     try:
-        extension_tools.verify()
-        cuda = extension_tools.cuda()
+        needs.verify()
+        cuda = needs.cuda()
         print(f"convlab_ext: {cuda.sentence}")
         libraries = [
             library(operator, step, cuda)

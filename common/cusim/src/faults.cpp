@@ -71,6 +71,15 @@ static void on_fault(int number, siginfo_t *info, void *context)
     // the instruction runs again, and the former handler or the system ends all
 }
 
+/* Whether an instruction is the program's own: no library's, ours among them. */
+static bool is_own(const void *code)
+{
+    Dl_info info;
+    if (!dladdr(code, &info) || !info.dli_fname) return false;
+    const char *const slash = strrchr(info.dli_fname, '/');
+    return strncmp(slash ? slash + 1 : info.dli_fname, "lib", 3) != 0;
+}
+
 /* The innermost frames that are the program's own: the signal may have come in a
  * function of ours or of a sanitizer. Returns how many. */
 static int own_frames(const void **own, int most)
@@ -79,11 +88,7 @@ static int own_frames(const void **own, int most)
     const int count = backtrace(frames, 64);
     int found = 0;
     for (int i = 2; i < count && found < most; i++) {  // behind us and the handler
-        Dl_info info;
-        if (!dladdr(frames[i], &info) || !info.dli_fname) continue;
-        const char *const slash = strrchr(info.dli_fname, '/');
-        const char *const name = slash ? slash + 1 : info.dli_fname;
-        if (strncmp(name, "lib", 3) != 0) own[found++] = frames[i];
+        if (is_own(frames[i])) own[found++] = frames[i];
     }
     return found;
 }
@@ -92,17 +97,31 @@ static int own_frames(const void **own, int most)
 
 static unsigned long seen_switches;
 static int quiet_seconds, patience;
+static int looks;            // since patience ended
+enum { MOST_LOOKS = 2000 };  // one each millisecond
+
+static void next_tick(suseconds_t microseconds)
+{
+    const itimerval wait = {{1, 0}, {microseconds / 1000000, microseconds % 1000000}};
+    setitimer(ITIMER_REAL, &wait, nullptr);
+}
 
 /* Once a second. A thread that has had the processor all the time waits for another
- * one, which cannot run: here as on a card, where nobody promises that it would. */
+ * one, which cannot run: here as on a card, where nobody promises that it would. What
+ * tells of it allocates memory, and a library may be halfway through the heap: it is
+ * told when the signal comes in the program's own code. */
 static void on_tick(int, siginfo_t *, void *context)
 {
     if (!in_kernel() || switches() != seen_switches) {
         seen_switches = switches();
-        quiet_seconds = 0;
+        quiet_seconds = looks = 0;
         return;
     }
-    if (++quiet_seconds < patience) return;
+    if (quiet_seconds < patience && ++quiet_seconds < patience) return;
+    if (!is_own(code_of(context)) && looks++ < MOST_LOOKS) {
+        next_tick(1000);
+        return;
+    }
     Place places[4];
     size_t count = 0;
     const void *own[4];
@@ -134,8 +153,7 @@ static void watch_time()
     action.sa_sigaction = on_tick;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
     sigaction(SIGALRM, &action, nullptr);
-    const itimerval second = {{1, 0}, {1, 0}};
-    setitimer(ITIMER_REAL, &second, nullptr);
+    next_tick(1000000);
 }
 
 /* ---- begin and end --------------------------------------------------------------- */

@@ -188,8 +188,15 @@ def _place(place: dict[str, Any], lines: Lines) -> Place:
 
 def _finding(record: dict[str, Any], lines: Lines) -> Finding:
     named = [_place(place, lines) for place in record["places"]]
-    places = tuple(p for p in named if p.what != "called" or not _is_ours(p.file))
+    places = tuple(place for place in named if _tells(place)) or tuple(named)
     return Finding(record["level"], record["kind"], record["sentence"], places)
+
+
+def _tells(place: Place) -> bool:
+    """Of a chain of calls: not a stub between libraries, nor a function of ours."""
+    if place.what == "called":
+        return place.line > 0 and not _is_ours(place.file)
+    return place.line > 0 or place.what != "runs"
 
 
 def _same(one: Finding, other: Finding) -> bool:

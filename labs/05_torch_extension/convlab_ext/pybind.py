@@ -57,13 +57,15 @@ def now(operator: str) -> Any:
     ]
     from torch.utils import cpp_extension
 
-    from grader import extension, extension_tools
-    from grader.build import build_folder
+    from grader.engine import known
+    from grader.toolchain.extension import kernels as extension
+    from grader.toolchain.extension import needs
+    from grader.toolchain.make import build_folder
 
-    extension_tools.verify()
+    needs.verify()
     folder = build_folder() / "extension" / "jit" / operator
     folder.mkdir(parents=True, exist_ok=True)
-    kernels = extension.kernels(operator, "cpu")
+    kernels = extension.kernels(operator, "cpu", known.kernel_links())
     return cpp_extension.load(
         f"convlab_{operator}_now",
         [str(LAB / "csrc" / "pybind" / f"{operator}.cpp"), str(LAB / "csrc/check.cpp")],

@@ -27,8 +27,8 @@ from rich.progress import (  # noqa: E402
 )
 from rich.table import Table  # noqa: E402
 
-from grader.build import build_folder  # noqa: E402
-from grader.report.results import environment  # noqa: E402
+from grader.engine.results import environment  # noqa: E402
+from grader.toolchain.make import build_folder  # noqa: E402
 from train import data, layers, loop, page, profiler  # noqa: E402
 from train.data import Absent, Data  # noqa: E402
 from train.loop import Run  # noqa: E402

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""Timing of every rung on every case: `make bench`."""

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: MIT
+"""What can be known of a kernel without a card: counted, not timed.
+
+One row for each direction of a rung: what its kernels ask of memory (cusim), and what
+nvcc makes of them for a card (registers, spills, how many warps fit). `make bench` of
+lab 04 writes them to counts_04.json, from where READMEs take them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from signatures import DIRECTIONS
+
+from grader.checks.check_result import Stopped
+from grader.checks.cuda import cusim_report, under_cusim
+from grader.checks.memory.access import prepare
+from grader.checks.subject import Subject
+from grader.course.rungs import Rung, Task
+from grader.course.traffic import MEANING
+from grader.engine import results
+from grader.errors import GraderError
+from grader.operators import Case, Operator
+from grader.operators.cost import cost
+from grader.runner.supervisor.call import Placement, Run
+from grader.toolchain import gpu_probe, nvcc
+from grader.toolchain.linking import Links
+from grader.toolchain.products import TRACE
+from grader.verdicts import Verdict
+
+FILE = "counts_04.json"
+
+
+@dataclass(frozen=True)
+class Counted:
+    """One direction of one rung, on one case, in f32."""
+
+    task: str
+    rung: str
+    sha256: str
+    direction: str
+    case: str
+    bytes: int  # of global memory: 32 for each sector, before any cache
+    least: int  # bytes: each input read once, each output written once
+    requests: int
+    sectors: float  # a request; 0 without any
+    wavefronts: float  # a request of shared memory
+    architecture: str  # of what follows; "" without nvcc
+    registers: int  # the most of any kernel
+    spills: int  # bytes, of all
+    shared: int  # bytes of a block, static, the most
+    occupancy: float  # the least, of the warps that a multiprocessor holds
+
+
+def of_task(
+    task: Task, rungs: Sequence[Rung], links: Links, seed: int
+) -> list[Counted]:
+    """The rows of a ladder; a rung that cannot be built or run here has none."""
+    from grader import operators
+
+    operator = operators.get(task.operator)
+    found = []
+    for rung in rungs:
+        built = links.build(rung, mode=TRACE)
+        if not built.libraries:
+            continue
+        library = built.libraries[under_cusim.DTYPE]
+        subject = Subject(operator, libraries={under_cusim.DTYPE: (library, library)})
+        made = nvcc.compile(rung)
+        try:
+            for direction in [d for d in DIRECTIONS if d in built.directions]:
+                case = case_of(rung, operator, direction, seed)
+                row = _row(subject, rung, direction, case, made, seed)
+                found += [row] if row else []
+        finally:
+            subject.close()
+    return found
+
+
+def case_of(rung: Rung, operator: Operator, direction: str, seed: int) -> Case:
+    """The case that lab.toml counts on; else the first that is timed."""
+    known = {case.name: case for case in operator.cases(seed)}
+    known |= operator.speed_cases()
+    named = [limits.case for limits in rung.traffic if limits.direction == direction]
+    usual = next(iter(operator.speed_cases(large=False)), next(iter(known)))
+    name = next(iter(named), usual)
+    if name not in known:
+        raise GraderError(f"{rung.id} counts on case {name!r}, which there is not")
+    return known[name]
+
+
+def _row(
+    subject: Subject,
+    rung: Rung,
+    direction: str,
+    case: Case,
+    made: nvcc.Compiled,
+    seed: int,
+) -> Counted | None:
+    call = prepare(subject, case, 0, direction, under_cusim.DTYPE, seed)
+    call.call.request.placement = Placement.ALIGN
+    call.call.request.run |= Run.COUNT
+    call.call.limit *= under_cusim.SLOWER["traffic"]
+    subject.begin()
+    try:
+        if subject.run(call.call, case, under_cusim.DTYPE):
+            return None
+    except Stopped:
+        return None
+    counts = cusim_report.report_of(subject.worker(under_cusim.DTYPE)).counts
+    if not counts:
+        return None
+    outputs = subject.operator.outputs(call.inputs, case)
+    need = cost(subject.operator, case, call.inputs, outputs, direction=direction)
+    number = {word: under_cusim.counted(word, counts) for word in MEANING}
+    return Counted(
+        rung.task,
+        rung.id,
+        rung.sha256,
+        direction,
+        case.name,
+        int(number["bytes"]),
+        int(need.bytes),
+        int(number["requests"]),
+        number["global_sectors_per_request"],
+        number["shared_wavefronts_per_request"],
+        **_compiled(made),
+    )
+
+
+def _compiled(made: nvcc.Compiled) -> dict[str, Any]:
+    """What nvcc said of the kernels, for this card or the newest that it was told."""
+    names = sorted({kernel.architecture for kernel in made.kernels})
+    card = gpu_probe.card()
+    mine = card.architecture if card and card.architecture in names else ""
+    name = mine or (names[-1] if names else "")
+    chosen = [kernel for kernel in made.kernels if kernel.architecture == name]
+    if made.verdict is not Verdict.PASS or not chosen:
+        empty = {"registers": 0, "spills": 0, "shared": 0, "occupancy": 0.0}
+        return {"architecture": "", **empty}
+    return {
+        "architecture": name,
+        "registers": max(kernel.registers for kernel in chosen),
+        "spills": sum(kernel.spills for kernel in chosen),
+        "shared": max(kernel.shared for kernel in chosen),
+        "occupancy": min(kernel.occupancy for kernel in chosen),
+    }
+
+
+# ---- as a file, as a table -----------------------------------------------------------
+
+
+def write(rows: Sequence[Counted], folder: Path, command: str) -> Path:
+    """The rows among those of other rungs that are there already."""
+    results.make_folder(folder)
+    path = folder / FILE
+    new = {(row.rung, row.direction): asdict(row) for row in rows}
+    old = {}
+    if path.exists():
+        entries = json.loads(path.read_text())["rows"]
+        old = {(row["rung"], row["direction"]): row for row in entries}
+    whole = {
+        "command": command,
+        "environment": {**results.environment(), "nvcc": nvcc.release()},
+        "rows": [row for _, row in sorted({**old, **new}.items())],
+    }
+    path.write_text(json.dumps(whole, indent=1) + "\n")
+    return path

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT
+"""`make bench` of lab 04: what is counted anywhere, and the times of a card.
+
+Times are taken on the machine's GPU against PyTorch on the same GPU (gpu_speed.py).
+Without one the command says so, and writes what can be known all the same.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from signatures import DIRECTIONS
+
+from grader import operators
+from grader.bench import counting
+from grader.bench.counting import Counted
+from grader.bench.request import Row, Wanted, command, folder, recorded
+from grader.checks.speed import gpu_speed
+from grader.checks.speed.gpu_speed import TF32
+from grader.course.rungs import Rung, Selection, Task
+from grader.engine import on_gpu, results
+from grader.engine.build_queue import Builds
+from grader.engine.lending import Lending
+from grader.errors import GraderError
+from grader.report import tables, terminal
+from grader.toolchain import gpu_probe, nvcc
+from grader.toolchain.make import build_tools
+from grader.toolchain.products import GPU
+from grader.verdicts import Verdict
+
+HEAD = (
+    "rung",
+    "direction",
+    "case",
+    "error (PyTorch's)",
+    "ms",
+    "TFLOP/s",
+    "GB/s",
+    "% of FMA peak",
+    "x PyTorch",
+    "95 % interval",
+    "x tf32",
+    "registers",
+    "occupancy",
+    "baseline",
+)
+NOT_TIMED = (
+    "times need a GPU, and {why}: what follows is counted, and says nothing of time"
+)
+
+
+def bench(selection: Selection, wanted: Wanted) -> int:
+    """Count, and time where there is a card; print and write both.
+
+    Returns 1 if a value was wrong when it was timed, else 0. Raises GraderError if
+    nothing is written yet.
+    """
+    build_tools()
+    tasks = [task for task in selection.tasks if task.language == "cuda"]
+    if gpu_probe.card() is None:
+        terminal.say(NOT_TIMED.format(why=gpu_probe.absent()))
+    with Bench(selection, wanted) as run:
+        counts = [row for task in tasks for row in run.counts(task)]
+        if not counts:
+            raise GraderError(f"nothing to count: no rung of {wanted.label} is written")
+        _print(tables.COUNTED, [tables.counted(asdict(row)) for row in counts])
+        written = [counting.write(counts, folder(), command(wanted))]
+        rows: list[Row] = []
+        if card := gpu_probe.measured():
+            rows = [row for task in tasks for row in run.times(task)]
+            known = {(row.rung, row.direction): row for row in counts}
+            _print(HEAD, [cells(row, known) for row in rows])
+            terminal.say(
+                f"{card.words}; FMA {2e-12 * card.fma:.1f} TFLOP/s, copy "
+                f"{1e-9 * card.bandwidth:.0f} GB/s, both measured"
+            )
+            written.append(write(rows, card, wanted))
+    terminal.say(f"written: {', '.join(results.near(path) for path in written)}")
+    fine = (Verdict.PASS, Verdict.NOISY)
+    return int(any(row.speed.verdict not in fine for row in rows))
+
+
+class Bench:
+    """The builds of a run. Close it when done."""
+
+    def __init__(self, selection: Selection, wanted: Wanted) -> None:
+        self.selection, self.wanted = selection, wanted
+        self.builds = Builds(selection)
+        self.lending = Lending(self.builds, wanted.seed)
+        self.links = self.builds.links
+        self.links.verify = lambda rung, direction: self.lending.is_right(
+            rung, self.builds.whole(rung), direction
+        )
+        self.on_card = on_gpu.OnCard(wanted.seed, lambda *_: None, self.links)
+
+    def __enter__(self) -> Bench:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.lending.close()
+        self.builds.close()
+
+    def chosen(self, task: Task) -> list[Rung]:
+        """The rungs of a ladder that were asked for."""
+        return [rung for rung in task.rungs if rung.id in self.selection.rungs]
+
+    def counts(self, task: Task) -> list[Counted]:
+        """What cusim and nvcc can tell."""
+        terminal.say(f"counting {task.id}")
+        return counting.of_task(task, self.chosen(task), self.links, self.wanted.seed)
+
+    def times(self, task: Task) -> Iterator[Row]:
+        """Each rung's own directions on each case, on the card."""
+        operator = operators.get(task.operator)
+        cases = operator.speed_cases()
+        usual = task.bench or tuple(cases)
+        names = [n for n in self.wanted.cases if n in cases] or usual
+        gpu_probe.build_tools()
+        card = gpu_probe.measured()
+        assert card
+        lower: on_gpu.Lower = {}
+        for rung in task.rungs:
+            built = self.links.build(rung, mode=GPU)
+            lower |= {d: (rung, built) for d in built.directions}
+            if rung.id not in self.selection.rungs or not built.libraries:
+                continue
+            subject = self.on_card.subject(rung, built, lower)
+            try:
+                for name in names:
+                    for direction in [d for d in DIRECTIONS if d in built.directions]:
+                        if self.wanted.parts and direction not in self.wanted.parts:
+                            continue
+                        found = gpu_speed.check(
+                            subject,
+                            cases[name],
+                            direction,
+                            None,
+                            self.wanted.seed,
+                            card,
+                            self.on_card.clock(),
+                            with_tf32="tf32" in gpu_speed.title(operator, direction),
+                        )
+                        if found.verdict is not Verdict.NOT_IMPLEMENTED:
+                            yield Row(rung, direction, (rung.id,), found)
+            finally:
+                subject.close()
+
+
+def cells(row: Row, known: dict[tuple[str, str], Counted]) -> list[str]:
+    """One line of the table of times."""
+    found = row.speed
+    entry = results.speed_entry(found, 0.0)
+    head = [f"`{row.rung.id}`", row.part, f"`{found.case}`"]
+    if "ms" not in entry or found.ratio is None:
+        return [*head, found.verdict.value, *[""] * 9, found.baseline]
+    ratio = found.ratio
+    noisy = " NOISY" if found.verdict is Verdict.NOISY else ""
+    other = found.others.get(TF32)
+    made = known.get((row.rung.id, row.part))
+    return [
+        *head,
+        f"{found.errors[0]:.0e} ({found.errors[1]:.0e})",
+        f"{entry['ms']:.4g}",
+        f"{1e-3 * entry['gflops']:.3g}" if "gflops" in entry else "-",
+        f"{entry['gbs']:.0f}",
+        f"{entry['percent_of_peak']:.1f}" if "gflops" in entry else "-",
+        f"{ratio.value:.3g}",
+        f"{ratio.low:.3g} .. {ratio.high:.3g}{noisy}",
+        f"{other.value:.3g}" if other else "-",
+        str(made.registers) if made and made.architecture else "-",
+        f"{100 * made.occupancy:.0f} %" if made and made.architecture else "-",
+        found.baseline,
+    ]
+
+
+def _print(head: tuple[str, ...], lines: list[list[str]]) -> None:
+    print("\n".join(["", *tables.markdown(head, lines), ""]))
+
+
+def write(rows: list[Row], card: gpu_probe.Gpu, wanted: Wanted) -> Path:
+    """The times as JSON, in the words of bench.write."""
+    results.make_folder(folder())
+    entries = [recorded(row, 1) for row in rows]
+    environment = {
+        **results.environment(),
+        "gpu": asdict(card),
+        "nvcc": nvcc.release(),
+    }
+    whole = {"command": command(wanted), "environment": environment, "rows": entries}
+    name = re.sub(r"[^a-z0-9_]+", "_", wanted.label)
+    path = folder() / f"bench_{name}.json"
+    path.write_text(json.dumps(whole, indent=1) + "\n")
+    return path

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: MIT
+"""`make bench`: every rung of a selection on every speed case, against PyTorch.
+
+Prints one Markdown table, writes the same as JSON and two pictures, see folder(). No
+row without right values: every round's results are compared while the clock stands. A
+row names the file that did the work; what a rung leaves to its fallback is no row.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from signatures import DIRECTIONS
+
+from grader import operators
+from grader.bench.request import Row, Wanted, command, folder, machine_words, recorded
+from grader.checks.speed import machine, speed
+from grader.checks.speed.baseline import BOTH
+from grader.checks.subject import Subject
+from grader.checks.values.fallback import Classes, Servers
+from grader.course.rungs import Rung, Selection, Task
+from grader.engine import results
+from grader.engine.build_queue import Builds
+from grader.engine.lending import Lending
+from grader.errors import GraderError
+from grader.operators import Case, Operator
+from grader.report import terminal
+from grader.runner.supervisor.session import pin
+from grader.verdicts import Verdict
+
+COLUMNS = (
+    "rung",
+    "part",
+    "case",
+    "computed by",
+    "error (PyTorch's)",
+    "ms",
+    "GFLOP/s",
+    "% of peak",
+    "x PyTorch",
+    "95 % interval",
+    "baseline",
+)
+
+
+def bench(selection: Selection, wanted: Wanted) -> int:
+    """Measure, print, write. Returns 1 if some values were wrong, else 0.
+
+    Raises GraderError if nothing selected can be timed.
+    """
+    tasks = [task for task in selection.tasks if task.language == "c"]
+    if not tasks:
+        raise GraderError(
+            "nothing to time: bench measures the rungs of labs 02 to 04 (lab 01 is "
+            "Python, where most of the time goes into calling PyTorch)"
+        )
+    torch.set_num_threads(wanted.threads)
+    machine.keep_memory()
+    pin(wanted.threads)
+    rows: list[Row] = []
+    count = sum(rung.id in selection.rungs for task in tasks for rung in task.rungs)
+    with machine.Peaks() as found, terminal.progress(count) as step:
+        ladder = Ladders(selection, wanted, found, step)
+        try:
+            for task in tasks:
+                rows += ladder.rows(task)
+        finally:
+            ladder.close()
+        peaks = found.as_json()
+    if not rows:
+        raise GraderError(f"nothing to time: no rung of {wanted.label} is written yet")
+    print("\n".join(table(rows)))
+    print(f"\n{machine_words(peaks, wanted)}")
+    written = write(rows, peaks, wanted)
+    terminal.say(f"written: {', '.join(results.near(path) for path in written)}")
+    right = (Verdict.PASS, Verdict.NOISY)
+    return int(any(row.speed.verdict not in right for row in rows))
+
+
+class Ladders:
+    """Times rungs, and knows what each of them leaves to others."""
+
+    def __init__(
+        self, selection: Selection, wanted: Wanted, peaks: machine.Peaks, step: Any
+    ) -> None:
+        self.selection, self.wanted, self.peaks, self.step = (
+            selection,
+            wanted,
+            peaks,
+            step,
+        )
+        self.builds = Builds(selection)
+        self.lending = Lending(self.builds, wanted.seed)
+        self.builds.links.verify = lambda rung, direction: self.lending.is_right(
+            rung, self.builds.whole(rung), direction
+        )
+        self.done = 0
+
+    def close(self) -> None:
+        """End all workers."""
+        self.lending.close()
+        self.builds.close()
+
+    def rows(self, task: Task) -> Iterator[Row]:
+        """All rungs of a ladder; what one lacks it borrows from the nearest lower."""
+        operator = operators.get(task.operator)
+        cases = operator.speed_cases()
+        usual = task.bench or tuple(operator.speed_cases(large=False))
+        names = tuple(name for name in self.wanted.cases if name in cases) or usual
+        lower: dict[str, Rung] = {}
+        with Servers(self.builds.links, operator, self.wanted.seed) as servers:
+            for rung in task.rungs:
+                built = self.builds.whole(rung)
+                lower.update(dict.fromkeys(built.directions, rung))
+                if rung.id not in self.selection.rungs or not built.libraries:
+                    continue
+                called = {d: lower.get(d, rung) for d in DIRECTIONS}
+                with ExitStack() as stack:
+                    subject = self._subject(operator, called)
+                    stack.callback(subject.close)
+                    subject.classes = Classes(servers, called)
+                    for name in names:
+                        yield from self._case(
+                            subject, servers, rung, called, cases[name]
+                        )
+                self.done += 1
+
+    def _subject(self, operator: Operator, called: dict[str, Rung]) -> Subject:
+        """The files that compute both directions."""
+        first, second = (self.builds.whole(called[d]).libraries for d in DIRECTIONS)
+        return Subject(
+            operator, libraries={d: (first[d], second[d]) for d in first if d in second}
+        )
+
+    def _case(
+        self,
+        subject: Subject,
+        servers: Servers,
+        rung: Rung,
+        called: dict[str, Rung],
+        case: Case,
+    ) -> Iterator[Row]:
+        """The parts of a case that were asked for, or that the rung computes itself."""
+        from grader.engine.progress import Progress
+
+        own = {d for d in DIRECTIONS if called[d].id == rung.id}
+        parts = parts_of(subject.operator, case)
+        for part, (directions, asked) in parts.items():
+            if self.wanted.parts and part not in self.wanted.parts:
+                continue
+            if not self.wanted.parts and (part == BOTH or not set(directions) <= own):
+                continue
+            by = {
+                servers.computes(called[d], one, d)
+                for d in directions
+                for _, one in servers.parts(asked, d)
+            }
+            left = any(
+                servers.left(called[d], one, d)
+                for d in directions
+                for _, one in servers.parts(asked, d)
+            )
+            if left and not self.wanted.parts:
+                continue
+            self.step(Progress(rung.id, f"{case.name} {part}", self.done, 0))
+            direction = directions[0] if len(directions) == 1 else BOTH
+            found = speed.check(
+                subject,
+                asked,
+                direction,
+                None,
+                self.wanted.seed,
+                self.peaks,
+                threads=self.wanted.threads,
+                against=self.wanted.against if case.sizes.get("KH") else (),
+            )
+            if found.verdict is not Verdict.NOT_IMPLEMENTED:
+                yield Row(rung, part, tuple(sorted(by)), found)
+
+
+def parts_of(operator: Operator, case: Case) -> dict[str, tuple[tuple[str, ...], Case]]:
+    """What can be timed alone: name -> directions, and the case that asks for it.
+
+    The gradient of a bias is a part of the weight's.
+    """
+    parts: dict[str, tuple[tuple[str, ...], Case]] = {
+        "forward": (("forward",), case),
+        "backward": (("backward",), case),
+        BOTH: (DIRECTIONS, case),
+    }
+    names = [
+        n for n, w in zip(operator.signature.gradients, operator.wanted(case)) if w
+    ]
+    for name in [n for n in names if n != "bias"] if len(names) > 1 else []:
+        more = ("bias",) if name == "weight" and "bias" in names else ()
+        asked = replace(case, wanted=(name, *more))
+        parts[f"grad_{name}"] = (("backward",), asked)
+    return parts
+
+
+# ---- the table -----------------------------------------------------------------------
+
+
+def cells(row: Row) -> list[str]:
+    """One line of the table, as text."""
+    found = row.speed
+    entry = results.speed_entry(found, 0.0)
+    by = " + ".join(_short(row.rung, name) for name in row.by)
+    head = [row.rung.id, row.part, found.case, by]
+    if "ms" not in entry:
+        return [*head, found.verdict.value, *[""] * 5, found.baseline]
+    ratio = found.ratio
+    assert ratio is not None
+    noisy = " NOISY" if found.verdict is Verdict.NOISY else ""
+    middle, low, high = (f"{x:.3g}" for x in (ratio.value, ratio.low, ratio.high))
+    others = "".join(f"; {v} {r.value:.3g}" for v, r in found.others.items())
+    return [
+        *head,
+        f"{found.errors[0]:.0e} ({found.errors[1]:.0e})",
+        f"{entry['ms']:.3f}",
+        f"{entry['gflops']:.2f}" if "gflops" in entry else "-",
+        f"{entry['percent_of_peak']:.1f}" if "gflops" in entry else "-",
+        f"{middle}",
+        f"{low} .. {high}{noisy}",
+        found.baseline + others,
+    ]
+
+
+def _short(rung: Rung, name: str) -> str:
+    """A file's name within its ladder; "itself" for the rung."""
+    return "itself" if name == rung.id else name.removeprefix(f"{rung.task}/")
+
+
+def table(rows: list[Row]) -> list[str]:
+    """Markdown, aligned."""
+    grid = [list(COLUMNS), *(cells(row) for row in rows)]
+    widths = [max(len(line[i]) for line in grid) for i in range(len(COLUMNS))]
+    right = range(5, 9)
+    rule = [
+        "-" * (width - 1) + ":" if i in right else "-" * width
+        for i, width in enumerate(widths)
+    ]
+    lines = []
+    for line in (grid[0], rule, *grid[1:]):
+        padded = [
+            cell.rjust(width) if i in right else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(line, widths))
+        ]
+        lines.append(f"| {' | '.join(padded)} |")
+    return lines
+
+
+def write(rows: list[Row], peaks: dict[str, Any], wanted: Wanted) -> tuple[Path, ...]:
+    """JSON and two pictures. Returns their paths."""
+    from grader.report import plots
+
+    results.make_folder(folder())
+    stem = "bench_" + re.sub(r"[^a-z0-9_]+", "_", wanted.label)
+    entries = [recorded(row, wanted.threads) for row in rows]
+    environment = {**results.environment(), "machine": peaks}
+    whole = {"command": command(wanted), "environment": environment, "rows": entries}
+    ends = (".json", "_ladder.png", "_roofline.png")
+    paths = [folder() / f"{stem}{end}" for end in ends]
+    try:
+        paths[0].write_text(json.dumps(whole, indent=1) + "\n")
+        if any("ratio" in entry for entry in entries):
+            bars = [{**entry, "direction": entry["part"]} for entry in entries]
+            plots.ladder(bars, paths[1])
+        if any("gflops" in entry for entry in entries):
+            plots.roofline(entries, peaks, paths[2])
+    except OSError as error:
+        raise GraderError(results.explain(error, folder())) from error
+    return tuple(path for path in paths if path.exists())

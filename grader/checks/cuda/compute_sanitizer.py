@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: MIT
+"""NVIDIA's compute-sanitizer on a rung that is right: memory, races and barriers.
+
+Some cases of a direction are kept on disk and run by `worker --replay` under memcheck
+(`gpu memory`), racecheck and synccheck (`gpu races`). Its report is lines that begin
+with "=========": a headline, then places and threads. The forms that are read here are
+those of the user's manual, "Compute Sanitizer", chapters on the three tools
+(docs.nvidia.com/compute-sanitizer/ComputeSanitizer), and older ones of cuda-memcheck.
+
+The replay has no rules of its own (limits.h), so that it runs behind bubblewrap only;
+CONVLAB_GPU_SANITIZER=open runs it without, for code that one trusts.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.checks.check_result import CheckResult, Finding, Stopped, summarize
+from grader.checks.cuda import under_cusim
+from grader.checks.memory import sanitizer_report
+from grader.checks.memory.access import prepare
+from grader.checks.subject import Subject
+from grader.course.rungs import ROOT
+from grader.operators import Case
+from grader.runner.supervisor.session import clean, tools
+from grader.toolchain import gpu_probe, sandbox
+from grader.toolchain.make import build_folder
+from grader.verdicts import Verdict
+
+TOOLS = {"gpu memory": ("memcheck",), "gpu races": ("racecheck", "synccheck")}
+DTYPE = "f32"
+FEW = 3  # cases of a direction: the largest
+BUDGET = 60.0  # seconds for one check
+DEADLINE = 120  # of one run
+KEPT = 200_000  # bytes of a report
+ENVIRONMENT = "CONVLAB_GPU_SANITIZER"
+
+_MARK = re.compile(r"^={9} ?", re.M)
+_HEADS: tuple[tuple[str, Verdict], ...] = (
+    (r"Invalid (?P<space>\S+) (?P<what>\w+) of size", Verdict.MEMORY_ERROR),
+    (r"(Invalid|Malloc/Free|Misaligned|Stack overflow)", Verdict.MEMORY_ERROR),
+    (r"((Error|Warning|WARN|ERROR|WARNING): )?Race reported between", Verdict.RACE),
+    (r"((Error|Warning): )?(Potential )?\w+ hazard detected", Verdict.RACE),
+    (r"Barrier error detected", Verdict.RACE),
+    (r"Program hit (?P<error>\w+)", Verdict.CRASH),
+)
+_PLACE = re.compile(r"(?P<file>[^\s():]+\.(?:cuh?|hpp|h)):(?P<line>\d+)")
+_THREAD = re.compile(r"by thread (\([^)]*\)) in block (\([^)]*\))")
+
+
+@dataclass(frozen=True)
+class Report:
+    """One thing that a tool found."""
+
+    verdict: Verdict
+    head: str  # the headline
+    details: tuple[str, ...]  # the lines below it
+    places: tuple[tuple[str, int], ...]  # (file, line), innermost first
+
+    @property
+    def thread(self) -> str:
+        """By which thread; "" where it is not said."""
+        found = _THREAD.search("\n".join(self.details))
+        return f"thread {found[1]} of block {found[2]}" if found else ""
+
+    @property
+    def sentence(self) -> str:
+        """In one line: what, how far outside, by whom."""
+        words = [self.head.rstrip(". ")]
+        for line in self.details:
+            if line.startswith(
+                ("Address", "Access", "and is", "and Read", "and Write")
+            ):
+                words.append(line.rstrip("."))
+        return "; ".join([*words, *([self.thread] if self.thread else [])])
+
+
+def find() -> str:
+    """compute-sanitizer's path: PATH, or with nvcc; "" if there is none."""
+    usual = shutil.which("compute-sanitizer")
+    kit = gpu_probe.toolkit()
+    if usual or kit is None:
+        return usual or ""
+    root = kit.nvcc.resolve().parents[1]
+    places = [root / "bin", root / "compute-sanitizer"]
+    found = (shutil.which(str(place / "compute-sanitizer")) for place in places)
+    return next(filter(None, found), "")
+
+
+def why_not() -> str:
+    """Why these checks are left out here; "" if they are run."""
+    if not find():
+        return "compute-sanitizer is not installed"
+    if sandbox.level() != "bwrap" and os.environ.get(ENVIRONMENT) != "open":
+        return f"no bubblewrap to run it in ({ENVIRONMENT}=open runs it without)"
+    return ""
+
+
+def check(
+    subject: Subject,
+    cases: Sequence[Case],
+    direction: str,
+    seed: int,
+    tell: Callable[[str], None] = lambda _: None,
+) -> list[CheckResult]:
+    """Both checks of a direction, none where they cannot be run; the first failure is
+    the last word.
+    """
+    results: list[CheckResult] = []
+    if why_not():
+        return results
+    for name, chosen in TOOLS.items():
+        tell(name)
+        results.append(_one(name, chosen, subject, cases, direction, seed))
+        if results[-1].verdict is not Verdict.PASS:
+            break
+    return results
+
+
+def _one(
+    name: str,
+    chosen: Sequence[str],
+    subject: Subject,
+    cases: Sequence[Case],
+    direction: str,
+    seed: int,
+) -> CheckResult:
+    wanted = under_cusim.asked(subject, list(cases), direction)
+
+    def size(pair: tuple[int, Case]) -> int:
+        shapes = subject.operator.input_shapes(pair[1]).values()
+        return -sum(math.prod(shape) for shape in shapes)
+
+    few = sorted(enumerate(wanted), key=size)[:FEW]
+    end = time.monotonic() + BUDGET
+    looked, findings = 0, list[Finding]()
+    for i, case in few:
+        if time.monotonic() > end or findings:
+            break
+        looked += 1
+        for tool in chosen:
+            found = _run(tool, subject, case, i, direction, seed)
+            findings += [found] if found else []
+    return summarize(name, direction, DTYPE, looked, findings[:1])
+
+
+def _run(
+    tool: str, subject: Subject, case: Case, i: int, direction: str, seed: int
+) -> Finding | None:
+    """One case under one tool."""
+    made = prepare(subject, case, i, direction, DTYPE, seed)
+    kept = build_folder() / "sanitizer"
+    kept.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=kept) as name:
+        try:
+            memory = subject.worker(DTYPE).save(made.call, Path(name))
+        except Stopped as stop:
+            return stop.finding
+        said = _output(tool, subject, memory)
+    if "returned status" not in said and not reports(said):
+        words = (said.strip().splitlines() or ["it said nothing"])[-1][:200]
+        text = f"compute-sanitizer could not run this case: {words}"
+        return Finding(Verdict.GRADER, text, case.name)
+    return first(said, case.name, subject.operator.name)
+
+
+def command(tool: str, libraries: Sequence[Path], memory: Sequence[Path]) -> list[str]:
+    """What runs one kept case under a tool."""
+    words = [find(), "--tool", tool, "--print-limit", "20", "--error-exitcode", "0"]
+    replay = [tools() / gpu_probe.PROGRAM, "--replay", *libraries, *memory]
+    return [*words, *map(str, replay)]
+
+
+def _output(tool: str, subject: Subject, memory: Sequence[Path]) -> str:
+    libraries = [path.resolve() for path in subject.libraries[DTYPE]]
+    order = command(tool, libraries, memory)
+    environment = {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "LC_ALL": "C.UTF-8"}
+    environment |= {**gpu_probe.environment(), "CONVLAB_EXACT": "1"}
+    if sandbox.level() == "bwrap":
+        root = Path(find()).resolve().parent
+        seen = [tools() / gpu_probe.PROGRAM, *libraries, root, *gpu_probe.seen()]
+        folder = memory[0].parent
+        order = sandbox.wrap_compiler(
+            order, paths=seen, folder=folder, start=folder, devices=gpu_probe.devices()
+        )
+    try:
+        done = subprocess.run(
+            order,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            cwd=memory[0].parent,
+            timeout=DEADLINE,
+        )
+    except subprocess.TimeoutExpired as late:
+        return clean((late.stdout or b"")[:KEPT])
+    return clean(done.stdout[:KEPT])
+
+
+# ---- its report ----------------------------------------------------------------------
+
+
+def reports(text: str) -> list[Report]:
+    """All that a tool found, in its order."""
+    return list(_reports(text))
+
+
+def _reports(text: str) -> Iterator[Report]:
+    lines = [_MARK.sub("", line, count=1) for line in text.splitlines() if _said(line)]
+    known = [
+        (n, verdict) for n, line in enumerate(lines) if (verdict := _verdict(line))
+    ]
+    ends = [n for n, _ in known[1:]] + [len(lines)]
+    for (start, verdict), end in zip(known, ends):
+        below = tuple(line.strip() for line in lines[start + 1 : end] if line.strip())
+        whole = (lines[start], *below)
+        places = tuple(
+            (found["file"], int(found["line"]))
+            for line in whole
+            if not line.startswith("Host Frame") and (found := _PLACE.search(line))
+        )
+        yield Report(verdict, lines[start].strip(), below, places)
+
+
+def _said(line: str) -> bool:
+    return line.startswith("=========")
+
+
+def _verdict(line: str) -> Verdict | None:
+    for pattern, verdict in _HEADS:
+        if re.match(pattern, line):
+            return verdict
+    return None
+
+
+def first(text: str, case: str, operator: str) -> Finding | None:
+    """The first report as a finding, with its line in a rung if it has one."""
+    found = reports(text)
+    if not found:
+        return None
+    told = found[0]
+    shown = (_shown(place, operator) for place in told.places)
+    place = next(filter(None, shown), None)
+    sentence = sanitizer_report.with_source(told.sentence, place)
+    return Finding(told.verdict, sentence, case, place)
+
+
+def _shown(place: tuple[str, int], operator: str) -> str | None:
+    """file:line from the repository's root, if it is a rung's: reports may name a file
+    without its folders, which then is one of the operator's ladder.
+    """
+    file, line = Path(place[0]), place[1]
+    folder = ROOT / "labs" / "04_cuda_kernels"
+    if file.is_absolute():
+        inside = file.is_relative_to(folder)
+        return f"{file.relative_to(ROOT)}:{line}" if inside else None
+    whole = ROOT / file
+    if len(file.parts) > 1:
+        return f"{file}:{line}" if whole.is_relative_to(folder) else None
+    own = folder / operator / file.name
+    return f"{own.relative_to(ROOT)}:{line}" if own.exists() else None

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""What cusim found in a call: from its report to a verdict, a sentence and a line.
+
+The report stands in the reply page, which outlives the worker. Student code runs in the
+worker and could write there too: a report can cost points and word a message, and
+nothing passes by it alone but the count of what was moved.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from cusim import report as cusim
+from cusim.report import Report
+
+from grader.checks.check_result import NONSENSE
+from grader.checks.check_result import Finding as Found
+from grader.checks.memory import sanitizer_report
+from grader.course.rungs import ROOT
+from grader.runner.supervisor import wire
+from grader.runner.supervisor.session import Worker, clean
+from grader.verdicts import Verdict
+
+_RACES = (
+    "race",
+    "divergent_barrier",
+    "deadlock",
+    "divergent_collective",
+    "wrong_mask",
+    "early_exit",
+    "spin",
+)
+_CRASHES = ("bad_launch", "bad_stream", "trap", "assert", "outside_kernel")
+_VERDICTS = {
+    **dict.fromkeys(_RACES, Verdict.RACE),
+    **dict.fromkeys(_CRASHES, Verdict.CRASH),
+    "unchecked_launch": Verdict.WRONG_CONTRACT,
+}
+_INSTEAD = {  # sentences for a rung, where a program's own would mislead
+    "unchecked_launch": "launches a kernel and does not ask whether that failed: write "
+    "CUDA_TRY(ctx, cudaGetLastError()) on the next line",
+    "leak": "allocates device memory that it never frees: ask ctx_scratch for it, "
+    "which is taken back after the call",
+}
+_TENSOR = re.compile(
+    r"(?:(?P<off>\d+) bytes (?P<where>into|in front of) )?"
+    r"the (?P<bytes>\d+) bytes allocated in tensor:(?P<number>\d+)"
+)
+_SCRATCH = re.compile(r"the (\d+) bytes allocated in scratch:\d+")
+_FREED = re.compile(r"memory allocated in (?:tensor|scratch):\d+ and freed in \S+")
+
+
+def report_of(worker: Worker) -> Report:
+    """All that was reported of the last call; what makes no sense is left out."""
+    text = clean(bytes(worker.reply.report))
+    if not text:
+        return Report()
+    try:
+        return cusim.parse(text)
+    except (*NONSENSE, TypeError, AttributeError):
+        return Report()
+
+
+def finding(
+    worker: Worker, case: str, names: list[str], warnings: Iterable[str] = ()
+) -> Found | None:
+    """The last call's first error, else its first warning of a kind that is named."""
+    counted = set(warnings)
+    all_found = report_of(worker).findings
+    errors = [found for found in all_found if found.level == "error"]
+    for found in [*errors, *(f for f in all_found if f.kind in counted)]:
+        place = _place(found)
+        if found.kind == "unchecked_launch" and not place:
+            continue  # a helper of launch.h leaves the question to its caller
+        return _worded(found, place, case, worker, names)
+    if worker.reply.status == wire.REPLY_WROTE_INPUT:
+        return _wrote_input(worker.message, case, names)
+    if worker.reply.status == wire.REPLY_GUARD:
+        return _wrote_around(worker.message, case, names)
+    return None
+
+
+def _place(found: cusim.Finding) -> str | None:
+    """The first place in a rung; common/ is not theirs."""
+    for place in found.places:
+        file = place.file.removeprefix(f"{ROOT}/")
+        if place.line > 0 and not file.startswith(("common/", "grader/", "?", "/usr/")):
+            return f"{file}:{place.line}"
+    return None
+
+
+def _worded(
+    found: cusim.Finding,
+    place: str | None,
+    case: str,
+    worker: Worker,
+    names: list[str],
+) -> Found:
+    """A finding of cusim in the grader's words."""
+    sentence = _INSTEAD.get(found.kind, found.sentence)
+    sentence = _TENSOR.sub(lambda m: _tensor(m, worker, names), sentence)
+    sentence = sentence.replace(" 0 bytes past the end", " right past the end")
+    sentence = _SCRATCH.sub(r"a scratch block of \1 bytes", sentence)
+    sentence = _FREED.sub("memory of an earlier call", sentence)
+    who = [str(p) for p in found.places if p.block or len(found.places) > 1]
+    if who:
+        sentence += f" ({'; '.join(who[:3])})"
+    verdict = _VERDICTS.get(found.kind, Verdict.MEMORY_ERROR)
+    return Found(verdict, sanitizer_report.with_source(sentence, place), case, place)
+
+
+def _tensor(match: re.Match[str], worker: Worker, names: list[str]) -> str:
+    """A tensor in place of the block it lies in. The block begins up to 12 bytes before
+    it, so that the tensor's address has the same rest by 16 as the grader's.
+    """
+    number = int(match["number"])
+    name = names[number] if number < len(names) else ""
+    if not name:
+        return match[0]
+    extent = int(worker.command.tensor[number].extent)
+    told = f"'{name}', which has {extent} bytes"
+    if not match["where"]:
+        return told
+    front = int(match["bytes"]) - extent
+    inside = match["where"] == "into"
+    off = int(match["off"]) - front if inside else int(match["off"]) + front
+    if off < 0:
+        return f"{-off} bytes in front of {told}"
+    return f"{off} bytes {match['where']} {told}"
+
+
+def _told(message: str, names: list[str]) -> tuple[str, int]:
+    """The name of a tensor, and a number of bytes."""
+    words = message.split()
+    number, byte = (int(words[0]), int(words[1])) if len(words) == 2 else (0, 0)
+    return (names[number] if number < len(names) else ""), byte
+
+
+def _wrote_around(message: str, case: str, names: list[str]) -> Found:
+    """On a card: the bytes before and behind each tensor are not what they were."""
+    name, byte = _told(message, names)
+    where = f"{byte} bytes past the end of" if byte > 0 else "right past the end of"
+    where = f"{-byte} bytes before the start of" if byte < 0 else where
+    return Found(Verdict.MEMORY_ERROR, f"wrote {where} '{name}'", case)
+
+
+def _wrote_input(message: str, case: str, names: list[str]) -> Found:
+    """The worker compared inputs with what they were."""
+    name, byte = _told(message, names)
+    where = f"byte {byte}" if byte >= 0 else "the bytes before its start"
+    text = f"wrote to its input '{name}', {where}: inputs are read-only"
+    return Found(Verdict.MEMORY_ERROR, text, case)

@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: MIT
+"""Kernels looked at from the inside: thread order, memory, races, what they move.
+
+Each check runs a rung of lab 04 in one of its builds by cusim, whose report speaks
+(cusim_report.py). Values were judged before, and are once more: in `order` the same
+cases must be right whichever thread comes first, and a rung that is right in the plain
+build alone can tell the builds apart.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Mapping
+
+from cusim.report import Count
+
+from grader.checks.check_result import CheckResult, Finding, Stopped, summarize
+from grader.checks.cuda import cusim_report
+from grader.checks.memory import sanitizer_report
+from grader.checks.memory.access import Prepared, expected_of, prepare
+from grader.checks.subject import Subject
+from grader.checks.values.compare import judge
+from grader.course.rungs import ROOT
+from grader.course.traffic import MEANING, Limits, value
+from grader.operators import Case, Operator
+from grader.operators.entry import Tensors
+from grader.runner.supervisor.call import SEED_SHIFT, Placement, Run
+from grader.verdicts import Verdict
+
+DTYPE = "f32"
+BUDGET = 6.0  # seconds for one direction of one check; cases beyond are left out
+BUDGET_BELOW = 2.0  # the same for a rung with another one above it
+SLOWER = {"memory": 4, "races": 20, "traffic": 100}  # than the plain build
+FEW = 6  # cases of the order check
+SEEDS = 1 << 14
+
+# warnings of cusim that a rung is held to
+WARNINGS = {
+    "memory": ("unchecked_launch", "leak"),
+    "races": ("early_exit", "uninitialized_shared"),
+}
+_REPORTED = (
+    Verdict.MEMORY_ERROR,
+    Verdict.RACE,
+    Verdict.CRASH,
+    Verdict.WRONG_CONTRACT,
+    Verdict.GRADER,
+)
+
+
+def asked(subject: Subject, cases: list[Case], direction: str) -> list[Case]:
+    """The cases that a direction has something to do in."""
+    if direction == "forward":
+        return cases
+    return [case for case in cases if any(subject.operator.wanted(case))]
+
+
+def varied(operator: Operator, cases: list[Case]) -> list[tuple[int, Case]]:
+    """The cases with their numbers, in the order in which they tell most.
+
+    First one of each kind, a kind being what a kernel can take another way for: how
+    tensors lie in memory, which of them there are, and the order of magnitude of their
+    size. In front of others of its kind, and among kinds, the smallest.
+    """
+    sized = sorted(enumerate(cases), key=lambda pair: elements(operator, pair[1]))
+    first: dict[object, tuple[int, Case]] = {}
+    for pair in sized:
+        case = pair[1]
+        kind = (
+            tuple(sorted(case.layout.items())),
+            case.without,
+            case.wanted,
+            tuple(sorted(case.options)),
+            elements(operator, case).bit_length() // 3,
+        )
+        first.setdefault(kind, pair)
+    chosen = {number for number, _ in first.values()}
+    return [*first.values(), *(pair for pair in sized if pair[0] not in chosen)]
+
+
+def look(
+    name: str,
+    subject: Subject,
+    cases: list[Case],
+    direction: str,
+    seed: int,
+    *,
+    below: bool = False,
+) -> CheckResult:
+    """All cases of one direction in the build for `name`: memory or races.
+
+    As many as the budget allows, which is smaller for a rung `below` another one; the
+    message says how many were left out. If no case came to its end the verdict is
+    SUSPECT.
+    """
+    subject.begin()
+    subject.warnings = WARNINGS[name]
+    end = time.monotonic() + (BUDGET_BELOW if below else BUDGET)
+    wanted = asked(subject, cases, direction)
+    looked, left = 0, ""
+    findings: list[Finding] = []
+    for i, case in varied(subject.operator, wanted):
+        if time.monotonic() > end:
+            left = "there was no time for more"
+            if below:
+                left = "a rung stands above this one; grade it alone to see to all"
+            break
+        found = run_case(name, subject, case, i, direction, seed, judged=True)
+        if found and found.verdict not in (*_REPORTED, Verdict.SUSPECT):
+            left = f"{case.name} {found.message}"
+            continue
+        looked += 1
+        if found:
+            findings.append(found)
+            break
+    result = summarize(name, direction, DTYPE, looked, findings)
+    if findings or not left:
+        return result
+    said = f"looked at {looked} of {len(wanted)} cases: {left}"
+    verdict = Verdict.PASS if looked else Verdict.SUSPECT
+    return dataclasses.replace(result, verdict=verdict, message=said)
+
+
+def run_case(
+    name: str,
+    subject: Subject,
+    case: Case,
+    i: int,
+    direction: str,
+    seed: int,
+    *,
+    judged: bool = False,
+) -> Finding | None:
+    """One case in the build for `name`: what cusim or the worker's end tells. `judged`:
+    the values too, which were right in the plain build.
+    """
+    made = prepare(subject, case, i, direction, DTYPE, seed)
+    made.call.limit *= SLOWER[name]
+    try:
+        found = subject.run(made.call, case, DTYPE)
+    except Stopped as stop:
+        return stop.finding
+    if found or not judged:
+        return found
+    return _otherwise(subject, made, case, direction)
+
+
+def _otherwise(
+    subject: Subject, made: Prepared, case: Case, direction: str
+) -> Finding | None:
+    """A program that computes something else where it is watched, on purpose or not."""
+    for k, expected in expected_of(subject, case, made, direction).items():
+        if wrong := judge(made.call, k, expected, names=subject.names()):
+            text = f"right, but not in the build that is looked into: {wrong.message}"
+            return Finding(Verdict.SUSPECT, text, case.name)
+    return None
+
+
+# ---- the order of threads ------------------------------------------------------------
+
+
+def order(
+    subject: Subject, cases: list[Case], direction: str, seed: int
+) -> CheckResult:
+    """The largest cases again, with the threads of a block in other orders."""
+    subject.begin()
+    wanted = asked(subject, cases, direction)
+    sized = sorted(enumerate(wanted), key=lambda x: -elements(subject.operator, x[1]))
+    drawn = seed % SEEDS
+    ways = {
+        "with the last thread first": Run.REVERSE,
+        f"in a random order of threads (seed {drawn})": Run.RANDOM
+        | drawn << SEED_SHIFT,
+    }
+    findings: list[Finding] = []
+    few = sized[:FEW]
+    for i, case in few:
+        for way, bits in ways.items():
+            found = _in_order(subject, case, i, direction, seed, bits)
+            if found:
+                text = f"{way}: {found.message}; threads run in any order, and the "
+                text += "result must not depend on it"
+                at = found.location
+                findings.append(Finding(Verdict.RACE, text, case.name, at))
+        if findings:
+            break
+    return summarize("order", direction, DTYPE, len(few), findings)
+
+
+def _in_order(
+    subject: Subject, case: Case, i: int, direction: str, seed: int, bits: int
+) -> Finding | None:
+    made = prepare(subject, case, i, direction, DTYPE, seed)
+    made.call.request.run |= bits
+    made.call.limit *= 2
+    try:
+        found = subject.run(made.call, case, DTYPE)
+    except Stopped as stop:
+        return stop.finding
+    if found:
+        return found
+    for k, expected in expected_of(subject, case, made, direction).items():
+        if wrong := judge(made.call, k, expected, names=subject.names()):
+            return wrong
+    return None
+
+
+def elements(operator: Operator, case: Case) -> int:
+    """Of all inputs together."""
+    shapes = operator.input_shapes(case).values()
+    return sum(math.prod(shape) for shape in shapes)
+
+
+# ---- traffic -------------------------------------------------------------------------
+
+
+def traffic(
+    subject: Subject, limits: Limits, cases: list[Case], seed: int, plain: Subject
+) -> CheckResult:
+    """What the kernels of one call move, against the limits of lab.toml.
+
+    The case may be larger than any that was judged before: what is wrong in the `plain`
+    build, too, is a mistake and no suspicion.
+    """
+    subject.begin()
+    known = {case.name: case for case in cases}
+    case = {**known, **subject.operator.speed_cases()}.get(limits.case)
+    if case is None:
+        text = f"lab.toml counts on case {limits.case!r}, which there is not"
+        no = Verdict.GRADER
+        return CheckResult("traffic", limits.direction, no, DTYPE, message=text)
+    made = prepare(subject, case, 0, limits.direction, DTYPE, seed)
+    made.call.request.placement = Placement.ALIGN  # as cudaMalloc aligns
+    made.call.request.run |= Run.COUNT
+    made.call.limit *= SLOWER["traffic"]
+    findings: list[Finding] = []
+    try:
+        found = subject.run(made.call, case, DTYPE)
+        found = found or _otherwise(subject, made, case, limits.direction)
+        if found and found.verdict is Verdict.SUSPECT:
+            found = _plainly(plain, case, limits.direction, seed) or found
+        findings += [found] if found else []
+    except Stopped as stop:
+        findings.append(stop.finding)
+    if not findings:
+        sizes = sizes_of(subject.operator, case, made.inputs)
+        findings += _over(subject, limits, sizes, case.name)
+    return summarize("traffic", limits.direction, DTYPE, 1, findings)
+
+
+def _plainly(plain: Subject, case: Case, direction: str, seed: int) -> Finding | None:
+    """What is wrong with a large case in the build that values are judged in."""
+    plain.begin()
+    wrong = _in_order(plain, case, 0, direction, seed, 0)
+    if wrong is None:
+        return None
+    text = f"{wrong.message}; smaller cases are right"
+    verdict = wrong.verdict
+    if direction == "backward" and verdict is Verdict.WRONG_VALUE:
+        verdict = Verdict.WRONG_GRADIENT
+    return Finding(verdict, text, case.name, wrong.location)
+
+
+def sizes_of(operator: Operator, case: Case, inputs: Tensors) -> dict[str, int]:
+    """The letters of operators.h in this case, COUNT (of output) and BATCH."""
+    sizes = dict(case.sizes)
+    for argument in operator.signature.inputs:
+        shape = inputs[argument.name].shape if argument.name in inputs else ()
+        letters = [e.strip() for e in argument.shape.strip("()").split(",")]
+        for letter, extent in zip(reversed(letters), reversed(shape)):
+            if letter.isidentifier():
+                sizes.setdefault(letter, extent)
+        if letters[0] == "...":
+            batch = shape[: max(0, len(shape) - len(letters) + 1)]
+            sizes.setdefault("BATCH", math.prod(batch))
+    kernel = operator.signature.resolve(case.options).get("kernel_size")
+    if isinstance(kernel, list | tuple):
+        sizes["KH"], sizes["KW"] = kernel[0], kernel[-1]
+    return {**sizes, "COUNT": operator.outputs(inputs, case)[0].numel()}
+
+
+def _over(
+    subject: Subject, limits: Limits, sizes: Mapping[str, int], case: str
+) -> list[Finding]:
+    """The limits that the last call went over."""
+    worker = subject.worker(DTYPE)
+    counts = cusim_report.report_of(worker).counts
+    if not worker.reply.report_cut and not counts:
+        text = "no kernel has used global memory: there is nothing to count"
+        return [Finding(Verdict.SUSPECT, text, case)]
+    if worker.reply.report_cut:
+        text = "the kernels of this case could not be counted"
+        return [Finding(Verdict.GRADER, text, case)]
+    found = []
+    for word, limit in limits.most:
+        most, came = value(limit, sizes), counted(word, counts)
+        if came > most:
+            formula = f" ({limit})" if isinstance(limit, str) else ""
+            text = f"{came:,.4g} {MEANING[word]}, the limit is {most:,.4g}{formula}"
+            at, more = _where(word, counts)
+            text = sanitizer_report.with_source(text + more, at)
+            found.append(Finding(Verdict.TRAFFIC, text, case, at))
+    return found
+
+
+def counted(word: str, counts: list[Count]) -> float:
+    """One of the words of MEANING, over all kernels."""
+    space = "shared" if word.startswith("shared") else "global"
+    of = [count for count in counts if count.space == space]
+    requests = sum(count.requests for count in of)
+    if word == "requests":
+        return requests
+    if word == "bytes":
+        return sum(count.bytes for count in of)
+    passes = sum(c.wavefronts if space == "shared" else c.sectors for c in of)
+    return passes / requests if requests else 0.0
+
+
+def _where(word: str, counts: list[Count]) -> tuple[str | None, str]:
+    """The line with the largest part of what was counted, and words for it."""
+    shared = word.startswith("shared")
+    of = [c for c in counts if (c.space == "shared") is shared]
+    worst = max(of, key=lambda c: c.wavefronts if shared else c.sectors)
+    rate = worst.wavefronts_per_request if shared else worst.sectors_per_request
+    file = worst.file.removeprefix(f"{ROOT}/")
+    words = f"; most by the {worst.op} of {worst.width} bytes in {worst.kernel}"
+    passes = "wavefronts" if shared else "sectors"
+    words += f", {worst.requests:,} requests of {rate:.3g} {passes}"
+    return (f"{file}:{worst.line}" if worst.line else None), words

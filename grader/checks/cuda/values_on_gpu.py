@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""The same checks of values on a real GPU, and the two that only a GPU needs.
+
+cusim has judged a rung before it comes here. What a card can still show: another order
+of sums and roundings of its own, threads that really run at the same time, launches
+that ask for more than the card has. Names of checks begin with `gpu`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+from grader.checks.check_result import CheckResult
+from grader.checks.subject import Subject
+from grader.checks.values import each_dtype
+from grader.operators import Case
+
+PREFIX = "gpu"
+
+
+def check(
+    subject: Subject,
+    cases: Sequence[Case],
+    direction: str,
+    seed: int,
+    tell: Callable[[str], None] = lambda _: None,
+) -> list[CheckResult]:
+    """Values of one direction in every dtype; the first failure is the last word."""
+
+    def told(step: str) -> None:
+        tell(f"{PREFIX} {step}")
+
+    found = each_dtype.check(subject, list(cases), direction, seed, told)
+    return [named(result) for result in found]
+
+
+def named(found: CheckResult) -> CheckResult:
+    """The result under the name that says where it was found."""
+    return dataclasses.replace(found, name=f"{PREFIX} {found.name}")

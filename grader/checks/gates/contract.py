@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: MIT
+"""Does an operator of lab 05 keep PyTorch's contract? One check for each gate.
+
+A gate that yields numbers is judged by them, against PyTorch in double. One that says
+only yes or no is marked `self_reported`: it rests on the word of a process that has
+loaded the student's code.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from grader.checks.check_result import CheckResult, Finding, summarize
+from grader.checks.gates.jobs import Job, Jobs
+from grader.checks.values.compare import Expected, mismatch
+from grader.operators import Operator
+from grader.runner.supervisor import tools_session
+from grader.runner.supervisor.tools_session import Answer, Tools
+from grader.verdicts import Verdict
+
+
+@dataclass(frozen=True)
+class Gate:
+    """One question: its name, whose points it decides, and where to look."""
+
+    name: str  # as reports print it
+    direction: str
+    key: str = ""  # of its jobs, where it is not the name
+    kind: str = ""  # of the worker's function, where it is not the key
+    self_reported: bool = False  # yes or no alone
+    dtype: str = "f64"
+    look: str = ""  # what to do where nothing else says it
+
+    @property
+    def id(self) -> str:
+        """The name of its jobs."""
+        return self.key or self.name
+
+
+FAKE = "torch.compile and torch.export see the operator through its fake kernel: `fake`"
+GATES = (
+    Gate(
+        "errors",
+        "forward",
+        self_reported=True,
+        dtype="f32",
+        look="bad arguments have to end in a Python exception",
+    ),
+    Gate("opcheck", "forward", self_reported=True, look=FAKE),
+    Gate("vmap", "forward", look="the rule `vmap` says what a batch axis means"),
+    Gate(
+        "autocast",
+        "forward",
+        dtype="f32",
+        look="torch.library.register_autocast says in which dtype it computes",
+    ),
+    Gate("export", "forward", look=FAKE),
+    Gate(
+        "onnx",
+        "forward",
+        dtype="f32",
+        look="convlab_ext.onnx.table() says what it is in ONNX",
+    ),
+    Gate("compile", "forward", look=FAKE),
+    Gate("mask", "backward", look="output_mask says which gradients are wanted"),
+    Gate(
+        "opcheck",
+        "backward",
+        key="opcheck_backward",
+        kind="opcheck",
+        self_reported=True,
+        look="the backward operator needs rules as well: `register` it",
+    ),
+    Gate(
+        "gradgradcheck",
+        "backward",
+        look="the backward operator needs a `backward` of its own",
+    ),
+    Gate("forward_ad", "backward", look="the rule `jvp`: right, or an exception"),
+    Gate(
+        "torch_func",
+        "backward",
+        look="the backward operator needs a `vmap` of its own, and both operators the "
+        "kernel that `register` puts on the key Autograd",
+    ),
+    Gate("compile", "backward", key="compile_backward", look=FAKE),
+)
+LIBRARY = "look at what csrc does with tensors on a card: device, stream, scratch"
+ON_CARD = (  # where there is a card, of an operator that has kernels for it
+    Gate("cuda", "forward", look=LIBRARY),
+    Gate("cuda", "backward", key="cuda_backward", kind="cuda", look=LIBRARY),
+)
+
+
+class Contract:
+    """The gates of one operator, in a process that works while others are busy."""
+
+    def __init__(
+        self,
+        operator: Operator,
+        package: Path,
+        folder: Path,
+        seed: int,
+        *,
+        gates: Sequence[Gate] = GATES,
+        limit: float = tools_session.GATE,
+    ) -> None:
+        self.gates, self.operator, self.package = list(gates), operator, package
+        self.folder = folder
+        jobs = Jobs(operator, seed)
+        self.jobs = {gate.id: jobs.of(gate.id) for gate in gates}
+        tools_session.clear(folder)
+        card = any(gate in ON_CARD for gate in gates)
+        self._tools = Tools(package, folder, gate_limit=limit, card=card)
+        self._answers: dict[str, Answer] = {}
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def start(self) -> None:
+        """Begin; `results` waits for the end."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Nobody wants to know any more."""
+        self._tools.stop()
+        if self._thread.ident:
+            self._thread.join()
+
+    def _run(self) -> None:
+        names = [gate.id for gate in self.gates]
+        self._answers = self._tools.run(names, self._write)
+
+    def _write(self, names: Sequence[str]) -> None:
+        """Put the request for these gates where the worker looks for it."""
+        request = {
+            "package": str(self.package),
+            "operator": self.operator.name,
+            "gates": [
+                {
+                    "name": gate.id,
+                    "kind": gate.kind or gate.id,
+                    "jobs": [job.request for job in self.jobs[gate.id]],
+                }
+                for gate in self.gates
+                if gate.id in names
+            ],
+        }
+        self.folder.mkdir(parents=True, exist_ok=True)
+        torch.save(request, self.folder / "request.pt")
+
+    # ---- what came back --------------------------------------------------------------
+
+    def results(self, direction: str) -> list[CheckResult]:
+        """The checks of a direction, failed ones first and pending ones last."""
+        self._thread.join()
+        found = [self._judged(g) for g in self.gates if g.direction == direction]
+        return sorted(found, key=lambda check: check.verdict.pending)
+
+    def _judged(self, gate: Gate) -> CheckResult:
+        answer, jobs = self._answers[gate.id], self.jobs[gate.id]
+        findings = self._findings(gate, answer, jobs)
+        found = summarize(gate.name, gate.direction, gate.dtype, len(jobs), findings)
+        own_word = gate.self_reported or found.self_reported
+        return replace(found, self_reported=own_word, replay=None)
+
+    def _findings(self, gate: Gate, answer: Answer, jobs: list[Job]) -> list[Finding]:
+        """What is wrong with a gate; nothing if it passed."""
+        if answer.kind != "returned":
+            return [self._failed(gate, answer, jobs)]
+        found = []
+        for job, results in zip(jobs, answer.results):
+            if sentence := self._compared(job, results):
+                text = f"{sentence}; {gate.look}"
+                found.append(Finding(Verdict.WRONG_CONTRACT, text, job.name))
+        if len(answer.results) != len(jobs) and not found:
+            text = f"{len(answer.results)} of {len(jobs)} calls came back"
+            found.append(Finding(Verdict.INCOMPLETE, text))
+        return found
+
+    def _failed(self, gate: Gate, answer: Answer, jobs: list[Job]) -> Finding:
+        """The finding behind an answer without numbers."""
+        verdicts = {
+            "broken": Verdict.WRONG_CONTRACT,
+            "raised": Verdict.WRONG_CONTRACT,
+            "slip": Verdict.WRONG_CONTRACT,
+            "borrowed": Verdict.FORBIDDEN,
+            "unwritten": Verdict.NOT_IMPLEMENTED,
+            "skipped": skipped(),
+            "timeout": Verdict.TIMEOUT,
+            "died": Verdict.CRASH,
+            "grader": Verdict.GRADER,
+        }
+        shown = "labs/05_torch_extension/"
+        message = answer.message.replace(f"{self.package}/", shown)
+        if answer.kind == "raised" and "PyTorch says" not in message:
+            message = f"{message}; {gate.look}"
+        place = answer.location.replace(f"{self.package}/", shown) or None
+        known = 0 <= answer.job < len(jobs)
+        case = jobs[answer.job].name if known and answer.kind != "skipped" else ""
+        verdict = verdicts.get(answer.kind, Verdict.CRASH)
+        return Finding(verdict, message, case, place)
+
+    def _compared(self, job: Job, results: Any) -> str:
+        """What differs between a job's results and the right ones."""
+        if len(results) != len(job.expected) and not job.may_refuse:
+            return f"{len(results)} tensors came back, expected {len(job.expected)}"
+        for told, right in zip(results, job.expected):
+            if sentence := self._tensor(told, right):
+                return sentence
+        return ""
+
+    def _tensor(self, told: Any, right: Expected) -> str:
+        """What is wrong with one tensor; its file is read if it is what it should be"""
+        name, dtype, sizes, file = told
+        if list(sizes) != list(right.value.shape):
+            return f"'{right.name}' has sizes {sizes}, expected " + str(
+                list(right.value.shape)
+            )
+        if dtype not in ("float32", "float64"):
+            return f"'{right.name}' is {dtype}"
+        kind = getattr(torch, dtype)
+        path = self.folder / Path(str(file)).name
+        count = right.value.numel() * kind.itemsize
+        data = path.read_bytes()[: count + 1] if path.is_file() else b""
+        if len(data) != count:
+            return f"'{right.name}' came back in part"
+        if not count:
+            return ""
+        got = torch.frombuffer(bytearray(data), dtype=kind).reshape(right.value.shape)
+        return mismatch(got, right) or ""
+
+
+def skipped() -> Verdict:
+    """A gate that cannot run costs nothing, but in CI it may not be missing."""
+    in_ci = os.environ.get("CI", "").lower() in ("1", "true")
+    return Verdict.WRONG_CONTRACT if in_ci else Verdict.SKIPPED

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""Does a rung touch only what is its own?"""

@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: MIT
+"""Does it touch only what is its own? The cases once more, with sanitizers.
+
+The rung is built with AddressSanitizer and UBSan, for float, and run by a worker of its
+own (sanitized.h). A step outside a tensor, a scratch block or a local array, the use of
+memory that is gone and an overflow end the call, with their line. Arithmetic on memory
+that nobody wrote does not: its line is noted, and told if the result is wrong.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from grader.checks.check_result import CheckResult, Finding, Stopped, summarize
+from grader.checks.memory import sanitizer_report
+from grader.checks.subject import DTYPES, Subject
+from grader.checks.values.compare import Expected, judge
+from grader.checks.values.forward import deadline, expectations, output_dtypes, timed
+from grader.checks.values.gradient import expected_gradients, room_for
+from grader.operators import Case, Operator
+from grader.operators.entry import Tensors
+from grader.runner.supervisor import wire
+from grader.runner.supervisor.call import Call, Output, Run
+from grader.runner.supervisor.session import Outcome, Worker
+from grader.toolchain.make import sanitizers_missing
+from grader.toolchain.products import Build
+from grader.verdicts import Verdict
+
+DTYPE = "f32"
+PROGRAM = "worker-asan"
+BUDGET = 10.0  # seconds for one direction; cases beyond are left out
+LOOK = 8.0  # seconds to find the line of one failure
+SLOWER = 4  # than the same code without sanitizers
+
+_REPORTED = (Verdict.MEMORY_ERROR, Verdict.CRASH, Verdict.GRADER)
+_SAID = (  # by compare.py
+    "never written",
+    "nobody had set to zero",
+    "nobody had written",
+    "the gaps between",
+)
+_WORTH_A_LOOK = (
+    Verdict.CRASH,
+    Verdict.MEMORY_ERROR,
+    Verdict.WRONG_VALUE,
+    Verdict.WRONG_GRADIENT,
+    Verdict.INCOMPLETE,
+)
+
+
+@functools.cache
+def missing() -> str:
+    """Why there is no memory check on this machine; "" if there is one."""
+    return sanitizers_missing()
+
+
+class Watched(Subject):
+    """A rung in its sanitized build."""
+
+    def _launch(self, dtype: str) -> Worker:
+        forward, backward = self.libraries[dtype]
+        return Worker.for_library(forward, backward, self.number, program=PROGRAM)
+
+    def _ended(
+        self, worker: Worker, outcome: Outcome, case: str, limit: float
+    ) -> Finding:
+        if outcome is Outcome.DIED:
+            found = sanitizer_report.read(worker, case, self.names())
+            if found:
+                return found
+            if b"failed to allocate" in worker.output:
+                sentence = "ran out of memory in the build with sanitizers"
+                return Finding(Verdict.LIMIT, sentence, case)
+        return super()._ended(worker, outcome, case, limit)
+
+
+def watched(
+    operator: Operator, built: Build, lent: dict[str, Path] | None = None
+) -> Watched:
+    """The subject of this check: close it when done.
+
+    `built` is the rung's build in mode sanitize; `lent` are float libraries, by
+    direction, for what the rung does not define: any build of another rung.
+    """
+    own = built.libraries[DTYPE]
+    given = lent or {}
+    chosen = [
+        own if direction in built.directions else given.get(direction, own)
+        for direction in ("forward", "backward")
+    ]
+    return Watched(operator, libraries={DTYPE: (chosen[0], chosen[1])})
+
+
+def check(
+    subject: Watched, cases: list[Case], direction: str, seed: int
+) -> CheckResult:
+    """All cases of one direction, as many as the budget allows.
+
+    A rung whose results are right fails for a report only: being too slow or too large
+    with sanitizers is no fault, and the message says how many cases were left out. But
+    what was not looked at is not passed: if no case came to its end the verdict is
+    SUSPECT, and GRADER if the worker does not run at all.
+    """
+    findings: list[Finding] = []
+    unfinished: list[str] = []
+    subject.begin()
+    end = time.monotonic() + BUDGET
+    wanted = [
+        (i, case)
+        for i, case in enumerate(cases)
+        if direction == "forward" or any(subject.operator.wanted(case))
+    ]
+    looked = 0
+    for i, case in wanted:
+        if time.monotonic() > end:
+            unfinished.append("there was no time for more")
+            break
+        try:
+            findings += _case(subject, case, i, direction, seed, failed=False)
+            looked += 1
+        except Stopped as stop:
+            if stop.finding.verdict in _REPORTED:
+                findings.insert(0, stop.finding)
+                looked += 1
+                break
+            unfinished.append(f"{case.name} {stop.finding.message}")
+    result = summarize("memory", direction, DTYPE, looked, findings)
+    if findings or not unfinished:
+        return result
+    said = f"looked at {looked} of {len(wanted)} cases: {unfinished[0]}"
+    verdict = Verdict.PASS if looked else Verdict.SUSPECT
+    return dataclasses.replace(result, verdict=verdict, message=said)
+
+
+def locate(subject: Watched, result: CheckResult, seed: int) -> CheckResult:
+    """A failed check's result, with the line and the buffer if a sanitizer finds them.
+
+    The failing case is run once more. A report of the sanitizers takes the place of
+    the message and the verdict; the line where memory that nobody wrote came in is
+    added to the message.
+    """
+    cases = {c.name: (i, c) for i, c in enumerate(subject.operator.cases(seed))}
+    if result.verdict not in _WORTH_A_LOOK or result.replay not in cases:
+        return result
+    if result.name == "no_memory":  # here there is scratch memory
+        return result
+    subject.begin(LOOK)
+    i, case = cases[result.replay]
+    try:
+        findings: list[Finding] = []
+        for _ in range(2):  # the second call finds what the first one left behind
+            findings = _case(subject, case, i, result.direction, seed, failed=True)
+            if findings and findings[0].location:
+                break
+    except Stopped as stop:
+        if not stop.finding.location:
+            return result
+        return dataclasses.replace(
+            result,
+            verdict=stop.finding.verdict,
+            message=f"{case.name}: {stop.finding.message}",
+            location=stop.finding.location,
+        )
+    if not findings or not findings[0].location:
+        return result
+    found = findings[0]
+    said = any(words in result.message for words in _SAID)
+    message = f"{result.message}; it {found.message}"
+    if said:
+        message = sanitizer_report.with_source(result.message, found.location)
+    return dataclasses.replace(result, message=message, location=found.location)
+
+
+# ---- one case ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A call as the forward or the gradient check makes it, and what it is made of."""
+
+    call: Call
+    inputs: Tensors
+    grad_outputs: list[torch.Tensor]
+
+
+def prepare(
+    subject: Subject, case: Case, i: int, direction: str, dtype: str, seed: int
+) -> Prepared:
+    """The call of case number `i`; nothing is computed but what it needs."""
+    operator, kind = subject.operator, DTYPES[dtype]
+    inputs = operator.inputs(case, kind, seed)
+    results, seconds = timed(lambda: operator.outputs(inputs, case))
+    limit = deadline(seconds)
+    if direction == "backward":
+        grads = operator.grad_outputs(case, results, kind, seed)
+        room = room_for(subject, case, inputs, results, dtype)
+        bits = subject.gradient_bits()
+        call = subject.call(bits, case, inputs, room, grads, deadline=3 * limit)
+        return Prepared(call, inputs, grads)
+    shapes = [tuple(result.shape) for result in results]
+    kept = i % 3 != 2  # forward.py: NULL where no backward follows
+    if operator.signature.saved and kept:
+        shapes += [tuple(p[0].shape) for p in operator.saved(inputs, case) if p]
+    kinds = output_dtypes(subject, kind)
+    room = [Output(shape, kind) for shape, kind in zip(shapes, kinds)]
+    room += [None] * (len(kinds) - len(room))
+    call = subject.call(Run.FORWARD, case, inputs, room, deadline=limit)
+    return Prepared(call, inputs, [])
+
+
+def expected_of(
+    subject: Subject, case: Case, made: Prepared, direction: str
+) -> dict[int, Expected]:
+    """What the outputs of a call should hold, by position."""
+    operator = subject.operator
+    truth = operator.truth(made.inputs, case, made.grad_outputs)
+    if direction == "forward":
+        right = dict(enumerate(expectations(subject, case, made.inputs, truth)))
+        return {k: e for k, e in right.items() if made.call.tensors[k] is not None}
+    first = len(operator.signature.outputs) + len(operator.signature.saved)
+    wanted = expected_gradients(subject, case, made.inputs, truth)
+    return {first + k: e for k, e in enumerate(wanted) if e}
+
+
+def _case(
+    subject: Watched, case: Case, i: int, direction: str, seed: int, *, failed: bool
+) -> list[Finding]:
+    """One case; at most one finding. The values were judged before: again only if it
+    had `failed` then, or if something was computed from memory that nobody wrote.
+    """
+    made = prepare(subject, case, i, direction, DTYPE, seed)
+    call = made.call
+    call.limit *= SLOWER
+    finding = subject.run(call, case, DTYPE)
+    if finding and finding.verdict is not Verdict.MEMORY_ERROR and not failed:
+        raise Stopped(finding)  # an error that the fast build does not return
+    if finding:
+        return [finding] if finding.verdict is Verdict.MEMORY_ERROR else []
+    sides = call.request.side[wire.SIDE_TENSORS :]
+    odd = any(side.tainted or side.unwritten for side in sides if side.present)
+    if not (failed or odd or any(note[0] for note in _notes(subject))):
+        return []
+    for k, expected in expected_of(subject, case, made, direction).items():
+        wrong = judge(call, k, expected, names=subject.names())
+        if wrong:
+            return [_noted(subject, call, k, case, wrong, failed=failed)]
+    return []
+
+
+def _notes(subject: Watched) -> list[list[int]]:
+    """What the worker noted of a call: a tag each, 0 for none, then addresses."""
+    lines = subject.worker(DTYPE).notes.split("\n")
+    return [[int(word, 16) for word in line.split()] for line in lines if line]
+
+
+def _noted(
+    subject: Watched, call: Call, k: int, case: Case, wrong: Finding, *, failed: bool
+) -> Finding:
+    """A wrong result: the line where memory that nobody wrote came in, if one did."""
+    worker, names = subject.worker(DTYPE), subject.names()
+    taint = call.request.side[wire.SIDE_TENSORS + k].taint
+    nan = bool(taint) or "is nan" in wrong.message
+    notes = [note for note in _notes(subject) if nan and note[0] == taint]
+    if not notes:
+        where = "" if failed else ", though the fast build gets it right"
+        return Finding(Verdict.MEMORY_ERROR, f"{wrong.message}{where}", case.name)
+    tag, *addresses = notes[0]
+    library = worker.libraries[worker.reply.direction == 1]
+    at = sanitizer_report.student_line(worker, [(library, a) for a in addresses])
+    text = sanitizer_report.with_source(_computes(tag, names), at)
+    return Finding(Verdict.MEMORY_ERROR, text, case.name, at)
+
+
+def _computes(tag: int, names: list[str]) -> str:
+    """What arithmetic with a tag means."""
+    owner, kind = tag & 0xFFF, tag & 0xF000
+    name = names[owner] if owner < len(names) else ""
+    return {
+        0: "computes what has no result: 0/0, inf - inf, the root of a negative number",
+        wire.TAG_SCRATCH: "computes with scratch memory that was never written",
+        wire.TAG_LOCAL: "computes with a local variable that was never set",
+        wire.TAG_UNWRITTEN: f"computes with '{name}' before anything was written to it",
+        wire.TAG_OUTSIDE: f"computes with the gaps between elements of '{name}'",
+    }.get(kind, "computes with memory that nobody wrote")

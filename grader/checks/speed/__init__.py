@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""How fast is a rung, and how fast could it be?"""

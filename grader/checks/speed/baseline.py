@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+"""PyTorch's side of a comparison, in this process, at its best.
+
+Its memory stays with the process (machine.keep_memory), it runs its own default
+backend, and like the student it finds fresh inputs in place and its output's memory
+lately written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+import torch
+
+from grader.checks.speed import timing
+from grader.operators import Case, Operator
+from grader.operators.entry import Tensors
+
+BOTH = "forward+backward"  # as a direction: one after the other, timed as one
+DEFAULT, SLOW2D, CHANNELS_LAST = "pytorch", "slow2d", "channels_last"
+VARIANTS = (DEFAULT, SLOW2D, CHANNELS_LAST)  # of conv2d; others know only the default
+_BACKENDS = {"Mkldnn": "oneDNN", "NnpackSpatial": "NNPACK"}
+
+
+class Data:
+    """Inputs and grad_outputs of `copies` calls, drawn anew for every round."""
+
+    def __init__(self, operator: Operator, case: Case, copies: int, seed: int) -> None:
+        kind = torch.float32
+        inputs = operator.inputs(case, kind, seed)
+        outputs = operator.outputs(inputs, case)
+        grads = operator.grad_outputs(case, outputs, kind, seed)
+        self.copies = copies
+        self.inputs = {name: _stack(t, copies) for name, t in inputs.items()}
+        self.grads = [_stack(t, copies) for t in grads]
+        self.outputs = outputs  # for their shapes
+        self._rng = torch.Generator().manual_seed(seed)
+
+    def renew(self) -> None:
+        """Other numbers everywhere; rows of integers (coordinates) change places."""
+        for tensor in (*self.inputs.values(), *self.grads):
+            if tensor.is_floating_point():
+                tensor.normal_(generator=self._rng)
+            else:
+                for rows in tensor:  # the same points in another order
+                    order = torch.randperm(rows.shape[0], generator=self._rng)
+                    rows.copy_(rows[order])
+
+    def of_call(self, k: int) -> tuple[Tensors, list[torch.Tensor]]:
+        """The tensors of one call."""
+        return {n: t[k] for n, t in self.inputs.items()}, [t[k] for t in self.grads]
+
+
+def _stack(tensor: torch.Tensor, copies: int) -> torch.Tensor:
+    return tensor.expand(copies, *tensor.shape).contiguous()
+
+
+class PyTorch:
+    """The reference operator as a side: some calls a sample, on private tensors."""
+
+    def __init__(
+        self,
+        operator: Operator,
+        case: Case,
+        direction: str,
+        data: Data,
+        calls: int,
+        *,
+        variant: str = DEFAULT,
+    ) -> None:
+        """`variant` is one of VARIANTS."""
+        self.variant = variant
+        layout = torch.channels_last if variant == CHANNELS_LAST else None
+        self.operator, self.case, self.data = operator, case, data
+        self.backward = direction != "forward"
+        saved = bool(operator.signature.saved)
+        self.with_forward = direction == BOTH or (self.backward and saved)
+        self.options = operator.signature.resolve(case.options)
+        asked = zip(operator.signature.gradients, operator.wanted(case))
+        self.wanted = [name for name, wanted in asked if wanted and name in data.inputs]
+        self._watch = timing.Stopwatch()
+        self.results: list[tuple[torch.Tensor, ...]] = []
+        self._mine: list[tuple[Tensors, list[torch.Tensor]]] = []
+        for k in range(calls):
+            inputs, grads = data.of_call(k)
+            held = {n: _copy(t, layout) for n, t in inputs.items()}
+            if self.backward:
+                for name in self.wanted:
+                    held[name].requires_grad_()
+            self._mine.append((held, [_copy(g, layout) for g in grads]))
+        self._work: list[Callable[[], Any]] = []
+
+    def prepare(self) -> None:
+        """Fresh inputs, a graph for backward, and output memory lately written."""
+        self.results, self._work = [], []
+        for k, (inputs, grads) in enumerate(self._mine):
+            fresh, fresh_grads = self.data.of_call(k)
+            with torch.no_grad():
+                for name, tensor in inputs.items():
+                    tensor.copy_(fresh[name])
+                for mine, new in zip(grads, fresh_grads):
+                    mine.copy_(new)
+            self._work.append(self._one(inputs, grads))
+        if not self.backward:
+            shapes = [o.shape for o in self.data.outputs] * len(self._mine)
+            blocks = [torch.full(shape, float("nan")) for shape in shapes]
+            del blocks  # the allocator gives them to the outputs
+
+    def _forward(self, inputs: Tensors) -> tuple[torch.Tensor, ...]:
+        arguments = [inputs.get(a.name) for a in self.operator.signature.inputs]
+        result = self.operator.reference(*arguments, **self.options)
+        return result if isinstance(result, tuple) else (result,)
+
+    def _one(self, inputs: Tensors, grads: list[torch.Tensor]) -> Callable[[], Any]:
+        """What one timed call does."""
+        leaves = [inputs[name] for name in self.wanted]
+        if not self.backward:
+            return lambda: self._forward(inputs)
+        if self.with_forward:
+            return lambda: torch.autograd.grad(self._forward(inputs), leaves, grads)
+        outputs = self._forward(inputs)
+        return lambda: torch.autograd.grad(outputs, leaves, grads)
+
+    def result_of(self, k: int) -> tuple[torch.Tensor, ...]:
+        """The result of a call: one of the last sample, or computed now."""
+        if k < len(self.results):
+            return self.results[k]
+        inputs, grads = self.data.of_call(k)
+        held = {name: tensor.clone() for name, tensor in inputs.items()}
+        for name in self.wanted if self.backward else ():
+            held[name].requires_grad_()
+        with torch.set_grad_enabled(self.backward):
+            return tuple(self._one(held, grads)())
+
+    def sample(self) -> timing.Sample:
+        """All calls, one after the other."""
+
+        def work() -> None:
+            for call in self._work:
+                self.results.append(call())
+
+        with torch.set_grad_enabled(self.backward), self._backend():
+            return self._watch.time(work, len(self._work))
+
+    def _backend(self) -> ExitStack:
+        """Slow2d is what is left where the faster libraries are switched off."""
+        stack = ExitStack()
+        if self.variant == SLOW2D:
+            was = torch._C._get_mkldnn_enabled()
+            stack.callback(torch._C._set_mkldnn_enabled, was)
+            torch._C._set_mkldnn_enabled(False)  # noqa: FBT003 - its only argument
+            stack.enter_context(torch.backends.nnpack.flags(enabled=False))
+        return stack
+
+
+def _copy(tensor: torch.Tensor, layout: torch.memory_format | None) -> torch.Tensor:
+    if layout is None or tensor.dim() != 4:
+        return tensor.clone()
+    return tensor.clone(memory_format=layout)
+
+
+def name(operator: Operator, case: Case, data: Data, direction: str) -> str:
+    """What exactly PyTorch runs: pytorch/oneDNN, pytorch/MKL ..."""
+    inputs, _ = data.of_call(0)
+    text = f"pytorch/{_library(operator, case, inputs)}"
+    saved = direction == "backward" and operator.signature.saved
+    return f"{text} {BOTH}" if saved else text
+
+
+def _library(operator: Operator, case: Case, inputs: Tensors) -> str:
+    if operator.name in ("conv2d", "depthwise_conv2d"):
+        options = operator.signature.resolve(case.options)
+        weight = inputs["weight"]
+        bias = inputs.get("bias")
+        backend = torch._C._select_conv_backend(
+            inputs["input"],
+            weight,
+            bias,
+            options["stride"],
+            options["padding"],
+            options["dilation"],
+            False,  # noqa: FBT003 - not transposed; the function takes positions only
+            (0, 0),
+            options.get("groups", inputs["input"].shape[1]),
+            None if bias is None else list(bias.shape),
+        )
+        return _BACKENDS.get(backend.name, str(backend.name))
+    if operator.name in ("matmul", "linear", "lltm"):
+        blas = "MKL" if torch.backends.mkl.is_available() else "BLAS"
+        return blas if operator.name != "lltm" else f"composed, {blas}"
+    if operator.name == "subm_conv3d":
+        return "dense conv3d and gather"
+    return "native"

@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: MIT
+"""How fast is a rung on a GPU? Against PyTorch on the same card, in the same rounds.
+
+A round is one call of each side, in random order, on fresh inputs. Both are timed by
+CUDA events: around one call, with the device idle before, and with the L2 cache full of
+something else. The student's events are read in a process in which its code runs, so
+that what they say is a claim: `audit` compares it with the grader's own clock.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any, Protocol
+
+import torch
+
+from grader.checks.check_result import Finding, Stopped
+from grader.checks.speed import baseline, speed, timing
+from grader.checks.speed.speed import Speed, Student
+from grader.checks.speed.timed_values import Watch, Wrong
+from grader.checks.subject import Subject
+from grader.course.bands import Band
+from grader.operators import Case, Operator
+from grader.operators.cost import cost
+from grader.runner.supervisor.call import REPEAT_SHIFT
+from grader.toolchain.gpu_probe import Gpu as Card
+from grader.verdicts import Verdict
+
+BUDGET = 4.0  # seconds a direction
+FLUSHED = 4  # the L2 cache so many times over, as the worker does
+AUDITED = 0.2  # seconds of calls in a row that the audit looks at
+MOST_REPEATS = 4000
+AUDITS = 3  # and the shortest of them counts
+ATTEMPTS = 3  # others may have been busy
+HIDDEN = 0.25  # of the outside time that events need not explain
+LAUNCH = 25e-6  # seconds: starting a call and reading a clock
+TF32 = "tf32"  # PyTorch's faster, less exact products: a second side
+
+
+class Clock(Protocol):
+    """Times work of this process where the tensors are."""
+
+    device: torch.device
+
+    def time(self, work: Callable[[], object]) -> float:
+        """Seconds of one call, from a cold cache."""
+
+    def flush(self) -> float:
+        """Seconds that making the cache cold takes by itself."""
+
+
+class EventClock:
+    """CUDA events on PyTorch's current stream."""
+
+    def __init__(self, card: Card) -> None:
+        self.device = torch.device("cuda")
+        bytes_ = max(1 << 20, FLUSHED * card.l2)
+        self._buffer = torch.empty(bytes_, dtype=torch.int8, device=self.device)
+        self._start = torch.cuda.Event(enable_timing=True)
+        self._stop = torch.cuda.Event(enable_timing=True)
+
+    def time(self, work: Callable[[], object]) -> float:
+        """The queue is filled while the card writes the buffer, as in the worker."""
+        torch.cuda.synchronize()
+        self._buffer.zero_()
+        return self._between(work)
+
+    def flush(self) -> float:
+        """The shortest of a few."""
+        return min(self._between(self._buffer.zero_) for _ in range(9))
+
+    def _between(self, work: Callable[[], object]) -> float:
+        self._start.record()
+        work()
+        self._stop.record()
+        torch.cuda.synchronize()
+        return 1e-3 * float(self._start.elapsed_time(self._stop))
+
+
+class HostClock:
+    """The same on this processor: for tests of everything around it."""
+
+    device = torch.device("cpu")
+
+    def time(self, work: Callable[[], object]) -> float:
+        """Seconds."""
+        start = time.perf_counter()
+        work()
+        return time.perf_counter() - start
+
+    def flush(self) -> float:
+        """There is nothing to flush."""
+        return 0.0
+
+
+@contextmanager
+def precision(*, tf32: bool) -> Iterator[None]:
+    """Products and convolutions of f32 in full, or with operands rounded to TF32; and
+    cuDNN tries its algorithms instead of guessing.
+
+    By the older names: PyTorch keeps two records of this, which they change together.
+    The newer fp32_precision leaves the other one, and then PyTorch may refuse to say.
+    """
+    places: list[Any] = [torch.backends.cuda.matmul, torch.backends.cudnn]
+    with ExitStack() as stack:
+        for place in places:
+            stack.callback(setattr, place, "allow_tf32", place.allow_tf32)
+            place.allow_tf32 = tf32
+        was = torch.backends.cudnn.benchmark
+        stack.callback(setattr, torch.backends.cudnn, "benchmark", was)
+        torch.backends.cudnn.benchmark = True
+        yield
+
+
+class PyTorch(baseline.PyTorch):
+    """PyTorch's operator on the card, one call a sample."""
+
+    def __init__(
+        self,
+        operator: Operator,
+        case: Case,
+        direction: str,
+        data: baseline.Data,
+        clock: Clock,
+        *,
+        tf32: bool = False,
+    ) -> None:
+        super().__init__(operator, case, direction, data, 1)
+        self._clock, self._tf32 = clock, tf32
+        moved = []
+        for inputs, grads in self._mine:
+            held = {n: t.detach().to(clock.device) for n, t in inputs.items()}
+            for name in self.wanted if self.backward else ():
+                held[name].requires_grad_()
+            moved.append((held, [g.to(clock.device) for g in grads]))
+        self._mine = moved
+
+    def prepare(self) -> None:
+        """Fresh inputs on the card, and a graph for backward."""
+        with precision(tf32=self._tf32):
+            super().prepare()
+
+    def sample(self) -> timing.Sample:
+        """One call between two events."""
+
+        def work() -> None:
+            self.results.append(self._work[0]())
+
+        with torch.set_grad_enabled(self.backward), precision(tf32=self._tf32):
+            return timing.Sample(self._clock.time(work))
+
+    def result_of(self, k: int) -> tuple[torch.Tensor, ...]:
+        """The last result, in the memory of this processor."""
+        return tuple(tensor.detach().cpu() for tensor in super().result_of(k))
+
+
+class OnCard(Student):
+    """A rung on the card, one call a sample. Raises Stopped for an impossible claim."""
+
+    def __init__(
+        self, subject: Subject, case: Case, direction: str, data: baseline.Data
+    ) -> None:
+        super().__init__(subject, case, direction, data, 1)
+        self._plain = int(self.call.request.run)
+
+    def sample(self) -> timing.Sample:
+        """What its events say of one call."""
+        claimed, _ = self.repeated(1)
+        return timing.Sample(claimed)
+
+    def repeated(self, times: int) -> tuple[float, float]:
+        """So many calls in a row: seconds by events, and by the clock out here."""
+        self.call.request.run = self._plain | times << REPEAT_SHIFT
+        self.subject.begin()
+        finding = self.subject.run(self.call, self.case, "f32")
+        if finding:
+            raise Stopped(finding)
+        reply = self.subject.worker("f32").reply
+        claimed, wall = 1e-9 * reply.device_ns, 1e-9 * self.call.request.wall_ns
+        if reply.device_calls < times or not 0 < claimed <= wall:
+            text = (
+                f"its events say {1e3 * claimed:.3g} ms for {reply.device_calls} "
+                f"calls, the grader's clock {1e3 * wall:.3g} ms for {times} and copies"
+            )
+            raise Stopped(Finding(Verdict.SUSPECT, text, self.case.name))
+        return claimed, wall
+
+
+class Repeating(Protocol):
+    """A side of a measurement that can make many calls in a row."""
+
+    def repeated(self, times: int) -> tuple[float, float]:
+        """So many calls: seconds by events, and by the clock out here."""
+
+
+def audit(student: Repeating, seconds: float, flush: float) -> str:
+    """Compare what events say with the grader's clock, over many calls in a row.
+
+    A long command less a short one has no copies in it: what is left is calls and
+    flushes. Returns what cannot be true, also the second and the third time: events
+    leave too much out, or single calls (`seconds`, the median) were said to be faster.
+    """
+    times = max(2, min(MOST_REPEATS, round(AUDITED / (seconds + flush + LAUNCH))))
+    problem = ""
+    for _ in range(ATTEMPTS):
+        short = [student.repeated(1) for _ in range(AUDITS)]
+        long = [student.repeated(times) for _ in range(AUDITS)]
+        claim, wall = (
+            (min(x[i] for x in long) - min(x[i] for x in short)) / (times - 1)
+            for i in range(2)
+        )
+        problem = implausible(claim, wall - flush, seconds)
+        if not problem:
+            break
+    return problem
+
+
+def implausible(claim: float, outside: float, alone: float) -> str:
+    """Why seconds a call cannot all be right: by events in a row of calls, by the
+    grader's clock over the same row, and by events alone. "" if they can.
+    """
+    if outside - claim > HIDDEN * outside + LAUNCH:
+        return (
+            f"a call takes {1e3 * outside:.3g} ms by the grader's clock and "
+            f"{1e3 * claim:.3g} ms by its own events: work outside of ctx->stream?"
+        )
+    if claim - alone > HIDDEN * claim + LAUNCH:
+        return (
+            f"a call alone takes {1e3 * alone:.3g} ms by its events, one of many "
+            f"{1e3 * claim:.3g} ms: a clock that was moved?"
+        )
+    return ""
+
+
+def title(operator: Operator, direction: str) -> str:
+    """What exactly PyTorch runs."""
+    name = operator.name
+    library = "CUDA"
+    if name in ("conv2d", "depthwise_conv2d", "subm_conv3d"):
+        library = "cuDNN"
+    elif name in ("matmul", "linear", "lltm"):
+        library = "cuBLAS"
+    saved = direction == "backward" and operator.signature.saved
+    both = f" {baseline.BOTH}" if saved else ""
+    off = " tf32=off" if library != "CUDA" else ""
+    return f"pytorch/{library}{off}{both}"
+
+
+def check(
+    subject: Subject,
+    case: Case,
+    direction: str,
+    band: Band | None,
+    seed: int,
+    card: Card,
+    clock: Clock,
+    *,
+    tries: int = speed.TRIES,
+    with_tf32: bool = False,
+) -> Speed:
+    """Time a direction of a rung that is right. Never raises for the rung's faults."""
+    once = baseline.Data(subject.operator, case, 1, seed)
+    inputs, _ = once.of_call(0)
+    need = cost(subject.operator, case, inputs, once.outputs, direction=direction)
+    name = title(subject.operator, direction)
+    empty: dict[str, Any] = {"baseline": name, "cost": need, "band": band}
+    many: dict[str, Any] = {"tries": tries, "with_tf32": with_tf32, "seed": seed}
+    try:
+        return _measured(subject, case, direction, once, card, clock, empty, **many)
+    except Wrong as wrong:
+        text = f"case {case.name}: right when checked, wrong when timed: {wrong}"
+        forward = direction == "forward"
+        verdict = Verdict.WRONG_VALUE if forward else Verdict.WRONG_GRADIENT
+    except Stopped as stop:
+        text = f"case {case.name}: {stop.finding.message}"
+        verdict = stop.finding.verdict
+    return Speed(case.name, direction, verdict, message=text, **empty)
+
+
+def _measured(
+    subject: Subject,
+    case: Case,
+    direction: str,
+    data: baseline.Data,
+    card: Card,
+    clock: Clock,
+    empty: dict[str, Any],
+    *,
+    tries: int,
+    with_tf32: bool,
+    seed: int,
+) -> Speed:
+    student = OnCard(subject, case, direction, data)
+    words = subject.operator, case, direction, data, clock
+    pytorch = PyTorch(*words)
+    sides: dict[str, timing.Side] = {"pytorch": pytorch, "student": student}
+    if with_tf32:
+        sides[TF32] = PyTorch(*words, tf32=True)
+    watch = Watch(student, pytorch, direction)
+    rounds, passed = timing.settle(
+        sides,
+        ("pytorch", "student"),
+        seed=seed,
+        budget=BUDGET,
+        tries=tries,
+        after=watch,
+    )
+    seconds = rounds.median("student")
+    if problem := audit(student, seconds, clock.flush()):
+        raise Stopped(Finding(Verdict.SUSPECT, problem, case.name))
+    ratio = rounds.ratio("pytorch", "student")
+    return Speed(
+        case.name,
+        direction,
+        verdict=Verdict.PASS if passed else Verdict.NOISY,
+        message="" if passed else "times on the card differ too much; run it again",
+        seconds=seconds,
+        ratio=ratio,
+        share=ratio,
+        rounds=rounds.count,
+        dropped=rounds.dropped,
+        peak=card.fma or math.nan,
+        worst=watch.worst,
+        others={TF32: rounds.ratio(TF32, "student")} if with_tf32 else {},
+        errors=watch.errors,
+        **empty,
+    )
+
+
+def screen(subject: Subject, case: Case, direction: str, seed: int) -> float:
+    """Seconds of a call, the best of a few: to choose among several files."""
+    data = baseline.Data(subject.operator, case, 1, seed)
+    return speed.best_of_a_few(OnCard(subject, case, direction, data))

@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: MIT
+"""How fast is it? Against PyTorch and against this machine's own rates, in one run.
+
+Only a rung that is right is timed. Every round has fresh inputs, its results are
+compared with PyTorch's of the same round, and in some rounds with the double reference:
+what is right when it is checked has to be right when it is timed.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from grader.checks.check_result import Stopped
+from grader.checks.speed import baseline, machine, timing
+from grader.checks.speed.overhead import Overhead
+from grader.checks.speed.timed_values import Watch, Wrong
+from grader.checks.subject import Subject
+from grader.checks.values.forward import output_dtypes
+from grader.checks.values.gradient import room_for
+from grader.course.bands import Band
+from grader.operators import Case
+from grader.operators.cost import Cost, cost
+from grader.runner.supervisor.call import Call, Output, Placement, Run
+from grader.verdicts import Verdict
+
+BUDGET = 1.5  # seconds a direction
+TRIES = 3  # before it is called noisy
+MOST_CALLS = 8  # in one sample
+SCREENING = 3  # calls that choose the fastest of several files
+DEADLINE = 10.0  # seconds for a wake; a call takes PyTorch a millisecond
+# seconds: after a call PyTorch's threads look for more work, then sleep; meanwhile they
+# take the cores of the student's threads (a frozen worker's take nothing of PyTorch's)
+UNTIL_ASLEEP = 0.02
+NO_COST = Cost(0, 0, 1)
+ROOM = 48 << 20  # bytes of a slot that copies of a tensor may fill
+
+
+@dataclass(frozen=True)
+class Speed:
+    """What was found out about one direction of one rung."""
+
+    case: str
+    direction: str
+    verdict: Verdict
+    baseline: str
+    cost: Cost = NO_COST
+    message: str = ""
+    seconds: float = math.nan  # of a call, median
+    ratio: timing.Estimate | None = None  # PyTorch's time over the student's
+    of: str = "pytorch"  # what the points are counted in
+    share: timing.Estimate | None = None  # of that
+    band: Band | None = None
+    rounds: int = 0
+    dropped: int = 0
+    peak: float = math.nan  # FMA multiply-adds a second
+    worst: float = math.nan  # error of the values, as a share of what is allowed
+    others: Mapping[str, timing.Estimate] = field(default_factory=dict)  # more ratios
+    errors: tuple[float, float] = (math.nan, math.nan)  # of the student, of PyTorch
+
+    @property
+    def earned(self) -> float:
+        """The share of the speed points: 0 to 1, by the logarithm of the share's upper
+        end, so that noise costs nothing.
+        """
+        if self.verdict is not Verdict.PASS or not self.band or not self.share:
+            return 0.0
+        return self.band.earned(self.share.high)
+
+
+class Student:
+    """A rung as a side: some calls a sample in a worker, the clock outside of it."""
+
+    def __init__(
+        self,
+        subject: Subject,
+        case: Case,
+        direction: str,
+        data: baseline.Data,
+        calls: int,
+        overhead: Overhead | None = None,
+        threads: int = 1,
+    ) -> None:
+        self.subject, self.case, self.data, self.calls = subject, case, data, calls
+        self.overhead, self.threads = overhead, threads
+        operator = subject.operator
+        inputs, grads = data.of_call(0)
+        kind = torch.float32
+        outputs = data.outputs
+        if direction == "forward":
+            bits: int = Run.FORWARD
+            kinds = output_dtypes(subject, kind)
+            shapes = [tuple(o.shape) for o in outputs]
+            room: list[Output | None] = [Output(s, k) for s, k in zip(shapes, kinds)]
+            room += [None] * len(operator.signature.saved)
+            grads = []
+        else:
+            bits = subject.gradient_bits()
+            room = room_for(subject, case, inputs, outputs, "f32")
+            if direction == baseline.BOTH:
+                bits |= Run.FORWARD
+                room[: len(outputs)] = [Output(tuple(o.shape), kind) for o in outputs]
+        given = [inputs.get(a.name) for a in operator.signature.inputs]
+        self.call = Call(
+            subject.number,
+            bits | Run.TIMED,
+            [*given, *grads],
+            room,
+            options=operator.signature.pack(case.options),
+            copies=calls,
+            placement=Placement.ALIGN,
+            threads=threads,
+            deadline=DEADLINE,
+        )
+
+    def prepare(self) -> None:
+        """Fresh inputs; they and poisoned outputs go to the worker before the bell."""
+        signature = self.subject.operator.signature
+        for i, argument in enumerate(signature.inputs):
+            if argument.name in self.data.inputs:
+                self._set(i, self.data.inputs[argument.name])
+        first = len(signature.inputs)
+        for i, grad in enumerate(self.data.grads):
+            if self.call.hosts[first + i] is not None:
+                self._set(first + i, grad)
+        if self.threads > 1:
+            time.sleep(UNTIL_ASLEEP)
+
+    def _set(self, i: int, copies: torch.Tensor) -> None:
+        self.call.set_input(i, copies[: self.calls] if self.calls > 1 else copies[0])
+
+    def sample(self) -> timing.Sample:
+        """One wake of the worker. Raises Stopped if it does not come back."""
+        self.subject.begin()
+        finding = self.subject.run(self.call, self.case, "f32")
+        if finding:
+            raise Stopped(finding)
+        request = self.call.request
+        wall = request.wall_ns - request.own_ns  # what the supervisor did is not theirs
+        if self.overhead:
+            wake = int(1e9 * self.overhead.seconds())
+            wall -= min(wake, (wall - request.lost_ns) // 2)
+        return timing.Sample.of(wall, request.lost_ns, self.calls)
+
+    def result(self, i: int, k: int) -> torch.Tensor:
+        """Output `i` of call `k` of the last sample."""
+        tensor = self.call.tensors[i]
+        assert tensor is not None
+        return tensor[k] if self.calls > 1 else tensor
+
+
+@dataclass(frozen=True)
+class _Many:
+    """How a measurement is taken."""
+
+    tries: int
+    threads: int
+    against: tuple[str, ...]
+
+
+def check(
+    subject: Subject,
+    case: Case,
+    direction: str,
+    band: Band | None,
+    seed: int,
+    peaks: machine.Peaks,
+    *,
+    tries: int = TRIES,
+    threads: int = 1,
+    against: Sequence[str] = (),
+) -> Speed:
+    """Time one direction of a rung that is right. Never raises for the rung's faults.
+
+    A result that is too wide is taken anew, at most `tries` times in all. `direction`
+    may be baseline.BOTH; `against` are more variants of PyTorch in the same rounds.
+    """
+    once = baseline.Data(subject.operator, case, 1, seed)
+    inputs, _ = once.of_call(0)
+    outputs = once.outputs
+    need = cost(subject.operator, case, inputs, outputs, direction=direction)
+    title = baseline.name(subject.operator, case, once, direction)
+    empty = Speed(case.name, direction, Verdict.NOISY, title, need, band=band)
+    try:
+        many = _Many(tries, threads, tuple(against))
+        return _measured(subject, empty, case, once, seed, peaks, many)
+    except Wrong as wrong:
+        text = f"case {case.name}: right when checked, wrong when timed: {wrong}"
+        verdict = (
+            Verdict.WRONG_VALUE if direction == "forward" else Verdict.WRONG_GRADIENT
+        )
+    except Stopped as stop:
+        text, verdict = (
+            f"case {case.name}: {stop.finding.message}",
+            stop.finding.verdict,
+        )
+    return Speed(case.name, direction, verdict, title, need, text, band=band)
+
+
+def _measured(
+    subject: Subject,
+    empty: Speed,
+    case: Case,
+    once: baseline.Data,
+    seed: int,
+    peaks: machine.Peaks,
+    many: _Many,
+) -> Speed:
+    """Rounds of PyTorch, the student, and the rate the band is a share of."""
+    direction, band = empty.direction, empty.band
+    theirs, mine = _calls(subject, case, direction, once)
+    data = baseline.Data(subject.operator, case, max(theirs, mine), seed)
+    pytorch = baseline.PyTorch(subject.operator, case, direction, data, theirs)
+    student = Student(
+        subject, case, direction, data, mine, peaks.overhead, many.threads
+    )
+    sides: dict[str, timing.Side] = {"pytorch": pytorch, "student": student}
+    for variant in many.against:
+        sides[variant] = baseline.PyTorch(
+            subject.operator, case, direction, data, theirs, variant=variant
+        )
+    of = band.of if band else "pytorch"
+    if of in machine.REPEATS:
+        sides[of] = machine.Rate(of)
+    wanted = ("pytorch", "student") if of not in sides else (of, "student")
+    watch = Watch(student, pytorch, direction)
+
+    rounds, passed = timing.settle(
+        sides,
+        wanted,
+        seed=seed,
+        budget=BUDGET,
+        tries=many.tries,
+        after=watch,
+        decided=lambda rounds: _decided(rounds, wanted, empty),
+    )
+    known = rounds.count > 1
+    share = _share(rounds, wanted, of, empty.cost, peaks) if known else None
+    return Speed(
+        case.name,
+        direction,
+        Verdict.PASS if passed else Verdict.NOISY,
+        empty.baseline,
+        empty.cost,
+        "" if passed else "the machine was too busy to tell; run it again",
+        rounds.median("student") if known else math.nan,
+        rounds.ratio("pytorch", "student") if known else None,
+        of,
+        share,
+        band,
+        rounds.count,
+        rounds.dropped,
+        peaks.fma,
+        watch.worst,
+        {v: rounds.ratio(v, "student") for v in many.against if known},
+        watch.errors,
+    )
+
+
+def _share(
+    rounds: timing.Rounds,
+    wanted: tuple[str, str],
+    of: str,
+    need: Cost,
+    peaks: machine.Peaks,
+) -> timing.Estimate:
+    """The student's speed, as a share of what points are counted in."""
+    share = rounds.ratio(*wanted)
+    if of in machine.REPEATS:
+        return share.times(need.work)
+    if of == "bandwidth":
+        rate = need.bytes / rounds.median("student") / peaks.bandwidth[-1][1]
+        return share.times(rate / share.value)
+    return share
+
+
+def _decided(rounds: timing.Rounds, wanted: tuple[str, str], of: Speed) -> bool:
+    """Slow or fast rounds earn the same: noise cannot change the points."""
+    band = of.band
+    if band is None or band.of == "bandwidth":
+        return False
+    scale = of.cost.work if band.of in machine.REPEATS else 1.0
+    low, high = (band.earned(scale * r) for r in rounds.spread(*wanted))
+    return low == high
+
+
+def _calls(
+    subject: Subject, case: Case, direction: str, once: baseline.Data
+) -> tuple[int, int]:
+    """Calls in a sample of PyTorch's and of the student's: each near SAMPLE."""
+    pytorch = baseline.PyTorch(subject.operator, case, direction, once, 1)
+    student = Student(subject, case, direction, once, 1)
+    seconds: dict[str, list[float]] = {"pytorch": [], "student": []}
+    for _ in range(SCREENING):
+        for name, side in (("pytorch", pytorch), ("student", student)):
+            side.prepare()
+            seconds[name].append(side.sample().seconds)
+        if max(seconds["student"]) > BUDGET:
+            break  # one call is known to be too long
+    tensors = [*once.inputs.values(), *once.grads, *once.outputs]
+    largest = max(t.numel() * t.element_size() for t in tensors) + 8192
+    fit = max(1, min(MOST_CALLS, ROOM // largest))
+    theirs, mine = (
+        max(1, min(fit, round(timing.SAMPLE / min(seconds[name]))))
+        for name in ("pytorch", "student")
+    )
+    return theirs, mine
+
+
+def screen(subject: Subject, case: Case, direction: str, seed: int) -> float:
+    """Seconds of a call, the best of a few: to choose among several files."""
+    data = baseline.Data(subject.operator, case, 1, seed)
+    return best_of_a_few(Student(subject, case, direction, data, 1))
+
+
+def best_of_a_few(student: Student) -> float:
+    """Seconds of a call; infinity if one does not come back."""
+    times = []
+    try:
+        for _ in range(SCREENING):
+            student.prepare()
+            times.append(student.sample().seconds)
+    except Stopped:
+        return math.inf
+    return min(times)

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+"""One direction's numbers in every dtype; the first failure is the last word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from grader.checks.check_result import CheckResult
+from grader.checks.subject import Subject
+from grader.checks.values import forward, gradient
+from grader.operators import Case
+from grader.verdicts import Verdict
+
+JUDGES = {"forward": forward, "backward": gradient}
+NAMES = {"forward": "forward", "backward": "gradient"}  # as progress is told
+
+
+def check(
+    subject: Subject,
+    cases: list[Case],
+    direction: str,
+    seed: int,
+    tell: Callable[[str], None] = lambda _: None,
+) -> list[CheckResult]:
+    """The results so far: all of them passed, or all but the last."""
+    results: list[CheckResult] = []
+    for dtype in subject.dtypes:
+        tell(f"{NAMES[direction]} {dtype}")
+        results.append(JUDGES[direction].check(subject, cases, dtype, seed))
+        if results[-1].verdict is not Verdict.PASS:
+            break
+    return results

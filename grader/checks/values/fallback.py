@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: MIT
+"""Which file computes a case: the rung itself, or a lower one that it calls?
+
+The rung is linked once more, with other rungs of its ladder answering NOT_IMPLEMENTED.
+A case that comes back with this answer was theirs. What is left to `fallback` is named
+and does not count for the rung; a rung called by another name is its own choice, as
+where the last one of a ladder chooses by shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from grader.checks.check_result import Stopped
+from grader.checks.memory.access import prepare
+from grader.checks.subject import Subject
+from grader.course.rungs import DIRECT, Rung
+from grader.course.tasks import all_tasks
+from grader.course.uses import FALLBACK, Use
+from grader.operators import Case, Operator
+from grader.toolchain.linking import Links
+from grader.toolchain.products import Build
+from grader.verdicts import Verdict
+
+
+class Servers:
+    """Asks the rungs of one ladder; keeps their workers. Close it when done."""
+
+    def __init__(self, links: Links, operator: Operator, seed: int) -> None:
+        self.links, self.operator, self.seed = links, operator, seed
+        self._alone: dict[tuple[str, frozenset[str], str], Subject] = {}
+        self._built: dict[str, Build] = {}
+
+    def __enter__(self) -> Servers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all workers."""
+        while self._alone:
+            self._alone.popitem()[1].close()
+
+    def left(self, rung: Rung, case: Case, direction: str) -> str:
+        """Who computes what a rung leaves to its fallback: a rung's id or that of a
+        given object; "" if the rung does without it.
+        """
+        lower = [use for use in _lower(rung) if use.alias == FALLBACK]
+        return self._needs(rung, lower, case, direction)
+
+    def computes(self, rung: Rung, case: Case, direction: str) -> str:
+        """Who does the work in the end, through any number of calls: a rung's id or
+        that of a given object. Of backward ask for one gradient at a time (`parts`).
+        """
+        lower = _lower(rung)
+        if not self._needs(rung, lower, case, direction):
+            return rung.id
+        for use in lower:
+            name = self._needs(rung, [use], case, direction)
+            if name:
+                known = {r.id: r for task in all_tasks() for r in task.rungs}
+                below = known.get(name)
+                if not below or direction not in self._build(below).directions:
+                    return name  # by its other direction, of a case that is its own
+                return self.computes(below, case, direction)
+        return rung.id
+
+    def parts(self, case: Case, direction: str) -> Iterator[tuple[str, Case]]:
+        """The results of a call by name, each with a case that asks for it alone."""
+        if direction == "forward":
+            yield self.operator.signature.outputs[0].name, case
+            return
+        names = self.operator.signature.gradients
+        for name, wanted in zip(names, self.operator.wanted(case)):
+            if wanted:
+                yield f"grad_{name}", replace(case, wanted=(name,))
+
+    def _needs(self, rung: Rung, uses: list[Use], case: Case, direction: str) -> str:
+        """What serves one of these uses, if the case is not computed without them."""
+        if not uses:
+            return ""
+        built = self._build(rung)
+        names = [
+            built.uses.get(use.alias) or built.uses.get(f"{use.alias}_{direction}", "")
+            for use in uses
+        ]
+        if not any(names) or not built.libraries:
+            return ""
+        subject = self._without(rung, frozenset(u.alias for u in uses), direction)
+        made = prepare(subject, case, 0, direction, "f32", self.seed)
+        try:
+            subject.run(made.call, case, "f32")
+        except Stopped as stop:
+            if stop.finding.verdict is Verdict.NOT_IMPLEMENTED:
+                return next(name for name in names if name)
+        return ""
+
+    def _build(self, rung: Rung) -> Build:
+        if rung.id not in self._built:
+            self._built[rung.id] = self.links.build(rung)
+        return self._built[rung.id]
+
+    def _without(self, rung: Rung, aliases: frozenset[str], direction: str) -> Subject:
+        key = (rung.id, aliases, direction)
+        if key not in self._alone:
+            usual = self._build(rung).libraries["f32"]
+            bare = self.links.build(rung, without=aliases).libraries["f32"]
+            pair = (bare, usual) if direction == "forward" else (usual, bare)
+            self._alone[key] = Subject(self.operator, libraries={"f32": pair})
+        self._alone[key].begin()
+        return self._alone[key]
+
+
+def _lower(rung: Rung) -> list[Use]:
+    """The uses of a rung that stay within its ladder."""
+    return [use for use in rung.uses if use.within(rung.task)]
+
+
+class Classes:
+    """The numerics class of each result of a rung: that of the file which computes it.
+
+    `rungs` are, by direction, the files that are called.
+    """
+
+    def __init__(self, servers: Servers, rungs: dict[str, Rung]) -> None:
+        self.servers, self.rungs = servers, rungs
+        self._known: dict[tuple[str, str], str] = {}
+        tasks = {rung.task for rung in rungs.values()}
+        self._of = {
+            r.id: r.numerics for t in all_tasks() if t.id in tasks for r in t.rungs
+        }
+
+    def __call__(self, case: Case, result: str) -> str:
+        """The class of a result ("output", "grad_input") in a case."""
+        direction = "backward" if result.startswith("grad_") else "forward"
+        rung = self.rungs.get(direction)
+        if rung is None or set(self._of.values()) <= {DIRECT}:
+            return DIRECT
+        key = (repr(case), result)
+        if key not in self._known:
+            parts = dict(self.servers.parts(case, direction))
+            name = self.servers.computes(rung, parts.get(result, case), direction)
+            self._known[key] = self._of.get(name, DIRECT)
+        return self._known[key]

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: MIT
+"""Are the gradients right? Twice: against PyTorch in double, and PyTorch's gradcheck.
+
+The first compares every case with the reference's gradients. The second knows nothing
+of the reference: torch.autograd.gradcheck compares backward with finite differences of
+the student's own forward, both run in the worker. Its tolerances are far below
+PyTorch's defaults, which let a gradient pass that is wrong by a factor of 1.001.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.autograd.gradcheck import GradcheckError
+
+from grader.checks.check_result import (
+    CheckResult,
+    Finding,
+    Stopped,
+    summarize,
+    with_stop,
+)
+from grader.checks.subject import DTYPES, Subject
+from grader.checks.values.compare import Expected, judge
+from grader.checks.values.forward import deadline, output_dtypes, timed
+from grader.checks.values.precision import expected
+from grader.operators import Case, Truth
+from grader.operators.entry import Tensors
+from grader.runner.supervisor.call import Call, Output, Run
+from grader.verdicts import Verdict
+
+GRADCHECK: dict[str, Any] = {"eps": 1e-6, "rtol": 1e-6, "atol": 1e-7}
+NONDETERMINISM = 1e-12  # a parallel sum may end in another order
+SLOW_IN_PYTHON = 100  # input elements; larger cases of lab 01 use gradcheck's fast mode
+
+
+def room_for(
+    subject: Subject,
+    case: Case,
+    inputs: Tensors,
+    results: Sequence[torch.Tensor],
+    dtype: str,
+) -> list[Output | None]:
+    """Room for a gradient call: gradients, and what forward makes if it runs."""
+    operator = subject.operator
+    forward = subject.gradient_bits() & Run.FORWARD
+    shapes = [tuple(r.shape) for r in results]
+    if operator.signature.saved:
+        shapes += [tuple(pair[0].shape) for pair in operator.saved(inputs, case)]
+    room: list[Output | None] = [
+        Output(shape, kind) if forward else None
+        for shape, kind in zip(shapes, output_dtypes(subject, DTYPES[dtype]))
+    ]
+    room += [None] * (len(operator.signature.saved) + len(results) - len(room))
+    if subject.python:
+        room[len(results) :] = [None] * len(operator.signature.saved)
+    for name, wanted in zip(operator.signature.gradients, operator.wanted(case)):
+        shape = tuple(inputs[name].shape) if wanted else ()
+        room.append(Output(shape, DTYPES[dtype]) if wanted else None)
+    return room
+
+
+# ---- against the reference -----------------------------------------------------------
+
+
+def check(subject: Subject, cases: list[Case], dtype: str, seed: int) -> CheckResult:
+    """All cases in one dtype, against PyTorch's gradients in double."""
+    findings: list[Finding] = []
+    subject.begin()
+    tried = 0
+    try:
+        for case in cases:
+            if not any(subject.operator.wanted(case)):
+                continue
+            tried += 1
+            findings += _case(subject, case, dtype, seed)
+    except Stopped as stop:
+        findings = with_stop(findings, stop.finding)
+    return summarize("gradient", "backward", dtype, tried, findings)
+
+
+def _case(subject: Subject, case: Case, dtype: str, seed: int) -> list[Finding]:
+    """One case; at most one finding."""
+    operator, kind = subject.operator, DTYPES[dtype]
+    inputs = operator.inputs(case, kind, seed)
+    results, seconds = timed(lambda: operator.outputs(inputs, case))
+    grads = operator.grad_outputs(case, results, kind, seed)
+    truth = operator.truth(inputs, case, grads)
+    room = room_for(subject, case, inputs, results, dtype)
+    limit = 3 * deadline(seconds)
+    bits = subject.gradient_bits()
+    call = subject.call(bits, case, inputs, room, grads, deadline=limit)
+    finding = subject.run(call, case, dtype)
+    if finding:
+        return [finding]
+    first = len(operator.signature.outputs) + len(operator.signature.saved)
+    for k, right in enumerate(expected_gradients(subject, case, inputs, truth)):
+        if right is None:
+            continue
+        wrong = Verdict.WRONG_GRADIENT
+        found = judge(call, first + k, right, names=subject.names(), wrong=wrong)
+        if found:
+            return [Finding(found.verdict, found.message, case.name)]
+    return []
+
+
+def is_written(subject: Subject, case: Case, seed: int) -> bool:
+    """Whether backward does anything: called alone, on saved tensors of poison."""
+    operator, kind = subject.operator, DTYPES["f64"]
+    inputs = operator.inputs(case, kind, seed)
+    results = operator.outputs(inputs, case)
+    grads = operator.grad_outputs(case, results, kind, seed)
+    room = room_for(subject, case, inputs, results, "f64")
+    call = subject.call(Run.BACKWARD, case, inputs, room, grads)
+    try:
+        subject.run(call, case, "f64")
+    except Stopped as stop:
+        return stop.finding.verdict is not Verdict.NOT_IMPLEMENTED
+    return True
+
+
+def expected_gradients(
+    subject: Subject, case: Case, inputs: Tensors, truth: Truth
+) -> list[Expected | None]:
+    """What each gradient should hold; None where none is wanted."""
+    terms = subject.operator.terms(case, inputs)
+    made: list[Expected | None] = []
+    names = subject.operator.signature.gradients
+    for name, value, scale in zip(names, truth.gradients, truth.gradient_scale):
+        if value is None:
+            made.append(None)
+            continue
+        sizes = scale, terms[name], truth.beyond
+        made.append(expected(subject, case, f"grad_{name}", value, *sizes))
+    return made
+
+
+# ---- gradcheck -----------------------------------------------------------------------
+
+
+class _Run:
+    """The calls of one gradcheck: the same two again and again with other numbers."""
+
+    def __init__(self, subject: Subject, case: Case, inputs: Tensors) -> None:
+        self.subject, self.case = subject, case
+        self.names = [n for n in (a.name for a in subject.operator.signature.inputs)]
+        self.inputs = inputs
+        results, seconds = timed(lambda: subject.operator.outputs(inputs, case))
+        limit = deadline(seconds)
+        shapes = [tuple(r.shape) for r in results]
+        kind = torch.float64
+        self.results = len(results)
+        self.forward = subject.call(
+            Run.FORWARD,
+            case,
+            inputs,
+            [Output(shape, kind) for shape in shapes],
+            freeze=False,
+            deadline=limit,
+        )
+        room = room_for(subject, case, inputs, results, "f64")
+        self.first_gradient = len(room) - len(subject.operator.signature.gradients)
+        ones = [torch.ones(shape, dtype=kind) for shape in shapes]
+        bits = subject.gradient_bits()
+        self.backward = subject.call(
+            bits, case, inputs, room, ones, freeze=False, deadline=3 * limit
+        )
+
+    def run(self, call: Call, tensors: Sequence[torch.Tensor | None]) -> None:
+        """Run with these inputs and grad_outputs. Raises Stopped if it fails."""
+        for i, tensor in enumerate(tensors):
+            if tensor is not None:
+                call.set_input(i, tensor)
+        finding = self.subject.run(call, self.case, "f64")
+        if finding:
+            raise Stopped(finding)
+
+    def function(self) -> Any:
+        """A torch.autograd.Function whose two halves run in the worker."""
+        outer = self
+
+        class InWorker(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, *inputs: torch.Tensor | None) -> Any:
+                ctx.save_for_backward(*inputs)
+                outer.run(outer.forward, inputs)
+                made = [t for t in outer.forward.tensors if t is not None]
+                results = tuple(t.clone() for t in made[: outer.results])
+                return results if len(results) > 1 else results[0]
+
+            @staticmethod
+            def backward(ctx: Any, *grad_outputs: torch.Tensor) -> Any:
+                outer.run(outer.backward, [*ctx.saved_tensors, *grad_outputs])
+                return outer.gradients()
+
+        return InWorker
+
+    def gradients(self) -> tuple[torch.Tensor | None, ...]:
+        """The gradients of the last call, one for every input."""
+        made = self.backward.tensors[self.first_gradient :]
+        by_name = dict(zip(self.subject.operator.signature.gradients, made))
+        found = (by_name.get(name) for name in self.names)
+        return tuple(None if t is None else t.clone() for t in found)
+
+
+def gradcheck(subject: Subject, cases: list[Case], seed: int) -> CheckResult:
+    """torch.autograd.gradcheck in double, slow mode, on the small cases."""
+    findings: list[Finding] = []
+    subject.begin()
+    small = [case for case in cases if case.gradcheck]
+    tried = 0
+    try:
+        for case in small:
+            tried += 1
+            findings += _gradcheck_case(subject, case, seed)
+    except Stopped as stop:
+        findings = with_stop(findings, stop.finding)
+    return summarize("gradcheck", "backward", "f64", tried, findings)
+
+
+def _gradcheck_case(subject: Subject, case: Case, seed: int) -> list[Finding]:
+    operator = subject.operator
+    inputs = operator.inputs(case, torch.float64, seed)
+    wanted = dict(zip(operator.signature.gradients, operator.wanted(case)))
+    run = _Run(subject, case, inputs)
+    given: list[Any] = [
+        inputs[name].detach().clone().requires_grad_(wanted.get(name, False))
+        if name in inputs
+        else None
+        for name in run.names
+    ]
+    elements = sum(t.numel() for t in given if t is not None and t.requires_grad)
+    try:
+        torch.autograd.gradcheck(
+            run.function().apply,
+            given,
+            fast_mode=subject.python and elements > SLOW_IN_PYTHON,
+            **GRADCHECK,
+            nondet_tol=NONDETERMINISM,
+            check_undefined_grad=False,
+            check_batched_grad=False,
+            raise_exception=True,
+        )
+    except GradcheckError as error:
+        return [Finding(Verdict.WRONG_GRADIENT, _sentence(error, run.names), case.name)]
+    return []
+
+
+def _sentence(error: Exception, names: list[str]) -> str:
+    """gradcheck's own words, with the tensor's name for its number."""
+    text = str(error)
+    if "deterministic" in text:
+        return "backward gives different numbers for the same input: is it racing?"
+    match = re.search(r"with respect to input (\d+)", text)
+    if not match:
+        return text.strip().split("\n")[0]
+    return (
+        f"the gradient of '{names[int(match[1])]}' is not the derivative of "
+        f"your forward (gradcheck, finite differences within {GRADCHECK['rtol']:g})"
+    )

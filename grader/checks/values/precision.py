@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""How exact must a result be? That depends on the way it is computed.
+
+    direct     the sums of the definition, in any order: the tolerance of compare.py for
+               each element, and equality where all numbers are small integers
+    winograd   sums of transformed tiles: an element's error grows with the whole tile,
+               not only with its own window, and integers do not stay integers (Lavin
+               and Gray, arXiv 1509.09308; error bounds: Barabasz et al., 1803.10986)
+    tf32       direct sums of products whose factors were rounded to TF32 first: 11
+               significant bits, so that integers of 11 bits stay equal
+
+The tolerance of tf32 is a bound, not a measurement. Rounding x to the nearest number of
+11 significant bits, ties to either side, gives x (1 + d) with |d| <= 2^-11. A product
+of two such factors is exact in float (22 bits), and off by (1 + d) (1 + e), by
+(1 + 2^-11)^2 = 1 + 2^-10 + 2^-22 at most; so TERM = 2^-10 (1 + 2^-12) times the sum of
+absolute terms bounds what the rounding does to an element. The sum in float is a direct
+one, of terms that are larger by the factor 1 + TERM at most. Factors that are cut off
+instead are off by up to 2^-10 each, and those of bfloat16 by 2^-8. There is no TF32 in
+double: results in f64 are judged as direct sums.
+
+A rung's class stands in lab.toml (`numerics = "winograd"`) and is that of the cases it
+computes itself; what it leaves to another rung has that rung's class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+
+from grader.checks.subject import Subject
+from grader.checks.values.compare import Expected
+from grader.course.rungs import DIRECT, TF32
+from grader.operators import Case
+
+SLACK = 16.0  # times the tolerance of direct sums
+TERM = 2.0**-10 * (1 + 2.0**-12)  # of a product whose factors were rounded to TF32
+EXACT = {"integers": (DIRECT,), "short_integers": (DIRECT, TF32)}  # values -> classes
+
+
+def expected(
+    subject: Subject,
+    case: Case,
+    name: str,
+    value: torch.Tensor,
+    scale: torch.Tensor | None,
+    terms: int,
+    beyond: Callable[[str], float] = lambda _: 0.0,
+) -> Expected:
+    """What a result should hold: strictly at first. Only where it does not is asked who
+    computed it, and in which class.
+
+    `scale` is the sum of absolute terms of each element, and `beyond` tells the largest
+    such sum outside of a result's borders (Operator.beyond).
+    """
+    exact = EXACT.get(case.values, ())
+    strict = Expected(name, value, None if DIRECT in exact else scale, terms)
+    classes = subject.classes
+    if classes is None or scale is None or not scale.numel():
+        return strict
+
+    def loose(dtype: torch.dtype) -> Expected:
+        kind = classes(case, name)
+        if kind == TF32 and dtype != torch.float32:
+            kind = DIRECT
+        if kind == DIRECT or kind in exact:
+            return strict
+        if kind == TF32:
+            return replace(strict, scale=scale, rounded=TERM)
+        return replace(strict, scale=of_tiles(scale, beyond(name)))
+
+    return replace(strict, loose=loose)
+
+
+def of_tiles(scale: torch.Tensor, beyond: float) -> torch.Tensor:
+    """The scale of results by transformed tiles, of which some go beyond the borders:
+    an image of one pixel meets one element of a kernel, its tile all of them.
+    """
+    largest = max(float(scale.max()), beyond) if scale.numel() else 0.0
+    return torch.full_like(scale, SLACK * largest)

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""What `make` calls: a module for each command."""

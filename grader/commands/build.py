@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""`make build`: compile everything that is selected; the first error of each."""
+
+from __future__ import annotations
+
+import argparse
+
+from grader.course import rungs, tasks
+from grader.engine import known
+from grader.report import terminal
+from grader.toolchain.extension import package
+from grader.toolchain.make import build_tools
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compile; 1 if some rung failed to build."""
+    build_tools()
+    failed = 0
+    selection = tasks.select(args.task, args.lab)
+    for task in selection.tasks:
+        for rung in task.rungs:
+            if rung.id not in selection.rungs or task.language not in rungs.COMPILED:
+                continue
+            built = known.build(rung)
+            failed += bool(built.error)
+            if built.error or built.blocked:
+                reason = built.error or built.blocked
+                terminal.say(f"{built.location or rung.shown}: {reason}")
+    operators = [t.operator for t in selection.tasks if t.language == rungs.EXTENSION]
+    if operators:
+        for sentence in package.in_place(operators, known.kernel_links()):
+            terminal.say(sentence)
+            failed += sentence.startswith("not built")
+    terminal.say(
+        f"{failed} of the selected rungs failed to build" if failed else "built"
+    )
+    return 1 if failed else 0

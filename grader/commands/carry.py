@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""`make carry`: what the grader needs beside torch, as a folder to take along.
+
+For a machine that has torch but no network: build/carried then holds the packages of
+the lock file that the report is printed with, all of them plain Python. Copied with
+this tree it is found by itself; an environment's own packages come first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from grader.course.rungs import ROOT
+from grader.engine import results
+from grader.errors import GraderError
+from grader.report import terminal
+from grader.toolchain.make import build_folder
+
+LOCK = ROOT / "requirements" / "requirements.txt"
+PLAIN = ("rich", "markdown-it-py", "mdurl", "pygments", "jinja2")
+
+
+def locked(text: str, names: tuple[str, ...] = PLAIN) -> str:
+    """The entries of a lock file, with their hashes, for these packages."""
+    entries = re.split(r"\n(?=[a-z0-9])", text)
+    wanted = [e for e in entries if re.split(r"[=<>\[ ]", e, maxsplit=1)[0] in names]
+    return "\n".join(wanted).rstrip() + "\n"
+
+
+def run(args: argparse.Namespace) -> int:
+    """Fill the folder and say where it is."""
+    terminal.say(f"take along: {results.near(carry(build_folder()))}")
+    return 0
+
+
+def carry(folder: Path) -> Path:
+    """Fill `folder`/carried anew. Raises GraderError if a package cannot be had."""
+    target, asked = folder / "carried", folder / "carried.txt"
+    shutil.rmtree(target, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    asked.write_text(locked(LOCK.read_text()))
+    uv = Path(sys.executable).with_name("uv")
+    tool = [str(uv), "pip"] if uv.exists() else [sys.executable, "-m", "pip"]
+    words = [*tool, "install", "-q", "--no-deps", "--require-hashes"]
+    words += ["--only-binary", ":all:", "--target", str(target), "-r", str(asked)]
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode:
+        said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise GraderError(f"cannot fetch what is to be carried: {said}")
+    compiled = [path for path in target.rglob("*.so*") if path.is_file()]
+    if compiled:
+        raise GraderError(f"{compiled[0].name} is not plain Python: it cannot travel")
+    return target

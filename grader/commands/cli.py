@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""`python -m grader COMMAND`, what make calls: one module of this folder a command."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import io
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+from grader.errors import GraderError
+
+USAGE_ERROR = 2
+INTERRUPTED = 130
+COMMANDS = {
+    "grade": "build, check and score; write results.json and the report",
+    "bench": "time every rung that is selected on every speed case",
+    "build": "compile everything that is selected; the first error of each",
+    "debug": "stop inside one case of one rung, with its inputs on disk",
+    "hint": "a task's hints, one more each time they are asked for",
+    "carry": "what the grader needs beside torch, as a folder to take along",
+    "doctor": "what this machine has, and what a missing thing costs",
+    "handout": "derive what students get: starters, given objects, archives",
+    "report": "make the HTML report from the last results.json once more",
+    "tables": "put the measured tables into the READMEs once more",
+}
+WHOLE = ("carry", "doctor", "handout", "report", "tables")  # of no task
+
+
+def parser() -> argparse.ArgumentParser:
+    """Commands and their options."""
+    top = argparse.ArgumentParser(prog="python -m grader", description=__doc__)
+    verbs = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, text in COMMANDS.items():
+        verb = verbs.add_parser(name, help=text, description=text)
+        if name in WHOLE:
+            continue
+        verb.add_argument("task", nargs="?", help="a path, an id, or a prefix of ids")
+        if name in ("grade", "bench", "build"):
+            verb.add_argument("--lab", help="only labs that begin with this, e.g. 02")
+        if name == "grade":
+            verb.add_argument("--check", choices=("forward", "gradient"))
+        if name == "bench":
+            verb.add_argument("--threads", type=int, default=1)
+            verb.add_argument("--parts", help="forward,backward,grad_input,...")
+            verb.add_argument("--cases", help="only these, by name")
+            verb.add_argument("--against", help="slow2d,channels_last: also these")
+        if name == "debug":
+            verb.add_argument("--case", help="the case's name, as the report gives it")
+            verb.add_argument("--dtype", choices=("f32", "f64"), default="f64")
+            verb.add_argument("--thread", default="0", help="CUDA: x, x,y or x,y,z")
+            verb.add_argument("--block", default="0", help="CUDA: x, x,y or x,y,z")
+        if name in ("grade", "bench", "debug"):
+            verb.add_argument("--seed", type=int, help="repeat a run's random numbers")
+    return top
+
+
+def _terminated(signum: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; whatever goes wrong ends in one sentence."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what a terminal cannot show
+            stream.reconfigure(errors="backslashreplace")
+    args = parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, _terminated)
+    signal.signal(signal.SIGHUP, _terminated)
+    try:
+        status = importlib.import_module(f"grader.commands.{args.command}").run(args)
+    except GraderError as error:
+        from grader.report import terminal
+
+        terminal.complain(str(error))
+        return USAGE_ERROR
+    except OSError as error:
+        from grader.engine import results
+        from grader.report import terminal
+
+        where = Path(error.filename) if error.filename else results.folder()
+        terminal.complain(results.explain(error, where))
+        return USAGE_ERROR
+    except KeyboardInterrupt:
+        from grader.report import terminal
+
+        terminal.complain("interrupted; the results of the last whole run are kept")
+        return INTERRUPTED
+    assert isinstance(status, int)
+    return status

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: MIT
+"""`make debug`: one case of one rung under a debugger, with its inputs on disk.
+
+A rung in C is built with -O0 -g and run by `worker --replay` under gdb, which stops at
+its functions. A file of lab 01 is run under pdb, and so is the call of an operator of
+lab 05. The case's tensors are .npy files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+import torch
+
+from grader import operators
+from grader.checks.subject import DTYPES, Subject
+from grader.checks.values.forward import output_dtypes
+from grader.course.rungs import ROOT, Rung
+from grader.course.tasks import select
+from grader.engine import known, results
+from grader.engine.known import build
+from grader.errors import GraderError
+from grader.operators import Case, Operator
+from grader.operators.entry import Tensors
+from grader.report import terminal
+from grader.runner import programs
+from grader.runner.supervisor.call import Output, Run
+from grader.runner.supervisor.session import tools
+from grader.toolchain.extension import kernels
+from grader.toolchain.make import build_folder, build_tools
+
+_KERNEL = re.compile(r"__global__[^;{(]*?\b(\w+)\s*\(")
+_REPLAY = '''"""One case of {rung} under pdb."""
+import runpy
+
+import numpy as np
+import torch
+
+
+def load(name):
+    """A tensor of the case."""
+    return torch.from_numpy(np.load(f"{folder}/{{name}}.npy"))
+
+
+inputs = {{name: load(name) for name in {names!r}}}
+for name in {wanted!r}:
+    inputs[name].requires_grad_(True)
+{found}
+arguments = [inputs.get(name) for name in {order!r}]
+breakpoint()  # s steps into the function, n to the next line, p prints, c goes on
+output = function(*arguments, **{options!r})
+output.backward(load("grad_output"))
+print("output", tuple(output.shape))
+'''
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A case of a rung, with everything that was made for it."""
+
+    rung: Rung
+    operator: Operator
+    case: Case
+    dtype: str
+    inputs: Tensors
+    outputs: list[torch.Tensor]
+    grad_outputs: list[torch.Tensor]
+    folder: Path
+    thread: tuple[int, ...] = (0,)  # of a CUDA kernel: where to stop
+    block: tuple[int, ...] = (0,)
+
+
+def run(args: argparse.Namespace) -> NoReturn:
+    """Start the debugger in place of this process."""
+    where = {"thread": args.thread, "block": args.block}
+    debug(args.task, args.case, args.seed or 0, args.dtype, **where)
+
+
+def debug(
+    wanted: str | None,
+    case_name: str | None,
+    seed: int,
+    dtype: str = "f64",
+    *,
+    thread: str = "0",
+    block: str = "0",
+) -> NoReturn:
+    """Start the debugger in place of this process, on the numbers of a dtype.
+
+    Raises GraderError if `wanted` is not one rung, or has no such case.
+    """
+    rung = _one_rung(wanted)
+    operator = operators.get(rung.task.split("/")[1])
+    cases = {case.name: case for case in operator.cases(seed)}
+    case = cases.get(case_name or next(iter(cases)))
+    if case is None:
+        raise GraderError(
+            f"{operator.name} has no case {case_name!r}; its cases: {', '.join(cases)}"
+        )
+    kind = DTYPES[dtype]
+    inputs = operator.inputs(case, kind, seed)
+    outputs = operator.outputs(inputs, case)
+    grads = operator.grad_outputs(case, outputs, kind, seed)
+    folder = build_folder() / "debug" / rung.id / case.name
+    results.make_folder(folder)
+    where = place(thread), place(block)
+    now = Situation(rung, operator, case, dtype, inputs, outputs, grads, folder, *where)
+    _save_tensors(now)
+    if rung.step:
+        _operator(now)
+    if rung.file.suffix == ".py":
+        found = f"function = runpy.run_path({str(rung.file)!r})[{operator.name!r}]"
+        _python(now, found)
+    _c(now)
+
+
+def _one_rung(wanted: str | None) -> Rung:
+    if not wanted:
+        raise GraderError(
+            "say which rung: make debug T=02_naive_c/conv2d/00 CASE=plain"
+        )
+    selection = select(wanted)
+    rungs = [r for t in selection.tasks for r in t.rungs if r.id in selection.rungs]
+    if len(rungs) != 1:
+        listed = ", ".join(rung.id for rung in rungs[:6]) or "none"
+        raise GraderError(f"{wanted!r} names {len(rungs)} rungs, say which: {listed}")
+    return rungs[0]
+
+
+def _save_tensors(now: Situation) -> None:
+    named = dict(now.inputs)
+    for argument, grad in zip(now.operator.signature.outputs, now.grad_outputs):
+        named[f"grad_{argument.name}"] = grad
+    for name, tensor in named.items():
+        np.save(now.folder / f"{name}.npy", tensor.contiguous().numpy())
+    terminal.say(f"the case's tensors are in {os.path.relpath(now.folder)}/*.npy")
+
+
+def _become(command: list[str]) -> NoReturn:
+    sys.stdout.flush()
+    os.chdir(ROOT)
+    os.execvp(command[0], command)
+
+
+def _operator(now: Situation) -> NoReturn:
+    """An operator of lab 05: pdb in its rules, and how to stop in its C++."""
+    from grader.toolchain.extension import package
+
+    name = now.operator.name
+    for sentence in package.in_place([name], known.kernel_links()):
+        if sentence.startswith("not built"):
+            raise GraderError(sentence)
+    script = os.path.relpath(now.folder / "replay.py", ROOT)
+    stop = f"-ex 'set breakpoint pending on' -ex 'break {name}_forward_cpu_{now.dtype}'"
+    terminal.say(
+        "pdb stops before the call; s steps into convlab_ext/*.py. This stops at the "
+        "kernel, behind the C++ (without line numbers; make debug of the rung has them "
+        f"in its own lab): PYTHONBREAKPOINT=0 gdb -q {stop} -ex run --args "
+        f"{sys.executable} {script}"
+    )
+    lines = f"import sys\n\nsys.path.insert(0, {str(kernels.LAB)!r})"
+    _python(now, f"{lines}\nfrom convlab_ext import {name} as function")
+
+
+def _python(now: Situation, found: str) -> NoReturn:
+    """A script under pdb; `found` are its lines that say what `function` is."""
+    signature = now.operator.signature
+    wanted = zip(signature.gradients, now.operator.wanted(now.case))
+    script = now.folder / "replay.py"
+    script.write_text(
+        _REPLAY.format(
+            rung=now.rung.id,
+            folder=now.folder,
+            names=list(now.inputs),
+            wanted=[name for name, want in wanted if want],
+            found=found,
+            order=[a.name for a in signature.inputs],
+            options=signature.resolve(now.case.options),
+        )
+    )
+    _become([sys.executable, str(script)])
+
+
+def _c(now: Situation) -> NoReturn:
+    if not shutil.which("gdb"):
+        raise GraderError("gdb is not installed: make system-packages installs it")
+    build_tools()
+    built = build(now.rung, mode="debug")
+    if not built.libraries:
+        where = built.location or now.rung.shown
+        raise GraderError(f"{where}: {built.error or built.forbidden}")
+    library = built.libraries[now.dtype]
+    memory = _save_memory(now, library, built.directions)
+    command = ["gdb", "-q", "-nx", "-iex", "set auto-load off"]
+    command += ["-ex", "set breakpoint pending on"]
+    command += ["-ex", "set print entry-values no"]
+    stops = [f"{now.operator.name}_{direction}" for direction in built.directions]
+    if now.rung.file.suffix == ".cu":
+        stops = _kernels(now)
+    for stop in stops:
+        command += ["-ex", f"break {stop}"]
+    worker = tools() / programs.program_of(library)
+    command += ["-ex", "run", "--args", str(worker), "--replay"]
+    command += [str(library), str(library), *(str(path) for path in memory)]
+    terminal.say(f"gdb stops in {now.rung.shown}: n next line, info locals, c to go on")
+    _become(command)
+
+
+def _kernels(now: Situation) -> list[str]:
+    """Where gdb stops in a rung in CUDA: its kernels, in one thread of one block."""
+    at = [
+        f"{name}.{axis} == {number}"
+        for name, place in (("threadIdx", now.thread), ("blockIdx", now.block))
+        for axis, number in zip("xyz", place)
+    ]
+    names = _KERNEL.findall(now.rung.file.read_text(encoding="utf-8"))
+    return [f"{name} if {' && '.join(at)}" for name in dict.fromkeys(names)]
+
+
+def place(text: str) -> tuple[int, ...]:
+    """THREAD= and BLOCK=: 3, or 3,1 for x and y. Raises GraderError."""
+    words = text.split(",")
+    if len(words) > 3 or not all(word.isdecimal() for word in words):
+        raise GraderError(f"{text!r}: expected x, x,y or x,y,z, for example 3,1")
+    return tuple(int(word) for word in words)
+
+
+def _save_memory(
+    now: Situation, library: Path, directions: tuple[str, ...]
+) -> tuple[Path, Path]:
+    """The command and the inputs as a worker would find them."""
+    subject = Subject(now.operator, libraries={now.dtype: (library, library)})
+    truth = now.operator.truth(now.inputs, now.case, now.grad_outputs)
+    shapes = [t.shape for t in now.outputs]
+    shapes += [pair[0].shape for pair in truth.saved if pair]
+    kinds = output_dtypes(subject, DTYPES[now.dtype])
+    room: list[Output | None] = [
+        Output(tuple(shape), kind) for shape, kind in zip(shapes, kinds)
+    ]
+    for gradient in truth.gradients:
+        shape = None if gradient is None else tuple(gradient.shape)
+        room.append(None if shape is None else Output(shape, DTYPES[now.dtype]))
+    bits = Run.FORWARD if "forward" in directions else 0
+    bits |= Run.BACKWARD if "backward" in directions else 0
+    call = subject.call(bits, now.case, now.inputs, room, now.grad_outputs)
+    try:
+        return subject.worker(now.dtype).save(call, now.folder)
+    finally:
+        subject.close()

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: MIT
+"""What does this machine have, and what does a missing thing cost?"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib import metadata
+
+from rich.table import Table
+
+from grader.errors import GraderError
+from grader.report.terminal import console
+from grader.toolchain import gpu_probe, nvcc, sandbox
+from grader.toolchain.extension import needs
+from grader.toolchain.make import named_compiler, named_cpp, sanitizers_missing
+
+ONNX = ("onnx", "onnxscript", "onnxruntime")  # packages
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing to look for."""
+
+    name: str
+    found: str  # what there is; "" if nothing
+    without: str  # what its absence costs, and how to get it
+    needed: bool = False
+
+
+def _version(command: str, *flags: str) -> str:
+    if not shutil.which(command):
+        return ""
+    try:
+        done = subprocess.run(
+            [command, *(flags or ("--version",))],
+            capture_output=True,
+            text=True,
+            timeout=10,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    lines = (done.stdout or done.stderr).strip().splitlines()
+    return lines[0] if lines else "found"
+
+
+def _package(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _landlock() -> str:
+    return "yes" if sandbox.has_landlock() else ""
+
+
+def _bwrap() -> str:
+    if sandbox.has_bwrap():
+        return _version("bwrap")
+    return ""
+
+
+def _bwrap_cost() -> str:
+    weaker = "Landlock" if sandbox.has_landlock() else "the system call filter alone"
+    if shutil.which("bwrap"):
+        return f"installed, but may not make namespaces here; {weaker} is used instead"
+    return f"{weaker} shuts student code in instead (make system-packages)"
+
+
+def _sanitizers() -> str:
+    try:
+        return "" if sanitizers_missing() else "AddressSanitizer and UBSan"
+    except GraderError:
+        return ""  # no compiler at all: that has a line of its own
+
+
+def _card() -> tuple[str, str]:
+    """The GPU, and why there is none."""
+    found = gpu_probe.card()
+    return (found.words if found else "", gpu_probe.absent())
+
+
+def items() -> list[Item]:
+    """Everything that is looked for."""
+    compiler, *words = named_compiler().split()
+    no_gdb = "no make debug, no loop indices after a crash (make system-packages)"
+    card, no_card = _card()
+    cuda = "CUDA kernels are run on the CPU only and not compiled by NVIDIA's compiler"
+    kernels = named_cpp().split()[0]
+    return [
+        Item("Python", sys.version.split()[0], "", needed=True),
+        Item("PyTorch", _package("torch"), "nothing can be graded", needed=True),
+        Item(
+            f"C compiler ({compiler})",
+            _version(compiler, *words, "--version"),
+            "nothing can be graded (apt-get install build-essential)",
+            needed=True,
+        ),
+        Item("make", _version("make"), "nothing can be built", needed=True),
+        Item("bubblewrap", _bwrap(), _bwrap_cost()),
+        Item("Landlock", _landlock(), "student code can read your files"),
+        Item("gdb", _version("gdb"), no_gdb),
+        Item("sanitizers", _sanitizers(), "there is no memory check"),
+        Item(
+            "addr2line", _version("addr2line"), "a crash is reported without its line"
+        ),
+        Item(
+            "clang", _version("clang"), "there is no second compiler to try (CC=clang)"
+        ),
+        Item(
+            f"C++ compiler ({kernels})",
+            _version(kernels),
+            "lab 04 cannot be graded (apt-get install g++)",
+        ),
+        *_extension(),
+        Item("nvcc", nvcc.release(), cuda),
+        Item("GPU", card, f"speed on a GPU is not measured: {no_card}"),
+        *(_on_card() if card else []),
+    ]
+
+
+def _extension() -> list[Item]:
+    """What lab 05 is built with."""
+    missing, parts = "", ""
+    try:
+        needs.verify()
+        parts = needs.cuda().sentence
+    except GraderError as error:
+        missing = str(error)
+    onnx = [name for name in ONNX if not _package(name)]
+    lacking = f"the gate onnx is skipped: pip install {' '.join(onnx)}"
+    return [
+        Item("lab 05", parts, f"its extension cannot be built: {missing}"),
+        Item("ONNX", "" if onnx else ", ".join(ONNX), lacking),
+    ]
+
+
+def _on_card() -> list[Item]:
+    """What is of use only where there is a card."""
+    from grader.checks.cuda import compute_sanitizer  # imports torch
+
+    found = compute_sanitizer.find() and not compute_sanitizer.why_not()
+    name = "compute-sanitizer"
+    without = f"kernels are looked at by cusim only: {compute_sanitizer.why_not()}"
+    return [
+        Item(name, compute_sanitizer.find() if found else "", without),
+        Item(
+            "Nsight Compute", _version("ncu"), "counts are not compared with a card's"
+        ),
+    ]
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the table. 1 if a thing is missing without which nothing can be graded."""
+    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    grid.add_column("what", no_wrap=True)
+    grid.add_column("here")
+    grid.add_column("without it")
+    bad = 0
+    for item in items():
+        missing = not item.found
+        bad += missing and item.needed
+        style = "bold red" if missing and item.needed else "yellow" if missing else ""
+        here = item.found or ("MISSING" if item.needed else "not here")
+        grid.add_row(item.name, here, item.without if missing else "", style=style)
+    console.print(grid)
+    console.print(f"\nStudent code runs at sandbox level: {sandbox.level()}")
+    return 1 if bad else 0

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""`make grade`: build, check and score; write results.json and the report."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+from grader.course import tasks
+from grader.engine import grade as grading
+from grader.engine import results
+from grader.engine.score import exit_status
+from grader.errors import GraderError
+from grader.report import html, terminal
+from grader.toolchain import sandbox
+from grader.toolchain.make import build_tools
+
+
+def run(args: argparse.Namespace) -> int:
+    """All that was selected; 0 if everything passed or is pending."""
+    start = time.monotonic()
+    selection = tasks.select(args.task, args.lab)
+    seed = grading.new_seed() if args.seed is None else args.seed
+    sandbox.level()  # a level that does not work ends here
+    with results.lock():
+        build_tools()
+        with (
+            terminal.progress(len(selection.rungs)) as step,
+            grading.Grader(
+                selection, seed=seed, check=args.check, progress=step
+            ) as grader,
+        ):
+            grader.warm_up()
+            found = grader.run()
+            peaks = grader.race.as_json()
+            unwatched = grader.builds.without_sanitizers()
+        merged = results.merged(found, seed, peaks)
+        if sentence := results.set_aside():
+            terminal.complain(sentence)
+        results.write(merged)
+        page = _page(merged)
+    standing = {
+        task["id"]: (task["points"], task["pending"]) for task in merged["tasks"]
+    }
+    terminal.table(found, standing)
+    terminal.advice(found, seed)
+    remarks = [f"memory was not checked: {unwatched}"] if unwatched else []
+    if peaks:
+        from grader.checks.speed import machine  # it was imported for the times
+
+        remarks += filter(None, [machine.shaken(peaks)])
+    terminal.remarks(remarks)
+    terminal.summary(
+        found, standing, seed=seed, seconds=time.monotonic() - start, where=page
+    )
+    return exit_status(found)
+
+
+def _page(merged: dict[str, Any]) -> str:
+    """Write the HTML report; the name of the file that tells most, as people see it.
+
+    Where the page cannot be made (an environment of one's own without jinja2) the grade
+    stands without it.
+    """
+    try:
+        return results.near(html.write(merged))
+    except GraderError as error:
+        terminal.complain(str(error))
+        return results.near(results.path())

@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: MIT
+"""`make handout`: derives what students get from the marked sources.
+
+An allow-list: a file is shipped if git tracks it and SHIPPED names it. Solutions become
+their starters, notebooks lose their outputs, texts lose what is about the repository
+only. Then the tree is searched for solutions, listed in MANIFEST and packed twice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import gzip
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+import time
+import zipfile
+from pathlib import Path
+
+from signatures import SIGNATURES
+
+from grader.commands import leaks
+from grader.course.rungs import ROOT
+from grader.errors import GraderError
+from grader.report import terminal
+from grader.toolchain import given
+from grader.toolchain.make import build_folder
+
+NAME = "convlab-handout"
+SHIPPED = (  # * also stands for folders
+    "Makefile",
+    "README.md",
+    "LICENSE",
+    "pyproject.toml",
+    ".clang-format",
+    ".gitignore",
+    "requirements/*",
+    "common/*",
+    "grader/*",
+    "labs/[0-9][0-9]_*/lab.toml",
+    "labs/[0-9][0-9]_*/README.md",
+    "labs/[0-9][0-9]_*/*.ipynb",
+    "labs/[0-9][0-9]_*/*/[0-9][0-9]_*.py",
+    "labs/[0-9][0-9]_*/*/[0-9][0-9]_*.c",
+    "labs/[0-9][0-9]_*/*/[0-9][0-9]_*.cu",
+    "labs/05_torch_extension/*.py",
+    "labs/05_torch_extension/*.cpp",
+    "labs/05_torch_extension/*.h",
+    "labs/05_torch_extension/pyproject.toml",
+    "docs/LICENSE",
+    "docs/guides/*.md",
+)
+NEVER = re.compile(r"(^|/)(tests|build|\.venv|__pycache__|\.ipynb_checkpoints)/")
+RUNG = re.compile(
+    r"labs/\d\d_\w+/\w+/\d\d_\w+\.(py|c|cu)"
+    rf"|labs/05_torch_extension/csrc/\w+/({'|'.join(SIGNATURES)})\.cpp"
+    rf"|labs/05_torch_extension/convlab_ext/({'|'.join(SIGNATURES)}|_bilinear)\.py"
+)
+MARKER = re.compile(r"^[ ]*(?://|#) (BEGIN|END) SOLUTION|^[ ]*(?://|#) STARTER", re.M)
+
+# what make offers: a student's commands, and those that need the repository
+OFFERED = re.compile(
+    "help|grade|bench|carry|watch|debug|diff|hint|profile|progress|reset|build|doctor"
+    "|report|jupyter|notebooks|train|nvcc|versions|system-packages|clean"
+)
+WITHHELD = re.compile("tables|test|trust|stress|lint|lock|handout|batch|docs")
+
+OLDEST = 315532800  # 1980, when the times of zip begin
+LISTED = 4  # names told of files that are left out
+
+
+def run(args: argparse.Namespace) -> int:
+    """Derive, search, list and pack; say what came of it."""
+    if given.is_handout():
+        raise GraderError("this tree is a handout itself; make one in the repository")
+    names, left_out = _names()
+    folder = build_folder() / "handout"
+    tree = folder / "student.new"
+    shutil.rmtree(tree, ignore_errors=True)
+    for name in names:
+        _ship(name, tree / name)
+    _give(tree)
+    _search(names, tree)
+    _write_manifest(tree)
+    final = folder / "student"
+    shutil.rmtree(final, ignore_errors=True)
+    tree.rename(final)
+    archives = _pack(final, folder)
+    if left_out:
+        more = f" and {len(left_out) - LISTED} more" if len(left_out) > LISTED else ""
+        listed = ", ".join(left_out[:LISTED])
+        terminal.say(f"left out, because git does not track them: {listed}{more}")
+    count = sum(1 for file in final.rglob("*") if file.is_file())
+    shown = ", ".join(os.path.relpath(path) for path in (final, *archives))
+    terminal.say(f"{count} files for students: {shown}")
+    return 0
+
+
+# ---- which files ---------------------------------------------------------------------
+
+
+def allowed(name: str) -> bool:
+    """Whether a path is one that students get."""
+    matches = any(fnmatch.fnmatchcase(name, pattern) for pattern in SHIPPED)
+    return matches and not NEVER.search(name)
+
+
+def _names() -> tuple[list[str], list[str]]:
+    """The allowed files, and those left out because git does not track them."""
+    tracked, other = (
+        _git("ls-files", "-z"),
+        _git("ls-files", "-z", "--others", "--exclude-standard"),
+    )
+    if tracked is None or not (ROOT / ".git").exists():
+        terminal.say(
+            "this is no git repository: every file in an allowed folder is shipped"
+        )
+        tracked, other = [], []
+        for path in ROOT.rglob("*"):
+            if path.is_file():
+                tracked.append(str(path.relative_to(ROOT)))
+    names = sorted(n for n in tracked if allowed(n) and (ROOT / n).is_file())
+    return names, sorted(n for n in other or [] if allowed(n))
+
+
+def _git(*arguments: str) -> list[str] | None:
+    """The names git prints (-z); None without git or outside of a repository."""
+    try:
+        done = subprocess.run(
+            ["git", *arguments], cwd=ROOT, capture_output=True, timeout=30
+        )
+    except OSError:
+        return None
+    if done.returncode:
+        return None
+    return [os.fsdecode(name) for name in done.stdout.split(b"\0") if name]
+
+
+# ---- one file ------------------------------------------------------------------------
+
+
+def _ship(name: str, target: Path) -> None:
+    """Write a file's student edition."""
+    source = ROOT / name
+    if source.is_symlink():
+        raise GraderError(f"{name} is a link; a handout holds plain files only")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        text = source.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise GraderError(
+            f"{name} is no text: what it would give away cannot be told; take it out "
+            "of SHIPPED in grader/commands/handout.py"
+        ) from error
+    target.write_text(_student_edition(name, text), encoding="utf-8")
+    shutil.copymode(source, target)
+
+
+def _student_edition(name: str, text: str) -> str:
+    if RUNG.fullmatch(name) and not leaks.REGION.search(text):
+        raise GraderError(
+            f"{name} has no BEGIN SOLUTION: it would be given away as it is; mark its "
+            "solution (CONTRIBUTING.md), or keep it out of git"
+        )
+    if name == "Makefile":
+        return makefile(text)
+    if name == "pyproject.toml":
+        return settings(text)
+    if name.endswith(".ipynb"):
+        return notebook(name, text)
+    if name.endswith(".md"):
+        return page(text)
+    text = starter(text)
+    if name.startswith("labs/") and MARKER.search(text):
+        raise GraderError(
+            f"{name}: BEGIN SOLUTION, END SOLUTION and STARTER do not fit together"
+        )
+    return text
+
+
+def starter(text: str) -> str:
+    """A source with its solutions replaced by what students get instead."""
+
+    def offered(match: re.Match[str]) -> str:
+        return re.sub(r"(?m)^([ ]*)(?://|#) STARTER ?", r"\1", match[2])
+
+    return leaks.REGION.sub(offered, text)
+
+
+def page(text: str) -> str:
+    """A Markdown text without what is about the repository only.
+
+    Between the lines `<!-- repository -->` and `<!-- /repository -->` stands what
+    students do not get, and one line with the former at its end; in a comment that
+    begins with `<!-- handout` stands what they get alone.
+    """
+    text = re.sub(r"(?m)^.+<!-- repository -->.*\n", "", text)
+    text = re.sub(r"(?m)^<!-- (run|write): .* -->\n", "", text)  # record_first_hour.py
+    text = re.sub(
+        r"<!-- repository -->\n.*?<!-- /repository -->\n", "", text, flags=re.S
+    )
+    return re.sub(r"<!-- handout\n(.*?)-->\n", r"\1", text, flags=re.S)
+
+
+def makefile(text: str) -> str:
+    """The Makefile with the targets of OFFERED only.
+
+    Raises GraderError for a target nobody has decided on.
+    """
+    targets = set(re.findall(r"^([a-z][a-z-]*):.*## ", text, re.M))
+    for target in targets:
+        if WITHHELD.fullmatch(target):
+            text = re.sub(rf"^{target}:.*\n(\t.*\n)*\n?", "", text, flags=re.M)
+        elif not OFFERED.fullmatch(target):
+            raise GraderError(
+                f"Makefile: is 'make {target}' for students? add it to OFFERED or "
+                "WITHHELD in grader/commands/handout.py"
+            )
+    return re.sub(
+        r"^\.PHONY:.*$",
+        lambda line: re.sub(rf" ({WITHHELD.pattern})(?= |$)", "", line[0]),
+        text,
+        flags=re.M,
+    )
+
+
+def settings(text: str) -> str:
+    """Of pyproject.toml what a student's editor can use: the formatter's settings."""
+    head, *sections = re.split(r"(?m)^(?=\[)", text)
+    kept = [part for part in sections if re.match(r"\[tool\.ruff(\.lint)?\]", part)]
+    lines = "".join(kept).splitlines(keepends=True)
+    return head + "".join(line for line in lines if "tests/" not in line)
+
+
+def notebook(name: str, text: str) -> str:
+    """A notebook without outputs, and without cells tagged `solution`."""
+    try:
+        book = json.loads(text)
+        cells = []
+        for cell in book["cells"]:
+            if "solution" in cell.get("metadata", {}).get("tags", ()):
+                continue
+            if cell["cell_type"] == "code":
+                cell["outputs"], cell["execution_count"] = [], None
+            source = starter("".join(cell["source"]).rstrip("\n") + "\n")
+            cell["source"] = source.rstrip("\n").splitlines(keepends=True)
+            cells.append(cell)
+        book["cells"] = cells
+    except (ValueError, KeyError, TypeError) as error:
+        raise GraderError(f"{name} is not a notebook: {error}") from error
+    return json.dumps(book, indent=1, ensure_ascii=False) + "\n"
+
+
+# ---- the whole tree ------------------------------------------------------------------
+
+
+def _give(tree: Path) -> None:
+    """Add the given objects, and what they are."""
+    built, folder = (
+        build_folder() / "given" / given.arch(),
+        tree / "given" / given.arch(),
+    )
+    folder.mkdir(parents=True)
+    for operator in given.operators():
+        given.build(operator, built)
+        for file in sorted(built.glob(f"{operator}.*.a")):
+            shutil.copyfile(file, folder / file.name)
+    (folder / "README.md").write_text(given.README.format(arch=given.arch()))
+
+
+def _search(names: list[str], tree: Path) -> None:
+    """Raises GraderError if a solution's line is left anywhere in the tree."""
+    sources = [ROOT / name for name in names if RUNG.fullmatch(name)]
+    if found := leaks.find(tree, leaks.solution_lines(sources)):
+        raise GraderError(
+            f"the handout would give solutions away in {len(found)} places, the first: "
+            f"{found[0]}; mark it as a solution, or say in leaks.py why it is "
+            "public"
+        )
+
+
+def _write_manifest(tree: Path) -> None:
+    """Every file with its hash, as `sha256sum -c MANIFEST` reads it."""
+    lines = []
+    for file in sorted(tree.rglob("*")):
+        if file.is_file():
+            digest = hashlib.sha256(file.read_bytes()).hexdigest()
+            lines.append(f"{digest}  {file.relative_to(tree)}\n")
+    (tree / given.MANIFEST).write_text("".join(lines), encoding="utf-8")
+
+
+def _epoch() -> int:
+    """Every packed file's time: SOURCE_DATE_EPOCH, or that of the last commit."""
+    named = os.environ.get("SOURCE_DATE_EPOCH", "").strip()
+    if named and not named.isdecimal():
+        raise GraderError(
+            f"SOURCE_DATE_EPOCH is {named!r}, expected seconds since 1970"
+        )
+    last = _git("log", "-1", "--format=%ct")
+    return max(int(named or (last or ["0"])[0]), OLDEST)
+
+
+def _pack(tree: Path, folder: Path) -> list[Path]:
+    """convlab-handout.tar.gz and .zip: the same tree gives the same bytes."""
+    epoch = _epoch()
+    files = sorted(file for file in tree.rglob("*") if file.is_file())
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for file in files:
+            entry = tarfile.TarInfo(f"{NAME}/{file.relative_to(tree)}")
+            entry.size, entry.mtime, entry.mode = (
+                file.stat().st_size,
+                epoch,
+                _mode(file),
+            )
+            with file.open("rb") as data:
+                tar.addfile(entry, data)
+    gz, zipped = folder / f"{NAME}.tar.gz", folder / f"{NAME}.zip"
+    gz.write_bytes(gzip.compress(packed.getvalue(), mtime=epoch))
+    with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in files:
+            info = zipfile.ZipInfo(f"{NAME}/{file.relative_to(tree)}")
+            info.date_time = time.gmtime(epoch)[:6]
+            info.compress_type, info.create_system = zipfile.ZIP_DEFLATED, 3
+            info.external_attr = (0o100000 | _mode(file)) << 16
+            archive.writestr(info, file.read_bytes())
+    return [gz, zipped]
+
+
+def _mode(file: Path) -> int:
+    return 0o755 if file.stat().st_mode & 0o100 else 0o644

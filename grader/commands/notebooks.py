@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""``make notebooks``: run every notebook of the labs from top to bottom.
+
+The notebooks are kept without outputs. What they show when they are run goes into
+build/notebooks, as a notebook and as a page for the browser. Every cell must run,
+whether the labs are solved or not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from nbconvert import HTMLExporter
+
+from grader.course.rungs import ROOT
+
+CELL_LIMIT = 300  # seconds, of which building the binding takes ten
+
+
+def all_notebooks(root: Path = ROOT) -> list[Path]:
+    """Every notebook of the labs, in the order of the course."""
+    return sorted(root.glob("labs/[0-9][0-9]_*/*.ipynb"))
+
+
+def kernel(folder: Path) -> AsyncKernelManager:
+    """A kernel of this very Python, whatever Jupyter has installed elsewhere."""
+    home = folder / "kernels" / "convlab"
+    home.mkdir(parents=True, exist_ok=True)
+    launch = [sys.executable, "-m", "ipykernel_launcher", "--log-level=ERROR"]
+    argv = [*launch, "-f", "{connection_file}"]
+    spec = {"argv": argv, "display_name": "convlab", "language": "python"}
+    (home / "kernel.json").write_text(json.dumps(spec))
+    specs = KernelSpecManager(
+        kernel_dirs=[str(home.parent)], ensure_native_kernel=False
+    )
+    return AsyncKernelManager(kernel_name="convlab", kernel_spec_manager=specs)
+
+
+def execute(notebook: Any, folder: Path, root: Path = ROOT) -> Any:
+    """Run a notebook's cells, its labs those of `root`. Raises CellExecutionError."""
+    place = root / "labs"
+    ours = ("", "common/python", "grader/python")
+    paths = [*(str(root / name) for name in ours), os.environ.get("PYTHONPATH")]
+    environment = dict(os.environ)
+    environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+    environment["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
+    client = NotebookClient(
+        notebook,
+        km=kernel(folder),
+        timeout=CELL_LIMIT,
+        resources={"metadata": {"path": str(place)}},
+    )
+    return client.execute(env=environment)
+
+
+def main() -> int:
+    """Run them all; 1 if a cell raised."""
+    build = Path(os.environ.get("CONVLAB_BUILD", ROOT / "build")).resolve()
+    folder = build / "notebooks"
+    os.environ.setdefault("JUPYTER_RUNTIME_DIR", str(folder / "runtime"))
+    failed = 0
+    for path in all_notebooks():
+        shown = path.relative_to(ROOT)
+        notebook = nbformat.read(path, as_version=4)
+        stem = folder / f"{path.parent.name}_{path.stem}"
+        try:
+            execute(notebook, folder)
+            print(f"{shown}: {stem.with_suffix('.html')}")
+        except CellExecutionError as error:
+            failed += 1
+            print(f"{shown}: {error}", file=sys.stderr)
+        nbformat.write(notebook, stem.with_suffix(".ipynb"))
+        page, _ = HTMLExporter().from_notebook_node(notebook)
+        stem.with_suffix(".html").write_text(page)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+"""`make report`: make the HTML report from the last results.json once more."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from grader.engine import results
+from grader.errors import GraderError
+from grader.report import html, terminal
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the page. Raises GraderError if there are no results."""
+    found = results.read()
+    if reason := results.refusal():
+        raise GraderError(
+            f"{results.near(results.path())} cannot be read: {reason}; run make grade, "
+            "which keeps this file under another name and begins a new one"
+        )
+    if found is None:
+        raise GraderError(
+            f"there are no results in {results.near(results.path())}; run make grade "
+            "first"
+        )
+    terminal.say(os.path.relpath(html.write(found)))
+    return 0

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""The course: files and lab.toml as tasks, rungs, points, bands and uses."""

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: MIT
+"""Files and lab.toml become tasks: the files are the registry, the toml only attaches.
+
+Nothing here loads student code.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from signatures import SIGNATURES
+
+from grader.course import architectures, bands, renamed, rungs, traffic
+from grader.course.candidates import verify as verify_uses
+from grader.course.rungs import (
+    DIRECT,
+    EXTENSION,
+    NUMERICS,
+    STEPS,
+    SUFFIX,
+    Rung,
+    Selection,
+    Task,
+)
+from grader.course.uses import parse as parse_uses
+from grader.errors import GraderError
+
+NEAR = 4  # names listed for one that does not exist
+LARGEST = 1 << 20  # bytes of a rung
+RUNG_NAME = re.compile(r"\d\d(_[a-z0-9]+){1,4}")
+EXTRA_FLAGS = ("-O2", "-O3", "-Ofast", "-ffast-math", "-funroll-loops", "-fno-openmp")
+
+_LAB_WORDS = {"title", "language", "ladder", "rung"}
+_LADDER_WORDS = {"points", "core", "hints", "speed", "bench", "dtypes"}
+_OPERATOR_WORDS = {"points", "core", "hints", "kernels"}  # of lab 05
+_CUDA_WORDS = {"traffic", "architectures", "needs", "dtypes"}
+_RUNG_WORDS = {"uses", "flags", "numerics", *_CUDA_WORDS}
+
+
+# ---- reading labs --------------------------------------------------------------------
+
+
+@functools.cache
+def all_tasks() -> tuple[Task, ...]:
+    """Every task of every lab, in the order of the course."""
+    tasks: list[Task] = []
+    for toml in sorted((rungs.ROOT / "labs").glob("[0-9][0-9]_*/lab.toml")):
+        tasks += _lab(toml)
+    verify_uses(tasks)
+    return tuple(tasks)
+
+
+def _lab(toml: Path) -> list[Task]:
+    lab = toml.parent.name
+    try:
+        entries = tomllib.loads(toml.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise GraderError(f"{_shown(toml)} is not valid TOML: {error}") from error
+    _known_words(toml, "the file", entries, _LAB_WORDS)
+    language = entries.get("language", "")
+    if language == EXTENSION:
+        return _extension(toml, entries)
+    if language not in SUFFIX:
+        raise GraderError(
+            f"{_shown(toml)}: language is {language!r}, expected one of "
+            f"{', '.join((*SUFFIX, EXTENSION))}"
+        )
+    rungs = entries.get("rung", {})
+    tasks = []
+    for operator, entry in entries.get("ladder", {}).items():
+        _known_words(toml, f"ladder.{operator}", entry, _LADDER_WORDS)
+        if operator not in SIGNATURES:
+            raise GraderError(f"{_shown(toml)}: no operator is called {operator!r}")
+        task_id = f"{lab}/{operator}"
+        points = _points(toml, operator, entry)
+        place = f"{_shown(toml)}: ladder.{operator}"
+        files = _files(toml.parent / operator, SUFFIX[language])
+        more = architectures.dtypes(place, SUFFIX[language], entry)
+        tasks.append(
+            Task(
+                lab,
+                operator,
+                language,
+                points,
+                bool(entry.get("core", False)),
+                _hints(toml, operator, entry),
+                tuple(_rung(toml, task_id, file, rungs, more) for file in files),
+                bands.parse(
+                    place,
+                    entry.get("speed"),
+                    points,
+                    without_bands=language == "cuda",
+                ),
+                tuple(entry.get("bench", ())),
+            )
+        )
+    known = {f"{t.operator}/{r.file.stem}" for t in tasks for r in t.rungs}
+    for name in rungs:
+        if name not in known:
+            raise GraderError(f"{_shown(toml)}: rung {name!r} has no file")
+    return _in_order(tasks)
+
+
+def _in_order(tasks: list[Task]) -> list[Task]:
+    order = list(SIGNATURES)
+    return sorted(tasks, key=lambda task: order.index(task.operator))
+
+
+def _extension(toml: Path, entries: Mapping[str, Any]) -> list[Task]:
+    """The operators of lab 05. A rung is a step: its C++ and the operator's Python."""
+    lab, tasks = toml.parent, []
+    for operator, entry in entries.get("ladder", {}).items():
+        _known_words(toml, f"ladder.{operator}", entry, _OPERATOR_WORDS)
+        if operator not in SIGNATURES:
+            raise GraderError(f"{_shown(toml)}: no operator is called {operator!r}")
+        name = f"{lab.name}/{operator}"
+        package = lab / "convlab_ext"
+        rules, shared = package / f"{operator}.py", sorted(package.glob("_[a-z]*.py"))
+        steps = [(step, lab / "csrc" / step / f"{operator}.cpp") for step in STEPS]
+        there = [(s, file) for s, file in steps if file.is_file() and rules.is_file()]
+        tasks.append(
+            Task(
+                lab.name,
+                operator,
+                EXTENSION,
+                _points(toml, operator, entry),
+                bool(entry.get("core", False)),
+                _hints(toml, operator, entry),
+                tuple(
+                    Rung(name, file, step=step, also=(rules, *shared))
+                    for step, file in there
+                ),
+            )
+        )
+    return _in_order(tasks)
+
+
+def _files(folder: Path, suffix: str) -> list[Path]:
+    """The rungs of a folder in order. A numbered file with a strange name is wrong."""
+    files = sorted(folder.glob(f"[0-9]*{suffix}"))
+    for file in files:
+        if file.is_symlink() or not file.is_file():
+            raise GraderError(f"{_shown(file)}: a rung is a plain file, not a link")
+        if not os.access(file, os.R_OK):
+            raise GraderError(f"cannot read {_shown(file)}: mend its permissions")
+        if file.stat().st_size > LARGEST:
+            raise GraderError(f"{_shown(file)}: a rung has at most {LARGEST} bytes")
+        if not RUNG_NAME.fullmatch(file.stem):
+            raise GraderError(
+                f"{_shown(file)}: a rung is named by two digits and an idea, for "
+                "example 02_register_block"
+            )
+    return files
+
+
+def _rung(
+    toml: Path,
+    task: str,
+    file: Path,
+    entries: Mapping[str, Any],
+    dtypes: tuple[str, ...],
+) -> Rung:
+    name = f"{task.split('/')[1]}/{file.stem}"
+    entry = entries.get(name, {})
+    _known_words(toml, f"rung.{name!r}", entry, _RUNG_WORDS)
+    for flag in entry.get("flags", ()):
+        if flag not in EXTRA_FLAGS:
+            raise GraderError(
+                f"{_shown(toml)}: rung {name!r} asks for the flag {flag!r}, "
+                f"allowed are {' '.join(EXTRA_FLAGS)}"
+            )
+    where = f"{_shown(toml)}: rung {name!r}"
+    used = parse_uses(where, toml.parent.name, name, entry.get("uses", {}))
+    numerics = entry.get("numerics", DIRECT)
+    if numerics not in NUMERICS:
+        raise GraderError(
+            f"{where}: numerics is {numerics!r}, expected one of {', '.join(NUMERICS)}"
+        )
+    moved = traffic.parse(where, entry.get("traffic", {}))
+    fits = architectures.parse(where, file.suffix, entry)
+    flags = tuple(entry.get("flags", ()))
+    alone = all(use.within(task) for use in used)  # others are not built for them
+    fits["dtypes"] = architectures.dtypes(where, file.suffix, entry) or (
+        dtypes if alone else ()
+    )
+    return Rung(task, file, flags, used, numerics, moved, **fits)
+
+
+def _points(toml: Path, operator: str, entry: Mapping[str, Any]) -> float:
+    """What a ladder is worth."""
+    if "points" not in entry:
+        raise GraderError(f"{_shown(toml)}: ladder.{operator} has no points")
+    points = entry["points"]
+    if not isinstance(points, (int, float)) or points < 0:
+        raise GraderError(
+            f"{_shown(toml)}: ladder.{operator}: points are {points!r}, expected a "
+            "number that is not negative"
+        )
+    return float(points)
+
+
+def _hints(toml: Path, operator: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """The ladder's hints, from the vaguest to the plainest."""
+    hints = entry.get("hints", [])
+    if not isinstance(hints, list) or not all(isinstance(h, str) for h in hints):
+        raise GraderError(
+            f"{_shown(toml)}: ladder.{operator}: hints are a list of sentences, "
+            f"not {hints!r}"
+        )
+    return tuple(hints)
+
+
+def _known_words(
+    toml: Path, where: str, entry: Mapping[str, Any], words: set[str]
+) -> None:
+    for word in entry:
+        if word not in words:
+            raise GraderError(
+                f"{_shown(toml)}: {where} has an unknown word {word!r} (known: "
+                f"{', '.join(sorted(words))})"
+            )
+
+
+def _shown(path: Path) -> str:
+    return str(path.relative_to(rungs.ROOT))
+
+
+# ---- choosing ------------------------------------------------------------------------
+
+
+def select(wanted: str | None, lab: str | None = None) -> Selection:
+    """What `T=` and `LAB=` name: a path, an id, or a prefix of ids.
+
+    A prefix of rungs selects those rungs of their task. Raises GraderError for a name
+    nothing begins with, and lists near ones.
+    """
+    tasks = all_tasks()
+    if lab:
+        tasks = tuple(task for task in tasks if task.lab.startswith(lab))
+        if not tasks:
+            labs = ", ".join(sorted({task.lab for task in all_tasks()}))
+            raise GraderError(f"no lab begins with {lab!r} (there are: {labs})")
+    if not wanted:
+        rungs = frozenset(rung.id for task in tasks for rung in task.rungs)
+        return Selection(tasks, rungs, whole=not lab)
+    name = _as_id(wanted)
+    chosen = []
+    ids: set[str] = set()
+    for task in tasks:
+        mine = {rung.id for rung in task.rungs if rung.id.startswith(name)}
+        if task.id == name or (task.id.startswith(name) and not name.count("/") > 1):
+            mine = {rung.id for rung in task.rungs}
+        if mine or task.id.startswith(name):
+            chosen.append(task)
+            ids |= mine
+    exact = [task for task in chosen if task.id == name]
+    if exact:
+        chosen = exact
+        ids = {rung.id for rung in exact[0].rungs}
+    if not chosen:
+        raise GraderError(_unknown(wanted, name, tasks))
+    return Selection(tuple(chosen), frozenset(ids), whole=False)
+
+
+def _as_id(wanted: str) -> str:
+    """A path or an id, as an id."""
+    name = wanted.strip()
+    path = Path(name)
+    if path.is_absolute():
+        try:
+            name = str(path.resolve().relative_to(rungs.ROOT))
+        except ValueError as error:
+            raise GraderError(f"{wanted} is not inside {rungs.ROOT}") from error
+    name = name.removeprefix("./").removeprefix("labs/").rstrip("/")
+    name = re.sub(r"\.(py|c|cu|cpp)$", "", name)
+    name = re.sub(r"^(\w+)/csrc/(\w+)/(\w+)$", r"\1/\3/\2", name)
+    name = re.sub(r"^(\w+)/convlab_ext/(\w+)$", r"\1/\2", name)
+    return renamed.current(name)
+
+
+def _unknown(wanted: str, name: str, tasks: tuple[Task, ...]) -> str:
+    ids = [task.id for task in tasks]
+    ids += [rung.id for task in tasks for rung in task.rungs]
+    near = difflib.get_close_matches(name, ids, n=NEAR, cutoff=0.5)
+    word = name.rsplit("/", 1)[-1]
+    words = difflib.get_close_matches(word, {i.rsplit("/", 1)[-1] for i in ids})
+    near += [i for i in ids if i.rsplit("/", 1)[-1] in words and i not in near]
+    near += [i for i in ids if word in i and i not in near]
+    near = near[:NEAR]
+    listed = ", ".join(near or [task.id for task in tasks[:6]])
+    return f"no task or rung is called {wanted!r}; near it: {listed}"

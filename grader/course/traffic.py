@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""How much a rung of lab 04 may move: `[rung."...".traffic]` in lab.toml, and its sums.
+
+A limit is a number or a formula of the case's sizes, "1.1 * 12 * COUNT". Formulas are
+read as arithmetic and nothing else: a lab.toml can come from anywhere.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from signatures import DIRECTIONS
+
+from grader.errors import GraderError
+
+MEANING = {  # in lab.toml -> in a message
+    "global_sectors_per_request": "sectors of 32 bytes a request of global memory",
+    "shared_wavefronts_per_request": "wavefronts a request of shared memory",
+    "requests": "requests of global memory",
+    "bytes": "bytes of global memory",
+}
+_DOES: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one direction may move at most."""
+
+    direction: str
+    case: str  # of the operator's speed cases, or of its others
+    most: tuple[tuple[str, float | str], ...]  # a word of MEANING, number or formula
+
+
+def parse(where: str, entry: Any) -> tuple[Limits, ...]:
+    """The traffic words of a rung. Raises GraderError, which begins with `where`."""
+    if not isinstance(entry, Mapping):
+        raise GraderError(f"{where}: traffic is {entry!r}, expected a table")
+    made = []
+    for direction, words in entry.items():
+        if direction not in DIRECTIONS or not isinstance(words, Mapping):
+            raise GraderError(
+                f"{where}: traffic.{direction}: expected a table for forward or "
+                "backward"
+            )
+        most = {word: limit for word, limit in words.items() if word != "case"}
+        unknown = sorted(set(most) - set(MEANING))
+        if unknown or "case" not in words:
+            said = f"unknown word {unknown[0]!r}" if unknown else "no case"
+            raise GraderError(
+                f"{where}: traffic.{direction} has {said}, expected case and some of "
+                f"{', '.join(MEANING)}"
+            )
+        for word, limit in most.items():
+            if isinstance(limit, str):
+                _parsed(f"{where}: traffic.{direction}.{word}", limit)
+        made.append(Limits(direction, str(words["case"]), tuple(most.items())))
+    return tuple(made)
+
+
+def value(limit: float | str, sizes: Mapping[str, int]) -> float:
+    """A limit as a number. Raises GraderError for a size that the case lacks."""
+    if not isinstance(limit, str):
+        return float(limit)
+    return _value(_parsed("traffic", limit), sizes, limit)
+
+
+def _parsed(where: str, formula: str) -> ast.expr:
+    try:
+        return ast.parse(formula, mode="eval").body
+    except (SyntaxError, ValueError) as error:
+        raise GraderError(f"{where}: {formula!r} is no formula") from error
+
+
+def _value(node: ast.expr, sizes: Mapping[str, int], formula: str) -> float:
+    match node:
+        case ast.Constant(value=int() | float() as number):
+            return float(number)
+        case ast.Name(id=name) if name in sizes:
+            return float(sizes[name])
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _DOES:
+            sides = (_value(side, sizes, formula) for side in (left, right))
+            return _DOES[type(op)](*sides)
+        case ast.UnaryOp(op=ast.USub(), operand=inner):
+            return -_value(inner, sizes, formula)
+    raise GraderError(
+        f"the limit {formula!r} has {ast.unparse(node)!r}, expected numbers, + - * / "
+        f"( ) and some of {', '.join(sorted(sizes))}"
+    )

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""A wrong answer: the named mistake, the region, the line."""

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""Lab 05: the line of an operator's C++ that a failure comes from.
+
+A worker knows lines of Python only. What C++ throws is caught there on its way out, in
+a rule or in the function that calls the operator, and neither is the place to mend. The
+sentence says whether it is C++: the dispatcher's are about the schema, the door's are
+about a result, and results are made in C++ alone.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from signatures import SIGNATURES
+
+from grader.checks.check_result import CheckResult
+from grader.course.rungs import Rung
+from grader.verdicts import Verdict
+
+SCHEMA = re.compile(
+    r"convlab::(?P<called>\w+)\(\) (is missing|expected|Expected)"
+    r"|Could not run 'convlab::(?P<unserved>\w+)'"
+    r"|Registered schema has|[Uu]nknown type specifier"
+)
+PYTHON = re.compile(r" \([^()]+\.py:\d+: [^\n]*\)$")  # the line that called C++
+
+
+def placed(result: CheckResult, rung: Rung) -> CheckResult:
+    """The result, at the line of C++ where what it tells of is said or made."""
+    if result.verdict is Verdict.PASS:
+        return result
+    lines = rung.file.read_text(encoding="utf-8", errors="replace").splitlines()
+    operator = rung.task.split("/")[1]
+    if found := SCHEMA.search(result.message):
+        number = _schema(lines, found["called"] or found["unserved"] or operator)
+    elif name := _result(result.message, operator):
+        number = _made(lines, operator, name)
+    else:
+        return result
+    said = PYTHON.sub("", result.message)
+    return replace(result, message=said, location=f"{rung.shown}:{number}")
+
+
+def _result(message: str, operator: str) -> str:
+    """The result whose sizes the door refuses; "" if it says nothing of the kind."""
+    signature = SIGNATURES[operator]
+    results = [one.name for one in signature.outputs]
+    results += [f"grad_{name}" for name in signature.gradients]
+    found = re.search(rf"\b{operator}: '({'|'.join(results)})' must be \(", message)
+    return found[1] if found else ""
+
+
+def _schema(lines: list[str], name: str) -> int:
+    """The line of m.def that says this operator's arguments, or the first one."""
+    return _first(lines, rf'm\.def\("{name}\(') or _first(lines, r"\bm\.def\(") or 1
+
+
+def _made(lines: list[str], operator: str, result: str) -> int:
+    """Where a result gets its sizes, or the function begins that has to give them."""
+    which = f"{operator}_backward" if result.startswith("grad_") else operator
+    served = re.search(rf'm\.impl\("{which}",\s*\w+\(&(\w+)\)', "\n".join(lines))
+    begin = _first(lines, rf"\b{served[1]}\(") if served else 0
+    made = _first(lines[begin:], rf"\b{result}\s*[=({{]")
+    return begin + made if made else begin or 1
+
+
+def _first(lines: list[str], pattern: str) -> int:
+    """The number of the first line that has it, from 1; 0 if none has."""
+    there = (i for i, line in enumerate(lines, 1) if re.search(pattern, line))
+    return next(there, 0)

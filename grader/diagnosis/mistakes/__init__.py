@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+"""What students are known to get wrong, by operator: names, formulas, sentences."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+
+from grader.diagnosis.mistakes.mistake import Mistake
+from grader.diagnosis.mistakes.strides import strides_ignored
+
+__all__ = ["GARBAGE", "Mistake", "known"]
+
+#: seen by the poison that comes back, not by a formula; every operator has it
+GARBAGE = Mistake(
+    "accumulated_into_garbage",
+    "a sum was added to whatever the memory held: outputs arrive with undefined "
+    "contents",
+    (),
+)
+
+
+@functools.cache
+def known(operator: str) -> tuple[Mistake, ...]:
+    """The known mistakes of an operator; where several fit alike the first is named."""
+    try:
+        module = importlib.import_module(f"grader.mistakes.{operator}")
+    except ModuleNotFoundError:
+        return (strides_ignored("input", "weight", "bias"),)
+    made: tuple[Mistake, ...] = module.MISTAKES
+    return made

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: MIT
+"""Known mistakes of add."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+
+import torch
+
+from grader.diagnosis.mistakes.mistake import (
+    Answers,
+    Formula,
+    Mistake,
+    Setting,
+    answered,
+    backward_only,
+    forward_only,
+    through,
+)
+from grader.diagnosis.mistakes.strides import strides_ignored
+from grader.operators.entry import Tensors
+
+T = torch.Tensor
+Weighted = Callable[[T, T, float], T]
+
+
+def _output(made: Weighted) -> Formula:
+    """A wrong sum of both operands."""
+
+    def forward(s: Setting, inputs: Tensors) -> T:
+        return made(inputs["input"], inputs["other"], s.options["alpha"])
+
+    return forward_only(through(forward))
+
+
+def _scaled(name: str, factor: Callable[[float], float]) -> Formula:
+    """A right gradient times something of alpha."""
+    return answered(name, lambda t, s: t * factor(s.options["alpha"]))
+
+
+def _without_alpha(s: Setting) -> Answers:
+    """grad_other by an alpha of 1."""
+    if "grad_other" not in s.truth:
+        return {}
+    one = s.option(alpha=1.0)
+    return {"grad_other": _summed(one, "other")}
+
+
+def _summed(s: Setting, name: str) -> T:
+    """The gradient of one operand."""
+    leaves = {k: t.detach().requires_grad_() for k, t in s.inputs.items()}
+    made = torch.add(leaves["input"], leaves["other"], alpha=s.options["alpha"])
+    return torch.autograd.grad(made, leaves[name], s.grads[0])[0]
+
+
+def _gradients_swapped() -> Iterator[Formula]:
+    def by_alpha(s: Setting) -> Answers:
+        made: Answers = {}
+        if "grad_input" in s.truth:
+            made["grad_input"] = s.truth["grad_input"] * s.options["alpha"]
+        return {**made, **_without_alpha(s)}
+
+    def by_tensor(s: Setting) -> Answers:
+        if len(s.truth) < 2 or s.inputs["input"].shape != s.inputs["other"].shape:
+            return dict.fromkeys(s.truth)
+        return {
+            "grad_input": s.truth["grad_other"],
+            "grad_other": s.truth["grad_input"],
+        }
+
+    yield backward_only(by_alpha)
+    yield backward_only(by_tensor)
+
+
+# ---- broadcasting --------------------------------------------------------------------
+
+
+def _stretched(s: Setting, name: str) -> tuple[list[int], list[int]]:
+    """The axes of the output that the operand lacks, and those it has with size 1."""
+    shape, whole = s.inputs[name].shape, s.grads[0].shape
+    lacks = len(whole) - len(shape)
+    ones = [
+        d for d in range(lacks, len(whole)) if shape[d - lacks] == 1 and whole[d] != 1
+    ]
+    return list(range(lacks)), ones
+
+
+def _reduced(name: str, reduce: Callable[[T, list[int]], T], kinds: str) -> Formula:
+    """A gradient in which some stretched axes are not summed but reduced so.
+
+    kinds: the axes the operand lacks, those of size 1, or both.
+    """
+
+    def formula(s: Setting) -> Answers:
+        if f"grad_{name}" not in s.truth:
+            return {}
+        lacks, ones = _stretched(s, name)
+        wrong = {"lacks": lacks, "ones": ones, "both": [*lacks, *ones]}[kinds]
+        right = [d for d in (*lacks, *ones) if d not in wrong]
+        grad = s.grads[0] * (s.options["alpha"] if name == "other" else 1.0)
+        if not grad.numel():
+            return {}
+        if wrong:
+            grad = reduce(grad, wrong)
+        if right:
+            grad = grad.sum(right, keepdim=True)
+        return {f"grad_{name}": grad.reshape(s.inputs[name].shape)}
+
+    return backward_only(formula)
+
+
+def _pick(at: int) -> Callable[[T, list[int]], T]:
+    def picked(t: T, axes: list[int]) -> T:
+        for d in axes:
+            t = t[(slice(None),) * d + (slice(at, at + 1 or None),)]
+        return t
+
+    return picked
+
+
+def _mean(t: T, axes: list[int]) -> T:
+    return t.mean(axes, keepdim=True)
+
+
+def _every(reduce: Callable[[T, list[int]], T]) -> Iterator[Formula]:
+    for name, kinds in itertools.product(("input", "other"), ("both", "lacks", "ones")):
+        yield _reduced(name, reduce, kinds)
+
+
+def _first_elements(name: str) -> Formula:
+    """The first elements of grad_output in memory order, as many as fit."""
+
+    def formula(s: Setting) -> Answers:
+        if f"grad_{name}" not in s.truth or not s.grads[0].numel():
+            return {}
+        operand = s.inputs[name]
+        grad = s.grads[0] * (s.options["alpha"] if name == "other" else 1.0)
+        return {
+            f"grad_{name}": grad.flatten()[: operand.numel()].reshape(operand.shape)
+        }
+
+    return backward_only(formula)
+
+
+MISTAKES = (
+    Mistake(
+        "alpha_ignored",
+        "alpha is taken for 1",
+        (_output(lambda a, b, alpha: a + b),),
+    ),
+    Mistake(
+        "alpha_on_input",
+        "alpha multiplies the first operand: it belongs to the second",
+        (_output(lambda a, b, alpha: alpha * a + b),),
+    ),
+    Mistake(
+        "gradients_swapped",
+        "each gradient holds what the other one should",
+        tuple(_gradients_swapped()),
+        together=True,
+    ),
+    Mistake(
+        "alpha_twice",
+        "alpha is used twice",
+        (
+            _output(lambda a, b, alpha: a + alpha * alpha * b),
+            _output(lambda a, b, alpha: alpha * (a + b)),
+            _output(lambda a, b, alpha: alpha * a + alpha * alpha * b),
+            _scaled("grad_other", lambda alpha: alpha),
+            _scaled("grad_input", lambda alpha: alpha),
+        ),
+    ),
+    Mistake(
+        "alpha_missing_in_backward",
+        "forward multiplies by alpha, so its gradient does too",
+        (backward_only(_without_alpha),),
+    ),
+    Mistake(
+        "broadcast_not_summed",
+        "one position of a stretched axis is taken, where all of them have read the "
+        "same element",
+        (
+            *_every(_pick(0)),
+            *_every(_pick(-1)),
+            _first_elements("input"),
+            _first_elements("other"),
+        ),
+    ),
+    Mistake(
+        "broadcast_averaged",
+        "an average over a stretched axis stands where a sum belongs",
+        tuple(_every(_mean)),
+    ),
+    strides_ignored("input", "other"),
+)

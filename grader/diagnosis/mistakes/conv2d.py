@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: MIT
+"""Known mistakes of conv2d."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from grader.diagnosis.mistakes import wrong_windows
+from grader.diagnosis.mistakes.mistake import (
+    UNKNOWN,
+    UNWRITTEN,
+    Formula,
+    Mistake,
+    Setting,
+    altered,
+    answered,
+    backward_only,
+    forward_only,
+    only,
+    swapped,
+    taken_for,
+    through,
+)
+from grader.diagnosis.mistakes.parts import batch_ignored, groups_of, last_tile
+from grader.diagnosis.mistakes.strides import strides_ignored
+from grader.diagnosis.mistakes.wrong_windows import Alter, Window, padded
+from grader.operators.entry import Tensors
+
+T = torch.Tensor
+
+
+def window(s: Setting) -> Window:
+    """The right window of a case."""
+    o = s.options
+    result = s.grads[0] if s.grads else s.truth["output"]
+    kernel = s.inputs["weight"].shape[2:]
+    size = result.shape[2:]
+    return Window(
+        (kernel[0], kernel[1]),
+        o["stride"],
+        o["padding"],
+        o["dilation"],
+        (size[0], size[1]),
+    )
+
+
+def slide(
+    s: Setting, inputs: Tensors, w: Window, *, groups: int | None = None
+) -> T | None:
+    """torch's conv2d with these windows."""
+    image = padded(inputs["input"], w)
+    if image is None:
+        return None
+    made: T = torch.nn.functional.conv2d(
+        image.contiguous(),
+        inputs["weight"].contiguous(),
+        inputs.get("bias"),
+        groups=groups or groups_of(s),
+        **w.options,
+    )
+    return made[..., : w.windows[0], : w.windows[1]]
+
+
+def windowed(alter: Alter) -> Formula:
+    """A forward whose window is altered; backward its derivative."""
+    return through(lambda s, inputs: slide(s, inputs, alter(window(s))))
+
+
+def each(alters: Iterator[Alter]) -> Iterator[Formula]:
+    """The wrong windows of windows.py as formulas."""
+    return (windowed(alter) for alter in alters)
+
+
+# ---- kernel --------------------------------------------------------------------------
+
+
+def _flips() -> Iterator[Formula]:
+    for axes in ([2, 3], [2], [3]):
+
+        def flip(s: Setting, a: list[int] = axes) -> Setting:
+            return s.input(weight=s.inputs["weight"].flip(a))
+
+        def flipped(t: T, _: Setting, a: list[int] = axes) -> T:
+            return t.flip(a)
+
+        yield forward_only(altered(flip))
+        yield backward_only(only("grad_input", altered(flip)))
+        yield answered("grad_weight", flipped)
+
+
+def _kernel_axes() -> Iterator[Formula]:
+    for flat in (True, False):
+
+        def turned(s: Setting, f: bool = flat) -> Setting:
+            return s.input(weight=swapped(s.inputs["weight"], flat=f))
+
+        def image_turned(s: Setting, f: bool = flat) -> Setting:
+            return s.input(input=swapped(s.inputs["input"], flat=f))
+
+        yield forward_only(altered(turned))
+        yield backward_only(only("grad_input", altered(turned)))
+        yield forward_only(altered(image_turned))
+        yield backward_only(only("grad_weight", altered(image_turned)))
+
+    def read(s: Setting) -> Setting:
+        weight = s.inputs["weight"]
+        return s.input(weight=weight.mT.reshape(weight.shape))
+
+    yield forward_only(altered(read))
+    yield backward_only(only("grad_input", altered(read)))
+
+    def written(t: T, _: Setting) -> T:
+        return t.mT.reshape(t.shape)
+
+    yield answered("output", written)
+    yield answered("grad_input", written)
+    yield forward_only(through(_wide_kernel))
+
+
+def _wide_kernel(s: Setting, inputs: Tensors) -> T | None:
+    """KH and KW changed for each other in the loops and in memory."""
+    w, weight = window(s), inputs["weight"]
+    turned = weight.reshape(*weight.shape[:2], weight.shape[3], weight.shape[2])
+    wrong = Window(
+        (w.kernel[1], w.kernel[0]), w.stride, w.padding, w.dilation, w.windows
+    )
+    return slide(s, {**inputs, "weight": turned}, wrong)
+
+
+# ---- groups --------------------------------------------------------------------------
+
+
+def _by_filter(channels: Callable[[T, T, int, int, int], T]) -> Formula:
+    """Filter oc reads, as its ic-th channel, the input channel that `channels` says."""
+
+    def forward(s: Setting, inputs: Tensors) -> T | None:
+        OC, IC = inputs["weight"].shape[:2]
+        G = groups_of(s)
+        oc, ic = torch.arange(OC)[:, None], torch.arange(IC)[None, :]
+        chosen = channels(oc, ic, OC, IC, G).expand(OC, IC).flatten()
+        beyond = chosen >= inputs["input"].shape[1]
+        image = inputs["input"][:, chosen.clamp(max=inputs["input"].shape[1] - 1)]
+        image = torch.where(beyond[:, None, None], UNKNOWN, image)
+        return slide(s, {**inputs, "input": image}, window(s), groups=OC)
+
+    return through(forward)
+
+
+def _ungrouped(s: Setting, inputs: Tensors) -> T | None:
+    """Every filter reads all channels, and weights beyond its own for them."""
+    weight = inputs["weight"]
+    size = [weight.shape[0], inputs["input"].shape[1], *weight.shape[2:]]
+    wide = taken_for(weight, size, weight.stride())
+    return slide(s, {**inputs, "weight": wide}, window(s), groups=1)
+
+
+def _dealt(s: Setting, inputs: Tensors) -> T | None:
+    """Filters dealt out to the groups one by one, as cards are."""
+    weight, G = inputs["weight"], groups_of(s)
+    dealt = weight.unflatten(0, (-1, G)).transpose(0, 1).flatten(0, 1)
+    return slide(s, {**inputs, "weight": dealt}, window(s))
+
+
+def _groups() -> Iterator[Formula]:
+    yield through(_dealt)
+    yield _by_filter(lambda oc, ic, OC, IC, G: ic)
+    yield _by_filter(lambda oc, ic, OC, IC, G: ic * G + oc // (OC // G))
+    yield _by_filter(lambda oc, ic, OC, IC, G: oc % G * IC + ic)
+    yield _by_filter(lambda oc, ic, OC, IC, G: oc // G * IC + ic)
+    yield _by_filter(lambda oc, ic, OC, IC, G: oc // (OC // G) + ic)
+    yield through(_ungrouped)
+
+
+# ---- bias ----------------------------------------------------------------------------
+
+
+def _times(count: Callable[[Setting], Any]) -> Formula:
+    """The bias added so many times."""
+
+    def forward(s: Setting, inputs: Tensors) -> T | None:
+        made = slide(s, {**inputs, "bias": None}, window(s))  # type: ignore[dict-item]
+        if made is None or "bias" not in inputs:
+            return made
+        added: T = count(s) * inputs["bias"].reshape(-1, 1, 1)
+        return made + added
+
+    return through(forward)
+
+
+def _taps_inside(s: Setting) -> T | None:
+    """How many products each window really has, those outside of the image left out."""
+    ones = {k: torch.ones_like(v) for k, v in s.inputs.items() if k != "bias"}
+    return slide(s, ones, window(s))
+
+
+def _per_channel() -> Iterator[Formula]:
+    def shape(s: Setting) -> tuple[int, ...]:
+        return tuple(s.inputs["weight"].shape)
+
+    for count in (
+        lambda s: shape(s)[1],
+        lambda s: s.inputs["input"].shape[1],
+        lambda s: shape(s)[2] * shape(s)[3],
+        lambda s: shape(s)[1] * shape(s)[2] * shape(s)[3],
+        _taps_inside,
+        lambda s: shape(s)[2],
+        lambda s: shape(s)[1] * shape(s)[2],
+    ):
+        yield forward_only(_times(count))  # a gradient too large has many causes
+
+
+def bias_averaged() -> Iterator[Formula]:
+    """grad_bias divided by something it is a sum over."""
+    axes = ([0], [2, 3], [0, 2, 3], [2], [3])
+    for some in axes:
+
+        def average(t: T, s: Setting, a: list[int] = some) -> T:
+            return t / max(1, torch.Size(s.grads[0].shape[i] for i in a).numel())
+
+        yield answered("grad_bias", average)
+
+
+def bias_missing() -> Iterator[Formula]:
+    """Left out forward; zero or never written backward."""
+    yield forward_only(_times(lambda s: 0))
+    yield answered("grad_bias", lambda t, _: torch.zeros_like(t))
+    yield answered("grad_bias", lambda t, _: torch.full_like(t, UNWRITTEN))
+
+
+# ---- gradients -----------------------------------------------------------------------
+
+
+def _weight_transposed() -> Iterator[Formula]:
+    """Every order in which a gradient of the weight can be laid out but the right."""
+    for order in wrong_windows.flat_orders(4):
+
+        def laid_out(t: T, _: Setting, o: Any = order) -> T:
+            return t.permute(o).reshape(t.shape)
+
+        yield answered("grad_weight", laid_out)
+
+    def by_group(t: T, s: Setting) -> T:
+        return t.reshape(groups_of(s), -1, t[0].numel()).mT.reshape(t.shape)
+
+    yield answered("grad_weight", by_group)
+    for axes in ((2, 3), (0, 1)):
+
+        def turned(t: T, _: Setting, a: tuple[int, int] = axes) -> T:
+            same = t.shape[a[0]] == t.shape[a[1]]
+            return t.transpose(*a) if same else torch.full_like(t, UNKNOWN)
+
+        yield answered("grad_weight", turned)
+
+
+def _not_flipped() -> Iterator[Formula]:
+    for axes in ([2, 3], [2], [3]):
+
+        def flip(s: Setting, a: list[int] = axes) -> Setting:
+            return s.input(weight=s.inputs["weight"].flip(a))
+
+        yield only("grad_input", altered(flip))
+    yield only("grad_input", through(_mirrored))
+
+
+def _mirrored(s: Setting, inputs: Tensors) -> T | None:
+    """Forward's signs on the way back: the kernel flipped, and with it the place of its
+    corner.
+    """
+    w = window(s)
+    reach = [d * (k - 1) - p for d, k, p in zip(w.dilation, w.kernel, w.padding)]
+    mirror = replace(w, padding=(reach[0], reach[1]))
+    return slide(s, {**inputs, "weight": inputs["weight"].flip([2, 3])}, mirror)
+
+
+def _uncropped(pick: Callable[[T, T], T]) -> Formula:
+    """The gradient of the padded image, cut from it in another way."""
+
+    def change(t: T, s: Setting) -> T | None:
+        p = s.options["padding"]
+        widths = (p[1], p[1], p[0], p[0])
+        image = torch.nn.functional.pad(s.inputs["input"], widths)
+        wide = s.input(input=image).option(padding=(0, 0))
+        made = altered(lambda _: wide)(wide)
+        whole = made["grad_input"] if made else None
+        return None if whole is None else pick(whole, t)
+
+    return only("grad_input", answered("grad_input", change))
+
+
+def _not_cropped() -> Iterator[Formula]:
+    yield _uncropped(lambda w, t: w[..., : t.shape[2], : t.shape[3]])
+    yield _uncropped(lambda w, t: w.flatten(2)[..., : t[0, 0].numel()].reshape(t.shape))
+    yield _uncropped(lambda w, t: w.flatten()[: t.numel()].reshape(t.shape))
+    yield _uncropped(lambda w, t: w[..., : t.shape[2], -t.shape[3] :])
+    yield _uncropped(lambda w, t: w[..., -t.shape[2] :, -t.shape[3] :])
+
+
+# ---- the list ------------------------------------------------------------------------
+
+MISTAKES = (
+    Mistake(
+        "gradient_not_flipped",
+        "the kernel slides as it does forward: the way back through a window meets the "
+        "kernel's places in the opposite order",
+        tuple(_not_flipped()),
+    ),
+    Mistake(
+        "gradient_not_cropped",
+        "this is the gradient of the padded image from the wrong place on: the "
+        "padding's share comes off again",
+        tuple(_not_cropped()),
+    ),
+    Mistake(
+        "kernel_flipped",
+        "a flipped kernel gives this: PyTorch's conv2d is a cross-correlation and "
+        "slides the kernel as it is",
+        tuple(_flips()),
+    ),
+    Mistake(
+        "hw_swapped",
+        "height and width are mixed up somewhere: h comes first in every pair and "
+        "every shape",
+        (*each(wrong_windows.options_swapped()), *_kernel_axes()),
+    ),
+    *wrong_windows.ignored(each),
+    Mistake(
+        "groups_ignored",
+        "filters read the channels of another group: which channels belong to filter "
+        "oc?",
+        tuple(_groups()),
+    ),
+    Mistake(
+        "bias_missing",
+        "the bias is missing, everything else is right",
+        tuple(bias_missing()),
+    ),
+    Mistake(
+        "bias_per_channel",
+        "the bias counts several times, once for every channel or place of the kernel: "
+        "it belongs to the whole sum",
+        tuple(_per_channel()),
+    ),
+    Mistake(
+        "bias_averaged",
+        "an average stands where a sum belongs",
+        tuple(bias_averaged()),
+    ),
+    Mistake(
+        "weight_gradient_transposed",
+        "the right numbers stand in the order of other axes",
+        tuple(_weight_transposed()),
+    ),
+    Mistake(
+        "batch_ignored",
+        "only one sample of the batch is used",
+        tuple(batch_ignored("output", "grad_input")),
+    ),
+    Mistake(
+        "last_tile_forgotten",
+        "something stops early: a last row, column, channel or a last tile that is not "
+        "full is missing",
+        tuple(last_tile()),
+    ),
+    strides_ignored("input", "weight", "bias"),
+)

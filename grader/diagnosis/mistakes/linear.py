@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: MIT
+"""Known mistakes of linear."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+
+import torch
+
+from grader.diagnosis.mistakes.mistake import (
+    UNKNOWN,
+    UNWRITTEN,
+    Formula,
+    Mistake,
+    Setting,
+    altered,
+    answered,
+    backward_only,
+    forward_only,
+    only,
+    replaced,
+    swapped,
+)
+from grader.diagnosis.mistakes.strides import strides_ignored
+
+T = torch.Tensor
+
+
+def _rows(t: T) -> T:
+    """All leading axes counted through as one."""
+    return t.reshape(-1, t.shape[-1])
+
+
+def _change_rows(change: Callable[[T], T]) -> Callable[[T], T]:
+    """Change a tensor seen as rows; nothing to change where there are none."""
+
+    def changed(t: T) -> T:
+        return change(_rows(t)).reshape(t.shape) if t.numel() else t
+
+    return changed
+
+
+def _row_for_all(at: int) -> Callable[[T], T]:
+    return _change_rows(lambda rows: rows[at].expand(rows.shape))
+
+
+def _one_row(at: int, fill: float) -> Callable[[T], T]:
+    def change(rows: T) -> T:
+        made = torch.full_like(rows, fill)
+        made[at] = rows[at]
+        return made
+
+    return _change_rows(change)
+
+
+def _some_rows(count: Callable[[T], int], fill: float) -> Callable[[T], T]:
+    def change(t: T) -> T:
+        if not t.numel():
+            return t
+        made = _rows(t).clone()
+        made[count(t) :] = fill
+        return made.reshape(t.shape)
+
+    return change
+
+
+def _first_axis(t: T) -> int:
+    return t.shape[0] if t.dim() > 1 else 1
+
+
+def _last_lead(t: T) -> int:
+    return t.shape[-2] if t.dim() > 1 else 1
+
+
+# ---- bias ----------------------------------------------------------------------------
+
+
+def _bias_missing() -> Iterator[Formula]:
+    yield forward_only(
+        altered(
+            lambda s: s.input(bias=s.inputs["bias"] * 0) if "bias" in s.inputs else s
+        )
+    )
+    yield answered("grad_bias", lambda t, _: torch.zeros_like(t))
+    yield answered("grad_bias", lambda t, _: torch.full_like(t, UNWRITTEN))
+
+
+def _bias_averaged() -> Iterator[Formula]:
+    def by(count: Callable[[T], int]) -> Formula:
+        return answered("grad_bias", lambda t, s: t / max(1, count(s.grads[0])))
+
+    yield by(lambda g: g.numel() // g.shape[-1])
+    yield by(lambda g: g.shape[-1])
+    yield by(lambda g: g.numel())
+    yield by(_first_axis)
+    yield by(_last_lead)
+
+
+def _bias_first_row() -> Iterator[Formula]:
+    def output(t: T, s: Setting) -> T:
+        bias = s.inputs.get("bias")
+        if bias is None or not t.numel():
+            return t
+        made = _rows(t) - bias
+        made[:1] += bias
+        return made.reshape(t.shape)
+
+    yield answered("output", output)
+    yield only("grad_bias", altered(lambda s: s.grad(_one_row(0, 0.0))))
+    yield only("grad_bias", altered(lambda s: s.grad(_one_row(-1, 0.0))))
+
+
+# ---- transposed ----------------------------------------------------------------------
+
+
+def _weight_transposed() -> Iterator[Formula]:
+    for flat in (True, False):
+
+        def weight(s: Setting, f: bool = flat) -> Setting:
+            return s.input(weight=swapped(s.inputs["weight"], flat=f))
+
+        yield forward_only(altered(weight))
+        yield backward_only(only("grad_input", altered(weight)))
+
+
+def _gradient_transposed() -> Iterator[Formula]:
+    def square(t: T, _: Setting) -> T:
+        same = t.shape[0] == t.shape[1]
+        return t.mT if same else torch.full_like(t, UNKNOWN)
+
+    yield answered("grad_weight", lambda t, _: t.mT.reshape(t.shape))
+    yield answered("grad_weight", square)
+
+
+# ---- batch ---------------------------------------------------------------------------
+
+
+def _batch() -> Iterator[Formula]:
+    for at in (0, -1):
+        row = _row_for_all(at)
+
+        def image(s: Setting, r: Callable[[T], T] = row) -> Setting:
+            return s.input(input=r(s.inputs["input"]))
+
+        def grad(s: Setting, r: Callable[[T], T] = row) -> Setting:
+            return s.grad(r)
+
+        def both(s: Setting, r: Callable[[T], T] = row) -> Setting:
+            return s.input(input=r(s.inputs["input"])).grad(r)
+
+        def alone(s: Setting, a: int = at) -> Setting:
+            return s.grad(_one_row(a, 0.0))
+
+        yield altered(image)
+        yield backward_only(altered(grad))
+        yield backward_only(altered(both))
+        yield backward_only(altered(alone))
+        yield only("grad_weight", altered(alone))
+        for name, fill in itertools.product(("output", "grad_input"), (UNWRITTEN, 0.0)):
+            yield replaced(name, _one_row(at, fill))
+    for count in (_first_axis, _last_lead):
+        for name, fill in itertools.product(("output", "grad_input"), (UNWRITTEN, 0.0)):
+            yield replaced(name, _some_rows(count, fill))
+
+        def some(s: Setting, n: Callable[[T], int] = count) -> Setting:
+            return s.grad(_some_rows(n, 0.0))
+
+        yield backward_only(altered(some))
+
+
+MISTAKES = (
+    Mistake(
+        "bias_missing",
+        "the bias is missing, everything else is right",
+        tuple(_bias_missing()),
+    ),
+    Mistake(
+        "weight_transposed",
+        "the weight is read as its transpose: it is (OC, IC)",
+        tuple(_weight_transposed()),
+    ),
+    Mistake(
+        "bias_averaged",
+        "an average stands where a sum belongs",
+        tuple(_bias_averaged()),
+    ),
+    Mistake(
+        "bias_first_row",
+        "the bias knows one row only: every row has it",
+        tuple(_bias_first_row()),
+    ),
+    Mistake(
+        "weight_gradient_transposed",
+        "the right numbers stand in transposed order: the gradient has the shape of "
+        "the weight, (OC, IC)",
+        tuple(_gradient_transposed()),
+    ),
+    Mistake(
+        "batch_ignored",
+        "only some rows of the batch are used: all leading axes count",
+        tuple(_batch()),
+    ),
+    strides_ignored("input", "weight", "bias"),
+)

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT
+"""Convolutions that leave a part out: samples of the batch, the last tile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+
+from grader.diagnosis.mistakes.mistake import (
+    TILES,
+    UNWRITTEN,
+    Formula,
+    Setting,
+    altered,
+    answered,
+    backward_only,
+    forget,
+    forget_flat,
+    forward_only,
+    only,
+    tails,
+)
+
+T = torch.Tensor
+SAMPLES, CHANNELS, ROWS, COLUMNS = 0, 1, 2, 3
+
+
+def groups_of(s: Setting) -> int:
+    """As many as the options say; depthwise has one for every input channel."""
+    return int(s.options.get("groups", s.inputs["input"].shape[1]))
+
+
+# ---- batch ---------------------------------------------------------------------------
+
+
+def batch_ignored(*names: str) -> Iterator[Formula]:
+    """The first or the last sample stands for all, or is the only one."""
+    for name in names:
+        for at in (0, -1):
+            for fill in (UNWRITTEN, 0.0):
+
+                def left(t: T, _: Setting, a: int = at, f: float = fill) -> T:
+                    made = torch.full_like(t, f)
+                    made[a:][:1] = t[a:][:1]
+                    return made
+
+                yield answered(name, left)
+    for at in (0, -1):
+
+        def image(s: Setting, a: int = at) -> Setting:
+            return s.input(input=_repeated(s.inputs["input"], a))
+
+        def grad(s: Setting, a: int = at) -> Setting:
+            return s.grad(lambda g: _repeated(g, a))
+
+        def alone(s: Setting, a: int = at) -> Setting:
+            return s.grad(lambda g: _single(g, a))
+
+        def both(s: Setting, a: int = at) -> Setting:
+            return s.input(input=_repeated(s.inputs["input"], a)).grad(
+                lambda g: _repeated(g, a)
+            )
+
+        yield altered(image)
+        yield backward_only(altered(grad))
+        yield backward_only(altered(both))
+        for name in ("grad_weight", "grad_bias"):
+            yield only(name, altered(alone))
+
+
+def _repeated(t: T, at: int) -> T:
+    return t[at:][:1].expand(t.shape)
+
+
+def _single(t: T, at: int) -> T:
+    made = torch.zeros_like(t)
+    made[at:][:1] = t[at:][:1]
+    return made
+
+
+# ---- tiles ---------------------------------------------------------------------------
+
+
+def _bias_left(axes: list[int], tile: int) -> Formula:
+    """The output's tail holds the bias alone."""
+
+    def change(t: T, s: Setting) -> T | None:
+        if "bias" not in s.inputs:
+            return forget(t, axes, tile, 0.0)
+        return forget(t, axes, tile, s.inputs["bias"].reshape(-1, 1, 1))
+
+    return answered("output", change)
+
+
+def _in_group(t: T, groups: int, tile: int) -> T:
+    """The last filters of each group zeroed."""
+    split = t.unflatten(1, (groups, -1))
+    return forget(split, [2], tile, 0.0).flatten(1, 2)
+
+
+def _short_sums() -> Iterator[Formula]:
+    """Sums that end before their last terms."""
+    for tile in TILES:
+        for axis in (1, 2, 3):
+
+            def weight(s: Setting, a: int = axis, t: int = tile) -> Setting:
+                return s.input(weight=forget(s.inputs["weight"], [a], t, 0.0))
+
+            yield forward_only(altered(weight))
+            yield only("grad_input", altered(weight))
+
+        def product(s: Setting, t: int = tile) -> Setting:
+            return s.input(weight=forget_flat(s.inputs["weight"], 1, t, 0.0))
+
+        yield forward_only(altered(product))
+        for axis in (ROWS, COLUMNS):
+
+            def image(s: Setting, a: int = axis, t: int = tile) -> Setting:
+                return s.input(input=forget(s.inputs["input"], [a], t, 0.0))
+
+            yield forward_only(altered(image))
+            yield only("grad_weight", altered(image))
+        for axis in (SAMPLES, CHANNELS, ROWS, COLUMNS):
+
+            def grad(s: Setting, a: int = axis, t: int = tile) -> Setting:
+                return s.grad(lambda g: forget(g, [a], t, 0.0))
+
+            yield backward_only(altered(grad))
+
+        def pixels(s: Setting, t: int = tile) -> Setting:
+            return s.grad(lambda g: forget_flat(g, ROWS, t, 0.0))
+
+        def filters(s: Setting, t: int = tile) -> Setting:
+            return s.grad(lambda g: _in_group(g, groups_of(s), t))
+
+        yield backward_only(altered(pixels))
+        yield only("grad_input", altered(filters))
+
+
+def last_tile() -> Iterator[Formula]:
+    """Results and sums that end before their last terms."""
+    sides = [[1], [2], [3], [2, 3], [1, 3], [1, 2, 3]]
+    yield from tails("output", [*sides, [0]], [0, 1, 2])
+    yield from (_bias_left(a, tile) for a in sides for tile in TILES)
+    yield from tails("grad_input", [*sides, [0]], [0, 2])
+    yield from tails("grad_weight", [*sides, [0]], [0, 1, 2])
+    yield from tails("grad_bias", [[0]], [])
+    yield from _short_sums()

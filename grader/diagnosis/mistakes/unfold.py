@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: MIT
+"""Known mistakes of unfold."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+
+import torch
+
+from grader.diagnosis.mistakes import wrong_windows
+from grader.diagnosis.mistakes.mistake import (
+    UNWRITTEN,
+    Answers,
+    Formula,
+    Mistake,
+    Setting,
+    altered,
+    backward_only,
+    forward_only,
+    swapped,
+    through,
+)
+from grader.diagnosis.mistakes.strides import strides_ignored
+from grader.diagnosis.mistakes.wrong_windows import Alter, Window, padded
+from grader.operators.entry import Tensors
+
+T = torch.Tensor
+
+
+def window(s: Setting) -> Window:
+    """The right window of a case; unfold's columns are counted by an image of zeros."""
+    o = s.options
+    extents = s.inputs["input"].shape[2:]
+    counts = [
+        torch.nn.functional.unfold(
+            torch.zeros(1, 1, *(extent, 1)[::step], dtype=torch.float64),
+            *((k, 1)[::step], (d, 1)[::step], (p, 0)[::step], (n, 1)[::step]),
+        ).shape[-1]
+        for step, extent, k, d, p, n in zip(
+            (1, -1),
+            extents,
+            o["kernel_size"],
+            o["dilation"],
+            o["padding"],
+            o["stride"],
+        )
+    ]
+    return Window(
+        o["kernel_size"],
+        o["stride"],
+        o["padding"],
+        o["dilation"],
+        (counts[0], counts[1]),
+    )
+
+
+def slide(s: Setting, inputs: Tensors, w: Window) -> T | None:
+    """torch's unfold with these windows."""
+    image = padded(inputs["input"], w)
+    if image is None:
+        return None
+    made: T = torch.nn.functional.unfold(
+        image.contiguous(), kernel_size=w.kernel, **w.options
+    )
+    return made
+
+
+def each(alters: Iterator[Alter]) -> Iterator[Formula]:
+    """The wrong windows of windows.py as formulas."""
+
+    def windowed(alter: Alter) -> Formula:
+        return through(lambda s, inputs: slide(s, inputs, alter(window(s))))
+
+    return (windowed(alter) for alter in alters)
+
+
+# ---- order ---------------------------------------------------------------------------
+
+
+def _reordered(rows: tuple[int, ...], columns: tuple[int, ...]) -> Formula:
+    """Rows (ic, kh, kw) and columns (oh, ow) with their parts in other orders."""
+
+    def forward(s: Setting, inputs: Tensors) -> T | None:
+        w = window(s)
+        right = slide(s, inputs, w)
+        if right is None or not right.numel():
+            return right
+        N, IC = inputs["input"].shape[:2]
+        parts = right.reshape(N, IC, *w.kernel, *w.windows)
+        order = (0, *(1 + i for i in rows), *(4 + i for i in columns))
+        return parts.permute(order).reshape(right.shape)
+
+    return through(forward)
+
+
+def _transposed(s: Setting, inputs: Tensors) -> T | None:
+    """Windows as rows: the whole matrix transposed in memory."""
+    right = slide(s, inputs, window(s))
+    return None if right is None else right.mT.reshape(right.shape)
+
+
+def _orders() -> Iterator[Formula]:
+    for rows in itertools.permutations(range(3)):
+        for columns in ((0, 1), (1, 0)):
+            if (rows, columns) != ((0, 1, 2), (0, 1)):
+                yield _reordered(rows, columns)
+    yield through(_transposed)
+
+
+def _axes_exchanged() -> Iterator[Formula]:
+    yield from each(wrong_windows.options_swapped())
+    for flat in (True, False):
+
+        def image(s: Setting, f: bool = flat) -> Setting:
+            return s.input(input=swapped(s.inputs["input"], flat=f))
+
+        yield forward_only(altered(image))
+    yield backward_only(_image_turned)
+
+
+def _image_turned(s: Setting) -> Answers:
+    right = s.truth["grad_input"]
+    return {"grad_input": right.mT.reshape(right.shape)}
+
+
+def _kernel_swapped() -> Iterator[Formula]:
+    """KH and KW exchanged in the loops."""
+    for outside in ("zeros", "memory"):
+
+        def turned(w: Window, o: str = outside) -> Window:
+            return replace(w, kernel=(w.kernel[1], w.kernel[0]), outside=o)
+
+        yield from each(iter([turned]))
+
+
+# ---- overlap -------------------------------------------------------------------------
+
+
+def _one_writer(*, last: bool, by_window: bool, fill: float) -> Formula:
+    """Each element of the image keeps what a single window wrote, the last or first."""
+
+    def formula(s: Setting) -> Answers:
+        image = torch.arange(1, 1 + s.inputs["input"][0].numel(), dtype=torch.float64)
+        index = slide(s, {"input": image.reshape_as(s.inputs["input"][:1])}, window(s))
+        assert index is not None
+        grad = s.grads[0]
+        if by_window:  # all of a window's places before the next window's
+            index, grad = index.mT, grad.mT
+        target = index.flatten().long()  # 0: outside of the image
+        rank = torch.arange(1, 1 + target.numel())
+        none = torch.zeros(1 + image.numel(), dtype=torch.long)
+        winner = none.scatter_reduce(
+            0, target, rank, "amax" if last else "amin", include_self=False
+        )[1:]
+        flat = torch.nn.functional.pad(grad.flatten(1), (1, 0), value=fill)
+        return {"grad_input": flat[:, winner].reshape(s.inputs["input"].shape)}
+
+    def guarded(s: Setting) -> Answers:
+        return formula(s) if len(s.inputs["input"]) else {}
+
+    return backward_only(guarded)
+
+
+def _overlap() -> Iterator[Formula]:
+    for last, by_window, fill in itertools.product(
+        (True, False), (True, False), (0.0, UNWRITTEN)
+    ):
+        yield _one_writer(last=last, by_window=by_window, fill=fill)
+
+
+MISTAKES = (
+    Mistake(
+        "hw_swapped",
+        "height and width are mixed up somewhere: h comes first in every pair and "
+        "every shape",
+        (*_axes_exchanged(), *_kernel_swapped()),
+    ),
+    Mistake(
+        "order_swapped",
+        "the right numbers in the order of other axes: rows are (ic, kh, kw), columns "
+        "are (oh, ow), the last one changes fastest",
+        tuple(_orders()),
+    ),
+    *wrong_windows.ignored(each),
+    Mistake(
+        "overlap_overwritten",
+        "where windows overlap one of them wins: what several windows read collects a "
+        "term from each",
+        tuple(_overlap()),
+    ),
+    strides_ignored("input"),
+)

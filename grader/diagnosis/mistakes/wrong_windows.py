@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+"""Wrong windows over an image: altered options, at the places the right ones have.
+
+In C a wrong window still fills an output of the right size. So the image is padded, or
+cropped, until torch's operator makes as many windows as the right one.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch.nn.functional import pad
+
+from grader.diagnosis.mistakes.mistake import Formula, Mistake, taken_for
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Window:
+    """Where windows begin, how they step, and what they see outside of the image."""
+
+    kernel: Pair
+    stride: Pair
+    padding: Pair
+    dilation: Pair
+    windows: Pair  # OH, OW
+    outside: str = "zeros"  # or memory, replicate, reflect, circular
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """For a torch operator that gets an image padded by `padded`."""
+        return {"stride": self.stride, "padding": 0, "dilation": self.dilation}
+
+
+def padded(image: torch.Tensor, window: Window) -> torch.Tensor | None:
+    """The image from the first window's corner to the last one's; None: no such image.
+
+    memory: outside of a row lies what the memory holds there: the row before or after.
+    """
+    edges = []
+    for extent, k, s, p, d, count in zip(
+        image.shape[-2:],
+        window.kernel,
+        window.stride,
+        window.padding,
+        window.dilation,
+        window.windows,
+    ):
+        edges.append((p, (count - 1) * s + d * (k - 1) + 1 - p - extent, extent))
+    (top, bottom, IH), (left, right, IW) = edges
+    if window.outside == "memory":
+        *lead, down, step = image.stride()
+        size = [*image.shape[:-2], IH + top + bottom, IW + left + right]
+        return taken_for(image, size, image.stride(), -(top * down + left * step))
+    reach = {"reflect": (IH - 1, IW - 1), "circular": (IH, IW)}.get(window.outside)
+    if reach and (max(top, bottom) > reach[0] or max(left, right) > reach[1]):
+        return None
+    mode = "constant" if window.outside == "zeros" else window.outside
+    return _cropped(image, left, right, top, bottom, mode)
+
+
+def _cropped(
+    image: torch.Tensor, left: int, right: int, top: int, bottom: int, mode: str
+) -> torch.Tensor:
+    """Pad in a mode that takes no negative widths, then crop."""
+    whole = [max(0, w) for w in (left, right, top, bottom)]
+    wide = pad(image, whole, mode=mode) if any(whole) else image
+    return pad(wide, [min(0, w) for w in (left, right, top, bottom)])
+
+
+Alter = Callable[[Window], Window]
+
+
+def _swap(pair: Pair) -> Pair:
+    return pair[1], pair[0]
+
+
+def _along(old: Pair, new: Pair, axes: str) -> Pair:
+    """New values along h, w or both."""
+    return (
+        new[0] if "h" in axes else old[0],
+        new[1] if "w" in axes else old[1],
+    )
+
+
+AXES = ("hw", "h", "w")
+
+
+def _changed(outside: str, **pairs: Callable[[Pair], Pair]) -> Alter:
+    """Some pairs of a window changed, and what is seen outside."""
+
+    def alter(w: Window) -> Window:
+        new: dict[str, Any] = {k: change(getattr(w, k)) for k, change in pairs.items()}
+        return replace(w, outside=outside, **new)
+
+    return alter
+
+
+def _set_to(value: int, axes: str) -> Callable[[Pair], Pair]:
+    return lambda pair: _along(pair, (value, value), axes)
+
+
+def _twice(axis: int) -> Callable[[Pair], Pair]:
+    return lambda pair: (pair[axis], pair[axis])
+
+
+def options_swapped() -> Iterator[Alter]:
+    """Stride, padding, dilation exchanged between the axes, any of them or all; or one
+    axis's taken for both.
+    """
+    names = ("stride", "padding", "dilation")
+    for name, axis, outside in itertools.product(names, (0, 1), ("zeros", "memory")):
+        yield _changed(outside, **{name: _twice(axis)})
+    for count in (3, 2, 1):
+        for some in itertools.combinations(names, count):
+            for outside in ("zeros", "memory"):
+                yield _changed(outside, **dict.fromkeys(some, _swap))
+
+
+def _padding_ignored() -> Iterator[Alter]:
+    """Windows begin at the image's corner."""
+    for outside, axes in itertools.product(("zeros", "memory"), AXES):
+        yield _changed(outside, padding=_set_to(0, axes))
+
+
+def _padding_not_zero() -> Iterator[Alter]:
+    """Outside of the image stands something else than zero."""
+    for outside in ("replicate", "reflect", "circular", "memory"):
+        yield _changed(outside)
+
+
+def _stride_ignored() -> Iterator[Alter]:
+    """Windows step by one."""
+    for outside, axes in itertools.product(("zeros", "memory"), AXES):
+        yield _changed(outside, stride=_set_to(1, axes))
+
+
+def _dilation_ignored() -> Iterator[Alter]:
+    """The kernel's places lie side by side."""
+    for outside, axes in itertools.product(("zeros", "memory"), AXES):
+        yield _changed(outside, dilation=_set_to(1, axes))
+
+
+def ignored(
+    each: Callable[[Iterator[Alter]], Iterator[Formula]],
+) -> tuple[Mistake, ...]:
+    """What conv2d and unfold alike get wrong; `each` makes an operator's formulas."""
+    return (
+        Mistake(
+            "padding_ignored",
+            "this comes out without padding: where does the first window begin?",
+            tuple(each(_padding_ignored())),
+        ),
+        Mistake(
+            "padding_not_zero",
+            "something else than zero lies outside of the image: its edge, its mirror "
+            "image, its other side or a neighbouring row",
+            tuple(each(_padding_not_zero())),
+        ),
+        Mistake(
+            "stride_ignored",
+            "windows step by one whatever the stride is",
+            tuple(each(_stride_ignored())),
+        ),
+        Mistake(
+            "dilation_ignored",
+            "the kernel's places lie side by side whatever the dilation is",
+            tuple(each(_dilation_ignored())),
+        ),
+    )
+
+
+def flat_orders(count: int) -> Iterator[Sequence[int]]:
+    """Every order of so many axes but the right one."""
+    for order in itertools.permutations(range(count)):
+        if order != tuple(range(count)):
+            yield order

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: MIT
+"""Where did it crash, and in which turn of which loop? The failing case under gdb.
+
+After a crash of a rung in C its failing case runs once more, built with -O0 -g, in a
+worker that gdb has started: the same worker in the same sandbox, fed in the same way.
+gdb stops at the fault, prints the call chain with all variables, and ends. What a
+sanitizer has located runs in its build again, and stops at its report; what never ends
+is stopped after a while. The student reads the line and the loop indices. Where nothing
+can be found (no gdb, or no crash the second time) the result stays as it was.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from signatures import DIRECTIONS
+
+from grader.checks.check_result import CheckResult, Stopped
+from grader.checks.memory import access, sanitizer_report
+from grader.checks.subject import Subject
+from grader.course.rungs import ROOT, Rung
+from grader.runner.supervisor.call import Run
+from grader.runner.supervisor.session import Outcome, Worker, clean
+from grader.toolchain.products import SANITIZE, Build
+from grader.verdicts import Verdict
+
+FATAL = (Verdict.CRASH, Verdict.MEMORY_ERROR, Verdict.TIMEOUT, Verdict.LIMIT)
+PATIENCE = 10.0  # seconds for one run under gdb
+PRINTING = 3.0  # and for gdb to print a stopped one
+STUCK = 2.0  # seconds after which an endless loop is looked at
+GONE = "?ZX"  # a process that has ended, as the kernel tells it
+SHOWN = 10  # variables
+LARGEST = 1 << 40  # an index beyond is a variable that was never set
+
+GDB = (
+    "gdb",
+    "-q",
+    "-nx",
+    "-nh",
+    "-batch",
+    "-iex",
+    "set auto-load off",
+    "-iex",
+    "set debuginfod enabled off",
+    "-iex",
+    "set startup-with-shell off",
+    "-iex",
+    "set disable-randomization off",
+    "-iex",
+    "set width 0",
+    "-iex",
+    "set print frame-arguments all",
+    "-iex",
+    "set print elements 4",
+    "-iex",
+    "set print frame-info source-and-location",
+    "-iex",
+    "set environment ASAN_OPTIONS=abort_on_error=1",
+    "-iex",
+    "set environment UBSAN_OPTIONS=abort_on_error=1",
+    "-ex",
+    "run",
+    "-ex",
+    "backtrace -full 16",
+    "--args",
+)
+
+_FRAME = re.compile(
+    r"^#\d+ +(?:0x[0-9a-f]+ in )?(?P<function>\w+) \((?P<arguments>.*)\) at "
+    r"(?P<file>.+):(?P<line>\d+)$"
+)
+_LOCAL = re.compile(r"^ +(?P<name>[A-Za-z_]\w*) = (?P<value>-?\d+)$")
+_ARGUMENT = re.compile(r"(?:^|, )([A-Za-z_]\w*)=(-?\d+)(?=,|$)")
+_NO_INDEX = re.compile(r"\b(?:real|accum|float|double)\s+(\w+)")
+_SET = re.compile(r"\b(\w+)\s*[-+*]?=(?!=)")
+_LOOP = re.compile(r"\bfor\s*\(\s*(?:\w+\s+)*\*?(\w+)\s*=")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One function of the call chain, in the student's file."""
+
+    location: str
+    numbers: dict[str, int]  # arguments and locals that are integers
+    arguments: frozenset[str]
+
+
+def explain(
+    rung: Rung,
+    subject: Subject,
+    result: CheckResult,
+    seed: int,
+    build: Callable[..., Build],
+) -> CheckResult:
+    """The result of a check that died, with file:line, the line and loop indices.
+
+    `subject` is what was checked: a direction that the rung does not define runs from
+    the library it had there; `build` makes the rung in another `mode`.
+    """
+    wanted = result.verdict in FATAL and result.replay and not subject.python
+    if not wanted or not shutil.which("gdb"):
+        return result
+    cases = subject.operator.cases(seed)
+    numbers = [i for i, case in enumerate(cases) if case.name == result.replay]
+    if not numbers or rung.file.suffix != ".c":
+        return result
+    for mode in _modes(result):
+        built = build(rung, mode=mode)
+        if not built.libraries:
+            continue
+        frames = _again(rung, built, mode, subject, result, numbers[0], seed)
+        if frames:
+            return _told(result, rung, frames)
+    return result
+
+
+def _modes(result: CheckResult) -> tuple[str, ...]:
+    """How the rung is built for this: what shows the most comes first."""
+    if result.verdict is Verdict.TIMEOUT:
+        return ("debug",)
+    if sanitizer_report.THE_LINE in result.message:
+        return (SANITIZE,)
+    return ("debug", "release")  # unoptimised, it may not crash
+
+
+def _told(result: CheckResult, rung: Rung, frames: list[Frame]) -> CheckResult:
+    """The result with what gdb found. A sanitizer's line stays the truth."""
+    known, location = result.location, frames[0].location
+    if sanitizer_report.THE_LINE in result.message:
+        if known != location:
+            return result
+        message = result.message
+    else:
+        message = sanitizer_report.with_source(result.message, location)
+    told = indices(rung, frames)
+    message = f"{message}, with {told}" if told else message
+    return dataclasses.replace(result, message=message, location=location)
+
+
+def indices(rung: Rung, frames: list[Frame]) -> str:
+    """oh=3 ow=7 kh=2 kw=0: loop variables and arguments, the outermost first.
+
+    Also what else stands on the faulting line. Capitals are sizes and left out.
+    """
+    text = rung.file.read_text(encoding="utf-8", errors="replace")
+    loops = set(_LOOP.findall(text))
+    line = sanitizer_report.source(frames[0].location)
+    used = set(re.findall(r"\w+", line)) - set(_NO_INDEX.findall(text))
+    used -= set(_SET.findall(line)) - loops  # not set yet
+    shown: dict[str, int] = {}
+    for n, frame in reversed(list(enumerate(frames))):
+        for name in sorted(
+            frame.numbers, key=lambda name: _declared(text, frame, name)
+        ):
+            wanted = name in loops or (n == 0 and name in used | frame.arguments)
+            if wanted and not name.isupper() and abs(frame.numbers[name]) < LARGEST:
+                shown.pop(name, None)
+                shown[name] = frame.numbers[name]
+    kept = list(shown.items())[-SHOWN:]
+    return " ".join(f"{name}={value}" for name, value in kept)
+
+
+def _declared(text: str, frame: Frame, name: str) -> int:
+    """Where in the file a variable was given its first value: outer ones come first."""
+    if name in frame.arguments:
+        return 0
+    end = int(frame.location.rpartition(":")[2])
+    before = "\n".join(text.split("\n")[:end])
+    found = [m.start() for m in re.finditer(rf"\b{name}\s*=(?!=)", before)]
+    return found[-1] if found else len(before)
+
+
+# ---- the second run ------------------------------------------------------------------
+
+
+def _again(
+    rung: Rung,
+    built: Build,
+    mode: str,
+    subject: Subject,
+    result: CheckResult,
+    i: int,
+    seed: int,
+) -> list[Frame]:
+    """The case once more under gdb: the student's frames, innermost first."""
+    dtype = result.dtype if result.dtype in built.libraries else "f32"
+    program = access.PROGRAM if mode == SANITIZE else "worker"
+    stuck = result.verdict is Verdict.TIMEOUT
+    lent = dict(zip(DIRECTIONS, subject.libraries[dtype]))
+    chosen = [
+        built.libraries[dtype] if d in built.directions else lent[d] for d in DIRECTIONS
+    ]
+    libraries = {dtype: (chosen[0], chosen[1])}
+    again = Subject(subject.operator, libraries=libraries)
+    case = subject.operator.cases(seed)[i]
+    made = access.prepare(again, case, i, result.direction, dtype, seed)
+    if result.name == "no_memory":
+        made.call.request.run |= Run.NO_SCRATCH
+    made.call.request.freeze = 0  # gdb is what could be stopped, not the worker
+    made.call.request.deadline_ns = int((STUCK if stuck else PATIENCE) * 1e9)
+    worker = Worker.for_library(
+        *libraries[dtype], subject.number, program=program, under=GDB
+    )
+    try:
+        if worker.wait_ready() is Outcome.RETURNED and not worker.reply.status:
+            outcome = worker.run(made.call)
+            if outcome is Outcome.RETURNED:  # what it left behind may end the next
+                outcome = worker.run(made.call)
+            if outcome is Outcome.TIMEOUT and stuck:
+                _interrupt(worker)
+    except Stopped:
+        return []
+    finally:
+        worker.end()
+        again.close()
+    return frames(worker.output.decode(errors="replace"), rung)
+
+
+def _interrupt(worker: Worker) -> None:
+    """Let gdb stop the worker and print where it is."""
+    for child in worker.children():
+        try:
+            os.kill(child, signal.SIGSTOP)  # the one signal that cannot be blocked
+        except OSError:
+            return
+    end = time.monotonic() + PRINTING
+    while worker.state not in GONE and time.monotonic() < end:
+        time.sleep(0.02)
+
+
+def frames(printed: str, rung: Rung) -> list[Frame]:
+    """The student's part of what gdb printed."""
+    found: list[Frame] = []
+    mine = False
+    for text in clean(printed.encode().replace(b"\0", b"?")).splitlines():
+        if match := _FRAME.match(text):
+            file = str(Path(match["file"]).resolve()).removeprefix(f"{ROOT}/")
+            mine = file == rung.shown
+            if mine:
+                values = _ARGUMENT.findall(match["arguments"])
+                numbers = {name: int(value) for name, value in values}
+                at = f"{file}:{match['line']}"
+                found.append(Frame(at, numbers, frozenset(numbers)))
+        elif text.startswith("#"):
+            mine = False
+        elif mine and (match := _LOCAL.match(text)):
+            found[-1].numbers.setdefault(match["name"], int(match["value"]))
+    return found

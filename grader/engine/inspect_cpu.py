@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+"""After a direction's checks: its memory if it is right, the reason if it is not.
+
+A right rung in C runs its cases once more with sanitizers. A wrong one gets as many
+words as can be found: a known mistake or a region (explanation.py), the line where
+memory was broken (access.py), and the loop indices of a crash (postmortem.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from grader.checks.check_result import NONSENSE, CheckResult
+from grader.checks.memory import access
+from grader.checks.memory.access import Watched
+from grader.checks.subject import Subject
+from grader.checks.unrun import of_ours
+from grader.course.rungs import Rung
+from grader.diagnosis import explanation, postmortem
+from grader.engine.known import build
+from grader.operators import Case
+from grader.toolchain.products import Build
+from grader.verdicts import Verdict
+
+LOCATED = ("forward", "gradient", "memory")  # checks whose failing case is run again
+
+
+class Inspection:
+    """Of one rung; starts its second worker when it is needed. Close it when done."""
+
+    def __init__(
+        self,
+        subject: Subject,
+        rung: Rung,
+        seed: int,
+        *,
+        sanitized: Callable[[], Build | None] = lambda: None,
+        lent: dict[str, Path] | None = None,
+    ) -> None:
+        """`sanitized` makes the build with sanitizers, None where there is none; `lent`
+        are float libraries of directions that the rung does not define.
+        """
+        self.subject, self.rung, self.seed = subject, rung, seed
+        self._sanitized = sanitized
+        self._lent = lent
+        self._watched: Watched | None = None
+        self._asked = False
+        self._built: Build | None = None  # with sanitizers
+
+    def __enter__(self) -> Inspection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._watched:
+            self._watched.close()
+
+    def watched(self) -> Watched | None:
+        """The rung in its sanitized build; None if it cannot be had."""
+        if not self._asked:
+            self._asked = True
+            built = self._built = self._sanitized()
+            if built and built.libraries:
+                operator = self.subject.operator
+                self._watched = access.watched(operator, built, self._lent)
+                self._watched.classes = self.subject.classes
+        return self._watched
+
+    def __call__(
+        self, results: list[CheckResult], direction: str, cases: list[Case]
+    ) -> list[CheckResult]:
+        """The checks of a direction, the last one with its reason or a memory check."""
+        if not results:
+            return results
+        last = results[-1]
+        if last.verdict is not Verdict.PASS:
+            return [*results[:-1], self._with_reason(last, cases)]
+        watched = None if self.subject.python else self.watched()
+        if self._built and (reason := _differs(self._built, direction)):
+            text = f"memory could not be checked; a person has to look: {reason}"
+            at = self._built.location
+            no = Verdict.SUSPECT
+            found = CheckResult("memory", direction, no, message=text, location=at)
+            return [*results, found]
+        if not watched:
+            return results
+        try:
+            found = access.check(watched, cases, direction, self.seed)
+        except NONSENSE as error:
+            found = _withheld(direction, error)
+        if found.verdict in postmortem.FATAL:
+            found = self._with_reason(found, cases)
+        return [*results, found]
+
+    def _with_reason(self, result: CheckResult, cases: list[Case]) -> CheckResult:
+        """A failed check explained; if that fails, its verdict stands and says so."""
+        try:
+            return self._explained(result, cases)
+        except Exception as error:
+            text = f"no reason can be given: {of_ours(error)}"
+            return replace(result, diagnosis=text)
+
+    def _explained(self, result: CheckResult, cases: list[Case]) -> CheckResult:
+        """A failed check with all that can be said about it."""
+        if result.verdict is Verdict.NOT_IMPLEMENTED or result.name not in LOCATED:
+            return result
+        if result.name == "memory":
+            return self._after_death(result)
+        result = explanation.explain(self.subject, result, cases, self.seed)
+        if self.subject.python:
+            return result
+        if watched := self.watched():
+            result = access.locate(watched, result, self.seed)
+            watched.drop(access.DTYPE)  # no thread of it lives on in the next check
+        if result.verdict is Verdict.MEMORY_ERROR and not result.mistake:
+            # the message names the line; which cases are wrong besides tells nothing,
+            # unless only views are
+            told = result.diagnosis and "a view" in result.diagnosis
+            result = replace(result, diagnosis=result.diagnosis if told else None)
+        return self._after_death(result)
+
+    def _after_death(self, result: CheckResult) -> CheckResult:
+        return postmortem.explain(self.rung, self.subject, result, self.seed, build)
+
+
+def _differs(built: Build, direction: str) -> str:
+    """Why a sanitized build is none, though the one without sanitizers is right."""
+    if not built.libraries:
+        said = built.forbidden or built.blocked or built.error
+        return f"with sanitizers it does not build: {said}"
+    if direction not in built.directions:
+        return f"with sanitizers it has no {direction}"
+    return ""
+
+
+def _withheld(direction: str, error: Exception) -> CheckResult:
+    """The memory check itself stumbled over what the rung left behind."""
+    text = "the memory check could not be read; a person has to look: "
+    reason = type(error).__name__
+    return CheckResult("memory", direction, Verdict.SUSPECT, message=text + reason)

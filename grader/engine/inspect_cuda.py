@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: MIT
+"""After a direction's checks of a rung in CUDA: order, memory, races, traffic.
+
+What inspect_cpu.py is for a rung in C. A right rung is looked at in its other builds;
+of a wrong one the failing case is run in them, for the line that explains it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from signatures import DIRECTIONS
+
+from grader.checks.check_result import NONSENSE, CheckResult
+from grader.checks.cuda import under_cusim
+from grader.checks.subject import Subject
+from grader.checks.unrun import of_ours
+from grader.course.rungs import Rung, Selection
+from grader.diagnosis import explanation
+from grader.engine.score import RungResult
+from grader.operators import Case
+from grader.toolchain.nvcc import Compiled
+from grader.toolchain.products import SANITIZE, TRACE, Build
+from grader.verdicts import Verdict
+
+BUILDS = {"memory": SANITIZE, "races": TRACE, "traffic": TRACE}  # check -> mode
+LOCATED = ("forward", "gradient", "order", "gradcheck")  # their case is run again
+UNEXPLAINED = (
+    Verdict.WRONG_VALUE,
+    Verdict.WRONG_GRADIENT,
+    Verdict.INCOMPLETE,
+    Verdict.CRASH,
+    Verdict.TIMEOUT,
+    Verdict.MEMORY_ERROR,
+    Verdict.RACE,
+)
+
+
+_STARTER = re.compile(rb"^\s*return STATUS_NOT_IMPLEMENTED;", re.MULTILINE)
+
+
+def is_below(rung: Rung, selection: Selection) -> bool:
+    """Whether a rung above this one is graded in the same run, and is written."""
+    above = (
+        other
+        for task in selection.tasks
+        for other in task.rungs
+        if task.id == rung.task and other.id in selection.rungs
+        if other.id > rung.id and not other.needs
+    )
+    return any(not _STARTER.search(other.file.read_bytes()) for other in above)
+
+
+def with_nvcc(result: RungResult, compiled: Compiled) -> RungResult:
+    """The rung's result with what nvcc said: a failure costs both directions."""
+    checks = result.checks
+    verdict, message = compiled.verdict, compiled.message
+    if verdict is Verdict.SKIPPED and os.environ.get("CI", "").lower() == "true":
+        verdict = Verdict.BUILD
+        message += "; CI must have one (the package nvidia-cuda-nvcc)"
+    if verdict is Verdict.BUILD:
+        checks = tuple(c for c in checks if c.verdict is not Verdict.PENDING_GPU)
+        checks += tuple(
+            CheckResult(
+                "nvcc", direction, verdict, message=message, location=compiled.location
+            )
+            for direction in DIRECTIONS
+            if result.verdict(direction)
+        )
+    shown = asdict(compiled)
+    shown["verdict"] = str(compiled.verdict)
+    return RungResult(result.rung, checks, result.uses, result.speeds, shown)
+
+
+class DeviceInspection:
+    """Of one rung; starts a worker for each build that it needs. Close it when done."""
+
+    def __init__(
+        self,
+        subject: Subject,
+        rung: Rung,
+        seed: int,
+        *,
+        build: Callable[[str], Build],
+        lent: dict[str, Path],
+        below: bool = False,
+    ) -> None:
+        """`build` makes the rung in a mode; `lent` are float libraries of directions
+        that it does not define. A rung `below` another one is looked at for less time.
+        """
+        self._below = below
+        self.subject, self.rung, self.seed = subject, rung, seed
+        self._build, self._lent = build, lent
+        self._watched: dict[str, Subject | CheckResult] = {}  # by mode
+
+    def __enter__(self) -> DeviceInspection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for subject in self._watched.values():
+            if isinstance(subject, Subject):
+                subject.close()
+
+    def __call__(
+        self, results: list[CheckResult], direction: str, cases: list[Case]
+    ) -> list[CheckResult]:
+        """The checks of a direction, the last one with its reason, or more checks."""
+        if not results:
+            return results
+        last = results[-1]
+        if last.verdict is not Verdict.PASS:
+            return [*results[:-1], self._with_reason(last, cases)]
+        for name in ("order", "memory", "races", "traffic"):
+            found = self._guarded(name, direction, cases)
+            if found:
+                results = [*results, found]
+            if found and found.verdict is not Verdict.PASS:
+                break
+        return results
+
+    def _guarded(
+        self, name: str, direction: str, cases: list[Case]
+    ) -> CheckResult | None:
+        """A check that stumbles over what the rung left behind withholds the points."""
+        try:
+            return self._check(name, direction, cases)
+        except NONSENSE as error:
+            text = f"the check '{name}' could not be read; a person has to look: "
+            text += type(error).__name__
+            return CheckResult(name, direction, Verdict.SUSPECT, message=text)
+
+    def _check(
+        self, name: str, direction: str, cases: list[Case]
+    ) -> CheckResult | None:
+        if name == "order":
+            found = under_cusim.order(self.subject, cases, direction, self.seed)
+            return found if found.verdict.ok else self._with_reason(found, cases)
+        limits = [x for x in self.rung.traffic if x.direction == direction]
+        if name == "traffic" and not limits:
+            return None
+        watched = self._watch(BUILDS[name])
+        if isinstance(watched, CheckResult):
+            return replace(watched, name=name, direction=direction)
+        if name == "traffic":
+            return under_cusim.traffic(
+                watched, limits[0], cases, self.seed, self.subject
+            )
+        below = self._below
+        return under_cusim.look(name, watched, cases, direction, self.seed, below=below)
+
+    def _watch(self, mode: str) -> Subject | CheckResult:
+        """The rung in another build, or why there is none."""
+        if mode not in self._watched:
+            built = self._build(mode)
+            library = built.libraries.get(under_cusim.DTYPE)
+            if library is None:
+                said = built.forbidden or built.blocked or built.error
+                text = f"in the build for checks it does not compile: {said}"
+                no = Verdict.SUSPECT
+                made = CheckResult("", "", no, message=text, location=built.location)
+                self._watched[mode] = made
+            else:
+                pair = [
+                    library if d in built.directions else self._lent.get(d, library)
+                    for d in ("forward", "backward")
+                ]
+                watched = Subject(
+                    self.subject.operator,
+                    libraries={under_cusim.DTYPE: (pair[0], pair[1])},
+                )
+                watched.classes = self.subject.classes
+                self._watched[mode] = watched
+        return self._watched[mode]
+
+    # ---- reasons ---------------------------------------------------------------------
+
+    def _with_reason(self, result: CheckResult, cases: list[Case]) -> CheckResult:
+        """A failed check explained; if that fails, its verdict stands and says so."""
+        try:
+            return self._explained(result, cases)
+        except Exception as error:
+            text = f"no reason can be given: {of_ours(error)}"
+            return replace(result, diagnosis=text)
+
+    def _explained(self, result: CheckResult, cases: list[Case]) -> CheckResult:
+        if result.name not in LOCATED or result.verdict not in UNEXPLAINED:
+            return result
+        if result.verdict is Verdict.TIMEOUT:  # of a host loop: a kernel's is a spin
+            return explanation.explain(self.subject, result, cases, self.seed)
+        if not result.location:
+            located = self._located(result, cases)
+            if located.location or result.name == "order":
+                return located
+        return explanation.explain(self.subject, result, cases, self.seed)
+
+    def _located(self, result: CheckResult, cases: list[Case]) -> CheckResult:
+        """The same with the line that cusim finds in the failing case, if it does."""
+        known = {case.name: (i, case) for i, case in enumerate(cases)}
+        if result.replay not in known:
+            return result
+        i, case = known[result.replay]
+        for name in ("memory", "races"):
+            watched = self._watch(BUILDS[name])
+            if isinstance(watched, CheckResult):
+                continue
+            watched.begin()
+            watched.warnings = under_cusim.WARNINGS[name]
+            words = (name, watched, case, i, result.direction, self.seed)
+            for _ in range(2):  # the second call finds what the first one left behind
+                found = under_cusim.run_case(*words)
+                if found and found.location and found.verdict in UNEXPLAINED:
+                    return replace(
+                        result,
+                        verdict=found.verdict,
+                        message=f"{case.name}: {found.message}",
+                        location=found.location,
+                    )
+        return result

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""What the files of a ladder do for each other in one grading.
+
+A rung that was not asked for lends what it does right to those above it; and where one
+file calls another, a result has to be as exact as the file that computed it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from signatures import DIRECTIONS
+
+from grader.checks.check_result import CheckResult
+from grader.course.rungs import Rung
+from grader.engine.build_queue import Builds
+from grader.engine.score import RungResult
+from grader.toolchain.linking import Links
+from grader.toolchain.products import Build
+from grader.verdicts import Verdict
+
+if TYPE_CHECKING:  # these import torch, which takes seconds
+    from grader.checks.values.fallback import Classes, Servers
+    from grader.operators import Case
+
+Lower = dict[str, tuple[Rung, Build]]  # direction -> the nearest right rung below
+
+
+def paired(own: Build, lent: Mapping[str, Build]) -> dict[str, tuple[Path, Path]]:
+    """A rung's libraries for forward and backward, by dtype; `lent` has the builds of
+    the directions that it takes from lower rungs. Where a lower rung is not built for a
+    dtype, its direction is missing in that dtype.
+    """
+    pairs = {}
+    for dtype, mine in own.libraries.items():
+        by = {d: build.libraries.get(dtype, mine) for d, build in lent.items()}
+        pairs[dtype] = by.get("forward", mine), by.get("backward", mine)
+    return pairs
+
+
+class Lending:
+    """Of one grading. Close it when done."""
+
+    def __init__(self, builds: Builds, seed: int) -> None:
+        self.builds, self.seed = builds, seed
+        self._servers: dict[str, Servers] = {}  # by operator
+
+    def close(self) -> None:
+        """End the workers that were asked who computes what."""
+        for servers in self._servers.values():
+            servers.close()
+
+    def lend(self, rung: Rung, lower: Lower) -> None:
+        """A rung that is not graded in this run offers what it does right.
+
+        It is asked only where a rung above it lacks a direction or calls lower ones.
+        """
+        built = self.builds.whole(rung)
+        for direction in set(built.directions) & self._lacking(rung.task):
+            if self.is_right(rung, built, direction):
+                self.builds.links.found(rung, direction, Verdict.PASS)
+                lower[direction] = (rung, built)
+
+    def classes(self, task: str, called: dict[str, Rung]) -> Classes:
+        """How exact the results of these files have to be, by direction."""
+        from grader import operators
+        from grader.checks.values.fallback import Classes, Servers
+
+        name = task.split("/")[1]
+        if name not in self._servers:
+            operator = operators.get(name)
+            self._servers[name] = Servers(self.builds.links, operator, self.seed)
+        return Classes(self._servers[name], called)
+
+    def _lacking(self, task: str) -> set[str]:
+        """Directions that some selected rung of a task takes from lower ones."""
+        lacking = set()
+        for rung, built in self.builds.of_task(task):
+            inside = {s for use in rung.uses if use.within(task) for s in use.symbols}
+            lacking |= {s.rpartition("_")[2] for s in inside & set(built.wants)}
+            lacking |= {d for d in DIRECTIONS if d not in built.directions}
+        return lacking
+
+    def is_right(self, rung: Rung, built: Build, direction: str) -> bool:
+        """Whether a rung passes one direction in double, on all cases."""
+        if direction not in built.directions or not built.libraries:
+            return False
+        from grader import operators
+        from grader.checks.subject import Subject
+        from grader.checks.values import forward, gradient
+
+        library = built.libraries["f64"]
+        operator = operators.get(rung.task.split("/")[1])
+        subject = Subject(operator, libraries={"f64": (library, library)})
+        subject.classes = self.classes(rung.task, dict.fromkeys(DIRECTIONS, rung))
+        check = forward.check if direction == "forward" else gradient.check
+        try:
+            result = check(subject, operator.cases(self.seed), "f64", self.seed)
+        finally:
+            subject.close()
+        return result.verdict is Verdict.PASS
+
+
+def counted(links: Links, result: RungResult, seed: int) -> RungResult:
+    """The same result, but that a direction which leaves every case to its fallback is
+    not written yet.
+    """
+    from grader import operators
+    from grader.checks.values.fallback import Servers
+
+    rung, checks = result.rung, list(result.checks)
+    operator = operators.get(rung.task.split("/")[1])
+    with Servers(links, operator, seed) as servers:
+        for name, direction in zip(("forward", "gradient"), DIRECTIONS):
+            if result.verdict(direction) is not Verdict.PASS:
+                continue
+            served = _all_left(servers, rung, operator.cases(seed), direction)
+            if served:
+                text = f"leaves every case to its fallback, {served}"
+                no = Verdict.NOT_IMPLEMENTED
+                checks.append(CheckResult(name, direction, no, message=text))
+    return replace(result, checks=tuple(checks))
+
+
+def _all_left(servers: Servers, rung: Rung, cases: list[Case], direction: str) -> str:
+    """The fallback's name if it computes every result of a direction, else ""."""
+    name = ""
+    for case in cases:
+        for _, part in servers.parts(case, direction):
+            name = servers.left(rung, part, direction)
+            if not name:
+                return ""
+    return name

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: MIT
+"""Lab 04 on a machine with a GPU: the rung once more on it, and then its time.
+
+What cusim and nvcc found stands. A direction that passed so far is built for the card
+and checked there; `compute-sanitizer` looks at it where it is installed. At the end the
+fastest right file of each direction is timed against PyTorch on the same card.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from signatures import DIRECTIONS
+
+from grader.checks.check_result import CheckResult
+from grader.checks.unrun import of_ours
+from grader.course.rungs import Rung, Task
+from grader.engine.lending import paired
+from grader.engine.score import RungResult
+from grader.errors import GraderError
+from grader.toolchain import gpu_build, gpu_probe
+from grader.toolchain.linking import Links
+from grader.toolchain.products import GPU, Build
+from grader.verdicts import Verdict
+
+if TYPE_CHECKING:  # these import torch
+    from grader.checks.speed.gpu_speed import Clock
+    from grader.checks.speed.speed import Speed
+    from grader.checks.subject import Subject
+    from grader.checks.values.fallback import Classes
+    from grader.operators import Case, Operator
+
+Lower = dict[str, tuple[Rung, Build]]
+Tell = Callable[[str, str], None]
+WAITS = "speed is measured on a GPU: these points wait for one"
+NO_BAND = "; lab.toml has no band for it yet, so that the points wait"
+
+
+def why_pending() -> str:
+    """Why points for speed are pending here."""
+    reason = gpu_probe.absent()
+    return WAITS + (f" ({reason})" if reason and reason != gpu_probe.NONE else "")
+
+
+class OnCard:
+    """The rungs of a run on the card. Starts nothing where there is none."""
+
+    def __init__(self, seed: int, tell: Tell, links: Links) -> None:
+        self.seed, self.tell, self.links = seed, tell, links
+        self._clock: Clock | None = None
+
+    def clock(self) -> Clock:
+        """Events of PyTorch, made once: they need a context of this process."""
+        from grader.checks.speed.gpu_speed import EventClock
+
+        card = gpu_probe.card()
+        assert card
+        self._clock = self._clock or EventClock(card)
+        return self._clock
+
+    # ---- values ----------------------------------------------------------------------
+
+    def checked(
+        self, result: RungResult, lower: Lower, classes: Classes | None
+    ) -> RungResult:
+        """The result with what the card adds; a fault of ours costs nothing."""
+        rung = result.rung
+        if not gpu_build.fits(rung):
+            return result
+        directions = [d for d in DIRECTIONS if self._asked(result, d)]
+        if not directions:
+            return result
+        try:
+            more = self._checks(rung, directions, lower, classes)
+        except (GraderError, OSError):
+            raise  # of the machine
+        except Exception as error:
+            more = [
+                CheckResult("gpu forward", d, Verdict.GRADER, message=of_ours(error))
+                for d in directions
+            ]
+        waited = {c.direction for c in more}  # what no card had looked at, this one has
+        kept = [
+            check
+            for check in result.checks
+            if not (check.verdict is Verdict.PENDING_GPU and check.direction in waited)
+        ]
+        return dataclasses.replace(result, checks=(*kept, *more))
+
+    def _asked(self, result: RungResult, direction: str) -> bool:
+        """Right so far; or nobody has looked, because cusim cannot."""
+        return result.verdict(direction) in (Verdict.PASS, Verdict.PENDING_GPU)
+
+    def _checks(
+        self,
+        rung: Rung,
+        directions: list[str],
+        lower: Lower,
+        classes: Classes | None,
+    ) -> list[CheckResult]:
+        from grader.checks.cuda import compute_sanitizer, values_on_gpu
+
+        gpu_probe.build_tools()
+        self.tell(rung.id, "gpu build")
+        built = self.links.build(rung, mode=GPU)
+        if not built.libraries:
+            text = built.forbidden or built.blocked or built.error
+            verdict = Verdict.BLOCKED if built.blocked else Verdict.BUILD
+            at = built.location
+            return [
+                CheckResult("gpu build", d, verdict, message=text, location=at)
+                for d in directions
+            ]
+        subject = self.subject(rung, built, lower)
+        subject.classes = classes
+        results: list[CheckResult] = []
+        try:
+            for direction in [d for d in directions if d in built.directions]:
+                cases = subject.operator.cases(self.seed)
+                say = lambda words: self.tell(rung.id, words)  # noqa: E731
+                found = values_on_gpu.check(subject, cases, direction, self.seed, say)
+                results += found
+                if found[-1].verdict is Verdict.PASS:
+                    look = compute_sanitizer.check(
+                        subject, cases, direction, self.seed, say
+                    )
+                    results += look
+        finally:
+            subject.close()
+        return results
+
+    def subject(self, rung: Rung, built: Build, lower: Lower) -> Subject:
+        """A rung built for the card, a direction that it lacks lent by a lower one."""
+        from grader import operators
+        from grader.checks.subject import Subject
+
+        lacking = [d for d in lower if d not in built.directions]
+        lent = {d: self.links.build(lower[d][0], mode=GPU) for d in lacking}
+        operator = operators.get(rung.task.split("/")[1])
+        return Subject(operator, libraries=paired(built, lent))
+
+    # ---- times -----------------------------------------------------------------------
+
+    def timed(
+        self,
+        task: Task,
+        results: list[RungResult],
+        classes: dict[str, Classes],
+    ) -> list[RungResult]:
+        """The same results, the fastest right file of each direction with its time."""
+        assert task.speed
+        done = {result.rung.id: result for result in results}
+        for direction in DIRECTIONS:
+            left = [r for r in done.values() if r.verdict(direction) is Verdict.PASS]
+            while left and task.speed.points_of(direction):
+                best, speed = self._guarded(task, left, direction, classes)
+                checks = best.checks
+                if not speed.verdict.ok:
+                    name, no = "speed", speed.verdict
+                    checks += (
+                        CheckResult(name, direction, no, "f32", 1, 1, speed.message),
+                    )
+                speeds = (*done[best.rung.id].speeds, speed)
+                done[best.rung.id] = dataclasses.replace(
+                    done[best.rung.id], checks=checks, speeds=speeds
+                )
+                if speed.verdict.ok:
+                    break
+                left = [r for r in left if r.rung.id != best.rung.id]
+        return list(done.values())
+
+    def _guarded(
+        self,
+        task: Task,
+        right: list[RungResult],
+        direction: str,
+        classes: dict[str, Classes],
+    ) -> tuple[RungResult, Speed]:
+        """A fault of the stopwatch itself costs nobody points."""
+        from grader.checks.speed.speed import Speed
+
+        try:
+            return self._fastest(task, right, direction, classes)
+        except (GraderError, OSError):
+            raise
+        except Exception as error:
+            text = of_ours(error)
+            no = Verdict.GRADER
+            return right[-1], Speed("", direction, no, "", message=text)
+
+    def _fastest(
+        self,
+        task: Task,
+        right: list[RungResult],
+        direction: str,
+        classes: dict[str, Classes],
+    ) -> tuple[RungResult, Speed]:
+        from grader.checks.speed import gpu_speed
+
+        assert task.speed
+        band = task.speed.bands.get(direction)
+        lower: Lower = {}
+        subjects: list[Subject] = []
+        built_for = {r.rung.id: self.links.build(r.rung, mode=GPU) for r in right}
+        right = [r for r in right if built_for[r.rung.id].libraries] or right
+        card = gpu_probe.measured()
+        assert card
+        try:
+            for result in right:
+                built = built_for[result.rung.id]
+                lower |= {d: (result.rung, built) for d in built.directions}
+                subjects.append(self.subject(result.rung, built, lower))
+                subjects[-1].classes = classes.get(result.rung.id)
+            case = timed_case(subjects[0].operator, band.case if band else "")
+            times = [
+                gpu_speed.screen(subject, case, direction, self.seed)
+                for subject in subjects
+            ]
+            best = times.index(min(times))
+            self.tell(right[best].rung.id, f"gpu speed {direction}")
+            words = (subjects[best], case, direction, band, self.seed, card)
+            found = gpu_speed.check(*words, self.clock())
+        finally:
+            for subject in subjects:
+                subject.close()
+        return right[best], found if band else waiting(found, card)
+
+
+def waiting(found: Speed, card: gpu_probe.Gpu) -> Speed:
+    """A time that no band turns into points is shown, and the points are pending."""
+    if found.verdict is not Verdict.PASS or not found.ratio:
+        return found
+    ratio = found.ratio
+    text = (
+        f"{1e3 * found.seconds:.3g} ms on {card.name}, {ratio.value:.3g} of "
+        f"{found.baseline} ({ratio.low:.3g} .. {ratio.high:.3g}){NO_BAND}"
+    )
+    return dataclasses.replace(found, verdict=Verdict.PENDING_GPU, message=text)
+
+
+def timed_case(operator: Operator, name: str) -> Case:
+    """The case that a band names; else the largest, which fills a card best."""
+    cases = operator.speed_cases()
+    if name in cases:
+        return cases[name]
+    if name or not cases:
+        raise GraderError(
+            f"{operator.name} has no speed case {name!r}, only {', '.join(cases)}"
+        )
+
+    def elements(case: Case) -> int:
+        shapes = operator.input_shapes(case).values()
+        return sum(math.prod(shape) for shape in shapes)
+
+    return max(cases.values(), key=elements)

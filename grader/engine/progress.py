@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: MIT
+"""What the report is told while checks and times are still being taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # imports the tasks
+    from grader.engine.score import TaskResult
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A step that begins, or a task whose checks have ended."""
+
+    rung: str
+    check: str
+    done: int
+    total: int
+    ended: TaskResult | None = None  # without times: those are taken last

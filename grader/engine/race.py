@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: MIT
+"""Which file of a ladder is timed, and when: after everything is known to be right.
+
+All right files of a direction are screened with a few calls; the fastest is timed
+properly and earns the direction's speed points. SPEED=off leaves it out, and the points
+are pending.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from signatures import DIRECTIONS
+
+from grader.checks.check_result import CheckResult
+from grader.checks.unrun import of_ours
+from grader.course.rungs import Rung, Task
+from grader.engine import known
+from grader.engine.on_gpu import OnCard, why_pending
+from grader.engine.score import RungResult
+from grader.errors import GraderError
+from grader.toolchain import gpu_probe
+from grader.toolchain.linking import Links
+from grader.verdicts import Verdict
+
+if TYPE_CHECKING:  # these import torch
+    from grader.checks.speed.machine import Peaks
+    from grader.checks.speed.speed import Speed
+    from grader.checks.subject import Subject
+    from grader.checks.values.fallback import Classes
+    from grader.operators import Case, Operator
+
+PATIENCE = 3  # noisy results of a run that are waited for; then the machine is busy
+Libraries = dict[str, tuple[Path, Path]]  # dtype -> files that define both directions
+
+
+def wanted() -> bool:
+    """Whether this run takes times at all."""
+    return os.environ.get("SPEED", "on") != "off"
+
+
+class Race:
+    """The speed checks of a run; measures the machine's peaks before the first."""
+
+    def __init__(
+        self, seed: int, tell: Callable[[str, str], None], links: Links | None = None
+    ) -> None:
+        """`tell` is called with a rung's id and what is being done; `links` knows what
+        rungs use of others.
+        """
+        self.seed = seed
+        self.links = links or known.links()
+        self.on_card = OnCard(seed, tell, self.links)
+        self.tell = tell
+        self._peaks: Peaks | None = None
+        self._patience = PATIENCE
+        self.libraries: dict[str, Libraries] = {}  # of the rungs of this run, by id
+        self.classes: dict[str, Classes] = {}  # how exact they are
+
+    def peaks(self) -> Peaks:
+        """This machine's peaks."""
+        from grader.checks.speed.machine import Peaks, keep_memory
+
+        if self._peaks is None:
+            keep_memory()
+            self._peaks = Peaks()
+        return self._peaks
+
+    def close(self) -> None:
+        """End what was started to measure."""
+        if self._peaks:
+            self._peaks.close()
+
+    def as_json(self) -> dict[str, Any] | None:
+        """The peaks of this machine for results.json; None if nothing was timed."""
+        return self._peaks.as_json() if self._peaks else None
+
+    def task(self, task: Task, results: list[RungResult]) -> list[RungResult]:
+        """The same results, with the times of the fastest right files.
+
+        A file that is wrong when it is timed is wrong: the next fastest takes its turn.
+        """
+        if task.speed and task.language == "cuda":
+            if gpu_probe.card() and wanted():
+                return self.on_card.timed(task, results, self.classes)
+            return self._waiting(task, results)
+        if not task.speed or not wanted():
+            return results
+        done = {result.rung.id: result for result in results}
+        for direction in task.speed.bands:
+            left = [
+                r
+                for r in done.values()
+                if r.verdict(direction) is Verdict.PASS and r.rung.id in self.libraries
+            ]
+            while left:
+                timed, speed = self._guarded(task, left, direction)
+                checks = timed.checks
+                if not speed.verdict.ok:
+                    checks += (_fault(speed),)
+                name = timed.rung.id
+                done[name] = dataclasses.replace(
+                    done[name],
+                    checks=checks,
+                    speeds=(*done[name].speeds, speed),
+                )
+                if speed.verdict.ok:
+                    break
+                left = [r for r in left if r.rung.id != name]
+        return list(done.values())
+
+    def _waiting(self, task: Task, results: list[RungResult]) -> list[RungResult]:
+        """Without a GPU there are no times: the last right file of each direction says
+        so, and the points are pending.
+        """
+        from grader.checks.speed.speed import Speed
+
+        assert task.speed
+        done = list(results)
+        for direction in DIRECTIONS:
+            right = [
+                i
+                for i, result in enumerate(done)
+                if result.verdict(direction) is Verdict.PASS
+            ]
+            if not right or not task.speed.points_of(direction):
+                continue
+            band = task.speed.bands.get(direction)
+            waits = Speed(
+                band.case if band else "",
+                direction,
+                Verdict.PENDING_GPU,
+                "",
+                message=why_pending(),
+                band=band,
+            )
+            last = done[right[-1]]
+            speeds = (*last.speeds, waits)
+            done[right[-1]] = dataclasses.replace(last, speeds=speeds)
+        return done
+
+    def _guarded(
+        self, task: Task, right: list[RungResult], direction: str
+    ) -> tuple[RungResult, Speed]:
+        """The fastest file and its time; a fault of ours costs nobody points."""
+        try:
+            own = [r for r in right if self._computes(task, r.rung, direction)]
+            if not own:
+                return right[-1], self._borrowed(task, direction)
+            return self._fastest(task, own, direction)
+        except (GraderError, OSError):
+            raise  # of the machine: they end the command with a sentence
+        except Exception as error:
+            return right[-1], self._our_fault(task, direction, error)
+
+    def _borrowed(self, task: Task, direction: str) -> Speed:
+        """Every file leaves the timed case to a given object: that earns nothing."""
+        from grader.checks.speed.speed import Speed
+        from grader.checks.speed.timing import Estimate
+
+        assert task.speed
+        band = task.speed.bands[direction]
+        nothing = Estimate(0.0, 0.0, 0.0)
+        text = f"case {band.case} is left to a given object"
+        return Speed(
+            band.case,
+            direction,
+            Verdict.PASS,
+            "",
+            message=text,
+            share=nothing,
+            band=band,
+        )
+
+    def _computes(self, task: Task, rung: Rung, direction: str) -> bool:
+        """Whether a file of this ladder computes the timed case, this one or one that
+        it calls: the time of a given object is nobody's.
+        """
+        if not rung.uses:
+            return True
+        from grader import operators
+        from grader.checks.values.fallback import Servers
+
+        assert task.speed
+        operator = operators.get(task.operator)
+        case = _case(task, operator, task.speed.bands[direction].case)
+        with Servers(self.links, operator, self.seed) as servers:
+            return all(
+                servers.computes(rung, part, direction).startswith(f"{task.id}/")
+                for _, part in servers.parts(case, direction)
+            )
+
+    def _fastest(
+        self, task: Task, right: list[RungResult], direction: str
+    ) -> tuple[RungResult, Speed]:
+        from grader.checks.speed import speed
+
+        assert task.speed
+        band = task.speed.bands[direction]
+        peaks = self.peaks()
+        subjects = [self._subject(r) for r in right]
+        try:
+            case = _case(task, subjects[0].operator, band.case)
+            times = [0.0]
+            if len(right) > 1:
+                times = [
+                    speed.screen(subject, case, direction, self.seed)
+                    for subject in subjects
+                ]
+            best = times.index(min(times))
+            self.tell(right[best].rung.id, f"speed {direction}")
+            timed = speed.check(
+                subjects[best],
+                case,
+                direction,
+                band,
+                self.seed,
+                peaks,
+                tries=speed.TRIES if self._patience > 0 else 1,
+            )
+            self._patience -= timed.verdict is Verdict.NOISY
+        finally:
+            for subject in subjects:
+                subject.close()
+        return right[best], timed
+
+    def _our_fault(self, task: Task, direction: str, error: Exception) -> Speed:
+        """The stopwatch itself failed: the points are pending."""
+        from grader.checks.speed.speed import Speed
+
+        assert task.speed
+        band = task.speed.bands[direction]
+        text = of_ours(error)
+        return Speed(band.case, direction, Verdict.GRADER, "", message=text, band=band)
+
+    def _subject(self, result: RungResult) -> Subject:
+        from grader import operators
+        from grader.checks.subject import Subject
+
+        operator = operators.get(result.rung.task.split("/")[1])
+        subject = Subject(operator, libraries=self.libraries[result.rung.id])
+        subject.classes = self.classes.get(result.rung.id)
+        return subject
+
+
+def _fault(speed: Speed) -> CheckResult:
+    """A fault that only the stopwatch saw, as a check of the direction."""
+    return CheckResult(
+        "speed",
+        speed.direction,
+        speed.verdict,
+        "f32",
+        1,
+        1,
+        speed.message,
+    )
+
+
+def _case(task: Task, operator: Operator, name: str) -> Case:
+    """A speed case by its name. Raises GraderError if there is none."""
+    cases = operator.speed_cases()
+    if name not in cases:
+        raise GraderError(
+            f"labs/{task.lab}/lab.toml: ladder.{task.operator} is timed on case "
+            f"{name!r}, but {operator.name}.toml has only {', '.join(cases) or 'none'}"
+        )
+    return cases[name]

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""What runs student code: the supervisor, which never does, and the workers."""

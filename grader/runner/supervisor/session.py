@@ -1,0 +1,400 @@
+# SPDX-License-Identifier: MIT
+"""A worker: one process that runs student code. The Python face of core.c.
+
+It is given Calls (call.py). What comes back is an Outcome and, in the Call, the outputs
+and what was found in their memory. What the worker says of itself can cost points or
+word a message; no check passes by it alone except lab 01's audit. This module does
+without torch, so that workers can start while torch is imported.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grader.runner.supervisor.processes import (
+    children,
+    namespace_init,
+    only_child,
+    pidfd,
+)
+from grader.runner.supervisor.wire import (
+    PHASE_FAULT,
+    SECOND,
+    SIDE_TENSORS,
+    Command,
+    Reply,
+    Request,
+)
+from grader.toolchain import isa, sandbox
+
+if TYPE_CHECKING:
+    from grader.runner.supervisor.call import Call
+
+ROOT = Path(__file__).resolve().parents[3]
+OUTPUT_KEPT = 64 * 1024  # bytes of a worker's own output that are kept, head and tail
+START_LIMIT = {"c": 10 * SECOND, "python": 120 * SECOND}
+CARD_LIMIT = 60 * SECOND  # the driver of a GPU that slept wakes up slowly
+
+
+class Outcome(IntEnum):
+    """What came of handing over: the OUTCOME_ values of core.h."""
+
+    RETURNED = 0
+    DIED = 1
+    TIMEOUT = 2
+    TOO_LARGE = 3
+    NOT_FROZEN = 4
+    INTERRUPTED = 5
+
+
+@functools.cache
+def core() -> ctypes.CDLL:
+    """The supervisor's library in C, built by grader/toolchain/tools.mk."""
+    library = ctypes.CDLL(str(tools() / "libsupervisor.so"), use_errno=True)
+    library.session_open.restype = ctypes.c_void_p
+    library.session_reply.restype = ctypes.POINTER(Reply)
+    library.session_command.restype = ctypes.POINTER(Command)
+    library.session_command.argtypes = [ctypes.c_void_p]
+    library.session_look_again.restype = ctypes.c_int64
+    library.session_state.restype = ctypes.c_char
+    handle, text, count = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64
+    request, number = ctypes.POINTER(Request), ctypes.c_int
+    library.session_descriptors.argtypes = [handle, ctypes.POINTER(number)]
+    library.session_reply.argtypes = [handle]
+    library.session_adopt.argtypes = [handle, number]
+    library.session_wait.argtypes = [handle, count]
+    library.session_prepare.argtypes = [handle, number]
+    library.session_load.argtypes = [handle, text, count, count]
+    library.session_run.argtypes = [handle, request]
+    library.session_place.argtypes = [handle, request]
+    library.session_look_again.argtypes = [handle, request, number, number]
+    library.session_state.argtypes = [handle]
+    library.session_save.argtypes = [handle, text, text]
+    library.session_close.argtypes = [handle]
+    return library
+
+
+@functools.cache
+def _cores() -> list[int]:
+    """The cores we were given, before we chose among them."""
+    return sorted(os.sched_getaffinity(0))
+
+
+@functools.cache
+def cpu() -> int:
+    """The core that supervisor and workers share: a wake-up across cores costs more
+    than most calls, and the two never run at the same time.
+    """
+    return _cores()[os.getpid() % len(_cores())]
+
+
+_threads = 1  # that the last `pin` was for
+
+
+def pin(threads: int = 0) -> None:
+    """Move this process to that core, or to as many as there are threads (0: as many as
+    last time); workers started from now on inherit them.
+    """
+    global _threads
+    _threads = threads or _threads
+    os.sched_setaffinity(0, {cpu()} if _threads == 1 else set(_cores()[:_threads]))
+
+
+def tools() -> Path:
+    """Where the grader's own programs were built."""
+    return Path(os.environ.get("CONVLAB_BUILD", ROOT / "build")).resolve() / "tools"
+
+
+@dataclass(frozen=True)
+class Death:
+    """How a worker ended: by a signal, or with an exit code."""
+
+    signal: int = 0
+    code: int = 0
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What a worker on a GPU needs beyond its sandbox."""
+
+    devices: tuple[Path, ...]  # files it may read, write and control
+    environment: Mapping[str, str]
+
+
+class Worker:
+    """A process that runs student code, in the sandbox of this machine.
+
+    Use as a context manager, or call `end`: no process is left behind either way.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        command: list[str],
+        *,
+        paths: list[Path],
+        op: int,
+        outside: Outside | None = None,
+    ) -> None:
+        self.kind = kind
+        self.outside = outside
+        self.level = sandbox.level()
+        self.output = b""
+        self.started = False  # up to here only our own code has run in it
+        self.libraries: tuple[Path, ...] = ()  # that define forward, backward
+        self._death: Death | None = None
+        self._adopted = 0
+        self._session = core().session_open()
+        if not self._session:
+            error = os.strerror(ctypes.get_errno())
+            raise OSError(f"cannot make the worker's shared memory: {error}")
+        self.reply = core().session_reply(self._session).contents
+        self.command = core().session_command(self._session).contents
+        core().session_prepare(self._session, op)
+        try:
+            self._start(command, paths)
+        except BaseException:
+            core().session_close(self._session)
+            self._session = None
+            raise
+
+    @classmethod
+    def for_library(
+        cls,
+        forward: Path,
+        backward: Path,
+        op: int,
+        *,
+        program: str = "worker",
+        under: Sequence[str] = (),
+        also: Sequence[Path] = (),
+        outside: Outside | None = None,
+    ) -> Worker:
+        """A C worker for two libraries, run by the command `under`; it sees `also`."""
+        forward, backward = forward.resolve(), backward.resolve()
+        seen = [tools() / program, forward, backward]
+        command = [*under, *(str(path) for path in seen)]
+        worker = cls("c", command, paths=[*seen, *also], op=op, outside=outside)
+        worker.libraries = (forward, backward)
+        return worker
+
+    @classmethod
+    def for_python(cls, *also: Path) -> Worker:
+        """A Python worker that has begun to import torch; `load` gives it a file. It
+        sees `also`.
+        """
+        script = Path(__file__).parents[1] / "worker" / "python_worker.py"
+        contract = ROOT / "common" / "python"
+        program = [sys.executable, "-I", "-B", "-X", "faulthandler", str(script)]
+        program += [str(tools() / "libworker.so"), str(ROOT), str(contract)]
+        package = ROOT / "grader"
+        shared = package / "runner" / "supervisor"
+        ours = [folder / "__init__.py" for folder in (package, shared.parent, shared)]
+        ours.append(shared / "wire.py")
+        seen = [*sandbox.python_paths(), *ours, script.parent, contract, tools()]
+        return cls("python", program, paths=[*seen, *also], op=0)
+
+    def _start(self, command: list[str], paths: list[Path]) -> None:
+        numbers = (ctypes.c_int * 4)()
+        core().session_descriptors(self._session, numbers)
+        descriptors = list(numbers)
+        if self.kind == "c":
+            pin()  # inherited
+        command = [*command, *map(str, descriptors), self.level]
+        if self.kind == "python":
+            command += [str(path) for path in (*paths, *sandbox.PROCESSOR)]
+        info_read, info_write = os.pipe()
+        passed = [*descriptors]
+        if self.level == "bwrap":
+            passed.append(info_write)
+            more = self.outside.devices if self.outside else ()
+            command = sandbox.wrap(command, paths=paths, info=info_write, devices=more)
+        environment = {
+            "PATH": "/usr/bin:/bin",
+            "HOME": "/tmp",
+            "LC_ALL": "C.UTF-8",
+            "OMP_NUM_THREADS": "1",
+            "GOMP_SPINCOUNT": "1000",  # threads that wait sleep: cores are few
+            "CUSIM_PATIENCE": "3",  # seconds for one thread; less than a call has
+            "CONVLAB_CPU": str(cpu()),
+            "CONVLAB_OWNER": str(os.getpid()),
+            **isa.environment(),
+            **(self.outside.environment if self.outside else {}),
+        }
+        read, write = os.pipe()
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=write,
+            stderr=write,
+            env=environment,
+            pass_fds=passed,
+            start_new_session=True,
+        )
+        os.close(write)
+        os.close(info_write)
+        self._drain = threading.Thread(target=self._collect, args=(read,), daemon=True)
+        self._drain.start()
+        self._leader = self.process.pid
+        if self.level == "bwrap":
+            self._leader = namespace_init(info_read)
+        os.close(info_read)
+
+    def _collect(self, read: int) -> None:
+        """Keep the first and last of the worker's output, and never let it block."""
+        head, tail = b"", b""
+        while chunk := os.read(read, 1 << 20):
+            room = OUTPUT_KEPT // 2 - len(head)
+            head += chunk[:room]
+            tail = (tail + chunk[max(room, 0) :])[-OUTPUT_KEPT // 2 :]
+            self.output = head + tail
+        os.close(read)
+
+    def wait_ready(self) -> Outcome:
+        """Wait until the worker can take its first call (C) or its file (Python)."""
+        if self._leader == 0:
+            return self._dead()
+        pid = self._leader
+        if self.level == "bwrap":
+            pid = only_child(pid)
+        if pid == 0 or core().session_adopt(self._session, pid):
+            return self._dead()
+        self._adopted = pid
+        limit = CARD_LIMIT if self.outside else START_LIMIT[self.kind]
+        outcome = self._settle(core().session_wait(self._session, limit))
+        if outcome is not Outcome.RETURNED:
+            return outcome
+        self.started = True
+        return self.load(b"") if self.kind == "c" else outcome
+
+    def load(
+        self, text: bytes, *, op: int | None = None, deadline: float = 20.0
+    ) -> Outcome:
+        """Let the worker load the rung: its library, or for Python the text given here,
+        a line of JSON about the file and then the file.
+        """
+        if op is not None:
+            core().session_prepare(self._session, op)
+        limit = int(deadline * SECOND)
+        return self._settle(core().session_load(self._session, text, len(text), limit))
+
+    def run(self, call: Call) -> Outcome:
+        """Run one case; outputs and findings are in `call` afterwards."""
+        core().session_run(self._session, call.pointer)
+        return self._settle(call.request.outcome)
+
+    def _settle(self, code: int) -> Outcome:
+        """An outcome as Python sees it: death explained, an interruption raised."""
+        outcome = Outcome(code)
+        if outcome is Outcome.INTERRUPTED:
+            raise KeyboardInterrupt
+        return self._dead() if outcome is Outcome.DIED else outcome
+
+    def look_again(self, call: Call, i: int, *, milliseconds: int = 50) -> int:
+        """Unwritten elements of output `i` after the worker ran on for a while."""
+        return int(
+            core().session_look_again(
+                self._session, call.pointer, SIDE_TENSORS + i, milliseconds
+            )
+        )
+
+    def save(self, call: Call, folder: Path) -> tuple[Path, Path]:
+        """Keep a command and its inputs on disk, for worker --replay."""
+        core().session_place(self._session, call.pointer)
+        paths = folder / "in.bin", folder / "out.bin"
+        if core().session_save(self._session, *(str(path).encode() for path in paths)):
+            raise OSError(f"cannot write the case's memory to {folder}")
+        return paths
+
+    def children(self) -> list[int]:
+        """Processes that the adopted one has started: the worker, under a debugger."""
+        return children(self._adopted) if self._adopted else []
+
+    @property
+    def state(self) -> str:
+        """R running, S sleeping, T stopped, Z dead ... as the kernel tells it."""
+        return str(core().session_state(self._session).decode())
+
+    @property
+    def message(self) -> str:
+        """What the worker says happened: a hint, cleaned of control characters."""
+        return clean(bytes(self.reply.message))
+
+    @property
+    def notes(self) -> str:
+        """What the worker noted in an audit: a hint."""
+        return clean(bytes(self.reply.notes))
+
+    @property
+    def death(self) -> Death:
+        """How the worker ended."""
+        return self._death or Death()
+
+    @property
+    def faulted(self) -> bool:
+        """Whether the reply page holds the address of a fault."""
+        return bool(self.reply.phase == PHASE_FAULT)
+
+    def _dead(self) -> Outcome:
+        if self._death is None:
+            try:
+                code = self.process.wait(timeout=5)
+            except subprocess.TimeoutExpired:
+                self._kill()
+                code = self.process.wait()
+            if code < 0:
+                self._death = Death(signal=-code)
+            elif self.level == "bwrap" and code > 128:
+                self._death = Death(signal=code - 128)
+            else:
+                self._death = Death(code=code)
+            self._drain.join(timeout=5)
+        return Outcome.DIED
+
+    def _kill(self) -> None:
+        """End every process of the worker. In bubblewrap, killing its init does."""
+        for pid in {self._leader, self.process.pid} - {0}:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+
+    def end(self) -> None:
+        """Kill the worker and wait until nothing of it is left."""
+        if not self._session:
+            return
+        watch = pidfd(self._leader) if self._leader else -1
+        self._kill()
+        self.process.wait()
+        if watch >= 0:
+            select.select([watch], [], [], 5)  # the namespace is gone when its init is
+            os.close(watch)
+        self._drain.join(timeout=5)
+        self.reply = Reply.from_buffer_copy(self.reply)  # the memory goes now
+        self.command = Command.from_buffer_copy(self.command)
+        core().session_close(self._session)
+        self._session = None
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+
+def clean(raw: bytes) -> str:
+    """Text from a worker, up to its first zero byte, without control characters."""
+    text = raw.split(b"\0", 1)[0].decode(errors="replace")
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)

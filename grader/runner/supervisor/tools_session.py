@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: MIT
+"""The worker profile `tools`: a process that may start compilers, for lab 05's gates.
+
+It is walled in as a compiler is: process numbers, network and files of its own, one
+folder it may write to, and a deadline for each gate. When it dies or hangs, that gate
+has failed and another process goes on with the rest. This module does without torch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from grader.toolchain import gpu_probe, isa, sandbox
+from grader.toolchain.make import build_folder
+
+ROOT = Path(__file__).resolve().parents[3]
+START = 60.0  # seconds until torch and the package are imported
+GATE = 90.0  # and for one gate: a compiler starts cold
+ALL = 300.0  # for all gates of one operator
+LIMITS = ("--core=0", "--fsize=1073741824", "--nofile=1024")
+TOLD = 1 << 20  # bytes of events that are read
+KEPT = 20_000  # bytes of its own output
+
+
+@dataclass
+class Answer:
+    """What came of a gate: its tensors by job, or why there are none."""
+
+    kind: str = "unasked"  # returned, broken, borrowed, skipped, raised, unwritten ...
+    message: str = ""
+    location: str = ""
+    job: int = 0  # the last one that began
+    results: list[list[list[Any]]] = field(default_factory=list)
+
+
+class Tools:
+    """One operator's gates. `folder` is for this run alone; with `card` they may use
+    the machine's.
+    """
+
+    def __init__(
+        self,
+        package: Path,
+        folder: Path,
+        *,
+        gate_limit: float = GATE,
+        card: bool = False,
+    ) -> None:
+        self.package, self.folder, self.gate_limit = package, folder, gate_limit
+        self._card = card
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stopped = False
+
+    def run(
+        self, names: Sequence[str], write: Callable[[Sequence[str]], None]
+    ) -> dict[str, Answer]:
+        """Run these gates in order. `write` puts a request for some of them down."""
+        answers = {name: Answer() for name in names}
+        end = time.monotonic() + ALL
+        left = list(names)
+        while left and not self._stopped:
+            if time.monotonic() > end:
+                for name in left:
+                    text = f"all gates together took over {ALL:.0f} s"
+                    answers[name] = Answer("timeout", text)
+                break
+            write(left)
+            broken = self._one(answers)
+            before, left = left, [n for n in left if answers[n].kind == "unasked"]
+            if broken is None and left == before:
+                broken = Answer("died", "the process ended without a word of this gate")
+            if broken is not None:  # not even the first gate began
+                for name in left:
+                    answers[name] = broken
+                break
+        return answers
+
+    def stop(self) -> None:
+        """End it from another thread: nobody waits for the answers any more."""
+        self._stopped = True
+        self._kill()
+
+    # ---- one process -----------------------------------------------------------------
+
+    def _one(self, answers: dict[str, Answer]) -> Answer | None:
+        """One process from start to end. What ended it before its first gate."""
+        read, write = os.pipe()
+        with tempfile.TemporaryFile() as output:
+            self._start(write, output)
+            os.close(write)
+            now = "start"
+            try:
+                for event in self._events(read):
+                    if event.get("event") == "begin":
+                        now = str(event.get("gate"))
+                    if now in answers:
+                        _note(answers[now], event)
+                    elif event.get("kind"):
+                        return _answer(event)
+                    if event.get("event") == "end":
+                        return None
+                why = self._why(output)
+            finally:
+                self._kill()
+                os.close(read)
+        if now in answers:
+            why.job = answers[now].job
+            answers[now] = why
+            return None
+        return why if now != "start" else Answer("grader", why.message)
+
+    def _start(self, events: int, output: Any) -> None:
+        """The process in its sandbox."""
+        script = Path(__file__).parents[1] / "worker" / "tools_worker.py"
+        contract = ROOT / "common" / "python"
+        command = [sys.executable, "-I", "-B", str(script), str(ROOT), str(contract)]
+        command += [str(self.folder), str(events)]
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for name in ("cache", "tmp"):
+            (self.folder / name).mkdir(exist_ok=True)
+        if sandbox.level() == "bwrap":
+            etc = Path("/etc/alternatives")
+            ours = [ROOT / "grader", contract, self.package]
+            seen = [*sandbox.python_paths(), *ours, *([etc] if etc.exists() else [])]
+            devices = gpu_probe.devices() if self._card else []
+            seen += gpu_probe.seen() if self._card else []
+            where = {"folder": self.folder, "start": self.folder}
+            command = sandbox.wrap_compiler(
+                command, paths=seen, devices=devices, **where
+            )
+        self._timed_out = 0.0
+        self._process = subprocess.Popen(
+            ["prlimit", *LIMITS, "--", *command],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=self._environment(),
+            pass_fds=[events],
+            start_new_session=True,
+        )
+
+    def _environment(self) -> dict[str, str]:
+        """Caches and temporary files in its own folder, one thread for each library."""
+        named = os.environ.get("CXX")
+        return {
+            "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
+            "HOME": str(self.folder / "tmp"),
+            "USER": "nobody",
+            "LOGNAME": "nobody",
+            "TMPDIR": str(self.folder / "tmp"),
+            "LC_ALL": "C.UTF-8",
+            "OMP_NUM_THREADS": "1",
+            "TORCHINDUCTOR_CACHE_DIR": str(self.folder / "cache"),
+            "TORCHINDUCTOR_COMPILE_THREADS": "1",
+            # the code is small: no vectors to try out, no headers to compile first
+            "TORCHINDUCTOR_VEC_ISA_OK": "0",
+            "TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS": "0",
+            # graphs are small: to know them again would mean to read all of torch
+            "TORCHINDUCTOR_FX_GRAPH_CACHE": "0",
+            "TORCHINDUCTOR_AUTOGRAD_CACHE": "0",
+            **isa.environment(),
+            **({"CXX": named} if named else {}),
+            **(gpu_probe.environment() if self._card else {}),
+        }
+
+    def _events(self, read: int) -> Any:
+        """Its lines, until it ends, says too much, or takes too long."""
+        text, total, end = b"", 0, time.monotonic() + START
+        while True:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([read], [], [], left)[0]:
+                self._timed_out = max(self.gate_limit, 1e-9)
+                return
+            chunk = os.read(read, 1 << 16)
+            total += len(chunk)
+            if not chunk or total > TOLD:
+                return
+            *lines, text = (text + chunk).split(b"\n")
+            for line in lines:
+                with contextlib.suppress(ValueError, RecursionError):
+                    event = json.loads(line)
+                    if isinstance(event, dict):
+                        yield event
+                        if event.get("event") == "begin":
+                            end = time.monotonic() + self.gate_limit
+
+    def _why(self, output: Any) -> Answer:
+        """Why there will be no more events."""
+        if self._timed_out:
+            text = f"did not come back within {self._timed_out:.0f} s: an endless loop?"
+            return Answer("timeout", text)
+        assert self._process
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=5)
+        code = self._process.returncode or 0
+        number = -code if code < 0 else code - 128 if code > 128 else 0
+        output.seek(0)
+        words = output.read(KEPT).decode(errors="replace")
+        if number:
+            known = number in set(signal.Signals)
+            name = signal.Signals(number).name if known else str(number)
+            return Answer("died", f"{name}: the process crashed", _line(words))
+        last = [line for line in words.splitlines() if line.strip()][-1:]
+        said = f" ({last[0][:200]})" if last else ""
+        return Answer("died", f"the process ended itself, with exit code {code}{said}")
+
+    def _kill(self) -> None:
+        """End it, and all that it started."""
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # bwrap's namespace ends with it
+        process.wait()
+
+
+def _note(answer: Answer, event: dict[str, Any]) -> None:
+    """An event of a gate."""
+    if event.get("event") == "begin":
+        answer.job = int(event.get("job", 0))
+    elif event.get("kind") == "returned" and isinstance(event.get("results"), list):
+        answer.kind = "returned"
+        answer.results.append(event["results"])
+    elif event.get("kind"):
+        told = _answer(event)
+        answer.kind, answer.message = told.kind, told.message
+        answer.location = told.location
+
+
+def _answer(event: dict[str, Any]) -> Answer:
+    kind, message, location = (
+        str(event.get(key, ""))[:1000] for key in ("kind", "message", "location")
+    )
+    return Answer(kind, message, location)
+
+
+def _line(words: str) -> str:
+    """The student's line in faulthandler's traceback."""
+    for row in words.splitlines():
+        if "/convlab_ext/" in row and row.strip().startswith("File "):
+            parts = row.split('"')
+            number = row.partition(", line ")[2].split(" ")[0]
+            return f"{parts[1]}:{number}"
+    return ""
+
+
+def folder_for(step: str, operator: str) -> Path:
+    """Where an operator's gates write: compiled code stays from run to run."""
+    return build_folder() / "extension" / "tools" / step / operator
+
+
+def clear(folder: Path) -> None:
+    """Forget the last run, but not what was compiled."""
+    for path in folder.glob("*"):
+        if path.name != "cache":
+            shutil.rmtree(path) if path.is_dir() else path.unlink()

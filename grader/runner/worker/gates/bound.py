@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""An operator of convlab_ext as the gates call it: by function, and by schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+import torch
+from signatures import SIGNATURES
+
+Tensors = dict[str, torch.Tensor]
+Named = list[tuple[str, torch.Tensor]]
+Job = Mapping[str, Any]
+
+
+class Broken(Exception):
+    """The contract is broken; the text says how, and what to do."""
+
+
+class Borrowed(Exception):
+    """PyTorch's own operator is at work; the text says where."""
+
+
+class Skipped(Exception):
+    """This machine lacks what the gate needs; the text says what."""
+
+
+class Bound:
+    """The public function, and the two operators of the dispatcher."""
+
+    def __init__(self, package: ModuleType, name: str) -> None:
+        self.name = name
+        self.package = package
+        self.signature = SIGNATURES[name]
+        self.public: Callable[..., Any] = getattr(package, name)
+        self.names = [argument.name for argument in self.signature.inputs]
+
+    def operator(self, *, backward: bool = False) -> Any:
+        """torch.ops.convlab.conv2d.default, or conv2d_backward's."""
+        name = f"{self.name}_backward" if backward else self.name
+        space = torch.ops.convlab
+        if not hasattr(space, name):
+            raise Broken(
+                f"there is no torch.ops.convlab.{name}: give its schema (m.def) and "
+                "its kernels (m.impl) in C++"
+            )
+        return getattr(space, name).default
+
+    def call(self, tensors: Mapping[str, Any], options: Mapping[str, Any]) -> Any:
+        """The public function with these inputs and options, by name."""
+        given = {n: tensors[n] for n in self.names if tensors.get(n) is not None}
+        return self.public(**given, **options)
+
+    def of(self, job: Job, names: Sequence[str]) -> Callable[..., torch.Tensor]:
+        """A function of the inputs `names` alone; the others are the job's."""
+
+        def function(*given: torch.Tensor) -> torch.Tensor:
+            tensors = {**job["tensors"], **dict(zip(names, given))}
+            result: torch.Tensor = self.call(tensors, job["options"])
+            return result
+
+        return function
+
+    def wanted(self, job: Job) -> list[str]:
+        """The inputs of a job that have a gradient and are there."""
+        return [n for n in self.signature.gradients if n in job["tensors"]]
+
+    def arguments(
+        self, operator: Any, job: Job, mask: Sequence[bool] = ()
+    ) -> tuple[Any, ...]:
+        """What an operator is handed, read off its schema."""
+        return tuple(
+            self._argument(one, job, list(mask)) for one in operator._schema.arguments
+        )
+
+    def _argument(self, one: Any, job: Job, mask: list[bool]) -> Any:
+        tensors, options, name = job["tensors"], job["options"], one.name
+        if name == "grad_output":
+            return job["grad_output"]
+        if name == "output_mask":
+            return mask or [True] * len(self.signature.gradients)
+        if name in self.names:
+            return tensors.get(name)
+        if name in options:
+            value = options[name]
+            return list(value) if isinstance(value, (tuple, list)) else value
+        if name.endswith("_size") and name.removesuffix("_size") in tensors:
+            sizes = list(tensors[name.removesuffix("_size")].shape)
+            return sizes[-one.N :] if one.N else sizes
+        raise Broken(
+            f"the schema of {self.name} has an argument '{name}', which neither its "
+            "inputs nor its options are called"
+        )
+
+
+def leaves(job: Job, names: Sequence[str]) -> Tensors:
+    """The job's tensors `names` as leaves that ask for a gradient, strides kept."""
+    return {n: job["tensors"][n].detach().requires_grad_() for n in names}

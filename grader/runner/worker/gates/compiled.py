@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT
+"""Gates about what other programs make of the operator: compile, export, ONNX,
+autocast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from grader.runner.worker.gates.bound import (
+    Borrowed,
+    Bound,
+    Broken,
+    Job,
+    Named,
+    Skipped,
+    leaves,
+)
+
+OPSET = 18
+OWN = ("conv", "linear", "addmm", "bmm", "matmul", "mm.", "im2col", "col2im")
+
+
+def _doubled(bound: Bound, job: Job, names: Sequence[str]) -> Callable[..., Any]:
+    """The function between products by 2, which the compiler makes code of."""
+    function = bound.of(job, names)
+
+    def around(first: torch.Tensor, *others: torch.Tensor) -> torch.Tensor:
+        return function(first * 2, *others) * 2
+
+    return around
+
+
+def compiles(bound: Bound, job: Job) -> Named:
+    """torch.compile(fullgraph=True), forward."""
+    torch._dynamo.reset()
+    names = [name for name in bound.names if name in job["tensors"]]
+    function = torch.compile(_doubled(bound, job, names), fullgraph=True)
+    first, *others = (job["tensors"][name] for name in names)
+    with torch.no_grad():
+        return [("output", function(first / 2, *others) / 2)]
+
+
+def compiles_backward(bound: Bound, job: Job) -> Named:
+    """The same with gradients."""
+    torch._dynamo.reset()
+    names = [name for name in bound.names if name in job["tensors"]]
+    wanted = bound.wanted(job)
+    halved = {**job, "tensors": {**job["tensors"]}}
+    halved["tensors"][names[0]] = job["tensors"][names[0]] / 2
+    given = {**halved["tensors"], **leaves(halved, wanted)}
+    function = torch.compile(_doubled(bound, job, names), fullgraph=True)
+    output = function(*(given[name] for name in names))
+    found = torch.autograd.grad(output, [given[n] for n in wanted], job["grad_output"])
+    scale = [4.0 if name == names[0] else 2.0 for name in wanted]
+    return [(f"grad_{n}", g / s) for n, g, s in zip(wanted, found, scale)]
+
+
+# ---- programs ------------------------------------------------------------------------
+
+
+class Layer(torch.nn.Module):
+    """The operator with its options fixed, as a network would hold it."""
+
+    def __init__(self, bound: Bound, job: Job, names: Sequence[str]) -> None:
+        super().__init__()
+        self.function = bound.of(job, names)
+
+    def forward(self, *given: torch.Tensor) -> torch.Tensor:
+        """The operator."""
+        return self.function(*given)
+
+
+def _described(bound: Bound, job: Job) -> tuple[Layer, tuple[Any, ...], Any]:
+    """A layer, its example, and which axes may have another size."""
+    names = [name for name in bound.names if name in job["tensors"]]
+    example = tuple(job["example"][name] for name in names)
+    batch = torch.export.Dim("N", min=1, max=64)
+    axes = tuple({0: batch} if name in job["dynamic"] else None for name in names)
+    return Layer(bound, job, names), example, (axes,)
+
+
+def exports(bound: Bound, job: Job) -> Named:
+    """torch.export with a batch of any size, run with another one."""
+    layer, example, axes = _described(bound, job)
+    program = torch.export.export(layer, example, dynamic_shapes=axes)
+    called = [str(n.target) for n in program.graph.nodes if n.op == "call_function"]
+    if not any(name.startswith(f"convlab.{bound.name}.") for name in called):
+        own = [n for n in called if any(word in n for word in OWN)] or called
+        raise Borrowed(
+            f"the exported program does not call convlab::{bound.name}, but "
+            f"{', '.join(own[:3]) or 'nothing'}"
+        )
+    given = [job["tensors"][name] for name in bound.names if name in job["tensors"]]
+    return [("output", program.module()(*given))]
+
+
+def onnx(bound: Bound, job: Job) -> Named:
+    """torch.onnx.export, then ONNX Runtime on the file it makes."""
+    try:
+        import onnxruntime  # type: ignore[import-untyped]
+        import onnxscript  # noqa: F401
+    except ImportError as error:
+        raise Skipped(
+            f"the package {error.name} is not installed: pip install onnx onnxscript "
+            "onnxruntime"
+        ) from error
+    layer, example, axes = _described(bound, job)
+    table = _translations(bound)
+    program = torch.onnx.export(
+        layer,
+        example,
+        dynamo=True,
+        opset_version=OPSET,
+        dynamic_shapes=axes,
+        custom_translation_table=table,
+        verbose=False,
+    )
+    assert program is not None
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(
+        program.model_proto.SerializeToString(),
+        options,
+        providers=["CPUExecutionProvider"],
+    )
+    given = [job["tensors"][name] for name in bound.names if name in job["tensors"]]
+    feeds = {i.name: t.numpy() for i, t in zip(session.get_inputs(), given)}
+    return [("output", torch.from_numpy(session.run(None, feeds)[0]))]
+
+
+def _translations(bound: Bound) -> dict[Any, Any]:
+    """convlab_ext's own table of what an operator is in ONNX."""
+    import importlib
+
+    try:
+        module = importlib.import_module("convlab_ext.onnx")
+    except ModuleNotFoundError as error:
+        if error.name != "convlab_ext.onnx":
+            raise
+        raise Broken(
+            "convlab_ext has no module onnx: its table() says what "
+            f"convlab::{bound.name} is in ONNX's operators"
+        ) from error
+    return dict(module.table())
+
+
+# ---- autocast ------------------------------------------------------------------------
+
+
+def autocast(bound: Bound, job: Job) -> Named:
+    """Under autocast bfloat16 inputs come in; the kernels compute in float."""
+    names = [name for name in bound.names if name in job["tensors"]]
+    first = names[0]
+    results: Named = []
+    for dtype in (torch.float32, torch.bfloat16):
+        tensors = {name: job["tensors"][name] for name in names}
+        tensors[first] = tensors[first].detach().to(dtype).requires_grad_()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            output = bound.call(tensors, job["options"])
+        if output.dtype is not torch.float32:
+            raise Broken(
+                f"under autocast the result is {output.dtype}, expected torch.float32: "
+                "register_autocast with it"
+            )
+        results.append(("output", output.detach()))
+        (gradient,) = torch.autograd.grad(output.sum(), tensors[first])
+        if gradient.dtype is not dtype:
+            raise Broken(
+                f"under autocast the gradient of a {dtype} input is {gradient.dtype}"
+            )
+    return results

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: MIT
+"""Gates about what is registered: opcheck, the output mask, errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.testing._internal.optests.generate_tests import OpCheckError
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from grader.runner.worker.gates.bound import (
+    Borrowed,
+    Bound,
+    Broken,
+    Job,
+    Named,
+    leaves,
+)
+
+WORDS = 5  # fewer are no sentence
+EXPECTED = re.compile(  # what relates a thing that is wrong to what it should be
+    r"\b(expect(s|ed)?|must|should|needs?|requires?|cannot|can't|at least|at most|than"
+    r"|same|equal|match(es)?|differ|multiple|divi(de|des|sible)|spans|fit|convert)\b"
+)
+DOOR = "call the contract's check (`run` does)"
+FAKE_DOOR = "`register` asks the rule `check` before `fake`; it has to say the same"
+REGISTERED = torch._C._dispatch_get_registrations_for_dispatch_key
+SHOWN = 240  # characters of PyTorch's words
+UNLIKE = re.compile(  # the kernel's, then the fake kernel's
+    r"(?:output\[(\d+)\]: .*)?(Shapes|Dtypes|Strides are) (.+?) and (.+?) "
+    r"(?:are not equal|\(mismatched at)"
+)
+UTILS = (
+    "test_schema",
+    "test_autograd_registration",
+    "test_faketensor",
+    "test_aot_dispatch_static",
+    "test_aot_dispatch_dynamic",
+)
+MEANS = {
+    "test_schema": "it writes to an argument, or a result shares memory with an "
+    "argument or another result; its schema denies both",
+    "test_autograd_registration": "its autograd rule is not registered for the "
+    "operator: `register` does that",
+    "test_faketensor": "its fake kernel has to give the sizes, strides and dtype that "
+    "the kernel gives, without looking at data: write `fake`, and make the result with "
+    "new_empty (not empty_like, which copies channels_last strides)",
+    "test_aot_dispatch": "traced as torch.compile does it, it gives other results or "
+    "gradients than called directly: look at `fake`, `backward` and what they return",
+}
+
+
+def opcheck(bound: Bound, job: Job) -> Named:
+    """torch.library.opcheck on one sample, all its tests."""
+    backward = bool(job["backward"])
+    operator = bound.operator(backward=backward)
+    arguments = list(bound.arguments(operator, job, job.get("mask", ())))
+    if job["differentiate"]:
+        asked = {"grad_output", *bound.signature.gradients}
+        for i, one in enumerate(operator._schema.arguments):
+            if one.name in asked and isinstance(arguments[i], torch.Tensor):
+                arguments[i] = arguments[i].detach().requires_grad_()
+        _must_record(operator)
+    for util in UTILS:
+        try:
+            torch.library.opcheck(operator, tuple(arguments), test_utils=util)
+        except OpCheckError as error:
+            raise Broken(_opcheck_sentence(operator, util, error)) from error
+    return []
+
+
+def _must_record(operator: Any) -> None:
+    """The operator itself has derivatives; opcheck looks away where none is there."""
+    name = operator._schema.name
+    if name not in [*REGISTERED("Autograd"), *REGISTERED("AutogradCPU")]:
+        raise Broken(
+            f"{name} has no kernel on the key Autograd: whoever calls it by torch.ops "
+            "gets no gradient; `register` puts one there"
+        )
+
+
+def _opcheck_sentence(operator: Any, util: str, error: Exception) -> str:
+    """What failed, why, and PyTorch's own words."""
+    text = str(error)
+    said = re.search(r"failed with (.*?)(\(scroll up|$)", text, re.S)
+    words = _both(" ".join((said[1] if said else text).split()))
+    meaning = next(m for name, m in MEANS.items() if util.startswith(name))
+    return f"opcheck's {util} of {operator._schema.name}: {meaning} ({words})"
+
+
+def _both(words: str) -> str:
+    """What the kernel and the fake kernel gave, where that is what differs; else the
+    beginning of PyTorch's words, which do not say whose is which.
+    """
+    if not (found := UNLIKE.search(words)):
+        return words[:SHOWN]
+    what = {"Shapes": "sizes", "Dtypes": "dtype", "Strides are": "strides"}[found[2]]
+    kernel, fake = (re.sub(r"torch\.Size\((.*)\)", r"\1", v) for v in found.group(3, 4))
+    which = f"result {found[1]}: " if found[1] else ""
+    return f"{which}the fake kernel gave {what} {fake}, the kernel {kernel}"
+
+
+# ---- the output mask -----------------------------------------------------------------
+
+
+class Seen(TorchDispatchMode):
+    """Notes the masks that the backward operator is called with."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.name, self.masks = name, list[list[bool]]()
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        if func._schema.name == f"convlab::{self.name}_backward":
+            self.masks.append(list(args[-1]))
+        return func(*args, **(kwargs or {}))
+
+
+def output_mask(bound: Bound, job: Job) -> Named:
+    """Only what is asked for is computed, by the operator and by the rule."""
+    operator = bound.operator(backward=True)
+    if all(one.name != "output_mask" for one in operator._schema.arguments):
+        return []
+    names = [f"grad_{name}" for name in bound.signature.gradients]
+    whole = operator(*bound.arguments(operator, job))
+    results: Named = list(zip(names, whole))
+    for k, name in enumerate(names):
+        mask = [i == k for i in range(len(names))]
+        found = operator(*bound.arguments(operator, job, mask))
+        for other, one, want in zip(names, found, mask):
+            if want == (one.numel() == 0 and whole[names.index(other)].numel() > 0):
+                raise Broken(_mask_sentence(operator, mask, other, want=want))
+        results.append((name, found[k]))
+    for name in bound.wanted(job):
+        _rule_asks_for(bound, job, name)
+    return results
+
+
+def _mask_sentence(operator: Any, mask: list[bool], name: str, *, want: bool) -> str:
+    if want:
+        return f"{operator._schema.name} with output_mask={mask} does not give {name}"
+    return (
+        f"{operator._schema.name} with output_mask={mask} computes {name} all the "
+        "same: give the kernel NULL for it (`wanted`) and return an empty tensor "
+        "(`or_empty`)"
+    )
+
+
+def _rule_asks_for(bound: Bound, job: Job, name: str) -> None:
+    """The autograd rule has to ask for the gradients that are needed, no others."""
+    given = {**job["tensors"], **leaves(job, [name])}
+    output = bound.call(given, job["options"])
+    with Seen(bound.name) as seen:
+        torch.autograd.grad(output, given[name], job["grad_output"])
+    right = [n == name for n in bound.signature.gradients]
+    if not seen.masks:
+        raise Borrowed(
+            f"the gradient is computed without convlab::{bound.name}_backward: the "
+            "rule has to call it"
+        )
+    if seen.masks[0] != right:
+        raise Broken(
+            f"where only the gradient of '{name}' is needed, the rule calls "
+            f"{bound.name}_backward with output_mask={seen.masks[0]}: build it from "
+            "ctx.needs_input_grad"
+        )
+
+
+# ---- errors --------------------------------------------------------------------------
+
+
+def errors(bound: Bound, job: Job) -> Named:
+    """A call that PyTorch refuses: refused here, too, by function, by operator, and by
+    the operator for tensors that have sizes and no numbers.
+    """
+    operator = bound.operator()
+    given = bound.arguments(operator, job)
+
+    def by_function() -> Any:
+        return bound.call(job["tensors"], job["options"])
+
+    def by_operator() -> Any:
+        return operator(*given)
+
+    def by_fake() -> Any:
+        with FakeTensorMode() as mode:
+            return operator(
+                *pytree.tree_map_only(torch.Tensor, mode.from_tensor, given)
+            )
+
+    name = f"torch.ops.convlab.{bound.name}"
+    _refuses(f"convlab_ext.{bound.name}", job, by_function, DOOR)
+    _refuses(name, job, by_operator, DOOR)
+    _refuses(f"{name} for fake tensors (torch.compile)", job, by_fake, FAKE_DOOR)
+    return []
+
+
+def _refuses(name: str, job: Job, call: Callable[[], Any], mend: str) -> None:
+    """The call has to raise, and to say why."""
+    try:
+        call()
+    except Exception as error:
+        text = " ".join(str(error).split())
+        if lacking := lacks(text, job["names"], job["right"]):
+            said = repr(text[:160]) if text else "nothing"
+            raise Broken(
+                f"{name} refuses {job['what']}, but {lacking}: it says {said}; name "
+                "the argument, what it is and what was expected, as the contract's "
+                "check does (`run` calls it)"
+            ) from error
+    else:
+        raise Broken(f"{name} accepts {job['what']}, which PyTorch refuses: {mend}")
+
+
+def lacks(text: str, names: str, right: str) -> str:
+    """What a refusal does not tell; "" if it names what is wrong, and what is right.
+
+    Both are words with | between them, of which one has to be there.
+    """
+    if not re.search(rf"(?<![\w-])({names})", text):
+        return f"does not name {' or '.join(names.split('|'))}"
+    number = rf"(?<![\w.-])({right})(?!\d|\.\d)"
+    if len(text.split()) < WORDS or not re.search(number, text):
+        return "does not say what was expected"
+    return "" if EXPECTED.search(text) else "does not say what was expected"

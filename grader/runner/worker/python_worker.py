@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""The Python worker: runs a file of lab 01 or a package of lab 05, one call at a time.
+
+    python_worker.py libworker.so ROOT CONTRACT IN OUT GO DONE LEVEL PATH...
+
+ROOT is the folder that holds the grader package, CONTRACT that of the convlab package.
+The worker imports torch, ties its hands (limits.h), and only then takes the student's
+text from shared memory; it never opens their file. Of lab 05 it is told the folder of a
+package, which it then imports. It knows no right answer. What it
+says about shapes, exceptions and forbidden operators are hints that can only cost the
+student points; the numbers are judged outside.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import functools
+import gc
+import json
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Callable
+
+ROOM = 1536 << 20  # bytes of address space for everything a file may allocate
+THREAD_STACK = 8 << 20
+RUN_LOAD = 4
+
+
+class Link(ctypes.Structure):
+    """link_t of link.h."""
+
+    _fields_ = (
+        ("command", ctypes.c_void_p),
+        ("reply", ctypes.c_void_p),
+        ("inputs", ctypes.c_void_p * 8),
+        ("outputs", ctypes.c_void_p * 16),
+        ("go", ctypes.c_int),
+        ("done", ctypes.c_int),
+    )
+
+
+def tie_hands(worker: ctypes.CDLL, link: Link, level: str, paths: list[str]) -> None:
+    """Everything in limits.h; ends the process if the sandbox cannot be had."""
+    worker.limits_faults.argtypes = [ctypes.c_void_p]
+    faulthandler.enable()
+    if level == "bwrap":  # files are walled in; this keeps us off our parent
+        paths = ["/"]
+    if level != "none":
+        names = (ctypes.c_char_p * (len(paths) + 1))(*[p.encode() for p in paths], None)
+        if worker.limits_landlock(names) and level == "landlock":
+            sys.exit("python_worker: this kernel has no Landlock")
+    if worker.limits_seccomp():
+        sys.exit("python_worker: this kernel has no seccomp filter")
+    worker.limits_faults(link.reply)
+
+
+def serve(worker: ctypes.CDLL, link: Link) -> None:
+    """Take commands until killed."""
+    from signatures import SIGNATURES
+
+    from grader.runner.supervisor import wire
+    from grader.runner.worker.student import Case, Task, attempt
+    from grader.runner.worker.student_package import PackageTask
+
+    reply = wire.Reply.from_address(link.reply or 0)
+    command = wire.Command.from_address(link.command or 0)
+    task: Task | None = None
+
+    def load() -> None:
+        nonlocal task
+        task = None
+        data = ctypes.string_at(link.inputs[0], command.bytes)
+        header_line, _, text = data.partition(b"\n")
+        signature = list(SIGNATURES.values())[command.op]
+        header = json.loads(header_line)
+        if "package" in header:
+            task = PackageTask(signature, header)
+        else:
+            task = Task(signature, header, text)
+
+    def run(current: Task) -> None:
+        Case(current, command, reply).run()
+
+    kept = (wire.STATUS_OK, wire.STATUS_NO_MEMORY, wire.REPLY_EXIT)
+    reply.phase = wire.PHASE_READY
+    worker.link_done(ctypes.byref(link))
+    while worker.link_wait(ctypes.byref(link)) == 0:
+        if command.run & RUN_LOAD:
+            reply.phase = wire.PHASE_LOADING
+            data = ctypes.string_at(link.inputs[0], command.bytes)
+            path = json.loads(data.partition(b"\n")[0])["path"]
+            status = attempt(reply, path, load, None)
+            reply.status = status if status in kept else wire.REPLY_LOAD_ERROR
+            reply.phase = wire.PHASE_LOADED
+        elif task:
+            reply.phase, reply.given = wire.PHASE_IN_CALL, 0
+            step: Callable[[], None] = functools.partial(run, task)
+            if isinstance(task, PackageTask):
+                step = task.telling(step)
+            reply.status = attempt(reply, task.path, step, task.rules)
+            reply.phase = wire.PHASE_RETURNED
+        worker.link_done(ctypes.byref(link))
+
+
+def main(arguments: list[str]) -> None:
+    """Import, attach, tie our hands, serve."""
+    library, root, contract, *rest = arguments
+    descriptors, level, paths = [int(x) for x in rest[:4]], rest[4], rest[5:]
+    sys.path[:0] = [root, contract]
+    warnings.simplefilter("ignore")
+    threading.stack_size(THREAD_STACK)
+    worker = ctypes.CDLL(library, use_errno=True)
+    worker.limits_room.argtypes = [ctypes.c_int64]
+    worker.limits_parent()
+    os.sched_setaffinity(0, range(os.cpu_count() or 1))  # import on any free core
+    gc.disable()  # nearly all that importing makes is there to stay
+    import torch
+    import torch.fx.experimental.symbolic_shapes  # autograd would, at its first use
+
+    from grader.runner.worker import student_package  # noqa: F401  (imports before the rules)
+    from grader.runner.worker.student_memory import poison_empty
+
+    gc.freeze()
+    gc.enable()
+    os.sched_setaffinity(0, {int(os.environ["CONVLAB_CPU"])})
+    torch.set_num_threads(1)
+    link = Link()
+    attach = worker.link_attach
+    if attach(ctypes.byref(link), *descriptors) or worker.limits_room(ROOM):
+        sys.exit("python_worker: cannot attach to the supervisor")
+    poison_empty()
+    tie_hands(worker, link, level, paths)
+    serve(worker, link)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: MIT
+"""The student's module of lab 01: loading it, and calling what it defines."""
+
+from __future__ import annotations
+
+import ctypes
+import linecache
+import sys
+import traceback
+import types
+from collections.abc import Callable
+from importlib.util import decode_source
+from typing import Any
+
+import torch
+from signatures import REQUIRED, Signature
+
+from grader.runner.supervisor import wire
+from grader.runner.supervisor.wire import SIDE_TENSORS, Command, Reply, WireTensor
+from grader.runner.worker.student_memory import ContractError, give, view
+from grader.runner.worker.student_rules import (
+    Forbidden,
+    Rules,
+    audited,
+    shown,
+    watch_graph,
+)
+
+RUN_BACKWARD, RUN_MODULE, RUN_AUDIT, RUN_DEFAULTS = 2, 8, 16, 32
+LIKE = {"Linear": torch.nn.Linear, "Conv2d": torch.nn.Conv2d}  # modules of torch.nn
+HANDING_ON = ("/_rules.py", "/_door.py")  # of lab 05: nobody writes them anew
+
+# sizes to look at the initial parameters with: hundreds of biases, so that the largest
+# of them is near the bound
+SAMPLE: dict[str, dict[str, Any]] = {
+    "Linear": {"in_features": 40, "out_features": 600},
+    "Conv2d": {"in_channels": 8, "out_channels": 600, "kernel_size": (3, 5)},
+}
+
+Tensors = list[torch.Tensor | None]
+
+
+class Task:
+    """The student's module, and how to call what it defines."""
+
+    def __init__(
+        self, signature: Signature, header: dict[str, Any], source: bytes
+    ) -> None:
+        self.signature = signature
+        self.rules = Rules(header)
+        self.path = header["path"]
+        self.module = types.ModuleType("student")
+        sys.modules["student"] = self.module
+        self.module.__file__ = self.path
+        self.rules.close_doors()
+        code = compile(source, self.path, "exec")  # bytes: it knows of encodings
+        lines = decode_source(source).splitlines(keepends=True)
+        linecache.cache[self.path] = (len(source), None, lines, self.path)
+        exec(code, self.module.__dict__)
+        function = getattr(self.module, signature.name, None)
+        if not callable(function):
+            raise ContractError(f"defines no function '{signature.name}'")
+        self.function: Callable[..., Any] = function
+        self.looked_at_initial = False
+
+    def options(self, raw: bytes) -> dict[str, Any]:
+        """The options of a command; equal numbers for all axes are given as one."""
+        values: dict[str, Any] = {}
+        at = 0
+        for option in self.signature.options:
+            kind = ctypes.c_double if option.kind == "float" else ctypes.c_int64
+            fields = []
+            for _ in option.fields:
+                fields.append(kind.from_buffer_copy(raw, at).value)
+                at += 8
+            if option.kind == "choice":
+                values[option.name] = option.choices[int(fields[0]) - 1]
+            elif len(set(fields)) > 1:
+                values[option.name] = tuple(fields)
+            else:
+                values[option.name] = fields[0]
+        return values
+
+    def call(self, inputs: Tensors, options: dict[str, Any], *, run: int) -> Any:
+        """The function or the module. Options go by position; with RUN_DEFAULTS they go
+        by name, and what equals its default is left out.
+        """
+        short = bool(run & RUN_DEFAULTS)
+        if run & RUN_MODULE:
+            return self._through_module(inputs, options, short=short)
+        if short:
+            given = list(inputs)
+            while given and given[-1] is None:
+                given.pop()
+            return self.function(*given, **self._not_default(options))
+        keywords = {o.name for o in self.signature.options if o.keyword_only}
+        positional = [v for k, v in options.items() if k not in keywords]
+        named = {k: v for k, v in options.items() if k in keywords}
+        return self.function(*inputs, *positional, **named)
+
+    def _not_default(self, options: dict[str, Any]) -> dict[str, Any]:
+        return {
+            option.name: options[option.name]
+            for option in self.signature.options
+            if option.default is REQUIRED
+            or option.values(option.default) != option.values(options[option.name])
+        }
+
+    def _through_module(
+        self, inputs: Tensors, options: dict[str, Any], *, short: bool
+    ) -> Any:
+        cls = getattr(self.module, self.signature.module, None)
+        if cls is None:
+            raise ContractError(f"defines no module class '{self.signature.module}'")
+        named = dict(zip((a.name for a in self.signature.inputs), inputs))
+        sizes = self._sizes(named, options)
+        if short:
+            options = self._not_default(options)
+            if sizes.get("bias"):
+                del sizes["bias"]  # True is the default
+        network = cls(**sizes, **options)
+        if not isinstance(network, torch.nn.Module):
+            raise ContractError(f"{self.signature.module} is not a torch.nn.Module")
+        self._check_initial(cls)
+        for name in ("weight", "bias"):
+            value = named.pop(name, None)
+            if value is not None:
+                self._fill_parameter(network, name, value)
+        return network(*named.values())
+
+    def _check_initial(self, cls: Any) -> None:
+        """Do new parameters spread as torch.nn's do? Once per file."""
+        kind = self.signature.module
+        if self.looked_at_initial or kind not in LIKE:
+            return
+        self.looked_at_initial = True
+        mine = dict(cls(**SAMPLE[kind]).named_parameters())
+        for name, theirs in LIKE[kind](**SAMPLE[kind]).named_parameters():
+            if name not in mine or mine[name].shape != theirs.shape:
+                raise ContractError(f"{kind} has no parameter '{name}' like torch.nn's")
+            bound = float(theirs.detach().abs().max())
+            spread = float(mine[name].detach().std() / theirs.detach().std())
+            if mine[name].detach().abs().max() > 1.2 * bound or not 0.6 < spread < 1.6:
+                raise ContractError(
+                    f"{kind}.{name} does not start as torch.nn.{kind}'s does: its "
+                    f"values spread {spread:.2f} times as wide"
+                )
+
+    def _sizes(
+        self, named: dict[str, torch.Tensor | None], options: dict[str, Any]
+    ) -> dict[str, Any]:
+        """What the module's constructor takes besides options, read off the weight."""
+        weight = named.get("weight")
+        if weight is None:
+            return {}
+        groups = options.get("groups", 1)
+        known = {
+            "in_features": weight.shape[-1],
+            "out_features": weight.shape[0],
+            "in_channels": weight.shape[1] * groups if weight.dim() > 1 else 0,
+            "out_channels": weight.shape[0],
+            "kernel_size": tuple(weight.shape[2:]),
+            "bias": named.get("bias") is not None,
+        }
+        return {name: known[name] for name in self.signature.module_arguments}
+
+    def _fill_parameter(
+        self, network: torch.nn.Module, name: str, value: torch.Tensor
+    ) -> None:
+        parameter = dict(network.named_parameters()).get(name)
+        if parameter is None:
+            raise ContractError(f"{self.signature.module} has no parameter '{name}'")
+        if parameter.shape != value.shape:
+            raise ContractError(
+                f"{self.signature.module}.{name} has shape {tuple(parameter.shape)}, "
+                f"expected {tuple(value.shape)}"
+            )
+        parameter.data = value.detach().clone()
+
+
+class Case:
+    """One command: its tensors in shared memory, and the calls it asks for."""
+
+    def __init__(self, task: Task, command: Command, reply: Reply) -> None:
+        self.task, self.command, self.reply = task, command, reply
+        signature = task.signature
+        count = len(signature.inputs)
+        given = [
+            view(at, reply.in_base[at.slot]) if at.slot >= 0 else None
+            for at in command.tensor[:SIDE_TENSORS]
+        ]
+        self.inputs: Tensors = given[:count]
+        self.grad_outputs = [t for t in given[count:] if t is not None]
+        made = len(signature.outputs) + len(signature.saved)
+        self.first_gradient = SIDE_TENSORS + made
+        names = [argument.name for argument in signature.inputs]
+        self.wanted: list[tuple[int, torch.Tensor]] = []  # number of gradient, input
+        for i, name in enumerate(signature.gradients):
+            tensor = self.inputs[names.index(name)]
+            if command.tensor[self.first_gradient + i].slot >= 0 and tensor is not None:
+                tensor.requires_grad = True
+                self.wanted.append((i, tensor))
+
+    def run(self) -> None:
+        """Forward, and backward if it is asked for; results go to their slots."""
+        if not self.command.run & RUN_AUDIT:
+            gradients = self._call()
+        else:
+            rules = self.task.rules
+            gradients, used, lines = audited(self._call, rules.path)
+            if sentence := rules.judge(used, lines):
+                raise Forbidden(sentence)
+        for (i, _), gradient in zip(self.wanted, gradients):
+            name = f"grad_{self.task.signature.gradients[i]}"
+            if gradient is None:
+                raise ContractError(
+                    f"backward returned None for '{name}', which is wanted"
+                )
+            self._give(gradient, self.first_gradient + i, name)
+
+    def _give(self, result: Any, position: int, name: str) -> None:
+        at: WireTensor = self.command.tensor[position]
+        base = self.reply.out_base[at.bank * SIDE_TENSORS + at.slot]
+        give(result, at, base, f"'{name}'")
+
+    def _call(self) -> Tensors:
+        """What autograd gives for the wanted inputs; nothing if only forward runs."""
+        signature = self.task.signature
+        options = self.task.options(bytes(self.command.options))
+        result = self.task.call(self.inputs, options, run=self.command.run)
+        results = list(result) if len(signature.outputs) > 1 else [result]
+        for i, output in enumerate(signature.outputs):
+            self._give(results[i], SIDE_TENSORS + i, output.name)
+        if not self.command.run & RUN_BACKWARD:
+            return []
+        if self.command.run & RUN_AUDIT:
+            watch_graph(results, self.reply)
+        for tensor in results:
+            if not tensor.requires_grad:
+                raise ContractError(
+                    "the result has no gradient function (is it made by "
+                    "Function.apply?)"
+                )
+        self.task.rules.ours = True
+        return list(
+            torch.autograd.grad(
+                results,
+                [tensor for _, tensor in self.wanted],
+                self.grad_outputs[: len(results)],
+                allow_unused=True,
+            )
+        )
+
+
+def line_behind(error: BaseException, path: str) -> traceback.FrameSummary | None:
+    """The student's line that an exception went through last; None if it did not.
+
+    Not one of lab 05's files that only hand calls on, unless it was raised there.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [
+        f for f in frames if f.filename == path or f.filename.startswith(f"{path}/")
+    ]
+    if not ours or ours[-1] is frames[-1]:
+        return ours[-1] if ours else None
+    written = [f for f in ours if not f.filename.endswith(HANDING_ON)]
+    return (written or ours)[-1]
+
+
+def sentence_of(error: BaseException, path: str) -> str:
+    """One line about an exception, with the student's line if there is one."""
+    text = str(error).strip().split("\n")[0][:400] or "no message"
+    frame = line_behind(error, path)
+    where = shown(frame) if frame else ""
+    if isinstance(error, SyntaxError) and error.lineno:
+        name = error.filename or path
+        where = f" ({name}:{error.lineno}: {(error.text or '').strip()[:120]})"
+        text = error.msg
+    return f"{type(error).__name__}: {text}{where}"
+
+
+def status_of(error: BaseException) -> int:
+    """The status that a student's exception stands for."""
+    if isinstance(error, NotImplementedError) or "not written yet" in str(error):
+        return wire.STATUS_NOT_IMPLEMENTED
+    if isinstance(error, ContractError):
+        return wire.REPLY_CONTRACT
+    if isinstance(error, Forbidden):
+        return wire.REPLY_FORBIDDEN
+    if isinstance(error, SystemExit):
+        return wire.REPLY_EXIT
+    words = ("can't allocate memory", "not enough memory", "can't start new thread")
+    if isinstance(error, MemoryError) or any(word in str(error) for word in words):
+        return wire.STATUS_NO_MEMORY
+    return wire.REPLY_EXCEPTION
+
+
+def attempt(
+    reply: Reply, path: str, run: Callable[[], None], rules: Rules | None
+) -> int:
+    """Run student code; whatever it raises becomes a status and a sentence."""
+    status = wire.STATUS_OK
+    reply.message = b""
+    try:
+        run()
+    except BaseException as error:
+        status = status_of(error)
+        told = status in (wire.REPLY_CONTRACT, wire.REPLY_FORBIDDEN)
+        text = str(error) if told else sentence_of(error, path)
+        reply.message = text.encode()[: wire.MESSAGE_BYTES - 1]
+    if rules and rules.caught:
+        reply.message = rules.caught[0].encode()[: wire.MESSAGE_BYTES - 1]
+        status = wire.REPLY_FORBIDDEN
+    return status

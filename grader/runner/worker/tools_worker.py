@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: MIT
+"""The worker of lab 05's gates: it may start compilers, and sees no right answer.
+
+    tools_worker.py ROOT CONTRACT FOLDER EVENTS
+
+FOLDER holds request.pt: which gates to run on which tensors. Every step is told in a
+line of JSON into the descriptor EVENTS; tensors go into files of FOLDER, as plain
+bytes.
+All of it is the word of a process that has run a student's code.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib
+import json
+import os
+import re
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+LONGEST = 600  # characters of a sentence
+
+
+def main(arguments: list[str]) -> None:
+    """Import, read the request, run it."""
+    root, contract, folder, events = arguments
+    sys.path[:0] = [root, contract]
+    faulthandler.enable()
+    warnings.simplefilter("ignore")
+    os.sched_setaffinity(0, range(os.cpu_count() or 1))
+    import torch
+
+    torch.set_num_threads(1)
+    with os.fdopen(int(events), "w", buffering=1) as out:
+
+        def tell(**words: Any) -> None:
+            out.write(json.dumps(words) + "\n")
+
+        tell(event="ready")
+        request = torch.load(Path(folder) / "request.pt", weights_only=True)
+        serve(request, Path(folder), tell)
+        tell(event="end")
+
+
+def serve(request: dict[str, Any], folder: Path, tell: Callable[..., None]) -> None:
+    """Run every job of every gate."""
+    from grader.runner.worker.gates import compiled, cuda, registered, transforms
+    from grader.runner.worker.gates.bound import Bound
+
+    gates: dict[str, Callable[..., Any]] = {
+        "errors": registered.errors,
+        "opcheck": registered.opcheck,
+        "mask": registered.output_mask,
+        "vmap": transforms.vmap,
+        "torch_func": transforms.torch_func,
+        "forward_ad": transforms.forward_mode,
+        "gradgradcheck": transforms.gradgradcheck,
+        "autocast": compiled.autocast,
+        "export": compiled.exports,
+        "onnx": compiled.onnx,
+        "compile": compiled.compiles,
+        "compile_backward": compiled.compiles_backward,
+        "cuda": cuda.on_card,
+    }
+    sys.path.insert(0, request["package"])
+    path = f"{request['package']}/convlab_ext/"
+    tell(event="begin", gate="import", job=0)
+    try:
+        bound = Bound(importlib.import_module("convlab_ext"), request["operator"])
+    except BaseException as error:
+        tell(event="done", gate="import", job=0, **told(error, path))
+        return
+    for gate in request["gates"]:
+        for number, job in enumerate(gate["jobs"]):
+            tell(event="begin", gate=gate["name"], job=number)
+            run = gates[gate["kind"]]
+            try:
+                found = run(bound, job)
+                kept = [keep(folder, gate["name"], number, r) for r in enumerate(found)]
+                said: dict[str, Any] = {"kind": "returned", "results": kept}
+            except BaseException as error:
+                said = told(error, path)
+            tell(event="done", gate=gate["name"], job=number, **said)
+            if said["kind"] != "returned":
+                break
+
+
+def keep(folder: Path, gate: str, job: int, result: Any) -> list[Any]:
+    """Write a tensor's numbers; returns its name, dtype, sizes and file."""
+    from torch import Tensor
+
+    number, (name, tensor) = result
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"'{name}' is a {type(tensor).__name__}, expected a Tensor")
+    file = f"{gate}.{job}.{number}"
+    dense = tensor.detach().contiguous().cpu()
+    (folder / file).write_bytes(dense.numpy().tobytes())
+    return [name, str(dense.dtype).removeprefix("torch."), list(dense.shape), file]
+
+
+def told(error: BaseException, path: str) -> dict[str, Any]:
+    """An exception as a kind, a sentence, and the student's line."""
+    from grader.runner.worker.gates.bound import Borrowed, Broken, Skipped
+    from grader.runner.worker.student_package import advice
+
+    kinds = {Broken: "broken", Borrowed: "borrowed", Skipped: "skipped"}
+    kind = next((k for t, k in kinds.items() if isinstance(error, t)), "raised")
+    causes = list(behind(error))
+    own = next((e for e in reversed(causes) if raised_in(e, path)), None)
+    if isinstance(error, SyntaxError) and str(error.filename).startswith(path):
+        where = f"{error.filename}:{error.lineno}"
+    else:
+        places = [place for e in causes if (place := line_of(e, path))]
+        where = places[-1] if places else ""
+    text = plain(error) or "no message"
+    if isinstance(own, NotImplementedError) or "not written yet" in text:
+        kind = "unwritten"
+    if kind == "raised" and own and not isinstance(own, RuntimeError):
+        kind = "slip"  # of the pen: Python's own words say all there is to say
+    of_opcheck = type(error.__cause__).__name__ == "OpCheckError"  # says what it may be
+    if own and (
+        kind == "slip" or (own is not error and (kind == "raised" or of_opcheck))
+    ):
+        text = f"{type(own).__name__}: {plain(own)}"
+    elif kind == "raised":
+        words = advice(error)
+        text = f"{type(error).__name__}: {text}"
+        text = f"{words} (PyTorch says: {text[:300]})" if words else text
+    return {"kind": kind, "message": text, "location": where}
+
+
+def behind(error: BaseException) -> Iterator[BaseException]:
+    """An exception, and what it came from, down to the first."""
+    seen: set[int] = set()
+    now: BaseException | None = error
+    while now is not None and id(now) not in seen:
+        yield now
+        seen.add(id(now))
+        now = now.__cause__ or now.__context__
+
+
+def plain(error: BaseException) -> str:
+    """Its words in one line, without colours."""
+    return " ".join(re.sub(r"\x1b?\[\d+m", "", str(error)).split())[:LONGEST]
+
+
+def line_of(error: BaseException, path: str) -> str:
+    """The student's line that it went through last; "" if it did not."""
+    from grader.runner.worker.student import line_behind
+
+    frame = line_behind(error, path.rstrip("/"))
+    return f"{frame.filename}:{frame.lineno}" if frame else ""
+
+
+def raised_in(error: BaseException, path: str) -> bool:
+    """Whether a line of the student's raised it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return bool(frames) and frames[-1].filename.startswith(path)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

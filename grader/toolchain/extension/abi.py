@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""What a library of lab 05 may take from elsewhere: a white list of its symbols.
+
+The stable ABI makes this possible: a library of it needs a few dozen C functions of
+PyTorch's, none of which computes. Whatever else it wants is a way to somebody else's
+operator, or ties it to one version of PyTorch.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from grader.toolchain.symbols import FORBIDDEN_SYMBOLS, symbols
+
+SYSTEM = ("libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1", "libgomp.so.1")
+# what a linker adds, and finds or not when the library is loaded
+LINKER = re.compile(r"_ITM_\w+|__gmon_start__|__cxa_finalize|__tls_get_addr")
+
+# PyTorch's C functions that describe, make and hold tensors, register operators, and
+# hand out the stream; patterns, matched whole
+SHIMS = re.compile(
+    r"""
+    aoti_torch_(abi_version|is_contiguous|is_defined|warn|check)
+  | aoti_torch_get_(current_|data_|device_|storage_|stride|size|dim|dtype|numel)\w*
+  | aoti_torch_get_layout
+  | aoti_torch_(empty_strided|new_tensor_handle|new_uninitialized_tensor)
+  | aoti_torch_(delete|create)_(tensor_object|library_object|device_guard|stream)
+  | aoti_torch_(create|delete)_cuda\w*_guard | aoti_torch_(cuda|device)_guard_set_index
+  | aoti_torch_(zero_|copy_|tensor_copy_|clone|clone_preserve_strides)
+  | aoti_torch_(library|device_type|dtype|layout|memory_format)_\w+
+  | aoti_torch_stream_id | aoti_torch_grad_mode_\w+
+  | torch_get_(const|mutable)_data_ptr | torch_get_(num_threads|thread_idx)
+  | torch_(parallel_for|has_storage|library_\w+|tag_\w+|dtype_\w+)
+  | torch_(new|delete)_(list_reserve_size|list|string_handle|string|stable_ivalue)
+  | torch_(list|string)_\w+ | torch_exception_get_what\w* | torch_shim_bc_\w+
+  | torch_c10_cuda_\w+ | torch_stream_native_handle | torch_cuda_stream_synchronize
+  | torch_get_cuda_stream_from_pool | torch_set_current_cuda_stream
+  | (cuda|__cuda)\w+
+    """,
+    re.VERBOSE,
+)
+COMPUTES = re.compile(r"conv|_mm|addmm|bmm|linear|matmul|gemm|im2col|col2im|cblas")
+
+
+def judge(library: Path) -> str:
+    """A sentence about the first symbol that is not on the list; "" if all are."""
+    taken = sorted(symbols(library)[1])
+    strange = [name for name in taken if not _allowed(name)]
+    if not strange:
+        return ""
+    worst = [name for name in strange if COMPUTES.search(_plain(name))]
+    return _sentence((worst or strange)[0])
+
+
+def _allowed(name: str) -> bool:
+    if name in FORBIDDEN_SYMBOLS and name != "dlsym":  # PyTorch's own headers call it
+        return False
+    known = SHIMS.fullmatch(name) or LINKER.fullmatch(name)
+    return bool(known) or name in _of_the_system()
+
+
+def _sentence(name: str) -> str:
+    """What a library is told that wants this."""
+    plain = _plain(name)
+    if "call_dispatcher" in name:
+        return (
+            f"calls '{name}', the way to every operator of PyTorch: write it with the "
+            "kernels of csrc/kernels.h (they take any strides, so that no copy is "
+            "needed) and bridge.h's empty_like"
+        )
+    if COMPUTES.search(plain):
+        return f"calls '{plain}', PyTorch's own operator: call the rung through `run`"
+    if re.match(r"(at|c10|torch)::", plain):
+        return (
+            f"needs '{plain}', which is not of the stable ABI: a library with it fits "
+            "one version of PyTorch only; include torch/csrc/stable and "
+            "torch/headeronly, no ATen header"
+        )
+    if name in FORBIDDEN_SYMBOLS:
+        return f"calls '{name}', which no operator needs"
+    return (
+        f"needs '{plain}', which is neither of PyTorch's stable ABI nor of the C and "
+        "C++ libraries"
+    )
+
+
+@functools.cache
+def _plain(name: str) -> str:
+    """A C++ name as people write it."""
+    if not name.startswith("_Z") or not shutil.which("c++filt"):
+        return name
+    done = subprocess.run(["c++filt", name], capture_output=True, text=True, timeout=20)
+    return done.stdout.strip() or name
+
+
+@functools.cache
+def _of_the_system() -> frozenset[str]:
+    """Everything that the C and C++ libraries of this machine export."""
+    found: set[str] = set()
+    for name in SYSTEM:
+        command = ["c++", f"-print-file-name={name}"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+        file = Path(done.stdout.strip())
+        if file.is_absolute():
+            found |= _exported(file)
+    return frozenset(found)
+
+
+def _exported(file: Path) -> set[str]:
+    """Functions and objects, weak ones too."""
+    command = ["nm", "-D", "--defined-only", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    rows = [line.split() for line in done.stdout.splitlines()]
+    return {words[-1].split("@")[0] for words in rows if words}

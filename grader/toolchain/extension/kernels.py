@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: MIT
+"""The kernels of lab 05: rungs of labs 03 and 04, one object per operator and device.
+
+Lab 05 copies no kernel. Its lab.toml names where an operator's kernels come from,
+
+    [ladder.conv2d]
+    kernels.cpu = "03_im2col_cpu/conv2d"                       # its best rung
+    kernels.cuda = "04_cuda_kernels/conv2d/04_backward_weight"   # or a rung by name
+
+and `kernels` makes one object of them, with all they use inside and their functions
+renamed by device and dtype: conv2d_forward_cpu_f32, as csrc/kernels.h declares them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tomllib
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+
+from signatures import DIRECTIONS
+
+from grader.course.rungs import ROOT, Rung
+from grader.course.tasks import all_tasks
+from grader.errors import GraderError
+from grader.toolchain import given
+from grader.toolchain.linking import Links
+from grader.toolchain.make import build_folder
+from grader.toolchain.products import GPU, objects
+from grader.toolchain.symbols import binutils, symbols
+
+LAB = ROOT / "labs" / "05_torch_extension"
+DEVICES = {"cpu": "release", "cuda": GPU}  # device -> mode of the build
+MADE = "CONVLAB_KERNELS"  # in the environment: the objects are made, in this folder
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """An operator's kernels on one device."""
+
+    file: Path | None  # the object; None if there is none
+    served: dict[str, str] = field(default_factory=dict)  # direction -> rung
+    reason: str = ""  # why a direction has none
+
+
+def operators() -> list[str]:
+    """The operators of lab 05, in the order of its lab.toml."""
+    return list(_entries())
+
+
+def links(run: Links) -> Links:
+    """What chooses among rungs; `run` knows what was found."""
+    made = Links(earlier=run.earlier)
+
+    def right(rung: Rung, direction: str) -> bool:
+        known = run.found_now(rung, direction)
+        return _not_known_as_wrong(run, rung, direction) if known is None else known
+
+    made.verify = right
+    return made
+
+
+def kernels(operator: str, device: str, chosen: Links) -> Kernels:
+    """The object of an operator's kernels on "cpu" or "cuda", made unless MADE says so;
+    `chosen` chooses among its rungs: `links`.
+
+    Raises GraderError if lab.toml names no such rung, or a tool fails.
+    """
+    if folder := os.environ.get(MADE):
+        note = json.loads((Path(folder) / f"{operator}.{device}.json").read_text())
+        file = Path(note.pop("file")) if note.get("file") else None
+        return Kernels(**{**note, "file": file})
+    found = _made(operator, device, chosen)
+    note = {**asdict(found), "file": found.file and str(found.file)}
+    folder_of_kernels().mkdir(parents=True, exist_ok=True)
+    (folder_of_kernels() / f"{operator}.{device}.json").write_text(json.dumps(note))
+    return found
+
+
+def folder_of_kernels() -> Path:
+    """Where the objects are, and what is known of each."""
+    return build_folder() / "extension" / "kernels"
+
+
+def _made(operator: str, device: str, chosen: Links) -> Kernels:
+    """Make it: the rungs of both directions, together."""
+    target = _entries()[operator].get("kernels", {}).get(device, "")
+    if not target:
+        return Kernels(None, reason=f"lab.toml names no kernels.{device}")
+    parts: list[tuple[Path, dict[str, str]]] = []
+    served: dict[str, str] = {}
+    reason = f"{target}: no rung defines a direction"
+    for direction in DIRECTIONS:
+        found = _rung(chosen, target, direction, DEVICES[device])
+        if isinstance(found, str):
+            reason = found
+            continue
+        name, files = found
+        served[direction] = name
+        symbol = f"{operator}_{direction}"
+        parts += [
+            (file, {symbol: f"{symbol}_{device}_{dtype}"})
+            for dtype, file in files.items()
+        ]
+    if not parts:
+        return Kernels(None, reason=reason)
+    file = folder_of_kernels() / f"{operator}.{device}.o"
+    _together(parts, file)
+    missing = len(served) < len(DIRECTIONS)
+    return Kernels(file, served, reason if missing else "")
+
+
+def _entries() -> dict[str, dict[str, dict[str, str]]]:
+    toml = tomllib.loads((LAB / "lab.toml").read_text(encoding="utf-8"))
+    ladders: dict[str, dict[str, dict[str, str]]] = toml.get("ladder", {})
+    return ladders
+
+
+# ---- which rung ----------------------------------------------------------------------
+
+
+def _rung(
+    links: Links, target: str, direction: str, mode: str
+) -> tuple[str, dict[str, Path]] | str:
+    """Who serves a direction, and its objects by dtype; or why nobody does.
+
+    The highest rung that passed, then the highest that builds, then the given object.
+    """
+    reason = f"no rung of {target} defines {direction}"
+    rungs = _candidates(target)
+    known = [rung for rung in rungs if links.passed_before(rung, direction)]
+    for rung in [*known, *(r for r in rungs if r not in known)]:
+        if not links.passed(rung, direction):
+            continue
+        built = links.build(rung, mode=mode)
+        if built.error or built.blocked or built.forbidden:
+            reason = f"{rung.id}: {built.error or built.blocked or built.forbidden}"
+        elif direction in built.directions:
+            files = objects(rung, mode, whole=bool(built.uses))
+            return rung.id, {d: f for d, f in files.items() if f.exists()}
+    operator = target.split("/")[1]
+    spare = given.find(operator, direction) if mode == "release" else None
+    if spare is None:
+        return reason
+    name, pattern = spare
+    return name, {d: Path(pattern.replace("%", d)) for d in ("f32", "f64")}
+
+
+def _candidates(target: str) -> list[Rung]:
+    """The rungs a target means, the highest first: of a named one, those below too."""
+    lab, operator = target.split("/")[:2]
+    task = next((t for t in all_tasks() if t.id == f"{lab}/{operator}"), None)
+    whole = target.count("/") == 1
+    if task is None or not (whole or any(r.id == target for r in task.rungs)):
+        raise GraderError(f"{LAB.name}/lab.toml: no task or rung is called {target!r}")
+    rungs = [r for r in task.rungs if whole or r.id <= target]
+    return [rung for rung in reversed(rungs) if not rung.needs]
+
+
+def _not_known_as_wrong(run: Links, rung: Rung, direction: str) -> bool:
+    """False for a rung that the last results call wrong, or of a handout not right."""
+    verdict = run.earlier(rung, direction)
+    if verdict is None:
+        return not given.is_handout()  # a starter there, until it is graded
+    return verdict in ("PASS", "pending", "")
+
+
+# ---- one object ----------------------------------------------------------------------
+
+
+_tool = partial(binutils, making="lab 05's kernels")
+
+
+def _together(parts: Iterable[tuple[Path, dict[str, str]]], file: Path) -> None:
+    """Link objects into one that exports only the renamed symbols."""
+    work = file.with_suffix(".parts")
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    made = []
+    for number, (source, names) in enumerate(parts):
+        part = work / f"{number}.o"
+        if source.suffix == ".a":
+            _tool("ld", "-r", "--whole-archive", "-o", str(part), str(source))
+            source = part
+        if not set(names) <= symbols(source, dynamic=False)[0]:
+            continue  # this dtype is not built for this direction
+        keep = [f"--keep-global-symbol={name}" for name in names]
+        turn = [f"--redefine-sym={old}={new}" for old, new in names.items()]
+        _tool("objcopy", *keep, str(source), f"{part}.own")
+        _tool("objcopy", *turn, f"{part}.own", str(part))
+        made.append(str(part))
+    _tool("ld", "-r", "-o", f"{file}.new", *made)
+    fresh = Path(f"{file}.new")
+    if file.exists() and file.read_bytes() == fresh.read_bytes():
+        fresh.unlink()  # nothing to link again
+    else:
+        fresh.replace(file)
+    shutil.rmtree(work)

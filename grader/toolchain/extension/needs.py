@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""Whether lab 05 can be built here, and with CUDA or without: one sentence each.
+
+setup.py asks before it builds. What is said names the pair that does not fit and what
+to do, in place of the errors that would follow.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from grader.errors import GraderError
+from grader.toolchain import gpu_probe, nvcc
+
+SETUPTOOLS = 77  # torch 2.15's own requirement
+
+
+@dataclass(frozen=True)
+class Cuda:
+    """Whether and how the CUDA parts are built."""
+
+    sentence: str
+    include: list[str] = field(default_factory=list)
+    link: list[str] = field(default_factory=list)
+    built: bool = False
+
+
+def verify() -> None:
+    """Raises GraderError for the first tool that is missing or too old.
+
+    What pip installed beside this Python is found without an activated environment.
+    """
+    beside = str(Path(sys.executable).parent)
+    if beside not in os.environ.get("PATH", "").split(os.pathsep):
+        os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", ""), beside])
+    name = os.environ.get("CXX", "").strip() or "c++"
+    if not shutil.which(name.split()[0]):
+        raise GraderError(
+            f"torch's headers need a C++ compiler and there is no '{name}': install "
+            "one (on Debian: apt-get install build-essential) or name one with CXX="
+        )
+    needs = f"torch {_version_of('torch')} needs {SETUPTOOLS} or newer"
+    remedy = f"pip install 'setuptools>={SETUPTOOLS}'"
+    version = _version_of("setuptools")
+    if not version:
+        raise GraderError(f"there is no setuptools, and {needs}: {remedy}")
+    if int(version.split(".")[0]) < SETUPTOOLS:
+        raise GraderError(f"setuptools is {version} and {needs}: {remedy}")
+    if not shutil.which("ninja"):
+        raise GraderError(
+            "there is no ninja, without which torch compiles one file after the other "
+            "and each time all of them: pip install ninja"
+        )
+
+
+def cuda() -> Cuda:
+    """What torch and nvcc allow, and what CUDA=0 or CUDA=1 asks for.
+
+    Raises GraderError if CUDA=1 asks for what cannot be had.
+    """
+    asked = os.environ.get("CUDA", "").strip()
+    if asked not in ("", "0", "1"):
+        raise GraderError(f"CUDA={asked}: expected 0, 1, or nothing: if it can be had")
+    if asked == "0":
+        return Cuda("built without CUDA, as CUDA=0 says")
+    import torch
+
+    # where there is an nvcc and no card it would say so on every import
+    logging.getLogger("torch.utils.cpp_extension").setLevel(logging.ERROR)
+    from torch.utils.cpp_extension import library_paths
+
+    theirs = torch.version.cuda
+    reason = _mismatch(theirs) if theirs else _without()
+    if reason and asked == "1":
+        raise GraderError(f"CUDA=1, but {reason}")
+    kit = gpu_probe.toolkit()
+    if reason or kit is None:
+        return Cuda(f"built without CUDA: {reason}")
+    folders = [f"-L{path}" for path in library_paths()]
+    return Cuda(
+        f"built with CUDA: nvcc {_release(kit.nvcc)}, torch's CUDA {theirs}",
+        [str(kit.include)],
+        [*folders, "-ltorch_cuda", "-lc10_cuda", str(kit.runtime)],
+        built=True,
+    )
+
+
+def _without() -> str:
+    """That this torch has no CUDA."""
+    import torch
+
+    return (
+        f"torch {torch.__version__} was built without CUDA; PyPI's wheel has it, with "
+        "or without a GPU: pip install --force-reinstall torch"
+    )
+
+
+def _mismatch(theirs: str) -> str:
+    """Why no nvcc here fits torch's CUDA, e.g. 13.2; "" if one does, which nvcc.find
+    gives from now on: the usual one, or that of `make nvcc`.
+    """
+    usual = nvcc.find()
+    if not usual:
+        named = os.environ.get("NVCC", "").strip()
+        where = f"NVCC={named} is no program" if named else "there is no nvcc"
+        return f"{where} and torch has CUDA {theirs}: `make nvcc` fetches one from PyPI"
+    major = theirs.split(".")[0]
+    known = {path: _release(Path(path)) for path in [usual, *nvcc.packaged()]}
+    fitting = [path for path in known if known[path].split(".")[0] == major]
+    if not fitting:
+        return (
+            f"nvcc is {known[usual]} and torch was built with CUDA {theirs}: the first "
+            f"numbers have to be equal; install CUDA {major} or `make nvcc`"
+        )
+    if fitting[0] != usual:
+        os.environ["NVCC"] = fitting[0]
+        nvcc.find.cache_clear()
+    if gpu_probe.toolkit() is None:
+        return (
+            f"{fitting[0]} is there without its cuda_runtime.h or libcudart.so, which "
+            f"torch's CUDA {theirs} needs too: install all of CUDA {major}"
+        )
+    return ""
+
+
+def _version_of(package: str) -> str:
+    """A package's version; "" if it is not installed."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def _release(program: Path) -> str:
+    """13.0 of nvcc."""
+    try:
+        done = subprocess.run(
+            [str(program), "--version"], capture_output=True, text=True, timeout=60
+        )
+    except OSError as error:
+        return f"unknown ({error.strerror})"
+    found = re.search(r"release (\d+\.\d+)", done.stdout)
+    return found[1] if found else "unknown"

@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: MIT
+"""One operator of lab 05, built as its setup.py builds it, into a package of its own.
+
+Under build/extension/graded/<step>/<operator>/package lies a convlab_ext with this
+operator's library only, and those that its rules call: what another operator lacks
+costs this one nothing.
+The kernels are made first (kernels.py); setup.py runs in the compiler's sandbox
+and is handed their objects. What was built from the same files is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import sys
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+
+from signatures import DIRECTIONS
+
+from grader.course.rungs import COMPILED, ROOT, Rung
+from grader.course.tasks import all_tasks
+from grader.errors import GraderError
+from grader.toolchain import gpu_probe, sandbox
+from grader.toolchain.extension import abi, needs
+from grader.toolchain.extension import kernels as extension
+from grader.toolchain.linking import Links
+from grader.toolchain.make import build_folder, compiler, reason, run_compiler
+from grader.toolchain.products import JOINED, failed
+
+NAME = "convlab_ext"
+
+# words of a source that reach for what its symbols do not show
+REACHES = re.compile(
+    r"\b(dl(sym|open|mopen|vsym)|RTLD_\w+|lookup_stable_symbol|asm|__asm__?"
+    r"|TORCH_DYNAMIC_VERSION\w*|aoti_torch_proxy\w*)\b"
+)
+EXPLAINED = (
+    (
+        r"expected .*['‘];['’]",
+        "a semicolon is missing on this line or at the end of the one before",
+    ),
+    (r"not declared|has not been declared", "a typing mistake, or a missing #include"),
+    (r"No such file", "headers are bridge.h, those of common/ and PyTorch's own"),
+    (r"no matching function", "compare the arguments with the function's declaration"),
+    (r"at end of input", "a closing brace is missing"),
+)
+
+
+@dataclass(frozen=True)
+class Package:
+    """What came of building an operator."""
+
+    folder: Path | None = None  # has convlab_ext inside; None after an error
+    served: dict[str, str] = field(default_factory=dict)  # direction -> its kernel
+    on_card: bool = False  # it has all its kernels for the card that is here, too
+    error: str = ""  # one sentence
+    forbidden: str = ""  # one sentence: a way to somebody else's operator
+    blocked: str = ""  # one sentence: not this file's doing
+    location: str | None = None  # file:line
+
+
+def build(rung: Rung, links: Links) -> Package:
+    """Build a step of an operator; the first thing that is wrong in one sentence."""
+    operator = rung.task.split("/")[1]
+    try:
+        needs.verify()
+        kernels = extension.kernels(operator, "cpu", links)
+        on_card = False
+        if gpu_probe.card():
+            on_card = len(extension.kernels(operator, "cuda", links).served) == 2
+    except GraderError as error:
+        return Package(blocked=str(error))
+    if kernels.file is None:
+        return Package(blocked=f"there is no kernel to call: {kernels.reason}")
+    if found := REACHES.search(_code(rung.file)):
+        return Package(
+            forbidden=f"says '{found[0]}': an operator calls its kernels, and nothing "
+            "that has to be looked up"
+        )
+    lab, folder = rung.file.parents[2], folder_of(rung)
+    if text := _library(lab, operator, rung.step, folder):
+        return _explained(text)
+    if sentence := abi.judge(_file(folder, operator)):
+        return Package(forbidden=sentence)
+    _assemble(rung, folder / "package" / NAME, links)
+    lacking = [d for d in DIRECTIONS if d not in kernels.served]
+    blocked = f"{lacking[0]} has no kernel: {kernels.reason}" if lacking else ""
+    return Package(folder / "package", kernels.served, on_card, blocked=blocked)
+
+
+def folder_of(rung: Rung, operator: str = "") -> Path:
+    """Where all that is built of a rung goes, or of another operator of its step."""
+    name = operator or rung.task.split("/")[1]
+    return build_folder() / "extension" / "graded" / rung.step / name
+
+
+def _file(folder: Path, operator: str) -> Path:
+    """An operator's library where setup.py put it."""
+    return folder / "lib" / NAME / f"_{operator}.abi3.so"
+
+
+def _code(file: Path) -> str:
+    """A source without comments, and lines that go on in the next one joined."""
+    text = JOINED.sub("", file.read_text(encoding="utf-8", errors="replace"))
+    return re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.S)
+
+
+def in_place(operators: list[str], links: Links) -> list[str]:
+    """Build operators into labs/05_torch_extension/convlab_ext itself, where notebooks
+    and `make train` import them; `links` chooses their kernels. One sentence for each
+    thing that has to be said.
+    """
+    lab = extension.LAB
+    cuda = os.environ.get("CUDA", "").strip() or ("1" if gpu_probe.card() else "0")
+    said = [] if cuda == "1" else ["its CUDA parts are left out (CUDA=1 builds them)"]
+    sources = _sources(links)
+    if all(_noted(n) == f"{sources} {_made_of(n, cuda)}" for n in operators):
+        return said
+    try:
+        _make_kernels(operators, cuda, links)
+    except GraderError as error:
+        return [f"not built: {lab.name}: {error}"]
+    old = [n for n in operators if not _noted(n).endswith(_made_of(n, cuda))]
+    if old and (why := _set_up(old, cuda)):
+        return [why]
+    for name in operators:
+        _note(name).parent.mkdir(parents=True, exist_ok=True)
+        _note(name).write_text(f"{sources} {_made_of(name, cuda)}")
+    return said
+
+
+def earlier_steps(operators: list[str], links: Links) -> str:
+    """Build steps (a) and (b) of operators there, for the processor; why it failed, in
+    a sentence. What has not changed is not compiled again.
+    """
+    try:
+        _make_kernels(operators, "0", links)
+    except GraderError as error:
+        return f"not built: {extension.LAB.name}: {error}"
+    return _set_up(operators, "0", "pybind,aten")
+
+
+def _set_up(operators: list[str], cuda: str, steps: str = "stable") -> str:
+    """Run setup.py in the lab's own folder. "", or a sentence about what failed."""
+    words = {"OPERATORS": ",".join(operators), "CUDA": cuda, "MAX_JOBS": "2"}
+    words |= {"STEPS": steps, extension.MADE: str(extension.folder_of_kernels())}
+    lab = extension.LAB
+    command = ["env", "-C", str(lab), *(f"{k}={v}" for k, v in words.items())]
+    done = run_compiler([*command, sys.executable, "setup.py", "build_ext", "-i"])
+    if not done.returncode:
+        return ""
+    found = _explained(done.stdout)
+    return f"not built: {found.location or lab.name}: {found.error}"
+
+
+def _sources(links: Links) -> str:
+    """A hash of all that decides which rungs serve, and what they are made of: making
+    sure of each of them takes seconds, and mostly nothing has changed.
+    """
+    folders = [ROOT / name for name in ("labs", "common", "grader", "given")]
+    kinds = {".c", ".cu", ".h", ".cuh", ".cpp", ".toml", ".mk", ".py", ".a"}
+    files = [f for d in folders for f in d.rglob("*") if f.suffix in kinds]
+    made = hashlib.sha256()
+    for file in sorted(files):
+        data = file.read_bytes()
+        made.update(f"{file}\0{len(data)}\0".encode() + data)
+    chosen = [os.environ.get(name, "") for name in ("CC", "CXX", "NVCC")]
+    rungs = [r for t in all_tasks() if t.language in COMPILED for r in t.rungs]
+    chosen += [f"{r.id} {d} {links.earlier(r, d)}" for r in rungs for d in DIRECTIONS]
+    return hashlib.sha256(f"{made.hexdigest()} {chosen}".encode()).hexdigest()
+
+
+def _make_kernels(operators: list[str], cuda: str, links: Links) -> None:
+    """The objects of their kernels. Raises GraderError."""
+    needs.verify()
+    if cuda == "1":
+        needs.cuda()  # chooses among several nvcc
+    for name in operators:
+        for device in ("cpu", "cuda")[: 1 + (cuda == "1")]:
+            extension.kernels(name, device, links)
+
+
+def _note(operator: str) -> Path:
+    """Where it is noted what a library in the lab's own folder was made of."""
+    return build_folder() / "extension" / "in_place" / operator
+
+
+def _noted(operator: str) -> str:
+    return _note(operator).read_text() if _note(operator).exists() else ""
+
+
+def _made_of(operator: str, cuda: str) -> str:
+    """All that such a library is made of, and the library as it is now."""
+    library = extension.LAB / NAME / f"_{operator}.abi3.so"
+    data = library.read_bytes() if library.exists() else b""
+    sources = _stamp(extension.LAB, operator, "stable")
+    return f"{sources} {cuda} {hashlib.sha256(data).hexdigest()}"
+
+
+# ---- the library ---------------------------------------------------------------------
+
+
+def _library(lab: Path, operator: str, step: str, folder: Path) -> str:
+    """Run setup.py unless nothing has changed. "" or what it said when it failed."""
+    stamp, now = folder / "stamp", _stamp(lab, operator, step)
+    if stamp.exists() and stamp.read_text() == now:
+        return ""
+    shutil.rmtree(folder / "lib", ignore_errors=True)
+    stamp.unlink(missing_ok=True)
+    kernels = extension.folder_of_kernels()
+    words = {
+        "OPERATORS": operator,
+        "STEPS": step,
+        "CUDA": "1" if gpu_probe.card() else "0",
+        "MAX_JOBS": "2",
+        "HOME": "/tmp",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        extension.MADE: str(kernels),
+    }
+    command = ["env", "-C", str(lab), *(f"{k}={v}" for k, v in words.items())]
+    command += [sys.executable, "setup.py", "-q", "build_ext"]
+    command += ["--build-temp", str(folder / "temp")]
+    command += ["--build-lib", str(folder / "lib")]
+    ours = [lab.parents[1] / name for name in ("grader", "common")]
+    seen = [*ours, kernels, *sandbox.python_paths()]
+    done = run_compiler(command, sees=lab, own=folder, also=seen)
+    if done.returncode:
+        return done.stdout or "setup.py failed without a word"
+    stamp.write_text(now)
+    return ""
+
+
+def _stamp(lab: Path, operator: str, step: str) -> str:
+    """A hash of all that the library is made of."""
+    files = [lab / "setup.py", *sorted((lab / "csrc").glob("*.*"))]
+    files += sorted((lab / "csrc" / step).glob("*.h"))
+    files += [lab / "csrc" / step / f"{operator}.cpp"]
+    files += sorted((ROOT / "common").glob("*.[ch]"))
+    files += sorted(extension.folder_of_kernels().glob(f"{operator}.*.o"))
+    made = hashlib.sha256()
+    for file in files:
+        made.update(f"{file.name}\0".encode() + file.read_bytes())
+    tools = (compiler(), os.environ.get("CXX", ""), metadata.version("torch"))
+    return f"{made.hexdigest()} {' '.join(tools)} {gpu_probe.card() is not None}"
+
+
+def _assemble(rung: Rung, target: Path, links: Links) -> None:
+    """The package: all Python as it is now, the operator's library, and those of other
+    operators that its rules call. One of these that does not build is not there.
+    """
+    lab, operator = rung.file.parents[2], rung.task.split("/")[1]
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    for file in (lab / NAME).glob("*.py"):
+        shutil.copyfile(file, target / file.name)
+    for name in {operator, *_called(lab / NAME / f"{operator}.py")}:
+        folder = folder_of(rung, name)
+        if name != operator:
+            extension.kernels(name, "cpu", links)
+            if _library(lab, name, rung.step, folder):
+                continue
+        if (library := _file(folder, name)).exists():
+            shutil.copyfile(library, target / library.name)
+
+
+def _called(rules: Path) -> set[str]:
+    """Other operators of lab 05 that a module of rules calls (self.ops.matmul)."""
+    text = rules.read_text(encoding="utf-8", errors="replace")
+    words = {w.removesuffix("_backward") for w in re.findall(r"\bops\.(\w+)", text)}
+    known = {o for o in extension.operators() if (rules.parent / f"{o}.py").exists()}
+    return words & known
+
+
+def _explained(text: str) -> Package:
+    """The compiler's first error, its line, and what it usually means."""
+    text = text.replace(f"{ROOT}/", "")
+    found = failed(text, EXPLAINED)
+    ours = re.search(r"^convlab_ext: (?!not built|built|\w+ \w+ on )(.*)$", text, re.M)
+    sentence = found.error
+    if found.location is None and ours and sentence == reason(text):
+        sentence = ours[1]
+    return Package(error=sentence, location=found.location)

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""Given objects: plain reference operators without source, one archive per dtype.
+
+With them a lab can be taken without the one before. The handout carries them in
+given/<arch>/; in the repository they are built on demand from lab 02's solutions.
+"""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from functools import partial
+from pathlib import Path
+
+from signatures import DIRECTIONS
+
+from grader.course.rungs import ROOT, Rung
+from grader.course.tasks import all_tasks
+from grader.toolchain.build import order_given
+from grader.toolchain.make import build_folder
+from grader.toolchain.products import DTYPES, objects
+from grader.toolchain.symbols import binutils, symbols
+
+LAB = "02_naive_c"  # whose solutions they are
+MANIFEST = "MANIFEST"  # a handout has one at its root
+MARCH = {"x86_64": "x86-64-v2"}  # machine -> the oldest processor that is served
+
+README = """# Given objects
+
+Plain reference operators, compiled: no source, no debug information. `uses` in a lab's
+`lab.toml` links one of them where your own file of an earlier task is not right yet, so
+that no lab waits for the one before. The report says which file served:
+`given/{arch}/matmul` is `matmul.f32.a` or `matmul.f64.a` of this folder.
+
+They are slow on purpose (compiled with `-O2` for every {arch} processor): your own file
+takes their place as soon as it passes.
+
+Licence: MIT, as all code of convlab ([LICENSE](../../LICENSE)).
+"""
+
+
+def arch() -> str:
+    """The folder for this machine's processors."""
+    return MARCH.get(platform.machine(), platform.machine())
+
+
+def is_handout() -> bool:
+    """Whether this tree is what students get: its lab 02 is no reference."""
+    return (ROOT / MANIFEST).exists()
+
+
+def find(operator: str, direction: str) -> tuple[str, str] | None:
+    """An operator's name in reports and its archive, % for the dtype; None if there
+    is none that defines this direction.
+    """
+    name = f"given/{arch()}/{operator}"
+    folder = ROOT / "given" / arch()
+    if not is_handout() and not folder.exists():
+        folder = build_folder() / "given" / arch()
+        build(operator, folder)
+    files = [folder / f"{operator}.{dtype}.a" for dtype in DTYPES]
+    if not all(defines(file, f"{operator}_{direction}") for file in files):
+        return None
+    return name, str(folder / f"{operator}.%.a")
+
+
+def defines(archive: Path, symbol: str) -> bool:
+    """Whether an archive exports a function."""
+    if not archive.is_file():
+        return False
+    return symbol in symbols(archive, dynamic=False)[0]
+
+
+# ---- building ------------------------------------------------------------------------
+
+
+def operators() -> list[str]:
+    """Those that lab 02 has a solution of."""
+    return [task.operator for task in all_tasks() if task.lab == LAB]
+
+
+def build(operator: str, folder: Path) -> None:
+    """Make an operator's archives in a folder, from the highest rungs of lab 02.
+
+    Does nothing if they are newer than these rungs, or if a rung is no reference.
+    """
+    rungs = [r for t in all_tasks() if t.id == f"{LAB}/{operator}" for r in t.rungs]
+    rungs = [r for r in rungs if "BEGIN SOLUTION" in r.file.read_text(errors="replace")]
+    made = [folder / f"{operator}.{dtype}.a" for dtype in DTYPES]
+    headers = [*(ROOT / "common").glob("*.h"), ROOT / "common" / "rung.mk"]
+    newest = max(f.stat().st_mtime for f in [*headers, *(r.file for r in rungs)])
+    if not rungs or all(f.exists() and f.stat().st_mtime > newest for f in made):
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    for dtype, file in zip(DTYPES, made):
+        _pack(operator, _sources(operator, rungs, dtype), file)
+
+
+def _sources(operator: str, rungs: list[Rung], dtype: str) -> dict[Path, list[str]]:
+    """Compiled objects, each with the functions that are taken from it."""
+    march = f"-march={arch()}" if platform.machine() in MARCH else ""
+    found: dict[Path, list[str]] = {}
+    wanted = [f"{operator}_{direction}" for direction in DIRECTIONS]
+    for rung in reversed(rungs):
+        order_given(rung, march)
+        file = objects(rung, "given")[dtype]
+        defined = symbols(file, dynamic=False)[0]
+        if mine := [name for name in wanted if name in defined]:
+            found[file] = mine
+        wanted = [name for name in wanted if name not in defined]
+    return found
+
+
+_tool = partial(binutils, making="a given object")
+
+
+def _pack(operator: str, sources: dict[Path, list[str]], file: Path) -> None:
+    """One object with nothing in it but code and two names, in an archive.
+
+    Always the same bytes for the same source: no times, no names of users.
+    """
+    work = build_folder() / "given" / f"work-{file.stem}"
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    parts = []
+    for number, (source, names) in enumerate(sources.items()):
+        parts.append(str(work / f"{number}.o"))
+        keep = [f"--keep-global-symbol={name}" for name in names]
+        _tool("objcopy", "--strip-debug", *keep, str(source), parts[-1])
+    whole = str(work / f"{operator}.o")
+    _tool("ld", "-r", "-o", whole, *parts)
+    _tool("objcopy", "--strip-unneeded", "--remove-section=.comment", whole)
+    _tool("ar", "rcD", str(work / "new.a"), whole)
+    (work / "new.a").replace(file)
+    shutil.rmtree(work)

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: MIT
+"""A real GPU: is there one, what can it do, and what does a worker on it need?
+
+There is a GPU if cudaGetDeviceCount says so, asked by a program of its own
+(gpu_probe.cu). Its worker is that of cusim compiled once more, against NVIDIA's
+runtime. Where a piece is missing, `absent` says which, and everything that needs a GPU
+is pending.
+
+    CONVLAB_GPU=off          as if there were none
+    CONVLAB_GPU_SANDBOX=off  a worker on it without rules of its own (limits.h): only to
+                             find out which of them a new driver runs into
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from grader.errors import GraderError
+from grader.toolchain import nvcc
+from grader.toolchain.make import TOOLS, build_folder, named_cpp, reason, run_make
+
+MODE = "gpu"
+FOLDER, PROGRAM = f"cuda-{MODE}", f"worker-cuda-{MODE}"
+ENVIRONMENT, SANDBOX = "CONVLAB_GPU", "CONVLAB_GPU_SANDBOX"
+NONE = "there is no GPU here"
+NEEDS = "needs a GPU"  # begins the reason of every test that is skipped for want of one
+ASKING = 60.0  # seconds for the first context of a machine
+_KEPT = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "LD_LIBRARY_PATH")
+
+
+@dataclass(frozen=True)
+class Toolkit:
+    """The parts of CUDA that a build needs."""
+
+    nvcc: Path
+    include: Path  # the folder of cuda_runtime.h
+    runtime: Path  # libcudart.so
+
+    @property
+    def linked(self) -> str:
+        """What a linker is told."""
+        return f"{self.runtime} -Wl,-rpath,{self.runtime.parent}"
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """What cudaGetDeviceProperties tells, and what was measured."""
+
+    name: str
+    architecture: str  # sm_90
+    count: int
+    processors: int
+    l2: int  # bytes
+    memory: int  # bytes
+    driver: int  # 13000 is 13.0
+    runtime: int
+    fma: float = 0.0  # multiply-adds a second in f32, measured; 0: not measured
+    bandwidth: float = 0.0  # bytes a second of a copy, both ways
+
+    @property
+    def words(self) -> str:
+        """For a report."""
+        version = f"{self.driver // 1000}.{self.driver % 1000 // 10}"
+        size = f"{self.memory / (1 << 30):.0f} GiB"
+        cores = f"{self.processors} multiprocessors"
+        return f"{self.name} ({self.architecture}, {cores}, {size}, CUDA {version})"
+
+
+def toolkit() -> Toolkit | None:
+    """nvcc and what belongs to it; None if a part is missing."""
+    found = nvcc.find()
+    if not found:
+        return None
+    root = Path(found).resolve().parents[1]
+    runtimes = [
+        file
+        for name in ("lib64", "lib", "targets/*/lib")
+        for folder in sorted(root.glob(name))
+        for file in sorted(folder.resolve().glob("libcudart.so*"))
+    ]
+    include = root / "include"
+    if not runtimes or not (include / "cuda_runtime.h").exists():
+        return None
+    return Toolkit(Path(found), include, runtimes[0])
+
+
+def devices() -> list[Path]:
+    """The device files of NVIDIA's driver; without one there is nothing to ask."""
+    folder = Path("/dev")
+    names = [*folder.glob("nvidia[0-9]*"), *folder.glob("nvidia-uvm*")]
+    names += [*folder.glob("nvidiactl"), *folder.glob("dxg")]
+    caps = [folder / "nvidia-caps"] if (folder / "nvidia-caps").exists() else []
+    return [*sorted(names), *caps]
+
+
+def card() -> Gpu | None:
+    """The first GPU, or None: `absent` says why."""
+    return _asked()[0]
+
+
+def absent() -> str:
+    """Why there is no GPU to use; "" if there is one."""
+    return _asked()[1]
+
+
+@functools.cache
+def _asked() -> tuple[Gpu | None, str]:
+    if os.environ.get(ENVIRONMENT, "").strip().lower() in ("off", "0", "none"):
+        return None, f"{ENVIRONMENT} switches it off"
+    if not devices():
+        return None, NONE
+    if not toolkit():
+        return None, "there is no nvcc with its libcudart.so here"
+    try:
+        _make("gpu_probe")
+        told = tell("gpu_probe")
+    except GraderError as error:
+        return None, str(error)
+    if "error" in told:
+        return None, str(told["error"])
+    return card_of(told), ""
+
+
+def card_of(told: dict[str, Any]) -> Gpu:
+    """From card's line."""
+    names = Gpu.__dataclass_fields__
+    return Gpu(**{name: told[name] for name in names if name in told})
+
+
+@functools.cache
+def measured() -> Gpu | None:
+    """The card with its peaks, measured once a run."""
+    found = card()
+    return card_of(tell("gpu_probe", "rates")) if found else None
+
+
+def tell(program: str, *words: str) -> dict[str, Any]:
+    """One line of JSON from one of our programs. Raises GraderError."""
+    command = [str(build_folder() / "tools" / program), *words]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=ASKING)
+        told = json.loads(done.stdout.strip().splitlines()[-1])
+    except (OSError, subprocess.TimeoutExpired, ValueError, IndexError) as error:
+        raise GraderError(f"the GPU does not answer: {type(error).__name__}") from error
+    return told if isinstance(told, dict) else {}
+
+
+def _make(*targets: str) -> None:
+    kit = toolkit()
+    if kit is None:
+        raise GraderError("there is no nvcc with its libcudart.so here")
+    order = ["-f", TOOLS, f"BUILD={build_folder()}", *kit_words(kit), *targets]
+    done = run_make(order)
+    if done.returncode:
+        said = reason(done.stdout)
+        raise GraderError(f"cannot build what runs on a GPU: {said}")
+
+
+def kit_words(kit: Toolkit) -> list[str]:
+    """The toolkit as make is told of it."""
+    words = [f"NVCC={kit.nvcc}", f"CUDA={kit.include}", f"CUDART={kit.linked}"]
+    return [*words, f"CXX={named_cpp()}"]
+
+
+@functools.cache
+def build_tools() -> None:
+    """The worker for a GPU. Raises GraderError if it cannot be built."""
+    _make("gpu")
+
+
+# ---- a worker on a card --------------------------------------------------------------
+
+
+def environment() -> dict[str, str]:
+    """What a worker on a card needs of our environment, and what it must not do: its
+    files are read-only, so that a cache of compiled kernels would end it.
+    """
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    if os.environ.get(SANDBOX) == "off":
+        kept[SANDBOX] = "off"
+    return {"CUDA_CACHE_DISABLE": "1", **kept}
+
+
+def seen() -> list[Path]:
+    """Folders that NVIDIA's libraries read: the driver's, the runtime's, /sys."""
+    kit = toolkit()
+    named = os.environ.get("LD_LIBRARY_PATH", "").split(":")
+    paths = [Path("/sys"), *(Path(p) for p in named if p.startswith("/"))]
+    paths += [kit.runtime.parent] if kit else []
+    return [path for path in paths if path.exists()]

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: MIT
+"""Which object serves what a rung uses: the student's if it passed, else the given one.
+
+"Passed" is what this run found or, for what it did not look at, what a function says of
+earlier runs. Only the functions that the rung really calls are
+looked for: a use in lab.toml that nothing calls needs nobody.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import shutil
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from grader.course.candidates import candidates
+from grader.course.rungs import ROOT, Rung
+from grader.course.tasks import all_tasks
+from grader.course.uses import FALLBACK, NOBODY, Use
+from grader.toolchain import given
+from grader.toolchain.build import compiled
+from grader.toolchain.make import build_folder
+from grader.toolchain.products import SANITIZE, Build, objects
+from grader.verdicts import Verdict
+
+# of a rung as it is now, in a direction: PASS, pending, another word; None if unknown
+Earlier = Callable[[Rung, str], str | None]
+WITHOUT = "without"  # in the name of the folder of such builds
+
+
+class Links:
+    """Chooses and links, and remembers what passed. One for each grading."""
+
+    def __init__(
+        self,
+        compile: Callable[[Rung], Build] = compiled,
+        earlier: Earlier = lambda rung, direction: None,
+    ) -> None:
+        """`compile` gives a rung's build in release mode, perhaps made before."""
+        self._compile = compile
+        self.earlier = earlier
+        self.verify: Callable[[Rung, str], bool] | None = None  # of what is not known
+        self._now: dict[str, dict[str, bool]] = {}  # rung -> direction -> passed
+        self._built: dict[tuple[str, str, frozenset[str]], Build] = {}
+
+    def found(self, rung: Rung, direction: str, verdict: Verdict | None) -> None:
+        """This run has checked a direction of a rung (None: it has not)."""
+        if verdict is None:
+            return
+        passed = verdict is Verdict.PASS
+        before = bool(self._known(rung, direction))
+        if passed != before:  # others may be linked with it now
+            below = {key for key in self._built if key[0] <= rung.id}
+            same = {k for k in below if k[0].rpartition("/")[0] == rung.task}
+            self._built = {key: self._built[key] for key in same}
+        self._now.setdefault(rung.id, {})[direction] = passed
+
+    def passed(self, rung: Rung, direction: str) -> bool:
+        """Whether a rung is known to be right in this direction."""
+        known = self._known(rung, direction)
+        if known is None and self.verify:
+            known = self.verify(rung, direction)
+            self._now.setdefault(rung.id, {})[direction] = known
+        return bool(known)
+
+    def _known(self, rung: Rung, direction: str) -> bool | None:
+        """What this run or an earlier one found; None if neither looked."""
+        now = self.found_now(rung, direction)
+        if now is None and self.passed_before(rung, direction):
+            return True
+        return now
+
+    def found_now(self, rung: Rung, direction: str) -> bool | None:
+        """What this run found of a rung; None if it did not look."""
+        return self._now.get(rung.id, {}).get(direction)
+
+    def passed_before(self, rung: Rung, direction: str) -> bool:
+        """Whether an earlier run found a rung right, as it is now."""
+        return self.earlier(rung, direction) == "PASS"
+
+    # ---- one rung --------------------------------------------------------------------
+
+    def build(
+        self,
+        rung: Rung,
+        *,
+        mode: str = "release",
+        without: Collection[str] = (),
+    ) -> Build:
+        """The rung with all it uses inside, or `blocked` if nothing serves a use.
+
+        `without` are aliases whose calls answer NOT_IMPLEMENTED: so a caller can tell
+        which cases the rung leaves to them.
+        """
+        key = rung.id, mode, frozenset(without)
+        if key not in self._built:
+            self._built[key] = self._linked(rung, mode, frozenset(without))
+        return self._built[key]
+
+    def _linked(self, rung: Rung, mode: str, without: frozenset[str]) -> Build:
+        built = self._compile(rung) if mode == "release" else compiled(rung, mode=mode)
+        if not built.wants:
+            return built
+        used, names = [], {}
+        for use in rung.uses:
+            for symbol in [s for s in use.symbols if s in built.wants]:
+                found = None
+                if use.alias not in without:
+                    found = self._serve(rung, use, symbol, mode)
+                if found is None and use.within(rung.task):
+                    found = _nobody(symbol, mode)
+                if found is None:
+                    return Build({}, blocked=_cause(use, symbol))
+                names[symbol] = found[0]
+                used.append((symbol, found[1]))
+        folder = "-".join([mode, WITHOUT, *sorted(without)]) if without else ""
+        linked = compiled(rung, mode=mode, used=_together(used), folder=folder)
+        return dataclasses.replace(linked, uses=_by_alias(rung, names))
+
+    def _serve(
+        self, rung: Rung, use: Use, symbol: str, mode: str
+    ) -> tuple[str, str] | None:
+        """What a symbol of a use comes from: a name, and symbol@object for rung.mk."""
+        tasks = {task.id: task for task in all_tasks()}
+        direction = symbol.rpartition("_")[2]
+        operator = (use.target or rung.task).split("/")[1]
+        wanted = f"{operator}_{direction}"
+        for other in candidates(rung, use, tasks):
+            if self.passed(other, direction):
+                built = self.build(other, mode=mode)
+                if direction in built.directions and built.libraries:
+                    file = objects(other, mode, whole=bool(built.uses))["f32"]
+                    return other.id, f"{wanted}@{_any_dtype(str(file))}"
+            if use.target == other.id and not use.within(rung.task):
+                built = self._compile(other)
+                if built.error or direction in built.directions:
+                    break  # it is there but not right: no lower rung stands for it
+        if rung.file.suffix == ".cu":
+            return None  # given objects are for the CPU
+        found = given.find(operator, direction)
+        return (found[0], f"{wanted}@{found[1]}") if found else None
+
+
+def _nobody(symbol: str, mode: str) -> tuple[str, str]:
+    """The stub in place of a lower rung."""
+    name = f"{FALLBACK}_{symbol.rpartition('_')[2]}"
+    return NOBODY, f"{name}@{_stub(mode, ROOT, build_folder())}"
+
+
+@functools.cache
+def _stub(mode: str, root: Path, _: Path) -> str:
+    """Its objects, % for the dtype; compiled once for each build folder."""
+    stub = Rung("common/fallback", root / "common" / "no_fallback.c")
+    mode = mode if mode in ("release", "debug", SANITIZE) else "release"
+    compiled(stub, mode=mode)
+    made = objects(stub, mode)["f32"]
+    half = Path(str(made).replace(".f32.", ".f16."))  # no C compiler has it; no matter
+    if made.exists():
+        shutil.copyfile(made, half)
+    return _any_dtype(str(made))
+
+
+def _together(used: list[tuple[str, str]]) -> list[str]:
+    """Names with their symbol@object as rung.mk wants them: once for each object, for
+    every copy brings along all that the object uses.
+    """
+    groups: list[tuple[str, dict[str, str]]] = []
+    for name, source in used:
+        symbol, _, file = source.partition("@")
+        fits = (g for known, g in groups if known == file and symbol not in g)
+        group = next(fits, None)
+        if group is None:
+            group = {}
+            groups.append((file, group))
+        group[symbol] = name
+    return [
+        ",".join(f"{name}={symbol}" for symbol, name in group.items()) + f"@{file}"
+        for file, group in groups
+    ]
+
+
+def _cause(use: Use, symbol: str) -> str:
+    """Why nothing can be linked for a symbol."""
+    direction = symbol.rpartition("_")[2]
+    return (
+        f"calls '{symbol}', but {use.target} has not passed {direction} and there is "
+        f"no given/{given.arch()}/{use.target.split('/')[1]} for it; make it right "
+        "first, nothing is lost until then"
+    )
+
+
+def _by_alias(rung: Rung, names: dict[str, str]) -> dict[str, str]:
+    """Alias -> what serves it; by symbol if its two functions come from two places."""
+    made: dict[str, str] = {}
+    for use in rung.uses:
+        mine = {symbol: names[symbol] for symbol in use.symbols if symbol in names}
+        if len(set(mine.values())) == 1:
+            made[use.alias] = next(iter(mine.values()))
+        else:
+            made.update(mine)
+    return made
+
+
+def _any_dtype(file: str) -> str:
+    """A file for f32 as a pattern, % for the dtype."""
+    head, _, tail = file.rpartition(".f32.")
+    return f"{head}.%.{tail}"

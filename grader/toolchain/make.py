@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""make and compilers, called in the sandbox, with a deadline; and what they said."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from grader.course.rungs import ROOT
+from grader.errors import GraderError
+from grader.toolchain import sandbox
+
+TOOLS = "grader/toolchain/tools.mk"  # makes the grader's own programs
+DEADLINE = 120.0  # seconds for one rung
+OUR_DEADLINE = 900.0  # for the grader's own programs, cusim among them
+COMPILER_LIMITS = ("--fsize=67108864", "--as=8589934592", "--core=0")  # bytes
+KEPT = 200_000  # bytes of compiler output that are read
+
+
+def build_folder() -> Path:
+    """Where everything that is built goes: build/, or CONVLAB_BUILD.
+
+    Raises GraderError for a path that make would take for two.
+    """
+    folder = Path(os.environ.get("CONVLAB_BUILD", ROOT / "build")).resolve()
+    if re.search(r"\s", str(ROOT)):
+        raise GraderError(
+            f"this folder's path has a space in it, which make cannot handle: {ROOT}; "
+            "move it elsewhere"
+        )
+    if re.search(r"\s", str(folder)):
+        raise GraderError(
+            f"the build folder's path has a space in it, which make cannot handle: "
+            f"{folder}; name another one with CONVLAB_BUILD="
+        )
+    return folder
+
+
+def named_compiler() -> str:
+    """The C compiler's name, and perhaps words to call it with: CC, or cc."""
+    return os.environ.get("CC", "").strip() or "cc"
+
+
+def named_cpp() -> str:
+    """The C++ compiler's name: CXX, or g++."""
+    return os.environ.get("CXX", "").strip() or "g++"
+
+
+def compiler() -> str:
+    """The same. Raises GraderError if there is none."""
+    name = named_compiler()
+    if not shutil.which(name.split()[0]):
+        raise GraderError(
+            f"there is no C compiler ('{name}'): install one (on Debian: apt-get "
+            "install build-essential) or name one with CC="
+        )
+    if not shutil.which("make"):
+        raise GraderError(
+            "there is no make: install it (apt-get install build-essential)"
+        )
+    return name
+
+
+def build_tools() -> None:
+    """The grader's own programs. Raises GraderError with the reason if that fails."""
+    compiler()
+    done = run_make(["-f", TOOLS, f"BUILD={build_folder()}"])
+    if done.returncode:
+        raise GraderError(f"cannot build the grader's programs: {reason(done.stdout)}")
+
+
+def sanitizers_missing() -> str:
+    """Build the worker of the memory check. "" or why there can be none here."""
+    folder = f"BUILD={build_folder()}"
+    done = run_make(["-f", TOOLS, folder, "sanitized"])
+    if done.returncode:
+        return f"{compiler()} has no AddressSanitizer here: {reason(done.stdout)}"
+    program = [str(build_folder() / "tools" / "worker-asan")]
+    try:
+        tried = subprocess.run(program, capture_output=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"a program with AddressSanitizer does not run here: {error}"
+    if b"usage: worker" in tried.stderr:
+        return ""
+    words = reason(tried.stderr.decode(errors="replace"))
+    return f"a program with AddressSanitizer does not run here: {words}"
+
+
+def run_make(
+    arguments: list[str],
+    *,
+    sees: Path | None = None,
+    own: Path | None = None,
+    also: Sequence[Path] = (),
+) -> subprocess.CompletedProcess[str]:
+    """make in the repository's root, in the sandbox that run_compiler makes."""
+    command = ["make", "-s", "-j2", "--output-sync", *arguments]
+    return run_compiler(command, sees=sees, own=own, also=also)
+
+
+def run_compiler(
+    command: list[str],
+    *,
+    sees: Path | None = None,
+    own: Path | None = None,
+    also: Sequence[Path] = (),
+) -> subprocess.CompletedProcess[str]:
+    """A command in the repository's root; its output is one text, cut to size.
+
+    With `sees` it runs in a sandbox: the compiler sees the system, common/ and that
+    file, and of the build folder `own` alone, if there is one, and `also` these: source
+    text can name any file (#include, .incbin). A linker sees the whole build folder and
+    what is given.
+    """
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+    environment.update(LC_ALL="C", CC=compiler(), TMPDIR="/tmp")
+    build_folder().mkdir(parents=True, exist_ok=True)
+    if sees and sandbox.level() == "bwrap":
+        given = [p for p in [ROOT / "given"] if p.exists() and not own]
+        seen = [ROOT / "common", sees, *given, *_toolchain(), *also]
+        folder = own or build_folder()
+        folder.mkdir(parents=True, exist_ok=True)
+        command = sandbox.wrap_compiler(command, paths=seen, folder=folder, start=ROOT)
+    command = ["prlimit", *COMPILER_LIMITS, "--", *command]
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    deadline = DEADLINE if sees else OUR_DEADLINE
+    try:
+        output, _ = process.communicate(timeout=deadline)
+    except subprocess.TimeoutExpired:
+        text = f"error: the compiler did not finish within {deadline:.0f} s"
+        return subprocess.CompletedProcess(command, 1, text)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # make's children outlive it
+        process.wait()
+    text = output[:KEPT].decode(errors="replace")
+    if "No space left on device" in text:
+        raise GraderError(
+            f"the disk is full: nothing could be built in {build_folder()}; make room "
+            "and run the command again"
+        )
+    for words in ("Permission denied", "Read-only file system"):
+        if words in text and str(build_folder()) in text:
+            raise GraderError(
+                f"cannot write to {build_folder()}: {words.lower()}; mend its "
+                "permissions, or name another folder with CONVLAB_BUILD="
+            )
+    return subprocess.CompletedProcess(command, process.returncode, text)
+
+
+def _toolchain() -> list[Path]:
+    """Where a compiler lives that is not the system's."""
+    found = Path(shutil.which(compiler().split()[0]) or "/usr/bin/cc").resolve()
+    etc = Path("/etc/alternatives")  # Debian's cc is a link through here
+    own = [] if found.is_relative_to("/usr") else [found.parents[1]]
+    return [*own, *([etc] if etc.exists() else [])]
+
+
+def reason(text: str) -> str:
+    """The line of a tool's output that says most."""
+    said = text.splitlines()
+    told = [line for line in said if "rror:" in line] or [x for x in said if "***" in x]
+    return (told or said or ["no output"])[0].strip()

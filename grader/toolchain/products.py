@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: MIT
+"""What building a rung makes: where its files lie, what they define and take, and the
+first error of one that does not build, in words.
+
+The rules are in common/rung.mk and common/cuda.mk. A build of a rung in CUDA lies in a
+folder that begins with cuda-MODE, and that names its worker.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from signatures import DIRECTIONS
+
+from grader.course import lines
+from grader.course.rungs import Rung
+from grader.toolchain.make import build_folder, reason, run_make
+from grader.toolchain.symbols import FORBIDDEN_SYMBOLS, WATCHING, symbols
+
+DTYPES = ("f32", "f64")
+SANITIZE = "sanitize"  # a mode of rung.mk, for float only
+TRACE = "trace"  # of lab 04: every access is told to cusim
+GPU = "gpu"  # of lab 04: by nvcc, for a real card
+IN_CUDA = {
+    "release": "run",
+    "debug": "debug",
+    SANITIZE: "check",
+    TRACE: TRACE,
+    GPU: GPU,
+}
+FLOAT_ONLY = (SANITIZE, "cuda-check", "cuda-trace")  # how the names of folders begin
+
+# asking for, or switching off, the sanitizers of the memory check; in lower case
+HIDING = (
+    "no_sanitize",
+    "no_address_safety",
+    "address_sanitizer",
+    "__sanitize",
+    "__asan",
+    "__ubsan",
+    "__has_feature",
+    "__optimize__",
+    "__no_inline__",
+    "__builtin_constant_p",
+    "vector_elementwise",
+)
+
+_ERROR = re.compile(
+    r"^(?P<file>[^\s:]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$"
+)
+JOINED = re.compile(r"(\\|\?\?/)[ \t]*\n")  # a line that goes on in the next one
+_LINKER = re.compile(r"undefined reference to `(?P<name>[^']+)'")
+_EXPLAINED = (
+    (
+        r"expected .*['‘];['’]",
+        "a semicolon is missing on this line or at the end of the one before",
+    ),
+    (r"undeclared", "a name is used before it is declared: a typing mistake?"),
+    (r"implicit declaration", "this function is not declared: a typing mistake?"),
+    (r"conflicting types", "the prototype differs from the one in common/operators.h"),
+    (r"too (few|many) arguments", "compare the call with the function's prototype"),
+    (r"incompatible (pointer )?type", "the types of both sides differ"),
+    (r"No such file", "rungs include operators.h and the C library only"),
+    (r"expected .* at end of input", "a closing brace is missing"),
+    (
+        r"control reaches end|return-statement|non-void function does not return",
+        "a return is missing: an operator ends with return STATUS_OK",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Build:
+    """What came of building a rung."""
+
+    libraries: dict[str, Path]  # by dtype; empty after an error
+    directions: tuple[str, ...] = ()  # that it defines
+    error: str = ""  # one sentence
+    forbidden: str = ""  # one sentence: a way to somebody else's code
+    location: str | None = None  # file:line of it
+    wants: tuple[str, ...] = ()  # compiled, but these symbols of its uses are missing
+    blocked: str = ""  # one sentence: nothing can serve one of them
+    uses: dict[str, str] = field(default_factory=dict)  # alias -> what serves it
+
+
+# ---- where its files lie -------------------------------------------------------------
+
+
+def folder_of(rung: Rung, mode: str, folder: str = "") -> str:
+    """Where a mode of the grader is built; `folder` begins with the mode's name."""
+    if rung.file.suffix != ".cu":
+        return folder or mode
+    named = f"cuda-{IN_CUDA.get(mode, mode)}"
+    return folder.replace(mode, named, 1) if folder else named
+
+
+def dtypes_of(rung: Rung, folder: str) -> tuple[str, ...]:
+    """What a folder is built for."""
+    return DTYPES[:1] if folder.startswith(FLOAT_ONLY) else (*DTYPES, *rung.dtypes)
+
+
+def products(rung: Rung, folder: str, ending: str) -> dict[str, Path]:
+    """Where rung.mk or cuda.mk puts what it makes of a rung, by dtype."""
+    name = rung.shown.removeprefix("labs/").removesuffix(rung.file.suffix)
+    stem = build_folder() / "rungs" / folder / name
+    return {
+        dtype: stem.parent / f"{stem.name}.{dtype}.{ending}"
+        for dtype in dtypes_of(rung, folder)
+    }
+
+
+def objects(rung: Rung, mode: str, *, whole: bool = False) -> dict[str, Path]:
+    """Its objects by dtype; `whole`: with those of the rungs it uses inside."""
+    return products(rung, folder_of(rung, mode), "whole" if whole else "o")
+
+
+# ---- making them ---------------------------------------------------------------------
+
+
+def made(
+    rung: Rung,
+    order: Sequence[str],
+    mode: str,
+    *,
+    used: Sequence[str],
+    folder: str,
+    also: Sequence[Path] = (),
+    explain: Callable[[str], Build] | None = None,
+) -> Build:
+    """Compile a rung and link it with these used objects by an `order` to make.
+
+    Without them a rung that calls others is compiled only, and `wants` says what for.
+    The compiler sees `also`; `explain` reads its first error.
+    """
+    where = folder_of(rung, mode, folder)
+    explain = explain or failed
+    own = products(rung, where, "o")["f32"].parent
+    done = run_make([*order, "objects"], sees=rung.file, own=own, also=also)
+    if done.returncode:
+        return explain(done.stdout)
+    if rung.uses and not used and (wants := wanted(rung, mode)):
+        return Build({}, directions_of(rung, objects(rung, mode)), wants=wants)
+    # linking sees what is used; the source text is not read any more
+    done = run_make([*order, f"USES={' '.join(used)}"], sees=rung.file, also=also)
+    if done.returncode:
+        return explain(done.stdout)
+    return judged(rung, products(rung, where, "so"), mode)
+
+
+def wanted(rung: Rung, mode: str) -> tuple[str, ...]:
+    """The functions of its uses that the compiled rung calls."""
+    missing: set[str] = set()
+    for file in objects(rung, mode).values():
+        missing |= symbols(file, dynamic=False)[1]
+    declared = (symbol for use in rung.uses for symbol in use.symbols)
+    return tuple(symbol for symbol in declared if symbol in missing)
+
+
+def directions_of(rung: Rung, files: dict[str, Path]) -> tuple[str, ...]:
+    """Which directions an object defines."""
+    operator = rung.task.split("/")[1]
+    defined = symbols(files["f32"], dynamic=False)[0]
+    return tuple(d for d in DIRECTIONS if f"{operator}_{d}" in defined)
+
+
+# ---- judging them --------------------------------------------------------------------
+
+
+def judged(rung: Rung, libraries: dict[str, Path], mode: str) -> Build:
+    """What built libraries take from elsewhere, and which directions they define."""
+    operator = rung.task.split("/")[1]
+    defined = symbols(libraries["f32"])[0]
+    taken = {name for file in libraries.values() for name in symbols(file)[1]}
+    borrowed = sorted(taken & FORBIDDEN_SYMBOLS)
+    if mode not in (SANITIZE, TRACE):
+        borrowed += sorted(name for name in taken if name.startswith(WATCHING))
+    if borrowed:
+        return Build({}, forbidden=f"calls '{borrowed[0]}', which no rung needs")
+    directions = tuple(d for d in DIRECTIONS if f"{operator}_{d}" in defined)
+    if not directions:
+        found = ", ".join(f"'{name}'" for name in sorted(defined)[:3]) or "nothing"
+        return Build(
+            {},
+            error=f"defines neither '{operator}_forward' nor '{operator}_backward' "
+            f"(it exports {found})",
+        )
+    return Build(libraries, directions)
+
+
+def hides(rung: Rung, words: Sequence[str] = HIDING) -> str:
+    """A sentence if the text of a rung asks whether, or that, it is not watched."""
+    text = rung.file.read_text(encoding="utf-8", errors="replace").lower()
+    text = JOINED.sub("", text)
+    found = next((word for word in words if word in text), None)
+    return f"says '{found}': a rung is the same in every build" if found else ""
+
+
+def failed(text: str, explained: Sequence[tuple[str, str]] = _EXPLAINED) -> Build:
+    """The first error, its line, and what it usually means."""
+    for line in text.splitlines():
+        match = _ERROR.match(line)
+        if match:
+            location = f"{match['file']}:{match['line']}"
+            meaning = next(
+                (words for pattern, words in explained if re.search(pattern, line)), ""
+            )
+            source = lines.line(match["file"], int(match["line"]))[:120]
+            sentence = f"{match['text']}{f' ({meaning})' if meaning else ''}"
+            if source:
+                sentence += f"; the line is: {source}"
+            return Build({}, error=sentence, location=location)
+    match = _LINKER.search(text)
+    if match:
+        return Build(
+            {},
+            error=f"calls '{match['name']}', which is defined nowhere (a typing "
+            "mistake, or a helper that was not written)",
+        )
+    return Build({}, error=reason(text))

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""Which sandbox this machine has for a worker, and the command that makes it.
+
+Three levels. Every one of them has the worker's own rules on top (limits.h: limits and
+a system call filter), so even at `none` student code cannot start a process, write a
+file or use the network. `landlock` also hides all files but the needed ones; `bwrap`
+(bubblewrap) adds namespaces of its own: process numbers, network, mounts.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from grader.errors import GraderError
+
+LEVELS = ("bwrap", "landlock", "none")
+ENVIRONMENT = "CONVLAB_SANDBOX"  # forces a level
+
+# where libraries look for what the processor can do; bubblewrap has a /proc of its own
+PROCESSOR = ("/proc/cpuinfo", "/sys/devices/system/cpu")
+
+_LANDLOCK_CREATE_RULESET = 444
+_NAMESPACES = [
+    "--unshare-all",
+    "--unshare-user",
+    "--die-with-parent",
+    "--new-session",
+    "--cap-drop",
+    "ALL",
+]
+
+
+class SandboxError(GraderError):
+    """A level was asked for that this machine does not have; ask for another."""
+
+
+def has_landlock() -> bool:
+    """Whether the kernel offers Landlock."""
+    libc: Any = ctypes.CDLL(None, use_errno=True)
+    return int(libc.syscall(_LANDLOCK_CREATE_RULESET, None, 0, 1)) >= 1
+
+
+def has_bwrap() -> bool:
+    """Whether bubblewrap is installed and may make namespaces here."""
+    program = shutil.which("bwrap")
+    if not program:
+        return False
+    command = [program, *_NAMESPACES, "--ro-bind", "/", "/", "true"]
+    try:
+        return subprocess.run(command, capture_output=True, timeout=10).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
+@functools.cache
+def level() -> str:
+    """The strongest level this machine has, or the one CONVLAB_SANDBOX names.
+
+    Raises SandboxError if that one does not exist or does not work here.
+    """
+    works: dict[str, Callable[[], bool]] = {
+        "bwrap": has_bwrap,
+        "landlock": has_landlock,
+        "none": lambda: True,
+    }
+    wanted = os.environ.get(ENVIRONMENT)
+    if not wanted:
+        return next(name for name in LEVELS if works[name]())
+    if wanted not in works:
+        raise SandboxError(
+            f"{ENVIRONMENT} is {wanted!r}, expected one of {', '.join(LEVELS)}"
+        )
+    if not works[wanted]():
+        raise SandboxError(
+            f"{ENVIRONMENT} asks for {wanted!r}, which does not work on this machine "
+            "(make doctor says why)"
+        )
+    return wanted
+
+
+def python_paths() -> list[Path]:
+    """What a Python worker reads: the interpreter, its library, the environment."""
+    paths = {Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve()}
+    paths.add(Path(sys.prefix))  # an environment behind a link goes by its own name
+    return [*sorted(paths), *_system_paths()]
+
+
+def _system_paths() -> list[Path]:
+    paths = [Path(p) for p in ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache")]
+    return [path for path in paths if path.exists()]
+
+
+def _inside(path: Path, folders: list[Path]) -> bool:
+    """Seen with one of them already, but perhaps as a link to what is not: bubblewrap
+    can bind nothing on a link.
+    """
+    return path not in folders and any(path.is_relative_to(f) for f in folders)
+
+
+def _bwrap(paths: list[Path], devices: Sequence[Path] = ()) -> list[str]:
+    """bubblewrap with namespaces of its own; the system and `paths` are read-only, and
+    of the machine's devices only `devices` are there.
+    """
+    wrapped = ["bwrap", *_NAMESPACES, "--uid", "65534", "--gid", "65534"]
+    wrapped += ["--size", str(64 << 20), "--tmpfs", "/tmp"]
+    system = _system_paths()
+    paths = [path.resolve() if _inside(path, system) else path for path in paths]
+    for path in dict.fromkeys([*system, *paths]):
+        if path.is_symlink() and path.parent == Path("/"):
+            wrapped += ["--symlink", str(path.readlink()), str(path)]
+        else:
+            wrapped += ["--ro-bind", str(path), str(path)]
+    wrapped += ["--proc", "/proc", "--dev", "/dev"]
+    for device in devices:
+        wrapped += ["--dev-bind", str(device), str(device)]
+    return [*wrapped, "--size", str(1 << 20), "--tmpfs", "/dev/shm"]
+
+
+def wrap_compiler(
+    command: list[str],
+    *,
+    paths: list[Path],
+    folder: Path,
+    start: Path,
+    devices: Sequence[Path] = (),
+) -> list[str]:
+    """The command inside bubblewrap, in `start`, where it may write to `folder`."""
+    made = [*_bwrap(paths, devices), "--bind", str(folder), str(folder)]
+    return [*made, "--chdir", str(start), "--", *command]
+
+
+def wrap(
+    command: list[str],
+    *,
+    paths: list[Path],
+    info: int,
+    devices: Sequence[Path] = (),
+) -> list[str]:
+    """The command inside bubblewrap, seeing `paths` read-only and nothing else but the
+    `devices`, which it may use.
+
+    Bubblewrap writes the process numbers as JSON into the descriptor `info`.
+    """
+    made = [*_bwrap(paths, devices), "--chdir", "/tmp", "--info-fd", str(info)]
+    return [*made, "--", *command]

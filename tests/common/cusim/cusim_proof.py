@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""The long proof of cusim: every program, both compilers, a hundred orders, the cost.
+
+    python -m tests.proofs.stress cusim
+
+writes docs/results/cusim.md. What is drawn from it for `make test` is test_cusim.py.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from cusim.build import build
+from cusim.run import run
+
+from tests import ROOT
+from tests.common.cusim.test_cusim import COMPILERS, HERE, RIGHT, SEEN, said
+
+TABLE = ROOT / "docs" / "results" / "cusim.md"
+COSTS = {  # ms on an idle core of a current server, at most
+    "matmul_register": 20.0,
+    "matmul_tiled": 80.0,
+    "layer_norm": 15.0,
+    "empty": 1.0,  # for a thousand: a microsecond each
+}
+BUILDS = {"run": 1.0, "check": 3.0, "trace": 3.0}  # seconds
+
+
+def bugs(compiler: str) -> list[str]:
+    """Which bugs are not named with this compiler."""
+    missed = []
+    for bug in SEEN:
+        if compiler != bug.get("only", compiler):
+            continue
+        done = build(HERE / "bugs" / bug["file"], mode=bug["mode"], compiler=compiler)
+        if not done.ok:
+            missed.append(f"{bug['file']}: {done.messages[:200]}")
+            continue
+        found = run(done.path, patience=2).report
+        named = [f for f in found.findings if f.kind == bug["kind"]]
+        if not any(set(f.lines) & set(bug["lines"]) for f in named):
+            missed.append(f"{bug['file']}: {'; '.join(said(found)) or 'silence'}")
+    return missed
+
+
+def alarms(compiler: str, orders: int) -> list[str]:
+    """False alarms and wrong results of right programs, two or more at a time."""
+    jobs = [(s, mode) for s in RIGHT for mode in ("run", "check", "trace")]
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        found = pool.map(lambda job: list(_alarms(*job, compiler, orders)), jobs)
+        return [words for each in found for words in each]
+
+
+def _alarms(source: Path, mode: str, compiler: str, orders: int) -> Iterator[str]:
+    """Those of one program in one build, in all orders."""
+    done = build(source, mode=mode, compiler=compiler)
+    if not done.ok:
+        yield f"{source.name} {mode}: {done.messages[:200]}"
+        return
+    tried = [("forward", 0), ("reverse", 0)]
+    if mode != "check":
+        tried += [("random", seed) for seed in range(orders)]
+    for order, seed in tried:
+        try:
+            ran = run(done.path, order=order, seed=seed, deadline=120)
+        except subprocess.TimeoutExpired:
+            yield f"{source.name} {mode} {order} {seed}: no end"
+            continue
+        if ran.status or ran.report.findings:
+            words = "; ".join(said(ran.report))[:300]
+            yield f"{source.name} {mode} {order} {seed}: {words}"
+
+
+def cost(name: str, compiler: str) -> float:
+    """Milliseconds of one program: its own median of five, the least of three runs."""
+    done = build(HERE / "cost" / f"{name}.cu", mode="run", compiler=compiler)
+    assert done.ok, done.messages
+    times = []
+    for _ in range(3):
+        ran = run(done.path)
+        assert ran.status == 0, ran.output
+        times.append(float(ran.output.split()[0]))
+    return min(times)
+
+
+def build_seconds(mode: str, compiler: str) -> float:
+    """Seconds to build one file whose runtime is there: the median of three."""
+    source = HERE / "cost" / "matmul_register.cu"
+    times = []
+    for turn in range(3):
+        start = time.monotonic()
+        flags = (f"-DTURN={turn}_{start}".replace(".", "_"),)
+        assert build(source, mode=mode, compiler=compiler, flags=flags).ok
+        times.append(time.monotonic() - start)
+    return statistics.median(times)
+
+
+def main(orders: int, machine: str) -> int:
+    """The whole proof and its table; 1 if a bug was missed or an alarm was false."""
+    lines = [
+        "# cusim",
+        "",
+        f"Made by `python -m tests.proofs.stress cusim --orders {orders}`, {machine}.",
+        "",
+        "| | " + " | ".join(Path(c).name for c in COMPILERS) + " |",
+        "|---|" + "--:|" * len(COMPILERS),
+    ]
+    failures: list[str] = []
+
+    def row(title: str, cells: list[str]) -> None:
+        lines.append(f"| {title} | " + " | ".join(cells) + " |")
+        print(lines[-1], flush=True)
+
+    missed = [bugs(c) for c in COMPILERS]
+    failures += [words for each in missed for words in each]
+    row(f"bugs not named, of {len(SEEN)}", [str(len(each)) for each in missed])
+    false = [alarms(c, orders) for c in COMPILERS]
+    failures += [words for each in false for words in each]
+    title = f"false alarms, {len(RIGHT)} programs x {orders} random orders x 2 builds"
+    row(title, [str(len(each)) for each in false])
+    for name, limit in COSTS.items():
+        times = [cost(name, c) for c in COMPILERS]
+        row(f"cost/{name}, ms (wanted {limit:g})", [f"{t:.2f}" for t in times])
+    for mode, limit in BUILDS.items():
+        times = [build_seconds(mode, c) for c in COMPILERS]
+        row(
+            f"build of one file, {mode}, s (wanted {limit:g})",
+            [f"{t:.2f}" for t in times],
+        )
+    if failures:
+        lines += ["", *[f"- {words}" for words in failures]]
+    TABLE.write_text("\n".join(lines) + "\n")
+    return int(bool(failures))

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: MIT
+"""Lab 03 elsewhere: AVX2 under valgrind, clang, 128-bit vectors, and aarch64 in an
+emulator.
+
+The grader runs every rung as gcc builds it for this machine. Here the same sources run
+as others would have them, on the same cases, against the same reference.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from grader import operators
+from grader.checks.subject import DTYPES, EVERYWHERE
+from grader.checks.values.compare import mismatch
+from grader.checks.values.forward import expectations
+from grader.checks.values.gradient import expected_gradients
+from grader.course.rungs import DIRECT, ROOT, WINOGRAD, Rung, Task
+from grader.course.tasks import all_tasks
+from grader.engine.known import build
+from grader.operators import Case, Operator
+from tests.common.portable import Target, read, written
+
+SEED = 5
+GELU = ROOT / "labs" / "02_naive_c" / "gelu" / "00_definition.c"
+LADDERS = [task for task in all_tasks() if task.lab == "03_im2col_cpu" and task.rungs]
+NATIVE = "-march=x86-64-v3" if os.environ.get("ISA") == "avx2" else "-march=native"
+# Tuned for some processors (Zen 2 to 4), gcc fuses no multiply-adds in a loop that
+# sums into one register; with this flag it fuses none there for any processor.
+UNFUSED = "--param=avoid-fma-max-bits=512"
+BUILDS = [(NATIVE,), ("-march=x86-64-v3", UNFUSED)]
+VALGRIND = ("valgrind", "-q", "--error-exitcode=9", "--leak-check=no")
+TARGETS = {
+    "avx2_valgrind": Target("x", ("gcc", "-march=haswell", "-g"), VALGRIND),
+    "clang": Target("x", ("clang", NATIVE, "-fno-openmp")),
+    "sse": Target("x", ("gcc", "-march=x86-64-v2")),
+    "aarch64": Target("x", ("aarch64-linux-gnu-gcc", "-static"), ("qemu-aarch64",)),
+}
+ASKED = [
+    ("avx2_valgrind", "f32"),
+    ("clang", "f32"),
+    ("clang", "f64"),
+    ("sse", "f32"),
+    ("aarch64", "f32"),
+    ("aarch64", "f64"),
+]
+SLOW = {"avx2_valgrind", "aarch64"}  # an emulator's: fewer cases
+
+
+def missing(target: Target) -> str:
+    """Tools that a target needs and this machine lacks."""
+    tools = (target.compiler[0], *target.runner[:1])
+    return ", ".join(tool for tool in tools if not shutil.which(tool))
+
+
+def few(operator: Operator, *, slow: bool) -> list[Case]:
+    """The cases of the file; in an emulator the larger and stranger ones."""
+    cases = operator.cases(SEED, drawn=0 if slow else 4)
+    return [c for c in cases if c.wanted is None][:: 2 if slow else 1]
+
+
+@pytest.mark.parametrize(("name", "dtype"), ASKED)
+@pytest.mark.parametrize("task", LADDERS, ids=lambda task: task.operator)
+def test_every_rung_is_right_elsewhere(
+    task: Task, name: str, dtype: str, tmp_path: Path
+) -> None:
+    target = TARGETS[name]
+    if tools := missing(target):
+        pytest.skip(f"needs {tools}: make system-packages")
+    program = target.build(task, dtype, tmp_path)
+    operator = operators.get(task.operator)
+    calls = list(prepared(operator, few(operator, slow=name in SLOW), dtype))
+    assert calls
+    data = len(calls).to_bytes(8, "little") + b"".join(c.data for c in calls)
+    for i, rung in enumerate(task.rungs):
+        status, said, results = target.run(program, i, data, tmp_path)
+        assert (status, said) == (0, ""), f"{rung.id}: {said}"
+        loose = any(r.numerics == WINOGRAD for r in task.rungs[: i + 1])
+        for call in calls:
+            state, results = read(results, call.room)
+            assert state == 0, f"{rung.id}, {call.case.name}: status {state}"
+            wrong = call.wrong(WINOGRAD if loose else DIRECT)
+            assert not wrong, f"{rung.id}, {call.case.name}: {wrong}"
+
+
+class Prepared:
+    """A case, ready for the driver, and what must come out."""
+
+    def __init__(
+        self, operator: Operator, case: Case, dtype: str, threads: int
+    ) -> None:
+        kind = DTYPES[dtype]
+        self.operator, self.case = operator, case
+        self.inputs = operator.inputs(case, kind, SEED)
+        outputs = operator.outputs(self.inputs, case)
+        grads = operator.grad_outputs(case, outputs, kind, SEED)
+        self.truth = operator.truth(self.inputs, case, grads)
+        gradients = [
+            torch.full(g.shape, torch.nan, dtype=kind) if g is not None else None
+            for g in self.truth.gradients
+        ]
+        self.room = [torch.full(o.shape, torch.nan, dtype=kind) for o in outputs]
+        self.room += gradients
+        self.data = written(
+            operator, case, self.inputs, grads, self.room, threads=threads
+        )
+
+    def wrong(self, numerics: str) -> str:
+        """The first difference from the reference; "" if there is none."""
+        subject = SimpleNamespace(
+            operator=self.operator, classes=lambda case, result: numerics
+        )
+        given = (subject, self.case, self.inputs, self.truth)
+        right = [*expectations(*given), *expected_gradients(*given)]  # type: ignore
+        for got, expected in zip(self.room, right, strict=True):
+            if expected is not None:
+                text = mismatch(got, expected)
+                if text:
+                    return text
+        return ""
+
+
+def prepared(
+    operator: Operator, cases: list[Case], dtype: str, threads: int = 1
+) -> Iterator[Prepared]:
+    """The cases of an operator whose results lie behind each other in `room`."""
+    for case in cases:
+        yield Prepared(operator, case, dtype, threads)
+
+
+@pytest.mark.parametrize("flags", BUILDS, ids=lambda flags: flags[0][7:])
+@pytest.mark.parametrize("dtype", EVERYWHERE)
+@pytest.mark.parametrize("operator", ["matmul", "conv2d"])
+def test_results_are_equal_bit_for_bit_for_any_number_of_threads(
+    operator: str, dtype: str, flags: tuple[str, ...], tmp_path: Path
+) -> None:
+    (task,) = [task for task in LADDERS if task.operator == operator]
+    native = Target("x", ("gcc", *flags))
+    program = native.build(task, dtype, tmp_path)
+    entry = operators.get(operator)
+    cases = few(entry, slow=False)
+    found = []
+    for threads in (1, 2, 3):
+        calls = list(prepared(entry, cases, dtype, threads))
+        data = len(calls).to_bytes(8, "little") + b"".join(c.data for c in calls)
+        last = len(task.rungs) - 1
+        status, said, results = native.run(program, last, data, tmp_path)
+        assert (status, said) == (0, "")
+        found.append(results)
+    assert found[0] == found[1] == found[2]
+
+
+LOADS = """
+import ctypes, sys
+libm = ctypes.CDLL("libm.so.6")
+ctypes.CDLL(sys.argv[1])
+print(ctypes.c_float(1e-40).value * 1.0 != 0, libm.fegetround())
+import numpy
+print(numpy.float32(1e-40) * numpy.float32(1) != 0)
+"""
+
+
+def test_a_rung_with_fast_math_leaves_the_process_that_loads_it_as_it_was(
+    tools: Path, tmp_path: Path
+) -> None:
+    """gcc links code that turns small numbers into 0 for the whole process, if it is
+    told -ffast-math when it links: so it is told only when it compiles.
+    """
+    rung = Rung("02_naive_c/gelu", GELU, flags=("-ffast-math",))
+    library = build(rung).libraries["f32"]
+    done = subprocess.run(
+        [sys.executable, "-c", LOADS, str(library)], capture_output=True, text=True
+    )
+    assert done.stdout.split() == ["True", "0", "True"], done.stderr

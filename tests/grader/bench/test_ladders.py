@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: MIT
+"""`make bench`: what it times, whom it names, what it writes. Never a time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader import operators
+from grader.bench import ladders
+from grader.bench.ladders import Wanted, parts_of
+from grader.checks.speed import machine, speed, timing
+from grader.checks.speed.baseline import BOTH
+from grader.checks.speed.speed import Speed
+from grader.commands.cli import parser
+from grader.course.tasks import all_tasks, select
+from grader.errors import GraderError
+from grader.operators.cost import Cost, cost
+from grader.verdicts import Verdict
+from tests.grader.toolchain.test_linking import Course, course, forward
+
+__all__ = ["course"]  # a fixture
+TWICE = timing.Estimate(2.0, 1.9, 2.1)
+HALF = timing.Estimate(0.5, 0.4, 0.6)
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, Any]]:
+    """Measurements that were asked for, none of them taken."""
+    asked: list[dict[str, Any]] = []
+
+    def check(
+        subject: Any, case: Any, direction: str, *rest: Any, **words: Any
+    ) -> Speed:
+        asked.append({"case": case.name, "direction": direction, **words})
+        others = dict.fromkeys(words["against"], HALF)
+        return Speed(
+            case.name, direction, Verdict.PASS, "pytorch/native", Cost(1, 2, 3),
+            seconds=1e-3, ratio=TWICE, rounds=9, peak=1e10, worst=0.25, others=others,
+            errors=(3e-7, 2e-7),
+        )  # fmt: skip
+
+    made = machine.Peaks(fma=1e10, multiply_add=1e9, bandwidth=[(1 << 20, 1e10)])
+    monkeypatch.setattr(machine, "Peaks", lambda: made)
+    monkeypatch.setattr(machine, "keep_memory", lambda: None)
+    monkeypatch.setattr(ladders, "pin", lambda threads: None)
+    monkeypatch.setattr(ladders, "folder", lambda: tmp_path / "results")
+    monkeypatch.setattr(speed, "check", check)
+    return asked
+
+
+def written(tmp_path: Path, name: str) -> dict[str, Any]:
+    return json.loads((tmp_path / "results" / f"bench_{name}.json").read_text())
+
+
+def test_every_part_a_rung_computes_is_timed_and_written(
+    measured: list[dict[str, Any]], tools: Path, tmp_path: Path, capsys: Any
+) -> None:
+    wanted = Wanted("02_naive_c_unfold", "T=02_naive_c/unfold", 7)
+    assert ladders.bench(select("02_naive_c/unfold"), wanted) == 0
+    cases = list(operators.get("unfold").speed_cases(large=False))
+    assert [m["case"] for m in measured] == [c for c in cases for _ in range(2)]
+    assert [m["direction"] for m in measured[:2]] == ["forward", "backward"]
+    whole = written(tmp_path, "02_naive_c_unfold")
+    assert whole["command"] == "make bench T=02_naive_c/unfold SEED=7"
+    assert {row["of_tolerance"] for row in whole["rows"]} == {0.25}
+    assert {row["pytorch_error"] for row in whole["rows"]} == {2e-7}
+    table = capsys.readouterr().out
+    assert "itself" in table and "3e-07 (2e-07)" in table and "1.9 .. 2.1" in table
+
+
+def test_the_recorded_command_selects_the_same_again() -> None:
+    from grader.commands.cli import _wanted
+
+    for words, said in (
+        ([], "make bench SEED=3"),
+        (["--lab", "02"], "make bench LAB=02 SEED=3"),
+        (["02_naive_c/add", "--parts", "forward"],
+         "make bench T=02_naive_c/add PARTS=forward SEED=3"),
+    ):  # fmt: skip
+        args = parser().parse_args(["bench", *words])
+        assert ladders.command(_wanted(args, 3)) == said
+
+
+def test_what_the_fallback_computes_is_no_row_and_a_call_by_name_is_one(
+    course: Course, measured: list[dict[str, Any]], tools: Path, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    (course.root / "build" / "tools").symlink_to(tools)
+    course.file("03_next/gelu/00_call.c", forward(0))
+    course.file("03_next/gelu/01_leaves.c", forward("fallback"))
+    course.file("03_next/gelu/02_names.c", forward("tiles"))
+    course.lab(
+        "03_next",
+        '[rung."gelu/01_leaves"]',
+        "uses.fallback = true",
+        '[rung."gelu/02_names"]',
+        'uses.tiles = "gelu/01_leaves"',
+    )
+    monkeypatch.setattr("grader.lending.Lending.is_right", lambda *_: True)
+    wanted = Wanted("x", "T=x", 7)
+    ladders.bench(select("03_next/gelu"), wanted)
+    found = [r for r in written(tmp_path, "x")["rows"] if r["direction"] == "forward"]
+    rows = {row["rung"][-8:]: row["by"] for row in found}
+    assert rows == {"/00_call": ["03_next/gelu/00_call"],
+                    "02_names": ["03_next/gelu/00_call"]}  # fmt: skip
+
+
+def test_threads_parts_and_variants_reach_the_stopwatch(
+    measured: list[dict[str, Any]], tools: Path, tmp_path: Path, capsys: Any
+) -> None:
+    wanted = Wanted("y", "", 7, 2, (BOTH,), ("slow2d",))
+    ladders.bench(select("02_naive_c/conv2d/01"), wanted)
+    assert {m["direction"] for m in measured} == {BOTH}
+    assert {m["threads"] for m in measured} == {2}
+    assert "pytorch/native; slow2d 0.5" in capsys.readouterr().out
+    assert written(tmp_path, "y")["rows"][0]["others"] == {"slow2d": 0.5}
+
+
+def test_wrong_values_are_told_and_end_with_1(
+    measured: list[dict[str, Any]], tools: Path, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, capsys: Any,
+) -> None:  # fmt: skip
+    no = Speed("small", "forward", Verdict.WRONG_VALUE, "pytorch/native")
+    monkeypatch.setattr(speed, "check", lambda *_, **__: no)
+    assert ladders.bench(select("02_naive_c/gelu"), Wanted("z", "", 7)) == 1
+    assert "WRONG_VALUE" in capsys.readouterr().out
+    assert not (tmp_path / "results" / "bench_z_ladder.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--threads", "0"], "THREADS=0: expected 1 to"),
+        (["--against", "cudnn"], "AGAINST=cudnn: PyTorch has no such variant"),
+        (["--parts", "forwards"], "PARTS=forwards: expected some of forward,"),
+    ],
+)
+def test_words_that_cannot_be_are_told(words: list[str], sentence: str) -> None:
+    from grader.commands.cli import _wanted
+
+    with pytest.raises(GraderError, match=sentence):
+        _wanted(parser().parse_args(["bench", *words]), 3)
+
+
+def test_a_part_asks_for_one_gradient_and_costs_half_of_backward() -> None:
+    conv2d = operators.get("conv2d")
+    case = conv2d.speed_cases()["small"]
+    parts = parts_of(conv2d, case)
+    assert list(parts) == ["forward", "backward", BOTH, "grad_input", "grad_weight"]
+    assert parts["grad_weight"][1].wanted == ("weight", "bias")
+    import torch
+
+    inputs = conv2d.inputs(case, torch.float32, 1)
+    outputs = conv2d.outputs(inputs, case)
+    work = {
+        name: cost(
+            conv2d, asked, inputs, outputs,
+            direction=directions[0] if len(directions) == 1 else BOTH,
+        ).work
+        for name, (directions, asked) in parts.items()
+    }  # fmt: skip
+    once = work["forward"]
+    assert work == {"forward": once, "backward": 2 * once, BOTH: 3 * once,
+                    "grad_input": once, "grad_weight": once}  # fmt: skip
+
+
+def test_every_ladder_that_names_cases_of_bench_has_them() -> None:
+    named = [task for task in all_tasks() if task.bench]
+    for task in named:
+        assert set(task.bench) <= set(operators.get(task.operator).speed_cases())

@@ -1,0 +1,366 @@
+# SPDX-License-Identifier: MIT
+"""The path of a real GPU, without one: cusim takes the place of NVIDIA's runtime.
+
+cusim has the API of CUDA's runtime, so that the worker for a card and all of the
+grader around it run here as they do there; only nvcc's objects and a card's times are
+missing. What nothing but a card can show is skipped, with a reason that says so.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader import operators
+from grader.checks.check_result import Stopped
+from grader.checks.cuda import compute_sanitizer, values_on_gpu
+from grader.checks.speed import gpu_speed
+from grader.checks.subject import Subject
+from grader.course.rungs import Rung
+from grader.course.tasks import all_tasks
+from grader.engine import on_gpu
+from grader.runner import programs
+from grader.runner.supervisor.call import Run
+from grader.toolchain import cusim, gpu_build, gpu_probe, make, sandbox
+from grader.toolchain.build import compiled
+from grader.toolchain.linking import Links
+from grader.toolchain.make import run_make
+from grader.toolchain.symbols import symbols
+from grader.verdicts import Verdict
+from tests.conftest import needs_gpu, needs_nvcc
+from tests.grader.checks.cuda.test_compute_sanitizer import RACE
+from tests.grader.checks.cuda.test_cuda_rungs import RIGHT, STORE, TAIL
+
+PRETENDED = gpu_probe.Gpu(
+    "a pretended card", "sm_90", 1, 1, 0, 1 << 30, 13000, 13000, 1e9
+)
+
+
+def rung_called(name: str) -> Rung:
+    """A rung of lab 04."""
+    rungs = [rung for task in all_tasks() for rung in task.rungs]
+    return next(rung for rung in rungs if rung.id == f"04_cuda_kernels/{name}")
+
+
+# ---- built for a card ----------------------------------------------------------------
+
+
+@needs_nvcc
+def test_nvcc_s_library_exports_the_operator_alone_also_with_a_fallback(tools):
+    links = Links(lambda rung: compiled(rung, mode="gpu"))
+    links.verify = lambda rung, direction: True
+    rung = rung_called("add/02_float4")
+    built = links.build(rung, mode="gpu")
+    assert built.uses == {"fallback": "04_cuda_kernels/add/01_coalesced"}, built
+    assert built.directions == ("forward", "backward")
+    for library in built.libraries.values():
+        exported, taken = symbols(library)
+        assert exported == {"add_forward", "add_backward"}
+        assert "cudaGetLastError" in taken  # the runtime is the worker's
+        assert programs.program_of(library) == gpu_probe.PROGRAM
+
+
+@needs_nvcc
+def test_the_worker_for_a_card_shares_its_runtime(tools):
+    gpu_probe.build_tools.cache_clear()
+    gpu_probe.build_tools()
+    done = subprocess.run(
+        ["readelf", "-d", tools / gpu_probe.PROGRAM], capture_output=True, text=True
+    )
+    assert "libcudart.so" in done.stdout
+
+
+def test_the_first_error_of_nvcc_has_its_line():
+    text = 'labs/04_cuda_kernels/add/00.cu(12): error: identifier "x" is undefined\n'
+    built = gpu_build._failed(text)
+    assert built.location == "labs/04_cuda_kernels/add/00.cu:12"
+    assert "identifier" in built.error
+
+
+# ---- a worker that takes cusim for a card --------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def card_worker(tools: Path) -> Iterator[None]:
+    """worker-cuda-gpu, linked with cusim; nobody looks for devices."""
+    cusim.build_tools("run")
+    (runtime,) = programs.runtime_of("worker-cuda-run")
+    link = f"-L{runtime} -lcusim -Wl,-rpath,{runtime}"
+    order = [
+        "-f",
+        "grader/toolchain/tools.mk",
+        f"BUILD={tools.parent}",
+        f"CUDART={link}",
+    ]
+    order += ["CUDA=common/cusim/include", f"CXX={make.named_cpp()}", "gpu"]
+    done = run_make(order)
+    assert done.returncode == 0, done.stdout
+    patch = pytest.MonkeyPatch()
+    patch.setattr(gpu_probe, "seen", lambda: [runtime])
+    patch.setattr(gpu_probe, "devices", lambda: [])
+    yield
+    patch.undo()
+
+
+@pytest.fixture
+def on_a_card(card_worker, tools, tmp_path):
+    """Source text of a gelu to a subject that runs on the pretended card."""
+    subjects = []
+
+    def made(source: str) -> Subject:
+        file = tmp_path / "00_rung.cu"
+        file.write_text(source)
+        order = ["-f", "common/cuda.mk", f"RUNG={file}", "MODE=run", "DTYPES=f32 f64"]
+        order += [f"FOLDER={gpu_probe.FOLDER}", f"BUILD={tools.parent}", "CXX=g++"]
+        done = run_make(order)
+        assert done.returncode == 0, done.stdout
+        stem = f"{tools.parent}/rungs/{gpu_probe.FOLDER}/{file.with_suffix('')}"
+        libraries = {d: Path(f"{stem}.{d}.so") for d in ("f32", "f64")}
+        pairs = {dtype: (path, path) for dtype, path in libraries.items()}
+        subjects.append(Subject(operators.get("gelu"), libraries=pairs))
+        return subjects[-1]
+
+    yield made
+    for subject in subjects:
+        subject.close()
+
+
+def judged(subject: Subject, few: int = 4) -> Verdict:
+    """What the checks of values on a card say."""
+    cases = subject.operator.cases(1)[:few]
+    return values_on_gpu.check(subject, cases, "forward", 1)[-1].verdict
+
+
+def test_a_right_rung_passes_in_both_dtypes(on_a_card):
+    found = values_on_gpu.check(
+        on_a_card(RIGHT), operators.get("gelu").cases(1), "forward", 1
+    )
+    assert [(f.name, f.dtype, f.verdict) for f in found] == [
+        ("gpu forward", "f32", Verdict.PASS),
+        ("gpu forward", "f64", Verdict.PASS),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        ((TAIL, TAIL.replace(">=", ">")), "past the end of 'output'"),
+        ((STORE, STORE + "    if (i == 0) output[-1] = real_from(1);\n"), "before"),
+        (
+            (STORE, STORE + "    const_cast<real *>(input)[i] = 0;\n"),
+            "wrote to its input",
+        ),
+    ],
+)
+def test_bytes_around_a_tensor_and_inputs_are_looked_at(on_a_card, edit, words):
+    subject = on_a_card(RIGHT.replace(*edit))
+    found = values_on_gpu.check(subject, subject.operator.cases(1)[:4], "forward", 1)[
+        -1
+    ]
+    assert found.verdict is Verdict.MEMORY_ERROR
+    assert words in found.message
+
+
+def test_a_kernel_that_fails_is_a_crash_and_the_next_call_gets_a_new_worker(on_a_card):
+    trap = "    if (COUNT == 0) return;\n    __trap();\n"
+    subject = on_a_card(RIGHT.replace(TAIL, TAIL + trap))
+    found = values_on_gpu.check(subject, subject.operator.cases(1)[:2], "forward", 1)[
+        -1
+    ]
+    assert found.verdict is Verdict.CRASH, found
+    assert found.cases == 2 or found.failed == 1
+
+
+# ---- times ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def trusted(monkeypatch):
+    """This processor is shared by others while tests run: no audit of its clock."""
+    monkeypatch.setattr(gpu_speed, "audit", lambda *_: "")
+
+
+def speed_of(subject: Subject, **more):
+    """The stopwatch on the pretended card."""
+    case = next(iter(subject.operator.speed_cases().values()))
+    clock = gpu_speed.HostClock()
+    return gpu_speed.check(
+        subject, case, "forward", None, 1, PRETENDED, clock, tries=1, **more
+    )
+
+
+def test_a_time_has_a_ratio_to_pytorch_and_values_were_compared(on_a_card, trusted):
+    found = speed_of(on_a_card(RIGHT), with_tf32=True)
+    assert found.verdict in (Verdict.PASS, Verdict.NOISY), found
+    assert found.seconds > 0
+    assert found.ratio and found.ratio.low <= found.ratio.value <= found.ratio.high
+    assert set(found.others) == {"tf32"}
+    assert 0 <= found.worst <= 1
+
+
+class Claims:
+    """A student whose events say this share of what its calls take."""
+
+    def __init__(self, call: float, *, share: float = 1.0, lucky: int = 0) -> None:
+        self.call, self.share, self.lucky = call, share, lucky
+
+    def repeated(self, times: int) -> tuple[float, float]:
+        """Copies take 20 ms, and a flush 50 us."""
+        self.lucky -= 1
+        share = 0.1 if self.lucky >= 0 else self.share
+        return times * share * self.call, 0.02 + times * (self.call + 50e-6)
+
+
+def test_an_audit_subtracts_copies_and_flushes():
+    assert gpu_speed.audit(Claims(1e-3), 1e-3, 50e-6) == ""
+    half = gpu_speed.audit(Claims(1e-3, share=0.5), 0.5e-3, 50e-6)
+    assert "0.5 ms by its own events" in half
+    assert "alone takes 0.1 ms" in gpu_speed.audit(Claims(1e-3), 0.1e-3, 50e-6)
+
+
+def test_a_suspicion_has_to_come_back():
+    once = Claims(1e-3, lucky=2 * gpu_speed.AUDITS)
+    assert gpu_speed.audit(once, 1e-3, 50e-6) == ""
+
+
+def test_a_rung_that_is_wrong_when_it_is_timed_has_no_time(on_a_card):
+    seen = "static int calls;\n\nextern"
+    late = RIGHT.replace("extern", seen, 1)
+    late = late.replace(
+        "    if (COUNT == 0)",
+        "    if (++calls > 3) return STATUS_OK;\n    if (COUNT == 0)",
+    )
+    found = speed_of(on_a_card(late))
+    assert found.verdict is Verdict.WRONG_VALUE
+    assert "wrong when timed" in found.message
+
+
+def test_a_command_of_many_calls_has_events_around_each(on_a_card):
+    subject = on_a_card(RIGHT)
+    case = next(iter(subject.operator.speed_cases().values()))
+    data = gpu_speed.baseline.Data(subject.operator, case, 1, 1)
+    student = gpu_speed.OnCard(subject, case, "forward", data)
+    student.prepare()
+    claimed, wall = student.repeated(5)
+    assert subject.worker("f32").reply.device_calls == 5
+    assert 0 < claimed < wall
+
+
+def test_an_event_that_says_nothing_is_suspect(on_a_card):
+    subject = on_a_card(RIGHT)
+    case = next(iter(subject.operator.speed_cases().values()))
+    data = gpu_speed.baseline.Data(subject.operator, case, 1, 1)
+    student = gpu_speed.OnCard(subject, case, "forward", data)
+    student.prepare()
+    student._plain &= ~Run.TIMED  # no events are taken
+    with pytest.raises(Stopped, match="its events say 0 ms"):
+        student.repeated(1)
+
+
+@pytest.mark.parametrize(
+    ("claim", "outside", "alone", "words"),
+    [
+        (1e-3, 1.05e-3, 1.1e-3, ""),
+        (1e-3, 1.3e-3, 1e-3, ""),  # a quarter may be launches and gaps
+        (1e-3, 2e-3, 1e-3, "work outside of ctx->stream"),
+        (1e-3, 1e-3, 0.4e-3, "a clock that was moved"),
+        (5e-6, 25e-6, 2e-6, ""),  # too short to tell
+    ],
+)
+def test_claims_are_compared_with_the_clock_outside(claim, outside, alone, words):
+    found = gpu_speed.implausible(claim, outside, alone)
+    assert words in found if words else not found
+
+
+def test_products_of_pytorch_are_pinned_to_full_precision_and_given_back():
+    import torch
+
+    matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+    before = matmul.allow_tf32, cudnn.allow_tf32
+    with gpu_speed.precision(tf32=False):
+        assert (matmul.allow_tf32, cudnn.allow_tf32) == (False, False)
+        assert "tf32" not in (matmul.fp32_precision, cudnn.conv.fp32_precision)
+    with gpu_speed.precision(tf32=True):
+        assert matmul.fp32_precision == cudnn.conv.fp32_precision == "tf32"
+    assert (matmul.allow_tf32, cudnn.allow_tf32) == before
+
+
+def test_the_largest_case_is_timed_where_no_band_names_one():
+    matmul = operators.get("matmul")
+    assert on_gpu.timed_case(matmul, "").name == "m2048"
+    assert on_gpu.timed_case(matmul, "m96").name == "m96"
+
+
+# ---- what compute-sanitizer says -----------------------------------------------------
+
+
+@pytest.fixture
+def pretended_tool(tmp_path, monkeypatch):
+    """A compute-sanitizer that reports a race, or runs the program and says nothing."""
+    tool = tmp_path / "compute-sanitizer"
+    tool.write_text(
+        f"#!/bin/sh\nif [ $2 = racecheck ]; then cat {tmp_path}/report; exit 0; fi\n"
+        'shift 6; exec "$@"\n'
+    )
+    (tmp_path / "report").write_text(RACE)
+    tool.chmod(0o755)
+    monkeypatch.setattr(compute_sanitizer, "find", lambda: str(tool))
+    monkeypatch.setattr(sandbox, "level", lambda: "none")
+    monkeypatch.setenv(compute_sanitizer.ENVIRONMENT, "open")
+
+
+def test_the_tools_are_run_on_kept_cases(on_a_card, pretended_tool):
+    subject = on_a_card(RIGHT)
+    cases = subject.operator.cases(1)[:3]
+    memory, races = compute_sanitizer.check(subject, cases, "forward", 1)
+    assert (memory.name, memory.verdict, memory.cases) == (
+        "gpu memory",
+        Verdict.PASS,
+        3,
+    ), memory
+    assert (races.name, races.verdict) == ("gpu races", Verdict.RACE)
+
+
+# ---- walls ---------------------------------------------------------------------------
+
+
+def test_a_card_is_all_that_a_worker_sees_of_the_devices(tmp_path):
+    wrapped = sandbox.wrap(["true"], paths=[], info=3, devices=[Path("/dev/nvidia0")])
+    at = wrapped.index("--dev-bind")
+    assert wrapped[at + 1 : at + 3] == ["/dev/nvidia0", "/dev/nvidia0"]
+    assert wrapped.index("--dev") < at  # which would hide it again
+    assert "--dev-bind" not in sandbox.wrap(["true"], paths=[], info=3)
+
+
+def test_there_is_no_gpu_where_it_is_switched_off(monkeypatch):
+    monkeypatch.setenv(gpu_probe.ENVIRONMENT, "off")
+    gpu_probe._asked.cache_clear()
+    assert gpu_probe.card() is None
+    assert gpu_probe.ENVIRONMENT in gpu_probe.absent()
+    gpu_probe._asked.cache_clear()
+
+
+def test_words_of_a_report_name_the_card():
+    told = {"name": "H200", "architecture": "sm_90", "count": 1, "processors": 132}
+    told |= {"l2": 52428800, "memory": 150 << 30, "driver": 13000, "runtime": 13000}
+    made = gpu_probe.card_of({**told, "something": "new"})
+    assert made.words == "H200 (sm_90, 132 multiprocessors, 150 GiB, CUDA 13.0)"
+
+
+# ---- on a card -----------------------------------------------------------------------
+
+
+@needs_gpu
+def test_a_card_gives_the_same_results_as_cusim(tools):
+    links = Links()
+    links.verify = lambda rung, direction: True
+    gpu_probe.build_tools()
+    checks = on_gpu.OnCard(1, lambda *_: None, links)
+    built = links.build(rung_called("add/00_strided"), mode="gpu")
+    subject = checks.subject(rung_called("add/00_strided"), built, {})
+    found = values_on_gpu.check(subject, subject.operator.cases(1), "forward", 1)
+    subject.close()
+    assert [result.verdict for result in found] == [Verdict.PASS] * 2, found

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""Lab 05: what PyTorch and C++ say, in the words and at the place that help."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.checks.check_result import CheckResult
+from grader.course.rungs import ROOT, Rung
+from grader.course.tasks import select
+from grader.diagnosis import extension_line
+from grader.runner.worker.gates import registered
+from grader.verdicts import Verdict
+
+SHOWN = "labs/05_torch_extension"
+
+
+def rung() -> Rung:
+    return select("05_torch_extension/conv2d/stable").tasks[0].rungs[0]
+
+
+def line_at(told: CheckResult) -> str:
+    file, number = told.location.rsplit(":", 1)
+    assert file == f"{SHOWN}/csrc/stable/conv2d.cpp"
+    return (ROOT / file).read_text().splitlines()[int(number) - 1]
+
+
+CALLED = f" ({SHOWN}/convlab_ext/_rules.py:143: return operator(*arguments))"
+TOLD_BY_C = {  # what the workers say -> what stands in the line that is shown
+    "RuntimeError: conv2d: 'grad_bias' must be (2) for these arguments, got (3)": (
+        "const auto grad_bias ="
+    ),
+    "(PyTorch says: convlab::conv2d() expected at most 2 argument(s) but": (
+        'm.def("conv2d('
+    ),
+    "(convlab::conv2d_backward() Expected a value of type 'int' for argument": (
+        'm.def("conv2d_backward('
+    ),
+    "(PyTorch says: Could not run 'convlab::conv2d_backward' with": (
+        'm.def("conv2d_backward('
+    ),
+    "SIGABRT: aborted itself: unknown type specifier. Common valid schema": "m.def(",
+}
+
+
+@pytest.mark.parametrize("said", TOLD_BY_C)
+def test_what_c_says_is_told_at_its_line_of_c(said):
+    failed = CheckResult("x", "backward", Verdict.CRASH, message=said + CALLED)
+    told = extension_line.placed(failed, rung())
+    assert told.message == said
+    assert TOLD_BY_C[said] in line_at(told)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["conv2d: 'grad_output' must be (2) for these arguments", "NameError: convlab::x"],
+)
+def test_what_python_says_is_told_at_its_line_of_python(said):
+    failed = CheckResult("x", "backward", Verdict.CRASH, message=said + CALLED)
+    assert extension_line.placed(failed, rung()) is failed
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            "for output[2]: Shapes torch.Size([6]) and torch.Size([2]) are not equal!",
+            "result 2: the fake kernel gave sizes [2], the kernel [6]",
+        ),
+        (
+            "Stride mismatch! Strides are (4, 1) and (1, 4) (mismatched at 0)!",
+            "the fake kernel gave strides (1, 4), the kernel (4, 1)",
+        ),
+        ("x" * 500, "x" * 240),
+    ],
+)
+def test_what_two_kernels_gave_is_told_by_whose_it_is(said, told):
+    assert registered._both(said) == told

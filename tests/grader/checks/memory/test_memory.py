@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: MIT
+"""The memory check and the post-mortem: each bug is found with its line, no right rung
+is blamed, and both do without what a machine may lack.
+
+The bugs stand in tests/programs/memory_bugs, one in each file, and bugs.toml says what
+is to be found. They are graded as the grader does it: the values first, then the
+memory.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from signatures import DIRECTIONS, SIGNATURES
+
+from grader import operators
+from grader.checks.check_result import CheckResult, Finding, Stopped
+from grader.checks.memory import access, sanitizer_report
+from grader.checks.subject import Subject
+from grader.checks.values import forward, gradient
+from grader.commands import doctor
+from grader.course.rungs import ROOT, Rung
+from grader.course.tasks import all_tasks
+from grader.diagnosis import postmortem
+from grader.engine.known import build
+from grader.operators import Case
+from grader.toolchain import make
+from grader.toolchain.products import Build
+from grader.verdicts import Verdict
+from tests import PROGRAMS
+from tests.conftest import needs_gdb
+from tests.proofs.trust import at_level, descendants, levels
+
+BUGS = PROGRAMS / "memory_bugs"
+TABLE: dict[str, dict[str, str]] = tomllib.loads((BUGS / "bugs.toml").read_text())
+SEED = 5
+
+REFERENCE = [r for t in all_tasks() if t.lab == "02_naive_c" for r in t.rungs]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def sanitizers(tools) -> None:
+    if reason := access.missing():
+        pytest.skip(reason)
+
+
+def operator_of(name: str) -> str:
+    """The operator that a bug's name begins with."""
+    return max((o for o in SIGNATURES if name.startswith(o)), key=len)
+
+
+def rung_of(name: str) -> Rung:
+    return Rung(f"02_naive_c/{operator_of(name)}", BUGS / f"{name}.c")
+
+
+def subject_of(rung: Rung, built: Build) -> Subject:
+    operator = operators.get(rung.task.split("/")[1])
+    return Subject(operator, libraries={k: (v, v) for k, v in built.libraries.items()})
+
+
+def values(subject: Subject, direction: str) -> CheckResult:
+    """The check of the values, in float as the memory check is."""
+    check = forward.check if direction == "forward" else gradient.check
+    cases = subject.operator.cases(SEED)
+    return check(subject, cases, "f32", SEED)
+
+
+@functools.cache
+def judged(name: str) -> CheckResult:
+    """What a bug comes to: values, then memory, or a closer look at what failed."""
+    rung = rung_of(name)
+    built = build(rung)
+    assert built.libraries, built.error
+    (direction,) = built.directions
+    subject = subject_of(rung, built)
+    watched = access.watched(subject.operator, build(rung, mode="sanitize"))
+    try:
+        result = values(subject, direction)
+        if result.verdict is Verdict.PASS:
+            cases = subject.operator.cases(SEED)
+            checked = access.check(watched, cases, direction, SEED)
+            assert checked is not None
+            return checked
+        return access.locate(watched, result, SEED)
+    finally:
+        subject.close()
+        watched.close()
+
+
+def bug_line(name: str) -> str:
+    file = BUGS / f"{name}.c"
+    lines = enumerate(file.read_text().splitlines(), 1)
+    (number,) = (n for n, line in lines if line.endswith("// BUG"))
+    return f"{file.relative_to(ROOT)}:{number}"
+
+
+# ---- the check -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_bug_gets_its_line_its_verdict_and_the_name_of_its_memory(name):
+    result = judged(name)
+    assert result.location == bug_line(name), result.message
+    assert re.fullmatch(TABLE[name]["verdict"], result.verdict), result.message
+    assert re.search(TABLE[name]["says"], result.message), result.message
+    assert "\n" not in result.message
+
+
+def test_every_file_with_a_bug_is_in_the_table():
+    marked = {f.stem for f in BUGS.glob("*.c") if "// BUG" in f.read_text()}
+    assert marked == set(TABLE)
+
+
+def test_what_is_odd_but_harmless_passes():
+    result = judged("gelu_right_with_odd_operations")
+    assert (result.name, result.verdict) == ("memory", Verdict.PASS), result.message
+    assert result.cases == len(operators.get("gelu").cases(SEED))
+
+
+def test_the_harmless_rung_did_touch_memory_that_nobody_wrote():
+    rung = rung_of("gelu_right_with_odd_operations")
+    operator = operators.get("gelu")
+    watched = access.watched(operator, build(rung, mode="sanitize"))
+    case = operator.cases(SEED)[0]
+    made = access.prepare(watched, case, 0, "forward", "f32", SEED)
+    try:
+        assert watched.run(made.call, case, "f32") is None
+        notes = watched.worker("f32").notes.split("\n")
+    finally:
+        watched.close()
+    tags = {int(note.split()[0], 16) for note in notes if note}
+    assert tags == {0, 0x3000, 0x2008}  # 0/0, scratch, output
+
+
+@pytest.mark.parametrize("rung", REFERENCE, ids=lambda rung: rung.id[11:])
+def test_reference_rung_passes(rung):
+    operator = operators.get(rung.task.split("/")[1])
+    built = build(rung, mode="sanitize")
+    below = next(r for r in REFERENCE if r.task == rung.task)
+    lent = {d: build(below).libraries["f32"] for d in DIRECTIONS if below != rung}
+    watched = access.watched(operator, built, lent)
+    try:
+        for direction in built.directions:
+            cases = operator.cases(SEED)
+            result = access.check(watched, cases, direction, SEED)
+            assert result is not None
+            assert result.verdict is Verdict.PASS, result.message
+            assert result.cases > 5
+    finally:
+        watched.close()
+
+
+@pytest.mark.parametrize("level", levels())
+def test_a_report_comes_through_at_every_level(level):
+    rung = rung_of("linear_scratch_read_past")
+    operator = operators.get("linear")
+    with at_level(level):
+        watched = access.watched(operator, build(rung, mode="sanitize"))
+        try:
+            cases = operator.cases(SEED)[:1]
+            result = access.check(watched, cases, "forward", SEED)
+        finally:
+            watched.close()
+    assert result and result.location == bug_line("linear_scratch_read_past")
+
+
+def test_only_float_is_built():
+    built = build(rung_of("gelu_int_overflow"), mode="sanitize")
+    assert list(built.libraries) == ["f32"]
+
+
+def checked(name: str) -> CheckResult:
+    """The memory check of a rung's forward alone."""
+    operator = operators.get(operator_of(name))
+    watched = access.watched(operator, build(rung_of(name), mode="sanitize"))
+    try:
+        return access.check(watched, operator.cases(SEED), "forward", SEED)
+    finally:
+        watched.close()
+
+
+@pytest.fixture
+def hang(monkeypatch) -> Callable[[Callable[[Case], bool]], None]:
+    """Lets the calls of some cases time out."""
+
+    def hanging(which: Callable[[Case], bool]) -> None:
+        run = access.Watched.run
+
+        def slow(self, call, case, dtype):
+            if which(case):
+                raise Stopped(Finding(Verdict.TIMEOUT, "did not return", case.name))
+            return run(self, call, case, dtype)
+
+        monkeypatch.setattr(access.Watched, "run", slow)
+
+    return hanging
+
+
+def test_a_case_that_does_not_end_does_not_hide_the_others(hang):
+    first = operators.get("gelu").cases(SEED)[0]
+    hang(lambda case: case == first)
+    assert checked("gelu_static_array_overrun").verdict is Verdict.MEMORY_ERROR
+    right = checked("gelu_right_with_odd_operations")
+    number = len(operators.get("gelu").cases(SEED))
+    assert (right.verdict, right.cases) == (Verdict.PASS, number - 1)
+    said = f"looked at {number - 1} of {number} cases: {first.name} did not return"
+    assert right.message == said
+
+
+def test_nothing_that_was_looked_at_is_no_pass(hang, monkeypatch):
+    hang(lambda case: True)
+    found = checked("gelu_right_with_odd_operations")
+    assert (found.verdict, found.cases) == (Verdict.SUSPECT, 0)
+    monkeypatch.setattr(access, "BUDGET", -1.0)
+    assert checked("gelu_right_with_odd_operations").verdict is Verdict.SUSPECT
+
+
+def test_an_error_that_only_the_watched_build_returns_is_no_pass(monkeypatch):
+    sentence = Finding(Verdict.WRONG_CONTRACT, "returned 7", "x")
+    monkeypatch.setattr(access.Watched, "run", lambda *_: sentence)
+    found = checked("gelu_right_with_odd_operations")
+    assert found.verdict is Verdict.SUSPECT
+    assert found.message.endswith(" returned 7")
+
+
+# ---- without sanitizers --------------------------------------------------------------
+
+
+def test_a_compiler_without_sanitizers_is_named_and_nothing_fails(
+    monkeypatch, tmp_path, plain_compiler
+):
+    monkeypatch.setenv("CC", plain_compiler)
+    monkeypatch.setenv("CONVLAB_BUILD", str(tmp_path / "build"))
+    reason = make.sanitizers_missing()
+    assert "has no AddressSanitizer here" in reason
+    assert "cannot find libasan.so" in reason
+    found = {item.name: item for item in doctor.items()}["sanitizers"]
+    assert not found.found and not found.needed
+    assert "no memory check" in found.without
+
+
+def test_a_worker_that_does_not_start_is_no_pass(monkeypatch):
+    monkeypatch.setattr(access, "PROGRAM", "worker-that-is-not-there")
+    operator = operators.get("gelu")
+    rung = rung_of("gelu_int_overflow")
+    watched = access.watched(operator, build(rung, mode="sanitize"))
+    found = access.check(watched, operator.cases(SEED), "forward", SEED)
+    watched.close()
+    assert found.verdict is Verdict.GRADER
+
+
+# ---- the post-mortem -----------------------------------------------------------------
+
+
+def explained(name: str, result: CheckResult | None = None) -> CheckResult:
+    """The post-mortem of a bug, after the check of its values."""
+    rung = rung_of(name)
+    subject = subject_of(rung, build(rung))
+    try:
+        return postmortem.explain(
+            rung, subject, result or values(subject, "forward"), SEED
+        )
+    finally:
+        subject.close()
+
+
+@needs_gdb
+def test_a_crash_shows_its_line_and_the_loop_indices():
+    result = explained("conv2d_reads_row_past")
+    assert result.location == bug_line("conv2d_reads_row_past")
+    assert "the line is: const real x = *at4(input, n, ic0 + ic, ih, iw)" in (
+        result.message
+    )
+    shown = dict(re.findall(r"(\w+)=(\d+)", result.message.partition(", with ")[2]))
+    assert list(shown)[:4] == ["n", "oc", "oh", "ow"]
+    assert {"ic", "kh", "kw", "ih", "iw"} <= set(shown)
+    assert shown["ih"] == "7"  # the row past the last of 7
+
+
+@needs_gdb
+def test_a_sanitizer_s_report_gets_its_indices():
+    result = explained("matmul_reads_row_before", judged("matmul_reads_row_before"))
+    assert result.location == bug_line("matmul_reads_row_before")
+    assert re.search(r", with .*\bm=0\b", result.message)
+
+
+@needs_gdb
+@pytest.mark.parametrize("level", levels())
+def test_what_crashes_again_is_behind_the_same_walls(level):
+    before = descendants()
+    with at_level(level):
+        result = explained("gelu_dies_behind_walls")
+    assert ", with i=7" in result.message
+    assert result.location == bug_line("gelu_dies_behind_walls")
+    assert not Path("convlab-leak.txt").exists()
+    assert descendants() <= before
+
+
+@needs_gdb
+def test_an_endless_loop_shows_where_it_is():
+    rung = Rung("02_naive_c/matmul", ROOT / "tests/programs/redteam/c/endless_loop.c")
+    subject = subject_of(rung, build(rung))
+    case = subject.operator.cases(SEED)[0].name
+    hangs = CheckResult(
+        "forward", "forward", Verdict.TIMEOUT, "f32", message="hangs", replay=case
+    )
+    result = postmortem.explain(rung, subject, hangs, SEED)
+    subject.close()
+    assert "the line is: for (;;)" in result.message
+    assert result.verdict is Verdict.TIMEOUT
+
+
+def test_without_gdb_the_result_stays_as_it_was(monkeypatch):
+    died = judged("linear_null_bias")
+    rung = rung_of("linear_null_bias")
+    subject = subject_of(rung, build(rung))
+    monkeypatch.setattr(postmortem.shutil, "which", lambda _: None)
+    assert postmortem.explain(rung, subject, died, SEED) == died
+    assert "the line is: const real first = *at1(bias, 0)" in died.message
+
+
+def test_without_addr2line_a_report_has_the_line_that_is_in_its_text(monkeypatch):
+    monkeypatch.setattr(sanitizer_report, "places", lambda *_: [])
+    name = "gelu_shift_overflow"
+    operator = operators.get("gelu")
+    watched = access.watched(operator, build(rung_of(name), mode="sanitize"))
+    result = access.check(watched, operator.cases(SEED), "forward", SEED)
+    watched.close()
+    assert result and result.location == bug_line(name)
+
+
+@needs_gdb
+def test_a_right_rung_does_not_crash_the_second_time():
+    rung = next(r for r in REFERENCE if r.id == "02_naive_c/gelu/00_definition")
+    subject = subject_of(rung, build(rung))
+    case = subject.operator.cases(SEED)[0].name
+    said = CheckResult("forward", "forward", Verdict.CRASH, "f64", replay=case)
+    result = postmortem.explain(rung, subject, said, SEED)
+    subject.close()
+    assert result == dataclasses.replace(said)

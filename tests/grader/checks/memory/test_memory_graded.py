@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""That a grading runs the memory check, and says so where it cannot."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+
+import pytest
+
+from grader.checks.check_result import CheckResult
+from grader.checks.memory import access
+from grader.course.rungs import Selection
+from grader.course.tasks import select
+from grader.course.uses import Use
+from grader.engine import build_queue
+from grader.engine.inspect_cpu import Inspection
+from grader.engine.known import build
+from grader.engine.score import RungResult, TaskResult
+from grader.report import terminal
+from grader.toolchain.products import Build
+from grader.verdicts import Verdict
+from tests.grader.checks.memory.test_memory import BUGS, SEED, rung_of, subject_of
+from tests.grader.engine.test_grade import Tree, copy_of_the_repository
+
+
+@pytest.fixture(scope="module", autouse=True)
+def sanitizers(tools) -> None:
+    if reason := access.missing():
+        pytest.skip(reason)
+
+
+@pytest.fixture
+def tree(tools, tmp_path) -> Tree:
+    """gelu as a right file, one with a bug, and one that hides it from this check."""
+    made = copy_of_the_repository(tmp_path, tools, "02_naive_c/gelu")
+    folder = made.root / "labs" / "02_naive_c" / "gelu"
+    for number, name in enumerate(("static_array_overrun", "not_in_every_build"), 1):
+        shutil.copy(BUGS / f"gelu_{name}.c", folder / f"{number:02}_{name}.c")
+    return made
+
+
+def memory_of(tree: Tree) -> dict[str, str]:
+    """File -> what the memory check of its forward said."""
+    return {
+        rung["id"].rsplit("/")[-1]: check["verdict"]
+        for rung in tree.task("02_naive_c/gelu")["rungs"]
+        for check in rung["checks"]
+        if (check["name"], check["direction"]) == ("memory", "forward")
+    }
+
+
+def test_a_grading_runs_the_memory_check(tree):
+    done = tree.run("grade")
+    assert memory_of(tree) == {
+        "00_definition": "PASS",
+        "01_static_array_overrun": "MEMORY_ERROR",
+        "02_not_in_every_build": "SUSPECT",
+    }
+    assert done.returncode == 1
+    assert "with sanitizers it does not build" in done.stdout
+    assert "memory was not checked" not in done.stdout + done.stderr
+
+
+def test_a_grading_without_sanitizers_says_so(tree, plain_compiler):
+    done = tree.run("grade", CC=plain_compiler)
+    assert memory_of(tree) == {}
+    assert "\n\nmemory was not checked" in done.stdout  # apart from what is above
+    assert "has no AddressSanitizer here" in done.stdout
+
+
+def test_a_direction_that_only_the_fast_build_has_is_not_passed():
+    name = "gelu_static_array_overrun"
+    subject = subject_of(rung_of(name), build(rung_of(name)))
+    watched = dataclasses.replace(build(rung_of(name), mode="sanitize"), directions=())
+    right = CheckResult("forward", "forward", Verdict.PASS)
+    try:
+        with Inspection(subject, rung_of(name), SEED, sanitized=lambda: watched) as it:
+            *_, found = it([right], "forward", [])
+    finally:
+        subject.close()
+    assert (found.name, found.verdict) == ("memory", Verdict.SUSPECT)
+    assert found.message.endswith("with sanitizers it has no forward")
+
+
+@pytest.mark.parametrize(
+    ("task", "said"), [("02_naive_c/gelu", "none here"), ("01_python_function/add", "")]
+)
+def test_files_that_use_others_are_in_c_too(monkeypatch, task, said):
+    """They are compiled with sanitizers last, after what they use."""
+    (chosen,) = select(task).tasks
+    rung = dataclasses.replace(chosen.rungs[0], uses=(Use("plain", "x/y", "here"),))
+    alone = dataclasses.replace(chosen, rungs=(rung,))
+    monkeypatch.setattr(build_queue, "sanitizers_missing", lambda: "none here")
+    monkeypatch.setattr(build_queue, "compiled", lambda *_, **__: Build({}))
+    made = build_queue.Builds(Selection((alone,), frozenset({rung.id}), whole=False))
+    made.ahead()
+    assert made.without_sanitizers() == said
+    made.close()
+
+
+def test_cases_that_were_left_out_are_told(capsys):
+    said = "looked at 3 of 9 cases: plain did not return"
+    (task,) = select("02_naive_c/gelu").tasks
+    part = CheckResult("memory", "forward", Verdict.PASS, "f32", 3, message=said)
+    rest = CheckResult("forward", "forward", Verdict.PASS, "f32", 9)
+    found = RungResult(task.rungs[0], (rest, part))
+    terminal.advice([TaskResult(task, (found,))], 1)
+    assert f"{task.rungs[0].id} forward: memory {said}" in capsys.readouterr().out
+    terminal.advice([TaskResult(task, (RungResult(task.rungs[0], (rest,)),))], 1)
+    assert capsys.readouterr().out == ""

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: MIT
+"""The stopwatch on sides whose times are made up: no clock, so no luck.
+
+Also that the long proofs of `make stress` say so where a number is not as wanted.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+from grader.checks.speed import timing
+from grader.checks.speed.timing import Rounds, Sample
+from grader.course.tasks import all_tasks
+from tests.grader.checks.memory import border
+from tests.grader.checks.speed import stopwatch_page
+
+
+class Made:
+    """A side that says what it is told to say."""
+
+    def __init__(self, seconds: Callable[[], float], disturbed: float = 0.0) -> None:
+        self.seconds = seconds
+        self.disturbed = disturbed
+        self.rng = random.Random(1)
+        self.prepared = 0
+
+    def prepare(self) -> None:
+        """Count how often it was asked."""
+        self.prepared += 1
+
+    def sample(self) -> Sample:
+        """The next time; some are disturbed, and wrong."""
+        if self.rng.random() < self.disturbed:
+            return Sample(100 * self.seconds(), clean=False)
+        return Sample(self.seconds())
+
+
+def noisy(seconds: float, spread: float, seed: int) -> Callable[[], float]:
+    """Times around `seconds`, log-normal."""
+    rng = np.random.default_rng(seed)
+    return lambda: float(seconds * np.exp(spread * rng.standard_normal()))
+
+
+def settle(a: Made, b: Made, tries: int = 1) -> tuple[Rounds, bool]:
+    """Compare two made-up sides."""
+    return timing.settle({"a": a, "b": b}, ("a", "b"), seed=1, budget=0.05, tries=tries)
+
+
+def test_ratio_is_that_of_the_medians() -> None:
+    rounds, known = settle(Made(noisy(3e-4, 0.02, 1)), Made(noisy(2e-4, 0.02, 2)))
+    ratio = rounds.ratio("a", "b")
+    assert known
+    assert ratio.low <= 1.5 <= ratio.high
+    assert ratio.half_width < timing.NARROW
+    assert rounds.count >= timing.ROUNDS
+
+
+def test_disturbed_rounds_do_not_count_where_others_are_left() -> None:
+    rounds, known = settle(
+        Made(noisy(3e-4, 0.01, 1), disturbed=0.4), Made(noisy(2e-4, 0.01, 2))
+    )
+    assert known
+    assert rounds.dropped > 0
+    assert abs(rounds.ratio("a", "b").value / 1.5 - 1) < 0.02
+
+
+def test_slow_sides_that_are_always_disturbed_are_still_compared() -> None:
+    """Time in the queue is taken off each sample, so such rounds mean something."""
+    a, b = Made(noisy(3e-2, 0.01, 1)), Made(noisy(2e-2, 0.01, 2))
+    rounds = Rounds({"a": [], "b": []}, [])
+    for _ in range(timing.ROUNDS_SLOW):
+        timing.one_round({"a": a, "b": b}, rounds, random.Random(0))
+        rounds.clean[-1] = False
+    assert rounds.count == timing.ROUNDS_SLOW
+    assert rounds.dropped == 0
+
+
+def test_wild_times_are_noisy_and_never_a_guess() -> None:
+    rounds, known = settle(Made(noisy(3e-4, 2.0, 1)), Made(noisy(2e-4, 2.0, 2)))
+    assert not known
+    assert rounds.ratio("a", "b").noisy
+
+
+def test_a_machine_that_changes_halfway_is_noisy() -> None:
+    calls = iter(range(10**6))
+    drifting = Made(lambda: 3e-4 if next(calls) < 40 else 3.6e-4)
+    rounds = Rounds({"a": [], "b": []}, [])
+    for _ in range(80):
+        timing.one_round(
+            {"a": drifting, "b": Made(lambda: 2e-4)}, rounds, random.Random(0)
+        )
+    assert not rounds.steady("a", "b")
+
+
+def test_the_second_attempt_counts_when_the_first_was_noisy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(timing, "PAUSE", 0.0)
+    attempts: Iterator[int] = iter(range(5))
+    inner = timing.measure
+
+    def measure(sides: dict[str, timing.Side], **options: object) -> Rounds:
+        if next(attempts) == 0:
+            sides = {"a": Made(noisy(3e-4, 2.0, 1)), "b": Made(noisy(2e-4, 2.0, 2))}
+        return inner(sides, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(timing, "measure", measure)
+    quiet = Made(noisy(3e-4, 0.01, 3)), Made(noisy(2e-4, 0.01, 4))
+    rounds, known = settle(*quiet, tries=3)
+    assert known
+    assert next(attempts) == 2
+    assert abs(rounds.ratio("a", "b").value / 1.5 - 1) < 0.02
+
+
+def test_order_within_a_round_is_drawn() -> None:
+    order: list[str] = []
+
+    class Noting(Made):
+        def __init__(self, name: str) -> None:
+            super().__init__(lambda: 1e-4)
+            self.name = name
+
+        def sample(self) -> Sample:
+            order.append(self.name)
+            return super().sample()
+
+    sides: dict[str, timing.Side] = {"a": Noting("a"), "b": Noting("b")}
+    rounds = Rounds({"a": [], "b": []}, [])
+    rng = random.Random(3)
+    for _ in range(200):
+        timing.one_round(sides, rounds, rng)
+    first = order[::2].count("a")
+    assert 70 < first < 130
+
+
+def test_every_sample_has_fresh_inputs() -> None:
+    a, b = Made(lambda: 1e-4), Made(lambda: 1e-4)
+    rounds, _ = settle(a, b)
+    assert a.prepared >= len(rounds.clean)
+    assert b.prepared >= len(rounds.clean)
+
+
+def test_interval_covers_the_truth_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(5)
+    inside = 0
+    for trial in range(200):
+        found = timing.interval(np.log(1.5) + 0.05 * rng.standard_normal(60), trial)
+        inside += found.low <= 1.5 <= found.high
+    assert inside >= 176  # 95 % of 200 is 190; blocks of so few rounds cover a bit less
+
+
+def test_waiting_is_taken_off_and_marks_a_sample() -> None:
+    sample = Sample.of(wall_ns=1_000_000, lost_ns=400_000, calls=2)
+    assert sample.seconds == pytest.approx(3e-4)
+    assert not sample.clean
+    assert Sample.of(1_000_000, 1_000, 1).clean
+
+
+def test_the_stopwatch_does_not_count_time_in_the_queue(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of 10 ms, 4 were spent waiting for the core, as the system tells it."""
+    told = iter((0, 4_000_000))
+    monkeypatch.setattr(timing.Stopwatch, "_waited", lambda _: next(told))
+    start = time.perf_counter()
+    found = timing.Stopwatch().time(lambda: time.sleep(0.01))
+    wall = time.perf_counter() - start
+    assert 0.0059 < found.seconds < wall - 0.0039
+    assert not found.clean
+
+
+def test_sleeping_is_not_waiting_for_a_core() -> None:
+    """It counts, whoever does it. The best of ten: the system tells of waiting in calls
+    of their own, and a thread that waits between such a call and the clock loses that.
+    """
+    watch = timing.Stopwatch()
+    samples = [watch.time(lambda: time.sleep(0.01)) for _ in range(10)]
+    assert max(sample.seconds for sample in samples) >= 0.009
+
+
+def test_the_proof_of_the_ratio_can_fail() -> None:
+    """python -m tests.proofs.stress stopwatch."""
+    good: list[float | None] = [1.5] * 25
+    assert (
+        stopwatch_page.ratio_row(stopwatch_page.BUSY, [*good, *[None] * 25]).wrong == []
+    )
+    most = stopwatch_page.ratio_row(stopwatch_page.BUSY, [*good, *[None] * 26])
+    assert most.wrong == [f"{stopwatch_page.BUSY.name}: 26 of 51 runs are NOISY"]
+    off = stopwatch_page.ratio_row(stopwatch_page.QUIET, [*good, 1.35])
+    assert off.wrong == ["quiet: a run is off by 10.0 %"]
+    (line,) = stopwatch_page.ratio_row(stopwatch_page.BUSY, [None, None]).lines
+    assert line.endswith("| 2 | 2 | - | - |")
+    assert stopwatch_page.ratio_row(stopwatch_page.BUSY, [None, None]).wrong
+
+
+def test_the_proofs_of_fairness_and_points_can_fail() -> None:
+    assert stopwatch_page.unfair("add", 0.96) == []
+    assert stopwatch_page.unfair("add", 1.06) == ["add is off by 6.0 %"]
+    task = next(task for task in all_tasks() if task.speed)
+    assert stopwatch_page.points_row(task, [0.5, 0.5], 1).wrong == []
+    (told,) = stopwatch_page.points_row(task, [0.25, 0.5], 0).wrong
+    assert told == f"{task.id} has 0.25 to 0.5 speed points"
+    assert stopwatch_page.points_row(task, [], 40).wrong
+    empty = stopwatch_page.Table([], [])
+    page = stopwatch_page.page({"ratio": empty, "fairness": empty, "points": empty})
+    assert "within 5 % or NOISY, at most 25 of\n50 NOISY" in page
+
+
+def test_the_proof_of_the_border_can_fail() -> None:
+    """python -m tests.grader.checks.memory.border."""
+    fast = {"checked": 90.0, "timed": 3.0, "gradcheck": 0.5}
+    assert border.too_slow("none", fast) == []
+    (told,) = border.too_slow("none", {**fast, "timed": 11.0})
+    assert told == "none: timed takes 11, at most 10 is wanted"
+    assert "at most 90 us for a checked" in border.EXPLAINED
+
+
+def test_noise_that_changes_nothing_is_not_noise() -> None:
+    """Rounds from 0.5 to 4: wide, but every one of them above 0.1."""
+    a, b = Made(noisy(3e-4, 0.5, 1)), Made(noisy(2e-4, 0.5, 2))
+    wide, known = settle(a, b)
+    assert not known
+    low, high = wide.spread("a", "b")
+    assert 0.1 < low < 1.5 < high
+    _, known = timing.settle(
+        {"a": a, "b": b},
+        ("a", "b"),
+        seed=1,
+        budget=0.05,
+        tries=1,
+        decided=lambda rounds: rounds.spread("a", "b")[0] > 0.1,
+    )
+    assert known
+
+
+def test_a_side_that_takes_long_is_decided_after_a_few_rounds() -> None:
+    slow = Made(lambda: 3.0)
+    taken: list[int] = []
+
+    def decided(rounds: Rounds) -> bool:
+        taken.append(len(rounds.clean))
+        return True
+
+    sides: dict[str, timing.Side] = {"a": slow, "b": Made(lambda: 1e-4)}
+    timing.measure(
+        sides,
+        of=[("b", "a")],
+        rng=random.Random(1),
+        budget=0.02,
+        after=lambda: time.sleep(0.012),
+        decided=decided,
+    )
+    assert taken == [timing.ROUNDS_DECIDED]

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: MIT
+"""What a crash and PyTorch's own errors are turned into: a sentence that helps."""
+
+from __future__ import annotations
+
+import signal
+from types import SimpleNamespace
+
+import pytest
+from cusim import report as cusim
+
+from grader.checks import outcomes
+from grader.checks.cuda import cusim_report
+from grader.checks.memory import sanitizer_report
+from grader.runner.supervisor import wire
+from grader.runner.worker.student_package import advice
+
+NO_KERNEL = """Could not run 'convlab::add_backward' with arguments from the 'CPU'
+backend. This could be because the operator doesn't exist for this backend.
+AutogradCPU: registered at core/VariableFallbackKernel.cpp:38 [autograd kernel]"""
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (NO_KERNEL, "no kernel for the CPU: hand it to m.impl"),
+        (
+            "convlab::add() expected at most 2 argument(s) but received 3",
+            "m.def in C++",
+        ),
+        ("convlab::add() is missing value for argument 'alpha'", "m.def in C++"),
+        (
+            "convlab::add() Expected a value of type 'int' for argument 'alpha' but",
+            "the operator's schema",
+        ),
+        ("convlab::add: no autograd formula was registered", "hand them to `register`"),
+        ("something else went wrong", ""),
+    ],
+)
+def test_errors_of_pytorch_are_told_with_what_to_do(said, words):
+    found = advice(RuntimeError(said))
+    assert words in found and bool(words) == bool(found)
+
+
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [
+        (
+            b"terminate called after throwing an instance of 'c10::Error'\n"
+            b"  what():  \ndouble is not a valid type: use float:\nmore\n",
+            "SIGABRT: aborted itself: double is not a valid type: use float",
+        ),
+        (
+            b"python: a.c:7: f: Assertion `n > 0' failed.\n",
+            "SIGABRT: aborted itself: Assertion `n > 0' failed",
+        ),
+        (b"a word on the way\n", "SIGABRT: aborted itself"),
+        (b"what():  " + b"x" * 9999, "SIGABRT: aborted itself: " + "x" * 300),
+    ],
+)
+def test_an_abort_tells_its_last_words(output, words):
+    worker = SimpleNamespace(
+        output=output,
+        death=SimpleNamespace(signal=signal.SIGABRT),
+        reply=SimpleNamespace(),
+        faulted=True,
+    )
+    assert outcomes._signal(worker) == words
+
+
+# ---- what cusim says of a tensor -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            "0 bytes past the end of the 16 bytes allocated in tensor:1",
+            "right past the end of 'other', which has 4 bytes",
+        ),
+        (
+            "8 bytes in front of the 16 bytes allocated in tensor:1",
+            "20 bytes in front of 'other', which has 4 bytes",
+        ),
+        (
+            "14 bytes into the 16 bytes allocated in tensor:1",
+            "2 bytes into 'other', which has 4 bytes",
+        ),
+        (
+            "8 bytes into the 16 bytes allocated in tensor:1",
+            "4 bytes in front of 'other', which has 4 bytes",
+        ),
+        ("the 9 bytes allocated in tensor:7",) * 2,
+    ],
+)
+def test_a_tensor_on_the_device_has_its_own_bytes_not_those_of_its_block(said, told):
+    """A number without axes lies 12 bytes into a block of 16."""
+    tensors = [SimpleNamespace(extent=8), SimpleNamespace(extent=4)]
+    worker = SimpleNamespace(command=SimpleNamespace(tensor=tensors))
+    found = cusim.Finding("error", "out_of_bounds", f"reads {said}", ())
+    made = cusim_report._worded(found, None, "", worker, ["input", "other"])
+    assert made.message.removeprefix("reads ") == told
+
+
+# ---- which tensor an address belongs to ----------------------------------------------
+
+SIDE = wire.SIDE_TENSORS
+SLOT = wire.SLOT_BYTES
+NAMES = ["grad_output", *[""] * (SIDE - 1), "grad_input"]
+
+
+def of_two(*, results: int, offset: int = 0) -> SimpleNamespace:
+    """A worker that has 40 bytes of grad_output at 2**32, of grad_input elsewhere."""
+    one = {"bank": 0, "extent": 40, "dtype": 0, "ndim": 1, "size": [10], "stride": [1]}
+    absent = SimpleNamespace(slot=-1)
+    given = SimpleNamespace(slot=0, offset=0, **one)
+    made = SimpleNamespace(slot=0, offset=offset, **one)
+    return SimpleNamespace(
+        command=SimpleNamespace(tensor=[given, *[absent] * (SIDE - 1), made]),
+        reply=SimpleNamespace(in_base=[1 << 32], out_base=[results]),
+    )
+
+
+def test_between_two_slots_the_nearest_tensor_is_meant():
+    """The page behind the inputs' slot is the one before the results'."""
+    page = 4096
+    results = (1 << 32) + SLOT + page
+    worker = of_two(results=results)
+    worker.reply.fault_address, worker.reply.fault_write = results - 8, 1
+    told = "writes 8 bytes before the start of 'grad_input'"
+    assert outcomes._touched(worker, NAMES) == told
+
+
+@pytest.mark.parametrize(
+    ("access", "told"),
+    [("WRITE", "writes 'grad_input' 56 bytes"), ("READ", "reads 'grad_output' right")],
+)
+def test_a_write_is_past_a_result_though_an_input_is_nearer(access, told):
+    begin = 1 << 32
+    report = (
+        f"{access} of size 4 at {begin + 40:#x} thread T0\n{begin + 40:#x} is located "
+        f"0 bytes after 40-byte region [{begin:#x},{begin + 40:#x})\n"
+    )
+    worker = of_two(results=begin - 56)
+    found = sanitizer_report._address(worker, "heap-buffer-overflow", report, NAMES)
+    assert found.startswith(told)

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: MIT
+"""What counts as right: rounding passes, a lost term, digit or element does not.
+
+The first half hands results to judge() as a worker would have left them. The second
+runs small rungs with one fault each and reads the sentence a student gets.
+"""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from grader import operators
+from grader.checks.check_result import CheckResult
+from grader.checks.subject import Subject
+from grader.checks.values import forward
+from grader.checks.values.compare import Expected, judge, position, tolerance
+from grader.runner.supervisor.call import Call, Output, Run
+from grader.runner.supervisor.wire import SIDE_TENSORS
+from grader.verdicts import Verdict
+
+NAMES = ["input", *[""] * 7, "output", *[""] * 7]
+LENGTHS = (1, 2, 7, 16, 64)
+
+
+def returned(value: torch.Tensor) -> Call:
+    """A call that came back with this output."""
+    shape = tuple(value.shape)
+    call = Call(0, Run.FORWARD, [], [Output(shape, value.dtype)])
+    call.tensors[0].copy_(value)
+    return call
+
+
+def verdict(value: torch.Tensor, expected: Expected) -> Verdict:
+    found = judge(returned(value), 0, expected, names=NAMES)
+    return found.verdict if found else Verdict.PASS
+
+
+# ---- numbers -------------------------------------------------------------------------
+
+
+def test_nan_is_wrong_however_wide_the_tolerance():
+    right = torch.ones(3, dtype=torch.float64)
+    expected = Expected("output", right, scale=math.inf * right)
+    got = torch.tensor([1.0, 1.0, math.nan])
+    assert verdict(got, expected) is Verdict.WRONG_VALUE
+
+
+@pytest.mark.parametrize("bad", [math.inf, -math.inf])
+def test_infinity_is_wrong(bad):
+    right = torch.ones(2, dtype=torch.float64)
+    got = torch.tensor([1.0, bad])
+    assert verdict(got, Expected("output", right, right)) is Verdict.WRONG_VALUE
+
+
+def test_an_exact_result_passes():
+    right = torch.randn(5, dtype=torch.float64)
+    assert verdict(right, Expected("output", right, right.abs())) is Verdict.PASS
+
+
+def test_an_empty_result_passes():
+    right = torch.zeros(0, 3, dtype=torch.float64)
+    assert verdict(right.float(), Expected("output", right, right)) is Verdict.PASS
+
+
+def test_the_sentence_names_place_value_and_count():
+    right = torch.zeros(2, 3, dtype=torch.float64)
+    got = right.float()
+    got[1, 2] = 0.5
+    found = judge(returned(got), 0, Expected("output", right, right), names=NAMES)
+    assert found.message.startswith(
+        "'output'[1, 2] is 0.5, expected 0; 1 of 6 elements are wrong"
+    )
+
+
+def test_a_wrong_gradient_gets_the_verdict_of_gradients():
+    right = torch.zeros(1, dtype=torch.float64)
+    wrong = Verdict.WRONG_GRADIENT
+    call = returned(torch.ones(1))
+    found = judge(call, 0, Expected("x", right, right), names=NAMES, wrong=wrong)
+    assert found.verdict is wrong
+
+
+def test_a_place_is_written_as_people_write_it():
+    assert position(5, torch.Size([2, 3])) == "[1, 2]"
+    assert position(0, torch.Size([])) == ""
+
+
+# ---- rounding ------------------------------------------------------------------------
+
+
+def products(terms: int, *, seed: int = 5) -> tuple[torch.Tensor, torch.Tensor]:
+    """200 sums' factors in float: (200, terms) each."""
+    rng = torch.Generator().manual_seed(seed)
+    shape = (200, terms)
+    return torch.randn(shape, generator=rng), torch.randn(shape, generator=rng)
+
+
+def expected_sum(x: torch.Tensor, w: torch.Tensor) -> Expected:
+    each = x.double() * w.double()
+    return Expected("output", each.sum(1), each.abs().sum(1), x.shape[1])
+
+
+def float_sum(x: torch.Tensor, w: torch.Tensor, *, keep=lambda t: t) -> torch.Tensor:
+    """One product after another, the sum rounded by `keep` each time."""
+    total = torch.zeros(len(x))
+    for k in range(x.shape[1]):
+        total = keep(total + x[:, k] * w[:, k])
+    return total
+
+
+def tf32(x: torch.Tensor) -> torch.Tensor:
+    """Rounded to the 10 fraction bits that tensor cores keep."""
+    bits = x.view(torch.int32)
+    return ((bits + 0x1000) & ~0x1FFF).view(torch.float32)
+
+
+def half(x: torch.Tensor) -> torch.Tensor:
+    return x.half().float()
+
+
+@pytest.mark.parametrize("terms", [*LENGTHS, 500])
+def test_rounding_of_a_float_sum_passes(terms):
+    x, w = products(terms)
+    assert verdict(float_sum(x, w), expected_sum(x, w)) is Verdict.PASS
+
+
+@pytest.mark.parametrize("terms", [*LENGTHS, 500])
+def test_a_sum_without_its_last_term_is_wrong(terms):
+    x, w = products(terms)
+    short = float_sum(x[:, :-1], w[:, :-1])
+    assert verdict(short, expected_sum(x, w)) is Verdict.WRONG_VALUE
+
+
+@pytest.mark.parametrize("terms", LENGTHS)
+def test_sums_kept_in_half_precision_are_wrong(terms):
+    x, w = products(terms)
+    result = float_sum(x, w, keep=half)
+    assert verdict(result, expected_sum(x, w)) is Verdict.WRONG_VALUE
+
+
+@pytest.mark.parametrize("terms", LENGTHS)
+def test_operands_rounded_to_tf32_are_wrong_in_short_sums(terms):
+    x, w = products(terms)
+    result = float_sum(tf32(x), tf32(w))
+    assert verdict(result, expected_sum(x, w)) is Verdict.WRONG_VALUE
+
+
+@pytest.mark.parametrize("terms", LENGTHS)
+def test_float_arithmetic_is_wrong_in_a_double_result(terms):
+    x, w = products(terms)
+    result = float_sum(x, w).double()
+    assert verdict(result, expected_sum(x, w)) is Verdict.WRONG_VALUE
+
+
+def exact_products() -> tuple[torch.Tensor, torch.Tensor]:
+    rng = torch.Generator().manual_seed(1)
+    odd = 2 * torch.randint(1024, 2048, (50, 300), generator=rng) + 1
+    return odd.float(), torch.randint(-1, 2, (50, 300), generator=rng).float()
+
+
+def test_integers_pass_in_float_however_long_the_sum():
+    x, w = exact_products()
+    right = (x.double() * w.double()).sum(1)
+    assert verdict(float_sum(x, w), Expected("output", right)) is Verdict.PASS
+
+
+@pytest.mark.parametrize("rounded", [tf32, half])
+def test_integers_catch_rounded_operands_in_long_sums(rounded):
+    x, w = exact_products()
+    right = (x.double() * w.double()).sum(1)
+    result = float_sum(rounded(x), rounded(w))
+    assert verdict(result, Expected("output", right)) is Verdict.WRONG_VALUE
+
+
+def test_integers_allow_no_difference_at_all():
+    right = torch.tensor([4095.0], dtype=torch.float64)
+    assert tolerance(Expected("output", right), torch.float32).item() == 0
+    near = torch.tensor([4095.0005], dtype=torch.float32)
+    assert verdict(near, Expected("output", right)) is Verdict.WRONG_VALUE
+
+
+def test_row_numbers_must_be_equal():
+    right = torch.tensor([3, 1, 2])
+    expected = Expected("count", right)
+    assert verdict(torch.tensor([3, 1, 2]), expected) is Verdict.PASS
+    assert verdict(torch.tensor([3, 1, 1]), expected) is Verdict.WRONG_VALUE
+
+
+def test_places_that_do_not_count_may_hold_anything():
+    valid = torch.tensor([True, False])
+    right = torch.tensor([1.0, 0.0], dtype=torch.float64)
+    expected = Expected("output", right, right.abs(), valid=valid)
+    assert verdict(torch.tensor([1.0, math.nan]), expected) is Verdict.PASS
+
+
+# ---- memory, as the core in C reports it ---------------------------------------------
+
+
+def test_an_element_that_was_never_written_makes_the_result_incomplete():
+    call = returned(torch.zeros(2, 3))
+    side = call.request.side[SIDE_TENSORS]
+    side.unwritten, side.first_unwritten = 1, 4
+    right = torch.zeros(2, 3, dtype=torch.float64)
+    found = judge(call, 0, Expected("output", right, right), names=NAMES)
+    assert found.verdict is Verdict.INCOMPLETE
+    assert "1 of 6 elements of 'output'" in found.message
+    assert "[1, 1]" in found.message
+
+
+def test_a_write_before_the_output_is_a_memory_error_even_if_all_values_are_right():
+    call = returned(torch.zeros(3))
+    call.request.side[SIDE_TENSORS].fence = 8
+    right = torch.zeros(3, dtype=torch.float64)
+    found = judge(call, 0, Expected("output", right, right), names=NAMES)
+    assert found.verdict is Verdict.MEMORY_ERROR
+    assert found.message == "writes 8 bytes before the start of 'output'"
+
+
+# ---- small rungs with one fault each -------------------------------------------------
+
+PLAIN = {"name": "plain", "shapes": {"input": [4, 3]}}
+STRIDED = {**PLAIN, "layout": {"input": "gaps"}}
+
+
+@pytest.fixture
+def forward_of(compile_gelu):
+    """The forward check of one case of gelu, by the statements of the function."""
+
+    def checked(
+        body: str, *, line: dict = PLAIN, dtype: str = "f32", before: str = ""
+    ) -> CheckResult:
+        operator = operators.get("gelu")
+        built = compile_gelu(body, before=before)
+        pair = {kind: (file, file) for kind, file in built.items()}
+        subject = Subject(operator, libraries=pair)
+        try:
+            return forward.check(subject, [operator.case(line)], dtype, 3)
+        finally:
+            subject.close()
+
+    return checked
+
+
+RIGHT = """for (int64_t i = 0; i < COUNT; i++) {
+    const accum v = x[tensor_offset(input, input->ndim, i)];
+    y[i] = (real)((accum)0.5 * v * (1 + real_erf(v * (accum)0.70710678118654752440)));
+}"""
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("line", [PLAIN, STRIDED])
+def test_a_right_rung_passes(forward_of, line, dtype):
+    assert forward_of(RIGHT, line=line, dtype=dtype).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_adding_to_an_output_that_was_not_zeroed_is_named(forward_of, dtype):
+    result = forward_of(RIGHT.replace("y[i] =", "y[i] +="), dtype=dtype)
+    assert result.verdict is Verdict.WRONG_VALUE
+    assert "'output'[0, 0] was added to memory that nobody had set" in result.message
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_ignored_strides_are_named_with_their_tensor(forward_of, dtype):
+    body = RIGHT.replace("tensor_offset(input, input->ndim, i)", "i")
+    result = forward_of(body, line=STRIDED, dtype=dtype)
+    assert result.verdict is Verdict.WRONG_VALUE
+    assert "the gaps between elements of 'input'" in result.message
+    assert "its strides are [12, 2] for sizes [4, 3]" in result.message
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_a_read_before_the_start_is_a_memory_error(forward_of, dtype):
+    body = RIGHT.replace("x[tensor", "x[-1 + tensor")
+    result = forward_of(body, dtype=dtype)
+    assert result.verdict is Verdict.MEMORY_ERROR
+    assert "memory before the start of 'input'" in result.message
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_unwritten_scratch_memory_is_named(forward_of, dtype):
+    body = """const real *s = ctx_scratch(ctx, (size_t)COUNT * sizeof(real));
+    for (int64_t i = 0; i < COUNT; i++) y[i] = s[i] + x[i];"""
+    result = forward_of(body, dtype=dtype)
+    assert result.verdict is Verdict.WRONG_VALUE
+    assert "scratch memory that was never written" in result.message
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_a_forgotten_element_makes_the_result_incomplete(forward_of, dtype):
+    result = forward_of(RIGHT.replace("i < COUNT", "i < COUNT - 1"), dtype=dtype)
+    assert result.verdict is Verdict.INCOMPLETE
+    assert "1 of 12 elements of 'output'" in result.message
+    assert "the first is [3, 2]" in result.message
+
+
+def test_a_nan_of_the_students_own_is_a_wrong_value(forward_of):
+    result = forward_of(RIGHT + "y[1] = (real)NAN;")
+    assert result.verdict is Verdict.WRONG_VALUE
+    assert "'output'[0, 1] is nan" in result.message
+
+
+def test_poison_that_is_copied_on_is_named_too(forward_of):
+    """A copy does no arithmetic: the poison stays a signalling NaN."""
+    result = forward_of("for (int64_t i = 0; i < COUNT; i++) y[i] = x[i - 1];")
+    assert result.verdict is Verdict.MEMORY_ERROR
+    assert "memory before the start of 'input'" in result.message
+
+
+def test_the_check_names_its_case(forward_of):
+    result = forward_of("y[0] = 1;")
+    assert result.replay == "plain"
+    assert result.message.startswith("plain: ")

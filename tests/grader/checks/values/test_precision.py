@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""The classes tf32 and winograd: what explains an error lets it pass, and no more.
+
+Results are handed to judge() as a worker would have left them; which class a result has
+is said here, and found out by fallback.py in a grading.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from grader import operators
+from grader.checks.values import precision
+from grader.checks.values.compare import Expected, tolerance
+from grader.course.rungs import DIRECT, TF32, WINOGRAD
+from grader.operators import Case
+from grader.verdicts import Verdict
+from tests.grader.checks.values.test_compare import (
+    LENGTHS,
+    exact_products,
+    float_sum,
+    products,
+    tf32,
+    verdict,
+)
+
+
+def expected_in(
+    kind: str, x: torch.Tensor, w: torch.Tensor, *, values: str = "normal"
+) -> Expected:
+    """What the sums of these products should hold, if computed in this class."""
+    subject = SimpleNamespace(classes=lambda case, name: kind)
+    each = x.double() * w.double()
+    right = each.sum(1), each.abs().sum(1)
+    return precision.expected(
+        subject, Case("sums", values=values), "output", *right, x.shape[1]
+    )
+
+
+def to_even(x: torch.Tensor) -> torch.Tensor:
+    """TF32 by the other rule: ties to the even neighbour."""
+    bits = x.view(torch.int32)
+    odd = bits >> 13 & 1
+    return ((bits + 0xFFF + odd) & ~0x1FFF).view(torch.float32)
+
+
+def cut(x: torch.Tensor) -> torch.Tensor:
+    return (x.view(torch.int32) & ~0x1FFF).view(torch.float32)
+
+
+def bfloat16(x: torch.Tensor) -> torch.Tensor:
+    return x.bfloat16().float()
+
+
+@pytest.mark.parametrize("rounded", [tf32, to_even])
+@pytest.mark.parametrize("terms", [*LENGTHS, 500])
+def test_factors_rounded_to_tf32_pass(terms, rounded):
+    x, w = products(terms)
+    result = float_sum(rounded(x), rounded(w))
+    assert verdict(result, expected_in(TF32, x, w)) is Verdict.PASS
+
+
+@pytest.mark.parametrize("terms", LENGTHS)
+def test_they_are_wrong_where_sums_are_direct(terms):
+    x, w = products(terms)
+    result = float_sum(tf32(x), tf32(w))
+    assert verdict(result, expected_in(DIRECT, x, w)) is Verdict.WRONG_VALUE
+
+
+@pytest.mark.parametrize("terms", LENGTHS)
+def test_factors_rounded_to_bfloat16_are_wrong(terms):
+    x, w = products(terms)
+    result = float_sum(bfloat16(x), bfloat16(w))
+    assert verdict(result, expected_in(TF32, x, w)) is Verdict.WRONG_VALUE
+
+
+@pytest.mark.parametrize("terms", [1, 2, 7])
+def test_factors_cut_off_instead_of_rounded_are_wrong(terms):
+    x, w = products(terms)
+    result = float_sum(cut(x), cut(w))
+    assert verdict(result, expected_in(TF32, x, w)) is Verdict.WRONG_VALUE
+
+
+@pytest.mark.parametrize("terms", [1, 300])
+def test_the_worst_factors_pass_and_hardly_more_does(terms):
+    worst = torch.full((1, terms), 1 + 2.0**-11)  # the tie next to 1: off by 2^-11
+    result = float_sum(tf32(worst), tf32(worst))
+    expected = expected_in(TF32, worst, worst)
+    assert verdict(result, expected) is Verdict.PASS
+    further = expected.value + 1.02 * (result.double() - expected.value)
+    assert verdict(further.float(), expected) is Verdict.WRONG_VALUE
+
+
+@pytest.mark.parametrize("terms", LENGTHS)
+def test_a_sum_without_its_last_term_is_wrong_in_tf32_too(terms):
+    x, w = products(terms)
+    short = float_sum(tf32(x[:, :-1]), tf32(w[:, :-1]))
+    assert verdict(short, expected_in(TF32, x, w)) is Verdict.WRONG_VALUE
+
+
+# ---- integers ------------------------------------------------------------------------
+
+
+def test_integers_of_12_bits_are_rounded_by_tf32():
+    x, w = exact_products()
+    result = float_sum(tf32(x), tf32(w))
+    of_tf32 = expected_in(TF32, x, w, values="integers")
+    of_direct = expected_in(DIRECT, x, w, values="integers")
+    assert verdict(result, of_tf32) is Verdict.PASS
+    assert verdict(result, of_direct) is Verdict.WRONG_VALUE
+
+
+def short_products() -> tuple[torch.Tensor, torch.Tensor]:
+    """Odd integers of 11 bits, against -1, 0, 1."""
+    x, w = exact_products()
+    half = (x - 1) / 2  # 1024 to 2047
+    return half + 1 - half % 2, w
+
+
+def test_integers_of_11_bits_have_to_be_equal():
+    x, w = short_products()
+    expected = expected_in(TF32, x, w, values="short_integers")
+    result = float_sum(tf32(x), tf32(w))
+    assert bool((x % 2 == 1).all())
+    assert verdict(result, expected) is Verdict.PASS
+    assert verdict(result + 1, expected) is Verdict.WRONG_VALUE
+    rounded = float_sum(bfloat16(x), bfloat16(w))
+    assert verdict(rounded, expected) is Verdict.WRONG_VALUE
+
+
+# ---- double --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("terms", LENGTHS)
+def test_there_is_no_tf32_in_double(terms):
+    x, w = products(terms)
+    result = float_sum(x, w).double()
+    assert verdict(result, expected_in(TF32, x, w)) is Verdict.WRONG_VALUE
+
+
+def test_integers_are_exact_in_double():
+    x, w = exact_products()
+    expected = expected_in(TF32, x, w, values="integers")
+    assert verdict(expected.value, expected) is Verdict.PASS
+    assert verdict(expected.value + 1e-9, expected) is Verdict.WRONG_VALUE
+
+
+def test_the_bound_of_a_term_is_added_to_that_of_its_sum():
+    one = torch.ones(1, dtype=torch.float64)
+    direct = tolerance(Expected("output", one, one, 64), torch.float32)
+    rounded = Expected("output", one, one, 64, rounded=precision.TERM)
+    allowed = precision.TERM + (1 + precision.TERM) * direct
+    assert torch.allclose(tolerance(rounded, torch.float32), allowed, rtol=1e-15)
+
+
+# ---- winograd ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "right"), [(WINOGRAD, Verdict.PASS), (DIRECT, Verdict.WRONG_VALUE)]
+)
+def test_a_tile_meets_more_of_a_kernel_than_an_image_of_one_pixel_does(kind, right):
+    conv2d = operators.get("conv2d")
+    (case,) = [c for c in conv2d.cases(1) if c.name == "one_pixel"]
+    weight = torch.ones(1, 1, 3, 3, dtype=torch.float64)
+    weight[0, 0, 1, 1] = 1e-4  # all that the pixel meets
+    one = torch.ones(1, 1, 1, 1, dtype=torch.float64)
+    inputs = {"input": 2 * one, "weight": weight, "bias": 0 * one.flatten()}
+    truth = conv2d.truth(inputs, case, [3 * one])
+    assert [truth.beyond(name) for name in ("output", "grad_input")] == [2, 3]
+    subject = SimpleNamespace(classes=lambda case, name: kind)
+    sizes = truth.output_scale[0], 10, truth.beyond
+    expected = precision.expected(subject, case, "output", truth.outputs[0], *sizes)
+    assert verdict(truth.outputs[0] + 1e-15, expected) is right
+
+
+def test_sums_beyond_the_borders_are_no_smaller_than_those_inside():
+    conv2d = operators.get("conv2d")
+    for case in conv2d.cases(3):
+        inputs = conv2d.inputs(case, torch.float64, 3)
+        inputs.pop("bias", None)
+        results = conv2d.outputs(inputs, case)
+        grads = conv2d.grad_outputs(case, results, torch.float64, 3)
+        truth = conv2d.truth(inputs, replace(case, wanted=("input",)), grads)
+        inside = truth.output_scale[0], truth.gradient_scale[0]
+        for name, scale in zip(("output", "grad_input"), inside):
+            if scale.numel():
+                assert truth.beyond(name) >= float(scale.max()) * 0.999999, case.name

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: MIT
+"""`make debug`: gdb stops inside the case, its tensors are on disk, pdb for lab 01."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from grader import operators
+from grader.commands import debug
+from grader.errors import GraderError
+from grader.toolchain.extension import package
+from grader.toolchain.make import build_folder
+from tests.conftest import needs_gdb
+from tests.labs.extension import FOLDER
+
+CONV = "02_naive_c/conv2d/00"
+CASE = "groups"  # N = 2, IC = 4, IH = 7, IW = 9, OC = 6, KH = 3, KW = 2
+SEED = 5
+
+
+@pytest.fixture
+def command_for(tools, monkeypatch):
+    """The command that `make debug` becomes, instead of becoming it."""
+
+    class Become(Exception):
+        pass
+
+    def become(command: list[str]) -> None:
+        raise Become(command)
+
+    def captured(wanted: str, case: str | None = CASE) -> list[str]:
+        monkeypatch.setattr(debug, "_become", become)
+        with pytest.raises(Become) as raised:
+            debug.debug(wanted, case, SEED)
+        return raised.value.args[0]
+
+    return captured
+
+
+def gdb(command: list[str], *commands: str) -> str:
+    """What gdb prints for some commands after its start."""
+    at = command.index("--args")
+    extra = [word for one in commands for word in ("-ex", one)]
+    done = subprocess.run(
+        ["gdb", "-batch", *command[1:at], *extra, *command[at:]],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return done.stdout + done.stderr
+
+
+def saved(name: str, rung: str, case: str = CASE) -> np.ndarray:
+    return np.load(build_folder() / "debug" / rung / case / f"{name}.npy")
+
+
+# ---- C -------------------------------------------------------------------------------
+
+
+@needs_gdb
+def test_gdb_stops_in_forward_with_the_sizes_of_the_case(command_for):
+    printed = gdb(command_for(CONV), "print input->size", "print weight->size")
+    assert "conv2d_forward (ctx=" in printed
+    assert "00_definition.c:" in printed
+    assert "{2, 4, 7, 9, 0, 0}" in printed
+    assert "{6, 2, 3, 2, 0, 0}" in printed
+
+
+@needs_gdb
+def test_gdb_shows_the_case_s_options_and_numbers(command_for):
+    printed = gdb(command_for(CONV), "print p", "print ((double *)input->data)[5]")
+    first = saved("input", "02_naive_c/conv2d/00_definition").flatten()[5]
+    assert "groups = 2" in printed
+    assert f"{first:.12g}" in printed
+
+
+@needs_gdb
+def test_gdb_stops_in_backward_next_and_ends_with_the_status(command_for):
+    printed = gdb(command_for(CONV), "continue", "continue")
+    assert "conv2d_backward (ctx=" in printed
+    assert "returned status 0" in printed
+
+
+@needs_gdb
+def test_nothing_is_optimised_away(command_for):
+    printed = gdb(command_for("02_naive_c/gelu/00", "erf"), "next", "info locals")
+    assert "optimized out" not in printed
+
+
+@needs_gdb
+@pytest.mark.parametrize("name", ["input", "weight", "bias", "grad_output"])
+def test_the_tensors_of_the_case_are_on_disk(command_for, name):
+    command_for(CONV)
+    operator = operators.get("conv2d")
+    case = next(c for c in operator.cases(SEED) if c.name == CASE)
+    inputs = operator.inputs(case, torch.float64, SEED)
+    outputs = operator.outputs(inputs, case)
+    grads = operator.grad_outputs(case, outputs, torch.float64, SEED)
+    right = {**inputs, "grad_output": grads[0]}[name]
+    got = saved(name, "02_naive_c/conv2d/00_definition")
+    assert np.array_equal(got, right.numpy())
+
+
+@needs_gdb
+def test_a_rung_of_one_direction_can_be_debugged(command_for):
+    rung = "02_naive_c/subm_conv3d/01"
+    first = operators.get("subm_conv3d").cases(SEED)[0].name
+    printed = gdb(command_for(rung, first), "print grad_output->size")
+    assert "subm_conv3d_backward (ctx=" in printed
+
+
+def test_a_machine_without_gdb_is_told(tools, monkeypatch):
+    monkeypatch.setattr(debug.shutil, "which", lambda _: None)
+    with pytest.raises(GraderError, match="gdb is not installed"):
+        debug.debug(CONV, CASE, SEED)
+
+
+# ---- choosing ------------------------------------------------------------------------
+
+
+def test_more_than_one_rung_is_asked_back():
+    with pytest.raises(
+        GraderError, match="names 2 rungs, say which: 02_naive_c/conv2d"
+    ):
+        debug.debug("02_naive_c/conv2d", None, SEED)
+
+
+def test_no_rung_at_all_shows_an_example():
+    with pytest.raises(GraderError, match="say which rung: make debug T="):
+        debug.debug(None, None, SEED)
+
+
+def test_an_unknown_case_lists_the_cases():
+    with pytest.raises(GraderError, match="no case 'gruops'; its cases: plain, groups"):
+        debug.debug(CONV, "gruops", SEED)
+
+
+# ---- Python --------------------------------------------------------------------------
+
+
+def test_a_file_of_lab_01_runs_under_pdb(command_for):
+    command = command_for("01_python_function/linear", "small")
+    assert Path(command[1]).name == "replay.py"
+    done = subprocess.run(
+        command,
+        input="p inputs['weight'].shape, arguments[2].requires_grad\nc\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "(torch.Size([5, 4]), True)" in done.stdout
+    assert "output (3, 5)" in done.stdout
+
+
+def test_pdb_gets_the_options_and_the_seed_s_numbers(command_for):
+    command = command_for("01_python_function/conv2d", "all_options")
+    done = subprocess.run(
+        command,
+        input="p inputs['input'].double().sum().item()\nc\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    rung = "01_python_function/conv2d/00_unfold_matmul"
+    right = torch.from_numpy(saved("input", rung, "all_options")).sum().item()
+    assert f"{right:.9g}"[:9] in done.stdout
+    assert "output (2, 2, 4, 8)" in done.stdout
+
+
+# ---- lab 05 --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def built(extension, monkeypatch):
+    """The package of the tests stands for the one in the lab's folder."""
+    monkeypatch.setattr(debug.extension, "LAB", FOLDER)
+    monkeypatch.setattr(package, "in_place", lambda names: [])
+
+
+def test_an_operator_of_lab_05_runs_under_pdb(built, command_for):
+    done = subprocess.run(
+        command_for("05_torch_extension/conv2d", "all_options"),
+        input="p function.__module__, inputs['input'].shape[0]\nc\n",
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "('convlab_ext.conv2d', 2)" in done.stdout
+    assert "output (2, 2, 4, 8)" in done.stdout
+
+
+@needs_gdb
+def test_gdb_stops_at_the_kernel_behind_an_operator(built, command_for):
+    script = command_for("05_torch_extension/conv2d", "all_options")
+    stops = ["set breakpoint pending on", "break conv2d_forward_cpu_f64", "run"]
+    done = subprocess.run(
+        ["gdb", "-batch", *(w for s in stops for w in ("-ex", s)), "--args", *script],
+        env={**os.environ, "PYTHONBREAKPOINT": "0"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert "in conv2d_forward_cpu_f64" in done.stdout, done.stdout + done.stderr
+
+
+def test_an_operator_that_does_not_build_is_said_before_any_debugger(monkeypatch):
+    sentence = "not built: csrc/stable/add.cpp:3: a semicolon is missing"
+    monkeypatch.setattr(package, "in_place", lambda names: [sentence])
+    with pytest.raises(GraderError, match=r"not built: csrc/stable/add\.cpp:3"):
+        debug.debug("05_torch_extension/add", None, SEED)

@@ -1,0 +1,356 @@
+# SPDX-License-Identifier: MIT
+"""What students get: works, is complete, and gives no solution away.
+
+The handout is made in a copy of the repository that git tracks whole, so that these
+tests say what a commit of the present files would ship.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import importlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from grader.commands import handout, leaks
+from grader.course.rungs import ROOT
+from grader.course.tasks import all_tasks
+from grader.errors import GraderError
+from grader.toolchain import given
+from tests.house.test_style import MAKE_COMMAND, starter
+
+DATE = "1700000000"  # SOURCE_DATE_EPOCH of the archives
+RUNGS = sorted(rung.file for task in all_tasks() for rung in task.rungs)
+
+
+def run(
+    root: Path, *command: str, build: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """A command in a tree that builds into its own folder."""
+    place = {"CONVLAB_BUILD": str(build or root / "build"), "SOURCE_DATE_EPOCH": DATE}
+    return subprocess.run(
+        command,
+        cwd=root,
+        env={**os.environ, **place},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def grader(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return run(root, sys.executable, "-m", "grader", *arguments)
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory) -> Path:
+    """The files of this repository, all of them tracked, and a few that are not."""
+    root = tmp_path_factory.mktemp("repository")
+    listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True).stdout
+    names = [name for name in listed.split("\0") if name] or [
+        str(path.relative_to(ROOT))
+        for path in ROOT.rglob("*")
+        if not re.search(r"(^|/)(build|\.venv|\.git|[^/]*cache[^/]*)/", f"{path}/")
+    ]
+    for name in names:
+        if (ROOT / name).is_file():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, root / name)
+    for words in ("init -q", "add -A"):
+        subprocess.run(["git", *words.split()], cwd=root, check=True, timeout=60)
+    (root / "labs/02_naive_c/gelu/07_private.c").write_text("// my own try\n")
+    (root / "grader" / "secret_answers.py").write_text("")
+    (root / "grader" / "weiß_alles.py").write_text("")
+    return root
+
+
+@dataclass(frozen=True)
+class Handout:
+    tree: Path  # unpacked elsewhere, as a student has it
+    folder: Path  # build/handout
+    said: str
+
+    @property
+    def files(self) -> set[str]:
+        found = (p for p in self.tree.rglob("*") if p.is_file())
+        names = {str(path.relative_to(self.tree)) for path in found}
+        return {n for n in names if not re.search(r"^build/|__pycache__", n)}
+
+
+@pytest.fixture(scope="module")
+def made(repository, tmp_path_factory) -> Handout:
+    done = grader(repository, "handout")
+    assert done.returncode == 0, done.stdout + done.stderr
+    folder = repository / "build" / "handout"
+    home = tmp_path_factory.mktemp("student")
+    with tarfile.open(folder / "convlab-handout.tar.gz") as archive:
+        archive.extractall(home, filter="data")
+    return Handout(home / "convlab-handout", folder, done.stdout)
+
+
+# ---- what is in it -------------------------------------------------------------------
+
+
+def test_the_manifest_lists_every_file_with_its_hash(made):
+    lines = (made.tree / "MANIFEST").read_text().splitlines()
+    listed = {name: digest for digest, name in (line.split("  ") for line in lines)}
+    assert set(listed) == made.files - {"MANIFEST"}
+    for name, digest in listed.items():
+        assert hashlib.sha256((made.tree / name).read_bytes()).hexdigest() == digest
+
+
+def test_nothing_is_in_it_that_the_allow_list_does_not_name(made):
+    extra = {n for n in made.files if not handout.allowed(n)}
+    assert {n for n in extra if not n.startswith("given/")} == {"MANIFEST"}
+    for part in ("tests", "docs/results", "docs/decisions", ".git", ".ci"):
+        assert not (made.tree / part).exists()
+    assert {"Makefile", "LICENSE", "common/operators.h", "docs/LICENSE"} <= made.files
+
+
+def test_a_file_that_git_does_not_track_stays_at_home_and_is_named(made):
+    names = {"labs/02_naive_c/gelu/07_private.c", "grader/secret_answers.py"}
+    assert not {*names, "grader/weiß_alles.py"} & made.files
+    assert "left out, because git does not track them: grader/secret_" in made.said
+    assert "grader/weiß_alles.py" in made.said
+
+
+def test_a_tracked_file_is_shipped_whatever_its_name_is(tmp_path, monkeypatch):
+    name = "docs/guides/größe und\ttabulator.md"
+    (tmp_path / name).parent.mkdir(parents=True)
+    (tmp_path / name).write_text("")
+    for words in ("init -q", "add -A"):
+        subprocess.run(["git", *words.split()], cwd=tmp_path, check=True, timeout=60)
+    monkeypatch.setattr(handout, "ROOT", tmp_path)
+    assert handout._names() == ([name], [])
+
+
+def test_every_rung_of_the_repository_has_its_starter(made):
+    assert len(RUNGS) > 20
+    for file in RUNGS:
+        name = file.relative_to(ROOT)
+        assert (made.tree / name).read_text() == starter(str(name))
+
+
+def test_both_archives_hold_the_same_and_are_the_same_every_time(made, repository):
+    with tarfile.open(made.folder / "convlab-handout.tar.gz") as tar:
+        packed = {m.name: tar.extractfile(m).read() for m in tar.getmembers()}
+        assert {(m.mtime, m.uid, m.uname) for m in tar.getmembers()} == {
+            (int(DATE), 0, "")
+        }
+    with zipfile.ZipFile(made.folder / "convlab-handout.zip") as archive:
+        assert {n: archive.read(n) for n in archive.namelist()} == packed
+    assert len(packed) == len(made.files)
+
+    archives = sorted(made.folder.glob("convlab-handout.*"))
+    before = [path.read_bytes() for path in archives]
+    for path in repository.rglob("*.py"):
+        path.touch()
+    for path in (repository / "build" / "given").rglob("gelu.*"):
+        path.unlink()
+    assert grader(repository, "handout").returncode == 0
+    assert [path.read_bytes() for path in archives] == before
+    assert gzip.decompress(before[0])
+
+
+def test_every_link_in_a_text_leads_somewhere(made):
+    bad, count = [], 0
+    for name in sorted(n for n in made.files if n.endswith(".md")):
+        text = (made.tree / name).read_text()
+        for link in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", text):
+            count += 1
+            if not ((made.tree / name).parent / link).exists():
+                bad.append(f"{name}: {link}")
+    assert not bad
+    assert count > 10
+    assert "<!--" not in (made.tree / "README.md").read_text()
+
+
+def test_help_lists_what_works_and_texts_name_nothing_else(made):
+    said = run(made.tree, "make", "help").stdout
+    targets = set(re.findall(r"^  make ([a-z-]+) ", said, re.M))
+    assert {"grade", "hint", "debug", "build", "doctor", "clean"} <= targets
+    assert not {t for t in targets if handout.WITHHELD.fullmatch(t)}
+    for target in targets:
+        done = run(made.tree, "make", "-n", target, f"PYTHON={sys.executable}")
+        assert done.returncode == 0, done.stderr
+        for verb in re.findall(r"-m grader (\w+)", done.stdout):
+            assert grader(made.tree, verb, "--help").returncode == 0
+    bad = []
+    for name in sorted(made.files):
+        text = "" if name.endswith(".a") else (made.tree / name).read_text()
+        if (
+            name.startswith(("grader", "common"))
+            and name != "grader/commands/handout.py"
+        ):
+            withheld = rf"\bmake ({handout.WITHHELD.pattern})\b"
+            said = re.sub(r"(#|//).*", "", text)
+            bad += [f"{name}: make {one}" for one in re.findall(withheld, said)]
+        if name.endswith(".md") or name.startswith("labs"):
+            named = set(map("".join, MAKE_COMMAND.findall(text)))
+            bad += [f"{name}: make {one}" for one in sorted(named - targets)]
+    assert not bad
+
+
+def test_a_handout_makes_no_handout(made):
+    done = grader(made.tree, "handout")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "this tree is a handout itself" in done.stderr
+
+
+# ---- it works ------------------------------------------------------------------------
+
+
+def test_starters_compile_without_a_warning(made):
+    files = sorted(made.tree.glob("labs/*/*/[0-9]*.c"))
+    assert len(files) == len([file for file in RUNGS if file.suffix == ".c"]) > 10
+    for file in files:
+        name = str(file.relative_to(made.tree))
+        command = ["make", "-s", "-f", "common/rung.mk", "MODE=strict", f"RUNG={name}"]
+        command.append("EXTRA=-Wno-unused-parameter")  # nothing is used yet
+        done = run(made.tree, *command)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_at_first_there_are_0_points_and_afterwards_all_of_them(made, tmp_path):
+    place = {**os.environ, "CONVLAB_BUILD": str(made.tree / "build")}
+    command = ["make", "grade", f"PYTHON={sys.executable}"]
+    done = subprocess.run(
+        command, cwd=made.tree, env=place, capture_output=True, text=True, timeout=1800
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 2 and "Error 1" in said  # make's status, and the grader's
+    assert "Traceback" not in said
+    results = json.loads((made.tree / "build/grade/results.json").read_text())
+    verdicts = {
+        check["verdict"]
+        for task in results["tasks"]
+        for rung in task["rungs"]
+        for check in rung["checks"]
+    }
+    assert verdicts == {"NOT_IMPLEMENTED"}, said
+    assert (results["points"], results["pending"], results["extra"]) == (0, 0, 0)
+    assert {t["id"] for t in results["tasks"]} == {t.id for t in all_tasks()}
+
+    tree = tmp_path / "tree"
+    shutil.copytree(made.tree, tree)
+    for ladder in ("01_python_function/add", "02_naive_c/gelu"):
+        for file in (ROOT / "labs" / ladder).iterdir():
+            shutil.copy2(file, tree / "labs" / ladder)  # older than what was built
+        done = grader(tree, "grade", ladder)
+        results = json.loads((tree / "build/grade/results.json").read_text())
+        (task,) = [t for t in results["tasks"] if t["id"] == ladder]
+        seen = {c["verdict"] for r in task["rungs"] for c in r["checks"]}
+        assert seen == {"PASS"}, done.stdout
+        assert task["points"] + task["pending"] == task["of"], done.stdout  # speed
+
+
+def test_the_first_hour_is_as_its_page_tells(made, tmp_path, monkeypatch):
+    """Its verdicts, not its times. The first command is the one of the test above."""
+    monkeypatch.setattr(sys, "path", [*sys.path, str(ROOT / "docs")])
+    recorder = importlib.import_module("record_first_hour")
+    page = recorder.PAGE.read_text()
+    first = "<!-- run: make grade LAB=02 -->"
+    assert page.count("<!-- run: ") == 5 and "NOT_IMPLEMENTED" in page.split(first)[1]
+    page = page.replace(first, "")
+    tree = tmp_path / "tree"
+    shutil.copytree(made.tree, tree)
+    again = recorder.recorded(page, tree)
+    assert recorder.verdicts(again) == recorder.verdicts(page)
+    assert "<!--" not in (made.tree / "docs/guides/first_hour.md").read_text()
+
+
+# ---- it gives nothing away (more in test_leaks.py) -----------------------------------
+
+
+def test_no_line_of_a_solution_is_anywhere_in_it(made):
+    assert leaks.find(made.tree, leaks.solution_lines(RUNGS)) == []
+
+
+# ---- given objects -------------------------------------------------------------------
+
+
+def test_a_given_object_holds_code_and_two_names_only(made):
+    archives = sorted((made.tree / "given" / given.arch()).glob("*.a"))
+    operators = {task.operator for task in all_tasks() if task.lab == given.LAB}
+    assert {path.name for path in archives} == {
+        f"{operator}.{dtype}.a" for operator in operators for dtype in ("f32", "f64")
+    }
+    for path in archives:
+        operator = path.name.split(".")[0]
+        nm = subprocess.run(["nm", str(path)], capture_output=True, text=True).stdout
+        defined = set(re.findall(r"^\w+ [A-TV-Za-z] (.*)$", nm, re.M))
+        own = {name for name in defined if not re.fullmatch(r"\.LC\d+", name)}
+        assert own == {f"{operator}_forward", f"{operator}_backward"}
+        assert not re.search(
+            rb"\.debug|\.comment|GCC: |clang|/\w+/\w+|\.c\b|labs", path.read_bytes()
+        )
+
+
+def test_given_objects_say_what_they_are(made):
+    text = (made.tree / "given" / given.arch() / "README.md").read_text()
+    assert "no source" in text and "Licence: MIT" in text
+
+
+# ---- single files --------------------------------------------------------------------
+
+
+def test_a_new_command_has_to_be_decided_on():
+    with pytest.raises(GraderError, match="is 'make solve' for students"):
+        handout.makefile("solve:  ## everything\n\t@true\n")
+
+
+def test_a_page_loses_what_is_about_the_repository():
+    text = "a\n<!-- repository -->\nb\n<!-- /repository -->\n<!-- handout\nc\n-->\nd\n"
+    assert handout.page(text) == "a\nc\nd\n"
+    assert handout.page("| x | y |\n| b | c <!-- repository --> |\n") == "| x | y |\n"
+
+
+def test_a_notebook_loses_outputs_and_solutions():
+    code = {"cell_type": "code", "outputs": [{"text": "42"}], "execution_count": 3}
+    marked = "# BEGIN SOLUTION\nx = 42\n# END SOLUTION\n# STARTER x = ...\nprint(x)"
+    cells = [
+        {**code, "source": [marked], "metadata": {}},
+        {**code, "source": ["x = 42"], "metadata": {"tags": ["solution"]}},
+    ]
+    (cell,) = json.loads(handout.notebook("x", json.dumps({"cells": cells})))["cells"]
+    assert "".join(cell["source"]) == "x = ...\nprint(x)"
+    assert (cell["outputs"], cell["execution_count"]) == ([], None)
+    with pytest.raises(GraderError, match="x is not a notebook"):
+        handout.notebook("x", "{}")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("int x;\n", "has no BEGIN SOLUTION: it would be given away as it is"),
+        ("// BEGIN SOLUTION\n// END SOLUTION\n// BEGIN SOLUTION\n", "fit together"),
+    ],
+)
+def test_a_rung_whose_solution_is_not_marked_is_not_shipped(text, sentence):
+    with pytest.raises(GraderError, match=sentence):
+        handout._student_edition("labs/02_naive_c/gelu/05_x.c", text)
+
+
+def test_without_git_the_folders_decide_and_a_sentence_says_so(
+    made, tmp_path, monkeypatch, capsys
+):
+    shutil.copytree(made.tree / "common", tmp_path / "common")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "x.py").write_text("")
+    monkeypatch.setattr(handout, "ROOT", tmp_path)
+    names, left_out = handout._names()
+    assert "common/operators.h" in names and not left_out
+    assert not [name for name in names if name.startswith("tests")]
+    assert "this is no git repository" in capsys.readouterr().out

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""The stable ABI: lab 05's binary, built with the pinned PyTorch, under another one."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+
+from grader.commands import versions
+from grader.course.rungs import ROOT
+from grader.errors import GraderError
+from grader.toolchain.make import build_folder
+from tests.labs import extension
+
+
+def test_one_binary_computes_under_two_versions_of_pytorch(monkeypatch):
+    extension.package()
+    monkeypatch.delenv("CONVLAB_BUILD")  # an environment of 5 GB is made once
+    version = versions.pinned()
+    assert not torch.__version__.startswith(version)
+    said = versions.under(version, extension.FOLDER)
+    assert said.startswith(f"torch {version}")
+    assert "conv2d and linear, forward and backward, agree" in said
+
+
+@pytest.fixture
+def pretended(monkeypatch, tmp_path):
+    """A built package, and programs that end as the test says."""
+    folder = tmp_path / "convlab_ext"
+    folder.mkdir()
+    for operator in ("conv2d", "linear"):
+        (folder / f"_{operator}.abi3.so").touch()
+
+    def ends(**by_word: tuple[int, str]) -> Path:
+        def run(command, seconds, more=None):
+            for word, (status, said) in by_word.items():
+                if any(word in part for part in command):
+                    return subprocess.CompletedProcess(command, status, "", said)
+            return subprocess.CompletedProcess(command, 0, "fine\n", "")
+
+        monkeypatch.setattr(versions, "_run", run)
+        return tmp_path
+
+    return ends
+
+
+def test_without_a_network_one_sentence_says_so(pretended):
+    package = pretended(install=(1, "error: dns error\n  failed to look up"))
+    with pytest.raises(GraderError) as error:
+        versions.under("2.12.0", package)
+    assert str(error.value) == (
+        "torch 2.12.0 cannot be fetched (is there a network, and 6 GB of disk?): "
+        "error: dns error failed to look up"
+    )
+    assert not (build_folder() / "versions" / "torch-2.12.0" / "ready").exists()
+
+
+def test_what_does_not_agree_is_told_with_its_version(pretended):
+    package = pretended(under=(1, "Traceback\nAssertionError: conv2d is off by 1e-1\n"))
+    sentence = "under torch 9.9 lab 05's binary fails: AssertionError: conv2d is off"
+    with pytest.raises(GraderError, match=re.escape(sentence)):
+        versions.under("9.9", package)
+
+
+def test_what_is_not_built_is_told(tmp_path):
+    with pytest.raises(GraderError, match=r"conv2d of step .c. is not built in"):
+        versions.under("9.9", tmp_path)
+
+
+def test_the_other_pytorch_is_pinned_with_hashes_and_without_addresses():
+    text = versions.PINNED.read_text()
+    assert "--hash=sha256:" in text
+    assert "://" not in text
+    assert "other_torch" in (ROOT / "Makefile").read_text()

@@ -1,0 +1,562 @@
+# SPDX-License-Identifier: MIT
+"""`make grade` from outside: what a person types, sees and finds in results.json.
+
+Most tests run `python -m grader` as a process of its own, on a copy of the repository
+with few labs; that costs seconds, so several tests look at one run.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from grader.course import tasks
+from grader.course.rungs import ROOT
+from grader.course.tasks import select
+from grader.engine.results import SCHEMA_FILE
+from grader.errors import GraderError
+from grader.toolchain import sandbox
+from tests.proofs.trust import REDTEAM, owned_by
+
+GELU = "02_naive_c/gelu"
+PASSED = {"forward": "PASS", "backward": "PASS"}
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A copy of the repository, or the repository itself, with a build folder."""
+
+    root: Path
+    build: Path
+
+    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+        """`python -m grader` in a process group of its own."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "grader", *arguments],
+            cwd=self.root,
+            env={**os.environ, "CONVLAB_BUILD": str(self.build), **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def run(
+        self, *arguments: str, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        process = self.start(*arguments, **environment)
+        out, err = process.communicate(timeout=120)
+        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+    @property
+    def results_file(self) -> Path:
+        return self.build / "grade" / "results.json"
+
+    @property
+    def results(self) -> dict:
+        return json.loads(self.results_file.read_text())
+
+    def task(self, name: str) -> dict:
+        return next(task for task in self.results["tasks"] if task["id"] == name)
+
+    def verdicts(self, rung: str) -> dict[str, str]:
+        """The first verdict that is not PASS, by direction."""
+        task = self.task(rung.rsplit("/", 1)[0])
+        (found,) = [one for one in task["rungs"] if one["id"] == rung]
+        made: dict[str, str] = {}
+        for check in found["checks"]:
+            if made.get(check["direction"], "PASS") == "PASS":
+                made[check["direction"]] = check["verdict"]
+        return made
+
+
+def copy_of_the_repository(
+    root: Path, tools: Path, *ladders: str, timed: bool = False
+) -> Tree:
+    """Makefile, common, grader and some ladders, with the grader's programs built.
+
+    All points are for being right unless `timed`.
+    """
+    shutil.copytree(ROOT / "common", root / "common")
+    shutil.copytree(ROOT / "grader", root / "grader")
+    shutil.copy2(ROOT / "Makefile", root)
+    for ladder in ladders:
+        shutil.copytree(ROOT / "labs" / ladder, root / "labs" / ladder)
+        lab = ladder.split("/")[0]
+        text = (ROOT / "labs" / lab / "lab.toml").read_text().splitlines()
+        kept = [line for line in text if timed or not line.startswith("speed.")]
+        (root / "labs" / lab / "lab.toml").write_text("\n".join(kept))
+    build = root / "build"
+    shutil.copytree(tools, build / "tools")
+    return Tree(root, build)
+
+
+@pytest.fixture
+def tree(tools, tmp_path) -> Tree:
+    """A small repository, for a test that changes it."""
+    return copy_of_the_repository(tmp_path, tools, GELU)
+
+
+def one_sentence(done: subprocess.CompletedProcess[str]) -> str:
+    """The sentence that a command ended with: all there is on stderr, and exit 2."""
+    assert "Traceback" not in done.stdout + done.stderr, done.stderr
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stderr.startswith("convlab: "), done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr.removeprefix("convlab: ").strip()
+
+
+# ---- one run with all kinds of rungs -------------------------------------------------
+
+REFERENCE = (ROOT / "labs" / GELU / "00_definition.c").read_text()
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A tree, and what the command that graded it said."""
+
+    tree: Tree
+    done: subprocess.CompletedProcess[str]
+
+
+@pytest.fixture(scope="module")
+def graded(tools, tmp_path_factory) -> Graded:
+    """gelu's reference and, beside it, files as students may drop them there."""
+    root = tmp_path_factory.mktemp("ladder")
+    tree = copy_of_the_repository(root, tools, GELU)
+    folder = root / "labs" / GELU
+    backward = REFERENCE.index("status_t gelu_backward")
+    (folder / "01_wrong.c").write_text(REFERENCE.replace("(accum)0.5", "(accum)0.51"))
+    (folder / "02_forward_only.c").write_text(REFERENCE[:backward])
+    (folder / "03_broken.c").write_text(REFERENCE.replace(";", "", 1))
+    (folder / "04_mine.c").write_text(REFERENCE)
+    return Graded(tree, tree.run("grade", GELU, "--seed", "7"))
+
+
+@pytest.fixture
+def ladder(graded) -> Tree:
+    return graded.tree
+
+
+@pytest.fixture
+def said(graded) -> str:
+    return graded.done.stdout
+
+
+def test_a_right_solution_gets_all_points_and_exit_status_0(graded, ladder):
+    assert ladder.task(GELU)["points"] == ladder.task(GELU)["of"] == 2
+    assert (graded.done.returncode, graded.done.stderr) == (0, "")
+
+
+def test_results_are_valid_against_the_schema(ladder):
+    schema = json.loads(SCHEMA_FILE.read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(ladder.results, schema)
+
+
+def test_the_table_shows_every_file_with_its_verdicts(ladder, said):
+    rows = {line.split()[0]: line.split()[1:] for line in said.splitlines() if line}
+    assert rows["00_definition.c"] == ["PASS", "PASS"]
+    assert rows["01_wrong.c"][0] == "WRONG_VALUE"
+    assert rows["03_broken.c"] == ["BUILD", "BUILD"]
+
+
+def test_a_pipe_gets_the_table_and_no_line_where_there_is_one_task(said):
+    assert said.startswith("task / rung") and "\x1b" not in said
+
+
+def test_the_line_of_a_task_is_there_before_the_next_one_ends(tools, tmp_path):
+    """Whoever looks at a log sees how far the run has come."""
+    tree = copy_of_the_repository(tmp_path, tools, "02_naive_c/add", GELU)
+    wrong = REFERENCE.replace("(accum)0.5", "(accum)0.51")
+    (tmp_path / "labs" / GELU / "01_wrong.c").write_text(wrong)
+    process = tree.start("grade", "--check", "forward")
+    line = process.stdout.readline()
+    early = not tree.results_file.exists()
+    rest, _ = process.communicate(timeout=120)
+    assert line == "02_naive_c/add: forward PASS; backward - (1/3 files)\n"
+    words = "forward 1 PASS, 1 WRONG_VALUE; backward - (3/3 files)"
+    assert early and rest.startswith(f"{GELU}: {words}\n")
+
+
+def test_a_dropped_file_is_graded_without_an_entry(ladder):
+    assert ladder.verdicts(f"{GELU}/04_mine") == PASSED
+
+
+def test_a_wrong_file_beside_a_right_one_costs_nothing(ladder):
+    assert ladder.verdicts(f"{GELU}/01_wrong")["forward"] == "WRONG_VALUE"
+    assert ladder.verdicts(f"{GELU}/03_broken") == dict.fromkeys(PASSED, "BUILD")
+    assert ladder.task(GELU)["points"] == 2
+
+
+def test_a_direction_that_a_rung_lacks_comes_from_the_nearest_lower_right_one(
+    ladder, said
+):
+    (rung,) = [r for r in ladder.task(GELU)["rungs"] if "02_forward" in r["id"]]
+    assert rung["uses"] == {"backward": f"{GELU}/00_definition"}
+    assert ladder.verdicts(rung["id"]) == {"forward": "PASS"}
+    assert "uses 00" in said
+
+
+def test_the_sentence_names_case_and_place_and_the_command_that_shows_it_again(
+    ladder, said
+):
+    assert re.search(r"erf: 'output'\[0, 0\] is \S+, expected", said)
+    assert f"make debug T={GELU}/01_wrong CASE=erf SEED=7" in said
+
+
+def test_a_build_error_names_file_and_line(ladder, said):
+    assert re.search(rf"at labs/{GELU}/03_broken.c:\d+", said)
+
+
+def test_the_seed_is_printed_and_kept(ladder, said):
+    assert ladder.results["seed"] == ladder.task(GELU)["seed"] == 7
+    assert "seed 7" in said
+
+
+def test_files_are_named_with_the_hash_of_what_was_graded(ladder):
+    for rung in ladder.task(GELU)["rungs"]:
+        text = (ladder.root / rung["file"]).read_bytes()
+        assert rung["sha256"] == hashlib.sha256(text).hexdigest()
+
+
+def test_the_same_seed_repeats_the_same_numbers(ladder):
+    before = ladder.task(GELU)
+    done = ladder.run("grade", f"{GELU}/01", "--seed", "7")
+    assert done.returncode == 1
+    assert ladder.task(GELU) == before
+
+
+def test_another_seed_brings_other_numbers(ladder):
+    (before,) = [r for r in ladder.task(GELU)["rungs"] if "01_wrong" in r["id"]]
+    ladder.run("grade", f"{GELU}/01", "--seed", "8")
+    (after,) = [r for r in ladder.task(GELU)["rungs"] if "01_wrong" in r["id"]]
+    assert before["checks"][0]["message"] != after["checks"][0]["message"]
+    ladder.run("grade", f"{GELU}/01", "--seed", "7")  # as the other tests expect it
+
+
+# ---- what T=, LAB= and CHECK= choose -------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        "02_naive_c/conv2d",
+        "labs/02_naive_c/conv2d",
+        "labs/02_naive_c/conv2d/",
+        "./labs/02_naive_c/conv2d",
+        str(ROOT / "labs" / "02_naive_c" / "conv2d"),
+        "02_naive_c/conv",
+    ],
+)
+def test_a_task_is_named_by_id_path_or_prefix(wanted):
+    found = select(wanted)
+    assert [task.id for task in found.tasks] == ["02_naive_c/conv2d"]
+    assert found.rungs == {rung.id for rung in found.tasks[0].rungs}
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        "02_naive_c/conv2d/01",
+        "02_naive_c/conv2d/01_loop_order",
+        "labs/02_naive_c/conv2d/01_loop_order.c",
+        str(ROOT / "labs" / "02_naive_c" / "conv2d" / "01_loop_order.c"),
+    ],
+)
+def test_a_rung_is_named_by_id_path_or_prefix(wanted):
+    assert select(wanted).rungs == {"02_naive_c/conv2d/01_loop_order"}
+
+
+def test_a_prefix_of_several_tasks_selects_them_all():
+    labs = {task.lab for task in select("02").tasks}
+    assert labs == {"02_naive_c"}
+    assert len(select("02").tasks) == 10
+
+
+def test_a_task_whose_name_begins_another_ones_is_not_both():
+    assert [t.id for t in select("02_naive_c/conv2d").tasks] == ["02_naive_c/conv2d"]
+
+
+def test_a_lab_is_named_by_the_beginning_of_its_folder():
+    assert {task.lab for task in select(None, "01").tasks} == {"01_python_function"}
+
+
+def test_nothing_named_selects_everything():
+    found = select(None)
+    assert found.whole
+    assert {task.lab[:2] for task in found.tasks} >= {"01", "02"}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "near"),
+    [
+        ("02_naive_c/covn2d", "02_naive_c/conv2d"),
+        ("conv2d", "02_naive_c/conv2d"),
+        ("02_naive_c/conv2d/09_best", "02_naive_c/conv2d"),
+        ("/etc/passwd", "is not inside"),
+    ],
+)
+def test_an_unknown_name_lists_near_ones(wanted, near):
+    with pytest.raises(GraderError, match=near):
+        select(wanted)
+
+
+def test_an_unknown_lab_lists_the_labs():
+    with pytest.raises(GraderError, match="there are: 01_python_function, 02_naive_c"):
+        select(None, "07")
+
+
+def test_an_unknown_task_ends_the_command_in_one_sentence(tree):
+    sentence = one_sentence(tree.run("grade", "02_naive_c/gleu"))
+    near = f"no task or rung is called '02_naive_c/gleu'; near it: {GELU}, "
+    assert sentence.startswith(near)
+
+
+def test_make_grade_hands_its_words_on(tree):
+    command = ["make", "grade", f"T={GELU}", "CHECK=forward", "SEED=5"]
+    command.append(f"PYTHON={sys.executable}")
+    environment = {**os.environ, "CONVLAB_BUILD": str(tree.build)}
+    done = subprocess.run(
+        command, cwd=tree.root, env=environment, capture_output=True, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert tree.verdicts(f"{GELU}/00_definition") == {"forward": "PASS"}
+    assert tree.results["seed"] == 5
+
+
+def test_a_check_alone_replaces_only_its_own_direction(tree):
+    tree.run("grade", GELU)
+    assert tree.run("grade", GELU, "--check", "gradient").returncode == 0
+    assert tree.verdicts(f"{GELU}/00_definition") == PASSED
+    assert tree.task(GELU)["points"] == 2
+
+
+def test_speed_points_are_pending_where_nothing_is_timed(tools, tmp_path):
+    tree = copy_of_the_repository(tmp_path, tools, GELU, timed=True)
+    assert tree.run("grade", GELU).returncode == 0
+    task = tree.task(GELU)
+    assert task["of"] == task["points"] + task["pending"] == 2
+    assert task["pending"] == 0.5
+
+
+def test_results_of_other_tasks_are_kept(tools, tmp_path):
+    add = "02_naive_c/add"
+    tree = copy_of_the_repository(tmp_path, tools, GELU, add)
+    assert tree.run("grade", GELU).returncode == 0
+    before = tree.task(GELU)
+    assert tree.run("grade", add).returncode == 0
+    assert [task["id"] for task in tree.results["tasks"]] == [add, GELU]
+    assert tree.task(GELU) == before
+    assert tree.results["points"] == 2  # add is core
+    assert tree.results["extra"] == 2
+
+
+# ---- starters ------------------------------------------------------------------------
+
+
+def starter(text: str, mark: str) -> str:
+    """What a student gets: solutions cut out, STARTER lines uncovered."""
+    solution = rf"[^\n]*{mark} BEGIN SOLUTION.*?{mark} END SOLUTION[^\n]*\n"
+    text = re.sub(solution, "", text, flags=re.DOTALL)
+    return re.sub(rf"{mark} STARTER ?", "", text)
+
+
+def test_starters_get_no_points_and_no_tracebacks(tools, tmp_path):
+    python = ("01_python_function/add", "01_python_function/linear")
+    ladders = [f"02_naive_c/{task.operator}" for task in select("02").tasks]
+    tree = copy_of_the_repository(tmp_path, tools, *python, *ladders)
+    for suffix, mark in ((".c", "//"), (".py", "#")):
+        for file in (tree.root / "labs").rglob(f"*{suffix}"):
+            file.write_text(starter(file.read_text(), mark))
+    done = tree.run("grade")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "Traceback" not in done.stdout
+    assert (tree.results["points"], tree.results["extra"]) == (0, 0)
+    rungs = [rung for task in tree.results["tasks"] for rung in task["rungs"]]
+    checks = [check for rung in rungs for check in rung["checks"]]
+    assert {check["verdict"] for check in checks} == {"NOT_IMPLEMENTED"}
+    assert {check["replay"] for check in checks} == {None}  # nothing to debug yet
+    assert "Next: write labs/01_python_function/add/00_broadcast.py" in done.stdout
+
+
+# ---- mistakes in lab.toml ------------------------------------------------------------
+
+GOOD = 'title = "C"\nlanguage = "c"\n[ladder.gelu]\npoints = 2\ncore = false\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("language = c", "is not valid TOML"),
+        (GOOD.replace("title", "titel"), "the file has an unknown word 'titel'"),
+        (GOOD.replace('"c"', '"fortran"'), "language is 'fortran', expected one of"),
+        (GOOD.replace("gelu", "glu"), "no operator is called 'glu'"),
+        (GOOD + 'hint = ["x"]\n', "ladder.gelu has an unknown word 'hint'"),
+        (GOOD + '[rung."gelu/07_none"]\n', "rung 'gelu/07_none' has no file"),
+        (GOOD + '[rung."gelu/00_mine"]\nflag = 1\n', "has an unknown word 'flag'"),
+        (GOOD.replace("points = 2\n", ""), "ladder.gelu has no points"),
+        (GOOD.replace("2", '"many"'), "points are 'many', expected a number"),
+        (GOOD.replace("2", "-2"), "points are -2, expected a number"),
+        (GOOD + 'hints = "x"\n', "hints are a list of sentences"),
+    ],
+)
+def test_a_mistake_in_lab_toml_is_told_in_a_sentence(
+    tmp_path, monkeypatch, text, sentence
+):
+    monkeypatch.setattr(tasks, "ROOT", tmp_path)
+    folder = tmp_path / "labs" / "02_naive_c"
+    (folder / "gelu").mkdir(parents=True)
+    (folder / "gelu" / "00_mine.c").write_text(REFERENCE)
+    (folder / "lab.toml").write_text(text)
+    with pytest.raises(GraderError, match=re.escape(sentence)) as raised:
+        tasks._lab(folder / "lab.toml")
+    assert str(raised.value).startswith("labs/02_naive_c/lab.toml")
+
+
+def test_a_rung_that_cannot_be_read_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(tasks, "ROOT", tmp_path)
+    (tmp_path / "00_mine.c").write_text(REFERENCE)
+    monkeypatch.setattr(tasks.os, "access", lambda file, how: how != os.R_OK)
+    with pytest.raises(GraderError, match=r"^cannot read 00_mine\.c: mend its"):
+        tasks._files(tmp_path, ".c")
+
+
+def test_what_a_terminal_cannot_show_is_written_in_other_characters(tree):
+    text = REFERENCE.replace("{", "{\n    größe = 1;", 1)
+    (tree.root / "labs" / GELU / "01_groesse.c").write_text(text)
+    done = tree.run("build", PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "the line is: gr\\xf6\\xdfe = 1;" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["1_mine.c", "01.c", "01_Mine.c", "01-mine.c"])
+def test_a_rung_with_a_strange_name_is_told(tree, name):
+    (tree.root / "labs" / GELU / name).write_text(REFERENCE)
+    sentence = one_sentence(tree.run("grade"))
+    assert f"labs/{GELU}/{name}: a rung is named by two digits and an idea" in sentence
+
+
+def test_a_mistake_in_lab_toml_ends_the_command_in_one_sentence(tree):
+    (tree.root / "labs" / "02_naive_c" / "lab.toml").write_text("title = ")
+    assert "lab.toml is not valid TOML" in one_sentence(tree.run("grade"))
+
+
+# ---- a machine that is not as it should be -------------------------------------------
+
+
+def test_a_second_grading_is_refused_while_one_runs(tree):
+    (tree.build / "grade").mkdir()
+    with (tree.build / "grade" / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        sentence = one_sentence(tree.run("grade", GELU))
+    assert sentence.startswith("another grading is running in this folder")
+
+
+def test_a_build_folder_that_cannot_be_made_is_told(tree):
+    (tree.root / "file").write_text("")
+    done = tree.run("grade", GELU, CONVLAB_BUILD=f"{tree.root}/file/build")
+    assert "cannot write to" in one_sentence(done)
+    assert "CONVLAB_BUILD=" in one_sentence(done)
+
+
+def test_a_missing_compiler_is_told(tree):
+    sentence = one_sentence(tree.run("grade", GELU, CC="no-such-cc"))
+    assert sentence.startswith("there is no C compiler ('no-such-cc'): install one")
+
+
+def test_a_machine_without_any_tools_is_told(tree):
+    sentence = one_sentence(tree.run("grade", GELU, PATH=f"{tree.root}"))
+    assert sentence.startswith("there is no C compiler ('cc')")
+
+
+def test_a_machine_without_make_is_told(tree):
+    folder = tree.root / "bin"
+    folder.mkdir()
+    (folder / "cc").symlink_to(shutil.which("cc"))
+    sentence = one_sentence(tree.run("grade", GELU, PATH=str(folder)))
+    assert sentence.startswith("there is no make")
+
+
+def test_a_compiler_that_fails_is_told(tree):
+    shutil.rmtree(tree.build / "tools")
+    sentence = one_sentence(tree.run("grade", GELU, CC="false"))
+    assert sentence.startswith("cannot build the grader's programs")
+
+
+def test_a_sandbox_level_that_does_not_exist_is_told(tree):
+    sentence = one_sentence(tree.run("grade", GELU, CONVLAB_SANDBOX="chroot"))
+    assert sentence == (
+        "CONVLAB_SANDBOX is 'chroot', expected one of bwrap, landlock, none"
+    )
+
+
+def test_a_full_disk_is_told(tree):
+    """The build folder is a file system of 64 KiB; without bubblewrap the compiler
+    says what it would say then.
+    """
+    full = tree.root / "full"
+    full.mkdir()
+    environment = {"CONVLAB_BUILD": str(full), "CONVLAB_SANDBOX": "none"}
+    command = [sys.executable, "-m", "grader", "grade", GELU]
+    if sandbox.has_bwrap():
+        small = ["bwrap", "--dev-bind", "/", "/", "--size", "65536", "--tmpfs"]
+        command = [*small, str(full), *command]
+    else:
+        compiler = tree.root / "cc"
+        compiler.write_text("#!/bin/sh\necho 'x.o: No space left on device'\nexit 1\n")
+        compiler.chmod(0o755)
+        environment["CC"] = str(compiler)
+    done = subprocess.run(
+        command,
+        cwd=tree.root,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert one_sentence(done).startswith("the disk is full")
+
+
+# ---- interrupted ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["ctrl_c", "terminate", "hang_up"])
+def test_an_interrupted_run_leaves_no_process_and_the_old_results(tools, tmp_path, how):
+    # a shell starts what runs behind a & deaf to Ctrl-C, and so would be our child
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    matmul = "02_naive_c/matmul"
+    tree = copy_of_the_repository(tmp_path, tools, matmul)
+    shutil.copy(REDTEAM / "c" / "endless_loop.c", tmp_path / "labs" / matmul / "02_e.c")
+    tree.results_file.parent.mkdir()
+    tree.results_file.write_text('{"schema": 1, "tasks": []}')
+    process = tree.start("grade", f"{matmul}/02")
+    end = time.monotonic() + 60
+    while not owned_by(process.pid) and time.monotonic() < end:
+        time.sleep(0.02)
+    if how == "ctrl_c":
+        os.killpg(process.pid, signal.SIGINT)
+    else:
+        process.send_signal(signal.SIGTERM if how == "terminate" else signal.SIGHUP)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert err == ("convlab: interrupted; the results of the last whole run are kept\n")
+    assert owned_by(process.pid) == set()
+    assert tree.results_file.read_text() == '{"schema": 1, "tasks": []}'
+    assert {p.name for p in tree.results_file.parent.iterdir()} == {
+        "lock",
+        "results.json",
+    }

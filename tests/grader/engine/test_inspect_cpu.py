@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""What student code leaves behind may be nonsense: it costs words, never the verdict.
+
+And what goes wrong in the grader itself is not taken for such nonsense.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from grader import operators
+from grader.checks import outcomes
+from grader.checks.check_result import CheckResult
+from grader.checks.memory import access
+from grader.checks.subject import Subject
+from grader.course.rungs import Rung
+from grader.diagnosis import explanation
+from grader.engine.inspect_cpu import Inspection
+from grader.engine.known import build
+from grader.runner.supervisor.session import Outcome
+from grader.verdicts import Verdict
+from tests import PROGRAMS
+
+FORGED = Rung("02_naive_c/gelu", PROGRAMS / "memory_bugs" / "gelu_forged_report.c")
+WRONG = CheckResult("forward", "forward", Verdict.WRONG_VALUE, message="as it was")
+RIGHT = CheckResult("forward", "forward", Verdict.PASS)
+NOTHING = SimpleNamespace(
+    python=False, operator=operators.get("gelu")
+)  # a subject that is never run
+
+
+def raising(error: Exception) -> Callable[..., object]:
+    """A function that only raises."""
+
+    def raises(*_: object, **__: object) -> object:
+        raise error
+
+    return raises
+
+
+def looking() -> Inspection:
+    """An inspection of a rung that is never run."""
+    return Inspection(NOTHING, FORGED, 1)  # type: ignore[arg-type]
+
+
+def test_a_forged_report_is_a_crash_and_no_fault_of_the_grader(tools: Path) -> None:
+    if reason := access.missing():
+        pytest.skip(reason)
+    operator = operators.get("gelu")
+    watched = access.watched(operator, build(FORGED, mode="sanitize"))
+    try:
+        found = access.check(watched, operator.cases(1), "forward", 1)
+    finally:
+        watched.close()
+    assert found.verdict is Verdict.CRASH
+    assert "\033" not in found.message
+
+
+def test_a_diagnosis_that_fails_leaves_the_verdict_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(explanation, "explain", raising(TypeError("ours")))
+    right, wrong = looking()([RIGHT, WRONG], "forward", [])
+    assert (right, wrong.verdict, wrong.message) == (RIGHT, WRONG.verdict, "as it was")
+    assert "the grader itself failed" in (wrong.diagnosis or "")
+    assert "TypeError: ours, at test_inspection.py:" in (wrong.diagnosis or "")
+
+
+def test_a_memory_check_that_cannot_be_read_is_no_pass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    look = looking()
+    monkeypatch.setattr(look, "watched", object)
+    monkeypatch.setattr(access, "check", raising(IndexError("99")))
+    *_, last = look([RIGHT], "forward", [])
+    assert (last.name, last.verdict) == ("memory", Verdict.SUSPECT)
+    assert not last.verdict.ok
+
+
+def test_a_memory_check_that_is_our_own_mistake_shows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Grader._guarded turns it into GRADER, with its place."""
+    look = looking()
+    monkeypatch.setattr(look, "watched", object)
+    monkeypatch.setattr(access, "check", raising(TypeError("ours")))
+    with pytest.raises(TypeError):
+        look([RIGHT], "forward", [])
+
+
+@pytest.mark.parametrize("error", [ValueError("99"), IndexError(), OSError(36, "long")])
+def test_a_death_that_cannot_be_read_is_a_crash(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    monkeypatch.setattr(outcomes, "of_outcome", raising(error))
+    subject = Subject(operators.get("gelu"), libraries={})
+    found = subject._why(None, Outcome.DIED, "erf", 1.0)  # type: ignore[arg-type]
+    assert (found.verdict, found.case) == (Verdict.CRASH, "erf")
+    monkeypatch.setattr(outcomes, "of_outcome", raising(AttributeError("ours")))
+    with pytest.raises(AttributeError):
+        subject._why(None, Outcome.DIED, "erf", 1.0)  # type: ignore[arg-type]

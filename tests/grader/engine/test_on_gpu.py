@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: MIT
+"""Grading and timing on a card, with cusim as the runtime: what is asked and told."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import jsonschema
+import pytest
+
+from grader import operators
+from grader.bench import counting, gpu_ladders
+from grader.bench.ladders import Row, Wanted
+from grader.checks.check_result import CheckResult
+from grader.checks.cuda import compute_sanitizer
+from grader.checks.speed import gpu_speed
+from grader.course.tasks import all_tasks, select
+from grader.engine import on_gpu, results
+from grader.engine.score import RungResult, TaskResult
+from grader.report import tables
+from grader.toolchain import cusim, gpu_build, gpu_probe
+from grader.toolchain.linking import Links
+from grader.verdicts import Verdict
+from tests.grader.checks.cuda.test_gpu import PRETENDED, card_worker, rung_called
+from tests.proofs.stress import reference_links
+
+__all__ = ["card_worker"]  # a fixture
+ADD = "04_cuda_kernels/add"
+
+
+@pytest.fixture
+def a_card(card_worker, monkeypatch):
+    """A machine with a card, as far as the grader can tell."""
+
+    def compiled(rung, *, used=(), folder=""):
+        where = folder.replace("gpu", gpu_probe.FOLDER, 1) or gpu_probe.FOLDER
+        return cusim.compiled(rung, used=used, folder=where)
+
+    monkeypatch.setattr(cusim, "build_tools", lambda *_: None)
+    monkeypatch.setattr(gpu_probe, "compiled", compiled)
+    monkeypatch.setattr(gpu_probe, "build_tools", lambda: None)
+    monkeypatch.setattr(gpu_probe, "card", lambda: PRETENDED)
+    monkeypatch.setattr(gpu_probe, "measured", lambda: PRETENDED)
+    monkeypatch.setattr(gpu_speed, "EventClock", lambda _: gpu_speed.HostClock())
+    monkeypatch.setattr(gpu_speed, "audit", lambda *_: "")
+    monkeypatch.setattr(gpu_speed, "BUDGET", 0.2)
+    monkeypatch.setattr(compute_sanitizer, "find", lambda: "")
+    links = Links(lambda rung: compiled(rung))
+    links.verify = lambda rung, direction: True
+    return on_gpu.OnCard(1, lambda *_: None, links)
+
+
+def passed(name: str, verdict: Verdict = Verdict.PASS) -> RungResult:
+    """A rung as it comes from cusim."""
+    checks = [
+        CheckResult(check, direction, verdict)
+        for check, direction in (("forward", "forward"), ("gradient", "backward"))
+    ]
+    return RungResult(rung_called(name), tuple(checks))
+
+
+def test_both_directions_are_checked_in_every_dtype(a_card):
+    made = a_card.checked(passed("add/00_strided"), {}, None)
+    added = [(c.name, c.dtype, c.verdict) for c in made.checks[2:]]
+    assert added == [
+        (f"gpu {check}", dtype, Verdict.PASS)
+        for check in ("forward", "gradient")
+        for dtype in ("f32", "f64")
+    ]
+    whole = results._task(TaskResult(select(ADD).tasks[0], (made,)), 1)
+    schema = json.loads(results.SCHEMA_FILE.read_text())
+    only = {"$defs": schema["$defs"], "$ref": "#/$defs/check"}
+    for entry in whole["rungs"][0]["checks"]:
+        jsonschema.validate(entry, only)
+
+
+def test_what_waited_for_a_card_waits_no_longer(a_card):
+    before = passed("add/00_strided", Verdict.PENDING_GPU)
+    made = a_card.checked(before, {}, None)
+    assert made.verdict("forward") is made.verdict("backward") is Verdict.PASS
+
+
+def test_a_rung_for_another_kind_of_card_goes_on_waiting(a_card):
+    before = passed("add/00_strided", Verdict.PENDING_GPU)
+    other = dataclasses.replace(before.rung, needs="gpu", architectures=("sm_100a",))
+    before = dataclasses.replace(before, rung=other)
+    assert a_card.checked(before, {}, None) is before
+    mine = dataclasses.replace(other, architectures=("sm_90a",))
+    assert gpu_build.fits(mine)
+    assert gpu_build.architecture(mine) == "sm_90a"
+
+
+def test_a_rung_that_is_wrong_already_is_not_run_on_the_card(a_card):
+    before = passed("add/00_strided", Verdict.WRONG_VALUE)
+    assert a_card.checked(before, {}, None) is before
+
+
+def test_a_rung_that_nvcc_refuses_is_told_so(a_card, monkeypatch):
+    refused = gpu_build._failed("labs/x.cu(3): error: no such thing\n")
+    monkeypatch.setattr(gpu_probe, "compiled", lambda *_, **__: refused)
+    made = a_card.checked(passed("add/00_strided"), {}, None)
+    (found,) = [c for c in made.checks if c.direction == "forward"][1:]
+    assert (found.name, found.verdict) == ("gpu build", Verdict.BUILD)
+    assert found.location == "labs/x.cu:3"
+
+
+def test_the_fastest_is_timed_and_waits_for_a_band(a_card, monkeypatch):
+    small = operators.get("matmul").speed_cases()["m96"]
+    monkeypatch.setattr(on_gpu, "timed_case", lambda *_: small)
+    (task,) = select("04_cuda_kernels/matmul").tasks
+    task = dataclasses.replace(task, speed=dataclasses.replace(task.speed, bands={}))
+    before = [passed("matmul/00_naive"), passed("matmul/01_coalesced")]
+    after = a_card.timed(task, before, {})
+    found = {s.direction: s for r in after for s in r.speeds}
+    assert set(found) == {"forward", "backward"}
+    for speed in found.values():
+        assert speed.verdict in (Verdict.PENDING_GPU, Verdict.NOISY), speed.message
+        assert speed.seconds > 0
+        if speed.verdict is Verdict.PENDING_GPU:
+            assert (
+                "no band" in speed.message
+                and "pytorch/cuBLAS tf32=off" in speed.message
+            )
+    whole = TaskResult(task, tuple(after))
+    assert whole.pending == task.speed.points
+
+
+def test_a_band_turns_the_ratio_into_points(a_card, monkeypatch):
+    rows = operators.get("add").speed_cases()["rows"]
+    monkeypatch.setattr(on_gpu, "timed_case", lambda *_: rows)
+    (task,) = select(ADD).tasks
+    band = on_card_band()
+    speed = dataclasses.replace(task.speed, bands={"forward": band})
+    task = dataclasses.replace(task, speed=speed)
+    (after,) = a_card.timed(task, [passed("add/00_strided")], {})
+    (timed,) = after.speeds
+    assert timed.verdict in (Verdict.PASS, Verdict.NOISY), timed
+    assert timed.earned == (1 if timed.verdict is Verdict.PASS else 0)
+
+
+def on_card_band():
+    """A band that every rung reaches."""
+    from grader.course.bands import Band
+
+    return Band("rows", 1e-9, 2e-9)
+
+
+# ---- make bench ----------------------------------------------------------------------
+
+
+def test_times_become_rows_of_a_table_and_of_json(a_card, tmp_path, monkeypatch):
+    selection = select(f"{ADD}/00_strided")
+    wanted = Wanted("04_cuda_kernels_add_00", "T=add", 1, cases=("rows",))
+    with gpu_ladders.Bench(selection, wanted) as run:
+        run.links, run.on_card = a_card.links, a_card
+        rows = list(run.times(selection.tasks[0]))
+    assert [(row.part, row.speed.case) for row in rows] == [
+        ("forward", "rows"),
+        ("backward", "rows"),
+    ]
+    monkeypatch.setattr(gpu_ladders, "folder", lambda: tmp_path)
+    path = gpu_ladders.write(rows, PRETENDED, wanted)
+    written = json.loads(path.read_text())
+    assert "a pretended card" in tables.note(written)
+    assert tables.ratios(written, "forward", "")[2].startswith("| `rows` |")
+    line = gpu_ladders.cells(rows[0], {})
+    assert len(line) == len(gpu_ladders.HEAD)
+    assert line[-1] == "pytorch/CUDA"
+
+
+def test_a_row_without_a_time_says_why():
+    from grader.checks.speed.speed import Speed
+
+    speed = Speed("rows", "forward", Verdict.SUSPECT, "pytorch/CUDA")
+    row = Row(rung_called("add/00_strided"), "forward", (), speed)
+    line = gpu_ladders.cells(row, {})
+    assert len(line) == len(gpu_ladders.HEAD)
+    assert line[3] == "SUSPECT"
+
+
+# ---- counts --------------------------------------------------------------------------
+
+ROW = {
+    "task": ADD,
+    "rung": f"{ADD}/00_strided",
+    "sha256": "",
+    "direction": "forward",
+    "case": "large",
+    "bytes": 12582912,
+    "least": 12582912,
+    "requests": 98304,
+    "sectors": 4.0,
+    "wavefronts": 0.0,
+    "architecture": "sm_90",
+    "registers": 34,
+    "spills": 0,
+    "shared": 0,
+    "occupancy": 0.75,
+}
+
+
+def test_counts_are_a_table_in_a_readme(tmp_path):
+    entry = counting.Counted(**ROW)
+    path = counting.write([entry], tmp_path, "make bench LAB=04 SEED=1")
+    assert path.name == counting.FILE
+    later = dataclasses.replace(entry, registers=40)
+    counting.write([later], tmp_path, "make bench LAB=04 SEED=2")
+    assert len(json.loads(path.read_text())["rows"]) == 1
+    page = f"<!-- bench {counting.FILE} counts add -->\n<!-- end bench -->\n"
+    filled = tables.filled(page, tmp_path)
+    assert "| `00_strided` | forward | `large` | 12,582,912 | 1 | 4.00 | - | 40 |" in (
+        filled
+    )
+    assert "nvcc for sm_90" in filled
+    assert "SEED=2" in filled
+
+
+def test_without_nvcc_registers_are_a_dash():
+    assert counting.cells({**ROW, "architecture": ""})[-3:] == ["-"] * 3
+
+
+def test_a_rung_is_counted_on_the_case_of_its_limits():
+    matmul = operators.get("matmul")
+    rung = rung_called("matmul/02_shared_tile")
+    assert counting.case_of(rung, matmul, "forward", 1).name == "m96"
+    free = dataclasses.replace(rung, traffic=())
+    assert counting.case_of(free, matmul, "forward", 1).name in matmul.speed_cases()
+
+
+@pytest.mark.usefixtures("tools")
+def test_each_number_of_an_addition_is_counted_once():
+    task = next(t for t in all_tasks() if t.id == "04_cuda_kernels/add")
+    rows = counting.of_task(task, task.rungs[1:2], reference_links(), 1)
+    assert [row.direction for row in rows] == ["forward", "backward"]
+    assert 1.0 <= rows[0].bytes / rows[0].least < 1.05

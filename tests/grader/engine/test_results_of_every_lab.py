@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""What right files of each lab give is written, read back, and kept by later runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from grader.course.tasks import select
+from grader.engine import results
+from grader.engine.grade import Grader
+from grader.engine.score import TaskResult
+
+ONE_OF_EACH = (
+    "01_python_function/add",
+    "02_naive_c/add",
+    "03_im2col_cpu/add",
+    "04_cuda_kernels/add",  # with a check in half
+    "05_torch_extension/add",  # with gates
+)
+
+
+def graded(name: str) -> TaskResult:
+    with Grader(select(name), seed=5) as grader:
+        (task,) = grader.run()
+    return task
+
+
+def test_a_run_of_another_task_keeps_what_every_lab_has_earned(
+    tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = [graded(name) for name in ONE_OF_EACH]
+    monkeypatch.setenv("CONVLAB_BUILD", str(tmp_path))
+    results.make_folder(results.folder())
+    written = results.merged(found, seed=5)
+    results.write(written)
+    assert results.refusal() == ""
+    read = results.read()
+    assert read == json.loads(results.path().read_text())
+    jsonschema.validate(read, json.loads(results.SCHEMA_FILE.read_text()))
+    # all is right; what is not earned is for speed, which waits
+    assert all(task["points"] + task["pending"] == task["of"] for task in read["tasks"])
+
+    again = results.merged([found[1]], seed=6)
+    assert [task["points"] for task in again["tasks"]] == [t.points for t in found]
+    names = {c["name"] for t in again["tasks"] for r in t["rungs"] for c in r["checks"]}
+    assert {"half", "opcheck", "vmap", "forward", "gradcheck", "traffic"} <= names

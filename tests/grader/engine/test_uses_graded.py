@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""Rungs that use others, graded: what is linked, reported, and what it costs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import jsonschema
+import pytest
+
+from grader.course.tasks import all_tasks
+from grader.engine.results import SCHEMA_FILE
+from grader.engine.score import RungResult, TaskResult
+from grader.report import terminal
+from grader.report.terminal import FEW_USES
+from grader.toolchain import given
+from tests.grader.engine.test_grade import Tree, copy_of_the_repository
+
+STUDENT, CALLER = "02_naive_c/gelu/00_definition", "03_next/gelu/00_call"
+STARTER = "STATUS_NOT_IMPLEMENTED"
+GIVEN = f"given/{given.arch()}/gelu"
+
+CALLS = """#include "operators.h"
+
+gelu_forward_fn plain_forward;
+
+status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
+                      tensor_t *output)
+{
+    return plain_forward(ctx, input, p, output);
+}
+"""
+
+
+@pytest.fixture
+def tree(tools, tmp_path) -> Tree:
+    """Lab 02's gelu, and a lab whose gelu calls it, as a handout with given objects."""
+    made = copy_of_the_repository(tmp_path, tools, "02_naive_c/gelu")
+    head = 'title = "x"\nlanguage = "c"\n[ladder.gelu]\npoints = 2\n'
+    (made.root / "labs" / "02_naive_c" / "lab.toml").write_text(head)
+    lab = made.root / "labs" / "03_next"
+    (lab / "gelu").mkdir(parents=True)
+    (lab / "gelu" / "00_call.c").write_text(CALLS)
+    (lab / "gelu" / "01_top.c").write_text(CALLS.replace("plain", "fallback"))
+    (lab / "lab.toml").write_text(
+        head + '[rung."gelu/00_call"]\nuses.plain = "02_naive_c/gelu"\n'
+        '[rung."gelu/01_top"]\nuses.fallback = true\n'
+    )
+    return made
+
+
+def used(tree: Tree) -> dict[str, dict[str, str]]:
+    """Of lab 03: rung -> what it used."""
+    rungs = tree.task("03_next/gelu")["rungs"]
+    return {rung["id"].rsplit("/")[-1]: rung["uses"] for rung in rungs}
+
+
+def forward_only(tree: Tree, *wanted: str) -> subprocess.CompletedProcess[str]:
+    return tree.run("grade", *wanted, "--check", "forward")
+
+
+def test_a_grading_links_what_passed_and_reports_it(tree):
+    done = forward_only(tree)
+    assert done.returncode == 0, done.stdout
+    assert used(tree) == {
+        "00_call": {"plain": STUDENT},
+        "01_top": {"fallback": CALLER},
+    }
+    assert f"in {CALLER}, plain is {STUDENT}" in " ".join(done.stdout.split())
+    assert tree.verdicts("03_next/gelu/01_top")["forward"] == "NOT_IMPLEMENTED"
+    top = next(r for r in tree.task("03_next/gelu")["rungs"] if "01_top" in r["id"])
+    assert f"leaves every case to its fallback, {CALLER}" in str(top["checks"])
+    jsonschema.validate(tree.results, json.loads(SCHEMA_FILE.read_text()))
+
+    # alone, it is known from results.json; changed, it is not known any more
+    forward_only(tree, CALLER)
+    assert used(tree)["00_call"] == {"plain": STUDENT}
+    file = tree.root / "labs" / f"{STUDENT}.c"
+    file.write_text(file.read_text() + "\n")
+    done = forward_only(tree, CALLER)
+    assert used(tree)["00_call"] == {"plain": GIVEN}
+    assert tree.verdicts(CALLER)["forward"] == "PASS", done.stdout
+
+
+def test_a_wrong_rung_costs_its_own_points_only(tree):
+    assert forward_only(tree, CALLER).returncode == 0  # builds the given one
+    (tree.build / "given" / given.arch()).rename(tree.root / "kept")
+    (tree.root / "MANIFEST").write_text("")
+    file = tree.root / "labs" / f"{STUDENT}.c"
+    file.write_text(file.read_text().replace("(accum)0.5", "(accum)0.51"))
+
+    done = forward_only(tree)
+    assert done.returncode == 1 and "Traceback" not in done.stdout + done.stderr
+    assert tree.verdicts(CALLER)["forward"] == "BLOCKED"
+    task = tree.task("03_next/gelu")
+    assert task["points"] == 0 and task["pending"] > 0, done.stdout
+    assert "02_naive_c/gelu has not passed forward" in done.stdout
+
+    (tree.root / "given").mkdir()
+    (tree.root / "kept").rename(tree.root / "given" / given.arch())
+    done = forward_only(tree)
+    assert tree.verdicts(CALLER)["forward"] == "PASS", done.stdout
+    assert tree.task("03_next/gelu")["points"] > 0 and done.returncode == 1
+    assert tree.task("02_naive_c/gelu")["points"] == 0
+    assert used(tree)["00_call"] == {"plain": GIVEN}
+
+
+def test_a_rung_alone_finds_its_fallback_among_what_is_not_graded(tree):
+    done = forward_only(tree, "03_next/gelu/01")
+    assert used(tree) == {"01_top": {"fallback": CALLER}}, done.stdout
+
+
+def test_a_rung_without_a_fallback_says_which_file_comes_first(tree):
+    """Its own part may be written: to say that it is not would be no help."""
+    (tree.root / "MANIFEST").write_text("")
+    lower = tree.root / "labs" / f"{CALLER}.c"
+    lower.write_text(CALLS.replace("plain_forward(ctx, input, p, output)", STARTER))
+    done = forward_only(tree, "03_next/gelu/01")
+    said = " ".join(done.stdout.split())
+    assert "fallback is missing: no lower file is right yet" in said
+    assert "01_top.c leaves to a lower file what lies outside of its idea" in said
+    assert f"Next: write forward in labs/{CALLER}.c, then run" in said
+    top = next(r for r in tree.task("03_next/gelu")["rungs"] if "01_top" in r["id"])
+    assert "left to a lower file, and none is right yet" in str(top["checks"])
+
+
+def test_of_many_uses_only_those_of_given_objects_are_listed(capsys):
+    """Forty lines about files that are where they should be hide the points."""
+    rung = next(r for t in all_tasks() for r in t.rungs if r.uses)
+    own = {f"alias{i}": STUDENT for i in range(FEW_USES)}
+    task = next(t for t in all_tasks() if t.id == rung.task)
+    for uses, lines in (own, FEW_USES), ({**own, "other": GIVEN}, 2):
+        terminal._uses([TaskResult(task, (RungResult(rung, (), uses),))])
+        assert len(capsys.readouterr().out.splitlines()) == lines
+    terminal._uses([TaskResult(task, (RungResult(rung, (), {**own, "other": GIVEN}),))])
+    said = capsys.readouterr().out
+    assert f"other is {GIVEN}" in said and f"{FEW_USES} uses of your own files" in said

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: MIT
+"""Lab 01's rules: what a file may be built of, and that its backward is its own.
+
+Each file is run by a real Python worker, which takes seconds to start; what the rules
+say of single names is asked directly.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from signatures import SIGNATURES
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from grader import operators
+from grader.checks.subject import Subject
+from grader.checks.values import audit
+from grader.course.rungs import ROOT
+from grader.operators.primitives import PLUMBING
+from grader.runner.worker.student_rules import Rules
+from grader.verdicts import Verdict
+
+LAB = ROOT / "labs" / "01_python_function"
+REFERENCES = sorted(LAB.glob("*/[0-9]*.py"))
+DIRECTIONS = ("forward", "backward")
+SEED = 3
+
+ATEN = {
+    schema.name.removeprefix("aten::")
+    for schema in torch._C._jit_get_all_schemas()
+    if schema.name.startswith("aten::")
+}
+
+every_operator = pytest.mark.parametrize("name", SIGNATURES)
+
+
+def rules_of(name: str) -> Rules:
+    entry = operators.get(name)
+    allowed = PLUMBING | set(entry.primitives)
+    return Rules(
+        {
+            "forbidden": entry.forbidden,
+            "allowed": sorted(allowed),
+            "plain_add": entry.plain_add,
+        }
+    )
+
+
+def audited(name: str, file: Path) -> list[tuple[Verdict, str]]:
+    """Verdict and message of the audit of each direction."""
+    operator = operators.get(name)
+    subject = Subject(operator, source=file, shown=f"labs/01_python/{file.name}")
+    try:
+        cases = operator.cases(SEED)
+        found = [audit.check(subject, cases, d, SEED) for d in DIRECTIONS]
+    finally:
+        subject.close()
+    return [(result.verdict, result.message) for result in found]
+
+
+# ---- the references ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("file", REFERENCES, ids=lambda file: file.parent.name)
+def test_the_reference_keeps_to_its_rules(tools, file):
+    assert audited(file.parent.name, file) == [(Verdict.PASS, "")] * 2
+
+
+# ---- linear --------------------------------------------------------------------------
+
+LINEAR = """
+import torch
+from torch.nn import functional as F
+
+
+class LinearFunction(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, input, weight, bias):
+        ctx.save_for_backward(input, weight)
+        {forward}
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        input, weight = ctx.saved_tensors
+        OC, IC = weight.shape
+        rows, grad = input.reshape(-1, IC), grad_output.reshape(-1, OC)
+        needed = ctx.needs_input_grad
+        return (
+            (grad @ weight).reshape(input.shape) if needed[0] else None,
+            grad.T @ rows if needed[1] else None,
+            grad.sum(0) if needed[2] else None,
+        )
+
+
+def linear(input, weight, bias=None):
+    return {call}
+"""
+APPLY = "LinearFunction.apply(input, weight, bias)"
+PRODUCT = "y = input @ weight.T; return y if bias is None else y + bias"
+
+
+@pytest.fixture
+def audit_linear(tools, tmp_path):
+    """The audit of a linear by its forward's statements and its function's value."""
+
+    def of(forward: str, *, call: str = APPLY) -> list[tuple[Verdict, str]]:
+        file = tmp_path / "00_mine.py"
+        file.write_text(LINEAR.format(forward=forward, call=call))
+        return audited("linear", file)
+
+    return of
+
+
+def test_a_matrix_product_is_allowed_in_linear(audit_linear):
+    assert audit_linear(PRODUCT) == [(Verdict.PASS, "")] * 2
+
+
+@pytest.mark.parametrize(
+    ("forward", "name"),
+    [
+        ("return F.linear(input, weight, bias)", "linear"),
+        (
+            "y = F.linear(input, weight); return y if bias is None else y + bias",
+            "linear",
+        ),
+        ("return torch.addmm(bias, input, weight.T)", "addmm"),
+    ],
+    ids=["with_bias", "without_bias", "addmm"],
+)
+def test_the_librarys_own_linear_is_forbidden(audit_linear, forward, name):
+    for verdict, message in audit_linear(forward):
+        assert verdict is Verdict.FORBIDDEN
+        assert message.startswith(f"small: calls aten::{name}: the table in the lab's")
+        assert re.search(r" \([^()]+\.py:\d+: .+\)$", message), message
+
+
+def test_a_composition_without_a_function_has_no_backward_of_its_own(audit_linear):
+    composed = "input @ weight.T if bias is None else input @ weight.T + bias"
+    forward, backward = audit_linear("pass", call=composed)
+    assert forward[0] is Verdict.PASS
+    assert backward[0] is Verdict.WRONG_CONTRACT
+    assert "the gradient goes through PyTorch's own AddBackward0" in backward[1]
+
+
+def test_a_result_that_is_cut_off_from_autograd_breaks_the_contract(audit_linear):
+    _, (verdict, message) = audit_linear("pass", call="(input @ weight.T).detach()")
+    assert verdict is Verdict.WRONG_CONTRACT
+    assert "the result has no gradient function" in message
+
+
+def test_numpy_is_no_way_round_the_rules(audit_linear):
+    for verdict, message in audit_linear("return input.detach().numpy()"):
+        assert verdict is Verdict.FORBIDDEN
+        assert "hands its tensors to NumPy" in message
+
+
+def test_an_operator_that_no_list_allows_is_named(audit_linear):
+    (verdict, message), _ = audit_linear("torch.svd(weight); " + PRODUCT)
+    assert verdict is Verdict.FORBIDDEN
+    assert "svd, which this task does not allow: the table in the lab's" in message
+    assert re.search(r" \([^()]+\.py:\d+: .+\)$", message), message
+
+
+# ---- add -----------------------------------------------------------------------------
+
+ADD = """
+import torch
+
+
+class AddFunction(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, input, other, alpha):
+        {forward}
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return None, None, None
+
+
+def add(input, other, *, alpha=1):
+    return AddFunction.apply(input, other, alpha)
+"""
+
+
+@pytest.mark.parametrize(
+    "forward",
+    [
+        "return input + alpha * other",
+        "return torch.add(input, other, alpha=alpha)",
+        "output = (0 * other + input).clone(); output += alpha * other; return output",
+    ],
+    ids=["broadcast", "with_alpha", "in_place"],
+)
+def test_a_sum_that_broadcasts_is_the_task_itself(tools, tmp_path, forward):
+    """Its first cases decide: the audit looks at no more than those."""
+    file = tmp_path / "00_mine.py"
+    file.write_text(ADD.format(forward=forward))
+    (verdict, message), _ = audited("add", file)
+    assert verdict is Verdict.FORBIDDEN
+    assert "aten::add with broadcasting or alpha" in message
+
+
+# ---- the lists themselves ------------------------------------------------------------
+
+LIBRARYS_OWN = {
+    "add": "_foreach_add",
+    "matmul": "mm bmm matmul mv dot einsum baddbmm addmm linear tensordot inner conv2d",
+    "linear": "linear addmm addmv conv1d mkldnn_convolution",
+    "unfold": "im2col col2im convolution",
+    "conv2d": "conv2d convolution mkldnn_convolution thnn_conv2d _convolution",
+    "depthwise_conv2d": "conv2d convolution _conv_depthwise2d",
+    "gelu": "gelu gelu_ gelu_backward mkldnn_reorder_conv2d_weight",
+    "layer_norm": "native_layer_norm layer_norm native_batch_norm var_mean",
+    "lltm": "lstm_cell _thnn_fused_lstm_cell gru_cell rnn_tanh_cell",
+    "subm_conv3d": "conv3d slow_conv3d convolution _sparse_mm",
+}
+
+
+@every_operator
+def test_the_librarys_own_operator_and_its_kin_are_forbidden(name):
+    rules = rules_of(name)
+    for kin in LIBRARYS_OWN[name].split():
+        assert rules.is_forbidden(kin), kin
+
+
+@pytest.mark.parametrize("name", [n for n in SIGNATURES if n != "lltm"])
+def test_what_pytorch_runs_for_the_operator_is_refused(name):
+    """By one of the nets: a kernel is replaced, or the audit does not allow it. (lltm
+    is no operator of PyTorch's: its reference is a composition.)
+    """
+    entry, rules, used = operators.get(name), rules_of(name), {}
+
+    class Notes(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            word = func._schema.name.removeprefix("aten::")
+            used[word] = word != "add"
+            return func(*args, **(kwargs or {}))
+
+    for case in entry.cases(SEED)[:2]:
+        inputs = entry.inputs(case, torch.float64, SEED)
+        with Notes():
+            entry.outputs(inputs, case)
+    assert any(rules.is_forbidden(word) for word in used) or rules.judge(used, {}), used
+
+
+@every_operator
+def test_every_name_in_the_lists_is_an_operator_of_pytorch(name):
+    entry = operators.get(name)
+    exact = {word for word in entry.forbidden if "*" not in word}
+    assert (exact | set(entry.primitives)) - ATEN == set()
+
+
+def test_every_plain_operator_of_the_lists_is_one_of_pytorch():
+    assert set(PLUMBING) - ATEN == set()
+
+
+def test_patterns_match_words_and_plain_names_match_whole():
+    rules = Rules({"forbidden": ["mm", "*conv*"]})
+    assert [rules.is_forbidden(n) for n in ("mm", "mm_", "addmm")] == [
+        True,
+        True,
+        False,
+    ]
+    assert rules.is_forbidden("mkldnn_convolution")
+
+
+def test_a_plain_sum_is_allowed_in_add():
+    assert rules_of("add").judge({"add": True, "expand": True}, {}) == ""
+    assert "aten::add with broadcasting" in rules_of("add").judge({"add": False}, {})

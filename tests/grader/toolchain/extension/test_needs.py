@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: MIT
+"""What setup.py of lab 05 says where it cannot build: the pair, and what to do.
+
+Programs and packages that do not fit are put in place of the real ones.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from grader.course.rungs import ROOT
+from grader.errors import GraderError
+from grader.toolchain import gpu_probe, nvcc
+from grader.toolchain.extension import needs
+
+SETUP = ROOT / "labs" / "05_torch_extension" / "setup.py"
+
+
+@pytest.fixture(autouse=True)
+def found_anew(monkeypatch):
+    """nvcc is looked for in each test, and found again as before afterwards."""
+    for name in ("CUDA", "NVCC", "CXX"):
+        monkeypatch.delenv(name, raising=False)
+    nvcc.find.cache_clear()
+    yield
+    nvcc.find.cache_clear()
+
+
+def toolkit(
+    folder: Path, release: str, *, runtime: str = "lib/libcudart.so.13"
+) -> Path:
+    """A CUDA of this release, as PyPI's packages lay it out; returns its nvcc."""
+    program = folder / "bin" / "nvcc"
+    program.parent.mkdir(parents=True)
+    program.write_text(
+        f"#!/bin/sh\necho 'Cuda compilation tools, release {release}, V'\n"
+    )
+    program.chmod(0o755)
+    (folder / "include").mkdir()
+    (folder / "include" / "cuda_runtime.h").touch()
+    if runtime:
+        (folder / runtime).parent.mkdir(parents=True, exist_ok=True)
+        (folder / runtime).touch()
+    return program
+
+
+@pytest.fixture
+def usual(tmp_path, monkeypatch):
+    """Sets the machine's only nvcc; torch has CUDA 13.2."""
+    monkeypatch.setattr(torch.version, "cuda", "13.2")
+    monkeypatch.setattr(nvcc, "packaged", lambda: iter(()))
+
+    def named(release: str, **more: str) -> Path:
+        program = toolkit(tmp_path / release, release, **more)
+        monkeypatch.setenv("NVCC", str(program))
+        return program
+
+    return named
+
+
+def refusal(monkeypatch) -> str:
+    """What CUDA=1 is answered."""
+    monkeypatch.setenv("CUDA", "1")
+    with pytest.raises(GraderError) as error:
+        needs.cuda()
+    return str(error.value)
+
+
+# ---- the compiler and Python's packages ----------------------------------------------
+
+
+def test_a_missing_compiler_is_named_and_how_to_get_one(monkeypatch):
+    monkeypatch.setenv("CXX", "no-such-compiler -O1")
+    with pytest.raises(
+        GraderError, match=r"no 'no-such-compiler -O1': install one .*CXX"
+    ):
+        needs.verify()
+
+
+def versions(monkeypatch, **given: str | None) -> None:
+    """Packages of these versions; None: not installed."""
+    real = importlib.metadata.version
+
+    def version(name: str) -> str:
+        if name not in given:
+            return real(name)
+        if given[name] is None:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return given[name]
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+
+
+def test_an_old_setuptools_is_named_with_torch_and_what_to_install(monkeypatch):
+    versions(monkeypatch, setuptools="65.5.1", torch="2.15.0")
+    sentence = (
+        "setuptools is 65.5.1 and torch 2.15.0 needs 77 or newer: "
+        "pip install 'setuptools>=77'"
+    )
+    with pytest.raises(GraderError) as error:
+        needs.verify()
+    assert str(error.value) == sentence
+
+
+def test_a_missing_setuptools_is_told(monkeypatch):
+    versions(monkeypatch, setuptools=None)
+    with pytest.raises(GraderError, match=r"no setuptools, and torch .* needs 77"):
+        needs.verify()
+
+
+def test_a_missing_ninja_is_told(monkeypatch):
+    which = needs.shutil.which
+    without = {"which": lambda name: None if name == "ninja" else which(name)}
+    monkeypatch.setattr(needs.shutil, "which", without["which"])
+    with pytest.raises(GraderError, match=r"no ninja.*pip install ninja"):
+        needs.verify()
+
+
+def test_ninja_beside_python_is_found_without_an_activated_environment(monkeypatch):
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    needs.verify()
+    assert str(Path(sys.executable).parent) in os.environ["PATH"].split(":")
+
+
+@pytest.mark.parametrize(
+    ("missing", "words"),
+    [
+        ("torch", "--no-build-isolation"),
+        ("setuptools", "pip install 'setuptools>=77'"),
+    ],
+)
+def test_setup_py_without_a_package_says_one_sentence(missing, words):
+    hide = f"import sys; sys.modules[{missing!r}] = None; sys.argv = ['setup.py']\n"
+    run = f"import runpy; runpy.run_path({str(SETUP)!r}, run_name='__main__')"
+    done = subprocess.run(
+        [sys.executable, "-c", hide + run], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 1
+    (sentence,) = done.stderr.splitlines()
+    assert sentence.startswith("convlab_ext: ")
+    assert words in sentence
+
+
+# ---- CUDA ----------------------------------------------------------------------------
+
+
+def test_a_torch_without_cuda_is_named_and_where_to_get_another(monkeypatch):
+    monkeypatch.setattr(torch.version, "cuda", None)
+    said = refusal(monkeypatch)
+    assert said.startswith(f"CUDA=1, but torch {torch.__version__} was built without")
+    assert "pip install" in said
+
+
+def test_nvcc_of_another_major_version_is_named_with_torch_s(usual, monkeypatch):
+    usual("12.4")
+    said = refusal(monkeypatch)
+    assert "nvcc is 12.4 and torch was built with CUDA 13.2" in said
+    assert "install CUDA 13 or `make nvcc`" in said
+
+
+def test_nvcc_of_another_minor_version_will_do(usual):
+    program = usual("13.0")
+    found = needs.cuda()
+    assert found.built
+    assert "nvcc 13.0, torch's CUDA 13.2" in found.sentence
+    assert found.include == [str(program.parents[1] / "include")]
+
+
+def test_the_nvcc_of_pypi_serves_where_the_usual_one_does_not_fit(
+    usual, monkeypatch, tmp_path
+):
+    usual("12.4")
+    other = toolkit(tmp_path / "packaged", "13.2")
+    monkeypatch.setattr(nvcc, "packaged", lambda: iter([str(other)]))
+    assert needs.cuda().built
+    assert nvcc.find() == str(other)
+    assert gpu_probe.toolkit().nvcc == other
+
+
+def test_the_runtime_is_named_where_it_lies(usual):
+    """Behind a link it could not be mounted in a sandbox that has the link already."""
+    program = usual("13.2", runtime="real/libcudart.so.13")
+    root = program.parents[1]
+    (root / "lib64").symlink_to(root / "real")
+    assert gpu_probe.toolkit().runtime == root.resolve() / "real" / "libcudart.so.13"
+
+
+def test_no_nvcc_is_told_with_what_fetches_one(usual, monkeypatch):
+    monkeypatch.setenv("NVCC", "/no/such/nvcc")
+    said = refusal(monkeypatch)
+    assert "NVCC=/no/such/nvcc is no program and torch has CUDA 13.2" in said
+    assert "`make nvcc`" in said
+
+
+def test_an_nvcc_without_its_runtime_is_told(usual, monkeypatch):
+    usual("13.2", runtime="")
+    assert "without its cuda_runtime.h or libcudart.so" in refusal(monkeypatch)
+
+
+def test_without_cuda_1_a_reason_is_no_error(usual):
+    usual("12.4")
+    found = needs.cuda()
+    assert not found.built
+    assert found.sentence.startswith("built without CUDA: nvcc is 12.4 and torch")
+
+
+def test_cuda_0_leaves_it_out(usual, monkeypatch):
+    usual("13.2")
+    monkeypatch.setenv("CUDA", "0")
+    assert not needs.cuda().built
+
+
+def test_another_word_for_cuda_is_refused(monkeypatch):
+    monkeypatch.setenv("CUDA", "yes")
+    with pytest.raises(GraderError, match=r"CUDA=yes: expected 0, 1, or nothing"):
+        needs.cuda()
+
+
+def test_pypi_s_runtime_has_no_libcudart_so_and_is_linked_all_the_same(usual, tmp_path):
+    """-lcudart asks for libcudart.so, which only a system's CUDA has."""
+    real = next(
+        Path(path) / "cu13" / "lib" / "libcudart.so.13"
+        for path in __import__("nvidia").__path__
+    )
+    program = usual("13.2", runtime="")
+    library = program.parents[1] / "lib" / "libcudart.so.13"
+    library.parent.mkdir()
+    library.symlink_to(real)
+    link = needs.cuda().link
+    assert "-lcudart" not in link
+    source, made = tmp_path / "one.c", tmp_path / "one.so"
+    source.write_text(
+        "int cudaGetLastError(void);\nint f(void) { return cudaGetLastError(); }\n"
+    )
+    cudart = [word for word in link if "cudart" in word]
+    command = ["cc", "-shared", "-fPIC", "-o", made, source, *cudart, "-Wl,-z,defs"]
+    subprocess.run(command, check=True)
+    told = subprocess.run(["readelf", "-d", made], capture_output=True, text=True)
+    assert "libcudart.so.13" in told.stdout

@@ -1,0 +1,387 @@
+# SPDX-License-Identifier: MIT
+"""A file that does not build gets one sentence: the first error, its line, its meaning.
+
+Every broken rung is lab 02's gelu with one edit, in a copy of the repository's layout.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader.commands import doctor
+from grader.course import tasks
+from grader.course.rungs import ROOT, Rung
+from grader.engine import results
+from grader.engine.known import build
+from grader.errors import GraderError
+from grader.toolchain import build as building
+from grader.toolchain import make, sandbox
+from grader.toolchain.products import DTYPES, Build
+from tests.conftest import needs_bwrap
+
+LADDER = "02_naive_c/gelu"
+REFERENCE = (ROOT / "labs" / LADDER / "00_definition.c").read_text()
+ENDS = "    return STATUS_OK;"
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch) -> Path:
+    """A repository with common/ and one ladder, which the grader takes for its own."""
+    (tmp_path / "labs" / LADDER).mkdir(parents=True)
+    (tmp_path / "build").mkdir()
+    shutil.copytree(ROOT / "common", tmp_path / "common")
+    monkeypatch.setattr(building, "ROOT", tmp_path)
+    monkeypatch.setattr(tasks, "ROOT", tmp_path)
+    monkeypatch.setenv("CONVLAB_BUILD", str(tmp_path / "build"))
+    return tmp_path
+
+
+@pytest.fixture
+def build_text(root):
+    """The Build of a rung with this text."""
+
+    def built(
+        text: str, *, flags: tuple[str, ...] = (), mode: str = "release"
+    ) -> Build:
+        file = root / "labs" / LADDER / "00_mine.c"
+        file.write_text(text)
+        return build(Rung(LADDER, file, flags), mode=mode)
+
+    return built
+
+
+def edited(old: str, new: str) -> str:
+    """The reference with its first `old` replaced."""
+    assert old in REFERENCE
+    return REFERENCE.replace(old, new, 1)
+
+
+def line_of(text: str, part: str) -> int:
+    return next(i for i, t in enumerate(text.splitlines(), 1) if part in t)
+
+
+# ---- what builds ---------------------------------------------------------------------
+
+
+def test_the_reference_builds_for_every_dtype_and_defines_both_directions(build_text):
+    found = build_text(REFERENCE)
+    assert (found.error, found.forbidden, found.location) == ("", "", None)
+    assert found.directions == ("forward", "backward")
+    assert set(found.libraries) == set(DTYPES)
+    assert all(path.is_file() for path in found.libraries.values())
+
+
+def test_a_file_may_define_one_direction_only(build_text):
+    found = build_text(REFERENCE[: REFERENCE.index("status_t gelu_backward")])
+    assert found.directions == ("forward",)
+
+
+def test_warnings_do_not_stop_a_build(build_text):
+    assert build_text(edited(ENDS, "    int unused = 3;\n" + ENDS)).error == ""
+
+
+def test_a_build_that_is_up_to_date_is_not_done_again(build_text, root):
+    first = build_text(REFERENCE).libraries["f32"].stat().st_mtime_ns
+    again = build(Rung(LADDER, root / "labs" / LADDER / "00_mine.c"))
+    assert again.libraries["f32"].stat().st_mtime_ns == first
+
+
+def test_flags_of_lab_toml_reach_the_compiler(build_text, root):
+    build_text(REFERENCE, flags=("-Ofast",))
+    recorded = next((root / "build").rglob("*.flags")).read_text()
+    assert recorded.rstrip().endswith("-Ofast")
+
+
+def test_changed_flags_are_a_reason_to_build_again(build_text):
+    with_check = edited(ENDS, "#ifdef __FAST_MATH__\n#error fast\n#endif\n" + ENDS)
+    assert build_text(with_check).error == ""
+    assert "fast" in build_text(with_check, flags=("-ffast-math",)).error
+
+
+# ---- what does not -------------------------------------------------------------------
+
+
+def test_a_missing_semicolon_is_explained_with_line_and_source(build_text):
+    text = edited("    return STATUS_OK;", "    return STATUS_OK")
+    found = build_text(text)
+    assert (
+        "a semicolon is missing on this line or at the end of the one before"
+        in found.error
+    )
+    assert found.location == (
+        f"labs/{LADDER}/00_mine.c:{line_of(text, 'return STATUS_OK')}"
+    )
+    assert found.error.endswith("; the line is: return STATUS_OK")
+
+
+def test_a_forgotten_return_is_an_error_and_not_whatever_the_register_holds(build_text):
+    """What comes back else may read as STATUS_NOT_IMPLEMENTED."""
+    found = build_text(edited("    return STATUS_OK;", "    // forgotten"))
+    assert "a return is missing: an operator ends with return STATUS_OK" in found.error
+    assert found.location and found.location.startswith(f"labs/{LADDER}/00_mine.c:")
+
+
+def test_an_undeclared_name_is_explained(build_text):
+    text = edited(ENDS, "    nmae = 3;\n" + ENDS)
+    found = build_text(text)
+    assert "'nmae' undeclared" in found.error
+    assert "a typing mistake?" in found.error
+    assert found.location.endswith(f":{line_of(text, 'nmae')}")
+
+
+def test_a_prototype_that_differs_from_the_contract_is_explained(build_text):
+    found = build_text(edited("gelu_params_t p", "int p"))
+    assert "the prototype differs from the one in common/operators.h" in found.error
+
+
+def test_a_wrong_number_of_arguments_is_explained(build_text):
+    found = build_text(edited(ENDS, "    real_exp(1, 2);\n" + ENDS))
+    assert "compare the call with the function's prototype" in found.error
+
+
+def test_a_header_that_does_not_exist_is_explained(build_text):
+    found = build_text('#include "cblas_of_mine.h"\n' + REFERENCE)
+    assert "rungs include operators.h and the C library only" in found.error
+    assert found.location.endswith("00_mine.c:1")
+
+
+def test_a_missing_brace_at_the_end_is_explained(build_text):
+    found = build_text(REFERENCE.rstrip().removesuffix("}"))
+    assert "a closing brace is missing" in found.error
+
+
+def test_a_function_that_is_defined_nowhere_is_named(build_text):
+    found = build_text(
+        edited(
+            '#include "operators.h"', '#include "operators.h"\nvoid helper(void);'
+        ).replace(ENDS, "    helper();\n" + ENDS)
+    )
+    assert found.error.startswith("calls 'helper', which is defined nowhere")
+
+
+def test_what_two_linkers_say_at_once_is_not_mixed(tmp_path):
+    """A linker writes a line in pieces; one for each dtype runs."""
+    (tmp_path / "Makefile").write_text(
+        "all: f32 f64\nf32 f64:\n\tprintf 'reference to '; sleep 0.2; echo $@\n"
+    )
+    found = make.run_make(["-C", str(tmp_path)]).stdout
+    assert sorted(found.splitlines()) == ["reference to f32", "reference to f64"]
+
+
+def test_a_file_with_neither_function_says_what_it_exports(build_text):
+    found = build_text(
+        REFERENCE.replace("gelu_", "glu_").replace("glu_params", "gelu_params")
+    )
+    assert "defines neither 'gelu_forward' nor 'gelu_backward'" in found.error
+    assert "'glu_backward', 'glu_forward'" in found.error
+
+
+def test_an_empty_file_exports_nothing(build_text):
+    assert "it exports nothing" in build_text("").error
+
+
+@pytest.mark.parametrize(
+    ("header", "call", "name"),
+    [
+        ("dlfcn.h", 'dlopen("libopenblas.so", 1)', "dlopen"),
+        ("dlfcn.h", 'dlsym(NULL, "cblas_sgemm")', "dlsym"),
+        ("stdlib.h", 'system("true")', "system"),
+        ("stdio.h", 'popen("true", "r")', "popen"),
+        ("unistd.h", 'execl("/bin/true", "true", (char *)NULL)', "execl"),
+        ("unistd.h", "execvp(NULL, NULL)", "execvp"),
+    ],
+)
+def test_loading_or_starting_other_code_is_forbidden(build_text, header, call, name):
+    text = f"#define _GNU_SOURCE\n#include <{header}>\n" + REFERENCE
+    found = build_text(text.replace(ENDS, f"    (void)!{call};\n" + ENDS, 1))
+    assert found.forbidden == f"calls '{name}', which no rung needs"
+    assert not found.libraries
+
+
+def test_nothing_outside_the_repository_is_quoted(build_text):
+    """A #line directive could make the report quote any file of the machine."""
+    found = build_text(f'{REFERENCE}\n#line 1 "/etc/passwd"\nint broken = ;\n')
+    assert (found.location, found.error[:19]) == (
+        "/etc/passwd:1",
+        "expected expression",
+    )
+    assert "root:" not in found.error
+
+
+@needs_bwrap
+def test_the_compiler_cannot_be_made_to_read_other_files(build_text, root):
+    secret = root / "answers.txt"
+    secret.write_text("42")
+    taken = f'__asm__(".incbin \\"{secret}\\"");\n'
+    assert "answers.txt" in build_text(REFERENCE + taken).error
+
+
+def test_an_endless_compilation_is_ended(build_text, monkeypatch):
+    monkeypatch.setattr(building, "DEADLINE", 0.001)
+    found = build_text(REFERENCE)
+    assert "did not finish within" in found.error
+
+
+# ---- lab.toml's flags ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("flag", tasks.EXTRA_FLAGS)
+def test_every_flag_of_the_allow_list_compiles(build_text, flag):
+    assert build_text(REFERENCE, flags=(flag,)).error == ""
+
+
+@pytest.mark.parametrize(
+    "flag", ["-lopenblas", "-include", "-Wl,-rpath,/tmp", "-O3;ls"]
+)
+def test_a_flag_beyond_the_allow_list_is_refused(root, flag):
+    toml = root / "labs" / "02_naive_c" / "lab.toml"
+    toml.write_text(
+        'language = "c"\n[ladder.gelu]\npoints = 2\n'
+        f'[rung."gelu/00_mine"]\nflags = ["{flag}"]\n'
+    )
+    (root / "labs" / LADDER / "00_mine.c").write_text(REFERENCE)
+    with pytest.raises(GraderError, match="asks for the flag"):
+        tasks._lab(toml)
+
+
+# ---- the grader's own programs -------------------------------------------------------
+
+
+def test_the_tools_are_three_programs(tools):
+    names = {"worker", "libworker.so", "libsupervisor.so"}
+    assert names <= {path.name for path in tools.iterdir()}
+
+
+def test_a_machine_without_compiler_is_told_what_to_install(monkeypatch):
+    monkeypatch.setenv("CC", "no-such-compiler")
+    with pytest.raises(GraderError, match=r"no C compiler \('no-such-compiler'\)"):
+        make.compiler()
+
+
+def test_an_empty_name_of_a_compiler_means_the_usual_one(monkeypatch):
+    monkeypatch.setenv("CC", "")
+    assert make.compiler() == "cc"
+
+
+def test_a_compiler_may_be_named_with_words_to_call_it_with(monkeypatch):
+    monkeypatch.setenv("CC", " cc  -pipe ")
+    first = results.environment()["compiler"]
+    assert first.startswith("cc (")
+    found = {item.name: item.found for item in doctor.items()}
+    assert found["C compiler (cc)"] == first
+
+
+@pytest.mark.parametrize("place", ["ROOT", "CONVLAB_BUILD"])
+def test_a_path_with_a_space_is_refused_in_a_sentence(monkeypatch, tmp_path, place):
+    folder = tmp_path / "my course"
+    monkeypatch.setattr(building, "ROOT", folder if place == "ROOT" else tmp_path)
+    monkeypatch.setenv("CONVLAB_BUILD", str(folder if place != "ROOT" else tmp_path))
+    with pytest.raises(GraderError, match="path has a space in it") as caught:
+        make.build_tools()
+    assert str(folder) in str(caught.value)
+    assert ("CONVLAB_BUILD=" in str(caught.value)) == (place == "CONVLAB_BUILD")
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_the_reference_builds_with_either_compiler(build_text, monkeypatch, compiler):
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not installed")
+    monkeypatch.setenv("CC", compiler)
+    assert build_text(REFERENCE).error == ""
+
+
+def test_the_debug_build_keeps_every_variable(build_text):
+    library = build_text(REFERENCE, mode="debug").libraries["f64"]
+    command = ["readelf", "--debug-dump=info", str(library)]
+    dump = subprocess.run(command, capture_output=True, text=True, timeout=30).stdout
+    assert "-O0" in dump
+
+
+def test_a_line_directive_to_a_name_that_is_too_long_costs_this_file_only(build_text):
+    text = f'#line 7 "{"a" * 5000}"\n#error x\n'
+    assert build_text(text).error
+
+
+@needs_bwrap
+@pytest.mark.parametrize("name", ["build/grade/results.json", "given/gelu.f32.a"])
+def test_the_compiler_sees_neither_results_nor_given_objects(root, build_text, name):
+    (root / name).parent.mkdir(parents=True, exist_ok=True)
+    (root / name).write_text("secret")
+    text = f'__asm__(".incbin \\"{root / name}\\"");\n{REFERENCE}'
+    assert "secret" not in build_text(text).error
+    assert build_text(text).error
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '__attribute__((no_sanitize("address")))\n',
+        "#ifdef __SANITIZE_ADDRESS__\n#endif\n",
+        "#ifndef __OPTIMIZE__\n#endif\n",
+        "#ifndef __OPTI\\\nMIZE__\n#endif\n",
+        "#ifdef __NO_INLINE__\n#endif\n",
+        "#ifdef VECTOR_ELEMENTWISE\n#endif\n",
+        "extern void __asan_init(void) __attribute__((weak));\n",
+        "extern void __ubsan_handle_shift(void) __attribute__((weak));\n",
+    ],
+)
+def test_a_rung_cannot_ask_whether_it_is_watched(build_text, text):
+    assert "a rung is the same in every build" in build_text(text + REFERENCE).forbidden
+
+
+@pytest.mark.parametrize("name", ["__asan_init", "__ubsan_abort", "__sanitizer_print"])
+def test_a_rung_cannot_look_for_the_sanitizers(build_text, name):
+    """Under a name that is put together, so that the text does not show it."""
+    head, tail = name[:5], name[5:]
+    weak = f'extern char seen __asm__("{head}" "{tail}") __attribute__((weak));\n'
+    found = build_text(weak + edited(ENDS, f"    if (&seen) return 7;\n{ENDS}"))
+    assert found.forbidden == f"calls '{name}', which no rung needs"
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_a_watched_rung_sees_the_macros_of_release(compiler):
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not installed")
+
+    def macros(mode: str) -> set[str]:
+        make = ["make", "-s", "-f", "common/rung.mk", "flags", "RUNG=x", f"MODE={mode}"]
+        flags = subprocess.check_output(make, cwd=ROOT, text=True).split()
+        command = [compiler, *flags, "-dM", "-E", "-x", "c", "/dev/null"]
+        return set(subprocess.check_output(command, cwd=ROOT, text=True).splitlines())
+
+    assert macros("sanitize") ^ macros("release") == {"#define VECTOR_ELEMENTWISE 1"}
+    assert len(macros("release")) > 100
+
+
+def test_a_comment_may_speak_of_sanitizers(build_text):
+    assert build_text(f"// the sanitizer found this\n{REFERENCE}").libraries
+
+
+def test_an_environment_that_is_a_link_is_seen_by_its_own_name(tmp_path, monkeypatch):
+    """make says .venv/bin/python, behind the walls too."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / ".venv").symlink_to("real")
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / ".venv"))
+    assert {tmp_path / ".venv", tmp_path / "real"} <= set(sandbox.python_paths())
+
+
+@needs_bwrap
+def test_a_folder_that_the_system_links_to_is_seen(tmp_path, monkeypatch):
+    """As /usr/local/lib64 may be a link to CUDA's."""
+    system, far = tmp_path / "system", tmp_path / "far"
+    for folder in (system, far):
+        folder.mkdir()
+    (far / "file").write_text("seen")
+    (system / "link").symlink_to(far)
+    usual = sandbox._system_paths()
+    monkeypatch.setattr(sandbox, "_system_paths", lambda: [*usual, system])
+    command = ["cat", str(system / "link" / "file")]
+    wrapped = sandbox.wrap_compiler(
+        command, paths=[system / "link"], folder=far, start=Path("/")
+    )
+    assert subprocess.run(wrapped, capture_output=True).stdout == b"seen"

@@ -1,0 +1,437 @@
+# SPDX-License-Identifier: MIT
+"""What a rung uses of others: what lab.toml may say, and what is linked in the end.
+
+The rungs here are three lines each: their forward returns a number, and by the number a
+test knows whose function was called. test_uses_graded.py grades true operators.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from grader.course import tasks
+from grader.course.candidates import ordered
+from grader.course.rungs import ROOT, Rung
+from grader.course.tasks import all_tasks
+from grader.errors import GraderError
+from grader.toolchain import build as building
+from grader.toolchain import given, linking
+from grader.toolchain.linking import Links
+from grader.verdicts import Verdict
+
+HEAD = '#include "operators.h"\n'
+FORWARD = """status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
+                      tensor_t *output)
+{{
+    return {value};
+}}
+"""
+BACKWARD = """status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output,
+                       const tensor_t *input, gelu_params_t p, tensor_t *grad_input)
+{{
+    return {value};
+}}
+"""
+SOLUTION = "// BEGIN SOLUTION\n// END SOLUTION\n// STARTER\n"
+
+
+def forward(value: int | str) -> str:
+    """A gelu_forward that returns a number, or calls another forward."""
+    text = f"(status_t){value}"
+    if isinstance(value, str):
+        text = f"{value}_forward(ctx, input, p, output)"
+    declared = f"gelu_forward_fn {value}_forward;\n" if isinstance(value, str) else ""
+    return HEAD + declared + FORWARD.format(value=text)
+
+
+class Course:
+    """A repository of tiny rungs, which the grader takes for its own."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.tomls: dict[str, str] = {}
+
+    def lab(self, name: str, *lines: str) -> None:
+        """A lab with the ladders of two operators and these lines for its rungs."""
+        text = 'title = "x"\nlanguage = "c"\n'
+        for operator in ("add", "gelu"):
+            text += f"[ladder.{operator}]\npoints = 2\n"
+        self.file(f"{name}/lab.toml", text + "\n".join(lines) + "\n")
+
+    def file(self, name: str, text: str) -> None:
+        path = self.root / "labs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        all_tasks.cache_clear()
+
+    def rung(self, name: str) -> Rung:
+        (found,) = [r for t in all_tasks() for r in t.rungs if r.id == name]
+        return found
+
+
+def answer(library: Path, function: str = "gelu_forward") -> int:
+    """Call a function of a library with nothing."""
+    return ctypes.CDLL(str(library))[function](None, None, 0, 0, None, None)
+
+
+def exported(library: Path) -> set[str]:
+    command = ["nm", "-D", "--defined-only", str(library)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    return {line.split()[-1] for line in done.stdout.splitlines()}
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch) -> Course:
+    """Lab 02 with a gelu that answers 20, and lab 03 that may use it."""
+    (tmp_path / "build").mkdir()
+    shutil.copytree(ROOT / "common", tmp_path / "common")
+    for module in (building, tasks, given, linking):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setenv("CONVLAB_BUILD", str(tmp_path / "build"))
+    made = Course(tmp_path)
+    made.lab("02_naive_c")
+    made.file("02_naive_c/gelu/00_definition.c", SOLUTION + forward(20))
+    made.lab("03_next", '[rung."gelu/00_call"]', 'uses.plain = "02_naive_c/gelu"')
+    made.file("03_next/gelu/00_call.c", forward("plain"))
+    yield made
+    all_tasks.cache_clear()
+
+
+STUDENT, CALLER = "02_naive_c/gelu/00_definition", "03_next/gelu/00_call"
+GIVEN = f"given/{given.arch()}/gelu"
+
+
+# ---- who serves ----------------------------------------------------------------------
+
+
+def test_the_students_rung_serves_if_it_passed_in_this_run(course):
+    links = Links()
+    links.found(course.rung(STUDENT), "forward", Verdict.PASS)
+    built = links.build(course.rung(CALLER))
+    assert built.uses == {"plain": STUDENT}, built
+    assert {answer(file) for file in built.libraries.values()} == {20}
+
+
+def test_nothing_but_the_operators_own_functions_is_exported(course):
+    built = Links().build(course.rung(CALLER))
+    assert exported(built.libraries["f32"]) == {"gelu_forward"}
+    assert built.directions == ("forward",)
+
+
+def test_the_given_object_serves_where_the_rung_did_not_pass(course):
+    built = Links().build(course.rung(CALLER))
+    assert (built.uses, answer(built.libraries["f64"])) == ({"plain": GIVEN}, 20)
+
+
+def test_a_handout_takes_its_given_object_and_never_lab_02_for_it(course):
+    given.build("gelu", course.root / "given" / given.arch())
+    (course.root / "MANIFEST").write_text("")
+    course.file("02_naive_c/gelu/00_definition.c", SOLUTION + forward(66))
+    built = Links().build(course.rung(CALLER))
+    assert (built.uses, answer(built.libraries["f32"])) == ({"plain": GIVEN}, 20)
+
+
+def test_where_neither_exists_it_is_blocked_and_the_cause_is_named(course):
+    (course.root / "MANIFEST").write_text("")
+    built = Links().build(course.rung(CALLER))
+    assert not built.libraries
+    assert built.blocked == (
+        "calls 'plain_forward', but 02_naive_c/gelu has not passed forward and there "
+        f"is no {GIVEN} for it; make it right first, nothing is lost until then"
+    )
+
+
+def test_another_choice_and_another_content_are_linked_anew(course):
+    links = Links()
+    assert links.build(course.rung(CALLER)).uses == {"plain": GIVEN}
+    course.file("02_naive_c/gelu/00_definition.c", forward(30))
+    links.found(course.rung(STUDENT), "forward", Verdict.PASS)
+    assert answer(links.build(course.rung(CALLER)).libraries["f32"]) == 30
+    course.file("02_naive_c/gelu/00_definition.c", forward(31))
+    links = Links()  # the next grading
+    links.found(course.rung(STUDENT), "forward", Verdict.PASS)
+    assert answer(_fresh(links.build(course.rung(CALLER)).libraries["f32"])) == 31
+
+
+def _fresh(library: Path) -> Path:
+    """A library that dlopen does not know yet."""
+    copy = library.with_suffix(".copy.so")
+    copy.write_bytes(library.read_bytes())
+    return copy
+
+
+def test_a_task_is_served_by_its_highest_rung_that_passes(course):
+    for number in (1, 2):
+        course.file(f"02_naive_c/gelu/0{number}_x.c", forward(20 + number))
+    links = Links()
+    for name, verdict in (
+        ("00_definition", "PASS"),
+        ("01_x", "PASS"),
+        ("02_x", "CRASH"),
+    ):
+        rung = course.rung(f"02_naive_c/gelu/{name}")
+        links.found(rung, "forward", Verdict(verdict))
+    built = links.build(course.rung(CALLER))
+    assert built.uses == {"plain": "02_naive_c/gelu/01_x"}
+
+
+def test_a_named_rung_that_is_wrong_is_not_replaced_by_a_lower_one(course):
+    course.file("02_naive_c/gelu/01_x.c", forward(21))
+    course.lab(
+        "03_next", '[rung."gelu/00_call"]', 'uses.plain = "02_naive_c/gelu/01_x"'
+    )
+    links = Links()
+    links.found(course.rung(STUDENT), "forward", Verdict.PASS)
+    assert links.build(course.rung(CALLER)).uses == {"plain": GIVEN}
+
+
+def test_a_named_rung_without_the_direction_is_lent_it_by_a_lower_one(course):
+    course.file("02_naive_c/gelu/01_x.c", HEAD + BACKWARD.format(value="(status_t)9"))
+    course.lab(
+        "03_next", '[rung."gelu/00_call"]', 'uses.plain = "02_naive_c/gelu/01_x"'
+    )
+    links = Links()
+    links.found(course.rung(STUDENT), "forward", Verdict.PASS)
+    assert links.build(course.rung(CALLER)).uses == {"plain": STUDENT}
+
+
+def test_both_directions_may_come_from_two_places(course):
+    course.file("02_naive_c/gelu/01_x.c", HEAD + BACKWARD.format(value="(status_t)9"))
+    call = "plain_backward(ctx, grad_output, input, p, grad_input)"
+    text = forward("plain") + "gelu_backward_fn plain_backward;\n"
+    course.file("03_next/gelu/00_call.c", text + BACKWARD.format(value=call))
+    links = Links()
+    links.found(course.rung("02_naive_c/gelu/01_x"), "backward", Verdict.PASS)
+    built = links.build(course.rung(CALLER))
+    assert built.uses == {
+        "plain_forward": GIVEN,
+        "plain_backward": "02_naive_c/gelu/01_x",
+    }
+    assert answer(built.libraries["f32"], "gelu_backward") == 9
+
+
+def test_a_used_rung_brings_what_it_uses_itself(course):
+    course.lab(
+        "04_last", '[rung."gelu/00_call"]', 'uses.plain = "03_next/gelu/00_call"'
+    )
+    course.file("04_last/gelu/00_call.c", forward("plain"))
+    links = Links()
+    links.found(course.rung(STUDENT), "forward", Verdict.PASS)
+    links.found(course.rung(CALLER), "forward", Verdict.PASS)
+    built = links.build(course.rung("04_last/gelu/00_call"))
+    assert (built.uses, answer(built.libraries["f32"])) == ({"plain": CALLER}, 20)
+    assert exported(built.libraries["f32"]) == {"gelu_forward"}
+
+
+def test_a_use_that_nothing_calls_needs_nobody(course):
+    (course.root / "MANIFEST").write_text("")
+    course.file("03_next/gelu/00_call.c", forward(7))
+    built = Links().build(course.rung(CALLER))
+    assert (built.uses, answer(built.libraries["f32"])) == ({}, 7)
+
+
+def test_a_call_that_no_use_declares_is_a_build_error(course):
+    course.file("03_next/gelu/00_call.c", forward("plane"))
+    assert "calls 'plane_forward'" in Links().build(course.rung(CALLER)).error
+
+
+def test_debug_and_sanitizer_builds_use_the_same_rungs(course):
+    links = Links()
+    links.found(course.rung(STUDENT), "forward", Verdict.PASS)
+    for mode in ("debug", "sanitize"):
+        built = links.build(course.rung(CALLER), mode=mode)
+        assert built.uses == {"plain": STUDENT}, built
+        assert built.libraries["f32"].is_file()
+
+
+# ---- fallback ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ladder(course) -> Course:
+    """Three rungs in lab 03; the highest always calls its fallback."""
+    for number in (0, 1):
+        course.file(f"03_next/gelu/0{number}_x.c", forward(30 + number))
+    course.file("03_next/gelu/02_top.c", forward("fallback"))
+    course.lab("03_next", '[rung."gelu/02_top"]', "uses.fallback = true")
+    (course.root / "labs/03_next/gelu/00_call.c").unlink()
+    all_tasks.cache_clear()
+    return course
+
+
+@pytest.mark.parametrize(
+    ("right", "server"),
+    [("01", "03_next/gelu/01_x"), ("0", "03_next/gelu/00_x"), ("", GIVEN)],
+)
+def test_the_nearest_lower_right_rung_is_the_fallback(ladder, right, server):
+    links = Links()
+    for number in right:
+        rung = ladder.rung(f"03_next/gelu/0{number}_x")
+        links.found(rung, "forward", Verdict.PASS)
+    built = links.build(ladder.rung("03_next/gelu/02_top"))
+    assert built.uses == {"fallback": server}
+
+
+def test_a_fallback_by_name_comes_first(ladder):
+    ladder.lab("03_next", '[rung."gelu/02_top"]', 'uses.fallback = "gelu/00_x"', "")
+    links = Links()
+    for number in "01":
+        rung = ladder.rung(f"03_next/gelu/0{number}_x")
+        links.found(rung, "forward", Verdict.PASS)
+    built = links.build(ladder.rung("03_next/gelu/02_top"))
+    assert built.uses == {"fallback": "03_next/gelu/00_x"}
+
+
+@pytest.mark.parametrize(("right", "server"), [("01", "01"), ("0", "00"), ("", "")])
+def test_a_lower_rung_by_name_or_the_nearest_right_one_below_it(ladder, right, server):
+    ladder.lab("03_next", '[rung."gelu/02_top"]', 'uses.tiles = "gelu/01_x"')
+    ladder.file("03_next/gelu/02_top.c", forward("tiles"))
+    links, top = Links(), ladder.rung("03_next/gelu/02_top")
+    for number in right:
+        rung = ladder.rung(f"03_next/gelu/0{number}_x")
+        links.found(rung, "forward", Verdict.PASS)
+    wanted = f"03_next/gelu/{server}_x" if server else GIVEN
+    assert links.build(top).uses == {"tiles": wanted}
+    alone = links.build(top, without=["tiles"])
+    assert answer(alone.libraries["f32"]) == 1  # STATUS_NOT_IMPLEMENTED
+
+
+def test_a_fallback_is_never_blocked(ladder):
+    (ladder.root / "MANIFEST").write_text("")
+    built = Links().build(ladder.rung("03_next/gelu/02_top"))
+    assert (built.blocked, built.uses) == ("", {"fallback": "nobody"})
+    assert answer(built.libraries["f32"]) == 1  # STATUS_NOT_IMPLEMENTED
+
+
+def test_without_its_fallback_a_rung_says_what_it_leaves_to_it(ladder):
+    links = Links()
+    links.found(ladder.rung("03_next/gelu/01_x"), "forward", Verdict.PASS)
+    top = ladder.rung("03_next/gelu/02_top")
+    usual, alone = links.build(top), links.build(top, without=["fallback"])
+    assert answer(usual.libraries["f32"]) == 31
+    assert answer(alone.libraries["f32"]) == 1
+
+
+def test_a_case_is_served_by_the_rung_or_named_for_its_fallback(ladder, tools):
+    from grader import operators
+    from grader.checks.subject import DTYPES
+    from grader.checks.values.fallback import Servers
+
+    (ladder.root / "build" / "tools").symlink_to(tools)
+    given_up = (
+        "if (tensor_numel(input) > 1) return fallback_forward(ctx, input, p, output)"
+    )
+    text = forward("fallback").replace(
+        "    return", f"    {given_up};\n    return (status_t)0; //"
+    )
+    ladder.file("03_next/gelu/02_top.c", text)
+    links, top = Links(), ladder.rung("03_next/gelu/02_top")
+    links.found(ladder.rung("03_next/gelu/01_x"), "forward", Verdict.PASS)
+    gelu = operators.get("gelu")
+    sizes = {
+        gelu.inputs(case, DTYPES["f32"], 7)["input"].numel() > 1: case
+        for case in gelu.cases(7)
+    }
+    with Servers(links, gelu, 7) as servers:
+        left = {n: servers.left(top, c, "forward") for n, c in sizes.items()}
+        done = {n: servers.computes(top, c, "forward") for n, c in sizes.items()}
+    assert left == {True: "03_next/gelu/01_x", False: ""}
+    assert done == {True: "03_next/gelu/01_x", False: top.id}
+
+
+def test_a_gradient_by_another_rungs_forward_is_that_rungs_work(ladder, tools):
+    """Which has no backward to ask, and whose forward has a fallback."""
+    from grader import operators
+    from grader.checks.values.fallback import Servers
+
+    (ladder.root / "build" / "tools").symlink_to(tools)
+    never = (
+        "if (tensor_numel(input) < 0) return fallback_forward(ctx, input, p, output)"
+    )
+    text = forward("fallback").replace("    return", f"    {never};\n    return 0; //")
+    ladder.file("03_next/gelu/01_x.c", text)
+    call = "tiles_forward(ctx, grad_output, p, grad_input)"
+    text = HEAD + "gelu_forward_fn tiles_forward;\n" + BACKWARD.format(value=call)
+    ladder.file("03_next/gelu/02_top.c", text)
+    uses = '[rung."gelu/01_x"]', "uses.fallback = true", '[rung."gelu/02_top"]'
+    ladder.lab("03_next", *uses, 'uses.tiles = "gelu/01_x"')
+    links, top = Links(), ladder.rung("03_next/gelu/02_top")
+    for number in "01":
+        rung = ladder.rung(f"03_next/gelu/0{number}_x")
+        links.found(rung, "forward", Verdict.PASS)
+    gelu = operators.get("gelu")
+    with Servers(links, gelu, 7) as servers:
+        done = servers.computes(top, gelu.cases(7)[0], "backward")
+    assert done == "03_next/gelu/01_x"
+
+
+# ---- lab.toml ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ('uses = "gelu"', "uses is 'gelu', expected lines like"),
+        ('uses.Plain = "02_naive_c/gelu"', "an alias is made of small letters"),
+        ('uses.gelu = "02_naive_c/gelu"', "the name 'gelu' is taken"),
+        ('uses.forward = "02_naive_c/gelu"', "the name 'forward' is taken"),
+        (
+            "uses.plain = 3",
+            'is 3, expected the name of a rung, like "matmul/05_packed"',
+        ),
+        ("uses.plain = true", "is True, expected the name of a rung"),
+        ('uses.plain = "gelu/01_x"', "is no lower rung of this ladder"),
+        ('uses.plain = "gelu"', "is the ladder itself; name one of its lower rungs"),
+        ('uses.plain = "02_naive_c"', "is neither a rung nor a task"),
+        (
+            'uses.plain = "02_naive_c/gelu/09_x"',
+            "is called '02_naive_c/gelu/09_x'; near",
+        ),
+        ('uses.plain = "tanh/00_x"', "no task or rung is called '03_next/tanh/00_x'"),
+        ("uses.fallback = false", "expected true or the name of a lower rung"),
+        ('uses.fallback = "add/00_x"', "is not of the ladder 'gelu'"),
+        ('uses.fallback = "gelu/00_call"', "is no lower rung of this ladder"),
+    ],
+)
+def test_a_use_that_cannot_be_is_refused_in_one_sentence(course, line, sentence):
+    course.lab("03_next", '[rung."gelu/00_call"]', line)
+    with pytest.raises(GraderError, match=sentence) as caught:
+        all_tasks()
+    message = str(caught.value)
+    assert message.startswith("labs/03_next/lab.toml: rung 'gelu/00_call'")
+    assert "\n" not in message and not message.endswith(".")
+
+
+def test_rungs_that_use_each_other_in_a_circle_are_refused(course):
+    course.lab("02_naive_c", '[rung."gelu/00_definition"]', f'uses.back = "{CALLER}"')
+    with pytest.raises(GraderError, match=r"in a circle: .* -> .*; take one of these"):
+        all_tasks()
+
+
+def test_python_neither_uses_nor_is_used(course):
+    course.file("01_py/lab.toml", 'language = "python"\n[ladder.gelu]\npoints = 1\n')
+    course.file("01_py/gelu/00_x.py", "")
+    course.lab("03_next", '[rung."gelu/00_call"]', 'uses.plain = "01_py/gelu"')
+    with pytest.raises(GraderError, match="is not in C and has no object to link"):
+        all_tasks()
+    course.file(
+        "01_py/lab.toml",
+        'language = "python"\n[ladder.gelu]\npoints = 1\n[rung."gelu/00_x"]\n'
+        'uses.plain = "02_naive_c/gelu"\n',
+    )
+    course.lab("03_next")
+    with pytest.raises(GraderError, match="only a rung in C can use another one"):
+        all_tasks()
+
+
+def test_what_is_used_is_graded_first(course):
+    course.lab("03_next", '[rung."add/00_x"]', 'uses.plain = "gelu/00_call"')
+    course.file("03_next/add/00_x.c", HEAD)
+    lab = [task for task in all_tasks() if task.lab == "03_next"]
+    assert [task.operator for task in lab] == ["add", "gelu"]
+    assert [task.operator for task in ordered(lab)] == ["gelu", "add"]

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""Every file, rung and command that a text names is there: in the repository, and in
+what students get.
+
+tests/house/references.py says what counts as a text and what as a reference.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.commands import handout
+from grader.toolchain import given
+from tests.house.references import Tree, dead
+from tests.house.test_style import ROOT, files
+
+EXPECTED = {  # file: reference, and why it leads nowhere
+    "Makefile: T=rung": "any rung",
+    "grader/python/convlab/binding.mk: dlpack.h": "PyTorch's",
+    "docs/guides/cuda_on_the_cpu.md: kernel.cu": "the reader's own",
+    "docs/guides/first_hour.md: labs/02_naive_c/conv2d/02_mine.c": "the reader's own",
+    "grader/runner/worker/limits.c: linux/landlock.h": "the system's",
+    "labs/04_cuda_kernels/lab.toml: llama.cpp": "a project",
+    "tests/common/cusim/against_ncu.py: docs/results/ncu.md": "needs a GPU",
+    "tests/programs/portable/driver.c: table.h": "made by test_portable.py",
+    "grader/bench/ladders.py: docs/results": "says that a handout has none",
+    # students get these modules too: there they say that they work at home only
+    "grader/commands/handout.py: make handout": "works in the repository",
+    "grader/commands/handout.py: record_first_hour.py": "works in the repository",
+    "grader/report/tables.py: docs/results": "works in the repository",
+}
+
+
+@pytest.fixture(scope="module")
+def repository() -> Tree:
+    return Tree(ROOT, files())
+
+
+@pytest.fixture(scope="module")
+def student(tmp_path_factory: pytest.TempPathFactory) -> Tree:
+    """The handout that the present files would make, without the given objects."""
+    root = tmp_path_factory.mktemp("student")
+    names = [name for name in files() if handout.allowed(name)]
+    for name in names:
+        handout._ship(name, root / name)
+    page = f"given/{given.arch()}/README.md"
+    (root / page).parent.mkdir(parents=True)
+    (root / page).write_text(given.README.format(arch=given.arch()))
+    (root / given.MANIFEST).write_text("")
+    return Tree(root, (*names, page, given.MANIFEST))
+
+
+def none(tree: Tree) -> None:
+    bad = [line for line in dead(tree) if line not in EXPECTED]
+    if bad:
+        pytest.fail(f"{len(bad)} lead nowhere:\n" + "\n".join(bad), pytrace=False)
+
+
+def test_whatever_a_text_of_the_repository_names_is_there(repository: Tree) -> None:
+    assert len(repository.texts) > 500
+    none(repository)
+
+
+def test_whatever_a_text_of_the_handout_names_is_in_the_handout(student: Tree) -> None:
+    assert len(student.texts) > 300
+    none(student)
+
+
+DEAD = {  # a text: what of it leads nowhere
+    "[a page](nowhere.md)": "(nowhere.md)",
+    "`grader/report/pge.py`": "grader/report/pge.py",
+    "see lanch.h": "lanch.h",
+    "labs/*/nope_*.c": "labs/*/nope_*.c",
+    "2x over 01_blooks": "01_blooks",
+    "`matmul/05_paked`": "matmul/05_paked",
+    "03_im2col_cpu/matmul/42": "T=03_im2col_cpu/matmul/42",
+    "`make grad`": "make grad",
+    "`make grade T=99_none`": "T=99_none",
+    "LAB=77": "LAB=77",
+    "`python -m grader.nope`": "python -m grader.nope",
+    "decision 0099": "decision 0099",
+}
+ALIVE = """
+[a page](../../README.md) `grader/report/page.py` launch.h labs/*/README.md 00_strided
+`matmul/05_float4` 03_im2col_cpu/matmul/05 make a choice `make grade T=02` LAB=04 T=...
+`labs/<lab>/<op>/NN_*.c` `python -m grader` decision 0001, build/x/y.json. `tests/`
+"""
+
+
+def test_each_form_of_a_dead_reference_is_found(repository: Tree) -> None:
+    told = dead(repository, {f"text {i}": text for i, text in enumerate(DEAD)})
+    bad = {f"text {i}: {word}" for i, word in enumerate(DEAD.values())}
+    assert bad <= set(told) and len({line.split(":")[0] for line in told}) == len(DEAD)
+
+
+def test_what_is_there_is_found_too(repository: Tree) -> None:
+    assert dead(repository, {"labs/04_cuda_kernels/x.md": ALIVE}) == []
+    strange = {"labs/04_cuda_kernels/add/00_strided.cu": "as 04_register_tile"}
+    assert len(dead(repository, strange)) == 1  # a rung of another ladder
+
+
+def test_what_is_excepted_does_lead_nowhere(repository: Tree, student: Tree) -> None:
+    assert set(EXPECTED) <= {*dead(repository), *dead(student)}

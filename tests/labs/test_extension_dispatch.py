@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT
+"""Lab 05's operators as PyTorch's dispatcher sees them: opcheck, vmap, autocast."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.library import opcheck
+from torch.overrides import TorchFunctionMode
+
+from tests.labs.extension import CORE, Sample, laid_out
+
+pytestmark = pytest.mark.usefixtures("extension")
+each_operator = pytest.mark.parametrize("sample", CORE, ids=lambda s: s.operator)
+each_direction = pytest.mark.parametrize(
+    "direction", [0, 1], ids=["forward", "backward"]
+)
+
+
+@pytest.mark.parametrize("layout", ["row_major", "turned", "channels_last"])
+@each_direction
+@each_operator
+def test_opcheck_finds_nothing(sample: Sample, direction: int, layout: str):
+    operator, arguments = sample.operators()[direction]
+    arranged = [laid_out(a, layout) if isinstance(a, Tensor) else a for a in arguments]
+    results = opcheck(operator, arranged)
+    for a in arranged:
+        if isinstance(a, Tensor):
+            a.requires_grad_()
+    results |= {
+        f"{k}, with gradients": v for k, v in opcheck(operator, arranged).items()
+    }
+    assert set(results.values()) == {"SUCCESS"}, results
+
+
+def test_opcheck_finds_nothing_without_a_bias_and_for_one_gradient(
+    extension: ModuleType,
+):
+    ops = torch.ops.convlab
+    x, weight = torch.randn(2, 3, 5, 4), torch.randn(4, 3, 3, 2)
+    options = [1, 1], [0, 0], [1, 1], 1
+    opcheck(ops.conv2d.default, (x, weight, None, *options))
+    opcheck(ops.linear.default, (torch.randn(2, 3), torch.randn(4, 3), None))
+    grad = torch.randn(2, 4, 3, 3)
+    mask = [False, True, False]
+    opcheck(ops.conv2d_backward.default, (grad, x, weight, *options, mask))
+
+
+@pytest.fixture
+def rule_of_its_own() -> Iterator[None]:
+    """Without a rule torch.vmap calls an operator in a loop: here it raises."""
+    torch._C._functorch._set_vmap_fallback_enabled(False)  # noqa: FBT003
+    yield
+    torch._C._functorch._set_vmap_fallback_enabled(True)  # noqa: FBT003
+
+
+def batched(tensors: list[Tensor], in_dims: tuple[int | None, ...]) -> list[Tensor]:
+    """Three different tensors for each that has a batch axis, stacked there."""
+    return [
+        t if d is None else torch.stack([t, 2 * t, t.flip(-1)], d)
+        for t, d in zip(tensors, in_dims)
+    ]
+
+
+@pytest.mark.usefixtures("rule_of_its_own")
+@each_direction
+@each_operator
+def test_vmap_is_a_loop_whichever_arguments_have_a_batch(
+    sample: Sample, direction: int
+):
+    operator, arguments = sample.operators()[direction]
+    tensors = [a for a in arguments if isinstance(a, Tensor)]
+    rest = arguments[len(tensors) :]
+    axes = [(None, 0, tensor.dim()) for tensor in tensors]  # in front, at the end
+    for in_dims in itertools.product(*axes):
+        if all(d is None for d in in_dims):
+            continue
+        many = batched(tensors, in_dims)
+
+        def call(*tensors: Tensor) -> Any:
+            return operator(*tensors, *rest)
+
+        found = torch.vmap(call, in_dims)(*many)
+        one_by_one = [
+            call(*(t if d is None else t.select(d, b) for t, d in zip(many, in_dims)))
+            for b in range(3)
+        ]
+        if isinstance(found, Tensor):
+            expected: Any = torch.stack(one_by_one)
+        else:
+            expected = tuple(torch.stack(each) for each in zip(*one_by_one))
+        torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.usefixtures("rule_of_its_own")
+@each_direction
+@each_operator
+def test_vmap_in_vmap(sample: Sample, direction: int):
+    operator, arguments = sample.operators()[direction]
+    tensors = [a for a in arguments if isinstance(a, Tensor)]
+    rest = arguments[len(tensors) :]
+    first, *others = tensors
+    grid = torch.stack([torch.stack([first, -first]), torch.stack([3 * first, first])])
+
+    def call(x: Tensor) -> Tensor:
+        found = operator(x, *others, *rest)
+        return found if isinstance(found, Tensor) else found[0]
+
+    found = torch.vmap(torch.vmap(call))(grid)
+    expected = torch.stack([torch.stack([call(x) for x in row]) for row in grid])
+    torch.testing.assert_close(found, expected)
+
+
+@each_operator
+def test_autocast_computes_in_float(sample: Sample):
+    halves = [t.to(torch.bfloat16).requires_grad_() for t in sample.tensors()]
+    with torch.autocast("cpu", torch.bfloat16):
+        output = sample.ours()(*halves)
+    assert output.dtype == torch.float32
+    expected = sample.ours()(*(t.detach().float() for t in halves))
+    torch.testing.assert_close(output, expected)
+    output.sum().backward()
+    assert all(t.grad is not None and t.grad.dtype == torch.bfloat16 for t in halves)
+
+
+def test_autocast_leaves_double_alone(extension: ModuleType):
+    x = torch.randn(2, 3, dtype=torch.float64)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert extension.linear(x, x).dtype == torch.float64
+
+
+class Twice(TorchFunctionMode):
+    """Doubles what convlab's operators give, and with it their gradients."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        return 2 * result if str(func).startswith("convlab") else result
+
+
+@each_operator
+def test_a_mode_sees_the_call_before_autograd(sample: Sample):
+    inputs = [t.requires_grad_() for t in sample.tensors()]
+    once = sample.ours()(*inputs)
+    with Twice():
+        twice = sample.ours()(*inputs)
+    grad = torch.randn_like(once)
+    for one, two in zip(*(torch.autograd.grad(y, inputs, grad) for y in (once, twice))):
+        torch.testing.assert_close(two, 2 * one)
+
+
+def test_a_meta_tensor_has_sizes_and_no_numbers(extension: ModuleType):
+    for sample in CORE:
+        tensors = [t.to("meta") for t in sample.tensors()]
+        output = sample.ours()(*tensors)
+        assert output.device.type == "meta"
+        assert output.shape == sample.torchs()(*tensors).shape

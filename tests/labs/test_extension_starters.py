@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""What students get of lab 05: it imports, and says what is missing and how long."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from grader.commands.handout import starter
+from grader.commands.leaks import REGION
+from tests.labs.extension import FOLDER, LAB
+
+MARKED = [
+    file
+    for file in sorted([*LAB.glob("csrc/*/*.cpp"), *LAB.glob("convlab_ext/*.py")])
+    if "BEGIN SOLUTION" in file.read_text(encoding="utf-8")
+]
+NOT_WRITTEN = """
+import torch
+import convlab_ext
+
+said = []
+
+
+def refused(call, *arguments):
+    try:
+        call(*arguments)
+    except NotImplementedError:
+        said.append("not implemented")
+
+
+x, weight = torch.randn(2, 3), torch.randn(4, 3)
+convlab_ext.linear(x, weight)  # the C++ is the reference's here
+refused(convlab_ext.linear, x.requires_grad_(), weight)
+refused(torch.vmap(convlab_ext.linear, (0, None)), x.detach(), weight)
+refused(convlab_ext.linear, x.to("meta"), weight.to("meta"))
+assert len(said) == 3, said
+"""
+
+
+def test_every_operator_has_marks_in_both_languages():
+    names = {
+        file.stem for file in MARKED if file.parent.name in ("stable", "convlab_ext")
+    }
+    assert names >= {"add", "matmul", "linear", "unfold", "conv2d", "_bilinear"}
+
+
+@pytest.mark.parametrize("file", MARKED, ids=lambda f: f"{f.parent.name}/{f.name}")
+def test_a_starter_of_lab_05_tells_truly_how_long_the_reference_is(file: Path):
+    for solution, offer in REGION.findall(file.read_text(encoding="utf-8")):
+        told = re.findall(r"\(the reference takes (.*)$", offer, re.M)
+        bare = re.sub(r"/\*.*?\*/", "", solution, flags=re.S)
+        kept = [line.strip() for line in bare.splitlines()]
+        count = len([k for k in kept if k and not k.startswith(("//", "#"))])
+        plain = f"{count} line{'s' * (count != 1)}"
+        assert told in ([f"{plain})"], [f"{plain} for both)"]), solution
+
+
+def test_the_python_starters_import_and_say_what_is_not_written(
+    extension: ModuleType, tmp_path: Path
+):
+    package = tmp_path / "convlab_ext"
+    package.mkdir()
+    for file in (FOLDER / "convlab_ext").iterdir():
+        if file.suffix == ".py":
+            (package / file.name).write_text(starter(file.read_text(encoding="utf-8")))
+        elif file.suffix == ".so":
+            (package / file.name).symlink_to(file)
+    done = subprocess.run(
+        [sys.executable, "-c", NOT_WRITTEN],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr

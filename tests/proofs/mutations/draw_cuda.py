@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""Draws the mutations of CUDA kernels: one token changed, the list fixed by a seed.
+
+As draw.py does it for labs 01 and 02, over all rungs of lab 04 that cusim can run. CUDA
+has mistakes of its own, and some of them have few tokens, so that each kind has its
+share (KINDS), spread evenly over the files; of the launchers' tokens one in four may be
+drawn. `drawn_cuda.json` is committed before the
+first run; who changes a rung that it names draws again:
+
+    python -m tests.proofs.mutations.draw_cuda [--check] [--seed S --file FILE.json]
+
+    barrier     __syncthreads, __syncwarp or a fence is dropped
+    wait        a wait for cp.async, or the commit that it counts, is dropped
+    mask        a hexadecimal mask or a shift is one bit off, a shuffle goes elsewhere
+    predicate   an `if` or a choice is always taken (one that returns: never), && is ||
+    compare     < becomes <= or >, and so on
+    number      one more, one less; a power of two half as much
+    operator    + - * / % << >> & | ^ += -=: another one
+    name        another variable of its type that is known here; .x and .y, threadIdx
+                and blockIdx, rows and columns, size and stride
+
+Not drawn: comments, STARTER lines, directives, types, names where they are declared,
+launch bounds, what has no meaning but for the compiler.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from tests import PROGRAMS, ROOT
+from tests.proofs.mutations.cuda_tokens import CudaFile, Token
+from tests.proofs.mutations.draw import Mutation
+
+DRAWN = PROGRAMS / "mutations" / "drawn_cuda.json"
+LAB = "04_cuda_kernels"
+SEED = 20261122
+KINDS = {  # how many of each; what one kind lacks is made up for by the last three
+    "barrier": 8,
+    "wait": 4,
+    "mask": 4,
+    "predicate": 8,
+    "compare": 8,
+    "number": 9,
+    "operator": 9,
+    "name": 10,
+}
+FILL = ("name", "operator", "number")
+
+# ---- the draw ------------------------------------------------------------------------
+
+
+def sources() -> list[Path]:
+    """The rungs that cusim can run."""
+    from grader.course.tasks import all_tasks
+
+    return [
+        rung.file
+        for task in all_tasks()
+        if task.lab == LAB
+        for rung in task.rungs
+        if rung.needs != "gpu"
+    ]
+
+
+def _lot(seed: int, *words: object) -> int:
+    """A number that looks random and depends on these words only."""
+    text = " ".join(map(str, (seed, *words)))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest(), "big")
+
+
+def draw(files: list[Path], seed: int = SEED) -> list[Mutation]:
+    """The mutations: each kind by its share, no token twice, files in turn."""
+    pool: dict[str, list[tuple[str, Token]]] = {kind: [] for kind in KINDS}
+    for file in files:
+        name = str(file.relative_to(ROOT))
+        read = CudaFile(file.read_text())
+        for token in read.eligible():
+            place = (token.line, token.column)
+            if read.in_kernel(*place) or _lot(seed, "host", name, *place) % 4 == 0:
+                pool[token.kind].append((name, token))
+    for kind, found in pool.items():
+        found.sort(key=lambda f: _lot(seed, kind, f[0], f[1].line, f[1].column))
+    wanted = dict(KINDS)
+    drawn: list[tuple[str, Token]] = []
+    taken = dict.fromkeys((str(file.relative_to(ROOT)) for file in files), 0)
+    for kind in [*KINDS, *FILL]:
+        while wanted[kind] and pool[kind]:
+            least = min(pool[kind], key=lambda f: taken[f[0]])  # the first of those
+            pool[kind].remove(least)
+            taken[least[0]] += 1
+            wanted[kind] -= 1
+            drawn.append(least)
+        if kind not in FILL:
+            wanted["name"] += wanted.pop(kind)
+            wanted[kind] = 0
+    drawn.sort(key=lambda f: (f[0], f[1].line, f[1].column))
+    made = []
+    for i, (file, token) in enumerate(drawn, 1):
+        pick = _lot(seed, "becomes", file, token.line, token.column)
+        new = token.choices[pick % len(token.choices)]
+        fields = (file, token.line, token.column, token.text, new)
+        made.append(Mutation(f"c{i:02}", *fields))
+    return made
+
+
+def record(files: list[Path], seed: int = SEED) -> str:
+    """What drawn_cuda.json holds: one mutation a line."""
+    names = [str(file.relative_to(ROOT)) for file in files]
+    hashes = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
+    head = {"seed": seed, "sha256": dict(zip(names, hashes, strict=True))}
+    drawn = draw(files, seed)
+    lines = ",\n    ".join(json.dumps(asdict(mutation)) for mutation in drawn)
+    text = json.dumps(head, indent=2).removesuffix("\n}")
+    return f'{text},\n  "mutations": [\n    {lines}\n  ]\n}}\n'
+
+
+def committed(file: Path = DRAWN) -> tuple[list[Mutation], dict[str, str]]:
+    """The mutations of a list, and the SHA-256 of the files drawn from."""
+    data = json.loads(file.read_text())
+    return [Mutation(**entry) for entry in data["mutations"]], data["sha256"]
+
+
+def kind_of(mutation: Mutation) -> str:
+    """Of which kind a drawn mutation is."""
+    text = (ROOT / mutation.file).read_text()
+    place = (mutation.line, mutation.column)
+    found = CudaFile(text).eligible()
+    return next(t.kind for t in found if (t.line, t.column) == place)
+
+
+def main() -> int:
+    """Write the list, or compare it with what would be drawn."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="compare, write nothing")
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--file", type=Path, default=DRAWN)
+    words = parser.parse_args()
+    text = record(sources(), words.seed)
+    if words.check:
+        same = words.file.is_file() and words.file.read_text() == text
+        print(f"{words.file.name} {'is up to date' if same else ': draw again'}")
+        return 0 if same else 1
+    words.file.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

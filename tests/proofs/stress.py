@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: MIT
+"""The long proofs: many seeds, every fault, every mutation, the border, the stopwatch.
+
+python -m tests.proofs.stress [PROOF ...] [--seeds N]   (make stress)
+
+Each writes its table to docs/results. `make test` draws a sample of each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import dataclass, field
+
+import torch
+from signatures import DIRECTIONS
+
+from grader import operators
+from grader.checks.check_result import CheckResult
+from grader.checks.subject import Subject
+from grader.checks.values import compare, forward, gradient
+from grader.checks.values.fallback import Classes, Servers
+from grader.course.rungs import ROOT, Rung
+from grader.course.tasks import all_tasks
+from grader.engine.lending import paired
+from grader.engine.results import environment
+from grader.runner.supervisor.session import pin
+from grader.toolchain.linking import Links
+from grader.toolchain.make import build_tools
+from grader.toolchain.products import Build
+from grader.verdicts import Verdict
+from tests.grader.checks.memory import border
+from tests.grader.checks.speed import stopwatch
+from tests.proofs import trust
+
+RESULTS = ROOT / "docs" / "results"
+GRADCHECK_EVERY = 10  # seeds; gradcheck takes longer than everything else together
+
+
+@dataclass
+class Margin:
+    """How close correct code came to the tolerance: largest error / allowed error."""
+
+    worst: float = 0.0
+    checks: int = 0
+    failures: list[str] = field(default_factory=list)
+
+    def note(self, got: torch.Tensor, expected: compare.Expected) -> None:
+        """Look at one output that was compared. Who computed it, and so its tolerance,
+        is asked only where it makes a difference.
+        """
+        if used(got, expected) > self.worst:
+            settled = expected.loose(got.dtype) if expected.loose else expected
+            self.worst = max(self.worst, used(got, settled))
+
+    def row(self, rung: Rung, count: int) -> str:
+        """Its line in the table."""
+        return (
+            f"| {rung.id} | {count} | {self.checks} | {len(self.failures)} | "
+            f"{self.worst:.2f} |"
+        )
+
+
+def used(got: torch.Tensor, expected: compare.Expected) -> float:
+    """The largest error / allowed error of an output; 0 where it has to be equal."""
+    if (expected.scale is None and expected.loose is None) or not got.numel():
+        return 0.0
+    error = (got.double() - expected.value).abs()
+    ratio = error / compare.tolerance(expected, got.dtype)
+    return float(torch.where(error > 0, ratio, 0.0).max())
+
+
+def reference_links() -> Links:
+    """Links every rung with those that it names: here all of them have to be right."""
+    links = Links()
+    links.verify = lambda rung, direction: True
+    return links
+
+
+def subject_of(
+    rung: Rung, lower: dict[str, tuple[Rung, Build]], servers: Servers
+) -> tuple[Subject, tuple[str, ...]]:
+    """A reference rung, the direction it lacks lent by a lower one."""
+    operator = operators.get(rung.task.split("/")[1])
+    if rung.file.suffix == ".py":
+        return Subject(operator, source=rung.file, shown=rung.shown), DIRECTIONS
+    built = servers.links.build(rung)
+    for direction in built.directions:
+        lower[direction] = rung, built
+    called = {d: lower.get(d, (rung, built)) for d in DIRECTIONS}
+    lent = {d: build for d, (_, build) in called.items()}
+    subject = Subject(operator, libraries=paired(built, lent))
+    subject.classes = Classes(servers, {d: called[d][0] for d in DIRECTIONS})
+    return subject, built.directions
+
+
+def one_seed(
+    subject: Subject, directions: tuple[str, ...], seed: int
+) -> list[CheckResult]:
+    """Every check of one rung with one seed."""
+    cases = subject.operator.cases(seed)
+    found = []
+    for dtype in subject.dtypes:
+        if "forward" in directions:
+            found.append(forward.check(subject, cases, dtype, seed))
+        if "backward" in directions:
+            found.append(gradient.check(subject, cases, dtype, seed))
+    if "backward" in directions and seed % GRADCHECK_EVERY == 0:
+        found.append(gradient.gradcheck(subject, cases, seed))
+    return found
+
+
+def seeds(count: int, only: str = "") -> int:
+    """The reference with many seeds: not one failure allowed. `only` begins the ids."""
+    rows = known_rows()
+    failed = 0
+    links = reference_links()
+    for task in all_tasks():
+        if task.language == "extension":  # its gates are many seeds' work: lab 05
+            continue
+        if not any(rung.id.startswith(only) for rung in task.rungs):
+            continue
+        lower: dict[str, tuple[Rung, Build]] = {}
+        with Servers(links, operators.get(task.operator), 0) as servers:
+            for rung in task.rungs:
+                wanted = rung.id.startswith(only)
+                if not wanted and rung.file.suffix == ".py":
+                    continue
+                subject, directions = subject_of(rung, lower, servers)
+                if wanted:
+                    margin = proven(subject, directions, count)
+                    failed += len(margin.failures)
+                    rows[rung.id] = margin.row(rung, count)
+                    print(rows[rung.id], *margin.failures[:3], sep="\n  ", flush=True)
+                    write_seeds(rows)
+                subject.close()
+    return 1 if failed else 0
+
+
+def proven(subject: Subject, directions: tuple[str, ...], count: int) -> Margin:
+    """One rung with so many seeds."""
+    margin = Margin()
+    original = compare.Expected.settled
+
+    def noting(expected: compare.Expected, got: torch.Tensor) -> compare.Expected:
+        margin.note(got, expected)
+        return original(expected, got)
+
+    compare.Expected.settled = noting  # type: ignore[method-assign, assignment]
+    try:
+        for seed in range(count):
+            for result in one_seed(subject, directions, seed):
+                margin.checks += 1
+                if result.verdict is not Verdict.PASS:
+                    text = f"seed {seed} {result.name} {result.dtype}: "
+                    margin.failures.append(text + result.message)
+    finally:
+        compare.Expected.settled = original  # type: ignore[method-assign, assignment]
+    return margin
+
+
+def known_rows() -> dict[str, str]:
+    """Rows of the table as it is, by rung: a run of some rungs replaces only those."""
+    file = RESULTS / "seeds.md"
+    lines = file.read_text().splitlines() if file.exists() else []
+    return {line.split()[1]: line for line in lines if line.startswith("| 0")}
+
+
+def write_seeds(rows: dict[str, str]) -> None:
+    """The table, after every rung."""
+    where = environment()
+    text = (
+        "# Many seeds on the reference\n\n"
+        f"Made by `python -m tests.proofs.stress seeds` on {where['cpu']},\n"
+        f"{where['compiler']}, torch {where['torch']}, sandbox {where['sandbox']}.\n"
+        "The last column: how much of the tolerance correct code used at most; 1 would "
+        "be a failure.\n\n"
+        "| rung | seeds | checks | failures | largest error / allowed |\n"
+        "|---|--:|--:|--:|--:|\n"
+    )
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    known = [rung.id for task in all_tasks() for rung in task.rungs]
+    lines = [rows[name] for name in known if name in rows]
+    (RESULTS / "seeds.md").write_text(text + "\n".join(lines) + "\n")
+
+
+def mutations(lab: str) -> int:
+    """Every drawn mutation: of lab 04, of another lab, or ("") of all."""
+    from tests.proofs.mutations import run, run_cuda
+
+    failed = 0
+    if lab != "04":
+        failed += int(run.main(["--write"]))
+    if lab in ("", "04"):
+        failed += int(run_cuda.main(["--write"]))
+    return failed
+
+
+def cusim(orders: int) -> int:
+    """CUDA on the CPU: bugs, false alarms, cost."""
+    from tests.common.cusim import cusim_proof
+
+    where = environment()
+    return cusim_proof.main(orders, f"{where['cpu']}, {where['compiler']}")
+
+
+def ncu() -> int:
+    """cusim's counts and a card's."""
+    from tests.common.cusim import against_ncu
+
+    where = environment()
+    return against_ncu.main(f"{where['compiler']}")
+
+
+def main(arguments: list[str]) -> int:
+    """Run the proofs asked for, all by default; 1 if one failed."""
+    proofs = ("border", "stopwatch", "faults", "seeds", "mutations", "cusim", "ncu")
+    parser = argparse.ArgumentParser(prog="python -m tests.proofs.stress")
+    parser.add_argument("proofs", nargs="*", choices=[*proofs, []])
+    parser.add_argument("--seeds", type=int, default=200)
+    parser.add_argument("--only", default="", help="seeds: rungs whose id begins so")
+    parser.add_argument("--lab", default="", help="mutations: 04, or 02 for the others")
+    parser.add_argument("--orders", type=int, default=100, help="cusim: of threads")
+    args = parser.parse_args(arguments)
+    build_tools()
+    torch.set_num_threads(1)
+    pin()
+    failed = 0
+    for proof in args.proofs or proofs:
+        start = time.monotonic()
+        print(f"== {proof}", flush=True)
+        if proof == "seeds":
+            failed += seeds(args.seeds, args.only)
+        elif proof == "faults":
+            failed += trust.main(["--write"])
+        elif proof == "border":
+            failed += border.main(["--write"])
+        elif proof == "stopwatch":
+            failed += stopwatch.main(["--write"])
+        elif proof == "cusim":
+            failed += cusim(args.orders)
+        elif proof == "ncu":
+            failed += ncu()
+        else:
+            failed += mutations(args.lab)
+        print(f"== {proof}: {time.monotonic() - start:.0f} s", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

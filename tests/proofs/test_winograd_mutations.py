@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+"""Does the grader see a small mistake in Winograd's sums, whose tolerance is wider?
+
+tests/proofs/mutations draws from labs 01 and 02, which compute direct sums. Here the
+rungs of lab 03 are changed that are allowed SLACK times as much
+(grader/checks/values/precision.py): entries of the transforms by 0.1 %, and the edges
+of blocks, tiles and slabs. Only the cases that the rung computes itself are asked, only
+their values, in release mode.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from grader import operators
+from grader.checks.check_result import CheckResult
+from grader.checks.subject import Subject
+from grader.checks.values import forward, gradient
+from grader.course.rungs import ROOT, WINOGRAD
+from grader.operators import Case
+from grader.verdicts import Verdict
+from tests.proofs.mutations.run import build
+
+FOLDER = "labs/03_im2col_cpu/conv2d"
+SEED = 5
+NOBODY = """
+status_t fallback_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
+                          const tensor_t *bias, conv2d_params_t p, tensor_t *output)
+{
+    return STATUS_NOT_IMPLEMENTED;
+}
+status_t fallback_backward(ctx_t *ctx, const tensor_t *grad_output,
+                           const tensor_t *input, const tensor_t *weight,
+                           conv2d_params_t p, tensor_t *grad_input,
+                           tensor_t *grad_weight, tensor_t *grad_bias)
+{
+    return STATUS_NOT_IMPLEMENTED;
+}
+"""
+AS_IS = ("as is", "", "")
+# no filters fit: they are made anew for each slab, at every width of a vector
+NONE_KEPT = ("KEPT = 1 << 20", "KEPT = 1")
+# of each rung: what is changed, what stands there (once), and what then stands there
+MUTATIONS = {
+    "09_winograd_2x2": [
+        AS_IS,
+        ("an input's entry", "x[1] + x[2];\n", "x[1] + (real)1.001 * x[2];\n"),
+        ("a filter's entry", "(real)0.5 * (even + x", "(real)0.5005 * (even + x"),
+        ("an output's entry", "x[2] - x[3];", "x[2] - (real)1.001 * x[3];"),
+        ("tiles left over", "(COUNT + MR - 1) / MR", "COUNT / MR"),
+    ],
+    "10_winograd_4x4": [
+        AS_IS,
+        (
+            "an input's entry",
+            "even = x[4] - 4 * x[2]",
+            "even = x[4] - (real)4.004 * x[2]",
+        ),
+        ("an input's last", "y[5][i] = x[5]", "y[5][i] = (real)1.001 * x[5]"),
+        ("a filter's entry", "(real)0.25 * x[0]", "(real)0.25025 * x[0]"),
+        ("an output's last", "[R - 1][i] += x[5]", "[R - 1][i] += (real)1.001 * x[5]"),
+        ("the last row of an image", "ih >= 0 && ih < IH", "ih >= 0 && ih < IH - 1"),
+        ("a tile left over", "1) product(1,", "7) product(1,"),
+        ("two tiles left over", "2 && !wide) product(2,", "7 && !wide) product(2,"),
+        ("as is, but no filters are kept", *NONE_KEPT),
+        ("filters of the next slab", "r0 == 0 || !keep", "r0 == 0", *NONE_KEPT),
+    ],
+    "12_winograd_weight": [
+        AS_IS,
+        ("an input's entry", "BT[] = {4, 0, -5,", "BT[] = {4, 0, -5.005,"),
+        ("a gradient's entry", "1, 2, 4, 8,", "1, 2, 4, 8.008,"),
+        ("a filter's entry", "{6. / 24,", "{6.006 / 24,"),
+        ("only the last slab", "r0 == 0, u)", "1, u)"),
+    ],
+}
+ASKED = [
+    (rung, what, edits) for rung, all_of in MUTATIONS.items() for what, *edits in all_of
+]
+
+
+def fits(case: Case) -> bool:
+    """Whether these rungs compute a case themselves."""
+    options = operators.get("conv2d").signature.resolve(case.options)
+    moves = [options[name] for name in ("stride", "dilation", "groups")]
+    small = max(options["padding"]) < 3
+    kernel = case.sizes["KH"], case.sizes["KW"]
+    return kernel == (3, 3) and moves == [(1, 1), (1, 1), 1] and small
+
+
+def check(rung: str, text: str, folder: Path) -> CheckResult:
+    """Built, then what the grader says of the values."""
+    file = f"{FOLDER}/{rung}.c"
+    copy = folder / file
+    copy.parent.mkdir(parents=True)
+    copy.write_text(text + NOBODY)
+    built = build(copy, file)
+    assert not isinstance(built, str), built
+    operator = operators.get("conv2d")
+    cases = [case for case in operator.cases(SEED, drawn=0) if fits(case)]
+    subject = Subject(operator, libraries={"f32": (built["f32"], built["f32"])})
+    subject.classes = lambda case, result: WINOGRAD  # type: ignore
+    try:
+        if not rung.startswith("12"):
+            return forward.check(subject, cases, "f32", SEED)
+        wanted = [dataclasses.replace(case, wanted=("weight",)) for case in cases]
+        return gradient.check(subject, wanted, "f32", SEED)
+    finally:
+        subject.close()
+
+
+@pytest.mark.parametrize(
+    ("rung", "what", "edits"),
+    ASKED,
+    ids=[f"{rung[:2]} {what}".replace(" ", "_") for rung, what, _ in ASKED],
+)
+@pytest.mark.usefixtures("tools")
+def test_a_small_mistake_is_caught(
+    rung: str,
+    what: str,
+    edits: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DTYPES", "f32")  # rung.mk: half the time
+    text = (ROOT / FOLDER / f"{rung}.c").read_text()
+    for old, new in zip(edits[::2], edits[1::2]):
+        assert not old or text.count(old) == 1
+        text = text.replace(old, new, 1)
+    result = check(rung, text, tmp_path)
+    right = what.startswith("as is")
+    assert (result.verdict is Verdict.PASS) == right, result.message

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: MIT
+"""The fault table: every known way to break or cheat, in every language and sandbox.
+
+    python -m tests.proofs.trust [--write] [KIND ...]     (make trust)
+
+Each file of tests/programs/redteam is a matmul with one fault. It is graded as a
+student's file would be, at each sandbox level this machine has, and its verdicts are
+compared with faults.toml. Afterwards no process may be left, and no file may have
+changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import os
+import re
+import sys
+import time
+import tomllib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.checks.unrun import OURS
+from grader.course import traffic
+from grader.course.rungs import ROOT, Rung, Selection, Task
+from grader.engine.grade import Grader
+from grader.engine.score import RungResult
+from grader.runner.supervisor.session import pin
+from grader.toolchain import sandbox
+from grader.toolchain.make import build_tools
+from tests import PROGRAMS
+
+REDTEAM = PROGRAMS / "redteam"
+CANARY = REDTEAM / "canary.txt"
+FRAME = REDTEAM / "cuda" / "frame.cuh"
+LANGUAGES = {"c": ".c", "python": ".py", "cuda": ".cu"}
+TASKS = {"cuda": "04_cuda_kernels/matmul"}  # of a program; else the one in lab 02
+SQUARE = {"case": "square", "global_sectors_per_request": 5.0}  # 3 are derived
+LIMITS = traffic.parse("tests/proofs/trust.py", {"forward": SQUARE})
+SEED = 11
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One cell of the table."""
+
+    kind: str
+    language: str
+    level: str
+
+    @property
+    def file(self) -> Path:
+        """The program; in CUDA behind the frame."""
+        own = REDTEAM / self.language / f"{self.kind}{LANGUAGES[self.language]}"
+        if self.language != "cuda":
+            return own
+        whole = ROOT / "build" / "redteam" / own.name  # a rung lies in the repository
+        text = FRAME.read_text() + own.read_text()
+        if not whole.exists() or whole.read_text() != text:
+            whole.parent.mkdir(parents=True, exist_ok=True)
+            fresh = whole.with_suffix(f".{os.getpid()}")
+            fresh.write_text(text)
+            fresh.replace(whole)
+        return whole
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the grader said, and what was left behind."""
+
+    forward: str
+    backward: str
+    message: str
+    seconds: float
+    leftover: list[int]
+    touched: bool
+
+
+@functools.cache
+def table() -> dict[str, dict[str, object]]:
+    """faults.toml."""
+    return tomllib.loads((REDTEAM / "faults.toml").read_text())
+
+
+def levels() -> list[str]:
+    """The sandbox levels that work on this machine."""
+    works = {"bwrap": sandbox.has_bwrap, "landlock": sandbox.has_landlock}
+    return [name for name in sandbox.LEVELS if works.get(name, lambda: True)()]
+
+
+def faults(kinds: Iterable[str] = ()) -> list[Fault]:
+    """Every cell, or those of some kinds."""
+    chosen = list(kinds) or list(table())
+    return [
+        Fault(kind, language, level)
+        for kind in chosen
+        for language in languages(kind)
+        for level in levels()
+    ]
+
+
+def languages(kind: str) -> list[str]:
+    """Those that a fault has a program in."""
+    return [language for language in LANGUAGES if language in table()[kind]]
+
+
+@contextmanager
+def at_level(level: str) -> Iterator[None]:
+    """Force a sandbox level."""
+    forced = {sandbox.ENVIRONMENT: level, "NVCC": "none"}  # which runs nothing
+    before = {name: os.environ.get(name) for name in forced}
+    os.environ.update(forced)
+    sandbox.level.cache_clear()
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+        sandbox.level.cache_clear()
+
+
+def owned_by(pid: int) -> set[int]:
+    """Processes whose environment says that they are workers of `pid`."""
+    mark = f"CONVLAB_OWNER={pid}\0".encode()
+    found = set()
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark in (entry / "environ").read_bytes():
+                found.add(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+def descendants() -> set[int]:
+    """Processes that belong to this one: children, and workers by their command."""
+    mine = set()
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            command = (entry / "cmdline").read_bytes()
+            status = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if status[0] == "Z":
+            continue
+        ours = f"CONVLAB_OWNER={os.getpid()}".encode()
+        try:
+            marked = ours in (entry / "environ").read_bytes()
+        except OSError:
+            marked = False
+        if marked or (int(status[1]) == os.getpid() and b"worker" in command):
+            mine.add(int(entry.name))
+    return mine
+
+
+def run(fault: Fault) -> Outcome:
+    """Grade one program as a student's file."""
+    name = TASKS.get(fault.language, "02_naive_c/matmul")
+    limits = LIMITS if fault.language == "cuda" else ()
+    rung = Rung(name, fault.file, traffic=limits)
+    task = Task(*name.split("/"), fault.language, 4.0, rungs=(rung,))
+    selection = Selection((task,), frozenset({rung.id}), whole=False)
+    canary = CANARY.read_text()
+    before = descendants()
+    start = time.monotonic()
+    with at_level(fault.level), Grader(selection, seed=SEED) as grader:
+        grader.warm_up()
+        (result,) = grader.run()
+    seconds = time.monotonic() - start
+    found = result.rungs[0]
+    return Outcome(
+        str(found.verdict("forward") or ""),
+        str(found.verdict("backward") or ""),
+        _message(found),
+        seconds,
+        sorted(descendants() - before),
+        CANARY.read_text() != canary,
+    )
+
+
+def _message(result: RungResult) -> str:
+    bad = [check for check in result.checks if not check.verdict.ok]
+    ours = [c.diagnosis for c in bad if c.diagnosis and OURS in c.diagnosis]
+    return (ours or [check.message for check in bad] or [""])[0]
+
+
+def expected(fault: Fault) -> dict[str, str]:
+    """The verdicts that faults.toml asks for, by direction."""
+    entry = table()[fault.kind][fault.language]
+    assert isinstance(entry, dict)
+    return {d: entry[d] for d in ("forward", "backward")}
+
+
+def wrong(fault: Fault, outcome: Outcome) -> list[str]:
+    """What is not as it should be."""
+    bad = []
+    for direction, verdict in expected(fault).items():
+        got = getattr(outcome, direction)
+        if verdict and not re.fullmatch(verdict, got):
+            bad.append(f"{direction} is {got or 'nothing'}, expected {verdict}")
+    if OURS in outcome.message:
+        bad.append("the grader itself failed")
+    if outcome.leftover:
+        bad.append(f"left processes {outcome.leftover}")
+    if outcome.touched:
+        bad.append("changed a file")
+    return bad
+
+
+def row(fault: Fault, outcome: Outcome, bad: list[str]) -> str:
+    """A line of the table."""
+    state = "; ".join(bad) or "as expected"
+    message = outcome.message.replace("|", "/").replace("\n", " ")
+    if len(message) > 110:
+        message = message[:107] + "..."
+    return (
+        f"| {fault.kind} | {fault.language} | {fault.level} | {outcome.forward} | "
+        f"{outcome.backward} | {outcome.seconds:.1f} | {state} | {message} |"
+    )
+
+
+def main(arguments: list[str]) -> int:
+    """Run the cells and print the table; 1 if one is wrong."""
+    parser = argparse.ArgumentParser(prog="python -m tests.proofs.trust")
+    parser.add_argument("kinds", nargs="*")
+    parser.add_argument("--write", action="store_true", help="docs/results/faults.md")
+    parser.add_argument("--language", choices=LANGUAGES)
+    parser.add_argument("--level", choices=sandbox.LEVELS)
+    args = parser.parse_args(arguments)
+    build_tools()
+    pin()
+    head = (
+        "| kind | language | sandbox | forward | backward | s | | first message |\n"
+        "|---|---|---|---|---|--:|---|---|"
+    )
+    print(head)
+    lines, failed = [head], 0
+    for fault in faults(args.kinds):
+        if args.language not in (None, fault.language):
+            continue
+        if args.level not in (None, fault.level):
+            continue
+        outcome = run(fault)
+        bad = wrong(fault, outcome)
+        failed += bool(bad)
+        lines.append(row(fault, outcome, bad))
+        print(lines[-1], flush=True)
+    print(f"{len(lines) - 1} cells, {failed} not as expected")
+    if args.write:
+        write(head, lines[1:])
+    return 1 if failed else 0
+
+
+def write(head: str, lines: list[str]) -> None:
+    """The table: a run of some cells replaces only those."""
+    target = ROOT / "docs" / "results" / "faults.md"
+    known = target.read_text().splitlines() if target.exists() else []
+    rows = {cell(line): line for line in known if line.count("|") > 6}
+    rows |= {cell(line): line for line in lines}
+    order = [(f.kind, f.language, f.level) for f in faults()]
+    kept = [rows[name] for name in order if name in rows]
+    bad = sum("| as expected |" not in line for line in kept)
+    text = (
+        "# The fault table\n\nMade by `make trust` (`python -m tests.proofs.trust "
+        "--write`). In CUDA a line's number counts\nthose of `frame.cuh`, which stands "
+        "in front of each program.\n\n" + "\n".join([head, *kept])
+    )
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(f"{text}\n\n{len(kept)} cells, {bad} not as expected\n")
+
+
+def cell(line: str) -> tuple[str, str, str]:
+    """Kind, language and level of a line of the table."""
+    words = [word.strip() for word in line.split("|")]
+    return words[1], words[2], words[3]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
