@@ -31,8 +31,9 @@ from grader.engine.build_queue import Builds
 from grader.engine.lending import Lending
 from grader.errors import GraderError
 from grader.operators import Case, Operator
-from grader.report import terminal
+from grader.report import bench_page, terminal
 from grader.runner.supervisor.session import pin
+from grader.toolchain.make import build_folder
 from grader.verdicts import Verdict
 
 COLUMNS = (
@@ -258,23 +259,16 @@ def table(rows: list[Row]) -> list[str]:
 
 
 def write(rows: list[Row], peaks: dict[str, Any], wanted: Wanted) -> tuple[Path, ...]:
-    """JSON and two pictures. Returns their paths."""
-    from grader.report import plots
-
+    """JSON, and a page beside what is built. Returns their paths."""
     results.make_folder(folder())
     stem = "bench_" + re.sub(r"[^a-z0-9_]+", "_", wanted.label)
     entries = [recorded(row, wanted.threads) for row in rows]
     environment = {**results.environment(), "machine": peaks}
     whole = {"command": command(wanted), "environment": environment, "rows": entries}
-    ends = (".json", "_ladder.png", "_roofline.png")
-    paths = [folder() / f"{stem}{end}" for end in ends]
+    file = folder() / f"{stem}.json"
     try:
-        paths[0].write_text(json.dumps(whole, indent=1) + "\n")
-        if any("ratio" in entry for entry in entries):
-            bars = [{**entry, "direction": entry["part"]} for entry in entries]
-            plots.ladder(bars, paths[1])
-        if any("gflops" in entry for entry in entries):
-            plots.roofline(entries, peaks, paths[2])
+        file.write_text(json.dumps(whole, indent=1) + "\n")
     except OSError as error:
         raise GraderError(results.explain(error, folder())) from error
-    return tuple(path for path in paths if path.exists())
+    page = build_folder() / "bench" / f"{stem}.html"
+    return file, bench_page.write(whole, machine_words(peaks, wanted), page)

@@ -5,8 +5,8 @@ That is what the stable ABI is for. The other PyTorch gets an environment of its
 in build/versions; the very files that were built with the pinned one are imported there
 and compared with it, conv2d and linear forward and backward.
 
-    python -m grader.extension_versions               the one that is pinned for this
-    python -m grader.extension_versions 2.11.0        any other
+    python -m grader.commands.versions           the one that is pinned for this
+    python -m grader.commands.versions 2.11.0    any other
 """
 
 from __future__ import annotations

@@ -46,20 +46,43 @@ def write(found: dict[str, Any]) -> Path:
 
     Raises GraderError if the file cannot be written or jinja2 is not installed.
     """
-    text = render(found)
-    new = path().with_suffix(f".{os.getpid()}.new")
+    return save(render(found), path())
+
+
+def save(text: str, file: Path) -> Path:
+    """A page, written whole or not at all. Raises GraderError."""
+    new = file.with_suffix(f".{os.getpid()}.new")
     try:
-        new.parent.mkdir(parents=True, exist_ok=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         new.write_text(text, encoding="utf-8", errors="replace")
-        new.replace(path())
+        new.replace(file)
     except OSError as error:
         new.unlink(missing_ok=True)
-        raise GraderError(results.explain(error, results.folder())) from error
-    return path()
+        raise GraderError(results.explain(error, file.parent)) from error
+    return file
 
 
 def render(found: dict[str, Any], root: Path = ROOT) -> str:
     """The whole page as text; excerpts come from the files below `root`."""
+    report = page(found, root)
+    return document(
+        "report.html",
+        page=report,
+        outcome=outcome,
+        points=shown_points,
+        size=shown_bytes,
+        shares=charts.shares,
+        ladders=ladders,
+        rooflines=Rooflines(report),
+        fastest=fastest(report),
+    )
+
+
+def document(template: str, **words: Any) -> str:
+    """A page of the folder templates, with its style and script inside.
+
+    Raises GraderError if jinja2 is not installed.
+    """
     try:
         import jinja2
         from markupsafe import Markup
@@ -84,21 +107,13 @@ def render(found: dict[str, Any], root: Path = ROOT) -> str:
     )
     script = (TEMPLATES / "script.js").read_text(encoding="utf-8")
     style = templates.get_template("style.css").render()
-    report = page(found, root)
-    return templates.get_template("report.html").render(
-        page=report,
-        outcome=outcome,
+    return templates.get_template(template).render(
         number=charts.number,
-        points=shown_points,
-        size=shown_bytes,
-        shares=charts.shares,
-        ladders=ladders,
-        rooflines=Rooflines(report),
-        fastest=fastest(report),
         script=Markup(script),
         style=Markup(style),
         script_hash=_hash(script),
         style_hash=_hash(style),
+        **words,
     )
 
 
@@ -137,7 +152,7 @@ def ladders(task: Task) -> list[tuple[str, Any]]:
             chart = charts.ladder(
                 f"{task.key}-{direction}",
                 f"{title}: speed as a ratio to {' and '.join(sorted(against))}",
-                _ratio_bars(rated),
+                ratio_bars(_labelled(rated)),
                 mark=1.0,
                 mark_name=name or "baseline",
             )
@@ -145,7 +160,7 @@ def ladders(task: Task) -> list[tuple[str, Any]]:
             chart = charts.ladder(
                 f"{task.key}-{direction}",
                 f"{title}: GFLOP/s",
-                _rate_bars(timed),
+                _rate_bars(_labelled(timed)),
                 mark=None,
                 mark_name="",
             )
@@ -155,12 +170,17 @@ def ladders(task: Task) -> list[tuple[str, Any]]:
     return made
 
 
-def _ratio_bars(timed: Sequence[tuple[Rung, Speed]]) -> list[charts.Bar]:
+def _labelled(timed: Sequence[tuple[Rung, Speed]]) -> list[tuple[str, Speed]]:
     cases = len({entry.case for _, entry in timed})
+    return [(rung_label(rung, entry, cases=cases), entry) for rung, entry in timed]
+
+
+def ratio_bars(timed: Sequence[tuple[str, Speed]]) -> list[charts.Bar]:
+    """A bar for each label: its ratio, with the interval in words."""
     best = max(entry.ratio or 0 for _, entry in timed)
     return [
         charts.Bar(
-            rung_label(rung, entry, cases=cases),
+            label,
             entry.ratio or 0,
             entry.low,
             entry.high,
@@ -168,16 +188,15 @@ def _ratio_bars(timed: Sequence[tuple[Rung, Speed]]) -> list[charts.Bar]:
             best=entry.ratio == best,
             noisy=entry.noisy,
         )
-        for rung, entry in timed
+        for label, entry in timed
     ]
 
 
-def _rate_bars(timed: Sequence[tuple[Rung, Speed]]) -> list[charts.Bar]:
-    cases = len({entry.case for _, entry in timed})
+def _rate_bars(timed: Sequence[tuple[str, Speed]]) -> list[charts.Bar]:
     best = max(entry.gflops or 0 for _, entry in timed)
     return [
         charts.Bar(
-            rung_label(rung, entry, cases=cases),
+            label,
             entry.gflops or 0,
             None,
             None,
@@ -185,7 +204,7 @@ def _rate_bars(timed: Sequence[tuple[Rung, Speed]]) -> list[charts.Bar]:
             best=entry.gflops == best,
             noisy=entry.noisy,
         )
-        for rung, entry in timed
+        for label, entry in timed
     ]
 
 
@@ -235,9 +254,8 @@ class Rooflines:
 
 
 def _task_points(task: Task) -> list[roofline.Point]:
-    cases = len({entry.case for _, entry in task.timed})
-    found = [_point(rung_label(r, s, cases=cases), s) for r, s in task.timed]
-    return [point for point in found if point]
+    found = [point(label, entry) for label, entry in _labelled(task.timed)]
+    return [made for made in found if made]
 
 
 def _best_points(report: Page) -> list[roofline.Point]:
@@ -245,14 +263,15 @@ def _best_points(report: Page) -> list[roofline.Point]:
     best: dict[str, roofline.Point] = {}
     for task, found in fastest(report):
         entry = found["forward"][1] if "forward" in found else None
-        point = _point(task.operator, entry) if entry else None
+        made = point(task.operator, entry) if entry else None
         before = best.get(task.operator)
-        if point and (before is None or point.gflops > before.gflops):
-            best[task.operator] = point
+        if made and (before is None or made.gflops > before.gflops):
+            best[task.operator] = made
     return list(best.values())
 
 
-def _point(label: str, entry: Speed) -> roofline.Point | None:
+def point(label: str, entry: Speed) -> roofline.Point | None:
+    """A measurement under the roofs, if its work is counted."""
     if not entry.intensity or not entry.gflops:
         return None
     if min(entry.intensity, entry.gflops) <= 0:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from signatures import DIRECTIONS
 
-from grader.course.rungs import ROOT, Rung
+from grader.course import rungs
+from grader.course.rungs import Rung
 from grader.course.tasks import all_tasks
 from grader.toolchain.build import order_given
 from grader.toolchain.make import build_folder
@@ -46,7 +47,7 @@ def arch() -> str:
 
 def is_handout() -> bool:
     """Whether this tree is what students get: its lab 02 is no reference."""
-    return (ROOT / MANIFEST).exists()
+    return (rungs.ROOT / MANIFEST).exists()
 
 
 def find(operator: str, direction: str) -> tuple[str, str] | None:
@@ -54,7 +55,7 @@ def find(operator: str, direction: str) -> tuple[str, str] | None:
     is none that defines this direction.
     """
     name = f"given/{arch()}/{operator}"
-    folder = ROOT / "given" / arch()
+    folder = rungs.ROOT / "given" / arch()
     if not is_handout() and not folder.exists():
         folder = build_folder() / "given" / arch()
         build(operator, folder)
@@ -84,16 +85,16 @@ def build(operator: str, folder: Path) -> None:
 
     Does nothing if they are newer than these rungs, or if a rung is no reference.
     """
-    rungs = [r for t in all_tasks() if t.id == f"{LAB}/{operator}" for r in t.rungs]
-    rungs = [r for r in rungs if "BEGIN SOLUTION" in r.file.read_text(errors="replace")]
+    mine = [r for t in all_tasks() if t.id == f"{LAB}/{operator}" for r in t.rungs]
+    mine = [r for r in mine if "BEGIN SOLUTION" in r.file.read_text(errors="replace")]
     made = [folder / f"{operator}.{dtype}.a" for dtype in DTYPES]
-    headers = [*(ROOT / "common").glob("*.h"), ROOT / "common" / "rung.mk"]
-    newest = max(f.stat().st_mtime for f in [*headers, *(r.file for r in rungs)])
-    if not rungs or all(f.exists() and f.stat().st_mtime > newest for f in made):
+    headers = [*(rungs.ROOT / "common").glob("*.h"), rungs.ROOT / "common" / "rung.mk"]
+    newest = max(f.stat().st_mtime for f in [*headers, *(r.file for r in mine)])
+    if not mine or all(f.exists() and f.stat().st_mtime > newest for f in made):
         return
     folder.mkdir(parents=True, exist_ok=True)
     for dtype, file in zip(DTYPES, made):
-        _pack(operator, _sources(operator, rungs, dtype), file)
+        _pack(operator, _sources(operator, mine, dtype), file)
 
 
 def _sources(operator: str, rungs: list[Rung], dtype: str) -> dict[Path, list[str]]:

@@ -14,8 +14,9 @@ import shutil
 from collections.abc import Callable, Collection
 from pathlib import Path
 
+from grader.course import rungs
 from grader.course.candidates import candidates
-from grader.course.rungs import ROOT, Rung
+from grader.course.rungs import Rung
 from grader.course.tasks import all_tasks
 from grader.course.uses import FALLBACK, NOBODY, Use
 from grader.toolchain import given
@@ -145,7 +146,7 @@ class Links:
 def _nobody(symbol: str, mode: str) -> tuple[str, str]:
     """The stub in place of a lower rung."""
     name = f"{FALLBACK}_{symbol.rpartition('_')[2]}"
-    return NOBODY, f"{name}@{_stub(mode, ROOT, build_folder())}"
+    return NOBODY, f"{name}@{_stub(mode, rungs.ROOT, build_folder())}"
 
 
 @functools.cache

@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from grader.course.rungs import ROOT
+from grader.course import rungs
 from grader.errors import GraderError
 from grader.toolchain import sandbox
 
@@ -28,11 +28,11 @@ def build_folder() -> Path:
 
     Raises GraderError for a path that make would take for two.
     """
-    folder = Path(os.environ.get("CONVLAB_BUILD", ROOT / "build")).resolve()
-    if re.search(r"\s", str(ROOT)):
+    folder = Path(os.environ.get("CONVLAB_BUILD", rungs.ROOT / "build")).resolve()
+    if re.search(r"\s", str(rungs.ROOT)):
         raise GraderError(
-            f"this folder's path has a space in it, which make cannot handle: {ROOT}; "
-            "move it elsewhere"
+            f"this folder's path has a space in it, which make cannot handle: "
+            f"{rungs.ROOT}; move it elsewhere"
         )
     if re.search(r"\s", str(folder)):
         raise GraderError(
@@ -122,15 +122,17 @@ def run_compiler(
     environment.update(LC_ALL="C", CC=compiler(), TMPDIR="/tmp")
     build_folder().mkdir(parents=True, exist_ok=True)
     if sees and sandbox.level() == "bwrap":
-        given = [p for p in [ROOT / "given"] if p.exists() and not own]
-        seen = [ROOT / "common", sees, *given, *_toolchain(), *also]
+        given = [p for p in [rungs.ROOT / "given"] if p.exists() and not own]
+        seen = [rungs.ROOT / "common", sees, *given, *_toolchain(), *also]
         folder = own or build_folder()
         folder.mkdir(parents=True, exist_ok=True)
-        command = sandbox.wrap_compiler(command, paths=seen, folder=folder, start=ROOT)
+        command = sandbox.wrap_compiler(
+            command, paths=seen, folder=folder, start=rungs.ROOT
+        )
     command = ["prlimit", *COMPILER_LIMITS, "--", *command]
     process = subprocess.Popen(
         command,
-        cwd=ROOT,
+        cwd=rungs.ROOT,
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -56,7 +56,7 @@ SILENT = re.compile(  # programs in the manner of others, pages that a program w
 ASK = """
 import sys
 from grader.errors import GraderError
-from grader.tasks import select
+from grader.course.tasks import select
 for line in sys.stdin.read().splitlines():
     key, value = line.split("=", 1)
     try:

@@ -24,7 +24,7 @@ GARBAGE = Mistake(
 def known(operator: str) -> tuple[Mistake, ...]:
     """The known mistakes of an operator; where several fit alike the first is named."""
     try:
-        module = importlib.import_module(f"grader.mistakes.{operator}")
+        module = importlib.import_module(f"grader.diagnosis.mistakes.{operator}")
     except ModuleNotFoundError:
         return (strides_ignored("input", "weight", "bias"),)
     made: tuple[Mistake, ...] = module.MISTAKES

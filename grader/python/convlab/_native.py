@@ -2,8 +2,8 @@
 """From files to code in this process: the binding, and the shared objects of a rung.
 
 make decides what is out of date: binding.mk for the extension module, common/rung.mk
-(through grader.build) for a rung. A rung's shared object is copied under the name of
-its contents before it is loaded, because the system takes a file that it has loaded
+(through grader.toolchain) for a rung. A rung's shared object is copied under the name
+of its contents before it is loaded, because the system takes a file that it has loaded
 once for the same file ever after: only a new name brings an edited rung's new code.
 """
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from grader.checks.unrun import needs_gpu
-from grader.course import candidates, tasks, uses
+from grader.course import candidates, rungs, tasks, uses
 from grader.course.rungs import Task
 from grader.errors import GraderError
 from grader.verdicts import Verdict
@@ -45,7 +45,7 @@ def lab_of(folder: Path, words: str, suffix: str = ".cu") -> list[Task]:
 def test_strange_words_about_cards_are_refused(
     tmp_path, monkeypatch, words, suffix, sentence
 ):
-    monkeypatch.setattr(tasks, "ROOT", tmp_path)
+    monkeypatch.setattr(rungs, "ROOT", tmp_path)
     with pytest.raises(GraderError, match=re.escape(sentence)) as raised:
         lab_of(tmp_path, words, suffix)
     place = "labs/04_cuda_kernels/lab.toml: rung 'gelu/01_card': "
@@ -53,7 +53,7 @@ def test_strange_words_about_cards_are_refused(
 
 
 def test_without_a_word_a_rung_is_for_three_architectures(tmp_path, monkeypatch):
-    monkeypatch.setattr(tasks, "ROOT", tmp_path)
+    monkeypatch.setattr(rungs, "ROOT", tmp_path)
     (task,) = lab_of(tmp_path, 'architectures = ["sm_90a"]')
     assert [rung.architectures for rung in task.rungs] == [
         ("sm_75", "sm_80", "sm_90"),
@@ -62,7 +62,7 @@ def test_without_a_word_a_rung_is_for_three_architectures(tmp_path, monkeypatch)
 
 
 def test_a_rung_for_a_card_serves_no_other(tmp_path, monkeypatch):
-    monkeypatch.setattr(tasks, "ROOT", tmp_path)
+    monkeypatch.setattr(rungs, "ROOT", tmp_path)
     (task,) = lab_of(tmp_path, 'needs = "gpu"')
     plain, card = task.rungs
     above = replace(plain, file=plain.file.with_name("02_above.cu"))
@@ -74,7 +74,7 @@ def test_a_rung_for_a_card_serves_no_other(tmp_path, monkeypatch):
 
 
 def test_a_starter_for_a_card_is_not_written_yet(tmp_path, monkeypatch):
-    monkeypatch.setattr(tasks, "ROOT", tmp_path)
+    monkeypatch.setattr(rungs, "ROOT", tmp_path)
     (task,) = lab_of(tmp_path, 'needs = "gpu"')
     rung = task.rungs[1]
     text = (

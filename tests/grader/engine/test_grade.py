@@ -23,7 +23,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from grader.course import tasks
+from grader.course import rungs, tasks
 from grader.course.rungs import ROOT
 from grader.course.tasks import select
 from grader.engine.results import SCHEMA_FILE
@@ -417,7 +417,7 @@ GOOD = 'title = "C"\nlanguage = "c"\n[ladder.gelu]\npoints = 2\ncore = false\n'
 def test_a_mistake_in_lab_toml_is_told_in_a_sentence(
     tmp_path, monkeypatch, text, sentence
 ):
-    monkeypatch.setattr(tasks, "ROOT", tmp_path)
+    monkeypatch.setattr(rungs, "ROOT", tmp_path)
     folder = tmp_path / "labs" / "02_naive_c"
     (folder / "gelu").mkdir(parents=True)
     (folder / "gelu" / "00_mine.c").write_text(REFERENCE)
@@ -428,7 +428,7 @@ def test_a_mistake_in_lab_toml_is_told_in_a_sentence(
 
 
 def test_a_rung_that_cannot_be_read_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(tasks, "ROOT", tmp_path)
+    monkeypatch.setattr(rungs, "ROOT", tmp_path)
     (tmp_path / "00_mine.c").write_text(REFERENCE)
     monkeypatch.setattr(tasks.os, "access", lambda file, how: how != os.R_OK)
     with pytest.raises(GraderError, match=r"^cannot read 00_mine\.c: mend its"):

@@ -136,7 +136,7 @@ def test_the_environment_that_make_builds_finds_convlab_from_anywhere(tmp_path):
         (tmp_path / part).symlink_to(ROOT / part)
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     done = subprocess.run(
-        [tmp_path / ".venv/bin/python", "-c", "import signatures, grader.tasks"],
+        [tmp_path / ".venv/bin/python", "-c", "import signatures, grader.course.tasks"],
         cwd="/",
         env=environment,
         timeout=60,

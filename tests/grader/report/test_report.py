@@ -21,18 +21,16 @@ from typing import Any
 
 import jsonschema
 import pytest
-from PIL import Image
 
 from grader.course.rungs import ROOT
 from grader.engine import results
 from grader.engine.results import SCHEMA_FILE
 from grader.errors import GraderError
-from grader.report import html, plots
+from grader.report import bench_page, html
 from grader.report.excerpt import excerpt
 from grader.verdicts import Verdict
 from tests.grader.engine import results as made
 
-ACCENT = bytes.fromhex(plots.ACCENT[1:])
 LARGEST = 400_000  # bytes of the report of a full course
 CONV2D = "03_im2col_cpu/conv2d"
 HOSTILE = '<script>window.hit = 1</script><img src=x onerror="window.hit = 2">'
@@ -360,27 +358,30 @@ def rows() -> list[dict[str, Any]]:
     ]
 
 
-def test_the_pictures_of_make_bench_are_900_by_500_and_show_the_numbers(tmp_path):
-    draw = {
-        "ladder": lambda rows, path: plots.ladder(rows, path),
-        "roofline": lambda rows, path: plots.roofline(rows, made.MACHINE, path),
+def bench_of(entries: list[dict[str, Any]], tmp_path: Path) -> str:
+    """The page of a bench file with these rows."""
+    found = {
+        "command": "make bench T=03_im2col_cpu/conv2d",
+        "environment": {"machine": made.MACHINE},
+        "rows": entries,
     }
-    for name, drawn in draw.items():
-        one = Image.open(drawn(rows(), tmp_path / f"{name}.png"))
-        assert one.size[0] == 900 and 490 <= one.size[1] <= 510
-        faster = [{**row, "ratio": 2.0, "gflops": 70.0} for row in rows()]
-        other = Image.open(drawn(faster, tmp_path / f"{name}-other.png"))
-        assert one.tobytes() != other.tobytes()
-        if name == "ladder":
-            blue = [
-                image.convert("RGB").tobytes().count(ACCENT) for image in (one, other)
-            ]
-            assert blue[1] > 5 * blue[0] > 500
+    return bench_page.write(found, "a <machine>", tmp_path / "b" / "x.html").read_text()
 
 
-def test_nothing_to_draw_is_a_sentence(tmp_path):
-    bare = [{"rung": CONV2D, "task": CONV2D, "ratio": None, "gflops": float("nan")}]
-    with pytest.raises(GraderError, match="nothing to draw"):
-        plots.ladder(bare, tmp_path / "ladder.png")
-    with pytest.raises(GraderError, match="nothing to draw"):
-        plots.roofline(bare, None, tmp_path / "roofline.png")
+def test_the_page_of_make_bench_has_a_chart_a_case_with_its_files_side_by_side(
+    tmp_path: Path,
+):
+    cases = [{**row, "part": row["direction"]} for row in rows()]
+    cases += [{**row, "case": "other", "part": "grad_input"} for row in cases[:2]]
+    text = bench_of(cases, tmp_path)
+    figures = re.findall(r"<figcaption>(.*?)</figcaption>(.*?)</figure>", text, re.S)
+    first, other, under_roofs = figures
+    assert first[1].count("<rect") == 6 and other[1].count("<rect") == 2
+    assert other[0] == "other" and "05 x" in first[1]
+    assert under_roofs[1].count('href="#forward"') == 6
+    assert "a &lt;machine&gt;" in text and "make bench T=" in text
+
+
+def test_a_page_without_times_draws_nothing(tmp_path: Path):
+    bare = [{"rung": f"{CONV2D}/00_x", "part": "forward", "ratio": float("nan")}]
+    assert "<figure" not in bench_of(bare, tmp_path)

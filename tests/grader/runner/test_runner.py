@@ -498,7 +498,7 @@ def test_no_process_is_left_when_a_worker_has_ended(compile_gelu, level, body):
 ORPHAN = """
 import sys, time
 from pathlib import Path
-from grader.supervisor.session import Worker
+from grader.runner.supervisor.session import Worker
 library = Path(sys.argv[1])
 workers = [Worker.for_library(library, library, 6) for _ in range(2)]
 if sys.argv[2] == "python":

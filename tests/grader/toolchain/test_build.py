@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from grader.commands import doctor
-from grader.course import tasks
+from grader.course import rungs, tasks
 from grader.course.rungs import ROOT, Rung
 from grader.engine import results
 from grader.engine.known import build
@@ -35,8 +35,7 @@ def root(tmp_path, monkeypatch) -> Path:
     (tmp_path / "labs" / LADDER).mkdir(parents=True)
     (tmp_path / "build").mkdir()
     shutil.copytree(ROOT / "common", tmp_path / "common")
-    monkeypatch.setattr(building, "ROOT", tmp_path)
-    monkeypatch.setattr(tasks, "ROOT", tmp_path)
+    monkeypatch.setattr(rungs, "ROOT", tmp_path)
     monkeypatch.setenv("CONVLAB_BUILD", str(tmp_path / "build"))
     return tmp_path
 
@@ -279,7 +278,7 @@ def test_a_compiler_may_be_named_with_words_to_call_it_with(monkeypatch):
 @pytest.mark.parametrize("place", ["ROOT", "CONVLAB_BUILD"])
 def test_a_path_with_a_space_is_refused_in_a_sentence(monkeypatch, tmp_path, place):
     folder = tmp_path / "my course"
-    monkeypatch.setattr(building, "ROOT", folder if place == "ROOT" else tmp_path)
+    monkeypatch.setattr(rungs, "ROOT", folder if place == "ROOT" else tmp_path)
     monkeypatch.setenv("CONVLAB_BUILD", str(folder if place != "ROOT" else tmp_path))
     with pytest.raises(GraderError, match="path has a space in it") as caught:
         make.build_tools()

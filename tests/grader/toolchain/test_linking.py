@@ -14,14 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from grader.course import tasks
+from grader.course import rungs
 from grader.course.candidates import ordered
 from grader.course.rungs import ROOT, Rung
 from grader.course.tasks import all_tasks
+from grader.engine import known
 from grader.errors import GraderError
-from grader.toolchain import build as building
-from grader.toolchain import given, linking
-from grader.toolchain.linking import Links
+from grader.toolchain import given
 from grader.verdicts import Verdict
 
 HEAD = '#include "operators.h"\n'
@@ -90,8 +89,7 @@ def course(tmp_path, monkeypatch) -> Course:
     """Lab 02 with a gelu that answers 20, and lab 03 that may use it."""
     (tmp_path / "build").mkdir()
     shutil.copytree(ROOT / "common", tmp_path / "common")
-    for module in (building, tasks, given, linking):
-        monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setattr(rungs, "ROOT", tmp_path)
     monkeypatch.setenv("CONVLAB_BUILD", str(tmp_path / "build"))
     made = Course(tmp_path)
     made.lab("02_naive_c")
@@ -110,7 +108,7 @@ GIVEN = f"given/{given.arch()}/gelu"
 
 
 def test_the_students_rung_serves_if_it_passed_in_this_run(course):
-    links = Links()
+    links = known.links()
     links.found(course.rung(STUDENT), "forward", Verdict.PASS)
     built = links.build(course.rung(CALLER))
     assert built.uses == {"plain": STUDENT}, built
@@ -118,13 +116,13 @@ def test_the_students_rung_serves_if_it_passed_in_this_run(course):
 
 
 def test_nothing_but_the_operators_own_functions_is_exported(course):
-    built = Links().build(course.rung(CALLER))
+    built = known.links().build(course.rung(CALLER))
     assert exported(built.libraries["f32"]) == {"gelu_forward"}
     assert built.directions == ("forward",)
 
 
 def test_the_given_object_serves_where_the_rung_did_not_pass(course):
-    built = Links().build(course.rung(CALLER))
+    built = known.links().build(course.rung(CALLER))
     assert (built.uses, answer(built.libraries["f64"])) == ({"plain": GIVEN}, 20)
 
 
@@ -132,13 +130,13 @@ def test_a_handout_takes_its_given_object_and_never_lab_02_for_it(course):
     given.build("gelu", course.root / "given" / given.arch())
     (course.root / "MANIFEST").write_text("")
     course.file("02_naive_c/gelu/00_definition.c", SOLUTION + forward(66))
-    built = Links().build(course.rung(CALLER))
+    built = known.links().build(course.rung(CALLER))
     assert (built.uses, answer(built.libraries["f32"])) == ({"plain": GIVEN}, 20)
 
 
 def test_where_neither_exists_it_is_blocked_and_the_cause_is_named(course):
     (course.root / "MANIFEST").write_text("")
-    built = Links().build(course.rung(CALLER))
+    built = known.links().build(course.rung(CALLER))
     assert not built.libraries
     assert built.blocked == (
         "calls 'plain_forward', but 02_naive_c/gelu has not passed forward and there "
@@ -147,13 +145,13 @@ def test_where_neither_exists_it_is_blocked_and_the_cause_is_named(course):
 
 
 def test_another_choice_and_another_content_are_linked_anew(course):
-    links = Links()
+    links = known.links()
     assert links.build(course.rung(CALLER)).uses == {"plain": GIVEN}
     course.file("02_naive_c/gelu/00_definition.c", forward(30))
     links.found(course.rung(STUDENT), "forward", Verdict.PASS)
     assert answer(links.build(course.rung(CALLER)).libraries["f32"]) == 30
     course.file("02_naive_c/gelu/00_definition.c", forward(31))
-    links = Links()  # the next grading
+    links = known.links()  # the next grading
     links.found(course.rung(STUDENT), "forward", Verdict.PASS)
     assert answer(_fresh(links.build(course.rung(CALLER)).libraries["f32"])) == 31
 
@@ -168,7 +166,7 @@ def _fresh(library: Path) -> Path:
 def test_a_task_is_served_by_its_highest_rung_that_passes(course):
     for number in (1, 2):
         course.file(f"02_naive_c/gelu/0{number}_x.c", forward(20 + number))
-    links = Links()
+    links = known.links()
     for name, verdict in (
         ("00_definition", "PASS"),
         ("01_x", "PASS"),
@@ -185,7 +183,7 @@ def test_a_named_rung_that_is_wrong_is_not_replaced_by_a_lower_one(course):
     course.lab(
         "03_next", '[rung."gelu/00_call"]', 'uses.plain = "02_naive_c/gelu/01_x"'
     )
-    links = Links()
+    links = known.links()
     links.found(course.rung(STUDENT), "forward", Verdict.PASS)
     assert links.build(course.rung(CALLER)).uses == {"plain": GIVEN}
 
@@ -195,7 +193,7 @@ def test_a_named_rung_without_the_direction_is_lent_it_by_a_lower_one(course):
     course.lab(
         "03_next", '[rung."gelu/00_call"]', 'uses.plain = "02_naive_c/gelu/01_x"'
     )
-    links = Links()
+    links = known.links()
     links.found(course.rung(STUDENT), "forward", Verdict.PASS)
     assert links.build(course.rung(CALLER)).uses == {"plain": STUDENT}
 
@@ -205,7 +203,7 @@ def test_both_directions_may_come_from_two_places(course):
     call = "plain_backward(ctx, grad_output, input, p, grad_input)"
     text = forward("plain") + "gelu_backward_fn plain_backward;\n"
     course.file("03_next/gelu/00_call.c", text + BACKWARD.format(value=call))
-    links = Links()
+    links = known.links()
     links.found(course.rung("02_naive_c/gelu/01_x"), "backward", Verdict.PASS)
     built = links.build(course.rung(CALLER))
     assert built.uses == {
@@ -220,7 +218,7 @@ def test_a_used_rung_brings_what_it_uses_itself(course):
         "04_last", '[rung."gelu/00_call"]', 'uses.plain = "03_next/gelu/00_call"'
     )
     course.file("04_last/gelu/00_call.c", forward("plain"))
-    links = Links()
+    links = known.links()
     links.found(course.rung(STUDENT), "forward", Verdict.PASS)
     links.found(course.rung(CALLER), "forward", Verdict.PASS)
     built = links.build(course.rung("04_last/gelu/00_call"))
@@ -231,17 +229,17 @@ def test_a_used_rung_brings_what_it_uses_itself(course):
 def test_a_use_that_nothing_calls_needs_nobody(course):
     (course.root / "MANIFEST").write_text("")
     course.file("03_next/gelu/00_call.c", forward(7))
-    built = Links().build(course.rung(CALLER))
+    built = known.links().build(course.rung(CALLER))
     assert (built.uses, answer(built.libraries["f32"])) == ({}, 7)
 
 
 def test_a_call_that_no_use_declares_is_a_build_error(course):
     course.file("03_next/gelu/00_call.c", forward("plane"))
-    assert "calls 'plane_forward'" in Links().build(course.rung(CALLER)).error
+    assert "calls 'plane_forward'" in known.links().build(course.rung(CALLER)).error
 
 
 def test_debug_and_sanitizer_builds_use_the_same_rungs(course):
-    links = Links()
+    links = known.links()
     links.found(course.rung(STUDENT), "forward", Verdict.PASS)
     for mode in ("debug", "sanitize"):
         built = links.build(course.rung(CALLER), mode=mode)
@@ -269,7 +267,7 @@ def ladder(course) -> Course:
     [("01", "03_next/gelu/01_x"), ("0", "03_next/gelu/00_x"), ("", GIVEN)],
 )
 def test_the_nearest_lower_right_rung_is_the_fallback(ladder, right, server):
-    links = Links()
+    links = known.links()
     for number in right:
         rung = ladder.rung(f"03_next/gelu/0{number}_x")
         links.found(rung, "forward", Verdict.PASS)
@@ -279,7 +277,7 @@ def test_the_nearest_lower_right_rung_is_the_fallback(ladder, right, server):
 
 def test_a_fallback_by_name_comes_first(ladder):
     ladder.lab("03_next", '[rung."gelu/02_top"]', 'uses.fallback = "gelu/00_x"', "")
-    links = Links()
+    links = known.links()
     for number in "01":
         rung = ladder.rung(f"03_next/gelu/0{number}_x")
         links.found(rung, "forward", Verdict.PASS)
@@ -291,7 +289,7 @@ def test_a_fallback_by_name_comes_first(ladder):
 def test_a_lower_rung_by_name_or_the_nearest_right_one_below_it(ladder, right, server):
     ladder.lab("03_next", '[rung."gelu/02_top"]', 'uses.tiles = "gelu/01_x"')
     ladder.file("03_next/gelu/02_top.c", forward("tiles"))
-    links, top = Links(), ladder.rung("03_next/gelu/02_top")
+    links, top = known.links(), ladder.rung("03_next/gelu/02_top")
     for number in right:
         rung = ladder.rung(f"03_next/gelu/0{number}_x")
         links.found(rung, "forward", Verdict.PASS)
@@ -303,13 +301,13 @@ def test_a_lower_rung_by_name_or_the_nearest_right_one_below_it(ladder, right, s
 
 def test_a_fallback_is_never_blocked(ladder):
     (ladder.root / "MANIFEST").write_text("")
-    built = Links().build(ladder.rung("03_next/gelu/02_top"))
+    built = known.links().build(ladder.rung("03_next/gelu/02_top"))
     assert (built.blocked, built.uses) == ("", {"fallback": "nobody"})
     assert answer(built.libraries["f32"]) == 1  # STATUS_NOT_IMPLEMENTED
 
 
 def test_without_its_fallback_a_rung_says_what_it_leaves_to_it(ladder):
-    links = Links()
+    links = known.links()
     links.found(ladder.rung("03_next/gelu/01_x"), "forward", Verdict.PASS)
     top = ladder.rung("03_next/gelu/02_top")
     usual, alone = links.build(top), links.build(top, without=["fallback"])
@@ -330,7 +328,7 @@ def test_a_case_is_served_by_the_rung_or_named_for_its_fallback(ladder, tools):
         "    return", f"    {given_up};\n    return (status_t)0; //"
     )
     ladder.file("03_next/gelu/02_top.c", text)
-    links, top = Links(), ladder.rung("03_next/gelu/02_top")
+    links, top = known.links(), ladder.rung("03_next/gelu/02_top")
     links.found(ladder.rung("03_next/gelu/01_x"), "forward", Verdict.PASS)
     gelu = operators.get("gelu")
     sizes = {
@@ -360,7 +358,7 @@ def test_a_gradient_by_another_rungs_forward_is_that_rungs_work(ladder, tools):
     ladder.file("03_next/gelu/02_top.c", text)
     uses = '[rung."gelu/01_x"]', "uses.fallback = true", '[rung."gelu/02_top"]'
     ladder.lab("03_next", *uses, 'uses.tiles = "gelu/01_x"')
-    links, top = Links(), ladder.rung("03_next/gelu/02_top")
+    links, top = known.links(), ladder.rung("03_next/gelu/02_top")
     for number in "01":
         rung = ladder.rung(f"03_next/gelu/0{number}_x")
         links.found(rung, "forward", Verdict.PASS)

@@ -1,1 +1,2 @@
 # SPDX-License-Identifier: MIT
+"""One token changed: what is drawn, run and argued."""
