@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* calls.h - the operators by number, so that a command can name one
  *
- * The numbers are positions in operators.h, and in SIGNATURES of common/python/signatures.
+ * The numbers are positions in operators.h and in SIGNATURES of its Python package.
  */
 #ifndef CONVLAB_CALLS_H
 #define CONVLAB_CALLS_H

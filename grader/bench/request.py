@@ -37,7 +37,7 @@ class Wanted:
 
 
 def folder() -> Path:
-    """Where tables and pictures go: docs/results, in a handout build/bench."""
+    """Where tables go: docs/results, in a handout build/bench."""
     kept = ROOT / "docs" / "results"
     return kept if kept.exists() else build_folder() / "bench"
 

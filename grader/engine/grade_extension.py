@@ -2,7 +2,7 @@
 """Lab 05: an operator's package is built, its numbers and its contract checked.
 
 Values and gradients are the checks of the other labs, over the Python worker that has
-loaded the package. The gates (checks/contract.py) run beside them in a process of their
+loaded the package. The gates (contract.py) run beside them in a process of their
 own.
 """
 

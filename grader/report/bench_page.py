@@ -48,7 +48,7 @@ def write(found: Mapping[str, Any], about: str, file: Path) -> Path:
 
 
 def _row(row: Mapping[str, Any]) -> Row:
-    """03 packed, of 03_im2col_cpu/matmul/03_packed; its part and times."""
+    """The file as 03 packed, its part, and its times."""
     part = str(row["part"])
     label = str(row["rung"]).rpartition("/")[2].replace("_", " ")
     return label, part, speed({**row, "direction": part})

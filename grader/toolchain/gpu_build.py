@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 
 from grader.course.rungs import Rung
+from grader.toolchain import gpu_probe
 from grader.toolchain.cusim import order_of
-from grader.toolchain.gpu_probe import card, kit_words, toolkit
 from grader.toolchain.products import GPU, HIDING, Build, failed, hides, made
 
 _ERROR = re.compile(r"^(?P<file>[^\s(]+)\((?P<line>\d+)\): error: (?P<text>.*)$", re.M)
@@ -19,7 +19,7 @@ def architecture(rung: Rung) -> str:
     there is none. A rung for one kind of card alone says so in lab.toml with the letter
     a: sm_90a.
     """
-    found = card()
+    found = gpu_probe.card()
     if found is None:
         return " ".join(rung.architectures)
     name = found.architecture
@@ -30,7 +30,7 @@ def fits(rung: Rung) -> bool:
     """Whether there is a card that can run it: a rung that needs a GPU may need one of
     a certain kind, and no other.
     """
-    found = card()
+    found = gpu_probe.card()
     if found is None:
         return False
     mine = (found.architecture, f"{found.architecture}a")
@@ -41,10 +41,10 @@ def compiled(rung: Rung, *, used: Sequence[str] = (), folder: str = "") -> Build
     """Build a rung by nvcc for the card: build.compiled in mode gpu."""
     if hidden := hides(rung, (*HIDING, "cusim")):
         return Build({}, forbidden=hidden)
-    kit = toolkit()
+    kit = gpu_probe.toolkit()
     if kit is None:
         return Build({}, blocked="there is no nvcc with its libcudart.so here")
-    order = [*order_of(rung, GPU, folder), *kit_words(kit)]
+    order = [*order_of(rung, GPU, folder), *gpu_probe.kit_words(kit)]
     order += [f"ARCH={architecture(rung)}"]
     root = kit.nvcc.resolve().parents[1]
     also = [] if root.is_relative_to("/usr") else [root]

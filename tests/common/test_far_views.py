@@ -16,7 +16,7 @@ import pytest
 
 from grader.course.rungs import ROOT, Rung
 from grader.course.tasks import all_tasks
-from grader.toolchain import cusim
+from grader.toolchain import products
 from grader.toolchain.make import build_folder
 from tests.common.far_views import CASES
 from tests.proofs.stress import reference_links
@@ -39,7 +39,7 @@ PLANTED = {  # an offset in 32 bits, signed and not
 @pytest.fixture(autouse=True)
 def float_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of the compiling: the other dtype has the same offsets."""
-    monkeypatch.setattr(cusim, "DTYPES", ("f32",))
+    monkeypatch.setattr(products, "DTYPES", ("f32",))
 
 
 @pytest.fixture

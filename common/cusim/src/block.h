@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* block.h - the threads of the present block: schedule.cpp's and waiting.cpp's own */
+/* block.h - the threads of the present block: schedule.cpp's and barrier.cpp's own */
 #ifndef CUSIM_BLOCK_H
 #define CUSIM_BLOCK_H
 
@@ -139,10 +139,10 @@ inline int take_ready()
 /* A fiber that runs nothing, for fresh threads. */
 Fiber *idle_fiber();
 
-/* Nobody can run and not all have ended: who waits where (waiting.cpp). */
+/* Nobody can run and not all have ended: who waits where (barrier.cpp). */
 void report_deadlock();
 
-/* A lane that leaves is missed by meetings that named it (waiting.cpp). */
+/* A lane that leaves is missed by meetings that named it (barrier.cpp). */
 void leave_meetings(Thread &self, Warp &warp);
 
 /* Lanes that asked who is here, answered once every lane of the warp waits. */

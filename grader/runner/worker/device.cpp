@@ -227,7 +227,7 @@ size_t ticking;            // of them in this command
 void *flushed;             // what fills the cache instead of the tensors
 size_t flushed_bytes;
 
-/* What the driver takes at its first use, memory and files: before the limits forbid it. */
+/* What the driver takes at its first use, memory and files: before limits forbid it. */
 cudaError_t warm_up()
 {
     cudaDeviceProp card;

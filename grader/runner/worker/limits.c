@@ -94,20 +94,20 @@ typedef struct __attribute__((packed)) {
 } landlock_path_t;
 
 const char *const LIMITS_CARD[] = {"/dev/nvidia0",
-                                  "/dev/nvidia1",
-                                  "/dev/nvidia2",
-                                  "/dev/nvidia3",
-                                  "/dev/nvidia4",
-                                  "/dev/nvidia5",
-                                  "/dev/nvidia6",
-                                  "/dev/nvidia7",
-                                  "/dev/nvidiactl",
-                                  "/dev/nvidia-uvm",
-                                  "/dev/nvidia-uvm-tools",
-                                  "/dev/nvidia-caps",
-                                  "/dev/dxg",
-                                  "/proc/self/task",
-                                  NULL};  // threads write their names there
+                                   "/dev/nvidia1",
+                                   "/dev/nvidia2",
+                                   "/dev/nvidia3",
+                                   "/dev/nvidia4",
+                                   "/dev/nvidia5",
+                                   "/dev/nvidia6",
+                                   "/dev/nvidia7",
+                                   "/dev/nvidiactl",
+                                   "/dev/nvidia-uvm",
+                                   "/dev/nvidia-uvm-tools",
+                                   "/dev/nvidia-caps",
+                                   "/dev/dxg",
+                                   "/proc/self/task",
+                                   NULL};  // threads write their names there
 
 /* A rule for each path; what does not exist needs no permission. A right that is for
  * folders only is left out where a file refuses it. */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The check at the door for tensors without data: common/door.h once more, in Python.
+"""The check at the door for tensors without data: arguments.h in Python.
 
 torch.compile and torch.export call an operator with fake tensors, which have sizes, a
 dtype and a device, and no numbers. Its C++ function is not run, and neither is its

@@ -180,8 +180,8 @@ def test_pdb_gets_the_options_and_the_seed_s_numbers(command_for):
 @pytest.fixture
 def built(extension, monkeypatch):
     """The package of the tests stands for the one in the lab's folder."""
-    monkeypatch.setattr(debug.extension, "LAB", FOLDER)
-    monkeypatch.setattr(package, "in_place", lambda names: [])
+    monkeypatch.setattr(debug.kernels, "LAB", FOLDER)
+    monkeypatch.setattr(package, "in_place", lambda names, links: [])
 
 
 def test_an_operator_of_lab_05_runs_under_pdb(built, command_for):
@@ -213,6 +213,6 @@ def test_gdb_stops_at_the_kernel_behind_an_operator(built, command_for):
 
 def test_an_operator_that_does_not_build_is_said_before_any_debugger(monkeypatch):
     sentence = "not built: csrc/stable/add.cpp:3: a semicolon is missing"
-    monkeypatch.setattr(package, "in_place", lambda names: [sentence])
+    monkeypatch.setattr(package, "in_place", lambda names, links: [sentence])
     with pytest.raises(GraderError, match=r"not built: csrc/stable/add\.cpp:3"):
         debug.debug("05_torch_extension/add", None, SEED)

@@ -38,7 +38,7 @@ def a_card(card_worker, monkeypatch):
         return cusim.compiled(rung, used=used, folder=where)
 
     monkeypatch.setattr(cusim, "build_tools", lambda *_: None)
-    monkeypatch.setattr(gpu_probe, "compiled", compiled)
+    monkeypatch.setattr(gpu_build, "compiled", compiled)
     monkeypatch.setattr(gpu_probe, "build_tools", lambda: None)
     monkeypatch.setattr(gpu_probe, "card", lambda: PRETENDED)
     monkeypatch.setattr(gpu_probe, "measured", lambda: PRETENDED)
@@ -98,7 +98,7 @@ def test_a_rung_that_is_wrong_already_is_not_run_on_the_card(a_card):
 
 def test_a_rung_that_nvcc_refuses_is_told_so(a_card, monkeypatch):
     refused = gpu_build._failed("labs/x.cu(3): error: no such thing\n")
-    monkeypatch.setattr(gpu_probe, "compiled", lambda *_, **__: refused)
+    monkeypatch.setattr(gpu_build, "compiled", lambda *_, **__: refused)
     made = a_card.checked(passed("add/00_strided"), {}, None)
     (found,) = [c for c in made.checks if c.direction == "forward"][1:]
     assert (found.name, found.verdict) == ("gpu build", Verdict.BUILD)
@@ -217,7 +217,7 @@ def test_counts_are_a_table_in_a_readme(tmp_path):
 
 
 def test_without_nvcc_registers_are_a_dash():
-    assert counting.cells({**ROW, "architecture": ""})[-3:] == ["-"] * 3
+    assert tables.counted({**ROW, "architecture": ""})[-3:] == ["-"] * 3
 
 
 def test_a_rung_is_counted_on_the_case_of_its_limits():

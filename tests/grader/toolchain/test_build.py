@@ -19,7 +19,6 @@ from grader.course.rungs import ROOT, Rung
 from grader.engine import results
 from grader.engine.known import build
 from grader.errors import GraderError
-from grader.toolchain import build as building
 from grader.toolchain import make, sandbox
 from grader.toolchain.products import DTYPES, Build
 from tests.conftest import needs_bwrap
@@ -221,7 +220,7 @@ def test_the_compiler_cannot_be_made_to_read_other_files(build_text, root):
 
 
 def test_an_endless_compilation_is_ended(build_text, monkeypatch):
-    monkeypatch.setattr(building, "DEADLINE", 0.001)
+    monkeypatch.setattr(make, "DEADLINE", 0.001)
     found = build_text(REFERENCE)
     assert "did not finish within" in found.error
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from grader.toolchain.extension import kernels, package
+from grader.toolchain.linking import Links
 from tests.labs.extension import LAB
 
 NAMES = ["add", "matmul"]
@@ -43,7 +44,7 @@ def lab(tmp_path, monkeypatch) -> Path:
 
 def steps(lab: Path) -> list[str]:
     """What a build has done."""
-    package.in_place(NAMES)
+    package.in_place(NAMES, Links())
     taken = lab.parent / "taken"
     found = taken.read_text().split("\n")[:-1]
     taken.write_text("")
@@ -78,7 +79,7 @@ def test_what_has_changed_is_built_again(lab: Path, file: str, built: str):
 
 def test_other_rungs_are_looked_for_when_any_source_has_changed(lab: Path, monkeypatch):
     steps(lab)
-    monkeypatch.setattr(package, "_sources", lambda: "others")
+    monkeypatch.setattr(package, "_sources", lambda _: "others")
     assert steps(lab) == KERNELS
     assert steps(lab) == []
 
@@ -87,7 +88,7 @@ def test_a_build_that_failed_is_tried_again(lab: Path, monkeypatch):
     failed = subprocess.CompletedProcess([], 1, "x.cpp:3:1: error: no\n", "")
     with monkeypatch.context() as patch:
         patch.setattr(package, "run_compiler", lambda *_, **__: failed)
-        assert "not built: " in package.in_place(NAMES)[0]
+        assert "not built: " in package.in_place(NAMES, Links())[0]
     assert "OPERATORS=add,matmul" in steps(lab)
 
 
@@ -101,6 +102,6 @@ def test_the_steps_before_are_built_for_the_processor(lab: Path, monkeypatch):
         )
 
     monkeypatch.setattr(package, "run_compiler", fails)
-    said = package.earlier_steps(["add"])
+    said = package.earlier_steps(["add"], Links())
     assert said == "not built: csrc/aten/add.cpp:7: so"
     assert {"OPERATORS=add", "STEPS=pybind,aten", "CUDA=0"} <= set(ran[0])

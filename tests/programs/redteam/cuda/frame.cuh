@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* frame - what tests/proofs/trust.py puts in front of every program here: the right product of
- * two matrices, and its launch */
+/* frame - what tests/proofs/trust.py puts in front of every program here: the right
+ * product of two matrices, and its launch */
 #include "launch.h"
 
 enum { THREADS = 64 };
