@@ -93,8 +93,8 @@ train: $(MORE)  ## train a network with every make of layers [DATA= EPOCHS= VARI
 doctor: $(READY)  ## what this machine has, and what a missing thing costs
 	@$(GRADER) doctor
 
-test: $(MORE)  ## lint, and every test of convlab itself
-	@$(PY) -m pytest $(PYTEST) tests
+test: $(MORE)  ## lint, and every test of convlab itself [FAST=1: those of a minute]
+	@$(PY) -m pytest $(if $(FAST),-m 'not slow') $(PYTEST) tests
 
 trust: $(MORE)  ## the fault table: every known way to break or cheat, and its verdict
 	@PYTHONPATH=$(PATHS) $(PY) -m tests.proofs.trust

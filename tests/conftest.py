@@ -33,6 +33,34 @@ needs_bwrap = pytest.mark.skipif(
     sandbox.level() != "bwrap", reason="the sandbox is not bubblewrap"
 )
 
+# tests that compile, start workers or grade tasks: FAST=1 leaves them out
+SLOW = (
+    "tests/labs",
+    "tests/proofs",
+    "tests/common/cusim/test_cusim.py",
+    "tests/common/cusim/test_loops.py",
+    "tests/common/cusim/test_nvcc.py",
+    "tests/common/test_far_views.py",
+    "tests/common/test_portable.py",
+    "tests/grader/bench",
+    "tests/grader/checks/cuda",
+    "tests/grader/checks/gates",
+    "tests/grader/checks/memory",
+    "tests/grader/checks/speed",
+    "tests/grader/commands/test_debug.py",
+    "tests/grader/commands/test_handout.py",
+    "tests/grader/commands/test_notebooks.py",
+    "tests/grader/diagnosis/test_submissions.py",
+    "tests/grader/engine",
+    "tests/grader/python",
+    "tests/grader/report/test_report_browser.py",
+    "tests/grader/runner",
+    "tests/grader/toolchain",
+    "tests/house/test_references.py",
+)
+SLOW_FIXTURES = {"extension", "tools", "graded"}
+AFTER_ALL_FAST = {"tests/grader/engine/test_score.py"}  # of a slow folder
+
 GELU = """#include "operators.h"
 {before}
 status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
@@ -46,6 +74,16 @@ status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
     return STATUS_OK;
 }}
 """
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by what they cost."""
+    for item in items:
+        file = item.nodeid.partition("::")[0]
+        names = set(getattr(item, "fixturenames", ()))
+        in_slow = file.startswith(SLOW) and file not in AFTER_ALL_FAST
+        if in_slow or names & SLOW_FIXTURES:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session", autouse=True)
