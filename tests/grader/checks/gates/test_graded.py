@@ -25,6 +25,7 @@ from grader.checks.values import audit, forward, gradient
 from grader.course.rungs import ROOT, Rung
 from grader.course.tasks import select
 from grader.diagnosis import extension_line
+from grader.engine import known
 from grader.engine.grade_extension import Packages
 from grader.runner.supervisor.tools_session import Answer, Tools
 from grader.toolchain import gpu_probe
@@ -57,7 +58,7 @@ def plain(tools) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def good(plain) -> Path:
     """The package as it is."""
-    built = package.build(rung(), kernels.links())
+    built = package.build(rung(), known.kernel_links())
     assert built.folder, built
     return built.folder
 
@@ -134,7 +135,7 @@ def test_the_right_one_passes_values_and_gradients(good):
 # ---- numbers -------------------------------------------------------------------------
 
 RETURN = "        found = self.gradients(factors, ctx.options, mask)"
-AUTOGRAD = "    kernel = _autograd_kernel(rules)"
+AUTOGRAD = "    kernel = kernel_of(rules)"
 VALUES: dict[str, tuple[Edit, Callable[[Subject], CheckResult], str, str]] = {
     "the library's convolution inside": (
         (
@@ -319,7 +320,7 @@ def built(tmp_path: Path, file: str, before: str, after: str) -> package.Package
     own = lab / "csrc" / "stable" / "conv2d.cpp"
     rules = lab / "convlab_ext" / "conv2d.py"
     edited = Rung("05_torch_extension/conv2d", own, step="stable", also=(rules,))
-    return package.build(edited, kernels.links())
+    return package.build(edited, known.kernel_links())
 
 
 @pytest.fixture
@@ -370,7 +371,7 @@ def test_a_grading_tells_the_line_of_c(good, monkeypatch):
     failed = CheckResult("x", "backward", Verdict.CRASH, message=next(iter(TOLD_BY_C)))
     monkeypatch.setattr(package, "build", lambda *_: package.Package(good))
     monkeypatch.setattr(Packages, "_values", lambda *_: [failed])
-    found = Packages(SEED, None, print, kernels.links()).checked(rung())
+    found = Packages(SEED, None, print, known.kernel_links()).checked(rung())
     assert line_at(found.checks[0])
 
 
