@@ -37,9 +37,11 @@ def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
 
 def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor, Tensor, None]:
     """A gradient for each argument, None for alpha."""
-    grad_input = grad_output.sum_to_size(ctx.input_size)
-    grad_other = ctx.alpha * grad_output.sum_to_size(ctx.other_size)
-    return grad_input, grad_other, None
+    return (
+        grad_output.sum_to_size(ctx.input_size),
+        grad_output.sum_to_size(ctx.other_size) * ctx.alpha,
+        None,
+    )
 
 
 torch.library.register_autograd("first::add", backward, setup_context=setup_context)
