@@ -3,8 +3,8 @@
 
 A worker knows lines of Python only. What C++ throws is caught there on its way out, in
 a rule or in the function that calls the operator, and neither is the place to mend. The
-sentence says whether it is C++: the dispatcher's are about the schema, the door's are
-about a result, and results are made in C++ alone.
+sentence says whether it is C++: the dispatcher's are about the schema, those of
+the argument checks about a result, and results are made in C++ alone.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def placed(result: CheckResult, rung: Rung) -> CheckResult:
 
 
 def _result(message: str, operator: str) -> str:
-    """The result whose sizes the door refuses; "" if it says nothing of the kind."""
+    """The result whose sizes the argument checks refuse; "" if they refuse none."""
     signature = SIGNATURES[operator]
     results = [one.name for one in signature.outputs]
     results += [f"grad_{name}" for name in signature.gradients]

@@ -10,7 +10,7 @@ INCLUDES ?= $(error convlab.load calls this file and says where the headers are)
 CUSIM    ?= $(error say where libcusim.so is)
 
 HERE   := $(dir $(lastword $(MAKEFILE_LIST)))
-COMMON := $(HERE)../../
+COMMON := $(HERE)../../../common/
 CHECKED := -Wall -Wextra -fPIC -fvisibility=hidden -I$(COMMON) $(INCLUDES) -MMD -c
 
 MAKEFLAGS += --no-builtin-rules

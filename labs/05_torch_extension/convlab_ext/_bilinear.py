@@ -20,7 +20,6 @@ from typing import Any
 
 from torch import Tensor
 
-from convlab_ext._door import Door
 from convlab_ext._rules import Rules, total
 
 
@@ -97,13 +96,6 @@ class BilinearBackward(Rules):
         self.name = f"{of.name}_backward"
         super().__init__(of.namespace)
         self.of = of
-
-    def check(self, door: Door, *arguments: Any) -> None:
-        """Operands as of forward, and grad_output as forward's output."""
-        grad_output, input, weight, *options, _ = arguments
-        given = input, weight, *[None] * self.of.biased, *options
-        self.of.check(door, *given)
-        door.takes_shape("grad_output", grad_output, self.of.fake(*given).shape)
 
     def fake(self, grad_output: Tensor, *arguments: Any) -> tuple[Tensor, ...]:
         """One empty tensor for each."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 
 def pair(operator: str, option: str, value: Any) -> list[Any]:
     """(height, width) of an option given as one number or two."""
@@ -19,3 +21,19 @@ def pair(operator: str, option: str, value: Any) -> list[Any]:
 def extent(size: Any, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Any:
     """How many windows fit along one axis (operators.h has the same formula in C)."""
     return (size + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1
+
+
+def extents(image: Any, kernel: Any, *options: Any) -> list[Any]:
+    """OH and OW of a fake kernel; options are stride, padding and dilation.
+
+    What leaves no window is refused. Sizes may be symbols: torch._check looks at what
+    is known now, and makes the rest a condition that the compiled program keeps.
+    """
+    torch._check(all(len(two) == 2 for two in (kernel, *options)), lambda: "not pairs")
+    found = []
+    for size, K, S, P, D in zip(image, kernel, *options):
+        given = f"kernel {K}, stride {S}, padding {P}, dilation {D}"
+        torch._check(K > 0 and S > 0 and P >= 0 and D > 0, lambda g=given: f"got {g}")
+        found.append(extent(size, K, S, P, D))
+        torch._check(found[-1] > 0, lambda g=given, s=size: f"no window in {s}: {g}")
+    return found

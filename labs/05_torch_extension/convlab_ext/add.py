@@ -3,6 +3,9 @@
 
 Both are linear, so a tangent goes the way of the values, and backward of backward is
 forward. The operands stretch (broadcast); that is all there is to think about.
+
+../first_autograd.py gives add a gradient by torch.library.register_autograd, and shows
+what such an operator lacks. setup_context and backward are here what they are there.
 """
 
 from __future__ import annotations
@@ -30,12 +33,6 @@ class Add(Rules):
     """add(input, other, alpha) -> input + alpha * other."""
 
     name = "add"
-
-    def check(self, door, input, other, alpha):
-        """Sizes that stretch to a common one."""
-        door.takes("input", input, "(...)")
-        door.takes("other", other, "(...)")
-        door.broadcast(("input", "other"), input.shape, other.shape)
 
     def fake(self, input, other, alpha):
         """Both stretched."""
@@ -95,16 +92,6 @@ class AddBackward(Rules):
     """add_backward(grad_output, input_size, other_size, alpha, output_mask) -> two."""
 
     name = "add_backward"
-
-    def check(self, door, grad_output, input_size, other_size, alpha, mask):
-        """An operand whose gradient is not wanted may have any size."""
-        door.takes("grad_output", grad_output, "(...)")
-        wanted = zip(mask, ("grad_input", "grad_other"), (input_size, other_size))
-        right = "grad_output", grad_output.shape
-        named = [(name, size) if want else right for want, name, size in wanted]
-        names, sizes = zip(*named)
-        common = door.broadcast(names, *sizes)
-        door.has_shape("grad_output", grad_output, common)
 
     def fake(self, grad_output, input_size, other_size, alpha, mask):
         """The sizes as told; (0) where a gradient is not wanted."""

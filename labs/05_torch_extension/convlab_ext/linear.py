@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 
+import torch
 from torch import Tensor
 
 from convlab_ext._bilinear import Bilinear, BilinearBackward
-from convlab_ext._rules import convlab, in_front, register
+from convlab_ext._rules import convlab, in_front, register, same_kind
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -27,22 +28,18 @@ class Linear(Bilinear):
 
     name = "linear"
 
-    def check(self, door, input, weight, bias):
-        """As many features as the weight has columns."""
-        door.takes("input", input, "(..., IC)")
-        door.takes("weight", weight, "(OC, IC)")
-        columns, features = weight.shape[1], input.shape[-1]
-        sentence = "'weight' expects {} features, 'input' has {} (is it transposed?)"
-        door.must(columns == features, sentence, columns, features)
-        if bias is not None:
-            door.takes_shape("bias", bias, weight.shape[:1])
-
     def fake(self, input, weight, bias):
-        """(..., OC), the leading axes as they are."""
+        """(..., OC), leading axes as they are; what does not fit is refused."""
         # BEGIN SOLUTION
-        return input.new_empty(*input.shape[:-1], weight.shape[0])
+        *leading, features = input.shape
+        OC, IC = weight.shape
+        torch._check(features == IC, lambda: f"'weight' expects {IC}, got {features}")
+        fits = bias is None or bias.shape == weight.shape[:1]
+        torch._check(fits, lambda: f"'bias' must be ({OC}), got {bias.shape}")
+        same_kind(input, weight, bias)
+        return input.new_empty(*leading, OC)
         # END SOLUTION
-        # STARTER # your code (the reference takes 1 line)
+        # STARTER # your code (the reference takes 7 lines)
         # STARTER raise NotImplementedError
 
     def vmap(self, info, in_dims, input, weight, bias):

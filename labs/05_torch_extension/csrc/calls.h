@@ -33,7 +33,7 @@ inline Tensor or_empty(const std::optional<Tensor> &gradient, const Tensor &like
     return gradient ? *gradient : empty_like(like, {0});
 }
 
-/* The size along an axis; 0 if there is no such axis: the check at the door says it. */
+/* The size along an axis; 0 if there is no such axis: the argument check says it. */
 inline int64_t size(const Tensor &tensor, int64_t axis)
 {
     return axis < tensor.dim() ? tensor.size(axis) : 0;

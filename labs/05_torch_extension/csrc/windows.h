@@ -53,7 +53,7 @@ conv2d_params_t conv2d_options(const List &stride, const List &padding,
     return p;
 }
 
-/* OH or OW. Memory for the result is allocated before the check at the door looks at
+/* OH or OW. Memory for the result is allocated before the argument check looks at
  * the call: the size is 0 for options that the check will refuse. */
 static inline int64_t windows(int64_t in, int64_t kernel, int64_t stride,
                               int64_t padding, int64_t dilation)

@@ -27,8 +27,8 @@ EXPECTED = re.compile(  # what relates a thing that is wrong to what it should b
     r"\b(expect(s|ed)?|must|should|needs?|requires?|cannot|can't|at least|at most|than"
     r"|same|equal|match(es)?|differ|multiple|divi(de|des|sible)|spans|fit|convert)\b"
 )
-DOOR = "call the contract's check (`run` does)"
-FAKE_DOOR = "`register` asks the rule `check` before `fake`; it has to say the same"
+ARGUMENT_CHECKS = "call the contract's check (`run` does)"
+FAKE_CHECKS = "torch._check in the rule `fake` refuses what a trace must not take"
 REGISTERED = torch._C._dispatch_get_registrations_for_dispatch_key
 SHOWN = 240  # characters of PyTorch's words
 UNLIKE = re.compile(  # the kernel's, then the fake kernel's
@@ -177,8 +177,8 @@ def _rule_asks_for(bound: Bound, job: Job, name: str) -> None:
 
 
 def errors(bound: Bound, job: Job) -> Named:
-    """A call that PyTorch refuses: refused here, too, by function, by operator, and by
-    the operator for tensors that have sizes and no numbers.
+    """A call that PyTorch refuses: refused here, too, by function and by operator with
+    a sentence, and by the operator for tensors that have sizes and no numbers.
     """
     operator = bound.operator()
     given = bound.arguments(operator, job)
@@ -196,27 +196,33 @@ def errors(bound: Bound, job: Job) -> Named:
             )
 
     name = f"torch.ops.convlab.{bound.name}"
-    _refuses(f"convlab_ext.{bound.name}", job, by_function, DOOR)
-    _refuses(name, job, by_operator, DOOR)
-    _refuses(f"{name} for fake tensors (torch.compile)", job, by_fake, FAKE_DOOR)
+    for who, call in ((f"convlab_ext.{bound.name}", by_function), (name, by_operator)):
+        _says_why(who, job, _refusal(who, job, call, ARGUMENT_CHECKS))
+    _refusal(f"{name} for fake tensors (torch.compile)", job, by_fake, FAKE_CHECKS)
     return []
 
 
-def _refuses(name: str, job: Job, call: Callable[[], Any], mend: str) -> None:
-    """The call has to raise, and to say why."""
+def _refusal(name: str, job: Job, call: Callable[[], Any], mend: str) -> Exception:
+    """What the call raises, which is no rule that nobody has written."""
     try:
         call()
+    except NotImplementedError:
+        raise
     except Exception as error:
-        text = " ".join(str(error).split())
-        if lacking := lacks(text, job["names"], job["right"]):
-            said = repr(text[:160]) if text else "nothing"
-            raise Broken(
-                f"{name} refuses {job['what']}, but {lacking}: it says {said}; name "
-                "the argument, what it is and what was expected, as the contract's "
-                "check does (`run` calls it)"
-            ) from error
-    else:
-        raise Broken(f"{name} accepts {job['what']}, which PyTorch refuses: {mend}")
+        return error
+    raise Broken(f"{name} accepts {job['what']}, which PyTorch refuses: {mend}")
+
+
+def _says_why(name: str, job: Job, error: Exception) -> None:
+    """A refusal has to name what is wrong, and what is right."""
+    text = " ".join(str(error).split())
+    if lacking := lacks(text, job["names"], job["right"]):
+        said = repr(text[:160]) if text else "nothing"
+        raise Broken(
+            f"{name} refuses {job['what']}, but {lacking}: it says {said}; name "
+            "the argument, what it is and what was expected, as the contract's "
+            "check does (`run` calls it)"
+        ) from error
 
 
 def lacks(text: str, names: str, right: str) -> str:

@@ -11,7 +11,7 @@ KERNELS(add_backward);
 
 // BEGIN SOLUTION
 /* The sizes of both operands stretched, aligned at the last axis: those of the longer
- * one, and where it has 1 the shorter one's. The check at the door refuses what does
+ * one, and where it has 1 the shorter one's. The argument check refuses what does
  * not fit. */
 static Ints stretched(const Ints &left, const Ints &right)
 {

@@ -8,10 +8,10 @@
  *     run(input, conv2d_forward_check, conv2d_forward_kernels, input, weight, bias, p,
  *         output);
  *
- * `run` (../calls.h) makes tensor_t views of the tensors, checks the arguments at the
- * door, sets the device, takes the stream and the threads that PyTorch uses now, and
- * calls the kernel of this device and dtype. What fails becomes a C++ exception with
- * the contract's sentence, which Python sees as a RuntimeError.
+ * `run` (../calls.h) makes tensor_t views of the tensors, checks the arguments, sets
+ * the device, takes the stream and the threads that PyTorch uses now, and calls the
+ * kernel of this device and dtype. What fails becomes a C++ exception with the
+ * contract's sentence, which Python sees as a RuntimeError.
  */
 #pragma once
 

@@ -135,7 +135,7 @@ def test_the_right_one_passes_values_and_gradients(good):
 # ---- numbers -------------------------------------------------------------------------
 
 RETURN = "        found = self.gradients(factors, ctx.options, mask)"
-AUTOGRAD = "    kernel = _autograd_kernel(rules)"
+AUTOGRAD = "    kernel = kernel_of(rules)"
 VALUES: dict[str, tuple[Edit, Callable[[Subject], CheckResult], str, str]] = {
     "the library's convolution inside": (
         (

@@ -25,7 +25,7 @@ def line_at(told: CheckResult) -> str:
     return (ROOT / file).read_text().splitlines()[int(number) - 1]
 
 
-CALLED = f" ({SHOWN}/convlab_ext/_rules.py:143: return operator(*arguments))"
+CALLED = f" ({SHOWN}/convlab_ext/_autograd.py:55: return operator(*arguments))"
 TOLD_BY_C = {  # what the workers say -> what stands in the line that is shown
     "RuntimeError: conv2d: 'grad_bias' must be (2) for these arguments, got (3)": (
         "const auto grad_bias ="
