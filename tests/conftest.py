@@ -86,6 +86,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
+def raising(error: Exception) -> Callable[..., object]:
+    """A function that only raises."""
+
+    def raises(*_: object, **__: object) -> object:
+        raise error
+
+    return raises
+
+
 @pytest.fixture(scope="session", autouse=True)
 def own_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """CONVLAB_BUILD and, among several test processes, a core for this one alone."""

@@ -6,24 +6,23 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import pytest
 
 from grader.engine.grade import new_seed
 from tests import ROOT
 from tests.proofs.mutations.cuda_tokens import CudaFile
-from tests.proofs.mutations.draw import Mutation
+from tests.proofs.mutations.draw import Mutation, changed
 from tests.proofs.mutations.draw_cuda import DRAWN, KINDS, committed, kind_of, record
-from tests.proofs.mutations.run_cuda import argued, grade, read_results
+from tests.proofs.mutations.run_cuda import PROOF, grade
 
 ALL, HASHES = committed()
 KIND = {mutation.id: kind_of(mutation) for mutation in ALL}
-REJECTED = {o.mutation.id: o for o in read_results() if o.rejected}
+LAST = PROOF.read()
+CAUGHT = {o.mutation.id: o for o in LAST if o.caught}
 SAMPLE = [  # one of each kind, of those that were found at once
     min(
-        (m for m in ALL if KIND[m.id] == kind and m.id in REJECTED),
-        key=lambda m: REJECTED[m.id].seconds,
+        (m for m in ALL if KIND[m.id] == kind and m.id in CAUGHT),
+        key=lambda m: CAUGHT[m.id].seconds,
         default=ALL[0],
     )
     for kind in ("barrier", "predicate", "name")
@@ -42,19 +41,12 @@ static __global__ void turn(real *output, int64_t COUNT, int64_t K)
 
 
 def test_the_list_is_what_the_draw_gives() -> None:
-    files = [ROOT / name for name in HASHES]
-    changed = [
-        str(file.relative_to(ROOT))
-        for file in files
-        if hashlib.sha256(file.read_bytes()).hexdigest()
-        != HASHES[str(file.relative_to(ROOT))]
-    ]
-    assert not changed, (
-        f"changed since the draw: {', '.join(changed)}; draw and run again: "
+    assert not changed(HASHES), (
+        "changed since the draw; draw and run again: "
         "python -m tests.proofs.mutations.draw_cuda; commit; "
         "python -m tests.proofs.stress mutations --lab 04"
     )
-    assert DRAWN.read_text() == record(files)
+    assert DRAWN.read_text() == record([ROOT / name for name in HASHES])
 
 
 def test_60_are_drawn_and_8_of_them_are_barriers_that_are_dropped() -> None:
@@ -63,9 +55,8 @@ def test_60_are_drawn_and_8_of_them_are_barriers_that_are_dropped() -> None:
 
 
 def test_every_survivor_of_the_last_run_is_argued() -> None:
-    last = read_results()
-    assert [outcome.mutation for outcome in last] == ALL
-    assert {o.mutation.id for o in last if not o.rejected} == set(argued())
+    assert [outcome.mutation for outcome in LAST] == ALL
+    assert {o.mutation.id for o in LAST if not o.caught} == set(PROOF.argued())
 
 
 @pytest.mark.parametrize("mutation", SAMPLE, ids=lambda m: m.id)
@@ -75,16 +66,19 @@ def test_a_changed_token_is_seen(
 ) -> None:
     monkeypatch.setenv("NVCC", "none")
     outcome = grade(mutation, new_seed())
-    assert outcome.rejected, outcome
+    assert outcome.caught, outcome
 
 
 def test_what_a_token_of_a_kernel_may_become() -> None:
     found = {(t.text, t.line): t.choices for t in CudaFile(KERNEL).eligible()}
-    assert found["ptx::cp_async_wait<STAGES - 2>();", 7] == (";",)
-    assert found["__syncthreads();", 8] == (";",)
-    assert found["(", 6] == ("(false && ",)
-    assert found["COUNT", 6] == ("K", "STAGES", "THREADS")
-    assert found["0xffffffffu", 9] == ("0x7fffffffu",)
-    assert found["x", 5] == ("y",)
+    right = {
+        ("ptx::cp_async_wait<STAGES - 2>();", 7): (";",),
+        ("__syncthreads();", 8): (";",),
+        ("(", 6): ("(false && ",),
+        ("COUNT", 6): ("K", "STAGES", "THREADS"),
+        ("0xffffffffu", 9): ("0x7fffffffu",),
+        ("x", 5): ("y",),
+    }
+    assert {token: found[token] for token in right} == right
     assert ("i", 5) not in found, "declared there"
     assert ("<", 7) not in found, "a bracket of a template"
