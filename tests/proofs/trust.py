@@ -3,7 +3,7 @@
 
     python -m tests.proofs.trust [--write] [KIND ...]     (make trust)
 
-Each file of tests/programs/redteam is a matmul with one fault. It is graded as a
+Each program of tests/programs/redteam is a matmul with one fault. It is graded as a
 student's file would be, at each sandbox level this machine has, and its verdicts are
 compared with faults.toml. Afterwards no process may be left, and no file may have
 changed.
@@ -32,10 +32,10 @@ from grader.runner.supervisor.session import pin
 from grader.toolchain import sandbox
 from grader.toolchain.make import build_tools
 from tests import PROGRAMS
+from tests.proofs.frames import framed
 
 REDTEAM = PROGRAMS / "redteam"
 CANARY = REDTEAM / "canary.txt"
-FRAME = REDTEAM / "cuda" / "frame.cuh"
 LANGUAGES = {"c": ".c", "python": ".py", "cuda": ".cu"}
 TASKS = {"cuda": "04_cuda_kernels/matmul"}  # of a program; else the one in lab 02
 SQUARE = {"case": "square", "global_sectors_per_request": 5.0}  # 3 are derived
@@ -53,18 +53,9 @@ class Fault:
 
     @property
     def file(self) -> Path:
-        """The program; in CUDA behind the frame."""
-        own = REDTEAM / self.language / f"{self.kind}{LANGUAGES[self.language]}"
-        if self.language != "cuda":
-            return own
-        whole = ROOT / "build" / "redteam" / own.name  # a rung lies in the repository
-        text = FRAME.read_text() + own.read_text()
-        if not whole.exists() or whole.read_text() != text:
-            whole.parent.mkdir(parents=True, exist_ok=True)
-            fresh = whole.with_suffix(f".{os.getpid()}")
-            fresh.write_text(text)
-            fresh.replace(whole)
-        return whole
+        """The program, its frame included."""
+        own = f"{self.kind}{LANGUAGES[self.language]}"
+        return framed(REDTEAM / self.language / own)
 
 
 @dataclass(frozen=True)
@@ -270,8 +261,8 @@ def write(head: str, lines: list[str]) -> None:
     bad = sum("| as expected |" not in line for line in kept)
     text = (
         "# The fault table\n\nMade by `make trust` (`python -m tests.proofs.trust "
-        "--write`). In CUDA a line's number counts\nthose of `frame.cuh`, which stands "
-        "in front of each program.\n\n" + "\n".join([head, *kept])
+        "--write`). A line's number is that in the\nwhole program, the frame "
+        "included (`tests/proofs/frames.py`).\n\n" + "\n".join([head, *kept])
     )
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(f"{text}\n\n{len(kept)} cells, {bad} not as expected\n")

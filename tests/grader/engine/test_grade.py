@@ -29,7 +29,7 @@ from grader.course.tasks import select
 from grader.engine.results import SCHEMA_FILE
 from grader.errors import GraderError
 from grader.toolchain import sandbox
-from tests.proofs.trust import REDTEAM, owned_by
+from tests.proofs.trust import Fault, owned_by
 
 GELU = "02_naive_c/gelu"
 PASSED = {"forward": "PASS", "backward": "PASS"}
@@ -540,7 +540,8 @@ def test_an_interrupted_run_leaves_no_process_and_the_old_results(tools, tmp_pat
     signal.signal(signal.SIGINT, signal.default_int_handler)
     matmul = "02_naive_c/matmul"
     tree = copy_of_the_repository(tmp_path, tools, matmul)
-    shutil.copy(REDTEAM / "c" / "endless_loop.c", tmp_path / "labs" / matmul / "02_e.c")
+    hangs = Fault("endless_loop", "c", "none").file
+    shutil.copy(hangs, tmp_path / "labs" / matmul / "02_e.c")
     tree.results_file.parent.mkdir()
     tree.results_file.write_text('{"schema": 1, "tasks": []}')
     process = tree.start("grade", f"{matmul}/02")
