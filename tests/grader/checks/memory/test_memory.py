@@ -3,8 +3,8 @@
 is blamed, and both do without what a machine may lack.
 
 The bugs stand in tests/programs/memory_bugs, one in each file, and bugs.toml says what
-is to be found. They are graded as the grader does it: the values first, then the
-memory.
+is to be found; a line's number is that in the whole program, its frame included. They
+are graded as the grader does it: the values first, then the memory.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ from grader.toolchain.products import Build
 from grader.verdicts import Verdict
 from tests import PROGRAMS
 from tests.conftest import needs_gdb
-from tests.proofs.trust import at_level, descendants, levels
+from tests.proofs.frames import framed
+from tests.proofs.trust import Fault, at_level, descendants, levels
 
 BUGS = PROGRAMS / "memory_bugs"
 TABLE: dict[str, dict[str, str]] = tomllib.loads((BUGS / "bugs.toml").read_text())
@@ -56,7 +57,7 @@ def operator_of(name: str) -> str:
 
 
 def rung_of(name: str) -> Rung:
-    return Rung(f"02_naive_c/{operator_of(name)}", BUGS / f"{name}.c")
+    return Rung(f"02_naive_c/{operator_of(name)}", framed(BUGS / f"{name}.c"))
 
 
 def subject_of(rung: Rung, built: Build) -> Subject:
@@ -94,7 +95,7 @@ def judged(name: str) -> CheckResult:
 
 
 def bug_line(name: str) -> str:
-    file = BUGS / f"{name}.c"
+    file = rung_of(name).file
     lines = enumerate(file.read_text().splitlines(), 1)
     (number,) = (n for n, line in lines if line.endswith("// BUG"))
     return f"{file.relative_to(ROOT)}:{number}"
@@ -264,7 +265,7 @@ def explained(name: str, result: CheckResult | None = None) -> CheckResult:
     subject = subject_of(rung, build(rung))
     try:
         return postmortem.explain(
-            rung, subject, result or values(subject, "forward"), SEED
+            rung, subject, result or values(subject, "forward"), SEED, build
         )
     finally:
         subject.close()
@@ -304,13 +305,13 @@ def test_what_crashes_again_is_behind_the_same_walls(level):
 
 @needs_gdb
 def test_an_endless_loop_shows_where_it_is():
-    rung = Rung("02_naive_c/matmul", ROOT / "tests/programs/redteam/c/endless_loop.c")
+    rung = Rung("02_naive_c/matmul", Fault("endless_loop", "c", "none").file)
     subject = subject_of(rung, build(rung))
     case = subject.operator.cases(SEED)[0].name
     hangs = CheckResult(
         "forward", "forward", Verdict.TIMEOUT, "f32", message="hangs", replay=case
     )
-    result = postmortem.explain(rung, subject, hangs, SEED)
+    result = postmortem.explain(rung, subject, hangs, SEED, build)
     subject.close()
     assert "the line is: for (;;)" in result.message
     assert result.verdict is Verdict.TIMEOUT
@@ -321,7 +322,7 @@ def test_without_gdb_the_result_stays_as_it_was(monkeypatch):
     rung = rung_of("linear_null_bias")
     subject = subject_of(rung, build(rung))
     monkeypatch.setattr(postmortem.shutil, "which", lambda _: None)
-    assert postmortem.explain(rung, subject, died, SEED) == died
+    assert postmortem.explain(rung, subject, died, SEED, build) == died
     assert "the line is: const real first = *at1(bias, 0)" in died.message
 
 
@@ -341,6 +342,6 @@ def test_a_right_rung_does_not_crash_the_second_time():
     subject = subject_of(rung, build(rung))
     case = subject.operator.cases(SEED)[0].name
     said = CheckResult("forward", "forward", Verdict.CRASH, "f64", replay=case)
-    result = postmortem.explain(rung, subject, said, SEED)
+    result = postmortem.explain(rung, subject, said, SEED, build)
     subject.close()
     assert result == dataclasses.replace(said)
