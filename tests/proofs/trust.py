@@ -3,7 +3,7 @@
 
     python -m tests.proofs.trust [--write] [KIND ...]     (make trust)
 
-Each file of tests/programs/redteam is a matmul with one fault. It is graded as a
+Each program of tests/programs/redteam is a matmul with one fault. It is graded as a
 student's file would be, at each sandbox level this machine has, and its verdicts are
 compared with faults.toml. Afterwards no process may be left, and no file may have
 changed.
@@ -25,18 +25,18 @@ from pathlib import Path
 
 from grader.checks.unrun import OURS
 from grader.course import traffic
-from grader.course.rungs import ROOT, Rung, Selection, Task
+from grader.course.rungs import Rung, Selection, Task
 from grader.engine.grade import Grader
 from grader.engine.score import RungResult
 from grader.runner.supervisor.session import pin
 from grader.toolchain import sandbox
 from grader.toolchain.make import build_tools
-from tests import PROGRAMS, put
+from tests import PROGRAMS
 from tests.proofs import pages
+from tests.proofs.frames import framed
 
 REDTEAM = PROGRAMS / "redteam"
 CANARY = REDTEAM / "canary.txt"
-FRAME = REDTEAM / "cuda" / "frame.cuh"
 LANGUAGES = {"c": ".c", "python": ".py", "cuda": ".cu"}
 TASKS = {"cuda": "04_cuda_kernels/matmul"}  # of a program; else the one in lab 02
 SQUARE = {"case": "square", "global_sectors_per_request": 5.0}  # 3 are derived
@@ -46,8 +46,8 @@ HEAD = """| kind | language | sandbox | forward | backward | s | | first message
 |---|---|---|---|---|--:|---|---|"""
 MADE = """# The fault table
 
-Made by `make trust` (`python -m tests.proofs.trust --write`). In CUDA a line's number
-counts those of `frame.cuh`, which stands in front of each program."""
+Made by `make trust` (`python -m tests.proofs.trust --write`). A line's number is
+that in the whole program, the frame included (`tests/proofs/frames.py`)."""
 
 
 @dataclass(frozen=True)
@@ -60,15 +60,9 @@ class Fault:
 
     @property
     def file(self) -> Path:
-        """The program; in CUDA behind the frame."""
-        own = REDTEAM / self.language / f"{self.kind}{LANGUAGES[self.language]}"
-        if self.language != "cuda":
-            return own
-        whole = ROOT / "build" / "redteam" / own.name  # a rung lies in the repository
-        text = FRAME.read_text() + own.read_text()
-        if not whole.exists() or whole.read_text() != text:
-            put(whole.with_suffix(f".{os.getpid()}"), text).replace(whole)
-        return whole
+        """The program, its frame included."""
+        own = f"{self.kind}{LANGUAGES[self.language]}"
+        return framed(REDTEAM / self.language / own)
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from grader.engine.results import SCHEMA_FILE
 from grader.errors import GraderError
 from grader.toolchain import sandbox
 from tests import put
-from tests.proofs.trust import REDTEAM, owned_by
+from tests.proofs.trust import Fault, owned_by
 
 GELU = "02_naive_c/gelu"
 PASSED = {"forward": "PASS", "backward": "PASS"}
@@ -493,7 +493,8 @@ def test_an_interrupted_run_leaves_no_process_and_the_old_results(tools, tmp_pat
     signal.signal(signal.SIGINT, signal.default_int_handler)
     matmul = "02_naive_c/matmul"
     tree = copy_of_the_repository(tmp_path, tools, matmul)
-    shutil.copy(REDTEAM / "c" / "endless_loop.c", tmp_path / "labs" / matmul / "02_e.c")
+    hangs = Fault("endless_loop", "c", "none").file
+    shutil.copy(hangs, tmp_path / "labs" / matmul / "02_e.c")
     put(tree.results_file, '{"schema": 1, "tasks": []}')
     process = tree.start("grade", f"{matmul}/02")
     assert until(lambda: owned_by(process.pid), seconds=60)

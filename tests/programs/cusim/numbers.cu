@@ -12,94 +12,62 @@
 
 /* ---- the two types, from the meaning of their bits ------------------------------- */
 
-struct Half {
-    typedef __half type;
-    static constexpr unsigned infinity = 0x7c00;
+/* A type with FRACTION bits behind the point, whose smallest number is 2^LEAST. */
+template <int FRACTION, int LEAST> struct Format {
+    static constexpr unsigned infinity = 0x8000 - (1 << FRACTION);
 
     static __device__ double meaning(unsigned bits)
     {
-        const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
-        const double size = exponent == 0 ? ldexp(double(mantissa), -24)
-                                          : ldexp(1024.0 + mantissa, exponent - 25);
+        const int exponent = (bits & 0x7fff) >> FRACTION;
+        const int mantissa = bits & ((1 << FRACTION) - 1);
+        const double whole = exponent == 0 ? mantissa : (1 << FRACTION) + mantissa;
+        const double size = ldexp(whole, max(exponent, 1) + LEAST - 1);
         return bits >> 15 ? -size : size;
-    }
-    static __device__ __half of(unsigned bits)
-    {
-        return __ushort_as_half((unsigned short)bits);
-    }
-    static __device__ unsigned bits(__half x)
-    {
-        return __half_as_ushort(x);
-    }
-    static __device__ float wide(__half x)
-    {
-        return __half2float(x);
-    }
-    static __device__ __half from(float x)
-    {
-        return __float2half_rn(x);
-    }
-    static __device__ __half from(double x)
-    {
-        return __double2half(x);
-    }
-    static __device__ __half toward_zero(float x)
-    {
-        return __float2half_rz(x);
-    }
-    static __device__ __half up(float x)
-    {
-        return __float2half_ru(x);
-    }
-    static __device__ __half down(float x)
-    {
-        return __float2half_rd(x);
     }
 };
 
-struct Bfloat {
-    typedef __nv_bfloat16 type;
-    static constexpr unsigned infinity = 0x7f80;
+/* What CUDA calls the conversions of a type: its name stands in each of them. */
+#define CONVERSIONS(TYPE, NAME)                                                        \
+    typedef TYPE type;                                                                 \
+    static __device__ TYPE of(unsigned bits)                                           \
+    {                                                                                  \
+        return __ushort_as_##NAME((unsigned short)bits);                               \
+    }                                                                                  \
+    static __device__ unsigned bits(TYPE x)                                            \
+    {                                                                                  \
+        return __##NAME##_as_ushort(x);                                                \
+    }                                                                                  \
+    static __device__ float wide(TYPE x)                                               \
+    {                                                                                  \
+        return __##NAME##2float(x);                                                    \
+    }                                                                                  \
+    static __device__ TYPE from(float x)                                               \
+    {                                                                                  \
+        return __float2##NAME##_rn(x);                                                 \
+    }                                                                                  \
+    static __device__ TYPE from(double x)                                              \
+    {                                                                                  \
+        return __double2##NAME(x);                                                     \
+    }                                                                                  \
+    static __device__ TYPE toward_zero(float x)                                        \
+    {                                                                                  \
+        return __float2##NAME##_rz(x);                                                 \
+    }                                                                                  \
+    static __device__ TYPE up(float x)                                                 \
+    {                                                                                  \
+        return __float2##NAME##_ru(x);                                                 \
+    }                                                                                  \
+    static __device__ TYPE down(float x)                                               \
+    {                                                                                  \
+        return __float2##NAME##_rd(x);                                                 \
+    }
 
-    static __device__ double meaning(unsigned bits)
-    {
-        const int exponent = bits >> 7 & 255, mantissa = bits & 127;
-        const double size = exponent == 0 ? ldexp(double(mantissa), -133)
-                                          : ldexp(128.0 + mantissa, exponent - 134);
-        return bits >> 15 ? -size : size;
-    }
-    static __device__ __nv_bfloat16 of(unsigned bits)
-    {
-        return __ushort_as_bfloat16((unsigned short)bits);
-    }
-    static __device__ unsigned bits(__nv_bfloat16 x)
-    {
-        return __bfloat16_as_ushort(x);
-    }
-    static __device__ float wide(__nv_bfloat16 x)
-    {
-        return __bfloat162float(x);
-    }
-    static __device__ __nv_bfloat16 from(float x)
-    {
-        return __float2bfloat16_rn(x);
-    }
-    static __device__ __nv_bfloat16 from(double x)
-    {
-        return __double2bfloat16(x);
-    }
-    static __device__ __nv_bfloat16 toward_zero(float x)
-    {
-        return __float2bfloat16_rz(x);
-    }
-    static __device__ __nv_bfloat16 up(float x)
-    {
-        return __float2bfloat16_ru(x);
-    }
-    static __device__ __nv_bfloat16 down(float x)
-    {
-        return __float2bfloat16_rd(x);
-    }
+struct Half : Format<10, -24> {
+    CONVERSIONS(__half, half)
+};
+
+struct Bfloat : Format<7, -133> {
+    CONVERSIONS(__nv_bfloat16, bfloat16)
 };
 
 /* The bits of the number nearest to x; of two, the even one. */

@@ -1,25 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include "operators.h"
-
-static accum gelu_of(accum x, int tanh_form)
-{
-    const accum inner = (accum)0.79788456080286536 * (x + (accum)0.044715 * x * x * x);
-    return tanh_form ? (accum)0.5 * x * (1 + real_tanh(inner))
-                     : (accum)0.5 * x * (1 + real_erf(x * (accum)0.70710678118654752));
-}
+#include "gelu.h"
 
 status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
                       tensor_t *output)
 {
     (void)ctx;
-    const int64_t COUNT = tensor_numel(input);
-    const int tanh_form = p.approximate == GELU_TANH;
-    real *y = real_data(output);
     accum tile[16];
-    for (int64_t i = 0; i < COUNT; i++) {
-        const accum x = real_data(input)[tensor_offset(input, input->ndim, i)];
-        tile[i % 16] += gelu_of(x, tanh_form);  // BUG
-        y[i] = (real)tile[i % 16];
+    for (int64_t i = 0; i < tensor_numel(input); i++) {
+        tile[i % 16] += gelu_at(input, i, p);  // BUG
+        real_data(output)[i] = (real)tile[i % 16];
         tile[i % 16] = 0;
     }
     return STATUS_OK;

@@ -1,23 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "operators.h"
-
-static accum gelu_of(accum x, int tanh_form)
-{
-    const accum inner = (accum)0.79788456080286536 * (x + (accum)0.044715 * x * x * x);
-    return tanh_form ? (accum)0.5 * x * (1 + real_tanh(inner))
-                     : (accum)0.5 * x * (1 + real_erf(x * (accum)0.70710678118654752));
-}
+#include "gelu.h"
 
 status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
                       tensor_t *output)
 {
     (void)ctx;
-    const int64_t COUNT = tensor_numel(input);
-    const int tanh_form = p.approximate == GELU_TANH;
     real *y = real_data(output);
-    for (int64_t i = 0; i < COUNT; i++) {
-        const accum x = real_data(input)[tensor_offset(input, input->ndim, i)];
-        y[i] = (real)gelu_of(x, tanh_form);
+    for (int64_t i = 0; i < tensor_numel(input); i++) {
+        y[i] = (real)gelu_at(input, i, p);
         const int32_t word = *(const int32_t *)((const char *)&y[i] + 1);  // BUG
         if (word == 0x12345678) y[i] = 0;
     }

@@ -1,30 +1,20 @@
 // SPDX-License-Identifier: MIT
-#include "operators.h"
+#include "matmul.h"
 
 status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                         tensor_t *output)
 {
-    (void)ctx;
-    const int32_t d = input->ndim - 2;
-    const int64_t M = input->size[d], K = input->size[d + 1], N = other->size[d + 1];
-    const int64_t BATCH = tensor_count(output, d);
-    if (BATCH * M * N == 0) return STATUS_OK;
-    accum *sums = (accum *)ctx_scratch(ctx, (size_t)(M * N) * sizeof(accum));
+    const int64_t COUNT = tensor_numel(output);
+    if (COUNT == 0) return STATUS_OK;
+    accum *sums = (accum *)ctx_scratch(ctx, (size_t)COUNT * sizeof(accum));
     if (!sums) return STATUS_NO_MEMORY;
-    for (int64_t b = 0; b < BATCH; b++) {
-        const real *A = real_data(input) + tensor_offset(input, d, b);
-        const real *B = real_data(other) + tensor_offset(other, d, b);
-        real *C = real_data(output) + b * M * N;
-        for (int64_t i = 0; i < M * N * K; i++) {
-            const int64_t m = i / (N * K), n = i / K % N, k = i % K;
-            const accum a = A[m * input->stride[d] + k * input->stride[d + 1]];
-            const accum b = B[k * other->stride[d] + n * other->stride[d + 1]];
-            sums[m * N + n] += a * b;  // BUG
+    for (int64_t i = 0; i < tensor_numel(output); i++) {
+        const element_t e = element(input, other, output, i);
+        for (int64_t k = 0; k < e.K; k++) {
+            sums[i] += term(&e, k);  // BUG
         }
-        for (int64_t i = 0; i < M * N; i++) {
-            C[i] = (real)sums[i];
-            sums[i] = 0;
-        }
+        real_data(output)[i] = (real)sums[i];
+        sums[i] = 0;
     }
     return STATUS_OK;
 }

@@ -3,8 +3,8 @@
 is blamed, and both do without what a machine may lack.
 
 The bugs stand in tests/programs/memory_bugs, one in each file, and bugs.toml says what
-is to be found. They are graded as the grader does it: the values first, then the
-memory.
+is to be found; a line's number is that in the whole program, its frame included. They
+are graded as the grader does it: the values first, then the memory.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ from grader.toolchain import make
 from grader.verdicts import Verdict
 from tests import PROGRAMS
 from tests.conftest import needs_gdb
-from tests.proofs.trust import at_level, descendants, levels
+from tests.proofs.frames import framed
+from tests.proofs.trust import Fault, at_level, descendants, levels
 
 BUGS = PROGRAMS / "memory_bugs"
 TABLE: dict[str, dict[str, str]] = tomllib.loads((BUGS / "bugs.toml").read_text())
@@ -56,7 +57,7 @@ def operator_of(name: str) -> str:
 
 
 def rung_of(name: str) -> Rung:
-    return Rung(f"02_naive_c/{operator_of(name)}", BUGS / f"{name}.c")
+    return Rung(f"02_naive_c/{operator_of(name)}", framed(BUGS / f"{name}.c"))
 
 
 @contextmanager
@@ -111,7 +112,7 @@ def judged(name: str) -> CheckResult:
 
 
 def bug_line(name: str) -> str:
-    file = BUGS / f"{name}.c"
+    file = rung_of(name).file
     lines = enumerate(file.read_text().splitlines(), 1)
     (number,) = (n for n, line in lines if line.endswith("// BUG"))
     return f"{file.relative_to(ROOT)}:{number}"
@@ -288,7 +289,7 @@ def test_what_crashes_again_is_behind_the_same_walls(level):
 
 @needs_gdb
 def test_an_endless_loop_shows_where_it_is():
-    rung = Rung("02_naive_c/matmul", PROGRAMS / "redteam" / "c" / "endless_loop.c")
+    rung = Rung("02_naive_c/matmul", Fault("endless_loop", "c", "none").file)
     result = explained(rung, failed(rung, Verdict.TIMEOUT, "f32"))
     assert "the line is: for (;;)" in result.message
     assert result.verdict is Verdict.TIMEOUT

@@ -20,7 +20,7 @@ from grader.engine.score import RungResult, TaskResult
 from grader.report import terminal
 from grader.toolchain.products import Build
 from grader.verdicts import Verdict
-from tests.grader.checks.memory.test_memory import BUGS, SEED, rung_of, subject_of
+from tests.grader.checks.memory.test_memory import SEED, rung_of, subject_of
 from tests.grader.engine.test_grade import Tree, copy_of_the_repository
 
 
@@ -36,7 +36,8 @@ def tree(tools, tmp_path) -> Tree:
     made = copy_of_the_repository(tmp_path, tools, "02_naive_c/gelu")
     folder = made.root / "labs" / "02_naive_c" / "gelu"
     for number, name in enumerate(("static_array_overrun", "not_in_every_build"), 1):
-        shutil.copy(BUGS / f"gelu_{name}.c", folder / f"{number:02}_{name}.c")
+        whole = rung_of(f"gelu_{name}").file
+        shutil.copy(whole, folder / f"{number:02}_{name}.c")
     return made
 
 

@@ -1,29 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* missing_function - misspells the function's name, and has no other */
-#include "operators.h"
-
-/* output (..., M, N) = lhs (..., M, K) @ rhs (..., K, N) */
-static void product(const tensor_t *lhs, const tensor_t *rhs, tensor_t *output)
-{
-    const int32_t R = output->ndim - 2, C = output->ndim - 1;  // axes of rows, columns
-    const int64_t M = output->size[R], N = output->size[C], K = lhs->size[C];
-
-    for (int64_t b = 0; b < tensor_count(output, R); b++) {
-        const real *x = real_data(lhs) + tensor_offset(lhs, R, b);
-        const real *w = real_data(rhs) + tensor_offset(rhs, R, b);
-        real *y = real_data(output) + tensor_offset(output, R, b);
-        for (int64_t m = 0; m < M; m++) {
-            for (int64_t n = 0; n < N; n++) {
-                accum sum = 0;
-                for (int64_t k = 0; k < K; k++) {
-                    sum += x[m * lhs->stride[R] + k * lhs->stride[C]] *
-                           w[k * rhs->stride[R] + n * rhs->stride[C]];
-                }
-                y[m * N + n] = (real)sum;
-            }
-        }
-    }
-}
+#include "frame.h"
 
 status_t matmul_forwards(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                          tensor_t *output)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* abort - a thread of a kernel calls __trap */
+#include "frame.cuh"
 
 /* Thread 0 gives up. No shared memory. */
 static __global__ void fault_kernel(real *output, int64_t COUNT)
@@ -15,8 +16,8 @@ extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
     const status_t status = product(ctx, input, other, output);
     const int64_t COUNT = tensor_numel(output);
     if (status != STATUS_OK || COUNT == 0) return status;
-    const unsigned blocks = grid_of(ceil_div(COUNT, THREADS));
-    fault_kernel<<<blocks, THREADS, 0, ctx->stream>>>(real_data(output), COUNT);
+    fault_kernel<<<blocks_of(output), THREADS, 0, ctx->stream>>>(real_data(output),
+                                                                 COUNT);
     CUDA_TRY(ctx, cudaGetLastError());
     return STATUS_OK;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* correct - no fault */
+#include "frame.cuh"
 
 extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *other, tensor_t *output)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* divergent_barrier - half of a block meets at one barrier, half at another */
+#include "frame.cuh"
 
 /* Halves of a block wait at different barriers. No shared memory. */
 static __global__ void fault_kernel(real *output, int64_t COUNT)

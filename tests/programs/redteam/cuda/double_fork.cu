@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* double_fork - leaves a grandchild behind that sleeps 20 s; right */
+#include "frame.cuh"
 #include <sys/wait.h>
 #include <unistd.h>
 

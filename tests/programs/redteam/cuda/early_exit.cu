@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* early_exit - threads past the end leave before a barrier of their block */
+#include "frame.cuh"
 
 /* A thread owns one element, or leaves. Shared memory: 64 numbers. */
 static __global__ void fault_kernel(real *output, int64_t COUNT)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* forged_counts - moves too much, and writes smaller numbers into the report */
+#include "frame.cuh"
 #include <string.h>
 
 /* Every "sectors": and "bytes": in this memory is from now on followed by 0. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* forged_phase - overwrites the reply page to look as if it never started, and exits */
+#include "frame.cuh"
 #include <string.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* frame - what tests/proofs/trust.py puts in front of every program here: the right
- * product of two matrices, and its launch */
+/* frame - what every program here begins with: the right product of two matrices, and
+ * its launch. It is put where a program names it, see tests/proofs/frames.py. */
 #include "launch.h"
 
 enum { THREADS = 64 };
@@ -25,6 +25,12 @@ static __global__ void product_kernel(const __grid_constant__ tensor_t lhs,
     *(real *)matrix_at(&result, m, n) = sum;
 }
 
+/* So many blocks give every element of a tensor a thread. */
+static inline unsigned blocks_of(const tensor_t *output)
+{
+    return grid_of(ceil_div(tensor_numel(output), THREADS));
+}
+
 /* sum_t is what sums are kept in. */
 template <typename sum_t = accum>
 static status_t product(ctx_t *ctx, const tensor_t *lhs, const tensor_t *rhs,
@@ -34,9 +40,8 @@ static status_t product(ctx_t *ctx, const tensor_t *lhs, const tensor_t *rhs,
     const int64_t M = output->size[R], N = output->size[C], K = lhs->size[C];
     const int64_t COUNT = tensor_numel(output);
     if (COUNT == 0) return STATUS_OK;
-    const unsigned blocks = grid_of(ceil_div(COUNT, THREADS));
-    product_kernel<sum_t>
-        <<<blocks, THREADS, 0, ctx->stream>>>(*lhs, *rhs, *output, M, N, K, COUNT);
+    product_kernel<sum_t><<<blocks_of(output), THREADS, 0, ctx->stream>>>(
+        *lhs, *rhs, *output, M, N, K, COUNT);
     CUDA_TRY(ctx, cudaGetLastError());
     return STATUS_OK;
 }

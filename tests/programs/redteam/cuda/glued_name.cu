@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* glued_name - asks with a name that is glued together */
+#include "frame.cuh"
 
 #define GLUED(a, b) a##b
 #if GLUED(__CU, SIM__)

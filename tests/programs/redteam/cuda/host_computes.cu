@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* host_computes - the launcher computes on the CPU, by following data */
+#include "frame.cuh"
 
 extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *other, tensor_t *output)

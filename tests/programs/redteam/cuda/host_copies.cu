@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* host_copies - copies inputs to the CPU, computes there, and copies the result back */
+#include "frame.cuh"
 #include <vector>
 
 /* The elements of a view in order, on the CPU. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* host_pointer - a kernel reads a number of the launcher's own memory */
+#include "frame.cuh"
 
 /* A thread owns one element and multiplies it by 1. No shared memory. */
 static __global__ void fault_kernel(real *output, const real *factor, int64_t COUNT)

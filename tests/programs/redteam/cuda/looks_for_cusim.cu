@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* looks_for_cusim - asks the preprocessor whether it is run by cusim */
+#include "frame.cuh"
 
 #ifdef __CUSIM__
 enum { HERE = 1 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* missing_barrier - turns its output round in shared memory, without a barrier */
+#include "frame.cuh"
 
 /* A block turns its elements round, twice. Shared memory: 64 numbers. */
 static __global__ void fault_kernel(real *output, int64_t COUNT)

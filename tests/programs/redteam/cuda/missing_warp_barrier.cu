@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* missing_warp_barrier - exchanges numbers inside of a warp, without __syncwarp */
+#include "frame.cuh"
 
 /* Lanes swap in pairs, there and back. Shared memory: 64 numbers. */
 static __global__ void fault_kernel(real *output, int64_t COUNT)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* nan - writes one NaN */
+#include "frame.cuh"
 
 /* Thread 0 spoils the first element. No shared memory. */
 static __global__ void fault_kernel(real *output, int64_t COUNT)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* order_dependent - the last thread that runs decides: right in one order alone */
+#include "frame.cuh"
 
 /* Every thread writes its number; the last one should win. No shared memory. */
 static __global__ void fault_kernel(real *output, real *word)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* output_100mb - prints 100 MB from the launcher and a line from each kernel; right */
+#include "frame.cuh"
 #include <string.h>
 
 /* Thread 0 prints. No shared memory. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* overrun_read_after - reads one element past the end of output and mixes it in */
+#include "frame.cuh"
 
 /* A thread owns one element, and mixes in the next one. No shared memory. */
 static __global__ void fault_kernel(real *output, int64_t COUNT)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* overrun_write_after - writes one element past the end of output */
+#include "frame.cuh"
 
 /* A thread owns one element; one thread too many writes. No shared memory. */
 static __global__ void fault_kernel(real *output, int64_t COUNT)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* race_of_blocks - every block writes one element of scratch, all the same number */
+#include "frame.cuh"
 
 /* Thread 0 of each of 2 blocks writes the same word. No shared memory. */
 static __global__ void fault_kernel(real *word)

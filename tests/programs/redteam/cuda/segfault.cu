@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* segfault - a thread of a kernel dereferences NULL */
+#include "frame.cuh"
 
 /* One thread writes to address 0. No shared memory. */
 static __global__ void fault_kernel(real *output, int64_t COUNT)

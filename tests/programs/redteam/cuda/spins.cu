@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* spins - a thread waits in a loop for what another one writes */
+#include "frame.cuh"
 
 /* Thread 0 waits for thread 1. Shared memory: 1 number. */
 static __global__ void fault_kernel(real *output, int64_t COUNT)

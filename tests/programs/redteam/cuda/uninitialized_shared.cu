@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* uninitialized_shared - adds 0 times what nobody has written to shared memory */
+#include "frame.cuh"
 
 /* A thread owns one element. Shared memory: 64 numbers, never written. */
 static __global__ void fault_kernel(real *output, int64_t COUNT)

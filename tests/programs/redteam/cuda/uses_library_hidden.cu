@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* uses_library_hidden - looks a BLAS of the GPU up at run time */
+#include "frame.cuh"
 #include <dlfcn.h>
 
 typedef int create_fn(void **handle);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* write_to_input - computes rightly, then clears the first element of input */
+#include "frame.cuh"
 
 /* Thread 0 clears an element. No shared memory. */
 static __global__ void fault_kernel(real *output, int64_t COUNT)

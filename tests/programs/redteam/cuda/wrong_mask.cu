@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* wrong_mask - shuffles with a mask that names lanes which are not there */
+#include "frame.cuh"
 
 /* The first 16 lanes shuffle in the name of 32. No shared memory. */
 static __global__ void fault_kernel(real *output, int64_t COUNT)

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* wrong_stream - launches on the default stream instead of the context's */
-
-/* A thread owns one element and adds 0. No shared memory. */
-static __global__ void fault_kernel(real *output, int64_t COUNT)
-{
-    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < COUNT) output[i] += 0;
-}
+#include "frame.cuh"
+#include "harmless.cuh"
 
 extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *other, tensor_t *output)
@@ -14,8 +9,7 @@ extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
     const status_t status = product(ctx, input, other, output);
     const int64_t COUNT = tensor_numel(output);
     if (status != STATUS_OK || COUNT == 0) return status;
-    const unsigned blocks = grid_of(ceil_div(COUNT, THREADS));
-    fault_kernel<<<blocks, THREADS, 0, 0>>>(real_data(output), COUNT);
+    fault_kernel<<<blocks_of(output), THREADS, 0, 0>>>(real_data(output), COUNT);
     CUDA_TRY(ctx, cudaGetLastError());
     return STATUS_OK;
 }

@@ -1,38 +1,9 @@
 # SPDX-License-Identifier: MIT
 """backward_1e5 - makes grad_other too large by a factor of 1.00001"""
 
-import torch
+from frame import *
 
 
-def product(lhs, rhs):
-    """lhs (..., M, K) times rhs (..., K, N), one outer product after another."""
-    output = lhs.new_zeros(*lhs.shape[:-1], rhs.shape[-1])  # (..., M, N)
-    for k in range(lhs.shape[-1]):
-        output += lhs[..., :, k, None] * rhs[..., None, k, :]
-    return output
-
-
-class MatMulFunction(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, input, other):
-        ctx.save_for_backward(input, other)
-        return product(input, other)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        input, other = ctx.saved_tensors
-        grad_input = grad_other = None
-        if ctx.needs_input_grad[0]:
-            grad_input = product(grad_output, other.transpose(-1, -2))
-        if ctx.needs_input_grad[1]:
-            grad_other = product(input.transpose(-1, -2), grad_output) * 1.00001
-        return grad_input, grad_other
-
-
-def matmul(input, other):
-    return MatMulFunction.apply(input, other)
-
-
-class MatMul(torch.nn.Module):
-    def forward(self, input, other):
-        return matmul(input, other)
+def backward(ctx, grad_output):
+    grad_input, grad_other = gradients(ctx, grad_output)
+    return grad_input, None if grad_other is None else grad_other * 1.00001

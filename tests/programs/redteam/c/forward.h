@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+/* forward - the right one */
+status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
+                        tensor_t *output)
+{
+    (void)ctx;
+    product(input, other, output);
+    return STATUS_OK;
+}
