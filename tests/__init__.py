@@ -13,3 +13,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = ROOT / "tests" / "programs"
 sys.path[:0] = [str(ROOT / name) for name in ("", "common/python", "grader/python")]
+
+
+def put(file: Path, text: str = "") -> Path:
+    """A file with this text, and the folders it lies in."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return file

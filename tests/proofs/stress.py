@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
@@ -21,10 +22,9 @@ from grader.checks.check_result import CheckResult
 from grader.checks.subject import Subject
 from grader.checks.values import compare, forward, gradient
 from grader.checks.values.fallback import Classes, Servers
-from grader.course.rungs import ROOT, Rung
+from grader.course.rungs import Rung
 from grader.course.tasks import all_tasks
 from grader.engine.lending import paired
-from grader.engine.results import environment
 from grader.runner.supervisor.session import pin
 from grader.toolchain.linking import Links
 from grader.toolchain.make import build_tools
@@ -32,9 +32,13 @@ from grader.toolchain.products import Build
 from grader.verdicts import Verdict
 from tests.grader.checks.memory import border
 from tests.grader.checks.speed import stopwatch
-from tests.proofs import trust
+from tests.proofs import pages, trust
 
-RESULTS = ROOT / "docs" / "results"
+SEEDS = """# Many seeds on the reference
+
+Made by `python -m tests.proofs.stress seeds` on {}.
+The last column: how much of the tolerance correct code used at most; 1 would be a
+failure."""
 GRADCHECK_EVERY = 10  # seeds; gradcheck takes longer than everything else together
 
 
@@ -56,10 +60,8 @@ class Margin:
 
     def row(self, rung: Rung, count: int) -> str:
         """Its line in the table."""
-        return (
-            f"| {rung.id} | {count} | {self.checks} | {len(self.failures)} | "
-            f"{self.worst:.2f} |"
-        )
+        failed = len(self.failures)
+        return pages.line([rung.id, count, self.checks, failed, f"{self.worst:.2f}"])
 
 
 def used(got: torch.Tensor, expected: compare.Expected) -> float:
@@ -162,27 +164,18 @@ def proven(subject: Subject, directions: tuple[str, ...], count: int) -> Margin:
 
 def known_rows() -> dict[str, str]:
     """Rows of the table as it is, by rung: a run of some rungs replaces only those."""
-    file = RESULTS / "seeds.md"
+    file = pages.RESULTS / "seeds.md"
     lines = file.read_text().splitlines() if file.exists() else []
     return {line.split()[1]: line for line in lines if line.startswith("| 0")}
 
 
 def write_seeds(rows: dict[str, str]) -> None:
     """The table, after every rung."""
-    where = environment()
-    text = (
-        "# Many seeds on the reference\n\n"
-        f"Made by `python -m tests.proofs.stress seeds` on {where['cpu']},\n"
-        f"{where['compiler']}, torch {where['torch']}, sandbox {where['sandbox']}.\n"
-        "The last column: how much of the tolerance correct code used at most; 1 would "
-        "be a failure.\n\n"
-        "| rung | seeds | checks | failures | largest error / allowed |\n"
-        "|---|--:|--:|--:|--:|\n"
-    )
-    RESULTS.mkdir(parents=True, exist_ok=True)
     known = [rung.id for task in all_tasks() for rung in task.rungs]
     lines = [rows[name] for name in known if name in rows]
-    (RESULTS / "seeds.md").write_text(text + "\n".join(lines) + "\n")
+    head = ["rung", "seeds", "checks", "failures", "largest error / allowed"]
+    table = "\n".join([*pages.table(head, []), *lines])
+    pages.write("seeds.md", SEEDS.format(pages.machine()), table)
 
 
 def mutations(lab: str) -> int:
@@ -191,9 +184,9 @@ def mutations(lab: str) -> int:
 
     failed = 0
     if lab != "04":
-        failed += int(run.main(["--write"]))
+        failed += run.PROOF.main(["--as-is", "--write"])
     if lab in ("", "04"):
-        failed += int(run_cuda.main(["--write"]))
+        failed += run_cuda.PROOF.main(["--write"])
     return failed
 
 
@@ -201,23 +194,31 @@ def cusim(orders: int) -> int:
     """CUDA on the CPU: bugs, false alarms, cost."""
     from tests.common.cusim import cusim_proof
 
-    where = environment()
-    return cusim_proof.main(orders, f"{where['cpu']}, {where['compiler']}")
+    return cusim_proof.main(orders, pages.machine())
 
 
 def ncu() -> int:
     """cusim's counts and a card's."""
     from tests.common.cusim import against_ncu
 
-    where = environment()
-    return against_ncu.main(f"{where['compiler']}")
+    return against_ncu.main(pages.machine())
+
+
+PROOFS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "border": lambda _: border.main(["--write"]),
+    "stopwatch": lambda _: stopwatch.main(["--write"]),
+    "faults": lambda _: trust.main(["--write"]),
+    "seeds": lambda args: seeds(args.seeds, args.only),
+    "mutations": lambda args: mutations(args.lab),
+    "cusim": lambda args: cusim(args.orders),
+    "ncu": lambda _: ncu(),
+}
 
 
 def main(arguments: list[str]) -> int:
     """Run the proofs asked for, all by default; 1 if one failed."""
-    proofs = ("border", "stopwatch", "faults", "seeds", "mutations", "cusim", "ncu")
     parser = argparse.ArgumentParser(prog="python -m tests.proofs.stress")
-    parser.add_argument("proofs", nargs="*", choices=[*proofs, []])
+    parser.add_argument("proofs", nargs="*", choices=[*PROOFS, []])
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--only", default="", help="seeds: rungs whose id begins so")
     parser.add_argument("--lab", default="", help="mutations: 04, or 02 for the others")
@@ -227,23 +228,10 @@ def main(arguments: list[str]) -> int:
     torch.set_num_threads(1)
     pin()
     failed = 0
-    for proof in args.proofs or proofs:
+    for proof in args.proofs or PROOFS:
         start = time.monotonic()
         print(f"== {proof}", flush=True)
-        if proof == "seeds":
-            failed += seeds(args.seeds, args.only)
-        elif proof == "faults":
-            failed += trust.main(["--write"])
-        elif proof == "border":
-            failed += border.main(["--write"])
-        elif proof == "stopwatch":
-            failed += stopwatch.main(["--write"])
-        elif proof == "cusim":
-            failed += cusim(args.orders)
-        elif proof == "ncu":
-            failed += ncu()
-        else:
-            failed += mutations(args.lab)
+        failed += PROOFS[proof](args)
         print(f"== {proof}: {time.monotonic() - start:.0f} s", flush=True)
     return 1 if failed else 0
 

@@ -8,38 +8,23 @@ that what survives computes the same as the reference.
 from __future__ import annotations
 
 import hashlib
-import json
 
 import pytest
 
 from tests import ROOT
 from tests.proofs.mutations import equivalent
 from tests.proofs.mutations.draw import DRAWN, Mutation, committed, record
-from tests.proofs.mutations.run import (
-    RESULTS,
-    Bench,
-    Outcome,
-    controls,
-    equivalents,
-    new_seed,
-    sample,
-)
+from tests.proofs.mutations.frame import controls, new_seed, sample
+from tests.proofs.mutations.run import PROOF, grade
 
 ALL, HASHES = committed()
 IN_C = [mutation for mutation in ALL if mutation.file.endswith(".c")]
 IN_PYTHON = [mutation for mutation in ALL if mutation.file.endswith(".py")]
 SEED = 5  # whose ten are without an endless loop: each of those takes its deadline
 SAMPLE = sample(IN_C, 8, seed=SEED) + sample(IN_PYTHON, 2, seed=SEED)
+EQUIVALENT = PROOF.argued()
 SHARE = 0.05  # of the drawn may survive
 FEWER_CASES = 200
-
-
-def grade(mutation: Mutation) -> Outcome:
-    bench = Bench(python_left=int(mutation.file.endswith(".py")))
-    try:
-        return bench.grade(mutation, new_seed())
-    finally:
-        bench.close()
 
 
 def test_the_list_is_what_the_draw_gives() -> None:
@@ -63,14 +48,13 @@ def test_at_least_100_are_drawn() -> None:
 
 
 def test_at_most_5_percent_are_equivalent() -> None:
-    assert len(equivalents()) <= SHARE * len(ALL)
+    assert len(EQUIVALENT) <= SHARE * len(ALL)
 
 
 def test_every_survivor_of_the_last_run_is_equivalent() -> None:
-    last = json.loads(RESULTS.read_text())
-    assert [entry["mutation"]["id"] for entry in last] == [m.id for m in ALL]
-    passed = [e for e in last if e["forward"] == e["backward"] == "PASS"]
-    assert {e["mutation"]["id"] for e in passed} == set(equivalents())
+    last = PROOF.read()
+    assert [outcome.mutation for outcome in last] == ALL
+    assert {o.mutation.id for o in last if not o.caught} == set(EQUIVALENT)
 
 
 @pytest.mark.parametrize(
@@ -78,18 +62,18 @@ def test_every_survivor_of_the_last_run_is_equivalent() -> None:
 )
 @pytest.mark.usefixtures("tools")
 def test_nothing_changed_passes(mutation: Mutation) -> None:
-    outcome = grade(mutation)
+    outcome = grade(mutation, new_seed())
     assert not outcome.caught, outcome
 
 
 @pytest.mark.parametrize("mutation", SAMPLE, ids=lambda m: m.id)
 @pytest.mark.usefixtures("tools")
 def test_a_changed_token_is_caught(mutation: Mutation) -> None:
-    outcome = grade(mutation)
-    assert outcome.caught or mutation.id in equivalents(), outcome
+    outcome = grade(mutation, new_seed())
+    assert outcome.caught or mutation.id in EQUIVALENT, outcome
 
 
-@pytest.mark.parametrize("name", equivalents())
+@pytest.mark.parametrize("name", EQUIVALENT)
 def test_a_survivor_computes_the_same(name: str) -> None:
     agrees, words = equivalent.ask(name, cases=FEWER_CASES, seed=new_seed())
     assert agrees, words

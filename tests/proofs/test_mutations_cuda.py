@@ -15,15 +15,16 @@ from tests import ROOT
 from tests.proofs.mutations.cuda_tokens import CudaFile
 from tests.proofs.mutations.draw import Mutation
 from tests.proofs.mutations.draw_cuda import DRAWN, KINDS, committed, kind_of, record
-from tests.proofs.mutations.run_cuda import argued, grade, read_results
+from tests.proofs.mutations.run_cuda import PROOF, grade
 
 ALL, HASHES = committed()
 KIND = {mutation.id: kind_of(mutation) for mutation in ALL}
-REJECTED = {o.mutation.id: o for o in read_results() if o.rejected}
+LAST = PROOF.read()
+CAUGHT = {o.mutation.id: o for o in LAST if o.caught}
 SAMPLE = [  # one of each kind, of those that were found at once
     min(
-        (m for m in ALL if KIND[m.id] == kind and m.id in REJECTED),
-        key=lambda m: REJECTED[m.id].seconds,
+        (m for m in ALL if KIND[m.id] == kind and m.id in CAUGHT),
+        key=lambda m: CAUGHT[m.id].seconds,
         default=ALL[0],
     )
     for kind in ("barrier", "predicate", "name")
@@ -63,9 +64,8 @@ def test_60_are_drawn_and_8_of_them_are_barriers_that_are_dropped() -> None:
 
 
 def test_every_survivor_of_the_last_run_is_argued() -> None:
-    last = read_results()
-    assert [outcome.mutation for outcome in last] == ALL
-    assert {o.mutation.id for o in last if not o.rejected} == set(argued())
+    assert [outcome.mutation for outcome in LAST] == ALL
+    assert {o.mutation.id for o in LAST if not o.caught} == set(PROOF.argued())
 
 
 @pytest.mark.parametrize("mutation", SAMPLE, ids=lambda m: m.id)
@@ -75,7 +75,7 @@ def test_a_changed_token_is_seen(
 ) -> None:
     monkeypatch.setenv("NVCC", "none")
     outcome = grade(mutation, new_seed())
-    assert outcome.rejected, outcome
+    assert outcome.caught, outcome
 
 
 def test_what_a_token_of_a_kernel_may_become() -> None:

@@ -12,14 +12,14 @@ from grader.checks.values import fallback
 from grader.checks.values.compare import Expected
 from grader.course.rungs import DIRECT
 from grader.toolchain.make import build_tools
-from tests.proofs import stress
+from tests.proofs import pages, stress
 
 WINOGRAD = "03_im2col_cpu/conv2d/10_winograd_4x4"
 
 
 @pytest.fixture(autouse=True)
 def _table_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stress, "RESULTS", tmp_path)
+    monkeypatch.setattr(pages, "RESULTS", tmp_path)
     build_tools()
 
 

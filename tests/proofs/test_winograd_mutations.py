@@ -22,6 +22,7 @@ from grader.checks.values import forward, gradient
 from grader.course.rungs import ROOT, WINOGRAD
 from grader.operators import Case
 from grader.verdicts import Verdict
+from tests import put
 from tests.proofs.mutations.run import build
 
 FOLDER = "labs/03_im2col_cpu/conv2d"
@@ -93,10 +94,7 @@ def fits(case: Case) -> bool:
 def check(rung: str, text: str, folder: Path) -> CheckResult:
     """Built, then what the grader says of the values."""
     file = f"{FOLDER}/{rung}.c"
-    copy = folder / file
-    copy.parent.mkdir(parents=True)
-    copy.write_text(text + NOBODY)
-    built = build(copy, file)
+    built = build(put(folder / file, text + NOBODY), file)
     assert not isinstance(built, str), built
     operator = operators.get("conv2d")
     cases = [case for case in operator.cases(SEED, drawn=0) if fits(case)]

@@ -31,7 +31,8 @@ from grader.engine.score import RungResult
 from grader.runner.supervisor.session import pin
 from grader.toolchain import sandbox
 from grader.toolchain.make import build_tools
-from tests import PROGRAMS
+from tests import PROGRAMS, put
+from tests.proofs import pages
 
 REDTEAM = PROGRAMS / "redteam"
 CANARY = REDTEAM / "canary.txt"
@@ -41,6 +42,12 @@ TASKS = {"cuda": "04_cuda_kernels/matmul"}  # of a program; else the one in lab 
 SQUARE = {"case": "square", "global_sectors_per_request": 5.0}  # 3 are derived
 LIMITS = traffic.parse("tests/proofs/trust.py", {"forward": SQUARE})
 SEED = 11
+HEAD = """| kind | language | sandbox | forward | backward | s | | first message |
+|---|---|---|---|---|--:|---|---|"""
+MADE = """# The fault table
+
+Made by `make trust` (`python -m tests.proofs.trust --write`). In CUDA a line's number
+counts those of `frame.cuh`, which stands in front of each program."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +67,7 @@ class Fault:
         whole = ROOT / "build" / "redteam" / own.name  # a rung lies in the repository
         text = FRAME.read_text() + own.read_text()
         if not whole.exists() or whole.read_text() != text:
-            whole.parent.mkdir(parents=True, exist_ok=True)
-            fresh = whole.with_suffix(f".{os.getpid()}")
-            fresh.write_text(text)
-            fresh.replace(whole)
+            put(whole.with_suffix(f".{os.getpid()}"), text).replace(whole)
         return whole
 
 
@@ -125,40 +129,30 @@ def at_level(level: str) -> Iterator[None]:
         sandbox.level.cache_clear()
 
 
+def told(entry: Path, name: str) -> bytes:
+    """A file of a process in /proc; nothing where it may not be read or has ended."""
+    try:
+        return (entry / name).read_bytes()
+    except OSError:
+        return b""
+
+
 def owned_by(pid: int) -> set[int]:
     """Processes whose environment says that they are workers of `pid`."""
     mark = f"CONVLAB_OWNER={pid}\0".encode()
-    found = set()
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            if mark in (entry / "environ").read_bytes():
-                found.add(int(entry.name))
-        except OSError:
-            continue
-    return found
+    entries = Path("/proc").glob("[0-9]*")
+    return {int(entry.name) for entry in entries if mark in told(entry, "environ")}
 
 
 def descendants() -> set[int]:
     """Processes that belong to this one: children, and workers by their command."""
-    mine = set()
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
-            continue
-        try:
-            command = (entry / "cmdline").read_bytes()
-            status = (entry / "stat").read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            continue
-        if status[0] == "Z":
-            continue
-        ours = f"CONVLAB_OWNER={os.getpid()}".encode()
-        try:
-            marked = ours in (entry / "environ").read_bytes()
-        except OSError:
-            marked = False
-        if marked or (int(status[1]) == os.getpid() and b"worker" in command):
-            mine.add(int(entry.name))
-    return mine
+    mine, alive = owned_by(os.getpid()), set()
+    for entry in Path("/proc").glob("[0-9]*"):
+        status = told(entry, "stat").rpartition(b")")[2].split() or [b"Z", b"0"]
+        child = int(status[1]) == os.getpid() and b"worker" in told(entry, "cmdline")
+        if status[0] != b"Z" and (child or int(entry.name) in mine):
+            alive.add(int(entry.name))
+    return alive - {os.getpid()}
 
 
 def run(fault: Fault) -> Outcome:
@@ -218,13 +212,9 @@ def wrong(fault: Fault, outcome: Outcome) -> list[str]:
 def row(fault: Fault, outcome: Outcome, bad: list[str]) -> str:
     """A line of the table."""
     state = "; ".join(bad) or "as expected"
-    message = outcome.message.replace("|", "/").replace("\n", " ")
-    if len(message) > 110:
-        message = message[:107] + "..."
-    return (
-        f"| {fault.kind} | {fault.language} | {fault.level} | {outcome.forward} | "
-        f"{outcome.backward} | {outcome.seconds:.1f} | {state} | {message} |"
-    )
+    message = pages.cell(outcome.message.replace("|", "/"), 110)
+    found = [outcome.forward, outcome.backward, f"{outcome.seconds:.1f}"]
+    return pages.line([fault.kind, fault.language, fault.level, *found, state, message])
 
 
 def main(arguments: list[str]) -> int:
@@ -237,44 +227,34 @@ def main(arguments: list[str]) -> int:
     args = parser.parse_args(arguments)
     build_tools()
     pin()
-    head = (
-        "| kind | language | sandbox | forward | backward | s | | first message |\n"
-        "|---|---|---|---|---|--:|---|---|"
-    )
-    print(head)
-    lines, failed = [head], 0
+    print(HEAD)
+    lines, failed = [], 0
     for fault in faults(args.kinds):
-        if args.language not in (None, fault.language):
-            continue
-        if args.level not in (None, fault.level):
+        asked = {args.language or fault.language, args.level or fault.level}
+        if asked != {fault.language, fault.level}:
             continue
         outcome = run(fault)
         bad = wrong(fault, outcome)
         failed += bool(bad)
         lines.append(row(fault, outcome, bad))
         print(lines[-1], flush=True)
-    print(f"{len(lines) - 1} cells, {failed} not as expected")
+    print(f"{len(lines)} cells, {failed} not as expected")
     if args.write:
-        write(head, lines[1:])
+        write(lines)
     return 1 if failed else 0
 
 
-def write(head: str, lines: list[str]) -> None:
+def write(lines: list[str]) -> None:
     """The table: a run of some cells replaces only those."""
-    target = ROOT / "docs" / "results" / "faults.md"
+    target = pages.RESULTS / "faults.md"
     known = target.read_text().splitlines() if target.exists() else []
     rows = {cell(line): line for line in known if line.count("|") > 6}
     rows |= {cell(line): line for line in lines}
     order = [(f.kind, f.language, f.level) for f in faults()]
     kept = [rows[name] for name in order if name in rows]
     bad = sum("| as expected |" not in line for line in kept)
-    text = (
-        "# The fault table\n\nMade by `make trust` (`python -m tests.proofs.trust "
-        "--write`). In CUDA a line's number counts\nthose of `frame.cuh`, which stands "
-        "in front of each program.\n\n" + "\n".join([head, *kept])
-    )
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(f"{text}\n\n{len(kept)} cells, {bad} not as expected\n")
+    summary = f"{len(kept)} cells, {bad} not as expected"
+    pages.write(target.name, MADE, "\n".join([HEAD, *kept]), summary)
 
 
 def cell(line: str) -> tuple[str, str, str]:

@@ -25,10 +25,11 @@ from cusim.report import Count
 from cusim.run import run
 
 from grader.toolchain import gpu_probe
-from tests import PROGRAMS, ROOT
+from tests import PROGRAMS
+from tests.proofs import pages
 
 SOURCE = PROGRAMS / "cusim" / "metrics.cu"
-TABLE = ROOT / "docs" / "results" / "ncu.md"
+TITLE = "# cusim's counts and a card's"
 PENDING = "pending: cusim's sectors and wavefronts were never compared with a card's"
 METRICS = {  # of Nsight Compute -> what it is in a count of cusim
     "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": ("global", "load", "requests"),
@@ -119,15 +120,6 @@ def profiled() -> str:
     return done.stdout + done.stderr
 
 
-def table(ours: Numbers, theirs: Numbers) -> list[str]:
-    """Markdown."""
-    lines = ["| kernel | metric | cusim | card |", "|---|---|--:|--:|"]
-    for kernel, metric in sorted(ours):
-        value = theirs.get((kernel, metric), 0)
-        lines.append(f"| {kernel} | {metric} | {ours[kernel, metric]:g} | {value:g} |")
-    return lines
-
-
 def main(machine: str) -> int:
     """Compare, and write the table. 0 also where it is pending."""
     if reason := why_not():
@@ -143,16 +135,11 @@ def main(machine: str) -> int:
     wrong = differences(ours, theirs)
     card = gpu_probe.card()
     assert card
-    text = [
-        "# cusim's counts and a card's",
-        "",
-        f"Made by `python -m tests.proofs.stress ncu` on {card.words}, {machine}.",
-        "",
-        *table(ours, theirs),
-        "",
-        *(f"- differs: {line}" for line in wrong),
-    ]
-    TABLE.write_text("\n".join(text).rstrip() + "\n")
+    made = f"Made by `python -m tests.proofs.stress ncu` on {card.words}, {machine}."
+    rows = [[*key, f"{ours[key]:g}", f"{theirs.get(key, 0):g}"] for key in sorted(ours)]
+    lines = pages.table(["kernel", "metric", "cusim", "card"], rows, words=2)
+    differs = "\n".join(f"- differs: {line}" for line in wrong)
+    pages.write("ncu.md", TITLE, made, "\n".join(lines), differs)
     print("\n".join(wrong) or "all equal")
     return 1 if wrong else 0
 

@@ -12,17 +12,16 @@ import os
 import statistics
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from cusim.build import build
 from cusim.run import run
 
-from tests import ROOT
 from tests.common.cusim.test_cusim import COMPILERS, HERE, RIGHT, SEEN, said
+from tests.proofs import pages
 
-TABLE = ROOT / "docs" / "results" / "cusim.md"
 COSTS = {  # ms on an idle core of a current server, at most
     "matmul_register": 20.0,
     "matmul_tiled": 80.0,
@@ -101,39 +100,37 @@ def build_seconds(mode: str, compiler: str) -> float:
     return statistics.median(times)
 
 
+def measured(
+    title: str, measure: Callable[[str, str], float], of: str, limit: float
+) -> list[object]:
+    """A row: the numbers of all compilers beside what is wanted."""
+    return [
+        f"{title} (wanted {limit:g})",
+        *(f"{measure(of, compiler):.2f}" for compiler in COMPILERS),
+    ]
+
+
 def main(orders: int, machine: str) -> int:
     """The whole proof and its table; 1 if a bug was missed or an alarm was false."""
-    lines = [
-        "# cusim",
-        "",
-        f"Made by `python -m tests.proofs.stress cusim --orders {orders}`, {machine}.",
-        "",
-        "| | " + " | ".join(Path(c).name for c in COMPILERS) + " |",
-        "|---|" + "--:|" * len(COMPILERS),
-    ]
-    failures: list[str] = []
-
-    def row(title: str, cells: list[str]) -> None:
-        lines.append(f"| {title} | " + " | ".join(cells) + " |")
-        print(lines[-1], flush=True)
-
+    command = f"python -m tests.proofs.stress cusim --orders {orders}"
     missed = [bugs(c) for c in COMPILERS]
-    failures += [words for each in missed for words in each]
-    row(f"bugs not named, of {len(SEEN)}", [str(len(each)) for each in missed])
     false = [alarms(c, orders) for c in COMPILERS]
-    failures += [words for each in false for words in each]
+    failures = [f"- {words}" for each in (*missed, *false) for words in each]
     title = f"false alarms, {len(RIGHT)} programs x {orders} random orders x 2 builds"
-    row(title, [str(len(each)) for each in false])
-    for name, limit in COSTS.items():
-        times = [cost(name, c) for c in COMPILERS]
-        row(f"cost/{name}, ms (wanted {limit:g})", [f"{t:.2f}" for t in times])
-    for mode, limit in BUILDS.items():
-        times = [build_seconds(mode, c) for c in COMPILERS]
-        row(
-            f"build of one file, {mode}, s (wanted {limit:g})",
-            [f"{t:.2f}" for t in times],
-        )
-    if failures:
-        lines += ["", *[f"- {words}" for words in failures]]
-    TABLE.write_text("\n".join(lines) + "\n")
+    rows = [[f"bugs not named, of {len(SEEN)}", *map(len, missed)]]
+    rows += [[title, *map(len, false)]]
+    rows += [measured(f"cost/{name}, ms", cost, name, COSTS[name]) for name in COSTS]
+    rows += [
+        measured(f"build of one file, {mode}, s", build_seconds, mode, limit)
+        for mode, limit in BUILDS.items()
+    ]
+    lines = pages.table(["", *(Path(c).name for c in COMPILERS)], rows)
+    print(*lines, *failures, sep="\n", flush=True)
+    pages.write(
+        "cusim.md",
+        "# cusim",
+        f"Made by `{command}`, {machine}.",
+        "\n".join(lines),
+        "\n".join(failures),
+    )
     return int(bool(failures))

@@ -33,10 +33,11 @@ from grader.runner.supervisor.session import pin
 from grader.toolchain.make import build_tools
 from grader.verdicts import Verdict
 from tests import PROGRAMS
+from tests.proofs import pages
 
 FOLDER = PROGRAMS / "submissions"
 RIGHT = FOLDER / "right"
-TABLE = ROOT / "docs" / "results" / "mistakes.md"
+TABLE = pages.RESULTS / "mistakes.md"
 SEED = 7
 HEADS = {  # of a file that says {}, and what stands right above its code
     ".c": ("// SPDX-License-Identifier: MIT\n/* {} */\n", '#include "operators.h"\n\n'),
@@ -177,26 +178,30 @@ def checked(
 
 def count(found: dict[Submission, str]) -> list[str]:
     """The table's numbers: listed by operator, then unlisted."""
-    lines = []
-    for operator in sorted({s.operator for s in found}):
-        mine = {s: o for s, o in found.items() if s.operator == operator}
-        listed = Counter(o for s, o in mine.items() if s.mistake)
-        free = Counter(o for s, o in mine.items() if not s.mistake)
-        lines.append(
-            f"| {operator} | {listed.total()} | {listed['right']} | "
-            f"{listed['wrong name']} | {listed['no name']} | {free.total()} | "
-            f"{free['accused']} |"
-        )
-    listed = Counter(o for s, o in found.items() if s.mistake)
-    free = Counter(o for s, o in found.items() if not s.mistake)
-    lines.append(
-        f"| **sum** | **{listed.total()}** | **{listed['right']}** | "
-        f"**{listed['wrong name']}** | **{listed['no name']}** | **{free.total()}** | "
-        f"**{free['accused']}** |"
-    )
-    return lines
+    names = sorted({s.operator for s in found})
+    rows = [[name, *numbers(found, name)] for name in names]
+    sums = [f"**{number}**" for number in numbers(found, *names)]
+    return pages.table(COLUMNS, [*rows, ["**sum**", *sums]])
 
 
+def numbers(found: dict[Submission, str], *names: str) -> list[int]:
+    """Those of some operators, in the order of COLUMNS."""
+    mine = {s: o for s, o in found.items() if s.operator in names}
+    listed = Counter(o for s, o in mine.items() if s.mistake)
+    free = Counter(o for s, o in mine.items() if not s.mistake)
+    told = [listed[outcome] for outcome in ("right", "wrong name", "no name")]
+    return [listed.total(), *told, free.total(), free["accused"]]
+
+
+COLUMNS = (
+    "operator",
+    "listed",
+    "named right",
+    "named wrong",
+    "no name",
+    "unlisted",
+    "accused",
+)
 HEAD = """# Named mistakes
 
 Wrong submissions in C and Python (`tests/programs/submissions`), and what the
@@ -211,14 +216,9 @@ as its differences from right parts, which make the same text.
 def write(label: str, lines: list[str], failures: list[str]) -> None:
     """Add a run to the page."""
     text = TABLE.read_text() if TABLE.exists() else HEAD
-    text += (
-        f"\n## {label}\n\n"
-        "| operator | listed | named right | named wrong | no name | unlisted |"
-        " accused |\n|---|--:|--:|--:|--:|--:|--:|\n" + "\n".join(lines) + "\n"
-    )
-    if failures:
-        text += "\n" + "\n".join(f"- {line}" for line in failures) + "\n"
-    TABLE.write_text(text)
+    failed = [f"- {line}" for line in failures]
+    parts = [text.rstrip(), f"## {label}", "\n".join(lines), "\n".join(failed)]
+    pages.write("mistakes.md", *parts)
 
 
 def main(arguments: list[str]) -> int:

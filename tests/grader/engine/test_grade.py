@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,10 +30,19 @@ from grader.course.tasks import select
 from grader.engine.results import SCHEMA_FILE
 from grader.errors import GraderError
 from grader.toolchain import sandbox
+from tests import put
 from tests.proofs.trust import REDTEAM, owned_by
 
 GELU = "02_naive_c/gelu"
 PASSED = {"forward": "PASS", "backward": "PASS"}
+
+
+def until(condition: Callable[[], object], *, seconds: float) -> bool:
+    """Whether the condition comes true in time."""
+    end = time.monotonic() + seconds
+    while not (true := bool(condition())) and time.monotonic() < end:
+        time.sleep(0.01)
+    return true
 
 
 @dataclass(frozen=True)
@@ -55,10 +65,10 @@ class Tree:
         )
 
     def run(
-        self, *arguments: str, **environment: str
+        self, *arguments: str, timeout: int = 120, **environment: str
     ) -> subprocess.CompletedProcess[str]:
         process = self.start(*arguments, **environment)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=timeout)
         return subprocess.CompletedProcess(arguments, process.returncode, out, err)
 
     @property
@@ -96,9 +106,9 @@ def copy_of_the_repository(
     for ladder in ladders:
         shutil.copytree(ROOT / "labs" / ladder, root / "labs" / ladder)
         lab = ladder.split("/")[0]
-        text = (ROOT / "labs" / lab / "lab.toml").read_text().splitlines()
-        kept = [line for line in text if timed or not line.startswith("speed.")]
-        (root / "labs" / lab / "lab.toml").write_text("\n".join(kept))
+        text = (ROOT / "labs" / lab / "lab.toml").read_text()
+        kept = text if timed else re.sub(r"(?m)^speed\..*\n", "", text)
+        (root / "labs" / lab / "lab.toml").write_text(kept)
     build = root / "build"
     shutil.copytree(tools, build / "tools")
     return Tree(root, build)
@@ -112,11 +122,11 @@ def tree(tools, tmp_path) -> Tree:
 
 def one_sentence(done: subprocess.CompletedProcess[str]) -> str:
     """The sentence that a command ended with: all there is on stderr, and exit 2."""
-    assert "Traceback" not in done.stdout + done.stderr, done.stderr
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert done.stderr.startswith("convlab: "), done.stderr
-    assert done.stderr.count("\n") == 1, done.stderr
-    return done.stderr.removeprefix("convlab: ").strip()
+    said = done.stdout + done.stderr
+    assert done.returncode == 2 and "Traceback" not in said, said
+    (sentence,) = done.stderr.splitlines()
+    assert sentence.startswith("convlab: "), said
+    return sentence.removeprefix("convlab: ").strip()
 
 
 # ---- one run with all kinds of rungs -------------------------------------------------
@@ -174,8 +184,19 @@ def test_the_table_shows_every_file_with_its_verdicts(ladder, said):
     assert rows["03_broken.c"] == ["BUILD", "BUILD"]
 
 
-def test_a_pipe_gets_the_table_and_no_line_where_there_is_one_task(said):
-    assert said.startswith("task / rung") and "\x1b" not in said
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(r"\Atask / rung", id="a_pipe_gets_the_table_alone"),
+        pytest.param(r"uses 00", id="whose_backward_is_used"),
+        pytest.param(r"erf: 'output'\[0, 0\] is \S+, expected", id="case_and_place"),
+        pytest.param(f"make debug T={GELU}/01_wrong CASE=erf SEED=7", id="a_replay"),
+        pytest.param(rf"at labs/{GELU}/03_broken.c:\d+", id="line_of_a_build_error"),
+        pytest.param("seed 7", id="the_seed"),
+    ],
+)
+def test_the_command_says(said, words):
+    assert re.search(words, said) and "\x1b" not in said
 
 
 def test_the_line_of_a_task_is_there_before_the_next_one_ends(tools, tmp_path):
@@ -192,42 +213,21 @@ def test_the_line_of_a_task_is_there_before_the_next_one_ends(tools, tmp_path):
     assert early and rest.startswith(f"{GELU}: {words}\n")
 
 
-def test_a_dropped_file_is_graded_without_an_entry(ladder):
-    assert ladder.verdicts(f"{GELU}/04_mine") == PASSED
-
-
 def test_a_wrong_file_beside_a_right_one_costs_nothing(ladder):
     assert ladder.verdicts(f"{GELU}/01_wrong")["forward"] == "WRONG_VALUE"
     assert ladder.verdicts(f"{GELU}/03_broken") == dict.fromkeys(PASSED, "BUILD")
+    assert ladder.verdicts(f"{GELU}/04_mine") == PASSED  # without an entry in lab.toml
     assert ladder.task(GELU)["points"] == 2
 
 
-def test_a_direction_that_a_rung_lacks_comes_from_the_nearest_lower_right_one(
-    ladder, said
-):
+def test_a_direction_that_a_rung_lacks_comes_from_the_nearest_lower_right_one(ladder):
     (rung,) = [r for r in ladder.task(GELU)["rungs"] if "02_forward" in r["id"]]
     assert rung["uses"] == {"backward": f"{GELU}/00_definition"}
     assert ladder.verdicts(rung["id"]) == {"forward": "PASS"}
-    assert "uses 00" in said
 
 
-def test_the_sentence_names_case_and_place_and_the_command_that_shows_it_again(
-    ladder, said
-):
-    assert re.search(r"erf: 'output'\[0, 0\] is \S+, expected", said)
-    assert f"make debug T={GELU}/01_wrong CASE=erf SEED=7" in said
-
-
-def test_a_build_error_names_file_and_line(ladder, said):
-    assert re.search(rf"at labs/{GELU}/03_broken.c:\d+", said)
-
-
-def test_the_seed_is_printed_and_kept(ladder, said):
+def test_seed_and_hashes_of_what_was_graded_are_kept(ladder):
     assert ladder.results["seed"] == ladder.task(GELU)["seed"] == 7
-    assert "seed 7" in said
-
-
-def test_files_are_named_with_the_hash_of_what_was_graded(ladder):
     for rung in ladder.task(GELU)["rungs"]:
         text = (ladder.root / rung["file"]).read_bytes()
         assert rung["sha256"] == hashlib.sha256(text).hexdigest()
@@ -281,21 +281,10 @@ def test_a_rung_is_named_by_id_path_or_prefix(wanted):
     assert select(wanted).rungs == {"02_naive_c/conv2d/01_loop_order"}
 
 
-def test_a_prefix_of_several_tasks_selects_them_all():
-    labs = {task.lab for task in select("02").tasks}
-    assert labs == {"02_naive_c"}
+def test_a_prefix_selects_all_its_tasks_and_no_name_selects_everything():
+    assert {task.lab for task in select("02").tasks} == {"02_naive_c"}
     assert len(select("02").tasks) == 10
-
-
-def test_a_task_whose_name_begins_another_ones_is_not_both():
-    assert [t.id for t in select("02_naive_c/conv2d").tasks] == ["02_naive_c/conv2d"]
-
-
-def test_a_lab_is_named_by_the_beginning_of_its_folder():
     assert {task.lab for task in select(None, "01").tasks} == {"01_python_function"}
-
-
-def test_nothing_named_selects_everything():
     found = select(None)
     assert found.whole
     assert {task.lab[:2] for task in found.tasks} >= {"01", "02"}
@@ -304,26 +293,16 @@ def test_nothing_named_selects_everything():
 @pytest.mark.parametrize(
     ("wanted", "near"),
     [
-        ("02_naive_c/covn2d", "02_naive_c/conv2d"),
-        ("conv2d", "02_naive_c/conv2d"),
-        ("02_naive_c/conv2d/09_best", "02_naive_c/conv2d"),
-        ("/etc/passwd", "is not inside"),
+        (["02_naive_c/covn2d"], "02_naive_c/conv2d"),
+        (["conv2d"], "02_naive_c/conv2d"),
+        (["02_naive_c/conv2d/09_best"], "02_naive_c/conv2d"),
+        (["/etc/passwd"], "is not inside"),
+        ([None, "07"], "there are: 01_python_function, 02_naive_c"),
     ],
 )
 def test_an_unknown_name_lists_near_ones(wanted, near):
     with pytest.raises(GraderError, match=near):
-        select(wanted)
-
-
-def test_an_unknown_lab_lists_the_labs():
-    with pytest.raises(GraderError, match="there are: 01_python_function, 02_naive_c"):
-        select(None, "07")
-
-
-def test_an_unknown_task_ends_the_command_in_one_sentence(tree):
-    sentence = one_sentence(tree.run("grade", "02_naive_c/gleu"))
-    near = f"no task or rung is called '02_naive_c/gleu'; near it: {GELU}, "
-    assert sentence.startswith(near)
+        select(*wanted)
 
 
 def test_make_grade_hands_its_words_on(tree):
@@ -398,32 +377,14 @@ def test_starters_get_no_points_and_no_tracebacks(tools, tmp_path):
 GOOD = 'title = "C"\nlanguage = "c"\n[ladder.gelu]\npoints = 2\ncore = false\n'
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("language = c", "is not valid TOML"),
-        (GOOD.replace("title", "titel"), "the file has an unknown word 'titel'"),
-        (GOOD.replace('"c"', '"fortran"'), "language is 'fortran', expected one of"),
-        (GOOD.replace("gelu", "glu"), "no operator is called 'glu'"),
-        (GOOD + 'hint = ["x"]\n', "ladder.gelu has an unknown word 'hint'"),
-        (GOOD + '[rung."gelu/07_none"]\n', "rung 'gelu/07_none' has no file"),
-        (GOOD + '[rung."gelu/00_mine"]\nflag = 1\n', "has an unknown word 'flag'"),
-        (GOOD.replace("points = 2\n", ""), "ladder.gelu has no points"),
-        (GOOD.replace("2", '"many"'), "points are 'many', expected a number"),
-        (GOOD.replace("2", "-2"), "points are -2, expected a number"),
-        (GOOD + 'hints = "x"\n', "hints are a list of sentences"),
-    ],
-)
 def test_a_mistake_in_lab_toml_is_told_in_a_sentence(
     tmp_path, monkeypatch, text, sentence
 ):
     monkeypatch.setattr(rungs, "ROOT", tmp_path)
     folder = tmp_path / "labs" / "02_naive_c"
-    (folder / "gelu").mkdir(parents=True)
-    (folder / "gelu" / "00_mine.c").write_text(REFERENCE)
-    (folder / "lab.toml").write_text(text)
+    put(folder / "gelu" / "00_mine.c", REFERENCE)
     with pytest.raises(GraderError, match=re.escape(sentence)) as raised:
-        tasks._lab(folder / "lab.toml")
+        tasks._lab(put(folder / "lab.toml", text))
     assert str(raised.value).startswith("labs/02_naive_c/lab.toml")
 
 
@@ -443,65 +404,63 @@ def test_what_a_terminal_cannot_show_is_written_in_other_characters(tree):
     assert "the line is: gr\\xf6\\xdfe = 1;" in done.stdout
 
 
-@pytest.mark.parametrize("name", ["1_mine.c", "01.c", "01_Mine.c", "01-mine.c"])
-def test_a_rung_with_a_strange_name_is_told(tree, name):
-    (tree.root / "labs" / GELU / name).write_text(REFERENCE)
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("gelu/1_mine.c", REFERENCE, "a rung is named by two digits and an idea"),
+        ("gelu/01.c", REFERENCE, "a rung is named by two digits and an idea"),
+        ("gelu/01_Mine.c", REFERENCE, "a rung is named by two digits and an idea"),
+        ("gelu/01-mine.c", REFERENCE, "a rung is named by two digits and an idea"),
+        ("lab.toml", "title = ", "is not valid TOML"),
+    ],
+)
+def test_a_file_that_cannot_be_is_named_in_one_sentence(tree, name, text, words):
+    put(tree.root / "labs/02_naive_c" / name, text)
     sentence = one_sentence(tree.run("grade"))
-    assert f"labs/{GELU}/{name}: a rung is named by two digits and an idea" in sentence
-
-
-def test_a_mistake_in_lab_toml_ends_the_command_in_one_sentence(tree):
-    (tree.root / "labs" / "02_naive_c" / "lab.toml").write_text("title = ")
-    assert "lab.toml is not valid TOML" in one_sentence(tree.run("grade"))
+    assert f"labs/02_naive_c/{name}" in sentence and words in sentence
 
 
 # ---- a machine that is not as it should be -------------------------------------------
 
 
 def test_a_second_grading_is_refused_while_one_runs(tree):
-    (tree.build / "grade").mkdir()
-    with (tree.build / "grade" / "lock").open("w") as lock:
+    with put(tree.build / "grade" / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         sentence = one_sentence(tree.run("grade", GELU))
     assert sentence.startswith("another grading is running in this folder")
 
 
-def test_a_build_folder_that_cannot_be_made_is_told(tree):
-    (tree.root / "file").write_text("")
-    done = tree.run("grade", GELU, CONVLAB_BUILD=f"{tree.root}/file/build")
-    assert "cannot write to" in one_sentence(done)
-    assert "CONVLAB_BUILD=" in one_sentence(done)
+BIN = "only_cc"  # a folder with a compiler and nothing else
 
 
-def test_a_missing_compiler_is_told(tree):
-    sentence = one_sentence(tree.run("grade", GELU, CC="no-such-cc"))
-    assert sentence.startswith("there is no C compiler ('no-such-cc'): install one")
-
-
-def test_a_machine_without_any_tools_is_told(tree):
-    sentence = one_sentence(tree.run("grade", GELU, PATH=f"{tree.root}"))
-    assert sentence.startswith("there is no C compiler ('cc')")
-
-
-def test_a_machine_without_make_is_told(tree):
-    folder = tree.root / "bin"
-    folder.mkdir()
-    (folder / "cc").symlink_to(shutil.which("cc"))
-    sentence = one_sentence(tree.run("grade", GELU, PATH=str(folder)))
-    assert sentence.startswith("there is no make")
-
-
-def test_a_compiler_that_fails_is_told(tree):
-    shutil.rmtree(tree.build / "tools")
-    sentence = one_sentence(tree.run("grade", GELU, CC="false"))
-    assert sentence.startswith("cannot build the grader's programs")
-
-
-def test_a_sandbox_level_that_does_not_exist_is_told(tree):
-    sentence = one_sentence(tree.run("grade", GELU, CONVLAB_SANDBOX="chroot"))
-    assert sentence == (
-        "CONVLAB_SANDBOX is 'chroot', expected one of bwrap, landlock, none"
-    )
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [
+        (
+            {"CONVLAB_BUILD": "{root}/Makefile/build"},
+            "cannot write to .*BUILD=",
+        ),
+        (
+            {"CC": "no-such-cc"},
+            r"^there is no C compiler \('no-such-cc'\): inst",
+        ),
+        ({"PATH": "{root}"}, r"^there is no C compiler \('cc'\)"),
+        ({"PATH": f"{{root}}/{BIN}"}, "^there is no make"),
+        (
+            {"CONVLAB_SANDBOX": "chroot"},
+            "'chroot', expected one of bwrap, landlock",
+        ),
+        ({"CC": "false"}, "^cannot build the grader's programs"),
+    ],
+    ids=["build_folder", "compiler", "no_tools", "make", "sandbox", "failing_compiler"],
+)
+def test_a_machine_that_is_not_as_it_should_be_is_told(tree, environment, words):
+    (tree.root / BIN).mkdir()
+    (tree.root / BIN / "cc").symlink_to(shutil.which("cc"))
+    if environment.get("CC") == "false":
+        shutil.rmtree(tree.build / "tools")
+    given = {name: word.format(root=tree.root) for name, word in environment.items()}
+    assert re.search(words, one_sentence(tree.run("grade", GELU, **given)))
 
 
 def test_a_full_disk_is_told(tree):
@@ -511,22 +470,16 @@ def test_a_full_disk_is_told(tree):
     full = tree.root / "full"
     full.mkdir()
     environment = {"CONVLAB_BUILD": str(full), "CONVLAB_SANDBOX": "none"}
-    command = [sys.executable, "-m", "grader", "grade", GELU]
-    if sandbox.has_bwrap():
-        small = ["bwrap", "--dev-bind", "/", "/", "--size", "65536", "--tmpfs"]
-        command = [*small, str(full), *command]
-    else:
-        compiler = tree.root / "cc"
-        compiler.write_text("#!/bin/sh\necho 'x.o: No space left on device'\nexit 1\n")
+    around = ["bwrap", "--dev-bind", "/", "/", "--size", "65536", "--tmpfs", str(full)]
+    if not sandbox.has_bwrap():
+        said = "#!/bin/sh\necho 'x.o: No space left on device'\nexit 1\n"
+        compiler = put(tree.root / "cc", said)
         compiler.chmod(0o755)
-        environment["CC"] = str(compiler)
+        environment["CC"], around = str(compiler), ["env"]
+    command = [*around, sys.executable, "-m", "grader", "grade", GELU]
+    known = {**os.environ, **environment}
     done = subprocess.run(
-        command,
-        cwd=tree.root,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
+        command, cwd=tree.root, env=known, capture_output=True, text=True, timeout=120
     )
     assert one_sentence(done).startswith("the disk is full")
 
@@ -534,29 +487,22 @@ def test_a_full_disk_is_told(tree):
 # ---- interrupted ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("how", ["ctrl_c", "terminate", "hang_up"])
+@pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_an_interrupted_run_leaves_no_process_and_the_old_results(tools, tmp_path, how):
     # a shell starts what runs behind a & deaf to Ctrl-C, and so would be our child
     signal.signal(signal.SIGINT, signal.default_int_handler)
     matmul = "02_naive_c/matmul"
     tree = copy_of_the_repository(tmp_path, tools, matmul)
     shutil.copy(REDTEAM / "c" / "endless_loop.c", tmp_path / "labs" / matmul / "02_e.c")
-    tree.results_file.parent.mkdir()
-    tree.results_file.write_text('{"schema": 1, "tasks": []}')
+    put(tree.results_file, '{"schema": 1, "tasks": []}')
     process = tree.start("grade", f"{matmul}/02")
-    end = time.monotonic() + 60
-    while not owned_by(process.pid) and time.monotonic() < end:
-        time.sleep(0.02)
-    if how == "ctrl_c":
-        os.killpg(process.pid, signal.SIGINT)
-    else:
-        process.send_signal(signal.SIGTERM if how == "terminate" else signal.SIGHUP)
+    assert until(lambda: owned_by(process.pid), seconds=60)
+    send = os.killpg if how == "SIGINT" else os.kill  # Ctrl-C is for the whole group
+    send(process.pid, getattr(signal, how))
     out, err = process.communicate(timeout=30)
     assert process.returncode == 130, err
-    assert err == ("convlab: interrupted; the results of the last whole run are kept\n")
+    assert err.startswith("convlab: interrupted; ") and err.count("\n") == 1
     assert owned_by(process.pid) == set()
     assert tree.results_file.read_text() == '{"schema": 1, "tasks": []}'
-    assert {p.name for p in tree.results_file.parent.iterdir()} == {
-        "lock",
-        "results.json",
-    }
+    names = {path.name for path in tree.results_file.parent.iterdir()}
+    assert names == {"lock", "results.json"}

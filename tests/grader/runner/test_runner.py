@@ -9,15 +9,16 @@ tested in test_compare.py and test_faults.py.
 from __future__ import annotations
 
 import ctypes
+import itertools
 import mmap
 import os
 import signal
 import struct
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ from grader.runner.supervisor.call import Call, Output, Placement, Run
 from grader.runner.supervisor.session import Outcome, Worker, clean, core, cpu, pin
 from grader.runner.supervisor.wire import PHASE_LOADED, SIDE_TENSORS, SLOT_BYTES
 from grader.verdicts import Verdict
+from tests.grader.engine.test_grade import until
 from tests.proofs.trust import at_level, descendants, levels, owned_by
 
 GELU = operators.number("gelu")
@@ -40,6 +42,7 @@ COPY = """for (int64_t i = 0; i < COUNT; i++) {
 }"""
 PAGE = 4096
 WORDS_BYTES = 16 * PAGE
+FIVE = torch.ones(5)
 
 every_level = pytest.mark.parametrize("level", levels())
 
@@ -63,8 +66,45 @@ def worker_of(library: Path, level: str, *, op: int = GELU) -> Iterator[Worker]:
         yield worker
 
 
-def explained(worker: Worker, outcome: Outcome) -> outcomes.Finding:
-    return outcomes.of_outcome(worker, outcome, "case", NAMES, 2.0)
+@dataclass(frozen=True)
+class Ran:
+    """A call that was made, and what the layers above would say of it."""
+
+    call: Call
+    outcome: Outcome
+    found: outcomes.Finding | None
+    signal: int
+
+    @property
+    def values(self) -> list[float]:
+        """The output's elements; the call has to have returned."""
+        assert self.outcome is Outcome.RETURNED, self.found
+        return self.call.tensors[0].flatten().tolist()
+
+
+@pytest.fixture
+def ran(compile_gelu) -> Callable[..., Ran]:
+    """Runs the statements of a gelu_forward once, on five ones if nothing is said."""
+
+    def once(
+        body: str,
+        input: torch.Tensor = FIVE,
+        *,
+        level: str = levels()[0],
+        dtype: str = "f32",
+        before: str = "",
+        **words: object,
+    ) -> Ran:
+        built = compile_gelu(body, before=before)
+        call = gelu_call(input, **words)
+        with worker_of(built[dtype], level) as worker:
+            outcome = worker.run(call)
+            if outcome is Outcome.RETURNED:
+                return Ran(call, outcome, outcomes.of_status(worker, "case"), 0)
+            found = outcomes.of_outcome(worker, outcome, "case", NAMES, 2.0)
+            return Ran(call, outcome, found, worker.death.signal)
+
+    return once
 
 
 # ---- what reaches the rung -----------------------------------------------------------
@@ -82,40 +122,35 @@ def test_values_arrive_through_views_of_any_strides(compile_gelu, level):
             assert torch.equal(call.tensors[0], input), layout
 
 
-def test_the_rung_is_told_sizes_strides_and_dtype(compile_gelu):
-    body = """y[0] = (real)input->ndim, y[1] = (real)input->dtype;
+TOLD = """y[0] = (real)input->ndim, y[1] = (real)input->dtype;
     for (int i = 0; i < 2; i++) y[2 + i] = (real)input->size[i];
     for (int i = 0; i < 2; i++) y[4 + i] = (real)input->stride[i];"""
-    input = torch.zeros(5, 3).T
-    with worker_of(compile_gelu(body)["f32"], levels()[0]) as worker:
-        call = gelu_call(input)
-        worker.run(call)
-    assert call.tensors[0].flatten()[:6].tolist() == [2, 2, 3, 5, 1, 3]
+APART = """char *s = ctx_scratch(ctx, 64), *t = ctx_scratch(ctx, 64);
+    y[0] = (real)(s + 64 <= t || t + 64 <= s);"""
+
+
+@pytest.mark.parametrize(
+    ("body", "input", "values"),
+    [
+        pytest.param(TOLD, torch.zeros(5, 3).T, [2, 2, 3, 5, 1, 3], id="told_of_input"),
+        pytest.param(COPY, torch.tensor(2.5), [2.5], id="a_number_without_axes"),
+        pytest.param(COPY, torch.zeros(0), [], id="no_elements"),
+        pytest.param(COPY, torch.zeros(3, 0), [], id="no_columns"),
+        pytest.param(COPY, torch.zeros(0, 3), [], id="no_rows"),
+        pytest.param(APART, torch.ones(1), [1], id="blocks_of_scratch_lie_apart"),
+    ],
+)
+def test_a_rung_is_run_and_its_output_comes_back(ran, body, input, values):
+    done = ran(body, input)
+    assert done.values[: len(values)] == values
+    assert done.call.tensors[0].shape == input.shape
 
 
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
-def test_each_dtype_has_a_library_of_its_own(compile_gelu, dtype):
+def test_each_dtype_has_a_library_of_its_own(ran, dtype):
     kind = {"f32": torch.float32, "f64": torch.float64}[dtype]
     input = torch.tensor([1 / 3, 1e-3], dtype=kind)
-    with worker_of(compile_gelu(COPY)[dtype], levels()[0]) as worker:
-        call = gelu_call(input)
-        worker.run(call)
-    assert torch.equal(call.tensors[0], input)
-
-
-@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 3)])
-def test_tensors_without_elements_can_be_run(compile_gelu, shape):
-    with worker_of(compile_gelu(COPY)["f32"], levels()[0]) as worker:
-        call = gelu_call(torch.zeros(shape))
-        assert worker.run(call) is Outcome.RETURNED
-    assert call.tensors[0].shape == shape
-
-
-def test_a_number_without_axes_can_be_run(compile_gelu):
-    with worker_of(compile_gelu(COPY)["f32"], levels()[0]) as worker:
-        call = gelu_call(torch.tensor(2.5))
-        worker.run(call)
-    assert call.tensors[0].item() == 2.5
+    assert ran(COPY, input, dtype=dtype).values == input.tolist()
 
 
 LINEAR = """#include "operators.h"
@@ -202,52 +237,37 @@ def test_a_message_of_the_rung_is_cleaned_before_it_is_shown():
 # ---- guard pages ---------------------------------------------------------------------
 
 
+LEFT = {"placement": Placement.LEFT}
+
+
 @every_level
 @pytest.mark.parametrize(
-    ("body", "sentence"),
+    ("body", "words", "sentence"),
     [
-        ("y[0] = x[COUNT];", "reads right past the end of 'input'"),
-        ("y[0] = x[COUNT + 3];", "reads 12 bytes past the end of 'input'"),
-        ("y[COUNT] = 1;", "writes right past the end of 'output'"),
-        ("((real *)x)[1] = 1;", "writes to 'input': an input, which is read-only"),
+        ("y[0] = x[COUNT];", {}, "reads right past the end of 'input'"),
+        ("y[0] = x[COUNT + 3];", {}, "reads 12 bytes past the end of 'input'"),
+        ("y[COUNT] = 1;", {}, "writes right past the end of 'output'"),
+        ("((real *)x)[1] = 1;", {}, "writes to 'input': an input, which is read-only"),
+        ("y[0] = x[-2];", LEFT, "reads 8 bytes before the start of 'input'"),
     ],
 )
 def test_an_access_outside_is_named_with_tensor_and_distance(
-    compile_gelu, level, body, sentence
+    ran, level, body, words, sentence
 ):
-    with worker_of(compile_gelu(body)["f32"], level) as worker:
-        outcome = worker.run(gelu_call(torch.ones(5)))
-        found = explained(worker, outcome)
+    found = ran(body, level=level, **words).found
     assert (found.verdict, found.message) == (Verdict.MEMORY_ERROR, sentence)
 
 
-def test_a_tensor_placed_left_is_guarded_at_its_start(compile_gelu):
-    with worker_of(compile_gelu("y[0] = x[-2];")["f32"], levels()[0]) as worker:
-        outcome = worker.run(gelu_call(torch.ones(5), placement=Placement.LEFT))
-        found = explained(worker, outcome)
-    assert found.message == "reads 8 bytes before the start of 'input'"
-
-
-def test_the_line_of_a_fault_is_found(compile_gelu):
-    body = "\n    volatile real *nowhere = NULL;\n    *nowhere = 1;"
-    with worker_of(compile_gelu(body)["f32"], levels()[0]) as worker:
-        found = explained(worker, worker.run(gelu_call(torch.ones(2))))
+def test_the_line_of_a_fault_is_found(ran):
+    found = ran("\n    volatile real *nowhere = NULL;\n    *nowhere = 1;").found
     assert found.location.endswith("rung0.c:12")
     assert "used a NULL pointer" in found.message
 
 
-def test_a_write_before_an_output_is_seen_without_a_fault(compile_gelu):
-    with worker_of(compile_gelu(COPY + "y[-3] = 1;")["f32"], levels()[0]) as worker:
-        call = gelu_call(torch.ones(5))
-        assert worker.run(call) is Outcome.RETURNED
-    assert call.request.side[SIDE_TENSORS].fence == 12
-
-
-def test_an_unwritten_element_is_counted(compile_gelu):
-    with worker_of(compile_gelu("y[0] = y[2] = 1;")["f32"], levels()[0]) as worker:
-        call = gelu_call(torch.ones(5))
-        worker.run(call)
-    side = call.request.side[SIDE_TENSORS]
+def test_a_write_before_an_output_and_unwritten_elements_are_seen_without_a_fault(ran):
+    side = ran(COPY + "y[-3] = 1;").call.request.side[SIDE_TENSORS]
+    assert side.fence == 12
+    side = ran("y[0] = y[2] = 1;").call.request.side[SIDE_TENSORS]
     assert (side.unwritten, side.first_unwritten) == (3, 1)
 
 
@@ -264,30 +284,23 @@ def test_the_next_case_finds_nothing_of_the_last_ones_output(compile_gelu):
 
 
 @pytest.mark.parametrize("bytes", [1, 40, 64, 100, 4096, 5000])
-def test_scratch_can_be_used_to_its_last_byte(compile_gelu, bytes):
+def test_scratch_can_be_used_to_its_last_byte(ran, bytes):
     body = f"""volatile char *s = ctx_scratch(ctx, {bytes});
     for (int i = 0; i < {bytes}; i++) s[i] = 1;
     y[0] = (real)((uintptr_t)s % 64);"""
-    with worker_of(compile_gelu(body)["f32"], levels()[0]) as worker:
-        call = gelu_call(torch.ones(1))
-        assert worker.run(call) is Outcome.RETURNED
-        assert outcomes.of_status(worker, "case") is None
-    assert call.tensors[0].item() == 0  # aligned to 64
+    done = ran(body, torch.ones(1))
+    assert (done.values, done.found) == ([0], None)  # aligned to 64
 
 
 @every_level
-def test_an_access_beyond_scratch_faults(compile_gelu, level):
+def test_an_access_beyond_scratch_faults(ran, level):
     body = "volatile char *s = ctx_scratch(ctx, 128); s[128] = 1;"
-    with worker_of(compile_gelu(body)["f32"], level) as worker:
-        assert worker.run(gelu_call(torch.ones(1))) is Outcome.DIED
-        assert worker.death.signal == signal.SIGSEGV
+    done = ran(body, level=level)
+    assert (done.outcome, done.signal) == (Outcome.DIED, signal.SIGSEGV)
 
 
-def test_a_write_into_the_padding_of_scratch_is_found(compile_gelu):
-    body = "volatile char *s = ctx_scratch(ctx, 100); s[100] = 1;" + COPY
-    with worker_of(compile_gelu(body)["f32"], levels()[0]) as worker:
-        assert worker.run(gelu_call(torch.ones(1))) is Outcome.RETURNED
-        found = outcomes.of_status(worker, "case")
+def test_a_write_into_the_padding_of_scratch_is_found(ran):
+    found = ran("volatile char *s = ctx_scratch(ctx, 100); s[100] = 1;" + COPY).found
     assert found.verdict is Verdict.MEMORY_ERROR
     assert "past the end of a block from ctx_scratch" in found.message
 
@@ -301,15 +314,6 @@ def test_scratch_of_the_last_call_is_gone(compile_gelu):
         assert worker.run(gelu_call(torch.ones(1))) is Outcome.RETURNED
         assert worker.run(gelu_call(torch.ones(1))) is Outcome.DIED
         assert worker.death.signal == signal.SIGSEGV
-
-
-def test_blocks_of_scratch_lie_apart(compile_gelu):
-    body = """char *s = ctx_scratch(ctx, 64), *t = ctx_scratch(ctx, 64);
-    y[0] = (real)(s + 64 <= t || t + 64 <= s);"""
-    with worker_of(compile_gelu(body)["f32"], levels()[0]) as worker:
-        call = gelu_call(torch.ones(1))
-        worker.run(call)
-    assert call.tensors[0].item() == 1
 
 
 # ---- frozen is frozen ----------------------------------------------------------------
@@ -327,11 +331,17 @@ START = """static pthread_t thread;
     pthread_create(&thread, NULL, spin, NULL);"""
 
 
+def descriptors(session: object) -> ctypes.Array[ctypes.c_int]:
+    """Of a session's shared memories and events."""
+    numbers = (ctypes.c_int * 4)()
+    core().session_descriptors(session, numbers)
+    return numbers
+
+
 @contextmanager
 def shared_output(worker: Worker) -> Iterator[mmap.mmap]:
     """The supervisor's side of the worker's OUT memory."""
-    numbers = (ctypes.c_int * 4)()
-    core().session_descriptors(worker._session, numbers)
+    numbers = descriptors(worker._session)
     size = WORDS_BYTES + 2 * SIDE_TENSORS * SLOT_BYTES
     with mmap.mmap(numbers[1], size, prot=mmap.PROT_READ) as memory:
         yield memory
@@ -374,12 +384,10 @@ def test_a_write_after_the_return_is_noticed_two_cases_later(compile_gelu):
     assert late[-1] and len(late) > 3  # the memory of a case is taken again two later
 
 
-def test_a_rung_that_stops_itself_times_out(compile_gelu):
-    built = compile_gelu("raise(SIGSTOP);", before="#include <signal.h>")
-    with worker_of(built["f32"], levels()[0]) as worker:
-        outcome = worker.run(gelu_call(torch.ones(1), deadline=1.0))
-        assert outcome is Outcome.TIMEOUT
-        assert "it had stopped itself" in explained(worker, outcome).message
+def test_a_rung_that_stops_itself_times_out(ran):
+    done = ran("raise(SIGSTOP);", before="#include <signal.h>", deadline=1.0)
+    assert done.outcome is Outcome.TIMEOUT
+    assert "it had stopped itself" in done.found.message
 
 
 def test_a_bell_rung_early_by_student_code_ends_nobodys_wait(compile_gelu):
@@ -416,9 +424,7 @@ REACH = """#define _GNU_SOURCE
 """
 
 
-@every_level
-def test_the_supervisors_memory_cannot_be_reached(compile_gelu, level):
-    body = """const int owner = atoi(getenv("CONVLAB_OWNER"));
+MEMORY = """const int owner = atoi(getenv("CONVLAB_OWNER"));
     char path[64], byte = 0;
     snprintf(path, sizeof path, "/proc/%d/mem", owner);
     struct iovec here = {&byte, 1}, there = {path, 1};
@@ -427,16 +433,8 @@ def test_the_supervisors_memory_cannot_be_reached(compile_gelu, level):
     y[2] = ptrace(PTRACE_SEIZE, owner, NULL, NULL) == 0;
     y[3] = syscall(434, owner, 0) >= 0;  // pidfd_open
     y[4] = kill(owner, 0) == 0;"""
-    built = compile_gelu(body, before=REACH + "#include <signal.h>\n")
-    with worker_of(built["f32"], level) as worker:
-        call = gelu_call(torch.ones(5))
-        assert worker.run(call) is Outcome.RETURNED
-    assert call.tensors[0].tolist() == [0] * 5
-
-
-@every_level
-def test_the_shared_memories_descriptors_are_closed(compile_gelu, level):
-    body = """for (int fd = 0; fd < 32; fd++) {
+DESCRIPTORS = """y[0] = y[1] = y[2] = y[3] = y[4] = 0;
+    for (int fd = 0; fd < 32; fd++) {
         char path[64];
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
         y[0] += ftruncate(fd, 0) == 0;
@@ -444,27 +442,23 @@ def test_the_shared_memories_descriptors_are_closed(compile_gelu, level):
         void *window = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         y[2] += window != MAP_FAILED;
     }"""
-    zeroed = "y[0] = y[1] = y[2] = 0;" + body
-    with worker_of(compile_gelu(zeroed, before=REACH)["f32"], level) as worker:
-        call = gelu_call(torch.ones(3))
-        assert worker.run(call) is Outcome.RETURNED
-    assert call.tensors[0].tolist() == [0, 0, 0]
 
 
-@pytest.mark.parametrize("side", [0, 1])
-def test_nobody_can_change_the_size_of_a_shared_memory(compile_gelu, side):
+@every_level
+@pytest.mark.parametrize(
+    "body", [MEMORY, DESCRIPTORS], ids=["its_memory", "descriptors_of_the_shared_one"]
+)
+def test_nothing_of_the_supervisor_can_be_reached(ran, level, body):
+    done = ran(body, level=level, before=REACH + "#include <signal.h>\n")
+    assert done.values == [0] * 5
+
+
+def test_nobody_can_resize_a_shared_memory_or_write_to_the_inputs(compile_gelu):
     with worker_of(compile_gelu(COPY)["f32"], levels()[0]) as worker:
-        numbers = (ctypes.c_int * 4)()
-        core().session_descriptors(worker._session, numbers)
-        for size in (0, 1 << 40):
+        numbers = descriptors(worker._session)
+        for side, size in itertools.product((0, 1), (0, 1 << 40)):
             with pytest.raises(PermissionError):
                 os.ftruncate(numbers[side], size)
-
-
-def test_nobody_else_can_write_to_the_inputs(compile_gelu):
-    with worker_of(compile_gelu(COPY)["f32"], levels()[0]) as worker:
-        numbers = (ctypes.c_int * 4)()
-        core().session_descriptors(worker._session, numbers)
         with pytest.raises(PermissionError):
             os.pwrite(numbers[0], b"x", 0)
         with pytest.raises(PermissionError):
@@ -487,11 +481,14 @@ def test_nobody_else_can_write_to_the_inputs(compile_gelu):
     ],
     ids=["returns", "spins", "stops", "is_killed", "exits", "blocks_signals"],
 )
-def test_no_process_is_left_when_a_worker_has_ended(compile_gelu, level, body):
+def test_no_process_is_left_when_a_worker_has_ended(ran, level, body):
     before = descendants()
-    built = compile_gelu(body, before="#include <signal.h>\n#include <unistd.h>")
-    with worker_of(built["f32"], level) as worker:
-        worker.run(gelu_call(torch.ones(1), deadline=0.1))
+    ran(
+        body,
+        level=level,
+        before="#include <signal.h>\n#include <unistd.h>",
+        deadline=0.1,
+    )
     assert descendants() == before
 
 
@@ -508,16 +505,6 @@ for worker in workers:
 print("ready", flush=True)
 time.sleep(60)
 """
-
-
-def until(condition, *, seconds: float) -> bool:
-    """Whether the condition comes true in time."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.01)
-    return bool(condition())
 
 
 @pytest.mark.parametrize(
@@ -546,8 +533,8 @@ def test_workers_die_with_a_supervisor_that_is_killed(compile_gelu, level, kind)
 def test_a_worker_whose_supervisor_died_before_it_began_ends(compile_gelu, tools):
     """The kernel's signal at a parent's death does not come for one that is dead."""
     library = str(compile_gelu(COPY)["f32"])
-    session, numbers = core().session_open(), (ctypes.c_int * 4)()
-    core().session_descriptors(session, numbers)
+    session = core().session_open()
+    numbers = descriptors(session)
     read, write = os.pipe()
     os.close(read)
     words = [str(tools / "worker"), library, library, *map(str, numbers), "none"]

@@ -23,7 +23,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests import ROOT
+from tests import ROOT, put
 from tests.proofs.mutations.agreement import DifferenceError
 
 CASES = 2000
@@ -60,9 +60,7 @@ def _here(mutation_id: str, cases: int, seed: int) -> int:
     paths = []
     with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
         for name, version in (("right", text), ("mutated", mutation.apply(text))):
-            copy = Path(folder) / name / mutation.file
-            copy.parent.mkdir(parents=True)
-            copy.write_text(version)
+            copy = put(Path(folder) / name / mutation.file, version)
             if copy.suffix == ".c":
                 built = build(copy, mutation.file)
                 if isinstance(built, str):

@@ -15,6 +15,7 @@ from grader.course.tasks import all_tasks
 from grader.engine.lending import paired
 from grader.errors import GraderError
 from grader.toolchain.products import Build
+from tests import put
 from tests.grader.engine.test_grade import copy_of_the_repository
 
 LADDER = "04_cuda_kernels/unfold"
@@ -29,21 +30,19 @@ def test_a_rung_that_sums_in_half_fails_in_half_and_nowhere_else(
 ):
     made = copy_of_the_repository(tmp_path_factory.mktemp("half"), tools)
     folder = made.root / "labs" / LADDER
-    folder.mkdir(parents=True)
-    (folder.parent / "lab.toml").write_text(LAB)
+    put(folder.parent / "lab.toml", LAB)
     right = (ROOT / "labs" / LADDER / "00_gather.cu").read_text()
     assert right.count(ADD) == 1
-    (folder / "00_right.cu").write_text(right)
+    put(folder / "00_right.cu", right)
     (folder / "01_in_half.cu").write_text(right.replace(ADD, ROUNDED))
-    begun = made.start("grade", LADDER, NVCC="none", CI="")
-    said = "".join(begun.communicate(timeout=600))
-    assert made.results_file.exists(), said
+    done = made.run("grade", LADDER, NVCC="none", CI="", timeout=600)
+    assert made.results_file.exists(), done
     first, second = made.task(LADDER)["rungs"]
     halves = [c for c in first["checks"] if c["name"] == "half"]
     assert [(c["verdict"], c["dtype"], c["direction"]) for c in halves] == [
         ("PASS", "f16", "forward"),
         ("PASS", "f16", "backward"),
-    ], said
+    ], done
     bad = [c for c in second["checks"] if c["verdict"] != "PASS"]
     assert [(c["name"], c["verdict"]) for c in bad] == [("half", "WRONG_GRADIENT")]
 
@@ -89,12 +88,11 @@ def test_the_reference_passes_in_half_above_a_rung_that_is_not_for_half(
 ):
     ladders = [task.id for task in all_tasks() if task.language == "cuda"]
     made = copy_of_the_repository(tmp_path, tools, *ladders)
-    begun = made.start("grade", LINEAR, NVCC="none", CI="")
-    said = "".join(begun.communicate(timeout=600))
-    assert made.results_file.exists(), said
+    done = made.run("grade", LINEAR, NVCC="none", CI="", timeout=600)
+    assert made.results_file.exists(), done
     _, *rungs = made.task(LINEAR)["rungs"]
     halves = [
         [(c["direction"], c["verdict"]) for c in rung["checks"] if c["name"] == "half"]
         for rung in rungs
     ]
-    assert halves == [[("forward", "PASS")], [("backward", "PASS")]], said
+    assert halves == [[("forward", "PASS")], [("backward", "PASS")]], done

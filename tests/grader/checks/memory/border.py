@@ -15,37 +15,44 @@ import argparse
 import statistics
 import sys
 import time
-from pathlib import Path
 
 import torch
 
 from grader import operators
 from grader.checks.subject import Subject
 from grader.checks.values import gradient
-from grader.course.rungs import ROOT
 from grader.course.tasks import select
 from grader.engine.known import build
-from grader.engine.results import environment
 from grader.operators import Case
 from grader.runner.supervisor.call import Call, Output, Placement, Run
 from grader.runner.supervisor.session import pin
 from grader.toolchain.make import build_tools
+from tests.proofs import pages
 from tests.proofs.trust import at_level, levels
 
 REPEATS = 2000
 GRADCHECK = {"N": 2, "IC": 4, "IH": 7, "IW": 9, "OC": 6, "KH": 3, "KW": 2}
 # microseconds of a checked call and of a timed one of four; seconds of the gradcheck
 WANTED = {"checked": 90.0, "timed": 10.0, "gradcheck": 0.8}
-EXPLAINED = f"""
-
-A checked call places three inputs and one output against guard pages, poisons, runs,
-freezes, scans and copies. A timed call is what the clock shows for one call of an
-operator that does next to nothing, at one and at four fresh inputs a wake: what the
-border adds to a time. The gradcheck is conv2d 2x4x7x9, weight 6x2x3x2, groups 2: 1166
-forward and 1178 backward calls. Wanted: at most {WANTED["checked"]:g} us for a checked
-call, {WANTED["timed"]:g} us for a timed one at four a wake, {WANTED["gradcheck"]:g} s
-for the gradcheck.
-"""
+HEAD = (
+    "sandbox",
+    "checked call, us",
+    "without freeze",
+    "timed, 1 a wake",
+    "timed, 4",
+    "slow gradcheck, s",
+    "PyTorch's own conv2d",
+)
+TITLE = "# What the border costs"
+MADE = f"""Made by `python -m tests.grader.checks.memory.border --write`; medians of
+{REPEATS} calls (gradcheck: of 5) on {{}}."""
+EXPLAINED = f"""A checked call places three inputs and one output against guard pages,
+poisons, runs, freezes, scans and copies. A timed call is what the clock shows for one
+call of an operator that does next to nothing, at one and at four fresh inputs a wake:
+what the border adds to a time. The gradcheck is conv2d 2x4x7x9, weight 6x2x3x2, groups
+2: 1166 forward and 1178 backward calls. Wanted: at most {WANTED["checked"]:g} us for a
+checked call, {WANTED["timed"]:g} us for a timed one at four a wake,
+{WANTED["gradcheck"]:g} s for the gradcheck."""
 
 
 def subject(name: str) -> Subject:
@@ -138,23 +145,18 @@ def too_slow(level: str, found: dict[str, float]) -> list[str]:
 
 def table() -> tuple[list[str], list[str]]:
     """Measure every level this machine has: a table, and what is not as wanted."""
-    lines = [
-        "| sandbox | checked call, us | without freeze | timed, 1 a wake | timed, 4 "
-        "| slow gradcheck, s | PyTorch's own conv2d |",
-        "|---|--:|--:|--:|--:|--:|--:|",
-    ]
+    rows: list[list[str]] = []
     wrong: list[str] = []
     for level in levels():
         with at_level(level):
             seconds, theirs = slow_gradcheck()
             call, shared = checked(frozen=True), timed(4)
-            lines.append(
-                f"| {level} | {call:.0f} | {checked(frozen=False):.0f} | "
-                f"{timed(1):.1f} | {shared:.1f} | {seconds:.2f} | {theirs:.2f} |"
-            )
+            numbers = [f"{call:.0f}", f"{checked(frozen=False):.0f}", f"{timed(1):.1f}"]
+            numbers += [f"{shared:.1f}", f"{seconds:.2f}", f"{theirs:.2f}"]
+            rows.append([level, *numbers])
         found = {"checked": call, "timed": shared, "gradcheck": seconds}
         wrong += too_slow(level, found)
-    return lines, wrong
+    return pages.table(HEAD, rows), wrong
 
 
 def main(arguments: list[str]) -> int:
@@ -170,21 +172,9 @@ def main(arguments: list[str]) -> int:
     for text in wrong:
         print(f"not as wanted: {text}")
     if args.write:
-        target = ROOT / "docs" / "results" / "border.md"
-        write(target, lines)
+        made = MADE.format(pages.machine())
+        pages.write("border.md", TITLE, made, "\n".join(lines), EXPLAINED)
     return 1 if wrong else 0
-
-
-def write(target: Path, lines: list[str]) -> None:
-    """The table with what it was measured on."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    where = environment()
-    target.write_text(
-        "# What the border costs\n\n"
-        "Made by `python -m tests.grader.checks.memory.border --write`; medians of "
-        f"{REPEATS} calls (gradcheck: of 5) on {where['cpu']}, {where['compiler']}, "
-        f"torch {where['torch']}.\n\n" + "\n".join(lines) + EXPLAINED
-    )
 
 
 if __name__ == "__main__":

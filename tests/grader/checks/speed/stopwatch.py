@@ -44,11 +44,13 @@ from tests.grader.checks.speed.stopwatch_page import (
     QUIET,
     RUNS,
     Table,
+    lines,
     page,
     points_row,
     ratio_row,
     unfair,
 )
+from tests.proofs import pages
 
 REPEATS = {"reference": 400, "student": 600}
 ROUNDS = 80  # of a call through our path
@@ -181,20 +183,15 @@ def busy(loops: int) -> Iterator[None]:
 
 def ratio_table() -> Table:
     """The first proof."""
-    lines = [
-        "| machine | runs | NOISY | worst error of the others | median error |",
-        "|---|--:|--:|--:|--:|",
-    ]
     cores = os.sched_getaffinity(0)
-    wrong: list[str] = []
+    made = Table([], [])
     for where in (QUIET, BUSY):
         with tempfile.TemporaryDirectory() as folder, busy(where.loops):
             pin()
             row = ratio_row(where, ratios(Path(folder)))
         os.sched_setaffinity(0, cores)
-        lines += row.lines
-        wrong += row.wrong
-    return Table(lines, wrong)
+        made = Table(made.rows + row.rows, made.wrong + row.wrong)
+    return made
 
 
 def left_in_place(side: baseline.PyTorch) -> Callable[[], object]:
@@ -239,11 +236,7 @@ def interleaved(side: baseline.PyTorch) -> float:
 
 def fairness_table() -> Table:
     """The second proof."""
-    lines = [
-        "| operator | direction | case | benchmark, ms | ours, ms | ours / benchmark | "
-        "ours, fresh inputs, ms | interleaved, ms |",
-        "|---|---|---|--:|--:|--:|--:|--:|",
-    ]
+    rows: list[list[str]] = []
     wrong: list[str] = []
     for name, direction, case in SHAPES:
         operator = operators.get(name)
@@ -257,13 +250,10 @@ def fairness_table() -> Table:
             ]
         theirs, ours = (min(column) for column in zip(*pairs))
         fresh, between = through_our_path(side, None), interleaved(side)
-        lines.append(
-            f"| {name} | {direction} | {case.name} | {1e3 * theirs:.3f} | "
-            f"{1e3 * ours:.3f} | {ours / theirs:.3f} | {1e3 * fresh:.3f} | "
-            f"{1e3 * between:.3f} |"
-        )
+        times = (1e3 * theirs, 1e3 * ours, ours / theirs, 1e3 * fresh, 1e3 * between)
+        rows.append([name, direction, case.name, *(f"{time:.3f}" for time in times)])
         wrong += unfair(f"{name} {direction} {case.name}", ours / theirs)
-    return Table(lines, wrong)
+    return Table(rows, wrong)
 
 
 def raced(race: Race, task: Task) -> TaskResult:
@@ -298,13 +288,9 @@ def points_table() -> Table:
                 parts = [task.speed.points_of(s.direction) * s.earned for s in known]
                 earned[task.id].append(sum(parts))
         race.close()
-    lines = [
-        "| ladder | speed points | runs | least | most | NOISY, of two each run |",
-        "|---|--:|--:|--:|--:|--:|",
-    ]
-    rows = [points_row(task, earned[task.id], noisy[task.id]) for task in timed]
-    lines += [line for row in rows for line in row.lines]
-    return Table(lines, [text for row in rows for text in row.wrong])
+    found = [points_row(task, earned[task.id], noisy[task.id]) for task in timed]
+    wrong = [text for one in found for text in one.wrong]
+    return Table([row for one in found for row in one.rows], wrong)
 
 
 def main(arguments: list[str]) -> int:
@@ -318,11 +304,10 @@ def main(arguments: list[str]) -> int:
     tables: dict[str, Table] = {}
     for name, proof in proofs.items():
         tables[name] = proof()
-        print(*tables[name].lines, sep="\n", flush=True)
+        print(*lines(name, tables[name]), sep="\n", flush=True)
         pin()
     if "--write" in arguments:
-        file = ROOT / "docs" / "results" / "stopwatch.md"
-        file.write_text(page(tables), encoding="utf-8")
+        pages.write("stopwatch.md", page(tables).rstrip())
     wrong = [text for table in tables.values() for text in table.wrong]
     for text in wrong:
         print(f"not as wanted: {text}")
