@@ -48,6 +48,15 @@ status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
 """
 
 
+def raising(error: Exception) -> Callable[..., object]:
+    """A function that only raises."""
+
+    def raises(*_: object, **__: object) -> object:
+        raise error
+
+    return raises
+
+
 @pytest.fixture(scope="session", autouse=True)
 def own_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """CONVLAB_BUILD and, among several test processes, a core for this one alone."""

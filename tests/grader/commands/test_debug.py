@@ -64,33 +64,56 @@ def saved(name: str, rung: str, case: str = CASE) -> np.ndarray:
 
 
 @needs_gdb
-def test_gdb_stops_in_forward_with_the_sizes_of_the_case(command_for):
-    printed = gdb(command_for(CONV), "print input->size", "print weight->size")
-    assert "conv2d_forward (ctx=" in printed
-    assert "00_definition.c:" in printed
-    assert "{2, 4, 7, 9, 0, 0}" in printed
-    assert "{6, 2, 3, 2, 0, 0}" in printed
-
-
-@needs_gdb
-def test_gdb_shows_the_case_s_options_and_numbers(command_for):
-    printed = gdb(command_for(CONV), "print p", "print ((double *)input->data)[5]")
-    first = saved("input", "02_naive_c/conv2d/00_definition").flatten()[5]
-    assert "groups = 2" in printed
-    assert f"{first:.12g}" in printed
-
-
-@needs_gdb
-def test_gdb_stops_in_backward_next_and_ends_with_the_status(command_for):
-    printed = gdb(command_for(CONV), "continue", "continue")
-    assert "conv2d_backward (ctx=" in printed
-    assert "returned status 0" in printed
-
-
-@needs_gdb
-def test_nothing_is_optimised_away(command_for):
-    printed = gdb(command_for("02_naive_c/gelu/00", "erf"), "next", "info locals")
+@pytest.mark.parametrize(
+    ("rung", "case", "commands", "words"),
+    [
+        pytest.param(
+            CONV,
+            CASE,
+            ["print input->size", "print weight->size", "print p"],
+            [
+                "conv2d_forward (ctx=",
+                "00_definition.c:",
+                "{2, 4, 7, 9, 0, 0}",
+                "{6, 2, 3, 2, 0, 0}",
+                "groups = 2",
+            ],
+            id="sizes_and_options_in_forward",
+        ),
+        pytest.param(
+            CONV,
+            CASE,
+            ["continue", "continue"],
+            ["conv2d_backward (ctx=", "returned status 0"],
+            id="backward_next_and_the_status",
+        ),
+        pytest.param(
+            "02_naive_c/subm_conv3d/01",
+            operators.get("subm_conv3d").cases(SEED)[0].name,
+            ["print grad_output->size"],
+            ["subm_conv3d_backward (ctx="],
+            id="a_rung_of_one_direction",
+        ),
+        pytest.param(
+            "02_naive_c/gelu/00",
+            "erf",
+            ["next", "info locals"],
+            ["gelu_forward"],
+            id="every_variable",
+        ),
+    ],
+)
+def test_gdb_stops_in_the_operator_and_shows(command_for, rung, case, commands, words):
+    printed = gdb(command_for(rung, case), *commands)
+    assert [word for word in words if word not in printed] == [], printed
     assert "optimized out" not in printed
+
+
+@needs_gdb
+def test_gdb_shows_the_case_s_numbers(command_for):
+    printed = gdb(command_for(CONV), "print ((double *)input->data)[5]")
+    first = saved("input", "02_naive_c/conv2d/00_definition").flatten()[5]
+    assert f"{first:.12g}" in printed
 
 
 @needs_gdb
@@ -107,14 +130,6 @@ def test_the_tensors_of_the_case_are_on_disk(command_for, name):
     assert np.array_equal(got, right.numpy())
 
 
-@needs_gdb
-def test_a_rung_of_one_direction_can_be_debugged(command_for):
-    rung = "02_naive_c/subm_conv3d/01"
-    first = operators.get("subm_conv3d").cases(SEED)[0].name
-    printed = gdb(command_for(rung, first), "print grad_output->size")
-    assert "subm_conv3d_backward (ctx=" in printed
-
-
 def test_a_machine_without_gdb_is_told(tools, monkeypatch):
     monkeypatch.setattr(debug.shutil, "which", lambda _: None)
     with pytest.raises(GraderError, match="gdb is not installed"):
@@ -124,54 +139,52 @@ def test_a_machine_without_gdb_is_told(tools, monkeypatch):
 # ---- choosing ------------------------------------------------------------------------
 
 
-def test_more_than_one_rung_is_asked_back():
-    with pytest.raises(
-        GraderError, match="names 2 rungs, say which: 02_naive_c/conv2d"
-    ):
-        debug.debug("02_naive_c/conv2d", None, SEED)
-
-
-def test_no_rung_at_all_shows_an_example():
-    with pytest.raises(GraderError, match="say which rung: make debug T="):
-        debug.debug(None, None, SEED)
-
-
-def test_an_unknown_case_lists_the_cases():
-    with pytest.raises(GraderError, match="no case 'gruops'; its cases: plain, groups"):
-        debug.debug(CONV, "gruops", SEED)
+@pytest.mark.parametrize(
+    ("wanted", "case", "words"),
+    [
+        ("02_naive_c/conv2d", None, "names 2 rungs, say which: 02_naive_c/conv2d"),
+        (None, None, "say which rung: make debug T="),
+        (CONV, "gruops", "no case 'gruops'; its cases: plain, groups"),
+    ],
+    ids=["more_than_one_rung", "no_rung", "an_unknown_case"],
+)
+def test_a_choice_that_is_none_is_told(wanted, case, words):
+    with pytest.raises(GraderError, match=words):
+        debug.debug(wanted, case, SEED)
 
 
 # ---- Python --------------------------------------------------------------------------
 
 
+def pdb(command: list[str], words: str, **environment: str) -> str:
+    """What pdb prints for some words, and the program after them."""
+    done = subprocess.run(
+        command,
+        input=f"{words}\nc\n",
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def test_a_file_of_lab_01_runs_under_pdb(command_for):
     command = command_for("01_python_function/linear", "small")
     assert Path(command[1]).name == "replay.py"
-    done = subprocess.run(
-        command,
-        input="p inputs['weight'].shape, arguments[2].requires_grad\nc\n",
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "(torch.Size([5, 4]), True)" in done.stdout
-    assert "output (3, 5)" in done.stdout
+    said = pdb(command, "p inputs['weight'].shape, arguments[2].requires_grad")
+    assert "(torch.Size([5, 4]), True)" in said
+    assert "output (3, 5)" in said
 
 
 def test_pdb_gets_the_options_and_the_seed_s_numbers(command_for):
     command = command_for("01_python_function/conv2d", "all_options")
-    done = subprocess.run(
-        command,
-        input="p inputs['input'].double().sum().item()\nc\n",
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    said = pdb(command, "p inputs['input'].double().sum().item()")
     rung = "01_python_function/conv2d/00_unfold_matmul"
     right = torch.from_numpy(saved("input", rung, "all_options")).sum().item()
-    assert f"{right:.9g}"[:9] in done.stdout
-    assert "output (2, 2, 4, 8)" in done.stdout
+    assert f"{right:.9g}"[:9] in said
+    assert "output (2, 2, 4, 8)" in said
 
 
 # ---- lab 05 --------------------------------------------------------------------------
@@ -185,30 +198,19 @@ def built(extension, monkeypatch):
 
 
 def test_an_operator_of_lab_05_runs_under_pdb(built, command_for):
-    done = subprocess.run(
-        command_for("05_torch_extension/conv2d", "all_options"),
-        input="p function.__module__, inputs['input'].shape[0]\nc\n",
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "('convlab_ext.conv2d', 2)" in done.stdout
-    assert "output (2, 2, 4, 8)" in done.stdout
+    command = command_for("05_torch_extension/conv2d", "all_options")
+    said = pdb(command, "p function.__module__, inputs['input'].shape[0]")
+    assert "('convlab_ext.conv2d', 2)" in said
+    assert "output (2, 2, 4, 8)" in said
 
 
 @needs_gdb
 def test_gdb_stops_at_the_kernel_behind_an_operator(built, command_for):
     script = command_for("05_torch_extension/conv2d", "all_options")
     stops = ["set breakpoint pending on", "break conv2d_forward_cpu_f64", "run"]
-    done = subprocess.run(
-        ["gdb", "-batch", *(w for s in stops for w in ("-ex", s)), "--args", *script],
-        env={**os.environ, "PYTHONBREAKPOINT": "0"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert "in conv2d_forward_cpu_f64" in done.stdout, done.stdout + done.stderr
+    words = [word for stop in stops for word in ("-ex", stop)]
+    said = pdb(["gdb", "-batch", *words, "--args", *script], "", PYTHONBREAKPOINT="0")
+    assert "in conv2d_forward_cpu_f64" in said, said
 
 
 def test_an_operator_that_does_not_build_is_said_before_any_debugger(monkeypatch):

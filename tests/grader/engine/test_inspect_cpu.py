@@ -6,7 +6,6 @@ And what goes wrong in the grader itself is not taken for such nonsense.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,29 +16,19 @@ from grader.checks import outcomes
 from grader.checks.check_result import CheckResult
 from grader.checks.memory import access
 from grader.checks.subject import Subject
-from grader.course.rungs import Rung
 from grader.diagnosis import explanation
 from grader.engine.inspect_cpu import Inspection
-from grader.engine.known import build
 from grader.runner.supervisor.session import Outcome
 from grader.verdicts import Verdict
-from tests import PROGRAMS
+from tests.conftest import raising
+from tests.grader.checks.memory.test_memory import checked, rung_of
 
-FORGED = Rung("02_naive_c/gelu", PROGRAMS / "memory_bugs" / "gelu_forged_report.c")
+FORGED = rung_of("gelu_forged_report")
 WRONG = CheckResult("forward", "forward", Verdict.WRONG_VALUE, message="as it was")
 RIGHT = CheckResult("forward", "forward", Verdict.PASS)
 NOTHING = SimpleNamespace(
     python=False, operator=operators.get("gelu")
 )  # a subject that is never run
-
-
-def raising(error: Exception) -> Callable[..., object]:
-    """A function that only raises."""
-
-    def raises(*_: object, **__: object) -> object:
-        raise error
-
-    return raises
 
 
 def looking() -> Inspection:
@@ -50,12 +39,7 @@ def looking() -> Inspection:
 def test_a_forged_report_is_a_crash_and_no_fault_of_the_grader(tools: Path) -> None:
     if reason := access.missing():
         pytest.skip(reason)
-    operator = operators.get("gelu")
-    watched = access.watched(operator, build(FORGED, mode="sanitize"))
-    try:
-        found = access.check(watched, operator.cases(1), "forward", 1)
-    finally:
-        watched.close()
+    found = checked("gelu_forged_report")
     assert found.verdict is Verdict.CRASH
     assert "\033" not in found.message
 
@@ -67,26 +51,19 @@ def test_a_diagnosis_that_fails_leaves_the_verdict_and_says_so(
     right, wrong = looking()([RIGHT, WRONG], "forward", [])
     assert (right, wrong.verdict, wrong.message) == (RIGHT, WRONG.verdict, "as it was")
     assert "the grader itself failed" in (wrong.diagnosis or "")
-    assert "TypeError: ours, at test_inspection.py:" in (wrong.diagnosis or "")
+    assert "TypeError: ours, at conftest.py:" in (wrong.diagnosis or "")
 
 
-def test_a_memory_check_that_cannot_be_read_is_no_pass(
+def test_a_memory_check_that_cannot_be_read_is_no_pass_and_our_own_mistake_shows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Grader._guarded turns the second into GRADER, with its place."""
     look = looking()
     monkeypatch.setattr(look, "watched", object)
     monkeypatch.setattr(access, "check", raising(IndexError("99")))
     *_, last = look([RIGHT], "forward", [])
     assert (last.name, last.verdict) == ("memory", Verdict.SUSPECT)
     assert not last.verdict.ok
-
-
-def test_a_memory_check_that_is_our_own_mistake_shows(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Grader._guarded turns it into GRADER, with its place."""
-    look = looking()
-    monkeypatch.setattr(look, "watched", object)
     monkeypatch.setattr(access, "check", raising(TypeError("ours")))
     with pytest.raises(TypeError):
         look([RIGHT], "forward", [])

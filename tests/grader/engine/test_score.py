@@ -24,6 +24,7 @@ from grader.report import reservations, terminal
 from grader.report.page import page
 from grader.report.terminal import _cells
 from grader.verdicts import Verdict
+from tests.conftest import raising
 
 HERE = Path(__file__)
 LADDER = "02_naive_c/matmul"
@@ -33,10 +34,11 @@ def rung(
     forward: str = "", backward: str = "", *, name: str = "", uses: dict | None = None
 ) -> RungResult:
     """A rung with a verdict for each direction, "" for none."""
-    checks = []
-    for direction, verdict in (("forward", forward), ("backward", backward)):
-        if verdict:
-            checks.append(CheckResult("forward", direction, Verdict(verdict)))
+    checks = [
+        CheckResult("forward", direction, Verdict(verdict))
+        for direction, verdict in (("forward", forward), ("backward", backward))
+        if verdict
+    ]
     file = HERE.with_name(name) if name else HERE
     return RungResult(Rung(LADDER, file), tuple(checks), uses or {})
 
@@ -49,22 +51,37 @@ def task(*rungs: RungResult, points: float = 4.0) -> TaskResult:
 
 
 @pytest.mark.parametrize(
-    ("forward", "backward", "points"),
+    ("rungs", "points", "pending"),
     [
-        ("PASS", "PASS", 4),
-        ("PASS", "WRONG_GRADIENT", 2),
-        ("CRASH", "PASS", 2),
-        ("PASS", "", 2),
-        ("NOT_IMPLEMENTED", "NOT_IMPLEMENTED", 0),
-        ("", "", 0),
+        pytest.param([("PASS", "PASS")], 4, 0, id="each_direction_is_worth_half"),
+        pytest.param([("PASS", "WRONG_GRADIENT")], 2, 0, id="forward_alone"),
+        pytest.param([("CRASH", "PASS")], 2, 0, id="backward_alone"),
+        pytest.param([("PASS", "")], 2, 0, id="only_forward_is_there"),
+        pytest.param([("NOT_IMPLEMENTED",) * 2], 0, 0, id="nothing_is_written"),
+        pytest.param([("", "")], 0, 0, id="nothing_is_there"),
+        pytest.param([], 0, 0, id="no_files"),
+        pytest.param([("PASS", "PASS")] * 2, 4, 0, id="a_direction_counts_once"),
+        pytest.param([("PASS", "CRASH"), ("", "PASS")], 4, 0, id="from_two_rungs"),
+        pytest.param([("PASS",) * 2, ("BUILD",) * 2], 4, 0, id="a_wrong_one_is_free"),
+        pytest.param(
+            [("GRADER",) * 2, ("PASS", "CRASH")], 2, 2, id="passing_before_pending"
+        ),
+        *(
+            pytest.param([("PASS", verdict)], 2, 2, id=f"{verdict}_is_pending")
+            for verdict in Verdict
+            if verdict.pending
+        ),
+        *(
+            pytest.param([(verdict, verdict)], 0, 0, id=f"{verdict}_earns_nothing")
+            for verdict in Verdict
+            if not verdict.ok
+        ),
     ],
 )
-def test_each_direction_is_worth_half(forward, backward, points):
-    assert task(rung(forward, backward)).points == points
-
-
-def test_a_direction_counts_once_however_many_rungs_pass():
-    assert task(rung("PASS", "PASS"), rung("PASS", "PASS")).points == 4
+def test_verdicts_become_points(rungs, points, pending):
+    found = task(*(rung(*verdicts) for verdicts in rungs))
+    assert (found.points, found.pending) == (points, pending)
+    assert rungs or found.best("forward") is None
 
 
 def test_a_rung_that_needs_a_gpu_counts_only_if_there_is_no_other():
@@ -73,14 +90,6 @@ def test_a_rung_that_needs_a_gpu_counts_only_if_there_is_no_other():
     wrong = task(rung("WRONG_VALUE", "PASS"), card)
     assert (wrong.points, wrong.pending, wrong.ok) == (2, 0, False)
     assert (task(card).points, task(card).pending, task(card).ok) == (0, 4, True)
-
-
-def test_directions_may_come_from_different_rungs():
-    assert task(rung("PASS", "CRASH"), rung("", "PASS")).points == 4
-
-
-def test_a_wrong_rung_costs_nothing():
-    assert task(rung("PASS", "PASS"), rung("BUILD", "BUILD")).points == 4
 
 
 def test_a_direction_passes_only_if_all_its_checks_do():
@@ -93,40 +102,17 @@ def test_a_direction_passes_only_if_all_its_checks_do():
     assert task(found).points == 0
 
 
-@pytest.mark.parametrize("verdict", [v for v in Verdict if v.pending])
-def test_a_pending_direction_is_neither_earned_nor_lost(verdict):
-    found = task(rung("PASS", verdict))
-    assert (found.points, found.pending) == (2, 2)
-
-
-@pytest.mark.parametrize("verdict", [v for v in Verdict if not v.ok])
-def test_every_other_verdict_earns_nothing_and_is_not_pending(verdict):
-    found = task(rung(verdict, verdict))
-    assert (found.points, found.pending) == (0, 0)
-
-
-def test_a_passing_rung_is_worth_more_than_a_pending_one():
-    found = task(rung("GRADER", "GRADER"), rung("PASS", "CRASH"))
-    assert (found.points, found.pending) == (2, 2)
-
-
-def test_a_ladder_without_files_has_no_verdict_and_no_points():
-    found = task()
-    assert found.best("forward") is None
-    assert (found.points, found.pending) == (0, 0)
-
-
-def test_exit_status_is_zero_when_all_passed_or_is_pending():
-    assert exit_status([task(rung("PASS", "PASS")), task(rung("PASS", "NOISY"))]) == 0
-
-
-@pytest.mark.parametrize("verdict", [v for v in Verdict if not v.ok])
-def test_exit_status_is_one_when_something_is_to_be_mended(verdict):
-    assert exit_status([task(rung("PASS", "PASS")), task(rung("PASS", verdict))]) == 1
-
-
-def test_exit_status_is_zero_when_a_wrong_rung_stands_beside_a_right_one():
-    assert exit_status([task(rung("PASS", "PASS"), rung("CRASH", "CRASH"))]) == 0
+@pytest.mark.parametrize(
+    ("rungs", "status"),
+    [
+        pytest.param([("PASS", "NOISY")], 0, id="pending"),
+        pytest.param([("PASS", "PASS"), ("CRASH", "CRASH")], 0, id="beside_one"),
+        *(([("PASS", v)], 1) for v in Verdict if not v.ok),
+    ],
+)
+def test_the_exit_status_is_1_if_something_is_to_be_mended(rungs, status):
+    found = task(*(rung(*verdicts) for verdicts in rungs))
+    assert exit_status([task(rung("PASS", "PASS")), found]) == status
 
 
 def test_a_borrowed_direction_is_shown_with_its_lender():
@@ -155,14 +141,16 @@ def as_run(all_rungs: TaskResult, *looked_at: RungResult) -> TaskResult:
     return TaskResult(all_rungs.task, looked_at)
 
 
+FIRST = rung("PASS", "PASS", name="test_race.py")
+SECOND = rung("CRASH", "CRASH", name="test_grade.py")
+
+
 def test_rungs_not_looked_at_keep_their_results(own_results):
-    first = rung("PASS", "PASS", name="conftest.py")
-    second = rung("CRASH", "CRASH", name="trust.py")
-    merge(task(first, second))
-    again = rung("WRONG_VALUE", "CRASH", name="trust.py")
-    (entry,) = merge(as_run(task(first, second), again))["tasks"]
+    merge(task(FIRST, SECOND))
+    again = rung("WRONG_VALUE", "CRASH", name="test_grade.py")
+    (entry,) = merge(as_run(task(FIRST, SECOND), again))["tasks"]
     shown = {r["id"][-8:]: r["checks"][0]["verdict"] for r in entry["rungs"]}
-    assert shown == {"conftest": "PASS", "ul/trust": "WRONG_VALUE"}
+    assert shown == {"est_race": "PASS", "st_grade": "WRONG_VALUE"}
     assert entry["points"] == 4
 
 
@@ -170,16 +158,13 @@ def test_a_partial_run_shows_what_the_task_has_earned_and_what_this_run_did(
     own_results, capsys, monkeypatch
 ):
     monkeypatch.setattr(terminal, "console", Console(highlight=False, width=80))
-    first = rung("PASS", "PASS", name="conftest.py")
-    second = rung("PASS", "CRASH", name="trust.py")
-    whole = task(first, second)
+    second = rung("PASS", "CRASH", name="test_grade.py")
+    whole = task(FIRST, second)
     whole = replace(whole, task=replace(whole.task, core=True))
     assert shown_after(whole, capsys) == ("4 / 4", "4 of 4 points")
-    partial = as_run(whole, second)
-    assert shown_after(partial, capsys) == (
-        "4 / 4",
-        "this run 2; with earlier results 4 of 4 points",
-    )
+    row, said = shown_after(as_run(whole, second), capsys)
+    assert row == "4 / 4"
+    assert said == "this run 2; with earlier results 4 of 4 points"
 
 
 def shown_after(run: TaskResult, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
@@ -193,21 +178,18 @@ def shown_after(run: TaskResult, capsys: pytest.CaptureFixture[str]) -> tuple[st
     return row.removeprefix(LADDER).strip(), lines[-2]
 
 
-def test_a_rung_that_was_changed_since_does_not_keep_its_result(own_results, tmp_path):
-    first = rung("PASS", "PASS", name="conftest.py")
-    second = rung("CRASH", "CRASH", name="trust.py")
-    found = merge(task(first, second))
+def test_a_rung_that_was_changed_since_does_not_keep_its_result(own_results):
+    found = merge(task(FIRST, SECOND))
     found["tasks"][0]["rungs"][0]["sha256"] = "0" * 64
     results.write(found)
-    (entry,) = merge(as_run(task(first, second), second))["tasks"]
-    assert len(entry["rungs"]) == 1
-    assert entry["points"] == 0
+    (entry,) = merge(as_run(task(FIRST, SECOND), SECOND))["tasks"]
+    assert (len(entry["rungs"]), entry["points"]) == (1, 0)
 
 
 def test_a_rung_that_needs_a_gpu_makes_no_points_pending_in_a_later_run(own_results):
-    found = rung("PENDING_GPU", "PENDING_GPU", name="trust.py")
+    found = rung("PENDING_GPU", "PENDING_GPU", name="test_grade.py")
     card = replace(found, rung=replace(found.rung, needs="gpu"))
-    wrong = rung("CRASH", "PASS", name="conftest.py")
+    wrong = rung("CRASH", "PASS", name="test_race.py")
     both = task(wrong, card)
     merge(both)
     (entry,) = merge(as_run(both, card))["tasks"]
@@ -240,33 +222,31 @@ def graded(*found: RungResult, of: tuple[RungResult, ...] = ()) -> dict:
     return merge(TaskResult(known, found, ("forward",)))["tasks"][0]
 
 
+FAST = timed("test_race.py", "PASS", 0.4)  # 2 points, and 1 for being right
+
+
 def test_the_speed_of_a_file_that_is_wrong_now_is_forgotten(own_results):
-    fast, slow = timed("conftest.py", "PASS", 0.4), timed("trust.py", "PASS", None)
-    assert graded(fast, slow)["points"] == 1 + 2
-    wrong = timed("conftest.py", "WRONG_VALUE", None)
-    assert graded(wrong, timed("trust.py", "PASS", 0.01))["points"] == 1
-    assert graded(wrong, of=(fast, slow))["points"] == 1
+    assert graded(FAST, timed("test_grade.py", "PASS", None))["points"] == 1 + 2
+    wrong = timed("test_race.py", "WRONG_VALUE", None)
+    slow = timed("test_grade.py", "PASS", 0.01)
+    assert graded(wrong, slow)["points"] == 1
+    assert graded(wrong, of=(FAST, slow))["points"] == 1
 
 
 def test_a_new_time_replaces_the_old_ones_of_its_ladder(own_results):
-    lucky, other = timed("conftest.py", "PASS", 0.4), timed("trust.py", "PASS", 0.2)
-    both = (lucky, other)
-    assert graded(lucky, of=both)["points"] == 3
-    assert graded(other, of=both)["points"] == 2
+    other = timed("test_grade.py", "PASS", 0.2)
+    assert graded(FAST, of=(FAST, other))["points"] == 3
+    assert graded(other, of=(FAST, other))["points"] == 2
 
 
-def test_a_run_without_times_keeps_those_of_unchanged_files(own_results):
-    fast = timed("conftest.py", "PASS", 0.4)
-    assert graded(fast)["points"] == 3
-    assert graded(timed("conftest.py", "PASS", None))["points"] == 3
-
-
-def test_an_old_time_counts_by_the_band_of_today(own_results, monkeypatch):
-    fast = timed("conftest.py", "PASS", 0.4)
-    assert graded(fast)["points"] == 3
+def test_a_run_without_times_keeps_those_of_unchanged_files_by_the_band_of_today(
+    own_results,
+):
+    untimed = timed("test_race.py", "PASS", None)
+    assert graded(FAST)["points"] == graded(untimed)["points"] == 3
     harder = {"forward": Band("m96", 0.1, 1.6)}
-    known = replace(TIMED, rungs=(fast.rung,), speed=SpeedTask(2.0, harder))
-    again = TaskResult(known, (timed("conftest.py", "PASS", None),), ("forward",))
+    known = replace(TIMED, rungs=(FAST.rung,), speed=SpeedTask(2.0, harder))
+    again = TaskResult(known, (untimed,), ("forward",))
     assert merge(again)["tasks"][0]["points"] == 2
 
 
@@ -281,10 +261,7 @@ def test_results_that_cannot_be_written_leave_the_old_ones_whole(
 ):
     merge(task(rung("PASS", "PASS")))
     before = results.path().read_bytes()
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
+    full = raising(OSError(28, "No space left on device"))
     monkeypatch.setattr(results.os, "fsync", full)
     with pytest.raises(results.GraderError, match="the disk is full"):
         merge(task(rung("CRASH", "CRASH")))
@@ -306,12 +283,10 @@ def test_a_result_file_that_cannot_be_read_is_kept_under_another_name(own_result
     assert results.set_aside() == ""
     for number in (1, 2):
         results.path().write_text('{"schema": 2}')
-        said = results.set_aside()
-        assert "(schema is 2, expected 1); it is kept as" in said
-        assert f"unreadable-{number}.json" in said
         kept = results.path().with_name(f"results.unreadable-{number}.json")
-        assert kept.read_text() == '{"schema": 2}'
-        assert not results.path().exists()
+        said = results.set_aside()
+        assert "schema is 2, expected 1" in said and kept.name in said
+        assert kept.read_text() == '{"schema": 2}' and not results.path().exists()
 
 
 def test_old_ids_of_tasks_and_rungs_are_read_as_new_ones(own_results, monkeypatch):
@@ -344,7 +319,7 @@ def test_every_old_id_leads_to_a_task_or_rung_of_today(old):
     ],
 )
 def test_an_error_wins_over_what_is_not_written(own_results, rungs, shown):
-    names = ("conftest.py", "trust.py")
+    names = ("test_race.py", "test_grade.py")
     merge(task(*(rung(*both, name=name) for both, name in zip(rungs, names))))
     (cell,) = page(results.read(), HERE.parent).tasks
     assert cell.outcome.word == shown
@@ -354,18 +329,22 @@ def test_an_error_wins_over_what_is_not_written(own_results, rungs, shown):
 
 
 def test_a_reason_that_several_share_is_told_once():
-    def looked(name: str, direction: str, why: str) -> CheckResult:
-        said = f"looked at 1 of 2 cases: {why}"
-        return CheckResult(name, direction, Verdict.PASS, message=said)
-
-    late = "there was no time for more"
-    checks = looked("memory", "forward", late), looked("memory", "backward", late)
-    other = looked("races", "backward", late), looked("races", "forward", "it hung")
-    mine = replace(rung("PASS", "PASS"), checks=(*checks, *other))
+    late, hung = "there was no time for more", "it hung"
+    looks = [
+        ("memory", "forward", late),
+        ("memory", "backward", late),
+        ("races", "backward", late),
+        ("races", "forward", hung),
+    ]
+    checks = [
+        CheckResult(*of, Verdict.PASS, message=f"looked at 1 of 2 cases: {why}")
+        for *of, why in looks
+    ]
+    mine = replace(rung("PASS", "PASS"), checks=tuple(checks))
     name = mine.rung.id
     assert reservations.lines([task(mine)]) == [
-        "there was no time for more",
+        late,
         f"  {name} forward, backward: memory looked at 1 of 2 cases",
         f"  {name} backward: races looked at 1 of 2 cases",
-        f"{name} forward: races looked at 1 of 2 cases: it hung",
+        f"{name} forward: races looked at 1 of 2 cases: {hung}",
     ]

@@ -57,39 +57,27 @@ def solved(name: str) -> list[tuple[Case, Tensors, Truth]]:
 
 
 @every_operator
-def test_case_names_are_unique(name):
+def test_case_names_are_unique_words_that_make_can_take(name):
     names = [case.name for _, case in cases_of(name)]
     assert len(names) == len(set(names))
+    assert all(word.replace("_", "").isalnum() for word in names)
 
 
 @every_operator
-def test_case_names_are_words_that_make_can_take(name):
-    assert all(case.name.replace("_", "").isalnum() for _, case in cases_of(name))
-
-
-@every_operator
-def test_layouts_are_given_for_tensors_that_exist(name):
+def test_a_case_names_only_what_its_operator_has(name):
+    """Layouts are of its tensors, what is wanted or left out may be so, every size is
+    used by a shape.
+    """
     signature = SIGNATURES[name]
+    words = " ".join(a.shape for a in signature.inputs) + " N"
+    optional = {a.name for a in signature.inputs if a.optional}
     known = {a.name for a in signature.inputs}
     known |= {f"grad_{a.name}" for a in signature.outputs}
     for _, case in cases_of(name):
         assert set(case.layout) <= known, case.name
         assert set(case.layout.values()) <= set(LAYOUTS), case.name
-
-
-@every_operator
-def test_wanted_and_without_name_inputs_that_may_be_so(name):
-    signature = SIGNATURES[name]
-    optional = {a.name for a in signature.inputs if a.optional}
-    for _, case in cases_of(name):
         assert set(case.wanted or ()) <= set(signature.gradients), case.name
         assert set(case.without) <= optional, case.name
-
-
-@every_operator
-def test_every_size_of_a_case_is_used_by_a_shape(name):
-    words = " ".join(a.shape for a in SIGNATURES[name].inputs) + " N"
-    for _, case in cases_of(name):
         assert all(size in words for size in case.sizes), (case.name, case.sizes)
 
 
@@ -108,21 +96,16 @@ def test_inputs_have_the_shapes_and_dtypes_of_the_signature(name):
 
 
 @every_operator
-def test_pytorch_accepts_every_case_and_truth_is_finite(name):
+def test_truth_is_finite_and_has_the_gradients_that_are_wanted(name):
     for case, _, truth in solved(name):
         found = [*truth.outputs, *(g for g in truth.gradients if g is not None)]
         assert all(bool(torch.isfinite(t).all()) for t in found), case.name
-
-
-@every_operator
-def test_gradients_are_there_exactly_where_they_are_wanted(name):
-    for case, _, truth in solved(name):
         given = [gradient is not None for gradient in truth.gradients]
         assert given == operators.get(name).wanted(case), case.name
 
 
 @every_operator
-def test_scale_is_at_least_the_value(name):
+def test_scale_is_at_least_the_value_and_only_integers_are_without(name):
     """A bound on rounding that is smaller than the number itself bounds nothing."""
     for case, _, truth in solved(name):
         pairs = [*zip(truth.outputs, truth.output_scale)]
@@ -132,17 +115,8 @@ def test_scale_is_at_least_the_value(name):
             if value is not None and scale is not None:
                 assert value.shape == scale.shape, case.name
                 assert bool((value.abs() <= scale * (1 + 1e-9)).all()), case.name
-
-
-@every_operator
-def test_only_integers_are_without_scale(name):
-    for case, _, truth in solved(name):
-        pairs = [*zip(truth.outputs, truth.output_scale)]
-        pairs += [*zip(truth.gradients, truth.gradient_scale)]
-        pairs += [(s[0], scale) for s, scale in zip(truth.saved, truth.saved_scale)]
-        for value, scale in pairs:
-            if value is not None and value.is_floating_point():
-                assert scale is not None, case.name
+            elif value is not None:
+                assert not value.is_floating_point(), case.name
 
 
 @every_operator
@@ -173,20 +147,10 @@ def test_some_case_is_small_enough_for_gradcheck(name):
 
 
 @every_operator
-def test_random_cases_are_the_same_for_the_same_seed(name):
-    operator = operators.get(name)
-    assert operator.cases(7) == operator.cases(7)
-
-
-@every_operator
-def test_random_cases_are_others_for_another_seed(name):
-    operator = operators.get(name)
-    assert operator.cases(7)[-8:] != operator.cases(8)[-8:]
-
-
-@every_operator
-def test_numbers_are_the_same_for_the_same_seed_and_others_for_another(name):
+def test_cases_and_numbers_are_the_same_for_the_same_seed_and_others_for_another(name):
     operator, case = cases_of(name)[0]
+    assert operator.cases(7) == operator.cases(7)
+    assert operator.cases(7)[-8:] != operator.cases(8)[-8:]
     first = operator.signature.inputs[0].name
     made = [operator.inputs(case, torch.float64, seed)[first] for seed in (7, 7, 8)]
     assert torch.equal(made[0], made[1])
@@ -212,26 +176,40 @@ def test_integers_need_more_digits_than_tf32_and_half_have():
 # ---- mistakes in a case file ---------------------------------------------------------
 
 
-def test_an_unknown_word_is_named_with_its_case():
-    with pytest.raises(CaseError, match=r"conv2d\.toml: case 'x' .* word 'strid'"):
-        operators.get("conv2d").case({"name": "x", "strid": 2})
+CONV2D = operators.get("conv2d")
 
 
-def test_a_missing_size_is_named_with_the_shape_that_needs_it():
-    operator = operators.get("conv2d")
-    case = operator.case({"name": "x", "N": 1, "IC": 2, "IH": 3})
-    with pytest.raises(CaseError, match=r"needs: name 'IW'"):
-        operator.input_shapes(case)
-
-
-def test_an_unknown_layout_is_an_error():
-    with pytest.raises(ValueError, match="unknown layout 'diagonal'"):
-        lay_out(torch.zeros(2, 2), "diagonal")
-
-
-def test_an_unknown_operator_is_an_error():
-    with pytest.raises(KeyError, match="conv3d"):
-        operators.get("conv3d")
+@pytest.mark.parametrize(
+    ("mistaken", "error", "words"),
+    [
+        pytest.param(
+            lambda: CONV2D.case({"name": "x", "strid": 2}),
+            CaseError,
+            r"conv2d\.toml: case 'x' .* word 'strid'",
+            id="an_unknown_word",
+        ),
+        pytest.param(
+            lambda: CONV2D.input_shapes(
+                CONV2D.case({"name": "x", "N": 1, "IC": 2, "IH": 3})
+            ),
+            CaseError,
+            "needs: name 'IW'",
+            id="a_missing_size",
+        ),
+        pytest.param(
+            lambda: lay_out(torch.zeros(2, 2), "diagonal"),
+            ValueError,
+            "unknown layout 'diagonal'",
+            id="an_unknown_layout",
+        ),
+        pytest.param(
+            lambda: operators.get("conv3d"), KeyError, "conv3d", id="unknown_operator"
+        ),
+    ],
+)
+def test_a_mistake_in_a_case_is_named(mistaken, error, words):
+    with pytest.raises(error, match=words):
+        mistaken()
 
 
 def test_every_operator_has_a_module_and_a_case_file():
@@ -256,26 +234,18 @@ STRIDES = {
 }
 
 
+KEPT = {
+    "broadcast": DENSE[:1],
+    "broadcast_last": DENSE[..., :1],
+    "scalar": DENSE[:1, :1, :1, :1],
+}
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_layout_gives_the_strides_it_promises(layout):
+def test_a_layout_gives_the_strides_it_promises_and_keeps_or_repeats_values(layout):
     assert lay_out(DENSE, layout).stride() == STRIDES[layout]
-
-
-@pytest.mark.parametrize("layout", LAYOUTS[:5])
-def test_layout_without_broadcasting_keeps_all_values(layout):
-    assert torch.equal(lay_out(DENSE, layout), DENSE)
-
-
-@pytest.mark.parametrize(
-    ("layout", "kept"),
-    [
-        ("broadcast", DENSE[:1]),
-        ("broadcast_last", DENSE[..., :1]),
-        ("scalar", DENSE[:1, :1, :1, :1]),
-    ],
-)
-def test_broadcast_layout_repeats_the_first_values(layout, kept):
-    assert torch.equal(lay_out(DENSE, layout), kept.expand(DENSE.shape))
+    kept = KEPT.get(layout, DENSE).expand(DENSE.shape)
+    assert torch.equal(lay_out(DENSE, layout), kept)
 
 
 @pytest.mark.parametrize("layout", [one for one in LAYOUTS if one != "channels_last"])
@@ -287,13 +257,12 @@ def test_layout_takes_any_number_of_axes_and_none(layout, shape):
 
 def test_the_reference_differentiates_by_a_weight_of_odd_strides():
     """PyTorch's slow_conv2d refuses this one: "grad_weight must be contiguous"."""
-    conv2d = operators.get("conv2d")
     sizes = {"N": 1, "IC": 2, "IH": 9, "IW": 8, "OC": 1, "KH": 3, "KW": 1}
     layout = {"input": "channels_last", "weight": "reversed"}
-    case = conv2d.case({"name": "odd", "layout": layout, **sizes})
-    inputs = conv2d.inputs(case, torch.float64, 1)
-    grads = conv2d.grad_outputs(case, conv2d.outputs(inputs, case), torch.float64, 1)
-    assert conv2d.truth(inputs, case, grads).gradients[1] is not None
+    case = CONV2D.case({"name": "odd", "layout": layout, **sizes})
+    inputs = CONV2D.inputs(case, torch.float64, 1)
+    grads = CONV2D.grad_outputs(case, CONV2D.outputs(inputs, case), torch.float64, 1)
+    assert CONV2D.truth(inputs, case, grads).gradients[1] is not None
 
 
 SUBM_CASES = cases_of("subm_conv3d")

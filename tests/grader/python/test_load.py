@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import convlab
@@ -64,27 +64,41 @@ def test_a_file_of_lab_01_is_loaded_as_it_is(name):
     assert issubclass(getattr(loaded, SIGNATURES[name].module), torch.nn.Module)
 
 
-def test_gradcheck_accepts_strided_views_of_conv2d():
-    conv = convlab.load("02_naive_c/conv2d").conv2d
-    x = torch.randn(5, 6, 2, 2, dtype=torch.float64).permute(3, 2, 1, 0)[:, :, 1:]
-    w = torch.randn(2, 1, 2, 6, dtype=torch.float64)[..., ::2]
-    b = torch.randn(1, dtype=torch.float64).expand(2)
-    inputs = [x.requires_grad_(), w.requires_grad_(), b.clone().requires_grad_()]
-    options = {"stride": (2, 1), "padding": (1, 0), "groups": 2}
-    assert torch.autograd.gradcheck(lambda *t: conv(*t, **options), inputs)
+def wide(*shape: int) -> torch.Tensor:
+    return torch.randn(shape, dtype=torch.float64)
 
 
-def test_gradcheck_accepts_an_operator_with_saved_tensors():
-    norm = convlab.load("02_naive_c/layer_norm")
-    x = torch.randn(3, 4, dtype=torch.float64).T.requires_grad_()
-    assert torch.autograd.gradcheck(lambda t: norm(t, eps=0.1), [x])
-
-
-def test_an_unused_result_of_two_counts_as_a_gradient_of_zero():
-    cell = convlab.load("02_naive_c/lltm")
-    shapes = [(2, 3), (12, 7), (12,), (2, 4), (2, 4)]
-    inputs = [torch.randn(s, dtype=torch.float64, requires_grad=True) for s in shapes]
-    assert torch.autograd.gradcheck(lambda *t: cell(*t)[1], inputs)
+@pytest.mark.parametrize(
+    ("name", "inputs", "call"),
+    [
+        pytest.param(
+            "conv2d",
+            [
+                wide(5, 6, 2, 2).permute(3, 2, 1, 0)[:, :, 1:],
+                wide(2, 1, 2, 6)[..., ::2],
+                wide(1).expand(2).clone(),
+            ],
+            lambda f, t: f(*t, stride=(2, 1), padding=(1, 0), groups=2),
+            id="strided_views",
+        ),
+        pytest.param(
+            "layer_norm",
+            [wide(3, 4).T],
+            lambda f, t: f(*t, eps=0.1),
+            id="saved_tensors",
+        ),
+        pytest.param(
+            "lltm",
+            [wide(2, 3), wide(12, 7), wide(12), wide(2, 4), wide(2, 4)],
+            lambda f, t: f(*t)[1],
+            id="an_unused_result_of_two",
+        ),
+    ],
+)
+def test_gradcheck_accepts(name, inputs, call):
+    function = convlab.load(f"02_naive_c/{name}")
+    given = [tensor.requires_grad_() for tensor in inputs]
+    assert torch.autograd.gradcheck(lambda *t: call(function, t), given)
 
 
 def test_a_gradient_may_come_expanded_and_only_the_wanted_one_is_made():
@@ -141,16 +155,9 @@ def test_two_threads_are_inside_an_operator_at_the_same_time(operator):
             "    if (time(NULL) > start + 20) return STATUS_CUDA_ERROR;"
         ),
     )
-    found: list[float] = []
-    threads = [
-        threading.Thread(target=lambda: found.append(both(torch.zeros(1)).item()))
-        for _ in range(2)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [1, 1]
+    with ThreadPoolExecutor(2) as pool:
+        found = pool.map(lambda _: both(torch.zeros(1)).item(), range(2))
+    assert list(found) == [1, 1]
 
 
 def test_scratch_is_aligned_separate_and_given_back(operator):
@@ -274,10 +281,9 @@ def test_coordinates_are_integers_of_32_bits():
     conv = convlab.load("02_naive_c/subm_conv3d")
     features, places = torch.zeros(2, 3), torch.tensor([[0, 1, 1, 1], [0, 1, 1, 1]])
     weight = torch.zeros(4, 3, 3, 3, 3)
-    with pytest.raises(ValueError, match=r"'coordinates' is torch\.int64, .*int32"):
-        conv(features, places, weight)
-    with pytest.raises(ValueError, match="'coordinates'"):  # two are the same
-        conv(features, places.int(), weight)
+    for given, words in ((places, r"torch\.int64, .*int32"), (places.int(), "twice")):
+        with pytest.raises(ValueError, match=f"'coordinates'.*{words}"):
+            conv(features, given, weight)
 
 
 @pytest.mark.parametrize("dilation", [(1, 2), (1, 2, 3, 4), "none"])

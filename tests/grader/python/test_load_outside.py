@@ -17,6 +17,7 @@ import torch
 from convlab._native import python_folder
 
 from grader.course.rungs import ROOT
+from tests import put
 
 PATHS = os.pathsep.join([str(ROOT), str(ROOT / "common" / "python")])
 
@@ -26,20 +27,14 @@ def copied(folder: Path, *labs: str) -> dict[str, str]:
     for part in ("common", "grader", *labs):
         shutil.copytree(ROOT / part, folder / part, dirs_exist_ok=True)
     for toml in (ROOT / "labs").glob("*/lab.toml"):
-        copy = folder / toml.relative_to(ROOT)
-        copy.parent.mkdir(parents=True, exist_ok=True)
         ladders = toml.read_text().split("[rung.")[0]  # rungs need their files
-        copy.write_text(ladders)
-    build = folder / "build"
+        put(folder / toml.relative_to(ROOT), ladders)
     ours = python_folder()  # a binding that is up to date need not be built again
     convlab.view(torch.zeros(1))
-    shutil.copytree(ours, build / "python" / ours.name)
-    paths = [str(folder), str(folder / "common" / "python")]
-    return {
-        **os.environ,
-        "CONVLAB_BUILD": str(build),
-        "PYTHONPATH": os.pathsep.join(paths),
-    }
+    shutil.copytree(ours, folder / "build" / "python" / ours.name)
+    paths = f"{folder}{os.pathsep}{folder}/common/python"
+    build = str(folder / "build")
+    return {**os.environ, "CONVLAB_BUILD": build, "PYTHONPATH": paths}
 
 
 def run(script: str, environment: dict[str, str]) -> str:
@@ -89,14 +84,13 @@ def test_loading_again_after_an_edit_gives_the_new_code(tmp_path):
     assert (said["one"], said["two"]) == ([1, 1, 1], [2, 2, 2])
     assert said["one again"] == [1, 1, 1]  # what was loaded before stays as it was
     name = "labs/02_naive_c/gelu/00_definition.c"
-    assert (
-        said["starter"]
-        == f"NotImplementedError: {name}: gelu_forward is not written yet"
-    )
-    assert said["broken"].startswith(f"LoadError: {name}:3: expected ';'")
-    assert said["missing"].startswith(f"LoadError: {name}")
-    assert "'lost'" in said["missing"]
-    assert said["escape"] == f"LoadError: {name} calls 'system', which no rung needs"
+    for attempt, words in (
+        ("starter", f"NotImplementedError: {name}: gelu_forward is not written"),
+        ("broken", f"LoadError: {name}:3: expected ';'"),
+        ("missing", f"LoadError: {name}.*'lost'"),
+        ("escape", f"LoadError: {name} calls 'system'"),
+    ):
+        assert re.match(words, said[attempt]), said[attempt]
     assert said["dropped in"] == "labs/02_naive_c/gelu/01_new.c"
 
 

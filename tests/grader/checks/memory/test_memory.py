@@ -9,11 +9,12 @@ memory.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import re
+import shutil
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,6 @@ from grader.diagnosis import postmortem
 from grader.engine.known import build
 from grader.operators import Case
 from grader.toolchain import make
-from grader.toolchain.products import Build
 from grader.verdicts import Verdict
 from tests import PROGRAMS
 from tests.conftest import needs_gdb
@@ -59,9 +59,33 @@ def rung_of(name: str) -> Rung:
     return Rung(f"02_naive_c/{operator_of(name)}", BUGS / f"{name}.c")
 
 
-def subject_of(rung: Rung, built: Build) -> Subject:
+@contextmanager
+def subject_of(rung: Rung) -> Iterator[Subject]:
+    """A rung as the checks of values see it."""
+    libraries = {k: (v, v) for k, v in build(rung).libraries.items()}
     operator = operators.get(rung.task.split("/")[1])
-    return Subject(operator, libraries={k: (v, v) for k, v in built.libraries.items()})
+    with closing(Subject(operator, libraries=libraries)) as subject:
+        yield subject
+
+
+@contextmanager
+def watched_of(rung: Rung, *lent: dict[str, Path]) -> Iterator[access.Watched]:
+    """A rung as the memory check sees it."""
+    operator = operators.get(rung.task.split("/")[1])
+    built = build(rung, mode="sanitize")
+    with closing(access.watched(operator, built, *lent)) as watched:
+        yield watched
+
+
+def checked(
+    name: str, direction: str = "forward", cases: slice = slice(None)
+) -> CheckResult:
+    """The memory check of a bug alone."""
+    with watched_of(rung_of(name)) as watched:
+        chosen = operators.get(operator_of(name)).cases(SEED)[cases]
+        result = access.check(watched, chosen, direction, SEED)
+    assert result is not None
+    return result
 
 
 def values(subject: Subject, direction: str) -> CheckResult:
@@ -78,19 +102,12 @@ def judged(name: str) -> CheckResult:
     built = build(rung)
     assert built.libraries, built.error
     (direction,) = built.directions
-    subject = subject_of(rung, built)
-    watched = access.watched(subject.operator, build(rung, mode="sanitize"))
-    try:
+    with subject_of(rung) as subject:
         result = values(subject, direction)
-        if result.verdict is Verdict.PASS:
-            cases = subject.operator.cases(SEED)
-            checked = access.check(watched, cases, direction, SEED)
-            assert checked is not None
-            return checked
+    if result.verdict is Verdict.PASS:
+        return checked(name, direction)
+    with watched_of(rung) as watched:
         return access.locate(watched, result, SEED)
-    finally:
-        subject.close()
-        watched.close()
 
 
 def bug_line(name: str) -> str:
@@ -117,72 +134,47 @@ def test_every_file_with_a_bug_is_in_the_table():
     assert marked == set(TABLE)
 
 
+HARMLESS = "gelu_right_with_odd_operations"
+
+
 def test_what_is_odd_but_harmless_passes():
-    result = judged("gelu_right_with_odd_operations")
+    result = judged(HARMLESS)
     assert (result.name, result.verdict) == ("memory", Verdict.PASS), result.message
     assert result.cases == len(operators.get("gelu").cases(SEED))
 
 
 def test_the_harmless_rung_did_touch_memory_that_nobody_wrote():
-    rung = rung_of("gelu_right_with_odd_operations")
-    operator = operators.get("gelu")
-    watched = access.watched(operator, build(rung, mode="sanitize"))
-    case = operator.cases(SEED)[0]
-    made = access.prepare(watched, case, 0, "forward", "f32", SEED)
-    try:
+    case = operators.get("gelu").cases(SEED)[0]
+    with watched_of(rung_of(HARMLESS)) as watched:
+        made = access.prepare(watched, case, 0, "forward", "f32", SEED)
         assert watched.run(made.call, case, "f32") is None
         notes = watched.worker("f32").notes.split("\n")
-    finally:
-        watched.close()
     tags = {int(note.split()[0], 16) for note in notes if note}
     assert tags == {0, 0x3000, 0x2008}  # 0/0, scratch, output
 
 
 @pytest.mark.parametrize("rung", REFERENCE, ids=lambda rung: rung.id[11:])
 def test_reference_rung_passes(rung):
-    operator = operators.get(rung.task.split("/")[1])
-    built = build(rung, mode="sanitize")
     below = next(r for r in REFERENCE if r.task == rung.task)
     lent = {d: build(below).libraries["f32"] for d in DIRECTIONS if below != rung}
-    watched = access.watched(operator, built, lent)
-    try:
-        for direction in built.directions:
-            cases = operator.cases(SEED)
+    with watched_of(rung, lent) as watched:
+        for direction in build(rung).directions:
+            cases = watched.operator.cases(SEED)
             result = access.check(watched, cases, direction, SEED)
-            assert result is not None
-            assert result.verdict is Verdict.PASS, result.message
+            assert result and result.verdict is Verdict.PASS, result
             assert result.cases > 5
-    finally:
-        watched.close()
 
 
 @pytest.mark.parametrize("level", levels())
 def test_a_report_comes_through_at_every_level(level):
-    rung = rung_of("linear_scratch_read_past")
-    operator = operators.get("linear")
+    name = "linear_scratch_read_past"
     with at_level(level):
-        watched = access.watched(operator, build(rung, mode="sanitize"))
-        try:
-            cases = operator.cases(SEED)[:1]
-            result = access.check(watched, cases, "forward", SEED)
-        finally:
-            watched.close()
-    assert result and result.location == bug_line("linear_scratch_read_past")
+        assert checked(name, cases=slice(1)).location == bug_line(name)
 
 
 def test_only_float_is_built():
     built = build(rung_of("gelu_int_overflow"), mode="sanitize")
     assert list(built.libraries) == ["f32"]
-
-
-def checked(name: str) -> CheckResult:
-    """The memory check of a rung's forward alone."""
-    operator = operators.get(operator_of(name))
-    watched = access.watched(operator, build(rung_of(name), mode="sanitize"))
-    try:
-        return access.check(watched, operator.cases(SEED), "forward", SEED)
-    finally:
-        watched.close()
 
 
 @pytest.fixture
@@ -203,30 +195,27 @@ def hang(monkeypatch) -> Callable[[Callable[[Case], bool]], None]:
 
 
 def test_a_case_that_does_not_end_does_not_hide_the_others(hang):
-    first = operators.get("gelu").cases(SEED)[0]
+    first, *rest = operators.get("gelu").cases(SEED)
     hang(lambda case: case == first)
     assert checked("gelu_static_array_overrun").verdict is Verdict.MEMORY_ERROR
-    right = checked("gelu_right_with_odd_operations")
-    number = len(operators.get("gelu").cases(SEED))
-    assert (right.verdict, right.cases) == (Verdict.PASS, number - 1)
-    said = f"looked at {number - 1} of {number} cases: {first.name} did not return"
-    assert right.message == said
+    right = checked(HARMLESS)
+    assert (right.verdict, right.cases) == (Verdict.PASS, len(rest))
+    assert f"{len(rest)} of {len(rest) + 1} cases: {first.name} did" in right.message
 
 
 def test_nothing_that_was_looked_at_is_no_pass(hang, monkeypatch):
     hang(lambda case: True)
-    found = checked("gelu_right_with_odd_operations")
+    found = checked(HARMLESS)
     assert (found.verdict, found.cases) == (Verdict.SUSPECT, 0)
     monkeypatch.setattr(access, "BUDGET", -1.0)
-    assert checked("gelu_right_with_odd_operations").verdict is Verdict.SUSPECT
+    assert checked(HARMLESS).verdict is Verdict.SUSPECT
 
 
 def test_an_error_that_only_the_watched_build_returns_is_no_pass(monkeypatch):
     sentence = Finding(Verdict.WRONG_CONTRACT, "returned 7", "x")
     monkeypatch.setattr(access.Watched, "run", lambda *_: sentence)
-    found = checked("gelu_right_with_odd_operations")
-    assert found.verdict is Verdict.SUSPECT
-    assert found.message.endswith(" returned 7")
+    found = checked(HARMLESS)
+    assert found.verdict is Verdict.SUSPECT and "returned 7" in found.message
 
 
 # ---- without sanitizers --------------------------------------------------------------
@@ -247,36 +236,31 @@ def test_a_compiler_without_sanitizers_is_named_and_nothing_fails(
 
 def test_a_worker_that_does_not_start_is_no_pass(monkeypatch):
     monkeypatch.setattr(access, "PROGRAM", "worker-that-is-not-there")
-    operator = operators.get("gelu")
-    rung = rung_of("gelu_int_overflow")
-    watched = access.watched(operator, build(rung, mode="sanitize"))
-    found = access.check(watched, operator.cases(SEED), "forward", SEED)
-    watched.close()
-    assert found.verdict is Verdict.GRADER
+    assert checked("gelu_int_overflow").verdict is Verdict.GRADER
 
 
 # ---- the post-mortem -----------------------------------------------------------------
 
 
-def explained(name: str, result: CheckResult | None = None) -> CheckResult:
-    """The post-mortem of a bug, after the check of its values."""
-    rung = rung_of(name)
-    subject = subject_of(rung, build(rung))
-    try:
-        return postmortem.explain(
-            rung, subject, result or values(subject, "forward"), SEED
-        )
-    finally:
-        subject.close()
+def explained(rung: Rung, result: CheckResult | None = None) -> CheckResult:
+    """The post-mortem of a rung, after the check of its values."""
+    with subject_of(rung) as subject:
+        result = result or values(subject, "forward")
+        return postmortem.explain(rung, subject, result, SEED, build)
+
+
+def failed(rung: Rung, verdict: Verdict, dtype: str) -> CheckResult:
+    """A made-up result of the first case."""
+    case = operators.get(rung.task.split("/")[1]).cases(SEED)[0].name
+    return CheckResult("forward", "forward", verdict, dtype, replay=case)
 
 
 @needs_gdb
 def test_a_crash_shows_its_line_and_the_loop_indices():
-    result = explained("conv2d_reads_row_past")
-    assert result.location == bug_line("conv2d_reads_row_past")
-    assert "the line is: const real x = *at4(input, n, ic0 + ic, ih, iw)" in (
-        result.message
-    )
+    name = "conv2d_reads_row_past"
+    result = explained(rung_of(name))
+    assert result.location == bug_line(name)
+    assert "the line is: const real x = *at4(input, n, ic0" in result.message
     shown = dict(re.findall(r"(\w+)=(\d+)", result.message.partition(", with ")[2]))
     assert list(shown)[:4] == ["n", "oc", "oh", "ow"]
     assert {"ic", "kh", "kw", "ih", "iw"} <= set(shown)
@@ -285,62 +269,47 @@ def test_a_crash_shows_its_line_and_the_loop_indices():
 
 @needs_gdb
 def test_a_sanitizer_s_report_gets_its_indices():
-    result = explained("matmul_reads_row_before", judged("matmul_reads_row_before"))
-    assert result.location == bug_line("matmul_reads_row_before")
+    name = "matmul_reads_row_before"
+    result = explained(rung_of(name), judged(name))
+    assert result.location == bug_line(name)
     assert re.search(r", with .*\bm=0\b", result.message)
 
 
 @needs_gdb
 @pytest.mark.parametrize("level", levels())
 def test_what_crashes_again_is_behind_the_same_walls(level):
-    before = descendants()
+    before, name = descendants(), "gelu_dies_behind_walls"
     with at_level(level):
-        result = explained("gelu_dies_behind_walls")
-    assert ", with i=7" in result.message
-    assert result.location == bug_line("gelu_dies_behind_walls")
+        result = explained(rung_of(name))
+    assert ", with i=7" in result.message and result.location == bug_line(name)
     assert not Path("convlab-leak.txt").exists()
     assert descendants() <= before
 
 
 @needs_gdb
 def test_an_endless_loop_shows_where_it_is():
-    rung = Rung("02_naive_c/matmul", ROOT / "tests/programs/redteam/c/endless_loop.c")
-    subject = subject_of(rung, build(rung))
-    case = subject.operator.cases(SEED)[0].name
-    hangs = CheckResult(
-        "forward", "forward", Verdict.TIMEOUT, "f32", message="hangs", replay=case
-    )
-    result = postmortem.explain(rung, subject, hangs, SEED)
-    subject.close()
+    rung = Rung("02_naive_c/matmul", PROGRAMS / "redteam" / "c" / "endless_loop.c")
+    result = explained(rung, failed(rung, Verdict.TIMEOUT, "f32"))
     assert "the line is: for (;;)" in result.message
     assert result.verdict is Verdict.TIMEOUT
 
 
 def test_without_gdb_the_result_stays_as_it_was(monkeypatch):
     died = judged("linear_null_bias")
-    rung = rung_of("linear_null_bias")
-    subject = subject_of(rung, build(rung))
-    monkeypatch.setattr(postmortem.shutil, "which", lambda _: None)
-    assert postmortem.explain(rung, subject, died, SEED) == died
+    found = {"cc": shutil.which("cc"), "make": shutil.which("make")}
+    monkeypatch.setattr(postmortem.shutil, "which", found.get)
+    assert explained(rung_of("linear_null_bias"), died) == died
     assert "the line is: const real first = *at1(bias, 0)" in died.message
 
 
 def test_without_addr2line_a_report_has_the_line_that_is_in_its_text(monkeypatch):
     monkeypatch.setattr(sanitizer_report, "places", lambda *_: [])
     name = "gelu_shift_overflow"
-    operator = operators.get("gelu")
-    watched = access.watched(operator, build(rung_of(name), mode="sanitize"))
-    result = access.check(watched, operator.cases(SEED), "forward", SEED)
-    watched.close()
-    assert result and result.location == bug_line(name)
+    assert checked(name).location == bug_line(name)
 
 
 @needs_gdb
 def test_a_right_rung_does_not_crash_the_second_time():
     rung = next(r for r in REFERENCE if r.id == "02_naive_c/gelu/00_definition")
-    subject = subject_of(rung, build(rung))
-    case = subject.operator.cases(SEED)[0].name
-    said = CheckResult("forward", "forward", Verdict.CRASH, "f64", replay=case)
-    result = postmortem.explain(rung, subject, said, SEED)
-    subject.close()
-    assert result == dataclasses.replace(said)
+    said = failed(rung, Verdict.CRASH, "f64")
+    assert explained(rung, said) == said

@@ -71,14 +71,13 @@ def test_a_grading_without_sanitizers_says_so(tree, plain_compiler):
 
 def test_a_direction_that_only_the_fast_build_has_is_not_passed():
     name = "gelu_static_array_overrun"
-    subject = subject_of(rung_of(name), build(rung_of(name)))
     watched = dataclasses.replace(build(rung_of(name), mode="sanitize"), directions=())
     right = CheckResult("forward", "forward", Verdict.PASS)
-    try:
-        with Inspection(subject, rung_of(name), SEED, sanitized=lambda: watched) as it:
-            *_, found = it([right], "forward", [])
-    finally:
-        subject.close()
+    with (
+        subject_of(rung_of(name)) as subject,
+        Inspection(subject, rung_of(name), SEED, sanitized=lambda: watched) as it,
+    ):
+        *_, found = it([right], "forward", [])
     assert (found.name, found.verdict) == ("memory", Verdict.SUSPECT)
     assert found.message.endswith("with sanitizers it has no forward")
 

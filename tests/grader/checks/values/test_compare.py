@@ -8,6 +8,7 @@ runs small rungs with one fault each and reads the sentence a student gets.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 
 import pytest
 import torch
@@ -41,28 +42,19 @@ def verdict(value: torch.Tensor, expected: Expected) -> Verdict:
 # ---- numbers -------------------------------------------------------------------------
 
 
-def test_nan_is_wrong_however_wide_the_tolerance():
-    right = torch.ones(3, dtype=torch.float64)
-    expected = Expected("output", right, scale=math.inf * right)
-    got = torch.tensor([1.0, 1.0, math.nan])
-    assert verdict(got, expected) is Verdict.WRONG_VALUE
-
-
-@pytest.mark.parametrize("bad", [math.inf, -math.inf])
-def test_infinity_is_wrong(bad):
+@pytest.mark.parametrize(
+    ("last", "scale"), [(math.nan, math.inf), (math.inf, 1), (-math.inf, 1)]
+)
+def test_nan_and_infinity_are_wrong_nan_however_wide_the_tolerance(last, scale):
     right = torch.ones(2, dtype=torch.float64)
-    got = torch.tensor([1.0, bad])
-    assert verdict(got, Expected("output", right, right)) is Verdict.WRONG_VALUE
+    got = torch.tensor([1.0, last])
+    assert verdict(got, Expected("output", right, scale * right)) is Verdict.WRONG_VALUE
 
 
-def test_an_exact_result_passes():
-    right = torch.randn(5, dtype=torch.float64)
+@pytest.mark.parametrize("shape", [(5,), (0, 3)])
+def test_an_exact_result_passes_also_if_it_is_empty(shape):
+    right = torch.randn(shape, dtype=torch.float64)
     assert verdict(right, Expected("output", right, right.abs())) is Verdict.PASS
-
-
-def test_an_empty_result_passes():
-    right = torch.zeros(0, 3, dtype=torch.float64)
-    assert verdict(right.float(), Expected("output", right, right)) is Verdict.PASS
 
 
 def test_the_sentence_names_place_value_and_count():
@@ -70,9 +62,7 @@ def test_the_sentence_names_place_value_and_count():
     got = right.float()
     got[1, 2] = 0.5
     found = judge(returned(got), 0, Expected("output", right, right), names=NAMES)
-    assert found.message.startswith(
-        "'output'[1, 2] is 0.5, expected 0; 1 of 6 elements are wrong"
-    )
+    assert found.message.startswith("'output'[1, 2] is 0.5, expected 0; 1 of 6 ")
 
 
 def test_a_wrong_gradient_gets_the_verdict_of_gradients():
@@ -121,38 +111,49 @@ def half(x: torch.Tensor) -> torch.Tensor:
     return x.half().float()
 
 
-@pytest.mark.parametrize("terms", [*LENGTHS, 500])
-def test_rounding_of_a_float_sum_passes(terms):
+Sum = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+
+
+def of_lengths(lengths: Iterable[int], what: str, made: Sum, *more: object) -> list:
+    """The parameters of a sum that is made in some way, for several lengths."""
+    return [pytest.param(n, made, *more, id=f"{what}-{n}") for n in lengths]
+
+
+@pytest.mark.parametrize(
+    ("terms", "made", "expected"),
+    [
+        *of_lengths([*LENGTHS, 500], "rounding_passes", float_sum, Verdict.PASS),
+        *of_lengths(
+            [*LENGTHS, 500],
+            "without_its_last_term",
+            lambda x, w: float_sum(x[:, :-1], w[:, :-1]),
+            Verdict.WRONG_VALUE,
+        ),
+        *of_lengths(
+            LENGTHS,
+            "kept_in_half",
+            lambda x, w: float_sum(x, w, keep=half),
+            Verdict.WRONG_VALUE,
+        ),
+        *of_lengths(
+            LENGTHS,
+            "operands_in_tf32",
+            lambda x, w: float_sum(tf32(x), tf32(w)),
+            Verdict.WRONG_VALUE,
+        ),
+        *of_lengths(
+            LENGTHS,
+            "float_arithmetic_in_a_double_result",
+            lambda x, w: float_sum(x, w).double(),
+            Verdict.WRONG_VALUE,
+        ),
+    ],
+)
+def test_rounding_of_a_float_sum_passes_and_a_lost_term_or_digit_does_not(
+    terms, made, expected
+):
     x, w = products(terms)
-    assert verdict(float_sum(x, w), expected_sum(x, w)) is Verdict.PASS
-
-
-@pytest.mark.parametrize("terms", [*LENGTHS, 500])
-def test_a_sum_without_its_last_term_is_wrong(terms):
-    x, w = products(terms)
-    short = float_sum(x[:, :-1], w[:, :-1])
-    assert verdict(short, expected_sum(x, w)) is Verdict.WRONG_VALUE
-
-
-@pytest.mark.parametrize("terms", LENGTHS)
-def test_sums_kept_in_half_precision_are_wrong(terms):
-    x, w = products(terms)
-    result = float_sum(x, w, keep=half)
-    assert verdict(result, expected_sum(x, w)) is Verdict.WRONG_VALUE
-
-
-@pytest.mark.parametrize("terms", LENGTHS)
-def test_operands_rounded_to_tf32_are_wrong_in_short_sums(terms):
-    x, w = products(terms)
-    result = float_sum(tf32(x), tf32(w))
-    assert verdict(result, expected_sum(x, w)) is Verdict.WRONG_VALUE
-
-
-@pytest.mark.parametrize("terms", LENGTHS)
-def test_float_arithmetic_is_wrong_in_a_double_result(terms):
-    x, w = products(terms)
-    result = float_sum(x, w).double()
-    assert verdict(result, expected_sum(x, w)) is Verdict.WRONG_VALUE
+    assert verdict(made(x, w), expected_sum(x, w)) is expected
 
 
 def exact_products() -> tuple[torch.Tensor, torch.Tensor]:
@@ -161,18 +162,19 @@ def exact_products() -> tuple[torch.Tensor, torch.Tensor]:
     return odd.float(), torch.randint(-1, 2, (50, 300), generator=rng).float()
 
 
-def test_integers_pass_in_float_however_long_the_sum():
-    x, w = exact_products()
-    right = (x.double() * w.double()).sum(1)
-    assert verdict(float_sum(x, w), Expected("output", right)) is Verdict.PASS
-
-
-@pytest.mark.parametrize("rounded", [tf32, half])
-def test_integers_catch_rounded_operands_in_long_sums(rounded):
+@pytest.mark.parametrize(
+    ("rounded", "expected"),
+    [
+        pytest.param(torch.Tensor.float, Verdict.PASS, id="float_is_exact"),
+        pytest.param(tf32, Verdict.WRONG_VALUE, id="tf32_is_not"),
+        pytest.param(half, Verdict.WRONG_VALUE, id="half_is_not"),
+    ],
+)
+def test_integers_catch_rounded_operands_in_long_sums(rounded, expected):
     x, w = exact_products()
     right = (x.double() * w.double()).sum(1)
     result = float_sum(rounded(x), rounded(w))
-    assert verdict(result, Expected("output", right)) is Verdict.WRONG_VALUE
+    assert verdict(result, Expected("output", right)) is expected
 
 
 def test_integers_allow_no_difference_at_all():
@@ -256,61 +258,69 @@ def test_a_right_rung_passes(forward_of, line, dtype):
     assert forward_of(RIGHT, line=line, dtype=dtype).verdict is Verdict.PASS
 
 
-@pytest.mark.parametrize("dtype", ["f32", "f64"])
-def test_adding_to_an_output_that_was_not_zeroed_is_named(forward_of, dtype):
-    result = forward_of(RIGHT.replace("y[i] =", "y[i] +="), dtype=dtype)
-    assert result.verdict is Verdict.WRONG_VALUE
-    assert "'output'[0, 0] was added to memory that nobody had set" in result.message
-
-
-@pytest.mark.parametrize("dtype", ["f32", "f64"])
-def test_ignored_strides_are_named_with_their_tensor(forward_of, dtype):
-    body = RIGHT.replace("tensor_offset(input, input->ndim, i)", "i")
-    result = forward_of(body, line=STRIDED, dtype=dtype)
-    assert result.verdict is Verdict.WRONG_VALUE
-    assert "the gaps between elements of 'input'" in result.message
-    assert "its strides are [12, 2] for sizes [4, 3]" in result.message
-
-
-@pytest.mark.parametrize("dtype", ["f32", "f64"])
-def test_a_read_before_the_start_is_a_memory_error(forward_of, dtype):
-    body = RIGHT.replace("x[tensor", "x[-1 + tensor")
-    result = forward_of(body, dtype=dtype)
-    assert result.verdict is Verdict.MEMORY_ERROR
-    assert "memory before the start of 'input'" in result.message
-
-
-@pytest.mark.parametrize("dtype", ["f32", "f64"])
-def test_unwritten_scratch_memory_is_named(forward_of, dtype):
-    body = """const real *s = ctx_scratch(ctx, (size_t)COUNT * sizeof(real));
+SCRATCH = """const real *s = ctx_scratch(ctx, (size_t)COUNT * sizeof(real));
     for (int64_t i = 0; i < COUNT; i++) y[i] = s[i] + x[i];"""
-    result = forward_of(body, dtype=dtype)
-    assert result.verdict is Verdict.WRONG_VALUE
-    assert "scratch memory that was never written" in result.message
 
 
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
-def test_a_forgotten_element_makes_the_result_incomplete(forward_of, dtype):
-    result = forward_of(RIGHT.replace("i < COUNT", "i < COUNT - 1"), dtype=dtype)
-    assert result.verdict is Verdict.INCOMPLETE
-    assert "1 of 12 elements of 'output'" in result.message
-    assert "the first is [3, 2]" in result.message
-
-
-def test_a_nan_of_the_students_own_is_a_wrong_value(forward_of):
-    result = forward_of(RIGHT + "y[1] = (real)NAN;")
-    assert result.verdict is Verdict.WRONG_VALUE
-    assert "'output'[0, 1] is nan" in result.message
-
-
-def test_poison_that_is_copied_on_is_named_too(forward_of):
-    """A copy does no arithmetic: the poison stays a signalling NaN."""
-    result = forward_of("for (int64_t i = 0; i < COUNT; i++) y[i] = x[i - 1];")
-    assert result.verdict is Verdict.MEMORY_ERROR
-    assert "memory before the start of 'input'" in result.message
-
-
-def test_the_check_names_its_case(forward_of):
-    result = forward_of("y[0] = 1;")
-    assert result.replay == "plain"
-    assert result.message.startswith("plain: ")
+@pytest.mark.parametrize(
+    ("body", "line", "found", "words"),
+    [
+        pytest.param(
+            RIGHT.replace("y[i] =", "y[i] +="),
+            PLAIN,
+            Verdict.WRONG_VALUE,
+            "'output'[0, 0] was added to memory that nobody had set",
+            id="an_output_that_was_not_zeroed",
+        ),
+        pytest.param(
+            RIGHT.replace("tensor_offset(input, input->ndim, i)", "i"),
+            STRIDED,
+            Verdict.WRONG_VALUE,
+            "the gaps between elements of 'input': its strides are [12, 2] for sizes",
+            id="ignored_strides",
+        ),
+        pytest.param(
+            RIGHT.replace("x[tensor", "x[-1 + tensor"),
+            PLAIN,
+            Verdict.MEMORY_ERROR,
+            "memory before the start of 'input'",
+            id="a_read_before_the_start",
+        ),
+        pytest.param(  # a copy does no arithmetic: poison stays a signalling NaN
+            "for (int64_t i = 0; i < COUNT; i++) y[i] = x[i - 1];",
+            PLAIN,
+            Verdict.MEMORY_ERROR,
+            "memory before the start of 'input'",
+            id="poison_that_is_copied_on",
+        ),
+        pytest.param(
+            SCRATCH,
+            PLAIN,
+            Verdict.WRONG_VALUE,
+            "scratch memory that was never written",
+            id="unwritten_scratch",
+        ),
+        pytest.param(
+            RIGHT.replace("i < COUNT", "i < COUNT - 1"),
+            PLAIN,
+            Verdict.INCOMPLETE,
+            "1 of 12 elements of 'output' were never written, the first is [3, 2]",
+            id="a_forgotten_element",
+        ),
+        pytest.param(
+            RIGHT + "y[1] = (real)NAN;",
+            PLAIN,
+            Verdict.WRONG_VALUE,
+            "'output'[0, 1] is nan",
+            id="a_nan_of_the_students_own",
+        ),
+    ],
+)
+def test_a_fault_gets_its_verdict_its_words_and_its_case(
+    forward_of, body, line, found, words, dtype
+):
+    result = forward_of(body, line=line, dtype=dtype)
+    assert result.verdict is found
+    assert words in result.message, result.message
+    assert result.replay == "plain" and result.message.startswith("plain: ")

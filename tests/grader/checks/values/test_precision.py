@@ -7,6 +7,7 @@ is said here, and found out by fallback.py in a grading.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -23,10 +24,13 @@ from tests.grader.checks.values.test_compare import (
     LENGTHS,
     exact_products,
     float_sum,
+    of_lengths,
     products,
     tf32,
     verdict,
 )
+
+Rounded = Callable[[torch.Tensor], torch.Tensor]
 
 
 def expected_in(
@@ -56,33 +60,42 @@ def bfloat16(x: torch.Tensor) -> torch.Tensor:
     return x.bfloat16().float()
 
 
-@pytest.mark.parametrize("rounded", [tf32, to_even])
-@pytest.mark.parametrize("terms", [*LENGTHS, 500])
-def test_factors_rounded_to_tf32_pass(terms, rounded):
+def of_factors(
+    what: str, rounded: Rounded, kind: str, lengths: Iterable[int], found: Verdict
+) -> list:
+    """Parameters: sums of factors that were rounded so, expected in a class."""
+    return of_lengths(
+        lengths, what, lambda x, w: float_sum(rounded(x), rounded(w)), kind, found
+    )
+
+
+@pytest.mark.parametrize(
+    ("terms", "made", "kind", "found"),
+    [
+        *of_factors("tf32", tf32, TF32, [*LENGTHS, 500], Verdict.PASS),
+        *of_factors("ties_to_even", to_even, TF32, [*LENGTHS, 500], Verdict.PASS),
+        *of_factors("where_direct", tf32, DIRECT, LENGTHS, Verdict.WRONG_VALUE),
+        *of_factors("bfloat16", bfloat16, TF32, LENGTHS, Verdict.WRONG_VALUE),
+        *of_factors("cut_off", cut, TF32, [1, 2, 7], Verdict.WRONG_VALUE),
+        *of_lengths(
+            LENGTHS,
+            "without_its_last_term",
+            lambda x, w: float_sum(tf32(x[:, :-1]), tf32(w[:, :-1])),
+            TF32,
+            Verdict.WRONG_VALUE,
+        ),
+        *of_lengths(
+            LENGTHS,
+            "in_double",
+            lambda x, w: float_sum(x, w).double(),
+            TF32,
+            Verdict.WRONG_VALUE,
+        ),
+    ],
+)
+def test_factors_rounded_to_tf32_pass_and_no_worse_ones(terms, made, kind, found):
     x, w = products(terms)
-    result = float_sum(rounded(x), rounded(w))
-    assert verdict(result, expected_in(TF32, x, w)) is Verdict.PASS
-
-
-@pytest.mark.parametrize("terms", LENGTHS)
-def test_they_are_wrong_where_sums_are_direct(terms):
-    x, w = products(terms)
-    result = float_sum(tf32(x), tf32(w))
-    assert verdict(result, expected_in(DIRECT, x, w)) is Verdict.WRONG_VALUE
-
-
-@pytest.mark.parametrize("terms", LENGTHS)
-def test_factors_rounded_to_bfloat16_are_wrong(terms):
-    x, w = products(terms)
-    result = float_sum(bfloat16(x), bfloat16(w))
-    assert verdict(result, expected_in(TF32, x, w)) is Verdict.WRONG_VALUE
-
-
-@pytest.mark.parametrize("terms", [1, 2, 7])
-def test_factors_cut_off_instead_of_rounded_are_wrong(terms):
-    x, w = products(terms)
-    result = float_sum(cut(x), cut(w))
-    assert verdict(result, expected_in(TF32, x, w)) is Verdict.WRONG_VALUE
+    assert verdict(made(x, w), expected_in(kind, x, w)) is found
 
 
 @pytest.mark.parametrize("terms", [1, 300])
@@ -93,13 +106,6 @@ def test_the_worst_factors_pass_and_hardly_more_does(terms):
     assert verdict(result, expected) is Verdict.PASS
     further = expected.value + 1.02 * (result.double() - expected.value)
     assert verdict(further.float(), expected) is Verdict.WRONG_VALUE
-
-
-@pytest.mark.parametrize("terms", LENGTHS)
-def test_a_sum_without_its_last_term_is_wrong_in_tf32_too(terms):
-    x, w = products(terms)
-    short = float_sum(tf32(x[:, :-1]), tf32(w[:, :-1]))
-    assert verdict(short, expected_in(TF32, x, w)) is Verdict.WRONG_VALUE
 
 
 # ---- integers ------------------------------------------------------------------------
@@ -133,13 +139,6 @@ def test_integers_of_11_bits_have_to_be_equal():
 
 
 # ---- double --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("terms", LENGTHS)
-def test_there_is_no_tf32_in_double(terms):
-    x, w = products(terms)
-    result = float_sum(x, w).double()
-    assert verdict(result, expected_in(TF32, x, w)) is Verdict.WRONG_VALUE
 
 
 def test_integers_are_exact_in_double():
