@@ -23,7 +23,7 @@ import torch
 from signatures import REQUIRED, SIGNATURES, Argument, Signature
 from torch.nn import functional as F
 
-from tests import ROOT
+from tests import ROOT, put
 
 COMMON = ROOT / "common"
 HEADER = (COMMON / "operators.h").read_text()
@@ -108,38 +108,28 @@ def expected(signature: Signature, direction: str) -> list[str]:
 
 @every_direction
 @every_operator
-def test_prototype_has_the_arguments_of_the_signature(signature, direction):
-    function = f"{signature.name}_{direction}"
-    assert PROTOTYPES[function] == expected(signature, direction)
+@pytest.mark.parametrize(
+    ("suffix", "known"),
+    [("", PROTOTYPES), ("_check", PROTOTYPES), ("_fn", FUNCTION_TYPES)],
+    ids=["prototype", "check", "function_type"],
+)
+def test_a_declaration_has_the_arguments_of_the_signature(
+    signature, direction, suffix, known
+):
+    declaration = known[f"{signature.name}_{direction}{suffix}"]
+    assert declaration == expected(signature, direction)
 
 
-@every_direction
-@every_operator
-def test_check_has_the_arguments_of_its_function(signature, direction):
-    function = f"{signature.name}_{direction}_check"
-    assert PROTOTYPES[function] == expected(signature, direction)
-
-
-@every_direction
-@every_operator
-def test_function_type_names_the_arguments_in_the_same_order(signature, direction):
-    function = f"{signature.name}_{direction}_fn"
-    assert FUNCTION_TYPES[function] == expected(signature, direction)
-
-
-def test_header_declares_nothing_else():
+def test_header_declares_nothing_else_and_operators_come_in_the_same_order():
     pairs = list(itertools.product(SIGNATURES, DIRECTIONS))
     assert set(FUNCTION_TYPES) == {f"{name}_{way}_fn" for name, way in pairs}
     functions = {f"{name}_{way}" for name, way in pairs}
     assert set(PROTOTYPES) == functions | {f"{name}_check" for name in functions}
-
-
-def test_operators_come_in_the_same_order():
     assert re.findall(r"/\* ---- (\w+) -+\n", HEADER) == list(SIGNATURES)
 
 
 @every_operator
-def test_options_struct_has_the_fields_of_the_signature(signature):
+def test_options_are_those_of_the_signature_choices_counted_from_1(signature):
     kinds = {"float": "double", "int": "int64_t", "choice": "int64_t"}
     fields = [
         (kinds[option.kind], field)
@@ -147,10 +137,6 @@ def test_options_struct_has_the_fields_of_the_signature(signature):
         for field in option.fields
     ]
     assert struct_fields(signature.name) == fields
-
-
-@every_operator
-def test_choices_are_counted_from_1_in_c(signature):
     for option in signature.options:
         for number, choice in enumerate(option.choices, start=1):
             constant = f"{signature.name}_{choice}".upper()
@@ -163,14 +149,10 @@ def tensors(signature: Signature) -> tuple[Argument, ...]:
 
 
 @every_operator
-def test_shapes_are_those_of_the_signature(signature):
-    written = {name: shape.text for name, shape in shapes(signature.name).items()}
-    assert written == {tensor.name: tensor.shape for tensor in tensors(signature)}
-
-
-@every_operator
-def test_shapes_say_which_inputs_may_be_null(signature):
+def test_shapes_are_those_of_the_signature_and_say_which_may_be_null(signature):
     entries = shapes(signature.name)
+    written = {name: shape.text for name, shape in entries.items()}
+    assert written == {tensor.name: tensor.shape for tensor in tensors(signature)}
     optional = {tensor.name for tensor in signature.inputs if tensor.optional}
     assert optional == {
         name for name, shape in entries.items() if shape.words.startswith(" or NULL")
@@ -229,16 +211,24 @@ def compared(signature: Signature, name: str, default: object) -> object:
 
 def parameters_of_torch(signature: Signature, function: object) -> list[Parameter]:
     """The parameters of a PyTorch function, from its schema or its Python source."""
-    found = []
     if isinstance(function, torch._ops.OpOverload):
-        for one in function._schema.arguments:
-            name = "input" if one.name == "self" else one.name
-            default = one.default_value if one.has_default_value() else REQUIRED
-            found.append((name, default, one.kwarg_only))
+        found = [
+            (
+                "input" if one.name == "self" else one.name,
+                one.default_value if one.has_default_value() else REQUIRED,
+                one.kwarg_only,
+            )
+            for one in function._schema.arguments
+        ]
     else:
-        for one in inspect.signature(function).parameters.values():
-            default = REQUIRED if one.default is one.empty else one.default
-            found.append((one.name, default, one.kind is one.KEYWORD_ONLY))
+        found = [
+            (
+                one.name,
+                REQUIRED if one.default is one.empty else one.default,
+                one.kind is one.KEYWORD_ONLY,
+            )
+            for one in inspect.signature(function).parameters.values()
+        ]
     return [
         Parameter(name, compared(signature, name, default), keyword_only)
         for name, default, keyword_only in found
@@ -339,20 +329,23 @@ int64_t use(const tensor_t *t, ctx_t *ctx)
 def test_headers_compile_without_a_warning(compiler, dtype, tmp_path):
     if not shutil.which(compiler):
         pytest.skip(f"{compiler} not found")
-    source = tmp_path / f"user{SUFFIX[compiler]}"
-    source.write_text(USER)
+    source = put(tmp_path / f"user{SUFFIX[compiler]}", USER)
     flags = [f"-D{dtype}", "-I", str(COMMON), "-c", str(source)]
     command = [*COMPILERS[compiler], *flags, "-o", str(source.with_suffix(".o"))]
     result = subprocess.run(command, capture_output=True, text=True, timeout=180)
     assert (result.returncode, result.stderr) == (0, "")
 
 
+def gcc(*words: str) -> None:
+    """The compiler, with the headers; it has to have nothing to say."""
+    command = ["gcc", "-std=c11", "-I", str(COMMON), *words]
+    subprocess.run(command, check=True, timeout=60)
+
+
 @pytest.mark.parametrize("header", ["tensor.h", "context.h", "real.h", "operators.h"])
 def test_each_header_includes_what_it_needs(header, tmp_path):
-    source = tmp_path / "alone.c"
-    source.write_text(f'#include "{header}"\n#include "{header}"\n')
-    command = ["gcc", "-std=c11", *WARNINGS, "-I", str(COMMON), "-fsyntax-only"]
-    subprocess.run([*command, str(source)], check=True, timeout=60)
+    source = put(tmp_path / "alone.c", f'#include "{header}"\n' * 2)
+    gcc(*WARNINGS, "-fsyntax-only", str(source))
 
 
 # ---- (c) options have the same bytes ----
@@ -388,18 +381,16 @@ def assignments(signature: Signature) -> Iterator[str]:
 @pytest.mark.parametrize("name", [name for name in SIGNATURES if struct_fields(name)])
 def test_packed_options_are_the_struct_byte_for_byte(name, tmp_path):
     signature = SIGNATURES[name]
-    program = tmp_path / "options"
-    program.with_suffix(".c").write_text(
+    source = put(
+        tmp_path / "options.c",
         '#include <stdio.h>\n#include "operators.h"\n'
         f"int main(void)\n{{\n    {signature.name}_params_t p;\n    "
         + "\n    ".join(assignments(signature))
-        + "\n    return fwrite(&p, sizeof p, 1, stdout) == 1 ? 0 : 1;\n}\n"
+        + "\n    return fwrite(&p, sizeof p, 1, stdout) == 1 ? 0 : 1;\n}\n",
     )
-    source = [str(program.with_suffix(".c")), "-o", str(program)]
-    command = ["gcc", "-std=c11", "-Wall", "-Werror", "-I", str(COMMON), *source]
-    subprocess.run(command, check=True, timeout=60)
-    written = subprocess.run([program], check=True, capture_output=True, timeout=10)
-    assert written.stdout == signature.pack(example_options(signature))
+    gcc("-Wall", "-Werror", str(source), "-o", str(tmp_path / "options"))
+    written = subprocess.check_output([tmp_path / "options"], timeout=10)
+    assert written == signature.pack(example_options(signature))
 
 
 # ---- (d) sizes are those of PyTorch ----
@@ -408,17 +399,15 @@ def test_packed_options_are_the_struct_byte_for_byte(name, tmp_path):
 @pytest.fixture(scope="module")
 def extent(tmp_path_factory):
     folder = tmp_path_factory.mktemp("extent")
-    source, library = folder / "extent.c", folder / "extent.so"
     names = ("in", "kernel", "stride", "padding", "dilation")
-    source.write_text(
+    source = put(
+        folder / "extent.c",
         '#include "operators.h"\n'
         f"int64_t extent({', '.join(f'int64_t {name}' for name in names)})\n"
-        f"{{\n    return conv2d_extent({', '.join(names)});\n}}\n"
+        f"{{\n    return conv2d_extent({', '.join(names)});\n}}\n",
     )
-    flags = ["-std=c11", "-shared", "-fPIC", "-I", str(COMMON)]
-    command = ["gcc", *flags, str(source), "-o", str(library)]
-    subprocess.run(command, check=True, timeout=60)
-    function = ctypes.CDLL(str(library)).extent
+    gcc("-shared", "-fPIC", str(source), "-o", str(folder / "extent.so"))
+    function = ctypes.CDLL(str(folder / "extent.so")).extent
     function.argtypes = [ctypes.c_int64] * len(names)
     function.restype = ctypes.c_int64
     return function

@@ -67,15 +67,15 @@ def test_fault_in_c_gets_its_verdict_at_every_level(tools, patience, kind):
         assert trust.wrong(fault, trust.run(fault)) == [], level
 
 
-@pytest.mark.parametrize("kind", PYTHON_KINDS)
-def test_fault_in_python_gets_its_verdict(tools, patience, kind):
-    fault = Fault(kind, "python", trust.levels()[0])
-    assert trust.wrong(fault, trust.run(fault)) == []
-
-
-@pytest.mark.parametrize("kind", CUDA_KINDS)
-def test_fault_in_cuda_gets_its_verdict(tools, patience, kind):
-    fault = Fault(kind, "cuda", trust.levels()[0])
+@pytest.mark.parametrize(
+    ("kind", "language"),
+    [
+        *((kind, "python") for kind in PYTHON_KINDS),
+        *((kind, "cuda") for kind in CUDA_KINDS),
+    ],
+)
+def test_fault_in_another_language_gets_its_verdict(tools, patience, kind, language):
+    fault = Fault(kind, language, trust.levels()[0])
     assert trust.wrong(fault, trust.run(fault)) == []
 
 
@@ -86,36 +86,45 @@ def test_every_fault_has_its_programs_and_every_program_is_a_fault():
         assert programs == known, language
 
 
-def test_every_fault_says_what_it_does():
-    for kind, entry in trust.table().items():
-        known = set(entry) - {"does"}
-        assert entry["does"] and known in LANGUAGES, kind
-
-
-def test_every_fault_names_verdicts_that_there_are():
+def test_every_fault_says_what_it_does_and_names_verdicts_that_there_are():
     every = {verdict.value for verdict in Verdict}
-    for kind in trust.table():
+    for kind, entry in trust.table().items():
+        assert entry["does"] and set(entry) - {"does"} in LANGUAGES, kind
         for language in trust.languages(kind):
             for words in trust.expected(Fault(kind, language, "none")).values():
                 assert not words or set(words.split("|")) <= every, kind
 
 
-def test_where_luck_decides_the_other_verdicts_are_still_wrong():
-    fault = Fault("undoes_stop", "python", "none")
-    outcome = trust.Outcome("TIMEOUT", "PASS", "", 0.1, [], touched=False)
-    assert trust.wrong(fault, outcome) == []
-    outcome = trust.Outcome("TIMEOUTS", "WRONG_VALUE", "", 0.1, [], touched=False)
-    assert trust.wrong(fault, outcome) == [
-        "forward is TIMEOUTS, expected PASS|TIMEOUT",
-        "backward is WRONG_VALUE, expected PASS|TIMEOUT",
-    ]
+LUCK, NAN = Fault("undoes_stop", "python", "none"), Fault("nan", "c", "none")
 
 
-def test_a_wrong_verdict_is_reported_by_the_table_itself():
-    fault = Fault("nan", "c", "none")
-    outcome = trust.Outcome("PASS", "PASS", "", 0.1, [4711], touched=True)
-    assert trust.wrong(fault, outcome) == [
-        "forward is PASS, expected WRONG_VALUE",
-        "left processes [4711]",
-        "changed a file",
-    ]
+@pytest.mark.parametrize(
+    ("fault", "verdicts", "left", "words"),
+    [
+        pytest.param(LUCK, ("TIMEOUT", "PASS"), (), [], id="where_luck_decides"),
+        pytest.param(
+            LUCK,
+            ("TIMEOUTS", "WRONG_VALUE"),
+            (),
+            [
+                "forward is TIMEOUTS, expected PASS|TIMEOUT",
+                "backward is WRONG_VALUE, expected PASS|TIMEOUT",
+            ],
+            id="and_the_other_verdicts_are_wrong",
+        ),
+        pytest.param(
+            NAN,
+            ("PASS", "PASS"),
+            (4711,),
+            [
+                "forward is PASS, expected WRONG_VALUE",
+                "left processes [4711]",
+                "changed a file",
+            ],
+            id="what_is_left_behind",
+        ),
+    ],
+)
+def test_the_table_says_what_is_wrong(fault, verdicts, left, words):
+    outcome = trust.Outcome(*verdicts, "", 0.1, list(left), touched=bool(left))
+    assert trust.wrong(fault, outcome) == words

@@ -6,14 +6,12 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import pytest
 
 from grader.engine.grade import new_seed
 from tests import ROOT
 from tests.proofs.mutations.cuda_tokens import CudaFile
-from tests.proofs.mutations.draw import Mutation
+from tests.proofs.mutations.draw import Mutation, changed
 from tests.proofs.mutations.draw_cuda import DRAWN, KINDS, committed, kind_of, record
 from tests.proofs.mutations.run_cuda import PROOF, grade
 
@@ -43,19 +41,12 @@ static __global__ void turn(real *output, int64_t COUNT, int64_t K)
 
 
 def test_the_list_is_what_the_draw_gives() -> None:
-    files = [ROOT / name for name in HASHES]
-    changed = [
-        str(file.relative_to(ROOT))
-        for file in files
-        if hashlib.sha256(file.read_bytes()).hexdigest()
-        != HASHES[str(file.relative_to(ROOT))]
-    ]
-    assert not changed, (
-        f"changed since the draw: {', '.join(changed)}; draw and run again: "
+    assert not changed(HASHES), (
+        "changed since the draw; draw and run again: "
         "python -m tests.proofs.mutations.draw_cuda; commit; "
         "python -m tests.proofs.stress mutations --lab 04"
     )
-    assert DRAWN.read_text() == record(files)
+    assert DRAWN.read_text() == record([ROOT / name for name in HASHES])
 
 
 def test_60_are_drawn_and_8_of_them_are_barriers_that_are_dropped() -> None:
@@ -80,11 +71,14 @@ def test_a_changed_token_is_seen(
 
 def test_what_a_token_of_a_kernel_may_become() -> None:
     found = {(t.text, t.line): t.choices for t in CudaFile(KERNEL).eligible()}
-    assert found["ptx::cp_async_wait<STAGES - 2>();", 7] == (";",)
-    assert found["__syncthreads();", 8] == (";",)
-    assert found["(", 6] == ("(false && ",)
-    assert found["COUNT", 6] == ("K", "STAGES", "THREADS")
-    assert found["0xffffffffu", 9] == ("0x7fffffffu",)
-    assert found["x", 5] == ("y",)
+    right = {
+        ("ptx::cp_async_wait<STAGES - 2>();", 7): (";",),
+        ("__syncthreads();", 8): (";",),
+        ("(", 6): ("(false && ",),
+        ("COUNT", 6): ("K", "STAGES", "THREADS"),
+        ("0xffffffffu", 9): ("0x7fffffffu",),
+        ("x", 5): ("y",),
+    }
+    assert {token: found[token] for token in right} == right
     assert ("i", 5) not in found, "declared there"
     assert ("<", 7) not in found, "a bracket of a template"

@@ -75,35 +75,72 @@ def test_a_launch_becomes_a_call(launch: str, call: str) -> None:
     assert in_host(launch) == "::cusim::launch" + call
 
 
+LAUNCH = "k<<<1, 2>>>(p, 3);"
+CHOICE = "(c ? k : q)<<<1, 2>>>(p, 3);"
+PAIR = "template <class T, int N> __cusim_global__ void k() {}\n"
+
+
 @pytest.mark.parametrize(
-    "before",
+    ("code", "kernels", "begins"),
     [
-        "if (x) ",
-        "else ",
-        "for (;;) ",
-        "do ",
-        "return ",
-        "a = 1, ",
-        "(void)",
-        "case 1: ",
+        *(
+            pytest.param(
+                before + LAUNCH, KERNEL, f"{before}::cusim::launch(", id=before
+            )
+            for before in (
+                "if (x) ",
+                "else ",
+                "for (;;) ",
+                "do ",
+                "return ",
+                "a = 1, ",
+                "(void)",
+                "case 1: ",
+            )
+        ),
+        *(
+            pytest.param(
+                before + CHOICE,
+                KERNEL,
+                f"{before}::cusim::launch((c ? k : q), ",
+                id=f"{before}a choice in brackets",
+            )
+            for before in ("if (x) ", "while (f(x)) ", "else ", "(void)")
+        ),
+        pytest.param(
+            "k<f<g<int>>, 4><<<1, 2>>>();",
+            PAIR,
+            '::cusim::launch(k<f<g<int>>, 4>, "k<f<g<int>>, 4>", ',
+            id="closing brackets of templates",
+        ),
+        pytest.param(
+            "d<int><<<1, 2>>>(p, 3);",
+            DEDUCED,
+            "::cusim::launch(d<int>,",
+            id="a template with all arguments is one function",
+        ),
+        pytest.param(
+            LAUNCH,
+            "__cusim_global__ void k(int *, int);\n" + KERNEL,
+            "::cusim::launch(",
+            id="a declaration and its definition are no overloads",
+        ),
+        pytest.param(
+            LAUNCH,
+            "namespace a { __cusim_global__ void k(float x) {} }\n" + KERNEL,
+            "::cusim::launch(",
+            id="nor are two namespaces",
+        ),
+        pytest.param(
+            LAUNCH,
+            "__cusim_global__ void k(float *p, int n);\n" + KERNEL,
+            "::cusim::launch_any(",
+            id="other arguments are",
+        ),
     ],
 )
-def test_a_callee_ends_where_its_name_begins(before: str) -> None:
-    assert in_host(f"{before}k<<<1, 2>>>(p, 3);").startswith(
-        f"{before}::cusim::launch("
-    )
-
-
-@pytest.mark.parametrize("before", ["if (x) ", "while (f(x)) ", "else ", "(void)"])
-def test_a_choice_in_brackets_is_no_call_of_what_stands_before(before: str) -> None:
-    out = in_host(f"{before}(c ? k : q)<<<1, 2>>>(p, 3);")
-    assert out.startswith(f"{before}::cusim::launch((c ? k : q), ")
-
-
-def test_closing_brackets_of_templates_are_no_end_of_a_launch() -> None:
-    kernel = "template <class T, int N> __cusim_global__ void k() {}\n"
-    out = in_host("k<f<g<int>>, 4><<<1, 2>>>();", kernel)
-    assert out.startswith('::cusim::launch(k<f<g<int>>, 4>, "k<f<g<int>>, 4>", ')
+def test_a_launch_begins(code: str, kernels: str, begins: str) -> None:
+    assert in_host(code, kernels).startswith(begins)
 
 
 @pytest.mark.parametrize(
@@ -127,34 +164,23 @@ def test_a_kernel_that_its_name_does_not_tell_is_called_in_a_lambda(
     )
 
 
-def test_a_template_with_all_arguments_is_one_function() -> None:
-    assert in_host("d<int><<<1, 2>>>(p, 3);", DEDUCED).startswith(
-        "::cusim::launch(d<int>,"
-    )
-
-
-def test_overloads_are_told_from_a_declaration_and_its_definition() -> None:
-    declared = "__cusim_global__ void k(int *, int);\n" + KERNEL
-    assert "launch_any" not in in_host("k<<<1, 2>>>(p, 3);", declared)
-    overloaded = "__cusim_global__ void k(float *p, int n);\n" + KERNEL
-    assert "launch_any" in in_host("k<<<1, 2>>>(p, 3);", overloaded)
-
-
-def test_kernels_of_the_same_name_in_two_namespaces_are_not_overloaded() -> None:
-    both = "namespace a { __cusim_global__ void k(float x) {} }\n" + KERNEL
-    assert "launch_any" not in in_host("k<<<1, 2>>>(p, 3);", both)
-
-
-def test_text_in_strings_and_shifts_is_left_alone() -> None:
-    for code in (
+@pytest.mark.parametrize(
+    "code",
+    [
         'f("k<<<1, 2>>>(p)");',
         'f(R"x(k<<<1, 2>>>(p))x");',
         "int y = a << b >> 2;",
         "s<int, (1 << 2)> z;",
         "operator<< <int>(a, b);",
         "x <<= 3, x >>= 1;",
-    ):
-        assert in_host(code) == words(code)
+        "int texture = 3;",
+        "x.tex2D(1);",
+        "int barrier;",
+        "my::barrier b;",
+    ],
+)
+def test_strings_shifts_and_names_of_the_students_own_are_left_alone(code: str) -> None:
+    assert in_host(code) == words(code)
 
 
 def test_every_token_keeps_its_line() -> None:
@@ -225,13 +251,20 @@ def test_each_declarator_has_a_place_of_its_own() -> None:
         assert f"struct cusim_{name} {{ f<a, b> {member}; }};" in out
 
 
-def test_a_class_that_is_defined_in_the_declaration_is_defined_before_it() -> None:
-    out = in_kernel("__cusim_shared__ struct { int a; } x, y;")
-    assert out.startswith(
-        "struct cusim_type_1 { int a; }; struct cusim_x { cusim_type_1 "
-    )
-    out = in_kernel("__cusim_shared__ union U { int a; } x;")
-    assert out.startswith("union U { int a; }; struct cusim_x { U x; };")
+@pytest.mark.parametrize(
+    ("declared", "begins"),
+    [
+        (
+            "struct { int a; } x, y;",
+            "struct cusim_type_1 { int a; }; struct cusim_x { cusim_type_1 ",
+        ),
+        ("union U { int a; } x;", "union U { int a; }; struct cusim_x { U x; };"),
+    ],
+)
+def test_a_class_that_is_defined_in_the_declaration_is_defined_before_it(
+    declared: str, begins: str
+) -> None:
+    assert in_kernel(f"__cusim_shared__ {declared}").startswith(begins)
 
 
 @pytest.mark.parametrize(
@@ -257,23 +290,21 @@ def test_dynamic_shared_memory_may_stand_outside_of_functions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("captured", "then"),
+    ("captured", "body", "then"),
     [
-        ("[]", "[&x]"),
-        ("[=]", "[=, &x]"),
-        ("[y]", "[y, &x]"),
-        ("[&]", "[&]"),
-        ("[&, y]", "[&, y]"),
+        ("[]", "x = i;", "[&x]"),
+        ("[=]", "x = i;", "[=, &x]"),
+        ("[y]", "x = i;", "[y, &x]"),
+        ("[&]", "x = i;", "[&]"),
+        ("[&, y]", "x = i;", "[&, y]"),
+        ("[]", "return a.x + i;", "[]"),
     ],
 )
-def test_a_lambda_captures_the_shared_memory_it_uses(captured: str, then: str) -> None:
-    out = in_kernel(f"__cusim_shared__ int x; auto f = {captured}(int i) {{ x = i; }};")
-    assert f"auto f = {then}(int i) " in out
-
-
-def test_a_lambda_without_shared_memory_stays() -> None:
-    code = "auto f = [](int i) { return a.x + i; };"
-    assert in_kernel("__cusim_shared__ int x; " + code).endswith(code)
+def test_a_lambda_captures_the_shared_memory_it_uses(
+    captured: str, body: str, then: str
+) -> None:
+    code = f"__cusim_shared__ int x; auto f = {captured}(int i) {{ {body} }};"
+    assert in_kernel(code).endswith(f"auto f = {then}(int i) {{ {body} }};")
 
 
 # ---- refusals ------------------------------------------------------------------------
@@ -302,71 +333,89 @@ def test_what_cannot_run_is_refused_with_its_line(code: str, word: str) -> None:
     assert word in sentence
 
 
-def test_clusters_are_refused() -> None:
-    text = "__cusim_global__ void __cluster_dims__(2, 1, 1) k() {}"
-    assert refusal(text).startswith("a.cu:1: error: '__cluster_dims__'")
-
-
-@pytest.mark.parametrize("mark", ["__cusim_global__", "static __cusim_device__"])
-def test_a_launch_by_a_kernel_is_refused(mark: str) -> None:
-    sentence = refusal(f"{KERNEL}{mark} void f()\n{{\n    k<<<1, 1>>>(0, 1);\n}}\n")
-    assert sentence.startswith("a.cu:4: error: a kernel launches another one")
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        pytest.param(
+            "__cusim_global__ void __cluster_dims__(2, 1, 1) k() {}",
+            "a.cu:1: error: '__cluster_dims__'",
+            id="clusters",
+        ),
+        *(
+            pytest.param(
+                f"{KERNEL}{mark} void f()\n{{\n    k<<<1, 1>>>(0, 1);\n}}\n",
+                "a.cu:4: error: a kernel launches another one",
+                id=f"a launch by {mark}",
+            )
+            for mark in ("__cusim_global__", "static __cusim_device__")
+        ),
+        pytest.param(
+            "\n__cusim_shared__ int x[4];",
+            "a.cu:2: error: __shared__ 'x' stands outside",
+            id="shared memory outside of functions",
+        ),
+        *(
+            pytest.param(
+                f"__cusim_global__ void k() {{ __cusim_shared__ int x{value}; }}",
+                "cannot have a value where it is declared",
+                id=f"shared memory with a value{value}",
+            )
+            for value in (" = 3", "{3}", "(3)")
+        ),
+        pytest.param(
+            'int a;\n# 70 "b.cuh" 1\nvoid f() { asm("x"); }\n',
+            "b.cuh:70: error: ",
+            id="by the line that a directive says",
+        ),
+    ],
+)
+def test_what_no_cuda_can_have_is_refused(text: str, words: str) -> None:
+    assert words in refusal(text)
 
 
 def test_a_function_for_host_and_device_may_launch() -> None:
     rewrite(KERNEL + "__cusim_host__ __cusim_device__ void f() { k<<<1, 1>>>(0, 1); }")
 
 
-def test_shared_memory_outside_of_functions_is_refused() -> None:
-    sentence = refusal("\n__cusim_shared__ int x[4];")
-    assert sentence.startswith("a.cu:2: error: __shared__ 'x' stands outside")
-
-
-@pytest.mark.parametrize("value", [" = 3", "{3}", "(3)"])
-def test_shared_memory_with_a_value_is_refused(value: str) -> None:
-    text = f"__cusim_global__ void k() {{ __cusim_shared__ int x{value}; }}"
-    assert "cannot have a value where it is declared" in refusal(text)
-
-
-def test_the_line_of_a_refusal_follows_line_directives() -> None:
-    text = 'int a;\n# 70 "b.cuh" 1\nvoid f() { asm("x"); }\n'
-    assert refusal(text).startswith("b.cuh:70: error: ")
-
-
-def test_names_of_the_students_own_are_not_refused() -> None:
-    for code in ("int texture = 3;", "x.tex2D(1);", "int barrier;", "my::barrier b;"):
-        assert in_host(code) == code
-
-
 # ---- what the compiler said ----------------------------------------------------------
+
+WRONG_ARGUMENTS = (
+    "a.cu:7: error: wrong arguments of a launch: the kernel takes (float*, int), "
+    "but the number of arguments passed is 1"
+)
 
 
 @pytest.mark.parametrize(
-    "said",
+    ("said", "told"),
     [
-        "a.cu:7:51: error: no match for call to '(cusim::Launch<float*, int>) (int)'\n"
-        "/x/cusim/include/cusim/core.h:75:10: note:   candidate expects 2 arguments, "
-        "1 provided\n",
-        "a.cu:7:5: error: no matching function for call to object of type "
-        "'Launch<float*, int>'\n/x/cusim/include/cusim/core.h:75:10: note: candidate "
-        "function not viable: requires 2 arguments, but 1 was provided\n",
+        pytest.param(
+            "a.cu:7:51: error: no match for call to "
+            "'(cusim::Launch<float*, int>) (int)'\n"
+            "/x/cusim/include/cusim/core.h:75:10: note:   "
+            "candidate expects 2 arguments, 1 provided\n",
+            WRONG_ARGUMENTS,
+            id="wrong arguments of a launch, by gcc",
+        ),
+        pytest.param(
+            "a.cu:7:5: error: no matching function for call to object of type "
+            "'Launch<float*, int>'\n"
+            "/x/cusim/include/cusim/core.h:75:10: note: candidate function not viable: "
+            "requires 2 arguments, but 1 was provided\n",
+            WRONG_ARGUMENTS,
+            id="and by clang",
+        ),
+        pytest.param(
+            "a.cu: In function 'int main()':\na.cu:2:9: error: 'y' was not declared\n",
+            "a.cu:2: error: 'y' was not declared\n     2 | k<<<1, 1>>>(y);\n",
+            id="the line of the cu file",
+        ),
+        pytest.param(
+            "a.cu:1:10: fatal error: cuda/barrier: No such file or directory\n",
+            "'cuda/barrier': libcu++ is not in cusim",
+            id="a header of NVIDIA",
+        ),
     ],
 )
-def test_wrong_arguments_of_a_launch_are_one_sentence(said: str, tmp_path) -> None:
-    assert shorten(said, tmp_path) == (
-        "a.cu:7: error: wrong arguments of a launch: the kernel takes (float*, int), "
-        "but the number of arguments passed is 1\n"
-    )
-
-
-def test_an_error_shows_the_line_of_the_cu_file(tmp_path) -> None:
+def test_what_a_compiler_said_is_told_shorter(said: str, told: str, tmp_path) -> None:
     (tmp_path / "a.cu").write_text("int x;\nk<<<1, 1>>>(y);\n")
-    said = "a.cu: In function 'int main()':\na.cu:2:9: error: 'y' was not declared\n"
-    assert shorten(said, tmp_path) == (
-        "a.cu:2: error: 'y' was not declared\n     2 | k<<<1, 1>>>(y);\n"
-    )
-
-
-def test_a_header_of_nvidia_is_named_with_what_to_do(tmp_path) -> None:
-    said = "a.cu:1:10: fatal error: cuda/barrier: No such file or directory\n"
-    assert "'cuda/barrier': libcu++ is not in cusim" in shorten(said, tmp_path)
+    assert told in shorten(said, tmp_path)

@@ -8,7 +8,6 @@ import itertools
 import tomllib
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 import torch
@@ -16,8 +15,7 @@ from signatures import SIGNATURES
 
 from grader import operators
 from grader.operators import Case, Truth
-from grader.operators import entry as operators_base
-from grader.operators.entry import CaseError, Operator, Tensors
+from grader.operators.entry import CASES, CaseError, Operator, Tensors
 from grader.operators.layouts import lay_out
 
 LAYOUTS = (
@@ -213,10 +211,9 @@ def test_a_mistake_in_a_case_is_named(mistaken, error, words):
 
 
 def test_every_operator_has_a_module_and_a_case_file():
-    folder = Path(operators_base.__file__).parent
     for name in SIGNATURES:
         assert operators.get(name).name == name
-        assert tomllib.loads((folder / f"{name}.toml").read_text())["cases"]
+        assert tomllib.loads((CASES / f"{name}.toml").read_text())["cases"]
 
 
 # ---- layouts -------------------------------------------------------------------------

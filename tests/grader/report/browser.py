@@ -147,6 +147,8 @@ class Browser:
 
     def open(self, file: Path) -> None:
         """Load a page from a file and wait until it is there."""
+        self.printed.clear()
+        self.requests.clear()
         self._loaded = False
         self.call("Page.navigate", url=file.as_uri())
         end = time.monotonic() + self.deadline

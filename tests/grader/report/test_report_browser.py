@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from grader.report import html
+from tests import put
 from tests.grader.engine import results as made
 from tests.grader.report.browser import Browser, chromium
 from tests.grader.report.test_report import HOSTILE, hostile
@@ -70,6 +71,8 @@ OVERLAPS = """
 })()
 """
 
+COLOUR = "getComputedStyle(document.body).backgroundColor"
+WAIT = "new Promise((done) => setTimeout(done, 200))"
 UNFOLD = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
 
 CHARTS = """
@@ -102,12 +105,9 @@ def show(browser: Browser, tmp_path: Path) -> Show:
     def shown(
         results: dict[str, Any] | None = None, *, width: int = DESKTOP, **look: str
     ) -> Browser:
-        file = tmp_path / "report.html"
-        file.write_text(html.render(results or course(), tmp_path))
-        browser.printed.clear()
-        browser.requests.clear()
         browser.look(width=width, **look)
-        browser.open(file)
+        text = html.render(results or course(), tmp_path)
+        browser.open(put(tmp_path / "report.html", text))
         return browser
 
     return shown
@@ -126,7 +126,7 @@ def course() -> dict[str, Any]:
 
 def test_the_page_asks_for_nothing_and_prints_nothing(show):
     page = show()
-    page.value("new Promise((done) => setTimeout(done, 200))")
+    page.value(WAIT)
     asked = {address.partition(":")[0] for address in page.requests}
     assert asked <= {"file", "data"} and len(page.requests) <= 2, page.requests
     assert page.printed == []
@@ -134,12 +134,9 @@ def test_the_page_asks_for_nothing_and_prints_nothing(show):
 
 def test_the_browser_notices_requests_and_messages(browser, tmp_path):
     """The test above could fail: a page that does both is caught."""
-    file = tmp_path / "bad.html"
-    file.write_text("<img src='http://example.invalid/x'><script>nothing()</script>")
-    browser.printed.clear()
-    browser.requests.clear()
-    browser.open(file)
-    browser.value("new Promise((done) => setTimeout(done, 200))")
+    text = "<img src='http://example.invalid/x'><script>nothing()</script>"
+    browser.open(put(tmp_path / "bad.html", text))
+    browser.value(WAIT)
     assert "http://example.invalid/x" in browser.requests
     assert any("nothing is not defined" in text for text in browser.printed)
 
@@ -153,19 +150,13 @@ def test_what_students_write_is_not_run(show, tmp_path):
 
 
 @pytest.mark.parametrize("width", [DESKTOP, PHONE])
-def test_every_chart_has_a_box_a_title_and_a_description(show, width):
+def test_every_chart_has_a_box_a_title_a_description_and_labels_apart(show, width):
     page = show(width=width)
     page.value(UNFOLD)
     charts = page.value(CHARTS)
     assert len(charts) > 60
     for wide, high, named, inside in charts:
         assert wide > 40 and high >= 10 and named == [1, 1] and inside
-
-
-@pytest.mark.parametrize("width", [DESKTOP, PHONE])
-def test_labels_of_a_chart_do_not_overlap(show, width):
-    page = show(width=width)
-    page.value(UNFOLD)
     assert page.value(OVERLAPS) == []
 
 
@@ -185,31 +176,28 @@ def test_text_stands_out_from_what_is_behind_it(show, scheme):
     results["tasks"][12] = made.every_verdict(results["tasks"][12]["id"])
     page = show(results, color_scheme=scheme)
     page.value(UNFOLD)
-    paper = page.value("getComputedStyle(document.body).backgroundColor")
-    assert paper == {"light": "rgb(251, 251, 250)", "dark": "rgb(21, 24, 29)"}[scheme]
+    colours = {"light": "rgb(251, 251, 250)", "dark": "rgb(21, 24, 29)"}
+    assert page.value(COLOUR) == colours[scheme]
     assert page.value(CONTRAST) == []
 
 
 def test_the_colours_can_be_chosen_and_are_kept(show):
     page = show(color_scheme="light")
-    colour = "getComputedStyle(document.body).backgroundColor"
-    light = page.value(colour)
-    click = "document.getElementById('theme').click()"
-    seen = []
+    light, seen = page.value(COLOUR), []
     for _ in range(3):
-        page.value(click)
-        seen.append((page.value("theme.textContent"), page.value(colour) == light))
+        page.value("document.getElementById('theme').click()")
+        seen.append((page.value("theme.textContent"), page.value(COLOUR) == light))
     words = ("colours: light", "colours: dark", "colours: auto")
     assert seen == list(zip(words, (True, False, True)))
 
 
 def test_a_cell_of_the_matrix_leads_to_its_task_and_unfolds_it(show):
     page = show()
-    task = f"document.getElementById('{LADDER}').closest('details')"
-    assert page.value(f"{task}.open") is False
+    opened = f"document.getElementById('{LADDER}').closest('details').open"
+    assert page.value(opened) is False
     page.value(f"document.querySelector('a[href=\"#{LADDER}\"]').click()")
-    page.value("new Promise((done) => setTimeout(done, 100))")
-    assert page.value(f"{task}.open") is True
+    page.value(WAIT)
+    assert page.value(opened) is True
 
 
 def test_the_filter_leaves_what_fits(show):
@@ -226,22 +214,16 @@ def test_the_filter_leaves_what_fits(show):
 def test_a_command_has_a_button_that_copies_it(show):
     page = show()
     page.value("document.querySelector('.replay button').click()")
-    page.value("new Promise((done) => setTimeout(done, 100))")
-    assert page.value("document.querySelector('.replay button').textContent") in (
-        "copied",
-        "press Ctrl+C",
-    )
-    assert page.value("document.querySelector('.replay code').textContent").startswith(
-        "make debug T="
-    )
+    page.value(WAIT)
+    words = "document.querySelector('.replay {}').textContent"
+    assert page.value(words.format("button")) in ("copied", "press Ctrl+C")
+    assert page.value(words.format("code")).startswith("make debug T=")
 
 
 def test_paper_shows_everything_within_its_width_on_white(show, tmp_path):
     page = show(width=PAPER, media="print", color_scheme="dark")
     assert page.value("document.documentElement.scrollWidth") <= PAPER
-    assert page.value("getComputedStyle(document.body).backgroundColor") == (
-        "rgb(255, 255, 255)"
-    )
+    assert page.value(COLOUR) == "rgb(255, 255, 255)"
     hidden = """[...document.querySelectorAll("details .body")].filter(
         (body) => !body.checkVisibility({contentVisibilityAuto: true})).length"""
     assert page.value(hidden) == 0

@@ -114,54 +114,66 @@ def audit_linear(tools, tmp_path):
     return of
 
 
-def test_a_matrix_product_is_allowed_in_linear(audit_linear):
-    assert audit_linear(PRODUCT) == [(Verdict.PASS, "")] * 2
+TABLE = r"the table in the lab's.* \([^()]+\.py:\d+: .+\)$"
+COMPOSED = "input @ weight.T if bias is None else input @ weight.T + bias"
+OWN = "the gradient goes through PyTorch's own AddBackward0"
+CUT = "(input @ weight.T).detach()"
+SPLIT = "y = F.linear(input, weight); return y if bias is None else y + bias"
 
 
 @pytest.mark.parametrize(
-    ("forward", "name"),
+    ("forward", "call", "expected"),
     [
-        ("return F.linear(input, weight, bias)", "linear"),
-        (
-            "y = F.linear(input, weight); return y if bias is None else y + bias",
-            "linear",
+        pytest.param(PRODUCT, APPLY, [("PASS", "")] * 2, id="a_matrix_product"),
+        pytest.param(
+            "return F.linear(input, weight, bias)",
+            APPLY,
+            [("FORBIDDEN", "^small: calls aten::linear: " + TABLE)] * 2,
+            id="the_librarys_own_with_bias",
         ),
-        ("return torch.addmm(bias, input, weight.T)", "addmm"),
+        pytest.param(
+            SPLIT,
+            APPLY,
+            [("FORBIDDEN", "^small: calls aten::linear: " + TABLE)] * 2,
+            id="the_librarys_own_without_bias",
+        ),
+        pytest.param(
+            "return torch.addmm(bias, input, weight.T)",
+            APPLY,
+            [("FORBIDDEN", "^small: calls aten::addmm: " + TABLE)] * 2,
+            id="addmm",
+        ),
+        pytest.param(
+            "pass",
+            COMPOSED,
+            [("PASS", ""), ("WRONG_CONTRACT", OWN)],
+            id="no_backward_of_its_own",
+        ),
+        pytest.param(
+            "pass",
+            CUT,
+            [("", ""), ("WRONG_CONTRACT", "the result has no gradient function")],
+            id="cut_off_from_autograd",
+        ),
+        pytest.param(
+            "return input.detach().numpy()",
+            APPLY,
+            [("FORBIDDEN", "hands its tensors to NumPy")] * 2,
+            id="numpy_is_no_way_round",
+        ),
+        pytest.param(
+            "torch.svd(weight); " + PRODUCT,
+            APPLY,
+            [("FORBIDDEN", "svd, which this task does not allow: " + TABLE)],
+            id="an_operator_that_no_list_allows",
+        ),
     ],
-    ids=["with_bias", "without_bias", "addmm"],
 )
-def test_the_librarys_own_linear_is_forbidden(audit_linear, forward, name):
-    for verdict, message in audit_linear(forward):
-        assert verdict is Verdict.FORBIDDEN
-        assert message.startswith(f"small: calls aten::{name}: the table in the lab's")
-        assert re.search(r" \([^()]+\.py:\d+: .+\)$", message), message
-
-
-def test_a_composition_without_a_function_has_no_backward_of_its_own(audit_linear):
-    composed = "input @ weight.T if bias is None else input @ weight.T + bias"
-    forward, backward = audit_linear("pass", call=composed)
-    assert forward[0] is Verdict.PASS
-    assert backward[0] is Verdict.WRONG_CONTRACT
-    assert "the gradient goes through PyTorch's own AddBackward0" in backward[1]
-
-
-def test_a_result_that_is_cut_off_from_autograd_breaks_the_contract(audit_linear):
-    _, (verdict, message) = audit_linear("pass", call="(input @ weight.T).detach()")
-    assert verdict is Verdict.WRONG_CONTRACT
-    assert "the result has no gradient function" in message
-
-
-def test_numpy_is_no_way_round_the_rules(audit_linear):
-    for verdict, message in audit_linear("return input.detach().numpy()"):
-        assert verdict is Verdict.FORBIDDEN
-        assert "hands its tensors to NumPy" in message
-
-
-def test_an_operator_that_no_list_allows_is_named(audit_linear):
-    (verdict, message), _ = audit_linear("torch.svd(weight); " + PRODUCT)
-    assert verdict is Verdict.FORBIDDEN
-    assert "svd, which this task does not allow: the table in the lab's" in message
-    assert re.search(r" \([^()]+\.py:\d+: .+\)$", message), message
+def test_what_linear_may_be_built_of(audit_linear, forward, call, expected):
+    found = audit_linear(forward, call=call)
+    for (verdict, message), (wanted, words) in zip(found, expected):
+        assert verdict == (wanted or verdict), message
+        assert re.search(words, message), message
 
 
 # ---- add -----------------------------------------------------------------------------

@@ -498,9 +498,9 @@ def eligible(file: Path) -> list[Token]:
     return list(read.eligible())
 
 
-def lot(*words: object) -> int:
+def lot(*words: object, seed: int = SEED) -> int:
     """A number that looks random and depends on these words only."""
-    text = " ".join(map(str, (SEED, *words)))
+    text = " ".join(map(str, (seed, *words)))
     return int.from_bytes(hashlib.sha256(text.encode()).digest(), "big")
 
 
@@ -533,38 +533,53 @@ def _shares(sizes: dict[str, int], count: int) -> dict[str, int]:
     return shares
 
 
-def record() -> str:
-    """What drawn.json holds: one mutation a line."""
-    files = sources()
+def listing(files: list[Path], drawn: list[Mutation], head: dict[str, object]) -> str:
+    """What a file of drawn mutations holds: one a line, and the files' hashes."""
     names = [str(file.relative_to(ROOT)) for file in files]
     hashes = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
-    counts = [len(eligible(file)) for file in files]
-    head = {
-        "seed": SEED,
-        "eligible": dict(zip(names, counts, strict=True)),
-        "sha256": dict(zip(names, hashes, strict=True)),
-    }
-    lines = ",\n    ".join(json.dumps(asdict(mutation)) for mutation in draw())
-    text = json.dumps(head, indent=2).removesuffix("\n}")
+    known = {**head, "sha256": dict(zip(names, hashes, strict=True))}
+    lines = ",\n    ".join(json.dumps(asdict(mutation)) for mutation in drawn)
+    text = json.dumps(known, indent=2).removesuffix("\n}")
     return f'{text},\n  "mutations": [\n    {lines}\n  ]\n}}\n'
 
 
-def committed() -> tuple[list[Mutation], dict[str, str]]:
-    """The mutations of drawn.json, and the SHA-256 of the files drawn from."""
-    data = json.loads(DRAWN.read_text())
+def record() -> str:
+    """What drawn.json holds."""
+    files = sources()
+    counts = {str(file.relative_to(ROOT)): len(eligible(file)) for file in files}
+    return listing(files, draw(), {"seed": SEED, "eligible": counts})
+
+
+def committed(file: Path = DRAWN) -> tuple[list[Mutation], dict[str, str]]:
+    """The mutations of a list, and the SHA-256 of the files drawn from."""
+    data = json.loads(file.read_text())
     return [Mutation(**entry) for entry in data["mutations"]], data["sha256"]
+
+
+def changed(hashes: dict[str, str]) -> list[str]:
+    """The files that are not as they were when the mutations were drawn."""
+    return [
+        name
+        for name, known in hashes.items()
+        if hashlib.sha256((ROOT / name).read_bytes()).hexdigest() != known
+    ]
+
+
+def kept(file: Path, text: str, *, check: bool) -> int:
+    """Write the list, or compare it with what would be drawn: 1 if it differs."""
+    if not check:
+        file.write_text(text)
+        return 0
+    same = file.is_file() and file.read_text() == text
+    print(f"{file.name}{' is up to date' if same else ': draw again'}")
+    return 0 if same else 1
 
 
 def main() -> int:
     """Write drawn.json, or compare it with what would be drawn."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
-    if parser.parse_args().check:
-        same = DRAWN.is_file() and DRAWN.read_text() == record()
-        print("drawn.json is up to date" if same else "drawn.json: draw again")
-        return 0 if same else 1
-    DRAWN.write_text(record())
-    return 0
+    return kept(DRAWN, record(), check=parser.parse_args().check)
 
 
 if __name__ == "__main__":

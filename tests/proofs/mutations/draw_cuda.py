@@ -26,15 +26,14 @@ launch bounds, what has no meaning but for the compiler.
 from __future__ import annotations
 
 import argparse
-import hashlib
-import json
+import functools
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 from tests import PROGRAMS, ROOT
 from tests.proofs.mutations.cuda_tokens import CudaFile, Token
-from tests.proofs.mutations.draw import Mutation
+from tests.proofs.mutations.draw import Mutation, kept, listing, lot
+from tests.proofs.mutations.draw import committed as drawn_in
 
 DRAWN = PROGRAMS / "mutations" / "drawn_cuda.json"
 LAB = "04_cuda_kernels"
@@ -67,24 +66,19 @@ def sources() -> list[Path]:
     ]
 
 
-def _lot(seed: int, *words: object) -> int:
-    """A number that looks random and depends on these words only."""
-    text = " ".join(map(str, (seed, *words)))
-    return int.from_bytes(hashlib.sha256(text.encode()).digest(), "big")
-
-
 def draw(files: list[Path], seed: int = SEED) -> list[Mutation]:
     """The mutations: each kind by its share, no token twice, files in turn."""
+    draws = functools.partial(lot, seed=seed)
     pool: dict[str, list[tuple[str, Token]]] = {kind: [] for kind in KINDS}
     for file in files:
         name = str(file.relative_to(ROOT))
         read = CudaFile(file.read_text())
         for token in read.eligible():
             place = (token.line, token.column)
-            if read.in_kernel(*place) or _lot(seed, "host", name, *place) % 4 == 0:
+            if read.in_kernel(*place) or draws("host", name, *place) % 4 == 0:
                 pool[token.kind].append((name, token))
     for kind, found in pool.items():
-        found.sort(key=lambda f: _lot(seed, kind, f[0], f[1].line, f[1].column))
+        found.sort(key=lambda f: draws(kind, f[0], f[1].line, f[1].column))
     wanted = dict(KINDS)
     drawn: list[tuple[str, Token]] = []
     taken = dict.fromkeys((str(file.relative_to(ROOT)) for file in files), 0)
@@ -101,7 +95,7 @@ def draw(files: list[Path], seed: int = SEED) -> list[Mutation]:
     drawn.sort(key=lambda f: (f[0], f[1].line, f[1].column))
     made = []
     for i, (file, token) in enumerate(drawn, 1):
-        pick = _lot(seed, "becomes", file, token.line, token.column)
+        pick = draws("becomes", file, token.line, token.column)
         new = token.choices[pick % len(token.choices)]
         fields = (file, token.line, token.column, token.text, new)
         made.append(Mutation(f"c{i:02}", *fields))
@@ -109,20 +103,13 @@ def draw(files: list[Path], seed: int = SEED) -> list[Mutation]:
 
 
 def record(files: list[Path], seed: int = SEED) -> str:
-    """What drawn_cuda.json holds: one mutation a line."""
-    names = [str(file.relative_to(ROOT)) for file in files]
-    hashes = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
-    head = {"seed": seed, "sha256": dict(zip(names, hashes, strict=True))}
-    drawn = draw(files, seed)
-    lines = ",\n    ".join(json.dumps(asdict(mutation)) for mutation in drawn)
-    text = json.dumps(head, indent=2).removesuffix("\n}")
-    return f'{text},\n  "mutations": [\n    {lines}\n  ]\n}}\n'
+    """What drawn_cuda.json holds."""
+    return listing(files, draw(files, seed), {"seed": seed})
 
 
 def committed(file: Path = DRAWN) -> tuple[list[Mutation], dict[str, str]]:
     """The mutations of a list, and the SHA-256 of the files drawn from."""
-    data = json.loads(file.read_text())
-    return [Mutation(**entry) for entry in data["mutations"]], data["sha256"]
+    return drawn_in(file)
 
 
 def kind_of(mutation: Mutation) -> str:
@@ -140,13 +127,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--file", type=Path, default=DRAWN)
     words = parser.parse_args()
-    text = record(sources(), words.seed)
-    if words.check:
-        same = words.file.is_file() and words.file.read_text() == text
-        print(f"{words.file.name} {'is up to date' if same else ': draw again'}")
-        return 0 if same else 1
-    words.file.write_text(text)
-    return 0
+    return kept(words.file, record(sources(), words.seed), check=words.check)
 
 
 if __name__ == "__main__":

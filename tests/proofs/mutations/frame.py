@@ -30,7 +30,7 @@ from grader.engine.grade import new_seed
 from grader.runner.supervisor.session import cpu
 from grader.verdicts import Verdict
 from tests import PROGRAMS, ROOT, put
-from tests.proofs.mutations.draw import Mutation, lot
+from tests.proofs.mutations.draw import Mutation, committed, lot
 from tests.proofs.pages import cell, table
 
 FOLDER = PROGRAMS / "mutations"
@@ -202,15 +202,10 @@ def parsed(words: list[str]) -> argparse.Namespace:
 def chosen(mutations: list[Mutation], arguments: argparse.Namespace) -> list[Mutation]:
     """Those that the command line asks for."""
     if arguments.list:
-        mutations = listed(json.loads(arguments.list.read_text()))
+        mutations, _ = committed(arguments.list)
     if arguments.sample:
         mutations = sample(mutations, arguments.sample, arguments.seed)
     return [m for m in mutations if not arguments.only or m.id in arguments.only]
-
-
-def listed(data: dict[str, Any]) -> list[Mutation]:
-    """What a file of drawn mutations holds."""
-    return [Mutation(**entry) for entry in data["mutations"]]
 
 
 def controls(mutations: list[Mutation]) -> list[Mutation]:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from grader import operators
-from grader.checks.check_result import Stopped
+from grader.checks.check_result import CheckResult, Stopped
 from grader.checks.cuda import compute_sanitizer, values_on_gpu
 from grader.checks.speed import gpu_speed
 from grader.checks.subject import Subject
@@ -43,6 +43,12 @@ def rung_called(name: str) -> Rung:
     """A rung of lab 04."""
     rungs = [rung for task in all_tasks() for rung in task.rungs]
     return next(rung for rung in rungs if rung.id == f"04_cuda_kernels/{name}")
+
+
+def checked(subject: Subject, few: int = 4) -> CheckResult:
+    """The last of the checks of values on a card."""
+    cases = subject.operator.cases(1)[:few]
+    return values_on_gpu.check(subject, cases, "forward", 1)[-1]
 
 
 # ---- built for a card ----------------------------------------------------------------
@@ -128,20 +134,11 @@ def on_a_card(card_worker, tools, tmp_path):
         subject.close()
 
 
-def judged(subject: Subject, few: int = 4) -> Verdict:
-    """What the checks of values on a card say."""
-    cases = subject.operator.cases(1)[:few]
-    return values_on_gpu.check(subject, cases, "forward", 1)[-1].verdict
-
-
 def test_a_right_rung_passes_in_both_dtypes(on_a_card):
-    found = values_on_gpu.check(
-        on_a_card(RIGHT), operators.get("gelu").cases(1), "forward", 1
-    )
-    assert [(f.name, f.dtype, f.verdict) for f in found] == [
-        ("gpu forward", "f32", Verdict.PASS),
-        ("gpu forward", "f64", Verdict.PASS),
-    ]
+    cases = operators.get("gelu").cases(1)
+    found = values_on_gpu.check(on_a_card(RIGHT), cases, "forward", 1)
+    assert {(f.name, f.verdict) for f in found} == {("gpu forward", Verdict.PASS)}
+    assert [f.dtype for f in found] == ["f32", "f64"]
 
 
 @pytest.mark.parametrize(
@@ -156,20 +153,13 @@ def test_a_right_rung_passes_in_both_dtypes(on_a_card):
     ],
 )
 def test_bytes_around_a_tensor_and_inputs_are_looked_at(on_a_card, edit, words):
-    subject = on_a_card(RIGHT.replace(*edit))
-    found = values_on_gpu.check(subject, subject.operator.cases(1)[:4], "forward", 1)[
-        -1
-    ]
-    assert found.verdict is Verdict.MEMORY_ERROR
-    assert words in found.message
+    found = checked(on_a_card(RIGHT.replace(*edit)))
+    assert found.verdict is Verdict.MEMORY_ERROR and words in found.message
 
 
 def test_a_kernel_that_fails_is_a_crash_and_the_next_call_gets_a_new_worker(on_a_card):
     trap = "    if (COUNT == 0) return;\n    __trap();\n"
-    subject = on_a_card(RIGHT.replace(TAIL, TAIL + trap))
-    found = values_on_gpu.check(subject, subject.operator.cases(1)[:2], "forward", 1)[
-        -1
-    ]
+    found = checked(on_a_card(RIGHT.replace(TAIL, TAIL + trap)), few=2)
     assert found.verdict is Verdict.CRASH, found
     assert found.cases == 2 or found.failed == 1
 
@@ -214,47 +204,50 @@ class Claims:
         return times * share * self.call, 0.02 + times * (self.call + 50e-6)
 
 
-def test_an_audit_subtracts_copies_and_flushes():
-    assert gpu_speed.audit(Claims(1e-3), 1e-3, 50e-6) == ""
-    half = gpu_speed.audit(Claims(1e-3, share=0.5), 0.5e-3, 50e-6)
-    assert "0.5 ms by its own events" in half
-    assert "alone takes 0.1 ms" in gpu_speed.audit(Claims(1e-3), 0.1e-3, 50e-6)
-
-
-def test_a_suspicion_has_to_come_back():
-    once = Claims(1e-3, lucky=2 * gpu_speed.AUDITS)
-    assert gpu_speed.audit(once, 1e-3, 50e-6) == ""
+@pytest.mark.parametrize(
+    ("student", "claim", "words"),
+    [
+        pytest.param(Claims(1e-3), 1e-3, "", id="copies_and_flushes_are_subtracted"),
+        pytest.param(
+            Claims(1e-3, share=0.5), 0.5e-3, "0.5 ms by its own events", id="half"
+        ),
+        pytest.param(Claims(1e-3), 0.1e-3, "alone takes 0.1 ms", id="a_tenth"),
+        pytest.param(
+            Claims(1e-3, lucky=2 * gpu_speed.AUDITS), 1e-3, "", id="has_to_come_back"
+        ),
+    ],
+)
+def test_an_audit_suspects_what_events_do_not_tell(student, claim, words):
+    said = gpu_speed.audit(student, claim, 50e-6)
+    assert words in said and bool(words) == bool(said)
 
 
 def test_a_rung_that_is_wrong_when_it_is_timed_has_no_time(on_a_card):
-    seen = "static int calls;\n\nextern"
-    late = RIGHT.replace("extern", seen, 1)
-    late = late.replace(
-        "    if (COUNT == 0)",
-        "    if (++calls > 3) return STATUS_OK;\n    if (COUNT == 0)",
-    )
-    found = speed_of(on_a_card(late))
+    late = RIGHT.replace("extern", "static int calls;\n\nextern", 1)
+    early = "    if (++calls > 3) return STATUS_OK;\n    if (COUNT == 0)"
+    found = speed_of(on_a_card(late.replace("    if (COUNT == 0)", early)))
     assert found.verdict is Verdict.WRONG_VALUE
     assert "wrong when timed" in found.message
 
 
-def test_a_command_of_many_calls_has_events_around_each(on_a_card):
+@pytest.fixture
+def student(on_a_card) -> gpu_speed.OnCard:
+    """A right rung, ready to be timed."""
     subject = on_a_card(RIGHT)
     case = next(iter(subject.operator.speed_cases().values()))
     data = gpu_speed.baseline.Data(subject.operator, case, 1, 1)
-    student = gpu_speed.OnCard(subject, case, "forward", data)
-    student.prepare()
+    made = gpu_speed.OnCard(subject, case, "forward", data)
+    made.prepare()
+    return made
+
+
+def test_a_command_of_many_calls_has_events_around_each(student):
     claimed, wall = student.repeated(5)
-    assert subject.worker("f32").reply.device_calls == 5
+    assert student.subject.worker("f32").reply.device_calls == 5
     assert 0 < claimed < wall
 
 
-def test_an_event_that_says_nothing_is_suspect(on_a_card):
-    subject = on_a_card(RIGHT)
-    case = next(iter(subject.operator.speed_cases().values()))
-    data = gpu_speed.baseline.Data(subject.operator, case, 1, 1)
-    student = gpu_speed.OnCard(subject, case, "forward", data)
-    student.prepare()
+def test_an_event_that_says_nothing_is_suspect(student):
     student._plain &= ~Run.TIMED  # no events are taken
     with pytest.raises(Stopped, match="its events say 0 ms"):
         student.repeated(1)
@@ -272,7 +265,7 @@ def test_an_event_that_says_nothing_is_suspect(on_a_card):
 )
 def test_claims_are_compared_with_the_clock_outside(claim, outside, alone, words):
     found = gpu_speed.implausible(claim, outside, alone)
-    assert words in found if words else not found
+    assert words in found and bool(words) == bool(found)
 
 
 def test_products_of_pytorch_are_pinned_to_full_precision_and_given_back():
@@ -316,11 +309,8 @@ def test_the_tools_are_run_on_kept_cases(on_a_card, pretended_tool):
     subject = on_a_card(RIGHT)
     cases = subject.operator.cases(1)[:3]
     memory, races = compute_sanitizer.check(subject, cases, "forward", 1)
-    assert (memory.name, memory.verdict, memory.cases) == (
-        "gpu memory",
-        Verdict.PASS,
-        3,
-    ), memory
+    assert (memory.name, memory.verdict) == ("gpu memory", Verdict.PASS), memory
+    assert memory.cases == 3
     assert (races.name, races.verdict) == ("gpu races", Verdict.RACE)
 
 
@@ -338,8 +328,7 @@ def test_a_card_is_all_that_a_worker_sees_of_the_devices(tmp_path):
 def test_there_is_no_gpu_where_it_is_switched_off(monkeypatch):
     monkeypatch.setenv(gpu_probe.ENVIRONMENT, "off")
     gpu_probe._asked.cache_clear()
-    assert gpu_probe.card() is None
-    assert gpu_probe.ENVIRONMENT in gpu_probe.absent()
+    assert gpu_probe.card() is None and gpu_probe.ENVIRONMENT in gpu_probe.absent()
     gpu_probe._asked.cache_clear()
 
 

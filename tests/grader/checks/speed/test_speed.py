@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -53,15 +54,18 @@ def peaks(tools: Path) -> Any:
 
 
 def timed(
-    libraries: dict[str, Path], peaks: machine.Peaks, of: str = "pytorch"
+    libraries: dict[str, Path],
+    peaks: machine.Peaks,
+    of: str = "pytorch",
+    *,
+    floor: float = 1e-9,
+    full: float = 1e9,
+    tries: int = 1,
 ) -> Speed:
     """The speed check of a gelu's forward."""
-    subject = subject_of(libraries)
-    try:
-        band = Band("some", 1e-9, 1e9, of)
-        return speed.check(subject, CASE, "forward", band, 1, peaks, tries=1)
-    finally:
-        subject.close()
+    with closing(subject_of(libraries)) as subject:
+        band = Band("some", floor, full, of)
+        return speed.check(subject, CASE, "forward", band, 1, peaks, tries=tries)
 
 
 # ---- what is compared ----------------------------------------------------------------
@@ -79,60 +83,46 @@ def test_a_right_rung_gets_a_time_and_a_ratio(
     assert found.baseline == "pytorch/native"
 
 
-@pytest.mark.parametrize(
-    ("name", "before", "body"),
-    [
-        ("only the first call", "static int calls;", "if (calls++ > 4) return 0;"),
-        ("a result kept", "static real kept[4096]; static int calls;", "keep"),
-        ("small cases only", "", "if (COUNT > 1000) y[COUNT - 1] = 0;"),
-    ],
-)
-def test_right_when_checked_and_wrong_when_timed(
-    compile_gelu: Compile, peaks: machine.Peaks, name: str, before: str, body: str
-) -> None:
-    """Each skips work that no untimed check would miss: cached, or not done at all."""
-    if body == "keep":
-        body = (
-            "if (calls++ > 4) { for (int64_t i = 0; i < COUNT; i++) y[i] = kept[i]; "
-            f"return 0; }} {GELU_BODY} for (int64_t i = 0; i < COUNT; i++) "
-            "kept[i] = y[i];"
-        )
-    elif body.startswith("if (COUNT"):
-        body = f"{GELU_BODY} {body}"
-    else:
-        body = f"{body} {GELU_BODY}"
-    found = timed(compile_gelu(body, before=before), peaks)
-    assert found.verdict is Verdict.WRONG_VALUE, name
-    assert "wrong when timed" in found.message
-    assert found.earned == 0
-
-
-def test_only_the_first_call_of_each_wake_is_not_enough(
-    compile_gelu: Compile, peaks: machine.Peaks
-) -> None:
-    """Calls of one wake lie behind each other: a rung can tell the first one."""
-    before = "static const real *last;"
-    body = f"""const int first = x < last || !last;
+KEPT = f"""if (calls++ > 4) {{ for (int64_t i = 0; i < COUNT; i++) y[i] = kept[i];
+        return 0; }} {GELU_BODY}
+    for (int64_t i = 0; i < COUNT; i++) kept[i] = y[i];"""
+FIRST = f"""const int first = x < last || !last;
     last = x;
     if (!first) return 0;
     {GELU_BODY}"""
+
+
+@pytest.mark.parametrize(
+    ("before", "body"),
+    [
+        ("static int calls;", f"if (calls++ > 4) return 0; {GELU_BODY}"),
+        ("static real kept[4096]; static int calls;", KEPT),
+        ("", f"{GELU_BODY} if (COUNT > 1000) y[COUNT - 1] = 0;"),
+        # calls of one wake lie behind each other: a rung can tell the first one
+        ("static const real *last;", FIRST),
+    ],
+    ids=[
+        "only_the_first_calls",
+        "a_result_kept",
+        "small_cases_only",
+        "first_of_a_wake",
+    ],
+)
+def test_right_when_checked_and_wrong_when_timed(
+    compile_gelu: Compile, peaks: machine.Peaks, before: str, body: str
+) -> None:
+    """Each skips work that no untimed check would miss: cached, or not done at all."""
     found = timed(compile_gelu(body, before=before), peaks)
-    assert found.verdict is Verdict.WRONG_VALUE
-    assert found.earned == 0
+    assert found.verdict is Verdict.WRONG_VALUE and found.earned == 0
+    assert "wrong when timed" in found.message
 
 
 def test_far_too_slow_earns_nothing_and_is_not_noisy(
     compile_gelu: Compile, peaks: machine.Peaks
 ) -> None:
     body = f"for (volatile int i = 0; i < 300000000; i++) {{}} {GELU_BODY}"
-    subject = subject_of(compile_gelu(body))
-    try:
-        band = Band("some", 0.5, 1.0)
-        found = speed.check(subject, CASE, "forward", band, 1, peaks, tries=3)
-    finally:
-        subject.close()
-    assert found.verdict in (Verdict.PASS, Verdict.TIMEOUT)
-    assert found.earned == 0
+    found = timed(compile_gelu(body), peaks, floor=0.5, full=1.0, tries=3)
+    assert found.verdict in (Verdict.PASS, Verdict.TIMEOUT) and found.earned == 0
 
 
 def test_a_crash_while_timed_costs_the_speed_only(
@@ -226,13 +216,13 @@ def test_sparse_cost_counts_pairs_not_places() -> None:
 # ---- bands and points ----------------------------------------------------------------
 
 
-def test_points_grow_with_the_logarithm() -> None:
+@pytest.mark.parametrize(
+    ("share", "earned"),
+    [(0.05, 0), (0.1, 0), (0.2, 0.5), (0.4, 1), (7.0, 1), (math.nan, 0)],
+)
+def test_points_grow_with_the_logarithm(share: float, earned: float) -> None:
     band = Band("x", floor=0.1, full=0.4)
-    assert band.earned(0.05) == 0
-    assert band.earned(0.1) == 0
-    assert band.earned(0.2) == pytest.approx(0.5)
-    assert band.earned(0.4) == band.earned(7.0) == 1
-    assert band.earned(math.nan) == 0
+    assert band.earned(share) == pytest.approx(earned)
 
 
 @pytest.mark.parametrize(
