@@ -8,6 +8,7 @@ the last core it may use: two test processes on one core would wait for each oth
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -22,6 +23,7 @@ from grader.course.rungs import ROOT
 from grader.runner.supervisor import session
 from grader.toolchain import gpu_probe, sandbox
 from grader.toolchain.make import build_tools
+from tests import put
 
 # .ci/run fails where a test is skipped for any other reason than a missing GPU
 needs_gdb = pytest.mark.skipif(not shutil.which("gdb"), reason="gdb is not installed")
@@ -131,20 +133,22 @@ def tools(own_place: Path) -> Path:
     return own_place / "tools"
 
 
+def libraries_of(file: Path, folder: Path) -> dict[str, Path]:
+    """A rung in C as shared objects by dtype, by the rules of rung.mk."""
+    command = ["make", "-s", "-f", "common/rung.mk", f"RUNG={file}", f"BUILD={folder}"]
+    subprocess.run(command, cwd=ROOT, check=True, timeout=60)
+    stem = f"{folder}/rungs/release/{file.with_suffix('')}"
+    return {dtype: Path(f"{stem}.{dtype}.so") for dtype in ("f32", "f64")}
+
+
 @pytest.fixture
 def compile_rung(tools: Path, tmp_path: Path) -> Callable[[str], dict[str, Path]]:
-    """Source text to shared objects by dtype, by the rules of rung.mk."""
-    made: list[Path] = []
+    """Source text to shared objects by dtype."""
+    numbers = itertools.count()
 
     def compiled(source: str) -> dict[str, Path]:
-        file = tmp_path / f"rung{len(made)}.c"
-        file.write_text(source)
-        made.append(file)
-        command = ["make", "-s", "-f", "common/rung.mk", f"RUNG={file}"]
-        command.append(f"BUILD={tmp_path}")
-        subprocess.run(command, cwd=ROOT, check=True, timeout=60)
-        stem = f"{tmp_path}/rungs/release/{file.with_suffix('')}"
-        return {dtype: Path(f"{stem}.{dtype}.so") for dtype in ("f32", "f64")}
+        file = put(tmp_path / f"rung{next(numbers)}.c", source)
+        return libraries_of(file, tmp_path)
 
     return compiled
 
@@ -172,10 +176,10 @@ def extension() -> ModuleType:
 @pytest.fixture
 def plain_compiler(tmp_path: Path) -> str:
     """A compiler that knows no sanitizers."""
-    wrapper = tmp_path / "plain-cc"
-    wrapper.write_text(
+    wrapper = put(
+        tmp_path / "plain-cc",
         '#!/bin/sh\ncase "$*" in *-fsanitize*)\n'
-        '    echo "error: cannot find libasan.so" >&2; exit 1\nesac\nexec cc "$@"\n'
+        '    echo "error: cannot find libasan.so" >&2; exit 1\nesac\nexec cc "$@"\n',
     )
     wrapper.chmod(0o755)
     return str(wrapper)

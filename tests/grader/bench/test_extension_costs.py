@@ -73,9 +73,11 @@ def test_all_ways_of_a_convolution_agree_in_all_results(bare, part):
     assert extension_costs._error(ways) > extension_costs.WRONG
 
 
+ONE = Wanted("05", f"LAB=05 CASES={CASE}", 1, cases=(CASE,), parts=("forward",))
+
+
 def test_the_command_measures_and_prints_but_keeps_only_whole_runs(short, capsys):
-    wanted = Wanted("05", f"LAB=05 CASES={CASE}", 1, cases=(CASE,), parts=("forward",))
-    assert extension_costs.bench(wanted) == 0
+    assert extension_costs.bench(ONE) == 0
     said = capsys.readouterr().out
     assert f"Made by `make bench LAB=05 CASES={CASE} SEED=1`; 1 thread." in said
     (row,) = [line for line in said.splitlines() if line.startswith(f"| {CASE} on CPU")]
@@ -85,8 +87,7 @@ def test_the_command_measures_and_prints_but_keeps_only_whole_runs(short, capsys
 
 def test_a_wrong_value_has_no_time(short, capsys, monkeypatch):
     monkeypatch.setattr(extension_costs, "_error", lambda _: float("inf"))
-    wanted = Wanted("05", "LAB=05", 1, cases=(CASE,), parts=("forward",))
-    assert extension_costs.bench(wanted) == 1
+    assert extension_costs.bench(ONE) == 1
     (row,) = [r for r in capsys.readouterr().out.splitlines() if "WRONG_VALUE" in r]
     assert row.count("|") == len(extension_costs.HEAD) + 1
 
@@ -116,9 +117,9 @@ def test_calls_have_a_line_for_every_way_that_is_built(short):
 
 
 def test_languages_have_a_column_for_every_way_and_a_ratio_to_python():
-    line = {"operator": "add", "shapes": [[2, 3], [3]], "ms": {"python": 2.0}}
+    line = {"operator": "add", "shapes": [[2, 3], [3]]}
     line |= {"times": {"operator": [4.0, 3.9, 4.1]}}
-    line["ms"] |= {"operator": 0.5}
+    line |= {"ms": {"python": 2.0, "operator": 0.5}}
     *_, head, _, row = extension_calls.language_lines([line])
     assert "Python, lab 01, ms | operator, lab 05, ms | x Python" in head
     assert row == "| add of 2x3, 3 | 2.000 | 0.500 | 4 (3.9 .. 4.1) |"

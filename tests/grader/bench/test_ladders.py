@@ -15,7 +15,7 @@ from grader.bench.ladders import Wanted, parts_of
 from grader.checks.speed import machine, speed, timing
 from grader.checks.speed.baseline import BOTH
 from grader.checks.speed.speed import Speed
-from grader.commands.cli import parser
+from grader.commands.cli import _wanted, parser
 from grader.course.tasks import all_tasks, select
 from grader.errors import GraderError
 from grader.operators.cost import Cost, cost
@@ -72,17 +72,22 @@ def test_every_part_a_rung_computes_is_timed_and_written(
     assert "itself" in table and "3e-07 (2e-07)" in table and "1.9 .. 2.1" in table
 
 
-def test_the_recorded_command_selects_the_same_again() -> None:
-    from grader.commands.bench import _wanted
-
-    for words, said in (
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
         ([], "make bench SEED=3"),
         (["--lab", "02"], "make bench LAB=02 SEED=3"),
-        (["02_naive_c/add", "--parts", "forward"],
-         "make bench T=02_naive_c/add PARTS=forward SEED=3"),
-    ):  # fmt: skip
-        args = parser().parse_args(["bench", *words])
-        assert ladders.command(_wanted(args, 3)) == said
+        (
+            ["02_naive_c/add", "--parts", "forward"],
+            "make bench T=02_naive_c/add PARTS=forward SEED=3",
+        ),
+    ],
+)
+def test_the_recorded_command_selects_the_same_again(
+    words: list[str], said: str
+) -> None:
+    args = parser().parse_args(["bench", *words])
+    assert ladders.command(_wanted(args, 3)) == said
 
 
 def test_what_the_fallback_computes_is_no_row_and_a_call_by_name_is_one(
@@ -139,8 +144,6 @@ def test_wrong_values_are_told_and_end_with_1(
     ],
 )
 def test_words_that_cannot_be_are_told(words: list[str], sentence: str) -> None:
-    from grader.commands.bench import _wanted
-
     with pytest.raises(GraderError, match=sentence):
         _wanted(parser().parse_args(["bench", *words]), 3)
 

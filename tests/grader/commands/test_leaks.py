@@ -20,6 +20,7 @@ from grader.commands import handout, leaks
 from grader.course.rungs import ROOT
 from grader.course.tasks import all_tasks
 from grader.errors import GraderError
+from tests import put
 
 RUNGS = sorted(rung.file for task in all_tasks() for rung in task.rungs)
 LINES = leaks.solution_lines(RUNGS)
@@ -39,12 +40,9 @@ def test_the_search_knows_solutions_when_it_sees_them(tmp_path):
 def test_a_solution_anywhere_stops_the_handout(tmp_path, place):
     line = "            if (grad_features) *at2(grad_features,  read, ic) += grad * w;"
     assert leaks.bare(line) in LINES
-    file = tmp_path / place
-    file.parent.mkdir(parents=True)
     cell = {"cell_type": "markdown", "source": ["like this:\n", line]}
-    file.write_text(
-        json.dumps({"cells": [cell]}) if "ipynb" in place else f"# {line}\n"
-    )
+    notebook = json.dumps({"cells": [cell]})
+    put(tmp_path / place, notebook if "ipynb" in place else f"# {line}\n")
     (told,) = leaks.find(tmp_path, LINES)
     assert told.startswith(place) and "subm_conv3d/01_rulebook_backward.c" in told
     names = [str(f.relative_to(ROOT)) for f in RUNGS]
@@ -97,14 +95,13 @@ def grams(text: str) -> set[tuple[str, ...]]:
 
 def solutions_in_python() -> dict[str, set[tuple[str, ...]]]:
     """The runs of tokens of each solution of lab 01 that is more than a few lines."""
-    found = {}
-    for file in RUNGS:
-        if file.suffix == ".py":
-            for number, (text, _) in enumerate(leaks.REGION.findall(file.read_text())):
-                runs = grams(text)
-                if len(runs) > 2 * GRAM:
-                    found[f"{file.parent.name}/{number}"] = runs
-    return found
+    found = {
+        f"{file.parent.name}/{number}": grams(text)
+        for file in RUNGS
+        if file.suffix == ".py"
+        for number, (text, _) in enumerate(leaks.REGION.findall(file.read_text()))
+    }
+    return {name: runs for name, runs in found.items() if len(runs) > 2 * GRAM}
 
 
 def too_alike(sources: list[str]) -> list[str]:
@@ -115,7 +112,7 @@ def too_alike(sources: list[str]) -> list[str]:
 
 
 def own_sources() -> list[str]:
-    folders = ("grader/operators", "grader/diagnosis/mistakes", "grader/worker")
+    folders = ("grader/operators", "grader/diagnosis/mistakes", "grader/runner/worker")
     return [f.read_text() for name in folders for f in (ROOT / name).rglob("*.py")]
 
 

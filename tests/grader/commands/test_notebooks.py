@@ -69,15 +69,9 @@ def test_labs_01_and_02_have_a_notebook():
 
 
 @every_notebook
-def test_a_notebook_is_kept_without_outputs(path):
+def test_a_notebook_is_kept_without_outputs_in_cells_of_15_lines_of_python(path):
     for cell in code_cells(path):
-        assert cell.outputs == [], cell.id
-        assert cell.execution_count is None, cell.id
-
-
-@every_notebook
-def test_a_code_cell_has_at_most_15_lines_of_python(path):
-    for cell in code_cells(path):
+        assert (cell.outputs, cell.execution_count) == ([], None), cell.id
         source = re.sub(r'""".*?"""', '""', cell.source, flags=re.DOTALL)
         assert len([x for x in source.splitlines() if x.strip()]) <= 15, cell.id
 
@@ -163,31 +157,31 @@ def test_a_notebook_runs_where_nothing_is_written_yet(
 # ---- exercises -----------------------------------------------------------------------
 
 
-def answers_of(path: Path, number: int | None) -> dict[str, str]:
+def run_cell(source: str, name: str, space: dict[str, Any]) -> str:
+    """What a cell prints and shows."""
+    tree = ast.parse(source)
+    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        exec(compile(tree, name, "exec"), space)
+        if last:
+            code = compile(ast.Expression(last.value), name, "eval")
+            print(repr(eval(code, space)))
+    return said.getvalue()
+
+
+def answers_of(path: Path, number: int) -> dict[str, str]:
     """What the cells after the exercises say; exercises are answered by ANSWERS."""
     mpl.use("agg")
     space: dict[str, Any] = {}
     shown: dict[str, str] = {}
     for cell in code_cells(path):
-        source = cell.source
-        if "seconds(" in source or cell.id.startswith("own-") or cell.id == "check-own":
-            continue  # long, and about something else
-        if cell.id in ANSWERS and number is not None:
-            source = ANSWERS[cell.id][number]
-        tree = ast.parse(source)
-        last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
-        with contextlib.redirect_stdout(io.StringIO()) as said:
-            exec(compile(tree, cell.id, "exec"), space)
-            if last:
-                print(
-                    repr(
-                        eval(
-                            compile(ast.Expression(last.value), cell.id, "eval"), space
-                        )
-                    )
-                )
+        own = cell.id.startswith("own-") or cell.id == "check-own"
+        if "seconds(" in cell.source or own:  # long, and about something else
+            continue
+        answers = ANSWERS.get(cell.id, {number: cell.source})
+        said = run_cell(answers[number], cell.id, space)
         if cell.id.startswith("check-"):
-            shown[cell.id] = said.getvalue()
+            shown[cell.id] = said
     return shown
 
 
@@ -202,29 +196,32 @@ def test_every_exercise_has_a_check_and_an_answer_here(path):
 
 
 @every_notebook
+@pytest.mark.parametrize(
+    ("number", "word", "other"),
+    [
+        pytest.param(0, "right", "not", id="right_to_what_is_right"),
+        pytest.param(1, "not yet", "right", id="not_yet_to_what_is_wrong"),
+    ],
+)
 @pytest.mark.usefixtures("with_lab_05")
-def test_an_exercise_says_right_to_what_is_right(path):
-    for name, said in answers_of(path, 0).items():
-        assert "right" in said and "not" not in said, (name, said)
+def test_an_exercise_says(path, number, word, other):
+    for name, said in answers_of(path, number).items():
+        assert word in said and other not in said, (name, said)
 
 
-@every_notebook
-@pytest.mark.usefixtures("with_lab_05")
-def test_an_exercise_says_not_yet_to_what_is_wrong(path):
-    for name, said in answers_of(path, 1).items():
-        assert "not yet" in said and "right" not in said, (name, said)
-
-
-def test_compare_tells_what_was_given_and_expected():
-    def wrong(x):
-        return x + 1
-
-    said = repr(convlab.compare(wrong, torch.abs, [(torch.tensor([-1.0, 2.0]),)]))
-    assert said == "not yet: for [-1.0, 2.0] it gives [0.0, 3.0], expected [1.0, 2.0]"
-    said = repr(convlab.compare(lambda x: x.foo, torch.abs, [(torch.ones(1),)]))
-    assert "it raises AttributeError" in said
-    assert not convlab.compare(lambda x: x[:1], torch.abs, [(torch.ones(2),)])
-    assert not convlab.compare(lambda x: x * torch.nan, torch.abs, [(torch.ones(2),)])
+@pytest.mark.parametrize(
+    ("function", "given", "words"),
+    [
+        (lambda x: x + 1, [-1.0, 2.0], "for [-1.0, 2.0] it gives [0.0, 3.0], expected"),
+        (lambda x: x.foo, [1.0], "it raises AttributeError"),
+        (lambda x: x[:1], [1.0, 1.0], "not yet"),
+        (lambda x: x * torch.nan, [1.0, 1.0], "not yet"),
+    ],
+    ids=["another_value", "an_exception", "another_shape", "nan"],
+)
+def test_compare_tells_what_was_given_and_expected(function, given, words):
+    found = convlab.compare(function, torch.abs, [(torch.tensor(given),)])
+    assert not found and words in repr(found)
 
 
 # ---- convlab.check -------------------------------------------------------------------
@@ -269,10 +266,10 @@ WRONG = {
 def test_check_finds_what_is_wrong_and_names_the_first_case(name):
     function, words = WRONG[name]
     report = convlab.check(function, "conv2d", 3)
-    assert not report
-    assert words in repr(report)
-    assert "plain: " in repr(report)
-    assert "with input (2, 3, 5, 4), weight (2, 3, 2, 3), bias (2,)" in repr(report)
+    said = repr(report)
+    assert not report and words in said
+    assert "plain: " in said
+    assert "with input (2, 3, 5, 4), weight (2, 3, 2, 3), bias (2,)" in said
 
 
 def test_gradcheck_alone_finds_a_gradient_that_is_a_little_too_large():
@@ -305,11 +302,16 @@ def test_operators_lists_every_operator_with_formula_and_files():
     assert "02_naive_c/conv2d: 00_definition, 01_loop_order" in shown
 
 
-def test_c_that_does_not_compile_is_told_in_the_compilers_words():
-    with pytest.raises(convlab.LoadError, match=r"snippet\.c:1:.*error"):
-        convlab.compile_c("double f(const tensor_t *t) { return 1; }")
-    with pytest.raises(convlab.LoadError, match="no function was found"):
-        convlab.compile_c("static int x;")
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("double f(const tensor_t *t) { return 1; }", r"snippet\.c:1:.*error"),
+        ("static int x;", "no function was found"),
+    ],
+)
+def test_c_that_does_not_compile_is_told_in_the_compilers_words(text, words):
+    with pytest.raises(convlab.LoadError, match=words):
+        convlab.compile_c(text)
 
 
 def test_c_takes_tensors_and_numbers():

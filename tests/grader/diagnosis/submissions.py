@@ -12,7 +12,6 @@ them. With --write the counts join docs/results/mistakes.md under LABEL.
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 import tempfile
 import tomllib
@@ -27,12 +26,12 @@ from grader import operators
 from grader.checks.check_result import CheckResult
 from grader.checks.subject import Subject
 from grader.checks.values import forward, gradient
-from grader.course.rungs import ROOT
 from grader.diagnosis import explanation
 from grader.runner.supervisor.session import pin
 from grader.toolchain.make import build_tools
 from grader.verdicts import Verdict
-from tests import PROGRAMS
+from tests import PROGRAMS, put
+from tests.conftest import libraries_of
 from tests.proofs import pages
 
 FOLDER = PROGRAMS / "submissions"
@@ -83,10 +82,7 @@ class Submission:
 
     def written(self, folder: Path) -> Path:
         """The file, below `folder`."""
-        file = folder / self.name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(self.text())
-        return file
+        return put(folder / self.name, self.text())
 
     def outcome(self, named: str | None) -> str:
         """right, wrong name, no name; for unlisted ones right or accused."""
@@ -143,10 +139,7 @@ def subject_of(submission: Submission, folder: Path) -> Subject:
     file = submission.written(folder)
     if submission.suffix == ".py":
         return Subject(operator, source=file, shown=submission.name)
-    command = ["make", "-s", "-f", "common/rung.mk", f"RUNG={file}", f"BUILD={folder}"]
-    subprocess.run(command, cwd=ROOT, check=True, timeout=60)
-    stem = f"{folder}/rungs/release/{file.with_suffix('')}"
-    libraries = {d: Path(f"{stem}.{d}.so") for d in ("f32", "f64")}
+    libraries = libraries_of(file, folder)
     return Subject(operator, libraries={d: (p, p) for d, p in libraries.items()})
 
 

@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterable
+from typing import Any
 
 import convlab
 import jsonschema
@@ -24,6 +25,7 @@ from grader.course.traffic import parse, value
 from grader.engine.results import SCHEMA_FILE
 from grader.errors import GraderError
 from grader.toolchain import nvcc
+from tests import put
 from tests.grader.engine.test_grade import Tree, copy_of_the_repository
 
 LADDER = "04_cuda_kernels/gelu"
@@ -198,20 +200,25 @@ def text_of(name: str) -> str:
     return text
 
 
+def rung_in(tree: Tree, name: str) -> dict[str, Any]:
+    """What was found of a file."""
+    (found,) = [r for r in tree.task(LADDER)["rungs"] if r["id"] == f"{LADDER}/{name}"]
+    return found
+
+
 def graded_ladder(made: Tree, names: Iterable[str], **environment: str) -> Tree:
     """The tree with a ladder of these files, graded; only forward is written."""
     folder = made.root / "labs" / LADDER
-    folder.mkdir(parents=True)
-    known = [f'[rung."gelu/{name}"' for name in names]
+    known = tuple(f'[rung."gelu/{name}"' for name in names)
     head, *entries = re.split(r"^(?=\[rung)", LAB, flags=re.MULTILINE)
-    entries = [entry for entry in entries if entry.startswith(tuple(known))]
-    (folder.parent / "lab.toml").write_text(head + "".join(entries))
+    entries = [entry for entry in entries if entry.startswith(known)]
+    put(folder.parent / "lab.toml", head + "".join(entries))
     for name in names:
-        (folder / f"{name}.cu").write_text(text_of(name))
+        put(folder / f"{name}.cu", text_of(name))
     environment = {"NVCC": "none", "CI": "", **environment}
-    out, err = made.start("grade", LADDER, **environment).communicate(timeout=600)
-    assert "Traceback" not in out + err, out + err
-    assert made.results_file.exists(), out + err
+    done = made.run("grade", LADDER, timeout=600, **environment)
+    assert "Traceback" not in done.stdout + done.stderr, done
+    assert made.results_file.exists(), done
     return made
 
 
@@ -222,16 +229,9 @@ def graded(tools, tmp_path_factory) -> Tree:
     return graded_ladder(made, FILES)
 
 
-def for_a_card(tree: Tree) -> dict:
-    """What was found of the rung that needs one."""
-    rungs = {rung["id"]: rung for rung in tree.task(LADDER)["rungs"]}
-    return rungs[f"{LADDER}/15_for_a_card"]
-
-
-def failed(tree: Tree, name: str) -> dict:
+def failed(tree: Tree, name: str) -> dict[str, Any]:
     """The first check of a file that did not pass; {} if all did."""
-    rungs = {rung["id"]: rung for rung in tree.task(LADDER)["rungs"]}
-    checks = rungs[f"{LADDER}/{name}"]["checks"]
+    checks = rung_in(tree, name)["checks"]
     assert checks
     return next((check for check in checks if check["verdict"] != "PASS"), {})
 
@@ -295,12 +295,15 @@ def test_speed_points_wait_for_a_gpu(graded):
 # ---- rungs for a card ----------------------------------------------------------------
 
 
+CARD = "15_for_a_card"
+
+
 def test_a_rung_for_a_card_is_not_built_and_neither_gives_nor_takes_points(graded):
     done = graded.run("grade", f"{LADDER}/15", NVCC="none", CI="")
     assert done.returncode == 0, done.stdout + done.stderr
-    rung = for_a_card(graded)
-    assert [check["verdict"] for check in rung["checks"]] == ["PENDING_GPU"] * 2
-    assert not list((graded.root / "build/rungs").rglob("15_for_a_card*"))
+    checks = rung_in(graded, CARD)["checks"]
+    assert [check["verdict"] for check in checks] == ["PENDING_GPU"] * 2
+    assert not list((graded.root / "build/rungs").rglob(f"{CARD}*"))
     done = graded.run("build", f"{LADDER}/15")
     assert done.returncode == 0 and "needs a GPU" in done.stdout
 
@@ -318,8 +321,7 @@ def test_a_loaded_rung_is_differentiable_and_takes_any_strides():
 
 
 def test_gdb_is_told_which_thread_of_which_block():
-    assert debug.place("3") == (3,)
-    assert debug.place("3,1") == (3, 1)
+    assert [debug.place(words) for words in ("3", "3,1")] == [(3,), (3, 1)]
     with pytest.raises(GraderError, match="expected x, x,y or x,y,z"):
         debug.place("3,-1")
 
@@ -327,10 +329,11 @@ def test_gdb_is_told_which_thread_of_which_block():
 # ---- formulas ------------------------------------------------------------------------
 
 
-def test_a_limit_is_arithmetic_of_sizes():
-    sizes = {"COUNT": 10, "K": 4}
-    assert value("1.1 * (COUNT + K) / 2 - 1", sizes) == pytest.approx(6.7)
-    assert value(4.4, sizes) == 4.4
+@pytest.mark.parametrize(
+    ("formula", "number"), [("1.1 * (COUNT + K) / 2 - 1", 6.7), (4.4, 4.4)]
+)
+def test_a_limit_is_arithmetic_of_sizes(formula, number):
+    assert value(formula, {"COUNT": 10, "K": 4}) == pytest.approx(number)
 
 
 @pytest.mark.parametrize(
@@ -370,14 +373,13 @@ def test_nvcc_takes_the_right_file_and_tells_of_its_kernels(graded):
 @pytest.mark.skipif(not shutil.which(nvcc.find() or "nvcc"), reason="there is no nvcc")
 def test_nvcc_compiles_a_rung_for_a_card_for_its_architectures(graded):
     done = graded.run("grade", f"{LADDER}/15")
-    rung = for_a_card(graded)
     assert "NVIDIA's compiler takes it (sm_80, sm_90a)" in done.stdout
-    kernels = [k["architecture"] for k in rung["nvcc"]["kernels"]]
-    assert set(kernels) == {"sm_80", "sm_90a"}
-    file = graded.root / "labs" / LADDER / "15_for_a_card.cu"
+    kernels = rung_in(graded, CARD)["nvcc"]["kernels"]
+    assert {kernel["architecture"] for kernel in kernels} == {"sm_80", "sm_90a"}
+    file = graded.root / "labs" / LADDER / f"{CARD}.cu"
     file.write_text(text_of("10_compile_error"))
     done = graded.run("grade", f"{LADDER}/15")
-    file.write_text(text_of("15_for_a_card"))
-    rung = for_a_card(graded)
-    assert [check["verdict"] for check in rung["checks"]] == ["BUILD"] * 2
+    file.write_text(text_of(CARD))
+    checks = rung_in(graded, CARD)["checks"]
+    assert [check["verdict"] for check in checks] == ["BUILD"] * 2
     assert done.returncode == 1 and "outptu" in done.stdout

@@ -12,7 +12,6 @@ import ctypes
 import multiprocessing
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -28,7 +27,7 @@ from grader.checks.check_result import CheckResult
 from grader.checks.speed import baseline, machine, speed, timing
 from grader.checks.speed.overhead import Overhead
 from grader.checks.subject import Subject
-from grader.course.rungs import ROOT, Task
+from grader.course.rungs import Task
 from grader.course.tasks import all_tasks
 from grader.engine.known import build
 from grader.engine.race import Race
@@ -37,7 +36,8 @@ from grader.operators import Case
 from grader.runner.supervisor.session import pin
 from grader.toolchain.make import build_tools
 from grader.verdicts import Verdict
-from tests.conftest import GELU
+from tests import put
+from tests.conftest import GELU, libraries_of
 from tests.grader.checks.speed.stopwatch_page import (
     BUSY,
     POINT_RUNS,
@@ -113,20 +113,11 @@ class InProcess:
         return self.watch.time(lambda: self.function(*self.arguments))
 
 
-def compiled(folder: Path, body: str, before: str) -> dict[str, Path]:
-    """A gelu with this body, by the rules of rung.mk."""
-    file = folder / "00_work.c"
-    file.write_text(GELU.format(body=body, before=before))
-    command = ["make", "-s", "-f", "common/rung.mk", f"RUNG={file}", f"BUILD={folder}"]
-    subprocess.run(command, cwd=ROOT, check=True)
-    stem = f"{folder}/rungs/release/{file.with_suffix('')}"
-    return {dtype: Path(f"{stem}.{dtype}.so") for dtype in ("f32", "f64")}
-
-
 def ratios(folder: Path) -> list[float | None]:
     """The measured ratio of each run, None where it was NOISY."""
     body = f"work((float *)y, (const float *)x, COUNT, {REPEATS['student']});"
-    libraries = compiled(folder, body, WORK)
+    file = put(folder / "00_work.c", GELU.format(body=body, before=WORK))
+    libraries = libraries_of(file, folder)
     subject = Subject(
         operators.get("gelu"), libraries={k: (v, v) for k, v in libraries.items()}
     )
