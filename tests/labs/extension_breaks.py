@@ -64,6 +64,12 @@ BROKEN: dict[str, tuple[Edit, str, str, str]] = {
         "WRONG_CONTRACT",
         "torch.ops.convlab.conv2d for fake tensors (torch.compile) accepts a weight",
     ),
+    "a fake kernel that nobody has written, which is no refusal": (
+        ("conv2d.py", "N, IC, IH, IW = input.shape", "raise NotImplementedError"),
+        "errors",
+        "NOT_IMPLEMENTED",
+        "",
+    ),
     "results that differ when traced for one size": (
         ("_bilinear.py", "return (*(g if", STATIC),
         "opcheck",
