@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The checks at the door (common/check.c): bad arguments get their sentence, good pass.
+"""The argument checks (common/check.c): bad arguments get their sentence, good pass.
 
 check.c is built and called by ctypes. Tensors get made-up addresses, so that a check
 which touches data it should not read ends the test run; only coordinates are real.

@@ -7,7 +7,8 @@ first_autograd.py shows both. The kernel that `kernel_of` makes does what PyTorc
 operators do: it records one node at the level of differentiation that is at work, and
 calls the operator again, below that level.
 
-It needs private names of PyTorch, each replaced in turn with torch 2.15. Without
+It needs private names of PyTorch. With torch 2.15 each was replaced in turn, but the
+last two, whose line follows from the code. Without
 
     _AutoDispatchBelowAutograd               the kernel calls itself without end
     forward_ad._set_fwd_grad_enabled         torch.func.hessian, and a tangent of a

@@ -15,7 +15,8 @@ from grader.bench.ladders import Wanted, parts_of
 from grader.checks.speed import machine, speed, timing
 from grader.checks.speed.baseline import BOTH
 from grader.checks.speed.speed import Speed
-from grader.commands.cli import _wanted, parser
+from grader.commands.bench import _wanted
+from grader.commands.cli import parser
 from grader.course.tasks import all_tasks, select
 from grader.errors import GraderError
 from grader.operators.cost import Cost, cost

@@ -220,7 +220,7 @@ def test_a_tensor_larger_than_a_slot_is_refused_and_nothing_runs(compile_gelu):
 
 
 def test_arguments_that_the_contract_forbids_never_reach_the_rung(compile_gelu):
-    """A mistake of the grader's: the check at the door stands in the worker too."""
+    """A mistake of the grader's: the argument check stands in the worker too."""
     with worker_of(compile_gelu(COPY)["f32"], levels()[0]) as worker:
         room = [Output((7,), torch.float32)]
         packed = options("gelu")
