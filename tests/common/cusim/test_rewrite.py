@@ -80,63 +80,34 @@ CHOICE = "(c ? k : q)<<<1, 2>>>(p, 3);"
 PAIR = "template <class T, int N> __cusim_global__ void k() {}\n"
 
 
+BEFORE = ("if (x) ", "else ", "for (;;) ", "do ", "return ", "a = 1, ", "(void)")
+TEMPLATE = '::cusim::launch(k<f<g<int>>, 4>, "k<f<g<int>>, 4>", '
+DECLARED = "__cusim_global__ void k(int *, int);\n" + KERNEL
+SPACES = "namespace a { __cusim_global__ void k(float x) {} }\n" + KERNEL
+OVERLOADED = "__cusim_global__ void k(float *p, int n);\n" + KERNEL
+
+
 @pytest.mark.parametrize(
     ("code", "kernels", "begins"),
     [
         *(
-            pytest.param(
-                before + LAUNCH, KERNEL, f"{before}::cusim::launch(", id=before
-            )
-            for before in (
-                "if (x) ",
-                "else ",
-                "for (;;) ",
-                "do ",
-                "return ",
-                "a = 1, ",
-                "(void)",
-                "case 1: ",
-            )
+            (before + LAUNCH, KERNEL, f"{before}::cusim::launch(")
+            for before in (*BEFORE, "case 1: ")
         ),
         *(
-            pytest.param(
-                before + CHOICE,
-                KERNEL,
-                f"{before}::cusim::launch((c ? k : q), ",
-                id=f"{before}a choice in brackets",
-            )
+            (before + CHOICE, KERNEL, f"{before}::cusim::launch((c ? k : q), ")
             for before in ("if (x) ", "while (f(x)) ", "else ", "(void)")
         ),
-        pytest.param(
-            "k<f<g<int>>, 4><<<1, 2>>>();",
-            PAIR,
-            '::cusim::launch(k<f<g<int>>, 4>, "k<f<g<int>>, 4>", ',
-            id="closing brackets of templates",
-        ),
+        pytest.param("k<f<g<int>>, 4><<<1, 2>>>();", PAIR, TEMPLATE, id="templates"),
         pytest.param(
             "d<int><<<1, 2>>>(p, 3);",
             DEDUCED,
             "::cusim::launch(d<int>,",
             id="a template with all arguments is one function",
         ),
-        pytest.param(
-            LAUNCH,
-            "__cusim_global__ void k(int *, int);\n" + KERNEL,
-            "::cusim::launch(",
-            id="a declaration and its definition are no overloads",
-        ),
-        pytest.param(
-            LAUNCH,
-            "namespace a { __cusim_global__ void k(float x) {} }\n" + KERNEL,
-            "::cusim::launch(",
-            id="nor are two namespaces",
-        ),
-        pytest.param(
-            LAUNCH,
-            "__cusim_global__ void k(float *p, int n);\n" + KERNEL,
-            "::cusim::launch_any(",
-            id="other arguments are",
-        ),
+        pytest.param(LAUNCH, DECLARED, "::cusim::launch(", id="a declaration"),
+        pytest.param(LAUNCH, SPACES, "::cusim::launch(", id="two namespaces"),
+        pytest.param(LAUNCH, OVERLOADED, "::cusim::launch_any(", id="overloads"),
     ],
 )
 def test_a_launch_begins(code: str, kernels: str, begins: str) -> None:
