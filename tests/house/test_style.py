@@ -55,7 +55,6 @@ LONG_MODULES = {
     "tests/house/test_style.py": "one rule after the other",
     "tests/grader/engine/test_grade.py": "the command, on one graded tree",
     "tests/grader/runner/test_runner.py": "one worker from many sides",
-    "tests/grader/toolchain/test_linking.py": "one rule of linking after the other",
     "tests/proofs/mutations/draw.py": "a table of kinds of mistakes, kept together",
 }
 BROKEN_ON_PURPOSE = {
