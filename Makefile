@@ -105,8 +105,8 @@ stress: $(MORE)  ## long proofs: hundreds of seeds, all mutations; tables in doc
 handout: $(READY)  ## derive what students get: a tree and archives in build/handout
 	@$(GRADER) handout
 
-lint: $(MORE)  ## only the style checks
-	@$(PY) -m pytest tests/house/test_style.py
+lint: $(MORE)  ## only style, and the order of the rooms
+	@$(PY) -m pytest tests/house/test_style.py tests/house/test_layers.py
 
 nvcc: $(READY)  ## NVIDIA's compiler from PyPI (0.3 GB), where the system has none
 	@VIRTUAL_ENV=.venv .venv/bin/uv pip install -q --require-hashes -r requirements/nvcc.txt
