@@ -199,7 +199,11 @@ def test_help_lists_what_works_and_texts_name_nothing_else(made):
         ):
             withheld = rf"\bmake ({handout.WITHHELD.pattern})\b"
             said = re.sub(r"(#|//).*", "", text)
-            bad += [f"{name}: make {one}" for one in re.findall(withheld, said)]
+            bad += [
+                f"{name}: make {one}"
+                for one in re.findall(withheld, said)
+                if name != f"grader/commands/{one}.py"
+            ]
         if name.endswith(".md") or name.startswith("labs"):
             named = set(map("".join, MAKE_COMMAND.findall(text)))
             bad += [f"{name}: make {one}" for one in sorted(named - targets)]

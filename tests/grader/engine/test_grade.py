@@ -110,7 +110,9 @@ def copy_of_the_repository(
         kept = text if timed else re.sub(r"(?m)^speed\..*\n", "", text)
         (root / "labs" / lab / "lab.toml").write_text(kept)
     build = root / "build"
-    shutil.copytree(tools, build / "tools")
+    # workers in CUDA know the runtime by its place: those of the copy are its own
+    own = shutil.ignore_patterns("worker-cuda-*")
+    shutil.copytree(tools, build / "tools", ignore=own)
     return Tree(root, build)
 
 
@@ -377,6 +379,22 @@ def test_starters_get_no_points_and_no_tracebacks(tools, tmp_path):
 GOOD = 'title = "C"\nlanguage = "c"\n[ladder.gelu]\npoints = 2\ncore = false\n'
 
 
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("language = c", "is not valid TOML"),
+        (GOOD.replace("title", "titel"), "the file has an unknown word 'titel'"),
+        (GOOD.replace('"c"', '"fortran"'), "language is 'fortran', expected one of"),
+        (GOOD.replace("gelu", "glu"), "no operator is called 'glu'"),
+        (GOOD + 'hint = ["x"]\n', "ladder.gelu has an unknown word 'hint'"),
+        (GOOD + '[rung."gelu/07_none"]\n', "rung 'gelu/07_none' has no file"),
+        (GOOD + '[rung."gelu/00_mine"]\nflag = 1\n', "has an unknown word 'flag'"),
+        (GOOD.replace("points = 2\n", ""), "ladder.gelu has no points"),
+        (GOOD.replace("2", '"many"'), "points are 'many', expected a number"),
+        (GOOD.replace("2", "-2"), "points are -2, expected a number"),
+        (GOOD + 'hints = "x"\n', "hints are a list of sentences"),
+    ],
+)
 def test_a_mistake_in_lab_toml_is_told_in_a_sentence(
     tmp_path, monkeypatch, text, sentence
 ):

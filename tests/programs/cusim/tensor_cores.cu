@@ -11,7 +11,7 @@
 #include <math.h>
 #include <mma.h>
 
-#include "../../common/ptx.h"
+#include "../../../common/ptx.h"
 #include "tally.h"
 
 namespace wmma = nvcuda::wmma;
