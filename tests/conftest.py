@@ -52,6 +52,7 @@ SLOW = (
     "tests/grader/commands/test_debug.py",
     "tests/grader/commands/test_handout.py",
     "tests/grader/commands/test_notebooks.py",
+    "tests/grader/commands/test_versions.py",
     "tests/grader/diagnosis/test_submissions.py",
     "tests/grader/engine",
     "tests/grader/python",
