@@ -11,7 +11,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-sys.path[0:1] = [str(HERE.parent), str(ROOT), str(ROOT / "common" / "python")]
+OURS = ("", "common/python", "grader/python")  # grader, signatures, convlab
+sys.path[0:1] = [str(HERE.parent), *(str(ROOT / folder) for folder in OURS)]
 os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # the profiler's own lines
 
 import torch  # noqa: E402
