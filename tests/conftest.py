@@ -62,7 +62,7 @@ SLOW = (
     "tests/house/test_references.py",
 )
 SLOW_FIXTURES = {"extension", "tools", "graded"}
-AFTER_ALL_FAST = {"tests/grader/engine/test_score.py"}  # of a slow folder
+QUICK_AMONG_SLOW = {"tests/grader/engine/test_score.py"}  # of a slow folder
 
 GELU = """#include "operators.h"
 {before}
@@ -84,7 +84,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         file = item.nodeid.partition("::")[0]
         names = set(getattr(item, "fixturenames", ()))
-        in_slow = file.startswith(SLOW) and file not in AFTER_ALL_FAST
+        in_slow = file.startswith(SLOW) and file not in QUICK_AMONG_SLOW
         if in_slow or names & SLOW_FIXTURES:
             item.add_marker(pytest.mark.slow)
 

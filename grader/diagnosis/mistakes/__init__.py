@@ -23,9 +23,12 @@ GARBAGE = Mistake(
 @functools.cache
 def known(operator: str) -> tuple[Mistake, ...]:
     """The known mistakes of an operator; where several fit alike the first is named."""
+    name = f"{__name__}.{operator}"
     try:
-        module = importlib.import_module(f"grader.diagnosis.mistakes.{operator}")
-    except ModuleNotFoundError:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise  # it is there, and imports what is not
         return (strides_ignored("input", "weight", "bias"),)
     made: tuple[Mistake, ...] = module.MISTAKES
     return made

@@ -93,6 +93,8 @@ typedef struct __attribute__((packed)) {
     int32_t parent;
 } landlock_path_t;
 
+const int64_t LIMITS_ROOM = (int64_t)ROOM_MIB << 20;
+
 const char *const LIMITS_CARD[] = {"/dev/nvidia0",
                                    "/dev/nvidia1",
                                    "/dev/nvidia2",

@@ -20,6 +20,7 @@ void limits_parent(void);
 /* MiB that student code gets: scratch, threads, its own, and everything else. A macro,
  * because the sanitizers want it inside of a text. */
 #define ROOM_MIB 1536
+extern const int64_t LIMITS_ROOM;  // the same in bytes, for ctypes
 
 /* No core files, no writing of files, no capabilities, and at most `room` bytes of
  * address space more than now (0: no limit). Returns 0, or -1 with errno. */

@@ -24,7 +24,6 @@ import threading
 import warnings
 from collections.abc import Callable
 
-ROOM = 1536 << 20  # bytes of address space for everything a file may allocate
 THREAD_STACK = 8 << 20
 RUN_LOAD = 4
 
@@ -129,7 +128,8 @@ def main(arguments: list[str]) -> None:
     torch.set_num_threads(1)
     link = Link()
     attach = worker.link_attach
-    if attach(ctypes.byref(link), *descriptors) or worker.limits_room(ROOM):
+    room = ctypes.c_int64.in_dll(worker, "LIMITS_ROOM")
+    if attach(ctypes.byref(link), *descriptors) or worker.limits_room(room):
         sys.exit("python_worker: cannot attach to the supervisor")
     poison_empty()
     tie_hands(worker, link, level, paths)
