@@ -29,11 +29,13 @@ from grader.bench.extension_raw import Raw
 from grader.bench.request import Wanted, command, folder, machine_words
 from grader.checks.speed import baseline, machine, timing
 from grader.checks.speed.baseline import BOTH
-from grader.engine import known, results
+from grader.checks.speed.estimate import Estimate
+from grader.engine import results
+from grader.engine.answers import known
 from grader.errors import GraderError
 from grader.operators import Case
 from grader.report import tables, terminal
-from grader.runner.supervisor.session import pin
+from grader.runner.supervisor.cores import pin
 from grader.toolchain.extension import package
 
 PARTS = ("forward", BOTH)
@@ -65,8 +67,8 @@ class Shape:
     baseline: str
     seconds: Mapping[str, float]  # by way, medians
     more: Mapping[str, float]  # than the bare kernel, by way; in a row
-    ratio: timing.Estimate  # PyTorch's time over the module's
-    cost: timing.Estimate | None  # the module's over the bare kernel's, in a row
+    ratio: Estimate  # PyTorch's time over the module's
+    cost: Estimate | None  # the module's over the bare kernel's, in a row
     rounds: int
     noisy: bool
     error: float  # of the largest value, against PyTorch
@@ -214,7 +216,7 @@ def _cells(shape: Shape) -> list[str]:
     ]
 
 
-def _interval(estimate: timing.Estimate) -> str:
+def _interval(estimate: Estimate) -> str:
     return f"{estimate.low:.3g} .. {estimate.high:.3g}"
 
 

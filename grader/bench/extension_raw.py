@@ -20,7 +20,7 @@ from signatures import SIGNATURES
 from signatures.structs import SCRATCH, ContextC, TensorC, options_struct
 
 from grader.course.rungs import ROOT
-from grader.engine import known
+from grader.engine.answers import known
 from grader.errors import GraderError
 from grader.toolchain.extension import kernels as extension
 from grader.toolchain.make import build_folder, compiler

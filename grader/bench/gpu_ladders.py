@@ -22,9 +22,10 @@ from grader.bench.request import Row, Wanted, command, folder, recorded
 from grader.checks.speed import gpu_speed
 from grader.checks.speed.gpu_speed import TF32
 from grader.course.rungs import Rung, Selection, Task
-from grader.engine import on_gpu, results
-from grader.engine.build_queue import Builds
-from grader.engine.lending import Lending
+from grader.engine import results
+from grader.engine.asking import on_gpu
+from grader.engine.asking.compiling import Builds
+from grader.engine.asking.lending import Lending
 from grader.errors import GraderError
 from grader.report import tables, terminal
 from grader.toolchain import gpu_probe, nvcc
@@ -89,8 +90,8 @@ class Bench:
 
     def __init__(self, selection: Selection, wanted: Wanted) -> None:
         self.selection, self.wanted = selection, wanted
-        self.builds = Builds(selection)
-        self.lending = Lending(self.builds, wanted.seed)
+        self.builds = Builds()
+        self.lending = Lending(self.builds.links, wanted.seed)
         self.links = self.builds.links
         self.links.verify = lambda rung, direction: self.lending.is_right(
             rung, self.builds.whole(rung), direction
@@ -102,7 +103,6 @@ class Bench:
 
     def __exit__(self, *_: object) -> None:
         self.lending.close()
-        self.builds.close()
 
     def chosen(self, task: Task) -> list[Rung]:
         """The rungs of a ladder that were asked for."""

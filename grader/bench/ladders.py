@@ -27,12 +27,12 @@ from grader.checks.subject import Subject
 from grader.checks.values.fallback import Classes, Servers
 from grader.course.rungs import Rung, Selection, Task
 from grader.engine import results
-from grader.engine.build_queue import Builds
-from grader.engine.lending import Lending
+from grader.engine.asking.compiling import Builds
+from grader.engine.asking.lending import Lending
 from grader.errors import GraderError
 from grader.operators import Case, Operator
 from grader.report import bench_page, terminal
-from grader.runner.supervisor.session import pin
+from grader.runner.supervisor.cores import pin
 from grader.toolchain.make import build_folder
 from grader.verdicts import Verdict
 
@@ -97,8 +97,8 @@ class Ladders:
             peaks,
             step,
         )
-        self.builds = Builds(selection)
-        self.lending = Lending(self.builds, wanted.seed)
+        self.builds = Builds()
+        self.lending = Lending(self.builds.links, wanted.seed)
         self.builds.links.verify = lambda rung, direction: self.lending.is_right(
             rung, self.builds.whole(rung), direction
         )
@@ -107,7 +107,6 @@ class Ladders:
     def close(self) -> None:
         """End all workers."""
         self.lending.close()
-        self.builds.close()
 
     def rows(self, task: Task) -> Iterator[Row]:
         """All rungs of a ladder; what one lacks it borrows from the nearest lower."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.checks.speed.speed import Speed
+from grader.checks.speed.estimate import Speed
 from grader.course.rungs import ROOT, Rung
 from grader.engine import results
 from grader.toolchain.make import build_folder

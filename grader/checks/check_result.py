@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 from grader.verdicts import Verdict
 
@@ -34,12 +36,20 @@ class CheckResult:
     self_reported: bool = False  # rests on what the worker says of itself
     diagnosis: str | None = None  # what went wrong, as far as it can be told
     mistake: str | None = None  # the name of a known mistake it equals
+    seconds: float = field(default=0.0, compare=False)  # that the check took
 
 
 # What reading a worker's words may raise, since student code may have written them: too
 # many digits, a number out of range, a file's name that no system takes. Anything else
 # is a mistake of the grader's own and has to show.
 NONSENSE = (ValueError, LookupError, ArithmeticError, OSError)
+
+
+def clocked(check: Callable[[], CheckResult]) -> CheckResult:
+    """A check's result with the seconds it took, explanation and builds included."""
+    start = time.monotonic()
+    result = check()
+    return replace(result, seconds=round(time.monotonic() - start, 3))
 
 
 class Stopped(Exception):

@@ -65,11 +65,19 @@ class Subject:
         self.warnings: tuple[str, ...] = ()  # of cusim, that count as findings
         self._warm = warm
         self._workers: dict[str, Worker] = {}
+        self._spent = 0.0  # by workers that are gone
         self.begin()
 
     def begin(self, seconds: float = CHECK_LIMIT) -> None:
         """A check starts: from now on its calls share so many seconds."""
         self._end = time.monotonic() + seconds
+
+    def cpu_seconds(self) -> float:
+        """Time on a core that its workers and this process have had: what a budget
+        counts, so that a busy machine sees as many cases as an idle one.
+        """
+        alive = sum(worker.cpu_seconds for worker in self._workers.values())
+        return time.process_time() + self._spent + alive
 
     @property
     def python(self) -> bool:
@@ -182,6 +190,7 @@ class Subject:
         """End the worker, dead or hanging; the next call gets a new one."""
         worker = self._workers.pop("python" if self.python else dtype, None)
         if worker:
+            self._spent += worker.cpu_seconds
             worker.end()
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 
 from grader.course import rungs, tasks
-from grader.engine import known
+from grader.engine.answers import known
 from grader.report import terminal
 from grader.toolchain.extension import package
 from grader.toolchain.make import build_tools

@@ -25,8 +25,9 @@ from grader.checks.subject import DTYPES, Subject
 from grader.checks.values.forward import output_dtypes
 from grader.course.rungs import ROOT, Rung
 from grader.course.tasks import select
-from grader.engine import known, results
-from grader.engine.known import build
+from grader.engine import results
+from grader.engine.answers import known
+from grader.engine.answers.known import build
 from grader.errors import GraderError
 from grader.operators import Case, Operator
 from grader.operators.entry import Tensors

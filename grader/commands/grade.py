@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from typing import Any
 
 from grader.course import tasks
 from grader.engine import grade as grading
-from grader.engine import results
+from grader.engine import results, schedule
+from grader.engine.answers.ledger import Ledger
 from grader.engine.score import exit_status
 from grader.errors import GraderError
 from grader.report import html, terminal
@@ -23,18 +25,28 @@ def run(args: argparse.Namespace) -> int:
     selection = tasks.select(args.task, args.lab)
     seed = grading.new_seed() if args.seed is None else args.seed
     sandbox.level()  # a level that does not work ends here
+    slots = schedule.slots(os.environ.get("JOBS", ""))
+    fresh = args.seed is not None or os.environ.get("FRESH", "") not in ("", "0")
     with results.lock():
         build_tools()
         with (
+            Ledger(results.folder()) as ledger,
             terminal.progress(len(selection.rungs)) as step,
             grading.Grader(
-                selection, seed=seed, check=args.check, progress=step
+                selection,
+                seed=seed,
+                check=args.check,
+                progress=step,
+                slots=slots,
+                ledger=ledger,
+                fresh=fresh or _in_ci(),
             ) as grader,
         ):
-            grader.warm_up()
             found = grader.run()
             peaks = grader.race.as_json()
-            unwatched = grader.builds.without_sanitizers()
+            unwatched = grader.without_sanitizers()
+        if ledger.aside:
+            terminal.complain(ledger.aside)
         merged = results.merged(found, seed, peaks)
         if sentence := results.set_aside():
             terminal.complain(sentence)
@@ -46,6 +58,8 @@ def run(args: argparse.Namespace) -> int:
     terminal.table(found, standing)
     terminal.advice(found, seed)
     remarks = [f"memory was not checked: {unwatched}"] if unwatched else []
+    if grader.reused:
+        remarks.append(terminal.reused(grader.reused, grader.total))
     if peaks:
         from grader.checks.speed import machine  # it was imported for the times
 
@@ -55,6 +69,11 @@ def run(args: argparse.Namespace) -> int:
         found, standing, seed=seed, seconds=time.monotonic() - start, where=page
     )
     return exit_status(found)
+
+
+def _in_ci() -> bool:
+    """Whether nothing may be taken from an earlier run."""
+    return os.environ.get("CI", "").lower() in ("1", "true")
 
 
 def _page(merged: dict[str, Any]) -> str:

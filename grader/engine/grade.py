@@ -1,57 +1,39 @@
 # SPDX-License-Identifier: MIT
-"""Runs the checks of the chosen tasks in order: build, forward, gradient.
+"""A grade: the jobs of its graph, run by the schedule, and what comes of them.
 
-One rung after the other, lower ones first, so that a rung that defines one direction
-can take the other from the nearest lower rung that is right.
+What the ledger knows is not asked again. What is new is kept there at once, so that an
+interrupted grading goes on where it ended.
 """
 
 from __future__ import annotations
 
 import gc
 import secrets
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from signatures import DIRECTIONS
 
-from grader.checks.check_result import CheckResult
-from grader.checks.unrun import (
-    HOPELESS,
-    build_failed,
-    needs_gpu,
-    no_forward,
-    of_ours,
-    our_fault,
-    same_for_backward,
-)
-from grader.course.architectures import HALF
-from grader.course.candidates import ordered
-from grader.course.rungs import COMPILED, EXTENSION, Rung, Selection, Task
-from grader.course.uses import FALLBACK
-from grader.engine.build_queue import Builds
-from grader.engine.grade_extension import Packages
-from grader.engine.lending import Lending, Lower, counted, paired
+from grader.checks.unrun import our_fault
+from grader.course.rungs import COMPILED, EXTENSION, Selection, Task
+from grader.engine import plan, schedule
+from grader.engine.answers import records
+from grader.engine.answers.ledger import Ledger
+from grader.engine.asking.asker import Answer, Asker
+from grader.engine.graph import Graph, Node
 from grader.engine.progress import Progress
 from grader.engine.race import Race
+from grader.engine.schedule import Job, Schedule
 from grader.engine.score import RungResult, TaskResult
-from grader.errors import GraderError
-from grader.runner.supervisor.session import Worker, pin
+from grader.engine.times import Times
+from grader.runner.supervisor import cores
+from grader.toolchain.extension.package import Package
 from grader.toolchain.products import Build
 from grader.verdicts import Verdict
 
-if TYPE_CHECKING:  # these import torch, which takes seconds
-    from grader.checks.subject import Subject
-    from grader.engine.inspect_cpu import Inspection
-    from grader.engine.inspect_cuda import DeviceInspection
-    from grader.operators import Case
-
-MODULE_CASES = 6  # lab 01: cases that also go through the nn.Module
-
-# what happens after the checks of a direction: inspect_cpu.py
-Look = Callable[[list[CheckResult], str, "list[Case]"], list[CheckResult]]
+CHECKS = "checks"  # this kind of answers in the ledger
+ASKED = {"ask", "lend", "package"}  # the jobs of which a rung has one
 
 
 def new_seed() -> int:
@@ -62,6 +44,8 @@ def new_seed() -> int:
 class Grader:
     """Grades a selection; `close` ends every worker, also after an interruption."""
 
+    asks: type[Asker] = Asker
+
     def __init__(
         self,
         selection: Selection,
@@ -69,62 +53,48 @@ class Grader:
         seed: int,
         check: str | None = None,
         progress: Callable[[Progress], None] = lambda _: None,
+        slots: int = 1,
+        ledger: Ledger | None = None,
+        fresh: bool = False,
     ) -> None:
-        self.selection = selection
-        self.seed = seed
-        self.check = check  # forward, gradient: only these
-        self.progress = progress
-        self.done = 0
-        self.total = len(selection.rungs)
-        self._python_left = sum(
-            rung.id in selection.rungs
-            for task in selection.tasks
-            if task.language == "python"
-            for rung in task.rungs
-        )
-        self._spare: Worker | None = None
-        self.builds = Builds(selection)
-        self.links = self.builds.links
-        self.race = Race(seed, lambda rung, check: self._say(rung, check), self.links)
-        self.lending = Lending(self.builds, seed)
-        self.links.verify = self._serves
-        self.packages = Packages(seed, check, self._tell, self.links)
-
-    def warm_up(self) -> None:
-        """Start the next Python worker early: it imports torch while others work."""
-        if self._python_left > 0 and self._spare is None:
-            self._spare = Worker.for_python()
-            self._python_left -= 1
+        """`check`: forward or gradient, only these. So many jobs run side by side as
+        there are `slots`. Without a `ledger` nothing is remembered; `fresh`: what it
+        knows is asked again.
+        """
+        self.selection, self.seed, self.check = selection, seed, check
+        self.progress, self.ledger, self.fresh = progress, ledger, fresh
+        self.slots = slots
+        self.done, self.total = 0, len(selection.rungs)
+        self.reused = 0  # answers from before, of rungs that were wanted
+        self.asker = self.asks(selection, seed=seed, check=check, tell=self._tell)
+        self.links = self.asker.links
+        self.graph = Graph(selection, self.links, ledger, check)
+        self.race = Race(seed, self._say, self.links)
+        again: dict[str, Any] = {"fresh": fresh, "ready": self._import_once}
+        self.times = Times(self.race, self.asker, self.graph, ledger, **again)
+        self.schedule: Schedule | None = None
+        self._jobs: list[Job] = []  # before there is a schedule
+        self._ended: dict[str, TaskResult] = {}
+        self._ranks = self._ranked(ledger.seconds() if ledger else {})
 
     def run(self) -> list[TaskResult]:
         """Grade everything that was selected."""
-        self.builds.ahead()  # compiled while this process imports
-        gc.disable()  # nearly all that importing makes is there to stay
-        import torch  # after the first worker was started
-        import torch.fx.experimental.symbolic_shapes  # autograd would, at its first use
-
-        gc.freeze()
-        gc.enable()
-        torch.set_num_threads(1)
-        pin()
-        found = {task.id: self._task(task) for task in ordered(self.selection.tasks)}
-        return [self._timed(found[task.id]) for task in self.selection.tasks]
-
-    def _timed(self, result: TaskResult) -> TaskResult:
-        """Right files get their times at the very end, when nothing else runs here."""
-        if self.check:
-            return result
-        rungs = self.race.task(result.task, list(result.rungs))
-        return replace(result, rungs=tuple(rungs))
+        self._advance()  # what the ledger knows, and the first jobs
+        if self._jobs:
+            self._import()
+            self._work()
+        for task in self.selection.tasks:  # those without a file
+            if task.id not in self._ended:
+                self._end(task)
+        found = [self._ended[task.id] for task in self.selection.tasks]
+        return found if self.check else [self.times.of(r, self.seed) for r in found]
 
     def close(self) -> None:
-        """End the spare worker and what is still to be built."""
-        self.builds.close()
+        """End what was started."""
+        if self.schedule:
+            self.schedule.close()
         self.race.close()
-        self.lending.close()
-        if self._spare:
-            self._spare.end()
-            self._spare = None
+        self.asker.close()
 
     def __enter__(self) -> Grader:
         return self
@@ -132,40 +102,259 @@ class Grader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _serves(self, rung: Rung, direction: str) -> bool:
-        """Whether a rung of another ladder may be linked though nobody graded it yet.
-        Only a kernel has to be looked at: for C there are given objects.
-        """
-        if rung.file.suffix != ".cu":
-            return False
-        return self.lending.is_right(rung, self.builds.whole(rung), direction)
+    def without_sanitizers(self) -> str:
+        """Why memory was not checked; "" if it was, or if nothing in C was asked."""
+        found = [n for n in self.graph.nodes.values() if n.answer]
+        asked = [n for n in found if n.answer and not n.answer.result.since]
+        compiled = any(
+            plan.kind(n.rung) in COMPILED and not n.rung.needs for n in asked
+        )
+        in_c = any(task.language == "c" for task in self.selection.tasks)
+        return self.asker.builds.without_sanitizers() if compiled and in_c else ""
 
-    # ---- one task --------------------------------------------------------------------
+    # ---- what is being done ----------------------------------------------------------
 
-    def _task(self, task: Task) -> TaskResult:
-        """Rungs from the lowest up; those not asked for only lend a direction."""
-        results: list[RungResult] = []
-        lower: Lower = {}  # direction -> nearest right rung
-        for rung in task.rungs:
-            if rung.id not in self.selection.rungs:
-                if task.language in COMPILED:
-                    self.lending.lend(rung, lower)
-                continue
-            self._tell(rung, "build")
-            results.append(self._guarded(task, rung, lower))
-            self.done += 1
-        found = TaskResult(task, tuple(results), self._asked(task, results))
-        self.progress(Progress(task.id, "", self.done, self.total, ended=found))
-        return found
+    def _tell(self, name: str, words: str) -> None:
+        """Of a job, in whichever process it runs."""
+        if not schedule.said(name, words):
+            self._say(name, words)
 
-    def _guarded(self, task: Task, rung: Rung, lower: Lower) -> RungResult:
-        """A fault of the grader itself costs nobody points, and no other rung."""
+    def _say(self, rung: str, check: str) -> None:
+        self.progress(Progress(rung, check, self.done, self.total))
+
+    def _import(self) -> None:
+        """PyTorch; meanwhile other threads compile. None of them lives on after it."""
+        waiting = [node.rung for node in self.graph.undecided()]
+        if self._alone() and any(plan.kind(rung) == plan.PYTHON for rung in waiting):
+            self.asker.warm_up()
+        rungs = [rung for rung in waiting if plan.kind(rung) in COMPILED]
+        ahead = self.asker.builds.ahead(rungs, self.slots)
         try:
-            return self._rung(task, rung, lower)
-        except (GraderError, OSError):
-            raise  # of the machine: they end the command with a sentence
-        except Exception as error:
-            return RungResult(rung, tuple(our_fault(of_ours(error))))
+            gc.disable()  # nearly all that importing makes is there to stay
+            import torch
+            import torch.fx.experimental.symbolic_shapes  # autograd would, at first use
+
+            gc.freeze()
+            gc.enable()
+            torch.set_num_threads(1)
+        finally:
+            ahead.shutdown(wait=True, cancel_futures=True)
+
+    def _import_once(self) -> None:
+        """PyTorch, if no job has needed it, and this process on its core."""
+        if self.schedule is None:
+            self.schedule = Schedule(1, self._serve, _settle, self._say)
+            self._import()
+        cores.pin()
+
+    def _alone(self) -> bool:
+        """Whether one process is enough."""
+        waiting = self.graph.undecided()
+        return self.slots == 1 or (len(waiting) == 1 and not waiting[0].rung.step)
+
+    def _work(self) -> None:
+        """Run all jobs. Processes are made after the import: they share its memory."""
+        slots = 1 if self._alone() else self.slots
+        if slots == 1:
+            cores.pin()
+        self.schedule = Schedule(slots, self._serve, _settle, self._say)
+        for job in self._jobs:
+            self.schedule.add(job)
+        self.schedule.run()
+        self.schedule.close()
+        lost = [node.rung.id for node in self.graph.undecided()]
+        assert not lost, f"nobody has asked {lost}"
+
+    def _serve(self, method: str, given: tuple[Any, ...]) -> Any:
+        """A job, in whichever process it runs."""
+        if method == "end":
+            return self.asker.close()
+        return getattr(self.asker, method)(*given)
+
+    def _ranked(self, seconds: dict[str, float]) -> dict[str, float]:
+        """Rung -> seconds until it and all that may wait for it are done, by what each
+        took last time. One process does them in the order of the course.
+        """
+        names = list(self.graph.nodes)
+        if self.slots == 1:
+            return {name: float(len(names) - i) for i, name in enumerate(names)}
+        ranks = {}
+        for task in self.graph.tasks.values():
+            above = 0.0
+            for rung in reversed(task.rungs):
+                if rung.id in names:
+                    above += seconds.get(rung.id, plan.SECONDS[plan.kind(rung)])
+                ranks[rung.id] = above
+        return ranks
+
+    # ---- jobs ------------------------------------------------------------------------
+
+    def _add(
+        self, node: Node, method: str, *given: Any, then: Callable[[Node, Any], None]
+    ) -> None:
+        """Have this asked. `then` gets what came of it; what is `given` as a function
+        is called when the job starts.
+        """
+        node.begun.add(method)
+        first = (
+            0.5 if method in ("compile", "package") else 0.0
+        )  # others wait for these
+        job = Job(
+            node.rung.id,
+            method,
+            lambda: (node.rung.id, *(g() if callable(g) else g for g in given)),
+            lambda answer: self._then(node, then, answer),
+            lambda sentence: self._lost(node, sentence),
+            weight=self._ranks.get(node.rung.id, 0.0) + first,
+            group="package" if method == "package" else "",  # they share their objects
+        )
+        if self.schedule:
+            self.schedule.add(job)
+        else:
+            self._jobs.append(job)
+
+    def _then(self, node: Node, then: Callable[[Node, Any], None], came: Any) -> None:
+        if node.right is None:
+            then(node, came)
+        self._advance()
+
+    def _lost(self, node: Node, sentence: str) -> None:
+        """A job that came to nothing by no fault of the rung."""
+        if node.right is None:
+            found = RungResult(node.rung, tuple(our_fault(sentence)))
+            self._answered(node, Answer(found))
+        self._advance()
+
+    def _advance(self) -> None:
+        """Add every job that can be added now, until nothing more follows."""
+        state = (-1, -1)
+        while state != (state := self.graph.state()):
+            for node in self.graph.undecided():
+                self._step(node)
+
+    def _step(self, node: Node) -> None:
+        """What can be done for one rung."""
+        if not self.graph.compiled(node):
+            if "compile" not in node.begun:
+                self.asker.rungs[node.rung.id] = node.rung
+                self._add(node, "compile", then=self._compiled)
+            return
+        if node.begun & ASKED:
+            return
+        linked = self.graph.linked_with(node)
+        if any(right is None for _, _, right in linked):
+            return
+        if self.ledger:
+            node.key = self.graph.key(node, linked)
+            if self._remembered(node):
+                return
+        known = self.links.told
+        if not node.wanted:
+            defines = node.facts[0] if node.facts else DIRECTIONS
+            self._add(node, "lend", defines, known, then=self._lent)
+        elif plan.kind(node.rung) == EXTENSION:
+            self._add(node, "package", known, then=self._packaged)
+        else:
+            more = self._python_follows
+            self._add(node, "ask", node.lower, known, more, then=self._answered)
+
+    def _python_follows(self) -> bool:
+        """Whether another rung in Python waits for its turn."""
+        waiting = self.schedule.waiting if self.schedule else self._jobs
+        return any(
+            job.method == "ask" and plan.kind(self.asker.rungs[job.name]) == plan.PYTHON
+            for job in waiting
+        )
+
+    # ---- what comes of them ----------------------------------------------------------
+
+    def _remembered(self, node: Node) -> bool:
+        """Take the ledger's answer if it has one that counts."""
+        if not self.ledger or self.fresh:
+            return False
+        row = self.ledger.answer(CHECKS, node.rung.id, node.key, self.check or "")
+        if row is None:
+            return False
+        result = records.rung_result(node.rung, row)
+        checks = tuple(self.asker.asked_for(result.checks))
+        self.reused += node.wanted
+        self._decided(node, Answer(replace(result, checks=checks)))
+        return True
+
+    def _compiled(self, node: Node, build: Build) -> None:
+        node.facts = build.directions, build.wants
+        self.asker.builds.release[node.rung.id] = build
+        if self.ledger:
+            record = {"defines": build.directions, "wants": build.wants}
+            self.ledger.keep_facts(self.graph.content(node), record)
+
+    def _lent(self, node: Node, right: dict[str, bool]) -> None:
+        node.right = right
+        self.links.learn({node.rung.id: right})
+
+    def _packaged(self, node: Node, built: Package) -> None:
+        """An operator of lab 05 is built: its values and its gates, side by side."""
+        node.package = built
+        if built.folder is None:
+            self._join(node)
+            return
+        self._add(node, "values", built, self.links.told, then=self._valued)
+        if self.slots > 1:
+            self._add(node, "gates", built, then=self._gated)
+
+    def _valued(self, node: Node, values: list[Any]) -> None:
+        node.parts["values"] = values
+        passed = any(check.verdict is Verdict.PASS for check in values)
+        if "gates" not in node.begun and passed:
+            self._add(node, "gates", node.package, then=self._gated)
+        elif "gates" not in node.begun or "gates" in node.parts:
+            self._join(node)
+
+    def _gated(self, node: Node, gates: dict[str, Any]) -> None:
+        node.parts["gates"] = gates
+        if "values" in node.parts:
+            self._join(node)
+
+    def _join(self, node: Node) -> None:
+        assert node.package
+        values, gates = node.parts.get("values", []), node.parts.get("gates", {})
+        words = node.rung, node.package, values, gates
+        self._answered(node, Answer(self.asker.packages.joined(*words)))
+
+    def _answered(self, node: Node, answer: Answer) -> None:
+        """A rung was asked."""
+        if self.ledger:
+            records.keep(
+                self.ledger,
+                CHECKS,
+                node.key,
+                answer.result,
+                asked=self.check or "",
+                seed=self.seed,
+                seconds=answer.seconds,
+            )
+        self._decided(node, answer)
+
+    def _decided(self, node: Node, answer: Answer) -> None:
+        verdicts = {d: answer.result.verdict(d) for d in DIRECTIONS}
+        node.answer = answer
+        node.right = {d: v is Verdict.PASS for d, v in verdicts.items() if v}
+        self.links.learn({node.rung.id: node.right})
+        if answer.libraries:
+            self.race.libraries[node.rung.id] = answer.libraries
+        if node.wanted:
+            self.done += 1
+            self._end(self.graph.tasks[node.rung.task])
+
+    def _end(self, task: Task) -> None:
+        """Tell of a task whose rungs are all decided."""
+        nodes = self.graph.task_nodes(task.id)
+        results = [node.answer.result for node in nodes if node.answer]
+        if len(results) < len(nodes):
+            return
+        found = TaskResult(task, tuple(results), self._asked(task, results))
+        self._ended[task.id] = found
+        self.progress(Progress(task.id, "", self.done, self.total, ended=found))
 
     def _asked(self, task: Task, results: list[RungResult]) -> tuple[str, ...]:
         """The directions this run was to check; of single rungs, what they define."""
@@ -176,206 +365,8 @@ class Grader:
         seen = [d for d in DIRECTIONS if any(r.verdict(d) for r in results)]
         return tuple(seen) or DIRECTIONS
 
-    def _tell(self, rung: Rung, check: str) -> None:
-        self._say(rung.id, check)
 
-    def _say(self, rung: str, check: str) -> None:
-        self.progress(Progress(rung, check, self.done, self.total))
-
-    def _rung(self, task: Task, rung: Rung, lower: Lower) -> RungResult:
-        from grader import operators
-        from grader.checks.subject import Subject
-        from grader.engine import inspect_cuda
-        from grader.engine.inspect_cpu import Inspection
-
-        if rung.needs:
-            compiled = self.builds.real(rung)
-            pending = self._asked_for(needs_gpu(rung, compiled.verdict))
-            result = inspect_cuda.with_nvcc(RungResult(rung, tuple(pending)), compiled)
-            return self.race.on_card.checked(result, lower, None)
-        if task.language == EXTENSION:
-            return self.packages.checked(rung)
-        operator = operators.get(task.operator)
-        if task.language == "python":
-            self.warm_up()
-            warm, self._spare = self._spare, None
-            self.warm_up()
-            subject = Subject(operator, source=rung.file, shown=rung.shown, warm=warm)
-            try:
-                with Inspection(subject, rung, self.seed) as look:
-                    return RungResult(rung, tuple(self._checks(subject, rung, look)))
-            finally:
-                subject.close()
-        built = self.builds.whole(rung)
-        if built.error or built.forbidden or built.blocked:
-            return RungResult(rung, tuple(build_failed(built)))
-        uses = dict(built.uses)
-        result = self._c_rung(rung, built, lower, uses)
-        if any(name.startswith(FALLBACK) for name in built.uses):
-            result = counted(self.links, result, self.seed)
-        for direction in built.directions:
-            self.links.found(rung, direction, result.verdict(direction))
-            if result.verdict(direction) is Verdict.PASS:
-                lower[direction] = (rung, built)
-        if rung.file.suffix == ".cu":
-            result = inspect_cuda.with_nvcc(result, self.builds.real(rung))
-            classes = self.race.classes.get(rung.id)
-            return self.race.on_card.checked(result, lower, classes)
-        return result
-
-    def _c_rung(
-        self,
-        rung: Rung,
-        built: Build,
-        lower: Lower,
-        uses: dict[str, str],
-    ) -> RungResult:
-        """Check the directions a C file defines, the other one lent by a lower rung."""
-        from grader import operators
-        from grader.checks.subject import Subject
-
-        lent = {d: lower[d] for d in lower if d not in built.directions}
-        uses |= {direction: other.id for direction, (other, _) in lent.items()}
-        libraries = paired(built, {d: build for d, (_, build) in lent.items()})
-        operator = operators.get(rung.task.split("/")[1])
-        subject = Subject(operator, libraries=libraries)
-        called = {d: lent[d][0] if d in lent else rung for d in DIRECTIONS}
-        classes = self.lending.classes(rung.task, called)
-        subject.classes = self.race.classes[rung.id] = classes
-        self.race.libraries[rung.id] = libraries
-        alone = "forward" not in {*built.directions, *uses}
-        try:
-            if operator.signature.saved and alone:
-                return RungResult(rung, (self._without_forward(subject),))
-            with self._inspection(subject, rung, libraries["f32"]) as look:
-                checks = self._checks(subject, rung, look, built.directions, uses)
-        finally:
-            subject.close()
-        return RungResult(rung, tuple(checks), uses)
-
-    def _inspection(
-        self, subject: Subject, rung: Rung, libraries: tuple[Path, Path]
-    ) -> Inspection | DeviceInspection:
-        """A look at a rung in its other builds, where this machine has them."""
-        from grader.engine.inspect_cpu import Inspection
-        from grader.engine.inspect_cuda import DeviceInspection, is_below
-
-        lent = dict(zip(DIRECTIONS, libraries))
-        if rung.file.suffix == ".cu":
-            builds = self.builds.other(rung)
-            below = is_below(rung, self.selection)
-            return DeviceInspection(
-                subject, rung, self.seed, build=builds, lent=lent, below=below
-            )
-        return Inspection(
-            subject,
-            rung,
-            self.seed,
-            sanitized=lambda: self.builds.sanitized(rung),
-            lent=lent,
-        )
-
-    def _without_forward(self, subject: Subject) -> CheckResult:
-        """A backward that needs what forward saves, and nothing lends a forward."""
-        from grader.checks.values import gradient
-
-        cases = subject.operator.cases(self.seed)
-        if gradient.is_written(subject, cases[0], self.seed):
-            return no_forward(subject.operator.name)
-        return CheckResult(
-            "gradient", "backward", Verdict.NOT_IMPLEMENTED, message="not written yet"
-        )
-
-    # ---- one rung --------------------------------------------------------------------
-
-    def _checks(
-        self,
-        subject: Subject,
-        rung: Rung,
-        look: Look,
-        directions: tuple[str, ...] = DIRECTIONS,
-        lent: Container[str] = (),
-    ) -> list[CheckResult]:
-        """Forward, then gradient; within each the first failure is the last word."""
-        results: list[CheckResult] = []
-        forward_ok = "forward" in lent
-        if "forward" in directions:
-            cases = subject.operator.cases(self.seed)
-            results += look(self._forward(subject, rung), "forward", cases)
-            forward_ok = all(r.verdict is Verdict.PASS for r in results)
-            if subject.python and results[-1].verdict in HOPELESS:
-                results.append(same_for_backward(results[-1]))
-                return self._asked_for(results)
-        if "backward" in directions and self.check in (None, "gradient"):
-            cases = subject.operator.cases(self.seed)
-            found = self._gradient(subject, rung, with_gradcheck=forward_ok)
-            results += look(found, "backward", cases)
-        return self._asked_for(results)
-
-    def _asked_for(self, results: list[CheckResult]) -> list[CheckResult]:
-        """CHECK=gradient needs forward to run, but does not report it."""
-        wanted = {None: DIRECTIONS, "forward": ("forward",)}
-        kept = wanted.get(self.check, ("backward",))
-        return [result for result in results if result.direction in kept]
-
-    def _forward(self, subject: Subject, rung: Rung) -> list[CheckResult]:
-        from grader.checks.values import each_dtype, forward
-
-        cases = subject.operator.cases(self.seed)
-        tell = partial(self._tell, rung)
-        results = each_dtype.check(subject, cases, "forward", self.seed, tell)
-        if results[-1].verdict is not Verdict.PASS:
-            return results
-        results.append(self._own_rules(subject, cases, "forward"))
-        if results[-1].verdict is not Verdict.PASS:
-            return results
-        results += self._half(subject, forward.check)
-        if subject.python:
-            self._tell(rung, "module")
-            few = cases[:MODULE_CASES]
-            results.append(
-                forward.check(subject, few, "f64", self.seed, through_module=True)
-            )
-        return results
-
-    def _half(
-        self, subject: Subject, check: Callable[..., CheckResult]
-    ) -> list[CheckResult]:
-        """Numbers that half can hold, where the ladder says that it is right in it."""
-        if HALF not in subject.libraries:
-            return []
-        cases = subject.operator.cases(self.seed)
-        few = [case for case in cases if case.values == "normal"]
-        found = check(subject, few, HALF, self.seed)
-        return [replace(found, name="half", replay=None)]  # make debug has no f16
-
-    def _own_rules(
-        self, subject: Subject, cases: list[Case], direction: str
-    ) -> CheckResult:
-        """What only lab 01, or only C, has to keep to."""
-        from grader.checks.memory import no_scratch
-        from grader.checks.values import audit
-
-        check = audit.check if subject.python else no_scratch.check
-        return check(subject, cases, direction, self.seed)
-
-    def _gradient(
-        self, subject: Subject, rung: Rung, *, with_gradcheck: bool
-    ) -> list[CheckResult]:
-        from grader.checks.values import each_dtype, gradient
-
-        cases = subject.operator.cases(self.seed)
-        tell = partial(self._tell, rung)
-        results = each_dtype.check(subject, cases, "backward", self.seed, tell)
-        if results[-1].verdict is not Verdict.PASS:
-            return results
-        results.append(self._own_rules(subject, cases, "backward"))
-        if results[-1].verdict is not Verdict.PASS:
-            return results
-        results += self._half(subject, gradient.check)
-        if results[-1].verdict is not Verdict.PASS:
-            return results
-        if with_gradcheck:
-            self._tell(rung, "gradcheck")
-            results.append(gradient.gradcheck(subject, cases, self.seed))
-        return results
+def _settle(core: int) -> None:
+    """A new process of the schedule takes its core."""
+    cores.settle(core)
+    cores.pin()

@@ -11,16 +11,17 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from signatures import DIRECTIONS
 
 from grader.checks.check_result import CheckResult
+from grader.checks.speed.estimate import Estimate, Speed
 from grader.checks.unrun import of_ours
 from grader.course.rungs import Rung, Task
-from grader.engine import known
-from grader.engine.on_gpu import OnCard, why_pending
+from grader.engine.answers import known
+from grader.engine.asking.lending import Libraries
+from grader.engine.asking.on_gpu import OnCard, why_pending
 from grader.engine.score import RungResult
 from grader.errors import GraderError
 from grader.toolchain import gpu_probe
@@ -29,13 +30,11 @@ from grader.verdicts import Verdict
 
 if TYPE_CHECKING:  # these import torch
     from grader.checks.speed.machine import Peaks
-    from grader.checks.speed.speed import Speed
     from grader.checks.subject import Subject
     from grader.checks.values.fallback import Classes
     from grader.operators import Case, Operator
 
 PATIENCE = 3  # noisy results of a run that are waited for; then the machine is busy
-Libraries = dict[str, tuple[Path, Path]]  # dtype -> files that define both directions
 
 
 def wanted() -> bool:
@@ -79,6 +78,12 @@ class Race:
         """The peaks of this machine for results.json; None if nothing was timed."""
         return self._peaks.as_json() if self._peaks else None
 
+    def will_time(self, task: Task) -> bool:
+        """Whether right files of a task are run for their times here."""
+        if not task.speed or not wanted():
+            return False
+        return task.language != "cuda" or gpu_probe.card() is not None
+
     def task(self, task: Task, results: list[RungResult]) -> list[RungResult]:
         """The same results, with the times of the fastest right files.
 
@@ -117,7 +122,6 @@ class Race:
         """Without a GPU there are no times: the last right file of each direction says
         so, and the points are pending.
         """
-        from grader.checks.speed.speed import Speed
 
         assert task.speed
         done = list(results)
@@ -159,8 +163,6 @@ class Race:
 
     def _borrowed(self, task: Task, direction: str) -> Speed:
         """Every file leaves the timed case to a given object: that earns nothing."""
-        from grader.checks.speed.speed import Speed
-        from grader.checks.speed.timing import Estimate
 
         assert task.speed
         band = task.speed.bands[direction]
@@ -230,7 +232,6 @@ class Race:
 
     def _our_fault(self, task: Task, direction: str, error: Exception) -> Speed:
         """The stopwatch itself failed: the points are pending."""
-        from grader.checks.speed.speed import Speed
 
         assert task.speed
         band = task.speed.bands[direction]

@@ -8,33 +8,28 @@ import fcntl
 import json
 import os
 import platform
-import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from signatures import DIRECTIONS
 
 from grader.checks.check_result import CheckResult
 from grader.checks.gates import matrix
+from grader.checks.speed.estimate import Estimate, Speed
 from grader.course import renamed
 from grader.course.rungs import Task
 from grader.course.tasks import all_tasks
-from grader.engine.schema import misfit
+from grader.engine.answers.schema import misfit
 from grader.engine.score import RungResult, TaskResult, parts
 from grader.errors import GraderError
 from grader.toolchain import gpu_probe, isa, sandbox
-from grader.toolchain.make import build_folder, named_compiler
+from grader.toolchain.make import build_folder, first_line, named_compiler
 from grader.verdicts import Verdict
-
-if TYPE_CHECKING:  # imports torch
-    from grader.checks.speed.speed import Speed
-    from grader.checks.speed.timing import Estimate
 
 SCHEMA = 1
 SCHEMA_FILE = Path(__file__).with_name("results.schema.json")
@@ -97,7 +92,7 @@ def environment() -> dict[str, Any]:
     return {
         "cpu": _cpu(),
         "isa": isa.name(),
-        "compiler": _first_line([*named_compiler().split(), "--version"]),
+        "compiler": first_line([*named_compiler().split(), "--version"]),
         "torch": _version("torch"),
         "python": platform.python_version(),
         "cuda": card.words if (card := gpu_probe.card()) else None,
@@ -113,13 +108,6 @@ def _cpu() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
-
-
-def _first_line(command: list[str]) -> str:
-    if not shutil.which(command[0]):
-        return "none"
-    done = subprocess.run(command, capture_output=True, text=True, timeout=10)
-    return (done.stdout.splitlines() or ["unknown"])[0]
 
 
 def _version(package: str) -> str | None:
@@ -138,6 +126,7 @@ def in_float(check: CheckResult) -> str:
 
 
 def _check(check: CheckResult, rung: RungResult, seed: int) -> dict[str, Any]:
+    seed = rung.since.seed if rung.since else seed
     made = asdict(check)
     made["verdict"] = str(check.verdict)
     case = made.pop("replay")
@@ -211,6 +200,8 @@ def _task(result: TaskResult, seed: int) -> dict[str, Any]:
                 "file": r.rung.shown,
                 "sha256": r.rung.sha256,
                 "uses": r.uses,
+                "seed": r.since.seed if r.since else seed,
+                **({"date": r.since.date} if r.since else {}),
                 "checks": [_check(check, r, seed) for check in r.checks],
                 "speed": _speed_entries(result, r),
                 **({"nvcc": r.nvcc} if r.nvcc else {}),

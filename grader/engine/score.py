@@ -9,21 +9,27 @@ any file of the ladder that passes every check of that direction. The rest is fo
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from signatures import DIRECTIONS
 
 from grader.checks.check_result import CheckResult
+from grader.checks.speed.estimate import Speed
 from grader.course.rungs import Rung, Task
 from grader.verdicts import Verdict
-
-if TYPE_CHECKING:  # imports torch
-    from grader.checks.speed.speed import Speed
 
 
 def shown_points(value: float) -> str:
     """Points as people write them."""
     return f"{round(value, 2):g}"
+
+
+@dataclass(frozen=True)
+class Since:
+    """When an answer was found that holds still."""
+
+    date: str
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,7 @@ class RungResult:
     uses: dict[str, str] = field(default_factory=dict)  # direction -> rung it came from
     speeds: tuple[Speed, ...] = ()
     nvcc: dict[str, Any] | None = None  # lab 04: what NVIDIA's compiler said
+    since: Since | None = None  # an answer from before; None: of this run
 
     def verdict(self, direction: str) -> Verdict | None:
         """The direction's verdict: the first that is not PASS; None if not defined."""

@@ -8,22 +8,13 @@ too, so that rates of different rungs can be compared.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 import torch
 
+from grader.course.work import Cost
 from grader.operators.entry import Case, Operator, Tensors, numel
 
 Tensor = torch.Tensor
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What one call has to do."""
-
-    work: float  # multiply-adds; elements where nothing is multiplied and summed
-    flops: float  # 0 where the work is elements
-    bytes: float  # of all tensors in and out, each once
 
 
 def _linear(inputs: Tensors, output: Tensor) -> int:

@@ -89,6 +89,15 @@ def _line(now: Step) -> None:
         say(f"{now.rung}: {now.check}")
 
 
+def reused(known: int, total: int) -> str:
+    """How much of a result was not asked anew."""
+    files = "1 file has" if known == 1 else f"{known} files have"
+    return (
+        f"{files} not changed since an earlier grading (of {total}): the answers are "
+        "from then; make grade FRESH=1 asks again"
+    )
+
+
 def _verdicts(result: TaskResult, direction: str) -> str:
     """PASS, or how many files have which verdict."""
     words = Counter(str(v) for r in result.rungs if (v := r.verdict(direction)))
@@ -252,7 +261,8 @@ def advice(results: list[TaskResult], seed: int) -> None:
         if check.replay and check.verdict is not Verdict.BUILD:
             console.print(
                 Text(
-                    f"  make debug T={rung.rung.id} CASE={check.replay} SEED={seed}"
+                    f"  make debug T={rung.rung.id} CASE={check.replay} "
+                    f"SEED={rung.since.seed if rung.since else seed}"
                     f"{file.in_float(check)}"
                 ),
                 soft_wrap=True,

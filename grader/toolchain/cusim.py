@@ -17,7 +17,7 @@ from cusim.messages import shorten
 from grader.course.rungs import ROOT, Rung
 from grader.errors import GraderError
 from grader.toolchain import sandbox
-from grader.toolchain.make import TOOLS, build_folder, named_cpp, reason, run_make
+from grader.toolchain.make import build_folder, make_tools, named_cpp, reason
 from grader.toolchain.products import (
     HIDING,
     IN_CUDA,
@@ -41,8 +41,7 @@ def build_tools(modes: str = "run check trace") -> None:
             f"there is no C++ compiler ('{name}'), which lab 04 needs: install one (on "
             "Debian: apt-get install g++) or name one with CXX="
         )
-    order = ["-f", TOOLS, f"BUILD={build_folder()}", f"CXX={name}"]
-    done = run_make([*order, f"MODES={modes}", "cuda"])
+    done = make_tools([f"CXX={name}", f"MODES={modes}", "cuda"])
     if done.returncode:
         raise GraderError(f"cannot build cusim: {reason(done.stdout)}")
 

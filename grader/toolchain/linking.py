@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import shutil
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from grader.course import rungs
@@ -56,6 +56,17 @@ class Links:
             same = {k for k in below if k[0].rpartition("/")[0] == rung.task}
             self._built = {key: self._built[key] for key in same}
         self._now.setdefault(rung.id, {})[direction] = passed
+
+    def told(self) -> dict[str, dict[str, bool]]:
+        """What this run has found out, for another process to `learn`."""
+        return {name: dict(found) for name, found in self._now.items()}
+
+    def learn(self, known: Mapping[str, Mapping[str, bool]]) -> None:
+        """Take over what this run has found out elsewhere. Nothing that was linked here
+        changes by it: a rung is linked when all that it can be linked with is decided.
+        """
+        for name, found in known.items():
+            self._now.setdefault(name, {}).update(found)
 
     def passed(self, rung: Rung, direction: str) -> bool:
         """Whether a rung is known to be right in this direction."""

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from grader.course import rungs
@@ -70,15 +71,14 @@ def compiler() -> str:
 def build_tools() -> None:
     """The grader's own programs. Raises GraderError with the reason if that fails."""
     compiler()
-    done = run_make(["-f", TOOLS, f"BUILD={build_folder()}"])
+    done = make_tools([])
     if done.returncode:
         raise GraderError(f"cannot build the grader's programs: {reason(done.stdout)}")
 
 
 def sanitizers_missing() -> str:
     """Build the worker of the memory check. "" or why there can be none here."""
-    folder = f"BUILD={build_folder()}"
-    done = run_make(["-f", TOOLS, folder, "sanitized"])
+    done = make_tools(["sanitized"])
     if done.returncode:
         return f"{compiler()} has no AddressSanitizer here: {reason(done.stdout)}"
     program = [str(build_folder() / "tools" / "worker-asan")]
@@ -90,6 +90,25 @@ def sanitizers_missing() -> str:
         return ""
     words = reason(tried.stderr.decode(errors="replace"))
     return f"a program with AddressSanitizer does not run here: {words}"
+
+
+@contextlib.contextmanager
+def alone(file: Path) -> Iterator[None]:
+    """While another process makes the same, wait for it: then nothing is left to do.
+    `file` stands for what is made.
+    """
+    with contextlib.ExitStack() as opened:
+        with contextlib.suppress(PermissionError):  # make says it better
+            file.parent.mkdir(parents=True, exist_ok=True)
+            lock = opened.enter_context(file.open("w"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def make_tools(arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    """Some of the grader's own programs."""
+    with alone(build_folder() / "tools" / "lock"):
+        return run_make(["-f", TOOLS, f"BUILD={build_folder()}", *arguments])
 
 
 def run_make(
@@ -170,6 +189,14 @@ def _toolchain() -> list[Path]:
     etc = Path("/etc/alternatives")  # Debian's cc is a link through here
     own = [] if found.is_relative_to("/usr") else [found.parents[1]]
     return [*own, *([etc] if etc.exists() else [])]
+
+
+def first_line(command: list[str]) -> str:
+    """The first line of what a program says of itself; "none" where there is none."""
+    if not shutil.which(command[0]):
+        return "none"
+    done = subprocess.run(command, capture_output=True, text=True, timeout=10)
+    return (done.stdout.splitlines() or ["unknown"])[0]
 
 
 def reason(text: str) -> str:

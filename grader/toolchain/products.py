@@ -17,7 +17,7 @@ from signatures import DIRECTIONS
 
 from grader.course import lines
 from grader.course.rungs import Rung
-from grader.toolchain.make import build_folder, reason, run_make
+from grader.toolchain.make import alone, build_folder, reason, run_make
 from grader.toolchain.symbols import FORBIDDEN_SYMBOLS, WATCHING, symbols
 
 DTYPES = ("f32", "f64")
@@ -136,7 +136,19 @@ def made(
     The compiler sees `also`; `explain` reads its first error.
     """
     where = folder_of(rung, mode, folder)
-    explain = explain or failed
+    with alone(products(rung, where, "lock")["f32"]):
+        return _made(rung, order, mode, used, where, also, explain or failed)
+
+
+def _made(
+    rung: Rung,
+    order: Sequence[str],
+    mode: str,
+    used: Sequence[str],
+    where: str,
+    also: Sequence[Path],
+    explain: Callable[[str], Build],
+) -> Build:
     own = products(rung, where, "o")["f32"].parent
     done = run_make([*order, "objects"], sees=rung.file, own=own, also=also)
     if done.returncode:

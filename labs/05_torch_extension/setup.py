@@ -39,7 +39,7 @@ except ImportError:
     sys.exit("convlab_ext: there is no setuptools here: pip install 'setuptools>=77'")
 from torch.utils.cpp_extension import BuildExtension, CppExtension  # noqa: E402
 
-from grader.engine import known  # noqa: E402
+from grader.engine.answers import known  # noqa: E402
 from grader.errors import GraderError  # noqa: E402
 from grader.toolchain.extension import kernels, needs  # noqa: E402
 from grader.toolchain.make import build_folder  # noqa: E402

@@ -24,8 +24,8 @@ from grader.checks.values import compare, forward, gradient
 from grader.checks.values.fallback import Classes, Servers
 from grader.course.rungs import Rung
 from grader.course.tasks import all_tasks
-from grader.engine.lending import paired
-from grader.runner.supervisor.session import pin
+from grader.engine.asking.lending import paired
+from grader.runner.supervisor.cores import pin
 from grader.toolchain.linking import Links
 from grader.toolchain.make import build_tools
 from grader.toolchain.products import Build

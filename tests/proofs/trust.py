@@ -28,7 +28,7 @@ from grader.course import traffic
 from grader.course.rungs import Rung, Selection, Task
 from grader.engine.grade import Grader
 from grader.engine.score import RungResult
-from grader.runner.supervisor.session import pin
+from grader.runner.supervisor.cores import pin
 from grader.toolchain import sandbox
 from grader.toolchain.make import build_tools
 from tests import PROGRAMS
@@ -160,7 +160,6 @@ def run(fault: Fault) -> Outcome:
     before = descendants()
     start = time.monotonic()
     with at_level(fault.level), Grader(selection, seed=SEED) as grader:
-        grader.warm_up()
         (result,) = grader.run()
     seconds = time.monotonic() - start
     found = result.rungs[0]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import time
 from collections.abc import Mapping
 
 from cusim.report import Count
@@ -30,8 +29,7 @@ from grader.runner.supervisor.call import SEED_SHIFT, Placement, Run
 from grader.verdicts import Verdict
 
 DTYPE = "f32"
-BUDGET = 6.0  # seconds for one direction of one check; cases beyond are left out
-BUDGET_BELOW = 2.0  # the same for a rung with another one above it
+BUDGET = 6.0  # seconds on a core for one direction of one check; the rest is left out
 SLOWER = {"memory": 4, "races": 20, "traffic": 100}  # than the plain build
 FEW = 6  # cases of the order check
 SEEDS = 1 << 14
@@ -57,8 +55,11 @@ def asked(subject: Subject, cases: list[Case], direction: str) -> list[Case]:
     return [case for case in cases if any(subject.operator.wanted(case))]
 
 
-def varied(operator: Operator, cases: list[Case]) -> list[tuple[int, Case]]:
-    """The cases with their numbers, in the order in which they tell most.
+def varied(
+    operator: Operator, cases: list[Case], *, kinds: bool = False
+) -> list[tuple[int, Case]]:
+    """The cases with their numbers, in the order in which they tell most; with `kinds`
+    one of each kind alone.
 
     First one of each kind, a kind being what a kernel can take another way for: how
     tensors lie in memory, which of them there are, and the order of magnitude of their
@@ -77,6 +78,8 @@ def varied(operator: Operator, cases: list[Case]) -> list[tuple[int, Case]]:
         )
         first.setdefault(kind, pair)
     chosen = {number for number, _ in first.values()}
+    if kinds:
+        return list(first.values())
     return [*first.values(), *(pair for pair in sized if pair[0] not in chosen)]
 
 
@@ -91,21 +94,21 @@ def look(
 ) -> CheckResult:
     """All cases of one direction in the build for `name`: memory or races.
 
-    As many as the budget allows, which is smaller for a rung `below` another one; the
-    message says how many were left out. If no case came to its end the verdict is
-    SUSPECT.
+    As many as the budget allows, of a rung `below` another one those that differ in
+    kind; the message says how many were left out. If no case came to its end the
+    verdict is SUSPECT.
     """
     subject.begin()
     subject.warnings = WARNINGS[name]
-    end = time.monotonic() + (BUDGET_BELOW if below else BUDGET)
+    end = subject.cpu_seconds() + BUDGET
     wanted = asked(subject, cases, direction)
     looked, left = 0, ""
+    if below:
+        left = "a rung stands above this one; grade it alone to see to all"
     findings: list[Finding] = []
-    for i, case in varied(subject.operator, wanted):
-        if time.monotonic() > end:
+    for i, case in varied(subject.operator, wanted, kinds=below):
+        if subject.cpu_seconds() > end:
             left = "there was no time for more"
-            if below:
-                left = "a rung stands above this one; grade it alone to see to all"
             break
         found = run_case(name, subject, case, i, direction, seed, judged=True)
         if found and found.verdict not in (*_REPORTED, Verdict.SUSPECT):
@@ -116,7 +119,7 @@ def look(
             findings.append(found)
             break
     result = summarize(name, direction, DTYPE, looked, findings)
-    if findings or not left:
+    if findings or not left or looked == len(wanted):
         return result
     said = f"looked at {looked} of {len(wanted)} cases: {left}"
     verdict = Verdict.PASS if looked else Verdict.SUSPECT

@@ -19,7 +19,8 @@ import torch
 
 from grader.checks.check_result import Finding, Stopped
 from grader.checks.speed import baseline, speed, timing
-from grader.checks.speed.speed import Speed, Student
+from grader.checks.speed.estimate import Speed
+from grader.checks.speed.speed import Student
 from grader.checks.speed.timed_values import Watch, Wrong
 from grader.checks.subject import Subject
 from grader.course.bands import Band

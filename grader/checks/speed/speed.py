@@ -10,21 +10,23 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 
 from grader.checks.check_result import Stopped
 from grader.checks.speed import baseline, machine, timing
+from grader.checks.speed.estimate import Estimate, Speed
 from grader.checks.speed.overhead import Overhead
 from grader.checks.speed.timed_values import Watch, Wrong
 from grader.checks.subject import Subject
 from grader.checks.values.forward import output_dtypes
 from grader.checks.values.gradient import room_for
 from grader.course.bands import Band
+from grader.course.work import Cost
 from grader.operators import Case
-from grader.operators.cost import Cost, cost
+from grader.operators.cost import cost
 from grader.runner.supervisor.call import Call, Output, Placement, Run
 from grader.verdicts import Verdict
 
@@ -36,40 +38,7 @@ DEADLINE = 10.0  # seconds for a wake; a call takes PyTorch a millisecond
 # seconds: after a call PyTorch's threads look for more work, then sleep; meanwhile they
 # take the cores of the student's threads (a frozen worker's take nothing of PyTorch's)
 UNTIL_ASLEEP = 0.02
-NO_COST = Cost(0, 0, 1)
 ROOM = 48 << 20  # bytes of a slot that copies of a tensor may fill
-
-
-@dataclass(frozen=True)
-class Speed:
-    """What was found out about one direction of one rung."""
-
-    case: str
-    direction: str
-    verdict: Verdict
-    baseline: str
-    cost: Cost = NO_COST
-    message: str = ""
-    seconds: float = math.nan  # of a call, median
-    ratio: timing.Estimate | None = None  # PyTorch's time over the student's
-    of: str = "pytorch"  # what the points are counted in
-    share: timing.Estimate | None = None  # of that
-    band: Band | None = None
-    rounds: int = 0
-    dropped: int = 0
-    peak: float = math.nan  # FMA multiply-adds a second
-    worst: float = math.nan  # error of the values, as a share of what is allowed
-    others: Mapping[str, timing.Estimate] = field(default_factory=dict)  # more ratios
-    errors: tuple[float, float] = (math.nan, math.nan)  # of the student, of PyTorch
-
-    @property
-    def earned(self) -> float:
-        """The share of the speed points: 0 to 1, by the logarithm of the share's upper
-        end, so that noise costs nothing.
-        """
-        if self.verdict is not Verdict.PASS or not self.band or not self.share:
-            return 0.0
-        return self.band.earned(self.share.high)
 
 
 class Student:
@@ -267,7 +236,7 @@ def _share(
     of: str,
     need: Cost,
     peaks: machine.Peaks,
-) -> timing.Estimate:
+) -> Estimate:
     """The student's speed, as a share of what points are counted in."""
     share = rounds.ratio(*wanted)
     if of in machine.REPEATS:

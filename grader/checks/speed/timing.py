@@ -22,13 +22,14 @@ from typing import Protocol
 
 import numpy as np
 
+from grader.checks.speed.estimate import NOISY, Estimate
+
 SAMPLE = 0.3e-3  # seconds: well below the slices that schedulers give
 LOST = 0.02  # of a sample spent waiting for the core: the round counts as disturbed
 ROUNDS = 31  # at least so many that count, for sides of ordinary speed
 ROUNDS_SLOW = 9  # and for sides that take long
 ROUNDS_DECIDED = 3  # and where nothing that could still come changes the outcome
 NARROW = 0.02  # half of the interval's width at which measuring stops
-NOISY = 0.05  # and above which nothing is said
 PAUSE = 0.3  # seconds between two attempts
 BLOCK = 5  # rounds that are drawn together
 RESAMPLES = 2000
@@ -58,29 +59,6 @@ class Side(Protocol):
 
     def sample(self) -> Sample:
         """Do the work once, and say how long it took."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A ratio and the interval it lies in, at 95 %."""
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def noisy(self) -> bool:
-        """Too wide to be of use."""
-        return not self.half_width <= NOISY
-
-    @property
-    def half_width(self) -> float:
-        """Half of the interval, as a share of the value."""
-        return (self.high - self.low) / (2 * self.value)
-
-    def times(self, factor: float) -> Estimate:
-        """The same for a multiple."""
-        return Estimate(self.value * factor, self.low * factor, self.high * factor)
 
 
 @dataclass

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
-from grader.checks.check_result import CheckResult
+from grader.checks.check_result import CheckResult, clocked
 from grader.checks.subject import Subject
 from grader.checks.values import forward, gradient
 from grader.operators import Case
@@ -24,9 +25,10 @@ def check(
 ) -> list[CheckResult]:
     """The results so far: all of them passed, or all but the last."""
     results: list[CheckResult] = []
+    check = JUDGES[direction].check
     for dtype in subject.dtypes:
         tell(f"{NAMES[direction]} {dtype}")
-        results.append(JUDGES[direction].check(subject, cases, dtype, seed))
+        results.append(clocked(partial(check, subject, cases, dtype, seed)))
         if results[-1].verdict is not Verdict.PASS:
             break
     return results

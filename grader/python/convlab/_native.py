@@ -29,7 +29,7 @@ import torch
 
 from convlab._load_error import LoadError
 from grader.course.rungs import ROOT, Rung
-from grader.engine.known import build
+from grader.engine.answers.known import build
 from grader.errors import GraderError
 from grader.runner import programs
 from grader.toolchain.make import build_folder, compiler

@@ -40,6 +40,16 @@ def only_child(pid: int) -> int:
     return 0
 
 
+def cpu_seconds(pid: int) -> float:
+    """Time on a core that a process has had, with all its threads; 0 if it is gone."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return 0.0
+    user, system = text.rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
 def children(pid: int) -> list[int]:
     """What a process has started and not yet waited for."""
     try:

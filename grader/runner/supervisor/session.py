@@ -23,8 +23,10 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grader.runner.supervisor.cores import cpu, pin
 from grader.runner.supervisor.processes import (
     children,
+    cpu_seconds,
     namespace_init,
     only_child,
     pidfd,
@@ -84,32 +86,6 @@ def core() -> ctypes.CDLL:
     library.session_save.argtypes = [handle, text, text]
     library.session_close.argtypes = [handle]
     return library
-
-
-@functools.cache
-def _cores() -> list[int]:
-    """The cores we were given, before we chose among them."""
-    return sorted(os.sched_getaffinity(0))
-
-
-@functools.cache
-def cpu() -> int:
-    """The core that supervisor and workers share: a wake-up across cores costs more
-    than most calls, and the two never run at the same time.
-    """
-    return _cores()[os.getpid() % len(_cores())]
-
-
-_threads = 1  # that the last `pin` was for
-
-
-def pin(threads: int = 0) -> None:
-    """Move this process to that core, or to as many as there are threads (0: as many as
-    last time); workers started from now on inherit them.
-    """
-    global _threads
-    _threads = threads or _threads
-    os.sched_setaffinity(0, {cpu()} if _threads == 1 else set(_cores()[:_threads]))
 
 
 def tools() -> Path:
@@ -321,6 +297,11 @@ class Worker:
     def children(self) -> list[int]:
         """Processes that the adopted one has started: the worker, under a debugger."""
         return children(self._adopted) if self._adopted else []
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Time on a core that its process has had; 0 when it is gone."""
+        return cpu_seconds(self._adopted) if self._adopted else 0.0
 
     @property
     def state(self) -> str:

@@ -150,6 +150,12 @@ def _rung(
     return name, {d: Path(pattern.replace("%", d)) for d in ("f32", "f64")}
 
 
+def candidates_of(operator: str) -> list[Rung]:
+    """The rungs that an operator's kernels on the processor may come from."""
+    target = _entries().get(operator, {}).get("kernels", {}).get("cpu", "")
+    return _candidates(target) if target else []
+
+
 def _candidates(target: str) -> list[Rung]:
     """The rungs a target means, the highest first: of a named one, those below too."""
     lab, operator = target.split("/")[:2]

@@ -57,7 +57,7 @@ def now(operator: str) -> Any:
     ]
     from torch.utils import cpp_extension
 
-    from grader.engine import known
+    from grader.engine.answers import known
     from grader.toolchain.extension import kernels as extension
     from grader.toolchain.extension import needs
     from grader.toolchain.make import build_folder

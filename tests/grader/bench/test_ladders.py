@@ -14,12 +14,13 @@ from grader.bench import ladders
 from grader.bench.ladders import Wanted, parts_of
 from grader.checks.speed import machine, speed, timing
 from grader.checks.speed.baseline import BOTH
-from grader.checks.speed.speed import Speed
+from grader.checks.speed.estimate import Speed
 from grader.commands.bench import _wanted
 from grader.commands.cli import parser
 from grader.course.tasks import all_tasks, select
+from grader.course.work import Cost
 from grader.errors import GraderError
-from grader.operators.cost import Cost, cost
+from grader.operators.cost import cost
 from grader.verdicts import Verdict
 from tests.grader.toolchain.test_linking import Course, course, forward
 
@@ -106,7 +107,9 @@ def test_what_the_fallback_computes_is_no_row_and_a_call_by_name_is_one(
         '[rung."gelu/02_names"]',
         'uses.tiles = "gelu/01_leaves"',
     )
-    monkeypatch.setattr("grader.engine.lending.Lending.is_right", lambda *_: True)
+    monkeypatch.setattr(
+        "grader.engine.asking.lending.Lending.is_right", lambda *_: True
+    )
     wanted = Wanted("x", "T=x", 7)
     ladders.bench(select("03_next/gelu"), wanted)
     found = [r for r in written(tmp_path, "x")["rows"] if r["direction"] == "forward"]

@@ -27,7 +27,7 @@ from grader.checks.check_result import CheckResult
 from grader.checks.subject import Subject
 from grader.checks.values import forward, gradient
 from grader.diagnosis import explanation
-from grader.runner.supervisor.session import pin
+from grader.runner.supervisor.cores import pin
 from grader.toolchain.make import build_tools
 from grader.verdicts import Verdict
 from tests import PROGRAMS, put

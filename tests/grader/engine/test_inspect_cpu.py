@@ -17,7 +17,7 @@ from grader.checks.check_result import CheckResult
 from grader.checks.memory import access
 from grader.checks.subject import Subject
 from grader.diagnosis import explanation
-from grader.engine.inspect_cpu import Inspection
+from grader.engine.asking.inspect_cpu import Inspection
 from grader.runner.supervisor.session import Outcome
 from grader.verdicts import Verdict
 from tests.conftest import raising

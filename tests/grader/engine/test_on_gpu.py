@@ -15,10 +15,11 @@ from grader.bench.ladders import Row, Wanted
 from grader.checks.check_result import CheckResult
 from grader.checks.cuda import compute_sanitizer
 from grader.checks.speed import gpu_speed
-from grader.checks.speed.speed import Speed
+from grader.checks.speed.estimate import Speed
 from grader.course.bands import Band
 from grader.course.tasks import all_tasks, select
-from grader.engine import on_gpu, results
+from grader.engine import results
+from grader.engine.asking import on_gpu
 from grader.engine.score import RungResult, TaskResult
 from grader.report import tables
 from grader.toolchain import cusim, gpu_build, gpu_probe

@@ -11,8 +11,7 @@ import pytest
 from rich.console import Console
 
 from grader.checks.check_result import CheckResult
-from grader.checks.speed.speed import Speed
-from grader.checks.speed.timing import Estimate
+from grader.checks.speed.estimate import Estimate, Speed
 from grader.course import renamed
 from grader.course.bands import Band, SpeedTask
 from grader.course.rungs import Rung, Task

@@ -21,7 +21,7 @@ from grader.course import rungs
 from grader.course.candidates import ordered
 from grader.course.rungs import ROOT, Rung
 from grader.course.tasks import all_tasks
-from grader.engine import known
+from grader.engine.answers import known
 from grader.errors import GraderError
 from grader.toolchain import given
 from grader.toolchain.linking import Links

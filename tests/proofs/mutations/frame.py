@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.engine.grade import new_seed
-from grader.runner.supervisor.session import cpu
+from grader.runner.supervisor.cores import cpu
 from grader.verdicts import Verdict
 from tests import PROGRAMS, ROOT, put
 from tests.proofs.mutations.draw import Mutation, committed, lot

@@ -24,8 +24,9 @@ from signatures import DIRECTIONS
 from grader.checks.check_result import CheckResult
 from grader.course.rungs import Rung, Selection
 from grader.course.tasks import all_tasks
-from grader.engine.grade import Grader, Look
-from grader.engine.inspect_cuda import DeviceInspection
+from grader.engine.asking.asker import Asker, Look
+from grader.engine.asking.inspect_cuda import DeviceInspection
+from grader.engine.grade import Grader
 from grader.engine.score import RungResult
 from grader.toolchain import cusim, make, products
 from grader.verdicts import Verdict
@@ -70,11 +71,11 @@ class Outcome(frame.Outcome):
 # ---- grading one ---------------------------------------------------------------------
 
 
-class Once(Grader):
+class Once(Asker):
     """Ends at the first verdict that is not PASS. Lower rungs are taken to be right."""
 
-    def __init__(self, selection: Selection, seed: int) -> None:
-        super().__init__(selection, seed=seed)
+    def __init__(self, selection: Selection, **named: Any) -> None:
+        super().__init__(selection, **named)
         self.links.verify = lambda rung, direction: True
         self.lending.is_right = lambda *_: True  # type: ignore[method-assign]
 
@@ -103,10 +104,18 @@ class Once(Grader):
                 found = [*found, *look(of, direction, cases)[len(of) :]]
         return found
 
-    def _gradient(self, *words: Any, with_gradcheck: bool) -> list[CheckResult]:
-        if not with_gradcheck:  # forward has its verdict
+    def _direction(
+        self, subject: Any, rung: Rung, direction: str, *, forward_ok: bool
+    ) -> list[CheckResult]:
+        if not forward_ok:  # forward has its verdict
             return []
-        return super()._gradient(*words, with_gradcheck=True)
+        return super()._direction(subject, rung, direction, forward_ok=True)
+
+
+class GradedOnce(Grader):
+    """A grading that asks in this way."""
+
+    asks = Once
 
 
 def grade(mutation: Mutation, seed: int) -> Outcome:
@@ -137,7 +146,7 @@ def _graded(mutation: Mutation, copy: Path, seed: int) -> RungResult:
     changed = replace(rung, file=copy)
     task = replace(task, rungs=(*lower, changed), speed=None)
     selection = Selection((task,), frozenset({changed.id}), whole=False)
-    with Once(selection, seed) as grader:
+    with GradedOnce(selection, seed=seed) as grader:
         (done,) = grader.run()
     return done.rungs[0]
 
@@ -160,7 +169,7 @@ def ready(lock: Any) -> None:
         with lock:
             return run(*words, **named)
 
-    products.run_make = cusim.run_make = in_turn
+    products.run_make = in_turn
 
 
 def by_kind(outcomes: list[Outcome]) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 from grader import operators
 from grader.checks.cuda import under_cusim
 from grader.course.rungs import Rung, Selection, Task
-from grader.engine.inspect_cuda import is_below
+from grader.engine.asking.inspect_cuda import is_below
 from tests import put
 
 LADDER = "04_cuda_kernels/matmul"

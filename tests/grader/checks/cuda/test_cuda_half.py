@@ -12,7 +12,7 @@ from grader.checks.values.compare import Expected, tolerance
 from grader.course.architectures import dtypes
 from grader.course.rungs import ROOT
 from grader.course.tasks import all_tasks
-from grader.engine.lending import paired
+from grader.engine.asking.lending import paired
 from grader.errors import GraderError
 from grader.toolchain.products import Build
 from tests import put

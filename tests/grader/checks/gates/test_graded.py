@@ -25,8 +25,8 @@ from grader.checks.values import audit, forward, gradient
 from grader.course.rungs import ROOT, Rung
 from grader.course.tasks import select
 from grader.diagnosis import extension_line
-from grader.engine import known
-from grader.engine.grade_extension import Packages
+from grader.engine.answers import known
+from grader.engine.asking.grade_extension import Packages
 from grader.runner.supervisor.tools_session import Answer, Tools
 from grader.toolchain import gpu_probe
 from grader.toolchain.extension import kernels, package

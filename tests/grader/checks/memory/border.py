@@ -22,10 +22,10 @@ from grader import operators
 from grader.checks.subject import Subject
 from grader.checks.values import gradient
 from grader.course.tasks import select
-from grader.engine.known import build
+from grader.engine.answers.known import build
 from grader.operators import Case
 from grader.runner.supervisor.call import Call, Output, Placement, Run
-from grader.runner.supervisor.session import pin
+from grader.runner.supervisor.cores import pin
 from grader.toolchain.make import build_tools
 from tests.proofs import pages
 from tests.proofs.trust import at_level, levels

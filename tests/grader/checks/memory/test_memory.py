@@ -29,7 +29,7 @@ from grader.commands import doctor
 from grader.course.rungs import ROOT, Rung
 from grader.course.tasks import all_tasks
 from grader.diagnosis import postmortem
-from grader.engine.known import build
+from grader.engine.answers.known import build
 from grader.operators import Case
 from grader.toolchain import make
 from grader.verdicts import Verdict

@@ -13,12 +13,13 @@ from grader.checks.memory import access
 from grader.course.rungs import Selection
 from grader.course.tasks import select
 from grader.course.uses import Use
-from grader.engine import build_queue
-from grader.engine.inspect_cpu import Inspection
-from grader.engine.known import build
+from grader.engine.answers.known import build
+from grader.engine.asking import compiling
+from grader.engine.asking.asker import Answer
+from grader.engine.asking.inspect_cpu import Inspection
+from grader.engine.grade import Grader
 from grader.engine.score import RungResult, TaskResult
 from grader.report import terminal
-from grader.toolchain.products import Build
 from grader.verdicts import Verdict
 from tests.grader.checks.memory.test_memory import SEED, rung_of, subject_of
 from tests.grader.engine.test_grade import Tree, copy_of_the_repository
@@ -83,20 +84,19 @@ def test_a_direction_that_only_the_fast_build_has_is_not_passed():
     assert found.message.endswith("with sanitizers it has no forward")
 
 
-@pytest.mark.parametrize(
-    ("task", "said"), [("02_naive_c/gelu", "none here"), ("01_python_function/add", "")]
-)
-def test_files_that_use_others_are_in_c_too(monkeypatch, task, said):
-    """They are compiled with sanitizers last, after what they use."""
-    (chosen,) = select(task).tasks
-    rung = dataclasses.replace(chosen.rungs[0], uses=(Use("plain", "x/y", "here"),))
-    alone = dataclasses.replace(chosen, rungs=(rung,))
-    monkeypatch.setattr(build_queue, "sanitizers_missing", lambda: "none here")
-    monkeypatch.setattr(build_queue, "compiled", lambda *_, **__: Build({}))
-    made = build_queue.Builds(Selection((alone,), frozenset({rung.id}), whole=False))
-    made.ahead()
-    assert made.without_sanitizers() == said
-    made.close()
+def test_files_that_use_others_are_in_c_too(tools, monkeypatch):
+    """That there is no memory check is told of them, and not of files in Python."""
+    monkeypatch.setattr(compiling, "sanitizers_missing", lambda: "none here")
+    for name, said in ("02_naive_c/gelu", "none here"), ("01_python_function/add", ""):
+        (task,) = select(name).tasks
+        use = Use("plain", "x/y", "here")
+        rung = dataclasses.replace(task.rungs[0], uses=(use,))
+        alone = dataclasses.replace(task, rungs=(rung,))
+        chosen = Selection((alone,), frozenset({rung.id}), whole=False)
+        with Grader(chosen, seed=1) as grader:
+            (node,) = grader.graph.nodes.values()
+            node.answer = Answer(RungResult(rung, ()))
+            assert grader.without_sanitizers() == said
 
 
 def test_cases_that_were_left_out_are_told(capsys):

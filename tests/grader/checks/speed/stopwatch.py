@@ -29,11 +29,11 @@ from grader.checks.speed.overhead import Overhead
 from grader.checks.subject import Subject
 from grader.course.rungs import Task
 from grader.course.tasks import all_tasks
-from grader.engine.known import build
+from grader.engine.answers.known import build
 from grader.engine.race import Race
 from grader.engine.score import RungResult, TaskResult
 from grader.operators import Case
-from grader.runner.supervisor.session import pin
+from grader.runner.supervisor.cores import pin
 from grader.toolchain.make import build_tools
 from grader.verdicts import Verdict
 from tests import put

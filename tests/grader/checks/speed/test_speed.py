@@ -18,17 +18,18 @@ from signatures import DIRECTIONS
 from grader import operators
 from grader.checks.check_result import CheckResult
 from grader.checks.speed import baseline, machine, speed, timing
-from grader.checks.speed.speed import Speed
+from grader.checks.speed.estimate import Speed
 from grader.checks.subject import Subject
 from grader.course import bands
 from grader.course.bands import Band
 from grader.course.rungs import Rung, Task
 from grader.course.tasks import all_tasks
+from grader.course.work import Cost
 from grader.engine import results
 from grader.engine.score import RungResult, TaskResult, exit_status
 from grader.errors import GraderError
 from grader.operators import Case
-from grader.operators.cost import Cost, cost
+from grader.operators.cost import cost
 from grader.verdicts import Verdict
 
 Compile = Callable[..., dict[str, Path]]

@@ -12,14 +12,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from grader.checks.check_result import NONSENSE, CheckResult
+from grader.checks.check_result import NONSENSE, CheckResult, clocked
 from grader.checks.memory import access
 from grader.checks.memory.access import Watched
 from grader.checks.subject import Subject
 from grader.checks.unrun import of_ours
 from grader.course.rungs import Rung
 from grader.diagnosis import explanation, postmortem
-from grader.engine.known import build
+from grader.engine.answers.known import build
 from grader.operators import Case
 from grader.toolchain.products import Build
 from grader.verdicts import Verdict
@@ -86,7 +86,7 @@ class Inspection:
         if not watched:
             return results
         try:
-            found = access.check(watched, cases, direction, self.seed)
+            found = clocked(lambda: access.check(watched, cases, direction, self.seed))
         except NONSENSE as error:
             found = _withheld(direction, error)
         if found.verdict in postmortem.FATAL:

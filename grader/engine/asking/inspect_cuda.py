@@ -11,16 +11,18 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 from signatures import DIRECTIONS
 
-from grader.checks.check_result import NONSENSE, CheckResult
+from grader.checks.check_result import NONSENSE, CheckResult, clocked
 from grader.checks.cuda import under_cusim
 from grader.checks.subject import Subject
 from grader.checks.unrun import of_ours
 from grader.course.rungs import Rung, Selection
 from grader.diagnosis import explanation
+from grader.engine import plan
 from grader.engine.score import RungResult
 from grader.operators import Case
 from grader.toolchain.nvcc import Compiled
@@ -114,17 +116,16 @@ class DeviceInspection:
         last = results[-1]
         if last.verdict is not Verdict.PASS:
             return [*results[:-1], self._with_reason(last, cases)]
-        for name in ("order", "memory", "races", "traffic"):
-            found = self._guarded(name, direction, cases)
-            if found:
-                results = [*results, found]
-            if found and found.verdict is not Verdict.PASS:
+        for question in plan.questions(self.rung, direction):
+            if question.name not in plan.UNDER_CUSIM:
+                continue
+            ask = partial(self._guarded, question.name, direction, cases)
+            results = [*results, clocked(ask)]
+            if results[-1].verdict is not Verdict.PASS:
                 break
         return results
 
-    def _guarded(
-        self, name: str, direction: str, cases: list[Case]
-    ) -> CheckResult | None:
+    def _guarded(self, name: str, direction: str, cases: list[Case]) -> CheckResult:
         """A check that stumbles over what the rung left behind withholds the points."""
         try:
             return self._check(name, direction, cases)
@@ -133,19 +134,15 @@ class DeviceInspection:
             text += type(error).__name__
             return CheckResult(name, direction, Verdict.SUSPECT, message=text)
 
-    def _check(
-        self, name: str, direction: str, cases: list[Case]
-    ) -> CheckResult | None:
+    def _check(self, name: str, direction: str, cases: list[Case]) -> CheckResult:
         if name == "order":
             found = under_cusim.order(self.subject, cases, direction, self.seed)
             return found if found.verdict.ok else self._with_reason(found, cases)
-        limits = [x for x in self.rung.traffic if x.direction == direction]
-        if name == "traffic" and not limits:
-            return None
         watched = self._watch(BUILDS[name])
         if isinstance(watched, CheckResult):
             return replace(watched, name=name, direction=direction)
         if name == "traffic":
+            limits = [x for x in self.rung.traffic if x.direction == direction]
             return under_cusim.traffic(
                 watched, limits[0], cases, self.seed, self.subject
             )

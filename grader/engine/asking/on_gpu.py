@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 from signatures import DIRECTIONS
 
 from grader.checks.check_result import CheckResult
+from grader.checks.speed.estimate import Speed
 from grader.checks.unrun import of_ours
 from grader.course.rungs import Rung, Task
-from grader.engine.lending import paired
+from grader.engine.asking.lending import paired
 from grader.engine.score import RungResult
 from grader.errors import GraderError
 from grader.toolchain import gpu_build, gpu_probe
@@ -28,7 +29,6 @@ from grader.verdicts import Verdict
 
 if TYPE_CHECKING:  # these import torch
     from grader.checks.speed.gpu_speed import Clock
-    from grader.checks.speed.speed import Speed
     from grader.checks.subject import Subject
     from grader.checks.values.fallback import Classes
     from grader.operators import Case, Operator
@@ -180,8 +180,6 @@ class OnCard:
         classes: dict[str, Classes],
     ) -> tuple[RungResult, Speed]:
         """A fault of the stopwatch itself costs nobody points."""
-        from grader.checks.speed.speed import Speed
-
         try:
             return self._fastest(task, right, direction, classes)
         except (GraderError, OSError):

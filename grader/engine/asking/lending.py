@@ -16,7 +16,6 @@ from signatures import DIRECTIONS
 
 from grader.checks.check_result import CheckResult
 from grader.course.rungs import Rung
-from grader.engine.build_queue import Builds
 from grader.engine.score import RungResult
 from grader.toolchain.linking import Links
 from grader.toolchain.products import Build
@@ -26,10 +25,11 @@ if TYPE_CHECKING:  # these import torch, which takes seconds
     from grader.checks.values.fallback import Classes, Servers
     from grader.operators import Case
 
+Libraries = dict[str, tuple[Path, Path]]  # dtype -> of forward, of backward
 Lower = dict[str, tuple[Rung, Build]]  # direction -> the nearest right rung below
 
 
-def paired(own: Build, lent: Mapping[str, Build]) -> dict[str, tuple[Path, Path]]:
+def paired(own: Build, lent: Mapping[str, Build]) -> Libraries:
     """A rung's libraries for forward and backward, by dtype; `lent` has the builds of
     the directions that it takes from lower rungs. Where a lower rung is not built for a
     dtype, its direction is missing in that dtype.
@@ -44,25 +44,14 @@ def paired(own: Build, lent: Mapping[str, Build]) -> dict[str, tuple[Path, Path]
 class Lending:
     """Of one grading. Close it when done."""
 
-    def __init__(self, builds: Builds, seed: int) -> None:
-        self.builds, self.seed = builds, seed
+    def __init__(self, links: Links, seed: int) -> None:
+        self.links, self.seed = links, seed
         self._servers: dict[str, Servers] = {}  # by operator
 
     def close(self) -> None:
         """End the workers that were asked who computes what."""
         for servers in self._servers.values():
             servers.close()
-
-    def lend(self, rung: Rung, lower: Lower) -> None:
-        """A rung that is not graded in this run offers what it does right.
-
-        It is asked only where a rung above it lacks a direction or calls lower ones.
-        """
-        built = self.builds.whole(rung)
-        for direction in set(built.directions) & self._lacking(rung.task):
-            if self.is_right(rung, built, direction):
-                self.builds.links.found(rung, direction, Verdict.PASS)
-                lower[direction] = (rung, built)
 
     def classes(self, task: str, called: dict[str, Rung]) -> Classes:
         """How exact the results of these files have to be, by direction."""
@@ -72,17 +61,8 @@ class Lending:
         name = task.split("/")[1]
         if name not in self._servers:
             operator = operators.get(name)
-            self._servers[name] = Servers(self.builds.links, operator, self.seed)
+            self._servers[name] = Servers(self.links, operator, self.seed)
         return Classes(self._servers[name], called)
-
-    def _lacking(self, task: str) -> set[str]:
-        """Directions that some selected rung of a task takes from lower ones."""
-        lacking = set()
-        for rung, built in self.builds.of_task(task):
-            inside = {s for use in rung.uses if use.within(task) for s in use.symbols}
-            lacking |= {s.rpartition("_")[2] for s in inside & set(built.wants)}
-            lacking |= {d for d in DIRECTIONS if d not in built.directions}
-        return lacking
 
     def is_right(self, rung: Rung, built: Build, direction: str) -> bool:
         """Whether a rung passes one direction in double, on all cases."""

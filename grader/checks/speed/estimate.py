@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""What a stopwatch found out; results.json and the ledger keep it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from grader.course.bands import Band
+from grader.course.work import Cost
+from grader.verdicts import Verdict
+
+NO_COST = Cost(0, 0, 1)
+NOISY = 0.05  # half of an interval, above which nothing is said
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A ratio and the interval it lies in, at 95 %."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def noisy(self) -> bool:
+        """Too wide to be of use."""
+        return not self.half_width <= NOISY
+
+    @property
+    def half_width(self) -> float:
+        """Half of the interval, as a share of the value."""
+        return (self.high - self.low) / (2 * self.value)
+
+    def times(self, factor: float) -> Estimate:
+        """The same for a multiple."""
+        return Estimate(self.value * factor, self.low * factor, self.high * factor)
+
+
+@dataclass(frozen=True)
+class Speed:
+    """What was found out about one direction of one rung."""
+
+    case: str
+    direction: str
+    verdict: Verdict
+    baseline: str
+    cost: Cost = NO_COST
+    message: str = ""
+    seconds: float = math.nan  # of a call, median
+    ratio: Estimate | None = None  # PyTorch's time over the student's
+    of: str = "pytorch"  # what the points are counted in
+    share: Estimate | None = None  # of that
+    band: Band | None = None
+    rounds: int = 0
+    dropped: int = 0
+    peak: float = math.nan  # FMA multiply-adds a second
+    worst: float = math.nan  # error of the values, as a share of what is allowed
+    others: Mapping[str, Estimate] = field(default_factory=dict)  # more ratios
+    errors: tuple[float, float] = (math.nan, math.nan)  # of the student, of PyTorch
+
+    @property
+    def earned(self) -> float:
+        """The share of the speed points: 0 to 1, by the logarithm of the share's upper
+        end, so that noise costs nothing.
+        """
+        if self.verdict is not Verdict.PASS or not self.band or not self.share:
+            return 0.0
+        return self.band.earned(self.share.high)

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""What a grading remembers, and when it holds."""

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT
+"""What an answer depends on, as a key: the same key, the same question.
+
+A rung's own part is its file, what lab.toml says of it, and this machine's part: the
+grader, common/, compilers, PyTorch, sandbox, instruction set. Of the rungs that it is
+linked with come their keys and whether they passed. No part is a time or a seed.
+
+Files count by their bytes, not by what the preprocessor makes of them: to run it for
+every rung and dtype takes longer than a whole grading without changes may take, and a
+line that moved must not be told by its old number.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import platform
+from collections.abc import Iterable
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from grader.course import rungs
+from grader.course.rungs import Rung
+from grader.toolchain import given, gpu_probe, isa, nvcc, sandbox
+from grader.toolchain.make import first_line, named_compiler, named_cpp
+
+SOURCES = {".py", ".c", ".h", ".cpp", ".cu", ".mk", ".toml", ".json"}
+# these tell and time what was found; a verdict does not depend on them
+TELLING = ("report", "bench", "commands", "python")
+TOLD = ("CC", "CXX", "NVCC", "CUDA", "CONVLAB_SANDBOX", "CI", *isa.TOLD)
+PACKAGES = ("torch", "numpy", "setuptools")
+
+
+def digest(*parts: object) -> str:
+    """A short name for some values."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
+
+
+def of_files(files: Iterable[Path], root: Path) -> str:
+    """A name for the names and contents of files."""
+    made = hashlib.sha256()
+    for file in sorted(files):
+        data = file.read_bytes()
+        made.update(f"{file.relative_to(root)}\0{len(data)}\0".encode() + data)
+    return made.hexdigest()[:32]
+
+
+@functools.cache
+def of_sources(root: Path) -> str:
+    """The grader and what it shares with rungs. Read once in a process: it has loaded
+    its own code.
+    """
+    grader, common = root / "grader", root / "common"
+    ours = [f for f in grader.rglob("*") if f.suffix in SOURCES]
+    ours = [f for f in ours if f.relative_to(grader).parts[0] not in TELLING]
+    ours += [f for f in common.rglob("*") if f.suffix in SOURCES]
+    return of_files(ours, root)
+
+
+@functools.cache
+def of_machine() -> str:
+    """What rungs are built with, run by and compared with."""
+    versions = [_version(package) for package in PACKAGES]
+    compilers = [first_line([*n().split(), "--version"]) for n in _COMPILERS]
+    card = gpu_probe.card()
+    return digest(
+        versions,
+        compilers,
+        platform.python_version(),
+        platform.libc_ver(),
+        sandbox.level(),
+        isa.name(),
+        nvcc.release(),
+        card.words if card else "",
+        [os.environ.get(name, "") for name in TOLD],
+    )
+
+
+_COMPILERS = named_compiler, named_cpp
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def content(rung: Rung) -> str:
+    """A rung alone: its file, its lab.toml, and what every rung depends on."""
+    said: tuple[Any, ...] = (
+        rung.flags,
+        [(use.alias, use.target) for use in rung.uses],
+        rung.numerics,
+        rung.traffic,
+        rung.architectures,
+        rung.needs,
+        rung.dtypes,
+        rung.step,
+    )
+    parts = [rung.id, rung.sha256, said, of_sources(rungs.ROOT), of_machine()]
+    if rung.step:  # its build reads the other operators' files too
+        lab = rung.file.parents[2]
+        files = [f for d in ("csrc", "convlab_ext") for f in (lab / d).rglob("*")]
+        files = [f for f in files if f.suffix in SOURCES and f.is_file()]
+        parts.append(of_files([*files, lab / "setup.py", lab / "lab.toml"], lab))
+    return digest(*parts)
+
+
+def of_given(operator: str) -> str:
+    """The given object of an operator, or what it would be made of."""
+    folder = rungs.ROOT / "given" / given.arch()
+    if given.is_handout() or folder.exists():
+        return of_files(folder.glob(f"{operator}.*"), rungs.ROOT)
+    plain = rungs.ROOT / "labs" / given.LAB / operator
+    return of_files(plain.glob("*.c"), rungs.ROOT)
+
+
+def machine() -> str:
+    """What times depend on beside the answer itself."""
+    return digest(
+        platform.node(), _cpu(), os.cpu_count(), sorted(os.sched_getaffinity(0))
+    )
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line for line in lines if line.startswith("model name")), "")

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: MIT
+"""Every answer that a grading got, kept in one SQLite file under its key (keys.py).
+
+An answer counts again while its key is the same, unless it says less about the file
+than about the hour or the machine (NEVER_AGAIN). Rows are only added: the newest one
+with a key is the answer, the others are history.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+from grader.errors import GraderError
+from grader.verdicts import Verdict
+
+NAME = "ledger.sqlite"
+VERSION = 1
+KEPT = 50  # rows of one rung or task
+NEVER_AGAIN = frozenset(
+    str(verdict)
+    for verdict in (
+        Verdict.TIMEOUT,
+        Verdict.LIMIT,
+        Verdict.NOISY,
+        Verdict.PENDING_GPU,
+        Verdict.SKIPPED,
+        Verdict.BLOCKED,
+        Verdict.GRADER,
+    )
+)
+_TABLES = """
+CREATE TABLE IF NOT EXISTS facts (
+    content TEXT PRIMARY KEY,  -- keys.content of a rung
+    record TEXT NOT NULL       -- directions it defines, symbols it wants of others
+);
+CREATE TABLE IF NOT EXISTS answers (
+    id INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,        -- checks of a rung, speed of a task
+    name TEXT NOT NULL,        -- its id
+    key TEXT NOT NULL,
+    sha256 TEXT NOT NULL,      -- of the file
+    asked TEXT NOT NULL,       -- forward, gradient; "" for both
+    seed INTEGER NOT NULL,
+    date TEXT NOT NULL,
+    seconds REAL NOT NULL,
+    again INTEGER NOT NULL,    -- whether it counts while the key is the same
+    record TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS answers_by_key ON answers (kind, name, key);
+"""
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One answer as it was kept."""
+
+    key: str
+    sha256: str
+    seed: int
+    date: str
+    seconds: float
+    record: dict[str, Any]
+
+
+class Unreadable(Exception):
+    """What lies there is no ledger of this version."""
+
+
+def counts_again(verdicts: Iterable[str]) -> bool:
+    """Whether an answer with these verdicts holds for the next run too."""
+    return NEVER_AGAIN.isdisjoint(verdicts)
+
+
+def _told(method: Callable[..., R]) -> Callable[..., R]:
+    """An error of the database as a sentence for a person."""
+
+    @wraps(method)
+    def guarded(self: Ledger, *given: Any, **named: Any) -> R:
+        try:
+            return method(self, *given, **named)
+        except sqlite3.Error as error:
+            raise GraderError(_sentence(error, self.path)) from error
+
+    return guarded
+
+
+def _sentence(error: sqlite3.Error, path: Path) -> str:
+    text = str(error)
+    if "full" in text:
+        return f"the disk is full: cannot write to {path}; make room and try again"
+    return (
+        f"cannot write to {path}: {text}; mend the permissions of its folder, or name "
+        "another one with CONVLAB_BUILD="
+    )
+
+
+class Ledger:
+    """The ledger of one build folder. Close it when done."""
+
+    def __init__(self, folder: Path) -> None:
+        """Opens it, or begins one. Raises GraderError if that cannot be done; `aside`
+        then tells of a file that could not be read and got another name.
+        """
+        self.path, self.aside = folder / NAME, ""
+        try:
+            self._open()
+        except (Unreadable, sqlite3.DatabaseError) as error:
+            if isinstance(error, sqlite3.OperationalError):
+                raise GraderError(_sentence(error, self.path)) from error
+            self.aside = self._set_aside(str(error))
+            self._open_new()
+
+    def _open(self) -> None:
+        self._base = sqlite3.connect(self.path, timeout=20, isolation_level=None)
+        try:
+            (version,) = self._base.execute("PRAGMA user_version").fetchone()
+            tables = self._base.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            if version != VERSION and tables != (0,):
+                raise Unreadable(f"its version is {version}, this grader's {VERSION}")
+            self._base.execute("PRAGMA journal_mode = WAL")
+            self._base.execute("PRAGMA synchronous = NORMAL")
+            self._base.executescript(_TABLES)
+            self._base.execute(f"PRAGMA user_version = {VERSION}")
+            (sound,) = self._base.execute("PRAGMA quick_check(1)").fetchone()
+            if sound != "ok":
+                raise Unreadable(str(sound).splitlines()[0])
+        except BaseException:
+            self._base.close()
+            raise
+
+    def _open_new(self) -> None:
+        try:
+            self._open()
+        except sqlite3.Error as error:
+            raise GraderError(_sentence(error, self.path)) from error
+
+    def _set_aside(self, reason: str) -> str:
+        number = 1
+        while (
+            kept := self.path.with_name(f"ledger.unreadable-{number}.sqlite")
+        ).exists():
+            number += 1
+        try:
+            self.path.rename(kept)
+            for ending in ("-wal", "-shm"):
+                beside = Path(f"{self.path}{ending}")
+                if beside.exists():
+                    beside.rename(f"{kept}{ending}")
+        except OSError as error:
+            raise GraderError(f"cannot rename {self.path}: {error}") from error
+        return (
+            f"{self.path.name} cannot be read ({reason}); it is kept as {kept.name} "
+            "beside it, and everything is asked anew"
+        )
+
+    def close(self) -> None:
+        """Write back what is still in the log."""
+        self._base.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- facts -----------------------------------------------------------------------
+
+    @_told
+    def facts(self, content: str) -> dict[str, Any] | None:
+        """What compiling this content has told; None if nobody has compiled it."""
+        words = "SELECT record FROM facts WHERE content = ?"
+        found = self._base.execute(words, (content,)).fetchone()
+        return None if found is None else dict(json.loads(found[0]))
+
+    @_told
+    def keep_facts(self, content: str, record: Mapping[str, Any]) -> None:
+        """What compiling has told."""
+        words = "INSERT OR REPLACE INTO facts VALUES (?, ?)"
+        self._base.execute(words, (content, json.dumps(record)))
+
+    # ---- answers ---------------------------------------------------------------------
+
+    @_told
+    def answer(self, kind: str, name: str, key: str, asked: str = "") -> Row | None:
+        """The newest answer with this key that counts again; one to everything also
+        answers a part.
+        """
+        return self._row(
+            "kind = ? AND name = ? AND key = ? AND asked IN (?, '') AND again",
+            (kind, name, key, asked),
+        )
+
+    @_told
+    def latest(self, kind: str, name: str, sha256: str) -> Row | None:
+        """The newest answer about a file with these contents, whatever it says."""
+        where = "kind = ? AND name = ? AND sha256 = ? AND asked = ''"
+        return self._row(where, (kind, name, sha256))
+
+    @_told
+    def seconds(self) -> dict[str, float]:
+        """How long each rung took when it was last asked."""
+        words = "SELECT name, seconds FROM answers WHERE kind = 'checks' ORDER BY id"
+        return dict(self._base.execute(words).fetchall())
+
+    def _row(self, where: str, values: tuple[str, ...]) -> Row | None:
+        columns = "key, sha256, seed, date, seconds, record"
+        words = f"SELECT {columns} FROM answers WHERE {where} ORDER BY id DESC LIMIT 1"
+        found = self._base.execute(words, values).fetchone()
+        if found is None:
+            return None
+        key, sha256, seed, date, seconds, record = found
+        return Row(key, sha256, seed, date, seconds, json.loads(record))
+
+    @_told
+    def keep(
+        self,
+        kind: str,
+        name: str,
+        key: str,
+        record: Mapping[str, Any],
+        *,
+        verdicts: Iterable[str],
+        sha256: str = "",
+        asked: str = "",
+        seed: int,
+        seconds: float = 0.0,
+    ) -> None:
+        """Add an answer, and forget the oldest of its name."""
+        date = datetime.now().astimezone().isoformat(timespec="seconds")
+        again = counts_again(verdicts)
+        text = json.dumps(record)
+        row = (kind, name, key, sha256, asked, seed, date, seconds, again, text)
+        self._base.execute("BEGIN IMMEDIATE")
+        try:
+            places = ", ".join("?" * len(row))
+            self._base.execute(f"INSERT INTO answers VALUES (NULL, {places})", row)
+            self._base.execute(
+                "DELETE FROM answers WHERE kind = ? AND name = ? AND id NOT IN (SELECT "
+                "id FROM answers WHERE kind = ? AND name = ? ORDER BY id DESC LIMIT ?)",
+                (kind, name, kind, name, KEPT),
+            )
+            self._base.execute("COMMIT")
+        except BaseException:
+            if self._base.in_transaction:  # a full disk has ended it already
+                self._base.execute("ROLLBACK")
+            raise

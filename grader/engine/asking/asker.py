@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: MIT
+"""Asks everything that the plan has for one rung.
+
+Runs in a process of the schedule, or in the grader's own where there is one slot. It is
+told before each rung what this run has found out about the others.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from signatures import DIRECTIONS
+
+from grader.checks.check_result import CheckResult, clocked
+from grader.checks.unrun import (
+    HOPELESS,
+    build_failed,
+    needs_gpu,
+    no_forward,
+    of_ours,
+    our_fault,
+    same_for_backward,
+)
+from grader.course.architectures import HALF
+from grader.course.rungs import Rung, Selection
+from grader.course.uses import FALLBACK
+from grader.engine import plan
+from grader.engine.asking.compiling import Builds
+from grader.engine.asking.grade_extension import Packages
+from grader.engine.asking.lending import Lending, Libraries, counted, paired
+from grader.engine.asking.on_gpu import OnCard
+from grader.engine.plan import Question
+from grader.engine.score import RungResult
+from grader.errors import GraderError
+from grader.runner.supervisor.session import Worker
+from grader.toolchain.extension.package import Package
+from grader.toolchain.products import Build
+from grader.verdicts import Verdict
+
+if TYPE_CHECKING:  # these import torch, which takes seconds
+    from grader.checks.subject import Subject
+    from grader.checks.values.fallback import Classes
+    from grader.engine.asking.inspect_cpu import Inspection
+    from grader.engine.asking.inspect_cuda import DeviceInspection
+    from grader.operators import Case
+
+MODULE_CASES = 6  # lab 01: cases that also go through the nn.Module
+
+# what happens after the numbers of a direction: inspect_cpu.py
+Look = Callable[[list[CheckResult], str, "list[Case]"], list[CheckResult]]
+Known = Mapping[str, Mapping[str, bool]]  # rung -> direction -> it is right
+Lower = Mapping[str, Rung]  # direction -> the rung that lends it
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was found out about a rung, and what timing it needs."""
+
+    result: RungResult
+    libraries: Libraries = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+class Asker:
+    """Asks rungs of one selection. Close it when done."""
+
+    def __init__(
+        self,
+        selection: Selection,
+        *,
+        seed: int,
+        check: str | None = None,
+        tell: Callable[[str, str], None] = lambda rung, check: None,
+    ) -> None:
+        """`check`: forward or gradient, only these; `tell` is called with a rung's id
+        and what is being done.
+        """
+        self.selection, self.seed, self.check, self.tell = selection, seed, check, tell
+        self.rungs = {r.id: r for task in selection.tasks for r in task.rungs}
+        self.builds = Builds()
+        self.links = self.builds.links
+        self.lending = Lending(self.links, seed)
+        self.links.verify = self._serves
+        self.packages = Packages(seed, check, tell, self.links)
+        self.on_card = OnCard(seed, tell, self.links)
+        self._spare: Worker | None = None
+
+    def close(self) -> None:
+        """End what was started."""
+        self.lending.close()
+        if self._spare:
+            self._spare.end()
+            self._spare = None
+
+    def warm_up(self) -> None:
+        """Start a Python worker before it is needed: it imports torch meanwhile."""
+        if self._spare is None:
+            self._spare = Worker.for_python()
+
+    # ---- jobs of the schedule --------------------------------------------------------
+
+    def ask(
+        self, name: str, lower: Mapping[str, str], known: Known, warm: bool
+    ) -> Answer:
+        """Everything about one rung. `lower` names the rungs that lend a direction,
+        `known` says what this run has found out; `warm`: one more in Python follows. A
+        fault of the grader itself costs nobody points, and no other rung.
+        """
+        rung, start = self.rungs[name], time.monotonic()
+        self.links.learn(known)
+        lent = {direction: self.rungs[other] for direction, other in lower.items()}
+        try:
+            answer = self._rung(rung, lent, warm=warm)
+        except (GraderError, OSError):
+            raise  # of the machine: they end the command with a sentence
+        except Exception as error:
+            answer = Answer(RungResult(rung, tuple(our_fault(of_ours(error)))))
+        return replace(answer, seconds=time.monotonic() - start)
+
+    def compile(self, name: str) -> Build:
+        """A rung alone: what it defines, and what it calls of others."""
+        return self.builds.alone(self.rungs[name])
+
+    def lend(
+        self, name: str, directions: tuple[str, ...], known: Known
+    ) -> dict[str, bool]:
+        """Whether a rung that is not graded in this run is right all the same."""
+        rung = self.rungs[name]
+        self.links.learn(known)
+        built = self.builds.whole(rung)
+        return {d: self.lending.is_right(rung, built, d) for d in directions}
+
+    def package(self, name: str, known: Known) -> Package:
+        """Build an operator of lab 05."""
+        self.links.learn(known)
+        self.tell(name, "build")
+        return self.packages.build(self.rungs[name])
+
+    def values(self, name: str, built: Package, known: Known) -> list[CheckResult]:
+        """Whether an operator of lab 05 computes what it should."""
+        self.links.learn(known)
+        try:
+            return self.packages.values(self.rungs[name], built)
+        except (GraderError, OSError):
+            raise
+        except Exception as error:
+            return our_fault(of_ours(error))
+
+    def gates(self, name: str, built: Package) -> dict[str, list[CheckResult]]:
+        """Whether it keeps PyTorch's contract, by direction."""
+        try:
+            return self.packages.gates(self.rungs[name], built)
+        except (GraderError, OSError):
+            raise
+        except Exception as error:
+            found = our_fault(of_ours(error))
+            return {check.direction: [check] for check in found}
+
+    # ---- one rung --------------------------------------------------------------------
+
+    def _serves(self, rung: Rung, direction: str) -> bool:
+        """Whether a rung of another ladder may be linked though nobody graded it yet.
+        Only a kernel has to be looked at: for C there are given objects.
+        """
+        if rung.file.suffix != ".cu":
+            return False
+        return self.lending.is_right(rung, self.builds.whole(rung), direction)
+
+    def _rung(self, rung: Rung, lower: Lower, *, warm: bool) -> Answer:
+        if rung.needs:
+            return Answer(self._only_on_card(rung))
+        if plan.kind(rung) == plan.PYTHON:
+            return Answer(self._python_rung(rung, warm=warm))
+        built = self.builds.whole(rung)
+        if built.error or built.forbidden or built.blocked:
+            return Answer(RungResult(rung, tuple(build_failed(built))))
+        return self._compiled_rung(rung, built, lower)
+
+    def _only_on_card(self, rung: Rung) -> RungResult:
+        """A rung that cusim cannot run."""
+        from grader.engine.asking import inspect_cuda
+
+        compiled = self.builds.real(rung)
+        pending = self.asked_for(needs_gpu(rung, compiled.verdict))
+        result = inspect_cuda.with_nvcc(RungResult(rung, tuple(pending)), compiled)
+        return self.on_card.checked(result, {}, None)
+
+    def _python_rung(self, rung: Rung, *, warm: bool) -> RungResult:
+        """A file of lab 01; while it is asked the next worker imports torch."""
+        from grader import operators
+        from grader.checks.subject import Subject
+        from grader.engine.asking.inspect_cpu import Inspection
+
+        self.warm_up()
+        worker, self._spare = self._spare, None
+        if warm:
+            self.warm_up()
+        operator = operators.get(rung.task.split("/")[1])
+        subject = Subject(operator, source=rung.file, shown=rung.shown, warm=worker)
+        try:
+            with Inspection(subject, rung, self.seed) as look:
+                return RungResult(rung, tuple(self._checks(subject, rung, look)))
+        finally:
+            subject.close()
+
+    def _compiled_rung(self, rung: Rung, built: Build, lower: Lower) -> Answer:
+        """A file in C or CUDA, and what its own kind of machine adds."""
+        result, libraries, classes = self._numbers(rung, built, lower)
+        if any(name.startswith(FALLBACK) for name in built.uses):
+            result = counted(self.links, result, self.seed)
+        if plan.kind(rung) == plan.CUDA:
+            from grader.engine.asking import inspect_cuda
+
+            result = inspect_cuda.with_nvcc(result, self.builds.real(rung))
+            lent = {d: (other, self.builds.whole(other)) for d, other in lower.items()}
+            result = self.on_card.checked(result, lent, classes)
+        return Answer(result, libraries)
+
+    def _numbers(
+        self, rung: Rung, built: Build, lower: Lower
+    ) -> tuple[RungResult, Libraries, Classes]:
+        """Check the directions a file defines, the other one lent by a lower rung."""
+        from grader import operators
+        from grader.checks.subject import Subject
+
+        lent = {d: r for d, r in lower.items() if d not in built.directions}
+        uses = {**built.uses, **{direction: r.id for direction, r in lent.items()}}
+        libraries = self.libraries(rung, lent)
+        operator = operators.get(rung.task.split("/")[1])
+        subject = Subject(operator, libraries=libraries)
+        classes = subject.classes = self.classes(rung, lent)
+        alone = "forward" not in {*built.directions, *uses}
+        try:
+            if operator.signature.saved and alone:
+                found = (self._without_forward(subject),)
+                return RungResult(rung, found), libraries, classes
+            with self._inspection(subject, rung, libraries["f32"]) as look:
+                checks = self._checks(subject, rung, look, built.directions, uses)
+        finally:
+            subject.close()
+        return RungResult(rung, tuple(checks), uses), libraries, classes
+
+    def libraries(self, rung: Rung, lent: Lower) -> Libraries:
+        """A rung's shared objects for both directions, by dtype."""
+        others = {d: self.builds.whole(other) for d, other in lent.items()}
+        return paired(self.builds.whole(rung), others)
+
+    def classes(self, rung: Rung, lent: Lower) -> Classes:
+        """How exact the results of both directions have to be."""
+        called = {d: lent.get(d, rung) for d in DIRECTIONS}
+        return self.lending.classes(rung.task, called)
+
+    def _inspection(
+        self, subject: Subject, rung: Rung, libraries: tuple[Path, Path]
+    ) -> Inspection | DeviceInspection:
+        """A look at a rung in its other builds, where this machine has them."""
+        from grader.engine.asking.inspect_cpu import Inspection
+        from grader.engine.asking.inspect_cuda import DeviceInspection, is_below
+
+        lent = dict(zip(DIRECTIONS, libraries))
+        if plan.kind(rung) == plan.CUDA:
+            below = is_below(rung, self.selection)
+            build = self.builds.other(rung)
+            words = subject, rung, self.seed
+            return DeviceInspection(*words, build=build, lent=lent, below=below)
+        return Inspection(
+            subject,
+            rung,
+            self.seed,
+            sanitized=lambda: self.builds.sanitized(rung),
+            lent=lent,
+        )
+
+    def _without_forward(self, subject: Subject) -> CheckResult:
+        """A backward that needs what forward saves, and nothing lends a forward."""
+        from grader.checks.values import gradient
+
+        cases = subject.operator.cases(self.seed)
+        if gradient.is_written(subject, cases[0], self.seed):
+            return no_forward(subject.operator.name)
+        return CheckResult(
+            "gradient", "backward", Verdict.NOT_IMPLEMENTED, message="not written yet"
+        )
+
+    # ---- its questions ---------------------------------------------------------------
+
+    def _checks(
+        self,
+        subject: Subject,
+        rung: Rung,
+        look: Look,
+        directions: tuple[str, ...] = DIRECTIONS,
+        lent: Container[str] = (),
+    ) -> list[CheckResult]:
+        """Forward, then gradient; within each the first failure is the last word."""
+        results: list[CheckResult] = []
+        cases = subject.operator.cases(self.seed)
+        forward_ok = "forward" in lent
+        if "forward" in directions:
+            found = self._direction(subject, rung, "forward", forward_ok=True)
+            results += look(found, "forward", cases)
+            forward_ok = all(r.verdict is Verdict.PASS for r in results)
+            if subject.python and results[-1].verdict in HOPELESS:
+                results.append(same_for_backward(results[-1]))
+                return self.asked_for(results)
+        if "backward" in directions and self.check in (None, "gradient"):
+            found = self._direction(subject, rung, "backward", forward_ok=forward_ok)
+            results += look(found, "backward", cases)
+        return self.asked_for(results)
+
+    def asked_for(self, results: Sequence[CheckResult]) -> list[CheckResult]:
+        """CHECK=gradient needs forward to run, but does not report it."""
+        wanted = {None: DIRECTIONS, "forward": ("forward",)}
+        kept = wanted.get(self.check, ("backward",))
+        return [result for result in results if result.direction in kept]
+
+    def _direction(
+        self, subject: Subject, rung: Rung, direction: str, *, forward_ok: bool
+    ) -> list[CheckResult]:
+        """The questions that are answered by the rung's plain build."""
+        results: list[CheckResult] = []
+        for question in plan.questions(rung, direction):
+            if question.forward and not forward_ok:
+                continue
+            results += self._question(subject, rung, direction, question)
+            if results and results[-1].verdict is not Verdict.PASS:
+                break
+        return results
+
+    def _question(
+        self, subject: Subject, rung: Rung, direction: str, question: Question
+    ) -> list[CheckResult]:
+        """One of them; nothing for those that a look or a gate answers."""
+        from grader.checks.memory import no_scratch
+        from grader.checks.values import audit, each_dtype, forward, gradient
+
+        cases = subject.operator.cases(self.seed)
+        words = subject, cases, direction, self.seed
+        if question.name == plan.NUMBERS:
+            return each_dtype.check(*words, lambda text: self.tell(rung.id, text))
+        if question.name == plan.RULES:
+            check = audit.check if question.asks == "audit" else no_scratch.check
+            return [clocked(lambda: check(*words))]
+        if question.name == plan.HALF and HALF in subject.libraries:
+            judge = each_dtype.JUDGES[direction].check
+            few = [case for case in cases if case.values == "normal"]
+            found = clocked(lambda: judge(subject, few, HALF, self.seed))
+            return [replace(found, name="half", replay=None)]  # make debug has no f16
+        if question.name == plan.MODULE:
+            self.tell(rung.id, "module")
+            few = cases[:MODULE_CASES]
+            words_of_it = subject, few, "f64", self.seed
+            return [clocked(lambda: forward.check(*words_of_it, through_module=True))]
+        if question.name == plan.GRADCHECK:
+            self.tell(rung.id, "gradcheck")
+            return [clocked(lambda: gradient.gradcheck(subject, cases, self.seed))]
+        return []

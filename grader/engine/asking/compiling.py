@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""What a grading compiles: each build of a rung once, and nothing before it is needed.
+
+Several processes may ask for the same one: products.py lets the first of them make it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+from grader.course.rungs import Rung
+from grader.engine.answers import known
+from grader.toolchain import nvcc
+from grader.toolchain.build import compiled
+from grader.toolchain.make import sanitizers_missing
+from grader.toolchain.nvcc import Compiled
+from grader.toolchain.products import SANITIZE, TRACE, Build
+
+
+class Builds:
+    """The builds of one process."""
+
+    def __init__(self) -> None:
+        self.release: dict[str, Build] = {}  # rung -> what has been compiled of it
+        self.links = known.links(self.alone)  # what rungs use of others
+        self._no_sanitizers: str | None = None
+
+    def ahead(self, rungs: Iterable[Rung], slots: int) -> ThreadPoolExecutor:
+        """Compile these in threads; shut the pool down to end it."""
+        pool = ThreadPoolExecutor(slots, "build")
+        for rung in rungs:
+            pool.submit(self.alone, rung)
+        return pool
+
+    def alone(self, rung: Rung) -> Build:
+        """A rung before anything is linked that it uses."""
+        if rung.id not in self.release:
+            self.release[rung.id] = compiled(rung)
+        return self.release[rung.id]
+
+    def whole(self, rung: Rung) -> Build:
+        """The rung's build with all it uses."""
+        return self.links.build(rung)
+
+    def sanitized(self, rung: Rung) -> Build | None:
+        """The build for the memory check; None where this machine cannot have one."""
+        return None if self.without_sanitizers() else self._other(rung, SANITIZE)
+
+    def without_sanitizers(self) -> str:
+        """Why memory cannot be checked; "" if it can."""
+        if self._no_sanitizers is None:
+            self._no_sanitizers = sanitizers_missing()
+        return self._no_sanitizers
+
+    def other(self, rung: Rung) -> Callable[[str], Build]:
+        """What builds a rung in CUDA in another mode."""
+        return lambda mode: self._other(rung, mode)
+
+    def _other(self, rung: Rung, mode: str) -> Build:
+        return self.links.build(rung, mode=mode)
+
+    def real(self, rung: Rung) -> Compiled:
+        """What NVIDIA's compiler says of a rung in CUDA."""
+        return nvcc.compile(rung)
+
+    def all_of(self, rung: Rung) -> None:
+        """Compile every build of a rung that uses no other: a processor is idle."""
+        self.alone(rung)
+        in_cuda = rung.file.suffix == ".cu"
+        if in_cuda:
+            self.real(rung)
+        if rung.uses or rung.needs:
+            return
+        for mode in (SANITIZE, TRACE) if in_cuda else (SANITIZE,):
+            if in_cuda or not self.without_sanitizers():
+                compiled(rung, mode=mode)

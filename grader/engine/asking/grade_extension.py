@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""Lab 05: an operator's package is built, its numbers and its contract checked.
+
+Values and gradients are the checks of the other labs, over the Python worker that has
+loaded the package. The gates (contract.py) run beside them in a process of their
+own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from signatures import DIRECTIONS
+
+from grader.checks.check_result import CheckResult, clocked
+from grader.checks.unrun import HOPELESS, build_failed, same_for_backward
+from grader.course.rungs import Rung
+from grader.course.tasks import all_tasks
+from grader.diagnosis import extension_line
+from grader.engine import plan
+from grader.engine.score import RungResult
+from grader.runner.supervisor.session import Worker
+from grader.runner.supervisor.tools_session import folder_for
+from grader.toolchain.extension import kernels, package
+from grader.toolchain.extension.package import Package
+from grader.toolchain.linking import Links
+from grader.toolchain.products import Build
+from grader.verdicts import Verdict
+
+if TYPE_CHECKING:  # imports torch
+    from grader.checks.subject import Subject
+
+SHOWN = "labs/05_torch_extension"
+MODULE_CASES = 6  # cases that also go through the nn.Module
+
+
+class Packages:
+    """The operators of lab 05 in one grading."""
+
+    def __init__(
+        self,
+        seed: int,
+        check: str | None,
+        tell: Callable[[str, str], None],
+        found: Links,
+    ) -> None:
+        """`found` is what this grading knows of other labs' rungs."""
+        self.seed, self.check, self.tell, self.found = seed, check, tell, found
+
+    def checked(self, rung: Rung) -> RungResult:
+        """Build a step of an operator and find out all about it."""
+        built = self.build(rung)
+        if built.folder is None:
+            return self.joined(rung, built, [], {})
+        values = self.values(rung, built)
+        right = any(c.verdict is Verdict.PASS for c in _last(values).values())
+        return self.joined(
+            rung, built, values, self.gates(rung, built) if right else {}
+        )
+
+    def build(self, rung: Rung) -> Package:
+        """Build it, with its kernels."""
+        return package.build(rung, kernels.links(self.found))
+
+    def joined(
+        self,
+        rung: Rung,
+        built: Package,
+        values: list[CheckResult],
+        gates: Mapping[str, list[CheckResult]],
+    ) -> RungResult:
+        """The result. The gates count for a direction whose numbers are right."""
+        uses = {f"{d} on the CPU": kernel for d, kernel in built.served.items()}
+        if built.folder is None:
+            return RungResult(rung, tuple(self._asked_for(_not_built(built))), uses)
+        found = []
+        last = _last(values)
+        for direction in DIRECTIONS:
+            found += [check for check in values if check.direction == direction]
+            if direction in last and last[direction].verdict is Verdict.PASS:
+                found += gates.get(direction, [])
+        told = [extension_line.placed(one, rung) for one in self._asked_for(found)]
+        return RungResult(rung, tuple(told), uses)
+
+    def gates(self, rung: Rung, built: Package) -> dict[str, list[CheckResult]]:
+        """What the gates say, by direction."""
+        from grader import operators
+        from grader.checks.gates.contract import GATES, ON_CARD, Contract
+
+        assert built.folder
+        self.tell(rung.id, "gates")
+        operator = operators.get(rung.task.split("/")[1])
+        folder = folder_for(rung.step, operator.name)
+        gates = (*GATES, *(ON_CARD if built.on_card else ()))
+        asked = [g for g in gates if self.check is None or self._is_asked(g.direction)]
+        contract = Contract(operator, built.folder, folder, self.seed, gates=asked)
+        contract.start()
+        try:
+            return {d: contract.results(d) for d in DIRECTIONS}
+        finally:
+            contract.stop()
+
+    def values(self, rung: Rung, built: Package) -> list[CheckResult]:
+        """Forward, then gradient; within each the first failure is the last word."""
+        from grader import operators
+        from grader.checks.subject import Subject
+        from grader.checks.values.fallback import Classes, Servers
+
+        assert built.folder
+        operator = operators.get(rung.task.split("/")[1])
+        warm = Worker.for_python(built.folder)
+        subject = Subject(operator, package=built.folder, shown=SHOWN, warm=warm)
+        servers = Servers(kernels.links(self.found), operator, self.seed)
+        subject.classes = Classes(servers, _called(built))
+        try:
+            forward = self._direction(subject, rung, "forward", forward_ok=True)
+            if forward[-1].verdict in HOPELESS:
+                return [*forward, same_for_backward(forward[-1])]
+            if not self._is_asked("backward"):
+                return forward
+            right = forward[-1].verdict is Verdict.PASS
+            words = subject, rung, "backward"
+            return forward + self._direction(*words, forward_ok=right)
+        finally:
+            servers.close()
+            subject.close()
+
+    def _asked_for(self, results: list[CheckResult]) -> list[CheckResult]:
+        """CHECK=gradient needs forward to run, but does not report it."""
+        asked = [result for result in results if self._is_asked(result.direction)]
+        return [replace(result, replay=None) for result in asked]  # no make debug here
+
+    def _is_asked(self, direction: str) -> bool:
+        wanted = {None: DIRECTIONS, "forward": ("forward",)}
+        return direction in wanted.get(self.check, ("backward",))
+
+    def _direction(
+        self, subject: Subject, rung: Rung, direction: str, *, forward_ok: bool
+    ) -> list[CheckResult]:
+        """All but the gates; the first failure is the last word."""
+        from grader.checks.values import audit, each_dtype, forward, gradient
+
+        cases = subject.operator.cases(self.seed)
+        words = subject, cases, direction, self.seed
+        few = cases[:MODULE_CASES]
+        asked: dict[str, Callable[[], CheckResult]] = {
+            plan.RULES: lambda: audit.check(*words),
+            plan.MODULE: lambda: forward.check(
+                subject, few, "f64", self.seed, through_module=True
+            ),
+            plan.GRADCHECK: lambda: gradient.gradcheck(subject, cases, self.seed),
+        }
+        results: list[CheckResult] = []
+        for question in plan.questions(rung, direction):
+            if question.forward and not forward_ok:
+                continue
+            if question.name == plan.NUMBERS:
+                tell = partial(self.tell, rung.id)
+                results += each_dtype.check(*words, tell)
+            elif question.name in asked:
+                self.tell(rung.id, question.name)
+                results.append(clocked(asked[question.name]))
+            if results and results[-1].verdict is not Verdict.PASS:
+                break
+        return results
+
+
+def _last(values: list[CheckResult]) -> dict[str, CheckResult]:
+    """The last word on each direction."""
+    return {check.direction: check for check in values}
+
+
+def _called(built: Package) -> dict[str, Rung]:
+    """The rungs behind an operator by direction: they say how exact it has to be."""
+    known = {rung.id: rung for task in all_tasks() for rung in task.rungs}
+    return {d: known[name] for d, name in built.served.items() if name in known}
+
+
+def _not_built(built: Package) -> list[CheckResult]:
+    """Both directions fail with one reason."""
+    return build_failed(
+        Build(
+            {},
+            error=built.error,
+            forbidden=built.forbidden,
+            blocked=built.blocked,
+            location=built.location,
+        )
+    )

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""What is asked of a rung: one table for each kind, the questions in their order.
+
+A direction's questions are asked one after the other, and the first that is not passed
+is the last word on it. What only holds for some rungs stands beside the question.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from grader.course.rungs import EXTENSION, Rung
+from grader.toolchain.products import SANITIZE, TRACE
+
+NUMBERS, RULES, HALF, MODULE, GRADCHECK = (
+    "numbers",
+    "rules",
+    "half",
+    "module",
+    "gradcheck",
+)
+MEMORY, ORDER, RACES, TRAFFIC, GATES = "memory", "order", "races", "traffic", "gates"
+PYTHON, C, CUDA = "python", "c", "cuda"  # kinds beside EXTENSION, by language
+
+
+@dataclass(frozen=True)
+class Question:
+    """One check of one direction."""
+
+    name: str
+    asks: str = ""  # the check as results name it, where that is another word
+    dtypes: tuple[str, ...] = ("f32",)
+    build: str = ""  # another build of the rung than release that it runs
+    where: str = ""  # of which rungs it is asked, where not of all
+    forward: bool = False  # backward's: only where forward is right
+
+
+_BOTH = ("f32", "f64")
+_FORWARD = Question(NUMBERS, "forward", _BOTH)
+_GRADIENT = Question(NUMBERS, "gradient", _BOTH)
+_AUDIT = Question(RULES, "audit")
+_NO_SCRATCH = Question(RULES, "no_memory")
+_HALF = Question(HALF, dtypes=("f16",), where="lab.toml names f16")
+_MODULE = Question(MODULE, dtypes=("f64",), where="there is an nn.Module of it")
+_GRADCHECK = Question(GRADCHECK, dtypes=("f64",), forward=True)
+_MEMORY = Question(MEMORY, build=SANITIZE, where="this machine has sanitizers")
+_LOOKS = (
+    Question(ORDER),
+    Question(MEMORY, build=SANITIZE),
+    Question(RACES, build=TRACE),
+    Question(TRAFFIC, build=TRACE, where="lab.toml limits it"),
+)
+UNDER_CUSIM = tuple(question.name for question in _LOOKS)
+_GATES = Question(GATES, dtypes=_BOTH)
+
+PLAN: dict[str, dict[str, tuple[Question, ...]]] = {
+    PYTHON: {
+        "forward": (_FORWARD, _AUDIT, _MODULE),
+        "backward": (_GRADIENT, _AUDIT, _GRADCHECK),
+    },
+    C: {
+        "forward": (_FORWARD, _NO_SCRATCH, _MEMORY),
+        "backward": (_GRADIENT, _NO_SCRATCH, _GRADCHECK, _MEMORY),
+    },
+    CUDA: {
+        "forward": (_FORWARD, _NO_SCRATCH, _HALF, *_LOOKS),
+        "backward": (_GRADIENT, _NO_SCRATCH, _HALF, _GRADCHECK, *_LOOKS),
+    },
+    EXTENSION: {
+        "forward": (_FORWARD, _MODULE, _GATES),
+        "backward": (_GRADIENT, _AUDIT, _GRADCHECK, _GATES),
+    },
+}
+WITH_MODULE = ("conv2d", "linear")  # operators of lab 05 that are also a module
+SECONDS = {PYTHON: 4.0, C: 5.0, CUDA: 15.0, EXTENSION: 40.0}  # where none is known
+
+
+def kind(rung: Rung) -> str:
+    """Which table a rung has."""
+    if rung.step:
+        return EXTENSION
+    return {".py": PYTHON, ".c": C, ".cu": CUDA}[rung.file.suffix]
+
+
+def questions(rung: Rung, direction: str) -> tuple[Question, ...]:
+    """The questions of a direction that hold for this rung."""
+    operator = rung.task.split("/")[1]
+    module = kind(rung) == PYTHON or operator in WITH_MODULE
+    asked = {
+        HALF: "f16" in rung.dtypes,
+        MODULE: module,
+        TRAFFIC: any(limit.direction == direction for limit in rung.traffic),
+    }
+    table = PLAN[kind(rung)][direction]
+    return tuple(question for question in table if asked.get(question.name, True))

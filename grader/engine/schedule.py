@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: MIT
+"""Jobs over cores: one process a core, each without threads of its own.
+
+A job is a call that `serve` answers, a function from before the processes were made. It
+may run as soon as it was added, and what is done with its answer may add others. With
+one slot all of it runs in this process. A process that ends costs its job and no other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from grader.errors import GraderError
+
+GIB_A_JOB = 2.5  # of free memory: torch, a student's process and its sanitizer
+FORK = multiprocessing.get_context("fork")  # torch is imported once, before
+_PR_SET_PDEATHSIG = 1
+
+Serve = Callable[[str, tuple[Any, ...]], Any]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A call, and what is done with its answer in the process that added it."""
+
+    name: str  # for people
+    method: str
+    given: Callable[[], tuple[Any, ...]]  # its arguments when it starts
+    then: Callable[[Any], None]
+    lost: Callable[[str], None]  # in place of `then`, with a sentence
+    weight: float = 0.0  # the heaviest one starts first
+    group: str = ""  # of these no two run at the same time
+
+
+def cores() -> list[int]:
+    """The cores that this process may use."""
+    return sorted(os.sched_getaffinity(0))
+
+
+def slots(wanted: str = "") -> int:
+    """How many jobs run side by side: JOBS, or as many as there are cores and memory.
+
+    Raises GraderError for a JOBS that is no number.
+    """
+    if wanted:
+        if not wanted.isdecimal() or int(wanted) < 1:
+            raise GraderError(f"JOBS is {wanted!r}, expected a number from 1")
+        return int(wanted)
+    return max(1, min(len(cores()), int(_free_gib() / GIB_A_JOB)))
+
+
+def _free_gib() -> float:
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return GIB_A_JOB
+    free = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
+    return int(free[0]) / (1 << 20) if free else GIB_A_JOB
+
+
+@dataclass
+class _Process:
+    """One process and what it does now."""
+
+    process: BaseProcess
+    pipe: Connection
+    core: int
+    job: Job | None = None
+
+
+@dataclass
+class Schedule:
+    """Jobs that wait and jobs that run. Close it when done."""
+
+    slots: int
+    serve: Serve
+    settle: Callable[[int], None]  # called in a new process, with its core
+    tell: Callable[[str, str], None]  # what a job says of itself while it runs
+    waiting: list[Job] = field(default_factory=list)
+    _processes: list[_Process] = field(default_factory=list)
+
+    def add(self, job: Job) -> None:
+        """Run this as soon as a slot is free."""
+        self.waiting.append(job)
+
+    def run(self) -> None:
+        """Until nothing waits and nothing runs."""
+        while self.waiting or any(p.job for p in self._processes):
+            if self.slots == 1:
+                job = self._next(set())
+                assert job
+                job.then(self.serve(job.method, job.given()))
+            else:
+                self._start()
+                self._listen()
+
+    def close(self) -> None:
+        """End all processes, and what they have started."""
+        for one in self._processes:
+            with contextlib.suppress(OSError):
+                one.pipe.send(None)
+            if one.job:
+                one.process.terminate()  # it ends its workers
+        for one in self._processes:
+            one.process.join(timeout=5)
+            if one.process.is_alive():
+                one.process.kill()
+                one.process.join()
+            one.pipe.close()
+        self._processes = []
+
+    # ---- starting --------------------------------------------------------------------
+
+    def _next(self, groups: set[str]) -> Job | None:
+        """The heaviest job that may start; the first of equals."""
+        free = [job for job in self.waiting if job.group not in groups]
+        if not free:
+            return None
+        chosen = max(free, key=lambda job: job.weight)
+        self.waiting.remove(chosen)
+        return chosen
+
+    def _start(self) -> None:
+        """Give every idle process a job, and make processes while slots are free."""
+        while True:
+            idle = next((p for p in self._processes if p.job is None), None)
+            if idle is None and len(self._processes) >= self.slots:
+                return
+            groups = {p.job.group for p in self._processes if p.job and p.job.group}
+            job = self._next(groups)
+            if job is None:
+                return
+            process = idle or self._fork()
+            process.job = job
+            try:
+                process.pipe.send((job.method, job.given()))
+            except OSError:
+                continue  # it has ended: _listen finds out
+
+    def _fork(self) -> _Process:
+        taken = {p.core for p in self._processes}
+        free = [core for core in cores() if core not in taken] or cores()
+        core = free[0]
+        here, there = FORK.Pipe()
+        process = FORK.Process(
+            target=_work, args=(there, self.serve, self.settle, core), daemon=False
+        )
+        process.start()
+        there.close()
+        made = _Process(process, here, core)
+        self._processes.append(made)
+        return made
+
+    # ---- listening -------------------------------------------------------------------
+
+    def _listen(self) -> None:
+        """Wait until a job says something, and do what follows."""
+        busy = {p.pipe: p for p in self._processes if p.job}
+        for pipe in wait(list(busy)):
+            assert isinstance(pipe, Connection)
+            one = busy[pipe]
+            job = one.job
+            assert job
+            try:
+                kind, *words = pipe.recv()
+            except (EOFError, OSError):
+                self._bury(one)
+                continue
+            if kind == "tell":
+                self.tell(*words)
+                continue
+            one.job = None
+            if kind == "raised":
+                raise words[0]
+            if kind == "failed":
+                job.lost(words[0])
+            else:
+                job.then(words[0])
+
+    def _bury(self, one: _Process) -> None:
+        """A process has ended in the middle of a job."""
+        self._processes.remove(one)
+        one.process.join()
+        assert one.job
+        code = one.process.exitcode
+        one.job.lost(
+            f"the grader's process for {one.job.name} ended with exit code {code}: "
+            "grade it again, alone or with fewer JOBS="
+        )
+
+
+# ---- in a process of its own ---------------------------------------------------------
+
+_say: Callable[[str, str], None] | None = None
+
+
+def said(name: str, words: str) -> bool:
+    """Send what a job says of itself to the process that shows it; False if this one is
+    that process.
+    """
+    if _say is None:
+        return False
+    _say(name, words)
+    return True
+
+
+def _work(
+    pipe: Connection, serve: Serve, settle: Callable[[int], None], core: int
+) -> None:
+    global _say
+    # one whose parent is gone has nobody to answer to
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    _say = lambda name, words: pipe.send(("tell", name, words))  # noqa: E731
+    settle(core)
+    with contextlib.suppress(EOFError, OSError, KeyboardInterrupt):
+        while (asked := pipe.recv()) is not None:
+            pipe.send(_answer(serve, *asked))
+    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
+    serve("end", ())
+
+
+def _answer(serve: Serve, method: str, given: tuple[Any, ...]) -> tuple[str, Any]:
+    """A message with the answer, or with why there is none."""
+    try:
+        return "done", serve(method, given)
+    except (GraderError, OSError) as error:  # of the machine: the whole run ends
+        return "raised", error
+    except Exception as error:
+        from grader.checks.unrun import of_ours
+
+        return "failed", of_ours(error)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""The times of a grading: at its end, when nothing else runs, or from the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from signatures import DIRECTIONS
+
+from grader.course.rungs import COMPILED
+from grader.engine import plan
+from grader.engine.answers import keys, records
+from grader.engine.answers.ledger import Ledger
+from grader.engine.asking.asker import Asker
+from grader.engine.graph import Graph
+from grader.engine.race import Race
+from grader.engine.score import TaskResult
+from grader.verdicts import Verdict
+
+SPEED = "speed"  # this kind of answers in the ledger
+
+
+class Times:
+    """Of one grading."""
+
+    def __init__(
+        self,
+        race: Race,
+        asker: Asker,
+        graph: Graph,
+        ledger: Ledger | None,
+        *,
+        fresh: bool,
+        ready: Callable[[], None],
+    ) -> None:
+        """`fresh`: what the ledger knows is measured again; `ready` is called before
+        anything is measured.
+        """
+        self.race, self.asker, self.graph = race, asker, graph
+        self.ledger, self.fresh, self.ready = ledger, fresh, ready
+
+    def of(self, result: TaskResult, seed: int) -> TaskResult:
+        """A task's result with the times of its fastest right files."""
+        key = self._key(result)
+        kept = None
+        if key and self.ledger and not self.fresh:
+            kept = self.ledger.answer(SPEED, result.task.id, key)
+        if kept:
+            return replace(result, rungs=records.with_speeds(result, kept))
+        if self.race.will_time(result.task):
+            self._prepare(result)
+        rungs = tuple(self.race.task(result.task, list(result.rungs)))
+        timed = replace(result, rungs=rungs)
+        if key and self.ledger and any(rung.speeds for rung in rungs):
+            records.keep_speeds(self.ledger, SPEED, key, result, timed, seed=seed)
+        return timed
+
+    def _key(self, result: TaskResult) -> str:
+        """What the times depend on: the machine, what is timed, and all right files."""
+        if not (self.ledger and result.task.speed):
+            return ""
+        right = [
+            (r.rung.id, self.graph.nodes[r.rung.id].key, d)
+            for r in result.rungs
+            for d in DIRECTIONS
+            if r.verdict(d) is Verdict.PASS
+        ]
+        return keys.digest(keys.machine(), right, repr(result.task.speed))
+
+    def _prepare(self, result: TaskResult) -> None:
+        """What the race needs to know of right files: where they were built, how exact
+        they are.
+        """
+        for found in result.rungs:
+            rung = found.rung
+            right = any(found.verdict(d) is Verdict.PASS for d in DIRECTIONS)
+            if not right or plan.kind(rung) not in COMPILED or rung.needs:
+                continue
+            self.ready()
+            lower = self.graph.nodes[rung.id].lower
+            lent = {d: self.asker.rungs[name] for d, name in lower.items()}
+            if rung.id not in self.race.libraries:
+                self.race.libraries[rung.id] = self.asker.libraries(rung, lent)
+            self.race.classes[rung.id] = self.asker.classes(rung, lent)
