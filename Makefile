@@ -48,7 +48,7 @@ help:  ## list these commands
 	@echo
 	@echo '  T=02_naive_c/conv2d chooses a task, T=02_naive_c/conv2d/01 a rung, LAB=02 a lab'
 
-grade: $(READY)  ## check everything, or T= or LAB=, and count points [CHECK=forward|gradient]
+grade: $(READY)  ## check everything, or T= or LAB= [CHECK=forward|gradient FRESH=1 JOBS= TIMES=1]
 	@$(GRADER) grade $(CHOICE) $(if $(CHECK),--check $(CHECK)) $(if $(SEED),--seed $(SEED))
 
 bench: $(READY)  ## time T= on every speed case against PyTorch [CASES= PARTS= THREADS= AGAINST=]
@@ -128,8 +128,9 @@ system-packages:  ## what Debian and Ubuntu can add: sandbox, debugger, clang, e
 	    bubblewrap gdb clang chromium valgrind \
 	    qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 
-clean:  ## remove everything that was built, but not .venv
-	rm -rf build
+clean:  ## remove everything that was built, but not .venv and what was found out
+	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name grade -exec rm -rf {} +; fi
+	@if [ -d build/grade ]; then find build/grade -mindepth 1 ! -name 'ledger*' -delete; fi
 
 # The Python environment. A marker file says that it is whole.
 .venv/ready-%:

@@ -71,13 +71,13 @@ def needs_gpu(rung: Rung, nvcc: Verdict) -> list[CheckResult]:
     found = []
     for name, direction in zip(("forward", "gradient"), DIRECTIONS):
         no, words = Verdict.PENDING_GPU, message
-        if _is_starter(rung, direction):
+        if is_starter(rung, direction):
             no, words = Verdict.NOT_IMPLEMENTED, "not written yet"
         found.append(CheckResult(name, direction, no, message=words))
     return found
 
 
-def _is_starter(rung: Rung, direction: str) -> bool:
+def is_starter(rung: Rung, direction: str) -> bool:
     """Whether a function still says that it is not written: nothing runs it here."""
     try:
         text = rung.file.read_text(encoding="utf-8", errors="replace")

@@ -14,7 +14,7 @@ from grader.engine import results, schedule
 from grader.engine.answers.ledger import Ledger
 from grader.engine.score import exit_status
 from grader.errors import GraderError
-from grader.report import html, terminal
+from grader.report import html, spent, terminal
 from grader.toolchain import sandbox
 from grader.toolchain.make import build_tools
 
@@ -45,9 +45,9 @@ def run(args: argparse.Namespace) -> int:
             found = grader.run()
             peaks = grader.race.as_json()
             unwatched = grader.without_sanitizers()
+            merged = results.merged(found, seed, peaks, ledger)
         if ledger.aside:
             terminal.complain(ledger.aside)
-        merged = results.merged(found, seed, peaks)
         if sentence := results.set_aside():
             terminal.complain(sentence)
         results.write(merged)
@@ -57,6 +57,8 @@ def run(args: argparse.Namespace) -> int:
     }
     terminal.table(found, standing)
     terminal.advice(found, seed)
+    if os.environ.get("TIMES", "") not in ("", "0"):
+        spent.table(found)
     remarks = [f"memory was not checked: {unwatched}"] if unwatched else []
     if grader.reused:
         remarks.append(terminal.reused(grader.reused, grader.total))

@@ -19,7 +19,8 @@ from grader.checks.unrun import our_fault
 from grader.course.rungs import COMPILED, EXTENSION, Selection, Task
 from grader.engine import plan, schedule
 from grader.engine.answers import records
-from grader.engine.answers.ledger import Ledger
+from grader.engine.answers.ledger import CHECKS, Ledger
+from grader.engine.asking import untouched
 from grader.engine.asking.asker import Answer, Asker
 from grader.engine.graph import Graph, Node
 from grader.engine.progress import Progress
@@ -32,7 +33,6 @@ from grader.toolchain.extension.package import Package
 from grader.toolchain.products import Build
 from grader.verdicts import Verdict
 
-CHECKS = "checks"  # this kind of answers in the ledger
 ASKED = {"ask", "lend", "package"}  # the jobs of which a rung has one
 
 
@@ -234,6 +234,9 @@ class Grader:
 
     def _step(self, node: Node) -> None:
         """What can be done for one rung."""
+        if node.wanted and not self.fresh and (found := untouched.result(node.rung)):
+            self._decided(node, Answer(found))
+            return
         if not self.graph.compiled(node):
             if "compile" not in node.begun:
                 self.asker.rungs[node.rung.id] = node.rung

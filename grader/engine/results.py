@@ -24,6 +24,8 @@ from grader.checks.speed.estimate import Estimate, Speed
 from grader.course import renamed
 from grader.course.rungs import Task
 from grader.course.tasks import all_tasks
+from grader.engine.answers import records
+from grader.engine.answers.ledger import CHECKS, Ledger
 from grader.engine.answers.schema import misfit
 from grader.engine.score import RungResult, TaskResult, parts
 from grader.errors import GraderError
@@ -214,9 +216,14 @@ def _task(result: TaskResult, seed: int) -> dict[str, Any]:
 
 
 def merged(
-    results: list[TaskResult], seed: int, machine: dict[str, Any] | None = None
+    results: list[TaskResult],
+    seed: int,
+    machine: dict[str, Any] | None = None,
+    ledger: Ledger | None = None,
 ) -> dict[str, Any]:
-    """The new results among those of earlier runs, in the order of the course."""
+    """The new results among those of earlier runs, in the order of the course. What the
+    file has lost is in the `ledger`.
+    """
     old = read() or {"tasks": []}
     card = machine or old.get("environment", {}).get("machine")
     tasks = {task["id"]: task for task in old["tasks"]}
@@ -227,8 +234,11 @@ def merged(
         for rung in [rung for rung in new["rungs"] if "gates" in rung]:
             rung["gates"] = matrix.of((c["name"], c["verdict"]) for c in rung["checks"])
         tasks[result.task.id] = new
-    known = [task.id for task in all_tasks()]
-    ordered = [tasks[name] for name in known if name in tasks]
+    for task in all_tasks():
+        known = None if task.id in tasks else records.task_result(ledger, CHECKS, task)
+        if known:
+            tasks[task.id] = _task(known, seed)
+    ordered = [tasks[task.id] for task in all_tasks() if task.id in tasks]
     return {
         "schema": SCHEMA,
         "seed": seed,

@@ -11,14 +11,12 @@ from signatures import DIRECTIONS
 from grader.course.rungs import COMPILED
 from grader.engine import plan
 from grader.engine.answers import keys, records
-from grader.engine.answers.ledger import Ledger
+from grader.engine.answers.ledger import SPEED, Ledger
 from grader.engine.asking.asker import Asker
 from grader.engine.graph import Graph
 from grader.engine.race import Race
 from grader.engine.score import TaskResult
 from grader.verdicts import Verdict
-
-SPEED = "speed"  # this kind of answers in the ledger
 
 
 class Times:

@@ -7,6 +7,8 @@ given/<arch>/; in the repository they are built on demand from lab 02's solution
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import platform
 import shutil
 from functools import partial
@@ -48,6 +50,27 @@ def arch() -> str:
 def is_handout() -> bool:
     """Whether this tree is what students get: its lab 02 is no reference."""
     return (rungs.ROOT / MANIFEST).exists()
+
+
+def is_untouched(rung: Rung) -> bool:
+    """Whether a rung's files are those of the handout."""
+    files = [rung.file, *rung.also]
+    known = _handed_out(rungs.ROOT / MANIFEST)
+    return bool(known) and all(
+        known.get(str(file.relative_to(rungs.ROOT)))
+        == hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in files
+    )
+
+
+@functools.cache
+def _handed_out(manifest: Path) -> dict[str, str]:
+    """Path -> hash, of all files of a handout; empty where there is none."""
+    if not manifest.exists():
+        return {}
+    lines = manifest.read_text(encoding="utf-8").splitlines()
+    pairs = (line.split("  ", 1) for line in lines if "  " in line)
+    return {path: digest for digest, path in pairs}
 
 
 def find(operator: str, direction: str) -> tuple[str, str] | None:

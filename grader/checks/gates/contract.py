@@ -167,7 +167,8 @@ class Contract:
         findings = self._findings(gate, answer, jobs)
         found = summarize(gate.name, gate.direction, gate.dtype, len(jobs), findings)
         own_word = gate.self_reported or found.self_reported
-        return replace(found, self_reported=own_word, replay=None)
+        seconds = round(answer.seconds, 3)
+        return replace(found, self_reported=own_word, replay=None, seconds=seconds)
 
     def _findings(self, gate: Gate, answer: Answer, jobs: list[Job]) -> list[Finding]:
         """What is wrong with a gate; nothing if it passed."""

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from grader.course.rungs import Rung
 from grader.engine import results
+from grader.engine.answers import ledger
 from grader.toolchain.build import compiled
 from grader.toolchain.extension import kernels
 from grader.toolchain.linking import Earlier, Links
@@ -14,15 +16,20 @@ from grader.toolchain.products import Build
 
 
 def earlier() -> Earlier:
-    """What results.json says now of rungs whose contents are the same."""
-    known = {
+    """What results.json, or else the ledger, says now of rungs whose contents are the
+    same.
+    """
+    known: dict[tuple[str, str], dict[str, Any] | None] = {
         (rung["id"], rung["sha256"]): rung
         for task in (results.read() or {"tasks": []})["tasks"]
         for rung in task["rungs"]
     }
 
     def verdict(rung: Rung, direction: str) -> str | None:
-        found = known.get((rung.id, rung.sha256))
+        key = rung.id, rung.sha256
+        if key not in known:
+            known[key] = ledger.last_said(results.folder(), *key)
+        found = known[key]
         return None if found is None else results.verdict_of(found, direction)
 
     return verdict

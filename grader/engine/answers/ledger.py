@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from functools import wraps
@@ -21,6 +22,7 @@ from grader.errors import GraderError
 from grader.verdicts import Verdict
 
 NAME = "ledger.sqlite"
+CHECKS, SPEED = "checks", "speed"  # kinds of answers: of a rung, of a task
 VERSION = 1
 KEPT = 50  # rows of one rung or task
 NEVER_AGAIN = frozenset(
@@ -101,6 +103,26 @@ def _sentence(error: sqlite3.Error, path: Path) -> str:
         f"cannot write to {path}: {text}; mend the permissions of its folder, or name "
         "another one with CONVLAB_BUILD="
     )
+
+
+def last_said(folder: Path, rung: str, sha256: str) -> dict[str, Any] | None:
+    """What the ledger of a folder has last kept of a file with these contents; None
+    where nobody knows.
+    """
+    words = (
+        "SELECT record FROM answers WHERE kind = ? AND name = ? AND sha256 = ? "
+        "AND asked = '' ORDER BY id DESC LIMIT 1"
+    )
+    if not (folder / NAME).exists():
+        return None
+    try:
+        with closing(
+            sqlite3.connect(f"file:{folder / NAME}?mode=ro", uri=True)
+        ) as base:
+            found = base.execute(words, (CHECKS, rung, sha256)).fetchone()
+    except sqlite3.Error:
+        return None  # the next grading says what is wrong with it
+    return None if found is None else dict(json.loads(found[0]))
 
 
 class Ledger:

@@ -51,6 +51,15 @@ def rung_result(rung: Rung, row: Row) -> RungResult:
     return RungResult(rung, checks, found["uses"], nvcc=found["nvcc"], since=since)
 
 
+def task_result(ledger: Ledger | None, kind: str, task: Task) -> TaskResult | None:
+    """What was last found out about the files of a task as they are now."""
+    if ledger is None:
+        return None
+    rows = [(rung, ledger.latest(kind, rung.id, rung.sha256)) for rung in task.rungs]
+    found = tuple(rung_result(rung, row) for rung, row in rows if row)
+    return TaskResult(task, found) if found else None
+
+
 def _check(kept: dict[str, Any]) -> CheckResult:
     return CheckResult(**{**kept, "verdict": Verdict(kept["verdict"])})
 

@@ -44,6 +44,7 @@ class Answer:
     location: str = ""
     job: int = 0  # the last one that began
     results: list[list[list[Any]]] = field(default_factory=list)
+    seconds: float = 0.0  # between its first word and the next gate's
 
 
 class Tools:
@@ -101,11 +102,13 @@ class Tools:
         with tempfile.TemporaryFile() as output:
             self._start(write, output)
             os.close(write)
-            now = "start"
+            now, since = "start", time.monotonic()
             try:
                 for event in self._events(read):
-                    if event.get("event") == "begin":
-                        now = str(event.get("gate"))
+                    if now in answers:
+                        answers[now].seconds = time.monotonic() - since
+                    if event.get("event") == "begin" and now != event.get("gate"):
+                        now, since = str(event.get("gate")), time.monotonic()
                     if now in answers:
                         _note(answers[now], event)
                     elif event.get("kind"):

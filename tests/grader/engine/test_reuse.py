@@ -113,6 +113,17 @@ def test_the_verdicts_are_the_same_for_any_number_of_jobs(tree: Tree) -> None:
     assert plain(tree.results) == one
 
 
+def test_results_that_were_lost_are_written_again_from_the_ledger(tree: Tree) -> None:
+    graded(tree)
+    before = [task for task in plain(tree.results["tasks"]) if task["rungs"]]
+    for spoil in (tree.results_file.unlink, lambda: tree.results_file.write_text("{")):
+        spoil()
+        tree.run("grade", "03", CI="")
+        assert plain(tree.results["tasks"]) == before
+    (rung,) = tree.task("02_naive_c/gelu")["rungs"]
+    assert "date" in rung
+
+
 def test_a_ledger_that_is_damaged_costs_a_sentence(tree: Tree) -> None:
     graded(tree)
     file = tree.build / "grade" / "ledger.sqlite"

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""A starter that nobody has touched is not written yet, without running it."""
+
+from __future__ import annotations
+
+import re
+
+from signatures import DIRECTIONS
+
+from grader.checks.check_result import CheckResult
+from grader.checks.unrun import is_starter, same_for_backward
+from grader.course.rungs import Rung
+from grader.engine import plan
+from grader.engine.score import RungResult
+from grader.toolchain import given
+from grader.verdicts import Verdict
+
+CHECKS = {"forward": "forward", "backward": "gradient"}  # direction -> check
+
+
+def result(rung: Rung) -> RungResult | None:
+    """What asking would find out about a file as the handout has it; None for one that
+    is changed, or that has more in it than "not written yet".
+    """
+    if rung.step or not given.is_untouched(rung):
+        return None
+    if plan.kind(rung) == plan.PYTHON:
+        return _python(rung)
+    text = rung.file.read_text(encoding="utf-8", errors="replace")
+    operator = rung.task.split("/")[1]
+    defined = [d for d in DIRECTIONS if re.search(rf"\b{operator}_{d}\(", text)]
+    if not defined or not all(is_starter(rung, d) for d in defined):
+        return None
+    return RungResult(rung, tuple(_unwritten(d) for d in defined))
+
+
+def _python(rung: Rung) -> RungResult | None:
+    text = rung.file.read_text(encoding="utf-8", errors="replace")
+    _, _, body = text.partition("def forward(")
+    if "raise NotImplementedError" not in body.partition("\n    @")[0]:
+        return None
+    forward = _unwritten("forward")
+    return RungResult(rung, (forward, same_for_backward(forward)))
+
+
+def _unwritten(direction: str) -> CheckResult:
+    no, text = Verdict.NOT_IMPLEMENTED, "not written yet"
+    return CheckResult(CHECKS[direction], direction, no, message=text)
