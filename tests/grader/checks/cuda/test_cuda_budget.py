@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 
 import pytest
 
 from grader import operators
 from grader.checks.cuda import under_cusim
+from grader.checks.subject import Subject
 from grader.course.rungs import Rung, Selection, Task
 from grader.engine.asking.inspect_cuda import is_below
 from tests import put
@@ -31,21 +33,47 @@ def test_every_kind_of_case_comes_before_a_second_one_of_a_kind(name):
     assert 8 * max(sizes[: first + 1]) > max(sizes)
 
 
-@pytest.mark.parametrize(("below", "count"), [(False, 7), (True, 3)])
-def test_a_rung_below_another_gets_less_time_and_that_is_said(
-    monkeypatch, below, count
-):
-    ran: list[int] = []  # a case takes a second
+def looked_at(monkeypatch, *, below, seconds):
+    """What a look says where a case takes these seconds on a core."""
+    ran: list[int] = []
     monkeypatch.setattr(under_cusim, "run_case", lambda *_, **__: ran.append(1))
-    now = SimpleNamespace(monotonic=lambda: float(len(ran)))
-    monkeypatch.setattr(under_cusim, "time", now)
     gelu = operators.get("gelu")
-    subject = SimpleNamespace(python=False, operator=gelu, begin=lambda: None)
-    subject.warnings = ()
-    found = under_cusim.look("races", subject, gelu.cases(1), "forward", 1, below=below)
-    assert f"{count} of {len(gelu.cases(1))} cases: " in found.message
-    assert ("a rung stands above this one" in found.message) is below
+    subject = SimpleNamespace(
+        python=False,
+        operator=gelu,
+        begin=lambda: None,
+        warnings=(),
+        cpu_seconds=lambda: seconds * len(ran),
+    )
+    return under_cusim.look("races", subject, gelu.cases(1), "forward", 1, below=below)
+
+
+def test_what_takes_too_long_on_its_core_is_left_out_and_that_is_said(monkeypatch):
+    found = looked_at(monkeypatch, below=False, seconds=1.0)
+    every = len(operators.get("gelu").cases(1))
+    assert found.message == f"looked at 7 of {every} cases: there was no time for more"
     assert found.verdict == "PASS"
+
+
+def test_a_rung_below_another_is_looked_at_in_one_case_of_each_kind(monkeypatch):
+    gelu = operators.get("gelu")
+    cases = gelu.cases(1)
+    kinds = len(under_cusim.varied(gelu, cases, kinds=True))
+    assert 1 < kinds < len(cases)
+    found = looked_at(monkeypatch, below=True, seconds=0.0)
+    assert found.message.startswith(f"looked at {kinds} of {len(cases)} cases: a rung")
+    assert found.verdict == "PASS"
+
+
+def test_a_busy_machine_sees_as_many_cases(tools):
+    """A budget counts what a process had of its core, not what passed by the clock."""
+    subject = Subject(operators.get("gelu"), libraries={})
+    before = subject.cpu_seconds()
+    time.sleep(0.2)
+    assert subject.cpu_seconds() - before < 0.1
+    while time.process_time() < before + 0.1:
+        pass
+    assert subject.cpu_seconds() - before >= 0.1
 
 
 def test_a_rung_is_below_another_that_is_written_and_runs_here(tmp_path):

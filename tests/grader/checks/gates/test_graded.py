@@ -370,7 +370,7 @@ def test_a_result_of_wrong_sizes_is_told_at_the_line_of_c_that_makes_it(
 def test_a_grading_tells_the_line_of_c(good, monkeypatch):
     failed = CheckResult("x", "backward", Verdict.CRASH, message=next(iter(TOLD_BY_C)))
     monkeypatch.setattr(package, "build", lambda *_: package.Package(good))
-    monkeypatch.setattr(Packages, "_values", lambda *_: [failed])
+    monkeypatch.setattr(Packages, "values", lambda *_: [failed])
     found = Packages(SEED, None, print, known.kernel_links()).checked(rung())
     assert line_at(found.checks[0])
 

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""Starters that nobody has touched: answered at once, and as asking answers them."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import put
+from tests.grader.engine.test_grade import Tree, copy_of_the_repository
+from tests.grader.engine.test_reuse import OWN
+
+WRITTEN = OWN.replace("return STATUS_NOT_IMPLEMENTED;", "return STATUS_OK;")
+PYTHON = """import torch
+
+
+class AddFunction(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, input, other, alpha=1):
+        raise NotImplementedError
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        raise NotImplementedError
+
+
+class Add(torch.nn.Module):
+    def forward(self, input, other):
+        return AddFunction.apply(input, other)
+"""
+
+
+@pytest.fixture
+def tree(tools: Path, tmp_path: Path) -> Tree:
+    """A handout: two starters in C, one of them changed, and one in Python."""
+    made = copy_of_the_repository(tmp_path, tools, "02_naive_c/gelu")
+    labs = made.root / "labs"
+    (labs / "02_naive_c" / "gelu" / "00_definition.c").unlink()
+    put(labs / "02_naive_c" / "gelu" / "00_own.c", OWN)
+    put(labs / "02_naive_c" / "gelu" / "01_written.c", OWN)
+    put(labs / "01_python_function" / "add" / "00_own.py", PYTHON)
+    head = 'title = "x"\nlanguage = "python"\n[ladder.add]\npoints = 2\n'
+    put(labs / "01_python_function" / "lab.toml", head)
+    files = [file for file in labs.rglob("*") if file.is_file()]
+    lines = [
+        f"{hashlib.sha256(f.read_bytes()).hexdigest()}  {f.relative_to(made.root)}\n"
+        for f in files
+    ]
+    put(made.root / "MANIFEST", "".join(lines))
+    put(labs / "02_naive_c" / "gelu" / "01_written.c", WRITTEN)
+    return made
+
+
+def found(tree: Tree) -> dict[str, list[tuple[str, str, str]]]:
+    return {
+        rung["id"]: [(c["name"], c["direction"], c["verdict"]) for c in rung["checks"]]
+        for task in tree.results["tasks"]
+        for rung in task["rungs"]
+    }
+
+
+def test_an_untouched_starter_gets_the_verdict_that_asking_gives(tree: Tree) -> None:
+    tree.run("grade", CI="")
+    at_once = found(tree)
+    assert at_once["02_naive_c/gelu/00_own"] == [
+        ("forward", "forward", "NOT_IMPLEMENTED")
+    ]
+    assert at_once["02_naive_c/gelu/01_written"][0][2] == "INCOMPLETE"
+    tree.run("grade", FRESH="1", CI="")
+    assert found(tree) == at_once
+
+
+def test_nothing_is_compiled_or_imported_for_untouched_starters(tree: Tree) -> None:
+    (tree.root / "labs" / "02_naive_c" / "gelu" / "01_written.c").unlink()
+    code = (
+        "import runpy, sys\n"
+        "sys.argv = ['grader', 'grade']\n"
+        "try:\n    runpy.run_module('grader', run_name='__main__')\n"
+        "except SystemExit:\n    pass\n"
+        "print('torch' in sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tree.root,
+        env={"CONVLAB_BUILD": str(tree.build), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout.rstrip().endswith("False"), done.stdout + done.stderr
+    assert not (tree.build / "rungs").exists()
