@@ -29,7 +29,8 @@ from grader.runner.supervisor.call import SEED_SHIFT, Placement, Run
 from grader.verdicts import Verdict
 
 DTYPE = "f32"
-BUDGET = 6.0  # seconds on a core for one direction of one check; the rest is left out
+BUDGET = 20.0  # seconds on a core for one direction of one check; the rest is left out
+SMALL = 2000  # elements of all inputs: a case of no cost in any kernel
 SLOWER = {"memory": 4, "races": 20, "traffic": 100}  # than the plain build
 FEW = 6  # cases of the order check
 SEEDS = 1 << 14
@@ -59,7 +60,7 @@ def varied(
     operator: Operator, cases: list[Case], *, kinds: bool = False
 ) -> list[tuple[int, Case]]:
     """The cases with their numbers, in the order in which they tell most; with `kinds`
-    one of each kind alone.
+    the first of each kind and those that are SMALL.
 
     First one of each kind, a kind being what a kernel can take another way for: how
     tensors lie in memory, which of them there are, and the order of magnitude of their
@@ -78,9 +79,10 @@ def varied(
         )
         first.setdefault(kind, pair)
     chosen = {number for number, _ in first.values()}
+    rest = [pair for pair in sized if pair[0] not in chosen]
     if kinds:
-        return list(first.values())
-    return [*first.values(), *(pair for pair in sized if pair[0] not in chosen)]
+        rest = [pair for pair in rest if elements(operator, pair[1]) <= SMALL]
+    return [*first.values(), *rest]
 
 
 def look(
@@ -95,8 +97,8 @@ def look(
     """All cases of one direction in the build for `name`: memory or races.
 
     As many as the budget allows, of a rung `below` another one those that differ in
-    kind; the message says how many were left out. If no case came to its end the
-    verdict is SUSPECT.
+    kind or are small; the message says how many were left out. If no case came to its
+    end the verdict is SUSPECT.
     """
     subject.begin()
     subject.warnings = WARNINGS[name]

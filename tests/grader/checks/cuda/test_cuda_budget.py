@@ -49,17 +49,22 @@ def looked_at(monkeypatch, *, below, seconds):
 
 
 def test_what_takes_too_long_on_its_core_is_left_out_and_that_is_said(monkeypatch):
-    found = looked_at(monkeypatch, below=False, seconds=1.0)
+    found = looked_at(monkeypatch, below=False, seconds=3.0)
     every = len(operators.get("gelu").cases(1))
     assert found.message == f"looked at 7 of {every} cases: there was no time for more"
     assert found.verdict == "PASS"
 
 
-def test_a_rung_below_another_is_looked_at_in_one_case_of_each_kind(monkeypatch):
+@pytest.mark.parametrize("small", [0, 3])
+def test_a_rung_below_another_is_looked_at_in_each_kind_of_case(monkeypatch, small):
+    monkeypatch.setattr(under_cusim, "SMALL", small)
     gelu = operators.get("gelu")
     cases = gelu.cases(1)
     kinds = len(under_cusim.varied(gelu, cases, kinds=True))
     assert 1 < kinds < len(cases)
+    looked = {number for number, _ in under_cusim.varied(gelu, cases, kinds=True)}
+    sizes = [under_cusim.elements(gelu, case) for case in cases]
+    assert looked >= {number for number, size in enumerate(sizes) if size <= small}
     found = looked_at(monkeypatch, below=True, seconds=0.0)
     assert found.message.startswith(f"looked at {kinds} of {len(cases)} cases: a rung")
     assert found.verdict == "PASS"
