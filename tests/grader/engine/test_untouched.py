@@ -10,28 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from grader.commands.handout import starter
+from grader.course.rungs import ROOT
 from tests import put
 from tests.grader.engine.test_grade import Tree, copy_of_the_repository
 from tests.grader.engine.test_reuse import OWN
 
 WRITTEN = OWN.replace("return STATUS_NOT_IMPLEMENTED;", "return STATUS_OK;")
-PYTHON = """import torch
-
-
-class AddFunction(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, input, other, alpha=1):
-        raise NotImplementedError
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        raise NotImplementedError
-
-
-class Add(torch.nn.Module):
-    def forward(self, input, other):
-        return AddFunction.apply(input, other)
-"""
+ADD = ROOT / "labs" / "01_python_function" / "add" / "00_broadcast.py"
 
 
 @pytest.fixture
@@ -42,7 +28,7 @@ def tree(tools: Path, tmp_path: Path) -> Tree:
     (labs / "02_naive_c" / "gelu" / "00_definition.c").unlink()
     put(labs / "02_naive_c" / "gelu" / "00_own.c", OWN)
     put(labs / "02_naive_c" / "gelu" / "01_written.c", OWN)
-    put(labs / "01_python_function" / "add" / "00_own.py", PYTHON)
+    put(labs / "01_python_function" / "add" / "00_own.py", starter(ADD.read_text()))
     head = 'title = "x"\nlanguage = "python"\n[ladder.add]\npoints = 2\n'
     put(labs / "01_python_function" / "lab.toml", head)
     files = [file for file in labs.rglob("*") if file.is_file()]
