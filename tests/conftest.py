@@ -62,7 +62,10 @@ SLOW = (
     "tests/house/test_references.py",
 )
 SLOW_FIXTURES = {"extension", "tools", "graded"}
-QUICK_AMONG_SLOW = {"tests/grader/engine/test_score.py"}  # of a slow folder
+QUICK_AMONG_SLOW = {  # of a slow folder
+    f"tests/grader/engine/test_{name}.py"
+    for name in ("score", "ledger", "schedule", "graph")
+}
 
 GELU = """#include "operators.h"
 {before}

@@ -7,9 +7,10 @@ is the last word on it. What only holds for some rungs stands beside the questio
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from grader.course.rungs import EXTENSION, Rung
+from grader.course.rungs import EXTENSION, Rung, Selection
 from grader.toolchain.products import SANITIZE, TRACE
 
 NUMBERS, RULES, HALF, MODULE, GRADCHECK = (
@@ -21,6 +22,9 @@ NUMBERS, RULES, HALF, MODULE, GRADCHECK = (
 )
 MEMORY, ORDER, RACES, TRAFFIC, GATES = "memory", "order", "races", "traffic", "gates"
 PYTHON, C, CUDA = "python", "c", "cuda"  # kinds beside EXTENSION, by language
+
+
+_STARTER = re.compile(rb"^\s*return STATUS_NOT_IMPLEMENTED;", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -93,3 +97,19 @@ def questions(rung: Rung, direction: str) -> tuple[Question, ...]:
     }
     table = PLAN[kind(rung)][direction]
     return tuple(question for question in table if asked.get(question.name, True))
+
+
+def is_below(rung: Rung, selection: Selection) -> bool:
+    """Whether a rung above this one is graded in the same run, and is written: then
+    the slow checks of lab 04 leave out what costs most.
+    """
+    if kind(rung) != CUDA:
+        return False
+    above = (
+        other
+        for task in selection.tasks
+        for other in task.rungs
+        if task.id == rung.task and other.id in selection.rungs
+        if other.id > rung.id and not other.needs
+    )
+    return any(not _STARTER.search(other.file.read_bytes()) for other in above)

@@ -259,11 +259,11 @@ class Asker:
     ) -> Inspection | DeviceInspection:
         """A look at a rung in its other builds, where this machine has them."""
         from grader.engine.asking.inspect_cpu import Inspection
-        from grader.engine.asking.inspect_cuda import DeviceInspection, is_below
+        from grader.engine.asking.inspect_cuda import DeviceInspection
 
         lent = dict(zip(DIRECTIONS, libraries))
         if plan.kind(rung) == plan.CUDA:
-            below = is_below(rung, self.selection)
+            below = plan.is_below(rung, self.selection)
             build = self.builds.other(rung)
             words = subject, rung, self.seed
             return DeviceInspection(*words, build=build, lent=lent, below=below)

@@ -8,7 +8,6 @@ of a wrong one the failing case is run in them, for the line that explains it.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
@@ -20,7 +19,7 @@ from grader.checks.check_result import NONSENSE, CheckResult, clocked
 from grader.checks.cuda import under_cusim
 from grader.checks.subject import Subject
 from grader.checks.unrun import of_ours
-from grader.course.rungs import Rung, Selection
+from grader.course.rungs import Rung
 from grader.diagnosis import explanation
 from grader.engine import plan
 from grader.engine.score import RungResult
@@ -40,21 +39,6 @@ UNEXPLAINED = (
     Verdict.MEMORY_ERROR,
     Verdict.RACE,
 )
-
-
-_STARTER = re.compile(rb"^\s*return STATUS_NOT_IMPLEMENTED;", re.MULTILINE)
-
-
-def is_below(rung: Rung, selection: Selection) -> bool:
-    """Whether a rung above this one is graded in the same run, and is written."""
-    above = (
-        other
-        for task in selection.tasks
-        for other in task.rungs
-        if task.id == rung.task and other.id in selection.rungs
-        if other.id > rung.id and not other.needs
-    )
-    return any(not _STARTER.search(other.file.read_bytes()) for other in above)
 
 
 def with_nvcc(result: RungResult, compiled: Compiled) -> RungResult:

@@ -12,7 +12,7 @@ from grader import operators
 from grader.checks.cuda import under_cusim
 from grader.checks.subject import Subject
 from grader.course.rungs import Rung, Selection, Task
-from grader.engine.asking.inspect_cuda import is_below
+from grader.engine.plan import is_below
 from tests import put
 
 LADDER = "04_cuda_kernels/matmul"
