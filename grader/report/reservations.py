@@ -21,6 +21,9 @@ _OF = {
 }
 
 
+MOST_LINES = 6  # for one reason, before they are told by task
+
+
 class Reservation(NamedTuple):
     """One direction of a task or a rung."""
 
@@ -45,9 +48,23 @@ def lines(results: Sequence[TaskResult]) -> list[str]:
         wheres: dict[tuple[str, str], list[str]] = {}
         for one in group:
             wheres.setdefault((one.id, one.what), []).append(one.direction)
+        if len(wheres) > MOST_LINES:
+            told += _by_task(group)
+            continue
         for (name, what), directions in wheres.items():
             told.append(f"  {name} {', '.join(directions)}: {what}")
     return told
+
+
+def _by_task(group: Sequence[Reservation]) -> Iterator[str]:
+    """The same in one line for each task."""
+    tasks: dict[str, list[Reservation]] = {}
+    for one in group:
+        tasks.setdefault("/".join(one.id.split("/")[:2]), []).append(one)
+    for task, mine in tasks.items():
+        files = len({one.id for one in mine})
+        said = "; ".join(dict.fromkeys(one.what for one in mine))
+        yield f"  {task}, {files} file{'s' * (files > 1)}: {said}"
 
 
 def _speed(result: TaskResult) -> Iterator[Reservation]:

@@ -347,3 +347,17 @@ def test_a_reason_that_several_share_is_told_once():
         f"  {name} backward: races looked at 1 of 2 cases",
         f"{name} forward: races looked at 1 of 2 cases: {hung}",
     ]
+
+
+def test_a_reason_of_many_files_is_told_by_task():
+    why = "looked at 1 of 2 cases: a rung stands above this one"
+    check = CheckResult("memory", "forward", Verdict.PASS, message=why)
+    ladder = "04_cuda_kernels/matmul"
+    rungs = [
+        RungResult(Rung(ladder, Path(f"{number:02}_x.cu")), (check,))
+        for number in range(reservations.MOST_LINES + 1)
+    ]
+    assert reservations.lines([task(*rungs)]) == [
+        "a rung stands above this one",
+        f"  {ladder}, {len(rungs)} files: memory looked at 1 of 2 cases",
+    ]
