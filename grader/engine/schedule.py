@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from grader.errors import GraderError
@@ -219,6 +220,9 @@ def _work(
     pipe: Connection, serve: Serve, settle: Callable[[int], None], core: int
 ) -> None:
     global _say
+    for name in (signal.SIGINT, signal.SIGHUP):  # of the parent, which then ends us
+        signal.signal(name, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _ended)
     # one whose parent is gone has nobody to answer to
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     _say = lambda name, words: pipe.send(("tell", name, words))  # noqa: E731
@@ -228,6 +232,12 @@ def _work(
             pipe.send(_answer(serve, *asked))
     sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
     serve("end", ())
+
+
+def _ended(signum: int, frame: FrameType | None) -> None:
+    """End the job, and let nothing disturb what it has to put away."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def _answer(serve: Serve, method: str, given: tuple[Any, ...]) -> tuple[str, Any]:

@@ -142,6 +142,9 @@ class Worker:
         try:
             self._start(command, paths)
         except BaseException:
+            if hasattr(self, "process"):  # interrupted while it began
+                self._kill()
+                self.process.wait()
             core().session_close(self._session)
             self._session = None
             raise
@@ -219,11 +222,11 @@ class Worker:
             pass_fds=passed,
             start_new_session=True,
         )
+        self._leader = self.process.pid
         os.close(write)
         os.close(info_write)
         self._drain = threading.Thread(target=self._collect, args=(read,), daemon=True)
         self._drain.start()
-        self._leader = self.process.pid
         if self.level == "bwrap":
             self._leader = namespace_init(info_read)
         os.close(info_read)

@@ -31,7 +31,7 @@ from grader.engine.results import SCHEMA_FILE
 from grader.errors import GraderError
 from grader.toolchain import sandbox
 from tests import put
-from tests.proofs.trust import Fault, owned_by
+from tests.proofs.trust import Fault, told
 
 GELU = "02_naive_c/gelu"
 PASSED = {"forward": "PASS", "backward": "PASS"}
@@ -43,6 +43,13 @@ def until(condition: Callable[[], object], *, seconds: float) -> bool:
     while not (true := bool(condition())) and time.monotonic() < end:
         time.sleep(0.01)
     return true
+
+
+def workers_of(tree: Tree) -> list[int]:
+    """Processes that run something that was built for a tree."""
+    mine = str(tree.build / "tools" / "worker").encode()
+    entries = Path("/proc").glob("[0-9]*")
+    return [int(entry.name) for entry in entries if mine in told(entry, "cmdline")]
 
 
 @dataclass(frozen=True)
@@ -512,8 +519,11 @@ def test_a_full_disk_is_told(tree):
 # ---- interrupted ---------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGHUP"])
-def test_an_interrupted_run_leaves_no_process_and_the_old_results(tools, tmp_path, how):
+def test_an_interrupted_run_leaves_no_process_and_the_old_results(
+    tools, tmp_path, how, jobs
+):
     # a shell starts what runs behind a & deaf to Ctrl-C, and so would be our child
     signal.signal(signal.SIGINT, signal.default_int_handler)
     matmul = "02_naive_c/matmul"
@@ -521,14 +531,15 @@ def test_an_interrupted_run_leaves_no_process_and_the_old_results(tools, tmp_pat
     hangs = Fault("endless_loop", "c", "none").file
     shutil.copy(hangs, tmp_path / "labs" / matmul / "02_e.c")
     put(tree.results_file, '{"schema": 1, "tasks": []}')
-    process = tree.start("grade", f"{matmul}/02")
-    assert until(lambda: owned_by(process.pid), seconds=60)
+    wanted = f"{matmul}/02" if jobs == "1" else matmul  # several: in other processes
+    process = tree.start("grade", wanted, JOBS=jobs)
+    assert until(lambda: workers_of(tree), seconds=60)
     send = os.killpg if how == "SIGINT" else os.kill  # Ctrl-C is for the whole group
     send(process.pid, getattr(signal, how))
     out, err = process.communicate(timeout=30)
     assert process.returncode == 130, err
     assert err.startswith("convlab: interrupted; ") and err.count("\n") == 1
-    assert owned_by(process.pid) == set()
+    assert until(lambda: not workers_of(tree), seconds=5)
     assert tree.results_file.read_text() == '{"schema": 1, "tasks": []}'
     names = {path.name for path in tree.results_file.parent.iterdir()}
     assert names == {"ledger.sqlite", "lock", "results.json"}

@@ -18,8 +18,12 @@ from typing import Any
 import pytest
 
 from grader.engine.answers.ledger import NAME
-from tests.grader.engine.test_grade import Tree, copy_of_the_repository, until
-from tests.proofs.trust import owned_by
+from tests.grader.engine.test_grade import (
+    Tree,
+    copy_of_the_repository,
+    until,
+    workers_of,
+)
 
 LADDERS = "02_naive_c/gelu", "02_naive_c/subm_conv3d"
 KILLS = int(os.environ.get("KILLS", "3"))
@@ -55,7 +59,7 @@ def test_a_killed_grading_leaves_whole_files_and_no_process(
     time.sleep(moment)
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=20)
-    assert until(lambda: not owned_by(process.pid), seconds=10)
+    assert until(lambda: not workers_of(tree), seconds=10)
 
     json.loads(tree.results_file.read_text())
     with sqlite3.connect(tree.build / "grade" / NAME) as base:
