@@ -23,6 +23,7 @@ from typing import Any
 
 from grader.course import rungs
 from grader.course.rungs import Rung
+from grader.runner.supervisor import cores
 from grader.toolchain import given, gpu_probe, isa, nvcc, sandbox
 from grader.toolchain.make import first_line, named_compiler, named_cpp
 
@@ -120,9 +121,7 @@ def of_given(operator: str) -> str:
 
 def machine() -> str:
     """What times depend on beside the answer itself."""
-    return digest(
-        platform.node(), _cpu(), os.cpu_count(), sorted(os.sched_getaffinity(0))
-    )
+    return digest(platform.node(), _cpu(), os.cpu_count(), cores.given())
 
 
 def _cpu() -> str:

@@ -8,7 +8,7 @@ import os
 
 
 @functools.cache
-def _cores() -> list[int]:
+def given() -> list[int]:
     """The cores we were given, before we chose among them."""
     return sorted(os.sched_getaffinity(0))
 
@@ -17,7 +17,7 @@ def cpu() -> int:
     """The core that supervisor and workers share: a wake-up across cores costs more
     than most calls, and the two never run at the same time.
     """
-    return _core if _core is not None else _cores()[os.getpid() % len(_cores())]
+    return _core if _core is not None else given()[os.getpid() % len(given())]
 
 
 _core: int | None = None  # that somebody has chosen for this process
@@ -36,4 +36,4 @@ def pin(threads: int = 0) -> None:
     """
     global _threads
     _threads = threads or _threads
-    os.sched_setaffinity(0, {cpu()} if _threads == 1 else set(_cores()[:_threads]))
+    os.sched_setaffinity(0, {cpu()} if _threads == 1 else set(given()[:_threads]))

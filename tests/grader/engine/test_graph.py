@@ -8,6 +8,7 @@ import pytest
 from grader.course.tasks import all_tasks, select
 from grader.engine.answers import keys
 from grader.engine.graph import Graph, Linked
+from grader.runner.supervisor import cores
 from grader.toolchain.linking import Links
 
 MATMUL = "04_cuda_kernels/matmul"
@@ -54,3 +55,9 @@ def test_a_kernel_that_nobody_has_looked_at_counts_for_lab_05(
     changed = {other.id: "changed"}
     monkeypatch.setattr(keys, "content", lambda r: changed.get(r.id) or usual(r))
     assert key(rung, rung, (other, "forward", False)) != before
+
+
+def test_times_hold_also_where_this_process_has_taken_a_core() -> None:
+    before = keys.machine()
+    cores.pin()
+    assert keys.machine() == before
