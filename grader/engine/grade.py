@@ -74,6 +74,7 @@ class Grader:
         self.times = Times(self.race, self.asker, self.graph, ledger, **again)
         self.schedule: Schedule | None = None
         self._jobs: list[Job] = []  # before there is a schedule
+        self._imported = False  # PyTorch, by this run
         self._ended: dict[str, TaskResult] = {}
         self._ranks = self._ranked(ledger.seconds() if ledger else {})
 
@@ -128,6 +129,7 @@ class Grader:
         if self._alone() and any(plan.kind(rung) == plan.PYTHON for rung in waiting):
             self.asker.warm_up()
         rungs = [rung for rung in waiting if plan.kind(rung) in COMPILED]
+        self._imported = True
         ahead = self.asker.builds.ahead(rungs, self.slots)
         try:
             gc.disable()  # nearly all that importing makes is there to stay
@@ -142,8 +144,7 @@ class Grader:
 
     def _import_once(self) -> None:
         """PyTorch, if no job has needed it, and this process on its core."""
-        if self.schedule is None:
-            self.schedule = Schedule(1, self._serve, _settle, self._say)
+        if not self._imported:
             self._import()
         cores.pin()
 
@@ -196,16 +197,14 @@ class Grader:
         is called when the job starts.
         """
         node.begun.add(method)
-        first = (
-            0.5 if method in ("compile", "package") else 0.0
-        )  # others wait for these
+        others_wait = method in ("compile", "package")
         job = Job(
             node.rung.id,
             method,
             lambda: (node.rung.id, *(g() if callable(g) else g for g in given)),
             lambda answer: self._then(node, then, answer),
             lambda sentence: self._lost(node, sentence),
-            weight=self._ranks.get(node.rung.id, 0.0) + first,
+            weight=self._ranks.get(node.rung.id, 0.0) + others_wait / 2,
             group="package" if method == "package" else "",  # they share their objects
         )
         if self.schedule:
@@ -234,8 +233,7 @@ class Grader:
 
     def _step(self, node: Node) -> None:
         """What can be done for one rung."""
-        if node.wanted and not self.fresh and (found := untouched.result(node.rung)):
-            self._decided(node, Answer(found))
+        if self._is_starter(node):
             return
         if not self.graph.compiled(node):
             if "compile" not in node.begun:
@@ -270,6 +268,16 @@ class Grader:
         )
 
     # ---- what comes of them ----------------------------------------------------------
+
+    def _is_starter(self, node: Node) -> bool:
+        """Decide an untouched starter without asking it."""
+        if node.begun or self.fresh or not node.wanted:
+            return False
+        result = untouched.result(node.rung)
+        if result:
+            checks = tuple(self.asker.asked_for(result.checks))
+            self._decided(node, Answer(replace(result, checks=checks)))
+        return result is not None
 
     def _remembered(self, node: Node) -> bool:
         """Take the ledger's answer if it has one that counts."""

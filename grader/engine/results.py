@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +23,8 @@ from grader.checks.speed.estimate import Estimate, Speed
 from grader.course import renamed
 from grader.course.rungs import Task
 from grader.course.tasks import all_tasks
-from grader.engine.answers import records
-from grader.engine.answers.ledger import CHECKS, Ledger
+from grader.engine.answers import keys, records
+from grader.engine.answers.ledger import CHECKS, Ledger, aside
 from grader.engine.answers.schema import misfit
 from grader.engine.score import RungResult, TaskResult, parts
 from grader.errors import GraderError
@@ -92,31 +91,15 @@ def near(wanted: Path) -> str:
 def environment() -> dict[str, Any]:
     """What the numbers depend on: machine, compiler, PyTorch, sandbox."""
     return {
-        "cpu": _cpu(),
+        "cpu": isa.processor(),
         "isa": isa.name(),
         "compiler": first_line([*named_compiler().split(), "--version"]),
-        "torch": _version("torch"),
+        "torch": keys.version("torch"),
         "python": platform.python_version(),
         "cuda": card.words if (card := gpu_probe.card()) else None,
         "sandbox": sandbox.level(),
         "threads": 1,
     }
-
-
-def _cpu() -> str:
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        for line in info.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
-
-
-def _version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 # ---- writing -------------------------------------------------------------------------
@@ -333,11 +316,8 @@ def set_aside() -> str:
     """
     if not (reason := refusal()):
         return ""
-    number = 1
-    while (kept := path().with_name(f"results.unreadable-{number}.json")).exists():
-        number += 1
     try:
-        path().rename(kept)
+        kept = aside(path())
     except OSError as error:
         raise GraderError(explain(error, folder())) from error
     return (

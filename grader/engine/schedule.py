@@ -23,6 +23,7 @@ from types import FrameType
 from typing import Any
 
 from grader.errors import GraderError
+from grader.runner.supervisor import cores
 
 GIB_A_JOB = 2.5  # of free memory: torch, a student's process and its sanitizer
 FORK = multiprocessing.get_context("fork")  # torch is imported once, before
@@ -44,11 +45,6 @@ class Job:
     group: str = ""  # of these no two run at the same time
 
 
-def cores() -> list[int]:
-    """The cores that this process may use."""
-    return sorted(os.sched_getaffinity(0))
-
-
 def slots(wanted: str = "") -> int:
     """How many jobs run side by side: JOBS, or as many as there are cores and memory.
 
@@ -58,7 +54,7 @@ def slots(wanted: str = "") -> int:
         if not wanted.isdecimal() or int(wanted) < 1:
             raise GraderError(f"JOBS is {wanted!r}, expected a number from 1")
         return int(wanted)
-    return max(1, min(len(cores()), int(_free_gib() / GIB_A_JOB)))
+    return max(1, min(len(cores.given()), int(_free_gib() / GIB_A_JOB)))
 
 
 def _free_gib() -> float:
@@ -151,8 +147,8 @@ class Schedule:
 
     def _fork(self) -> _Process:
         taken = {p.core for p in self._processes}
-        free = [core for core in cores() if core not in taken] or cores()
-        core = free[0]
+        free = [core for core in cores.given() if core not in taken]
+        core = (free or cores.given())[0]  # more slots than cores
         here, there = FORK.Pipe()
         process = FORK.Process(
             target=_work, args=(there, self.serve, self.settle, core), daemon=False

@@ -37,3 +37,13 @@ def name() -> str:
     wide = {"avx512": "avx512f", "avx2": "avx2"}
     found = (name for name, flag in wide.items() if flag in words)
     return next(found, platform.machine())
+
+
+def processor() -> str:
+    """The processor's name."""
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

@@ -63,8 +63,9 @@ def of_sources(root: Path) -> str:
 @functools.cache
 def of_machine() -> str:
     """What rungs are built with, run by and compared with."""
-    versions = [_version(package) for package in PACKAGES]
-    compilers = [first_line([*n().split(), "--version"]) for n in _COMPILERS]
+    versions = [version(package) for package in PACKAGES]
+    named = named_compiler(), named_cpp()
+    compilers = [first_line([*name.split(), "--version"]) for name in named]
     card = gpu_probe.card()
     return digest(
         versions,
@@ -79,14 +80,12 @@ def of_machine() -> str:
     )
 
 
-_COMPILERS = named_compiler, named_cpp
-
-
-def _version(package: str) -> str:
+def version(package: str) -> str | None:
+    """Of an installed package; None if it is not there."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
-        return ""
+        return None
 
 
 def content(rung: Rung) -> str:
@@ -121,12 +120,4 @@ def of_given(operator: str) -> str:
 
 def machine() -> str:
     """What times depend on beside the answer itself."""
-    return digest(platform.node(), _cpu(), os.cpu_count(), cores.given())
-
-
-def _cpu() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line for line in lines if line.startswith("model name")), "")
+    return digest(platform.node(), isa.processor(), os.cpu_count(), cores.given())

@@ -125,6 +125,16 @@ def last_said(folder: Path, rung: str, sha256: str) -> dict[str, Any] | None:
     return None if found is None else dict(json.loads(found[0]))
 
 
+def aside(file: Path) -> Path:
+    """Give a file that cannot be read another name, so that no run overwrites it."""
+    number = 1
+    while (
+        kept := file.with_name(f"{file.stem}.unreadable-{number}{file.suffix}")
+    ).exists():
+        number += 1
+    return file.rename(kept)
+
+
 class Ledger:
     """The ledger of one build folder. Close it when done."""
 
@@ -166,13 +176,8 @@ class Ledger:
             raise GraderError(_sentence(error, self.path)) from error
 
     def _set_aside(self, reason: str) -> str:
-        number = 1
-        while (
-            kept := self.path.with_name(f"ledger.unreadable-{number}.sqlite")
-        ).exists():
-            number += 1
         try:
-            self.path.rename(kept)
+            kept = aside(self.path)
             for ending in ("-wal", "-shm"):
                 beside = Path(f"{self.path}{ending}")
                 if beside.exists():

@@ -15,7 +15,7 @@ from grader.toolchain import nvcc
 from grader.toolchain.build import compiled
 from grader.toolchain.make import sanitizers_missing
 from grader.toolchain.nvcc import Compiled
-from grader.toolchain.products import SANITIZE, TRACE, Build
+from grader.toolchain.products import SANITIZE, Build
 
 
 class Builds:
@@ -45,7 +45,9 @@ class Builds:
 
     def sanitized(self, rung: Rung) -> Build | None:
         """The build for the memory check; None where this machine cannot have one."""
-        return None if self.without_sanitizers() else self._other(rung, SANITIZE)
+        return (
+            None if self.without_sanitizers() else self.links.build(rung, mode=SANITIZE)
+        )
 
     def without_sanitizers(self) -> str:
         """Why memory cannot be checked; "" if it can."""
@@ -55,23 +57,8 @@ class Builds:
 
     def other(self, rung: Rung) -> Callable[[str], Build]:
         """What builds a rung in CUDA in another mode."""
-        return lambda mode: self._other(rung, mode)
-
-    def _other(self, rung: Rung, mode: str) -> Build:
-        return self.links.build(rung, mode=mode)
+        return lambda mode: self.links.build(rung, mode=mode)
 
     def real(self, rung: Rung) -> Compiled:
         """What NVIDIA's compiler says of a rung in CUDA."""
         return nvcc.compile(rung)
-
-    def all_of(self, rung: Rung) -> None:
-        """Compile every build of a rung that uses no other: a processor is idle."""
-        self.alone(rung)
-        in_cuda = rung.file.suffix == ".cu"
-        if in_cuda:
-            self.real(rung)
-        if rung.uses or rung.needs:
-            return
-        for mode in (SANITIZE, TRACE) if in_cuda else (SANITIZE,):
-            if in_cuda or not self.without_sanitizers():
-                compiled(rung, mode=mode)

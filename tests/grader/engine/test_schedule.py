@@ -14,6 +14,7 @@ import pytest
 from grader.engine import schedule
 from grader.engine.schedule import Job, Schedule
 from grader.errors import GraderError
+from grader.runner.supervisor import cores
 
 
 def serve(method: str, given: tuple[Any, ...]) -> Any:
@@ -45,7 +46,7 @@ def settle(core: int) -> None:
 def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[Any]]]:
     """Runs jobs and returns their answers in the order in which they came."""
     made: list[Schedule] = []
-    monkeypatch.setattr(schedule, "cores", lambda: sorted(os.sched_getaffinity(0)))
+    monkeypatch.setattr(cores, "given", lambda: sorted(os.sched_getaffinity(0)))
 
     def run(*jobs: tuple[Any, ...], slots: int = 2, group: str = "") -> list[Any]:
         said: list[Any] = []
@@ -140,7 +141,7 @@ def test_jobs_has_to_be_a_number(wrong: str) -> None:
 def test_there_are_as_many_slots_as_cores_and_memory_allow(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(schedule, "cores", lambda: list(range(8)))
+    monkeypatch.setattr(cores, "given", lambda: list(range(8)))
     monkeypatch.setattr(schedule, "_free_gib", lambda: 8.0)
     assert schedule.slots() == 3 and schedule.slots("5") == 5
     monkeypatch.setattr(schedule, "_free_gib", lambda: 1.0)
