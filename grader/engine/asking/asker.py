@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from signatures import DIRECTIONS
 
-from grader.checks.check_result import CheckResult, clocked
+from grader.checks.check_result import CheckResult
 from grader.checks.unrun import (
     HOPELESS,
     build_failed,
@@ -25,7 +25,6 @@ from grader.checks.unrun import (
     our_fault,
     same_for_backward,
 )
-from grader.course.architectures import HALF
 from grader.course.rungs import Rung, Selection
 from grader.course.uses import FALLBACK
 from grader.engine import plan
@@ -33,7 +32,6 @@ from grader.engine.asking.compiling import Builds
 from grader.engine.asking.grade_extension import Packages
 from grader.engine.asking.lending import Lending, Libraries, counted, paired
 from grader.engine.asking.on_gpu import OnCard
-from grader.engine.plan import Question
 from grader.engine.score import RungResult
 from grader.errors import GraderError
 from grader.runner.supervisor.session import Worker
@@ -47,8 +45,6 @@ if TYPE_CHECKING:  # these import torch, which takes seconds
     from grader.engine.asking.inspect_cpu import Inspection
     from grader.engine.asking.inspect_cuda import DeviceInspection
     from grader.operators import Case
-
-MODULE_CASES = 6  # lab 01: cases that also go through the nn.Module
 
 # what happens after the numbers of a direction: inspect_cpu.py
 Look = Callable[[list[CheckResult], str, "list[Case]"], list[CheckResult]]
@@ -322,40 +318,7 @@ class Asker:
         self, subject: Subject, rung: Rung, direction: str, *, forward_ok: bool
     ) -> list[CheckResult]:
         """The questions that are answered by the rung's plain build."""
-        results: list[CheckResult] = []
-        for question in plan.questions(rung, direction):
-            if question.forward and not forward_ok:
-                continue
-            results += self._question(subject, rung, direction, question)
-            if results and results[-1].verdict is not Verdict.PASS:
-                break
-        return results
+        from grader.engine.asking import plain_build
 
-    def _question(
-        self, subject: Subject, rung: Rung, direction: str, question: Question
-    ) -> list[CheckResult]:
-        """One of them; nothing for those that a look or a gate answers."""
-        from grader.checks.memory import no_scratch
-        from grader.checks.values import audit, each_dtype, forward, gradient
-
-        cases = subject.operator.cases(self.seed)
-        words = subject, cases, direction, self.seed
-        if question.name == plan.NUMBERS:
-            return each_dtype.check(*words, lambda text: self.tell(rung.id, text))
-        if question.name == plan.RULES:
-            check = audit.check if question.asks == "audit" else no_scratch.check
-            return [clocked(lambda: check(*words))]
-        if question.name == plan.HALF and HALF in subject.libraries:
-            judge = each_dtype.JUDGES[direction].check
-            few = [case for case in cases if case.values == "normal"]
-            found = clocked(lambda: judge(subject, few, HALF, self.seed))
-            return [replace(found, name="half", replay=None)]  # make debug has no f16
-        if question.name == plan.MODULE:
-            self.tell(rung.id, "module")
-            few = cases[:MODULE_CASES]
-            words_of_it = subject, few, "f64", self.seed
-            return [clocked(lambda: forward.check(*words_of_it, through_module=True))]
-        if question.name == plan.GRADCHECK:
-            self.tell(rung.id, "gradcheck")
-            return [clocked(lambda: gradient.gradcheck(subject, cases, self.seed))]
-        return []
+        words = subject, rung, direction, self.seed, self.tell
+        return plain_build.ask(*words, forward_ok=forward_ok)

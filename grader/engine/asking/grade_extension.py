@@ -10,17 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from signatures import DIRECTIONS
 
-from grader.checks.check_result import CheckResult, clocked
+from grader.checks.check_result import CheckResult
 from grader.checks.unrun import HOPELESS, build_failed, same_for_backward
 from grader.course.rungs import Rung
 from grader.course.tasks import all_tasks
 from grader.diagnosis import extension_line
-from grader.engine import plan
 from grader.engine.score import RungResult
 from grader.runner.supervisor.session import Worker
 from grader.runner.supervisor.tools_session import folder_for
@@ -31,10 +29,9 @@ from grader.toolchain.products import Build
 from grader.verdicts import Verdict
 
 if TYPE_CHECKING:  # imports torch
-    from grader.checks.subject import Subject
+    pass
 
 SHOWN = "labs/05_torch_extension"
-MODULE_CASES = 6  # cases that also go through the nn.Module
 
 
 class Packages:
@@ -108,6 +105,7 @@ class Packages:
         from grader import operators
         from grader.checks.subject import Subject
         from grader.checks.values.fallback import Classes, Servers
+        from grader.engine.asking import plain_build
 
         assert built.folder
         operator = operators.get(rung.task.split("/")[1])
@@ -116,14 +114,15 @@ class Packages:
         servers = Servers(kernels.links(self.found), operator, self.seed)
         subject.classes = Classes(servers, _called(built))
         try:
-            forward = self._direction(subject, rung, "forward", forward_ok=True)
+            tell = self.seed, self.tell
+            forward = plain_build.ask(subject, rung, "forward", *tell, forward_ok=True)
             if forward[-1].verdict in HOPELESS:
                 return [*forward, same_for_backward(forward[-1])]
             if not self._is_asked("backward"):
                 return forward
             right = forward[-1].verdict is Verdict.PASS
-            words = subject, rung, "backward"
-            return forward + self._direction(*words, forward_ok=right)
+            words = subject, rung, "backward", *tell
+            return forward + plain_build.ask(*words, forward_ok=right)
         finally:
             servers.close()
             subject.close()
@@ -136,36 +135,6 @@ class Packages:
     def _is_asked(self, direction: str) -> bool:
         wanted = {None: DIRECTIONS, "forward": ("forward",)}
         return direction in wanted.get(self.check, ("backward",))
-
-    def _direction(
-        self, subject: Subject, rung: Rung, direction: str, *, forward_ok: bool
-    ) -> list[CheckResult]:
-        """All but the gates; the first failure is the last word."""
-        from grader.checks.values import audit, each_dtype, forward, gradient
-
-        cases = subject.operator.cases(self.seed)
-        words = subject, cases, direction, self.seed
-        few = cases[:MODULE_CASES]
-        asked: dict[str, Callable[[], CheckResult]] = {
-            plan.RULES: lambda: audit.check(*words),
-            plan.MODULE: lambda: forward.check(
-                subject, few, "f64", self.seed, through_module=True
-            ),
-            plan.GRADCHECK: lambda: gradient.gradcheck(subject, cases, self.seed),
-        }
-        results: list[CheckResult] = []
-        for question in plan.questions(rung, direction):
-            if question.forward and not forward_ok:
-                continue
-            if question.name == plan.NUMBERS:
-                tell = partial(self.tell, rung.id)
-                results += each_dtype.check(*words, tell)
-            elif question.name in asked:
-                self.tell(rung.id, question.name)
-                results.append(clocked(asked[question.name]))
-            if results and results[-1].verdict is not Verdict.PASS:
-                break
-        return results
 
 
 def _last(values: list[CheckResult]) -> dict[str, CheckResult]:

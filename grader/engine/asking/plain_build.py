@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""The questions of a direction that a rung's plain build answers, in any language."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from grader.checks.check_result import CheckResult, clocked
+from grader.checks.memory import no_scratch
+from grader.checks.subject import Subject
+from grader.checks.values import audit, each_dtype, forward, gradient
+from grader.course.architectures import HALF
+from grader.course.rungs import Rung
+from grader.engine import plan
+from grader.engine.plan import Question
+from grader.verdicts import Verdict
+
+MODULE_CASES = 6  # that also go through the nn.Module
+
+
+def ask(
+    subject: Subject,
+    rung: Rung,
+    direction: str,
+    seed: int,
+    tell: Callable[[str, str], None],
+    *,
+    forward_ok: bool,
+) -> list[CheckResult]:
+    """All of them up to the first that is not passed. `tell` is called with the rung's
+    id and what is being done; `forward_ok`: gradcheck may call forward.
+    """
+    results: list[CheckResult] = []
+    for question in plan.questions(rung, direction):
+        if question.forward and not forward_ok:
+            continue
+        say = lambda words: tell(rung.id, words)  # noqa: E731
+        results += _answer(subject, direction, question, seed, say)
+        if results and results[-1].verdict is not Verdict.PASS:
+            break
+    return results
+
+
+def _answer(
+    subject: Subject,
+    direction: str,
+    question: Question,
+    seed: int,
+    say: Callable[[str], None],
+) -> list[CheckResult]:
+    """One of them; nothing for those that a look or a gate answers."""
+    cases = subject.operator.cases(seed)
+    words = subject, cases, direction, seed
+    if question.name == plan.NUMBERS:
+        return each_dtype.check(*words, say)
+    if question.name == plan.RULES:
+        check = audit.check if question.asks == "audit" else no_scratch.check
+        return [clocked(lambda: check(*words))]
+    if question.name == plan.HALF and HALF in subject.libraries:
+        judge = each_dtype.JUDGES[direction].check
+        few = [case for case in cases if case.values == "normal"]
+        found = clocked(lambda: judge(subject, few, HALF, seed))
+        return [replace(found, name="half", replay=None)]  # make debug has no f16
+    if question.name == plan.MODULE:
+        say("module")
+        first = cases[:MODULE_CASES]
+        module = {"through_module": True}
+        return [clocked(lambda: forward.check(subject, first, "f64", seed, **module))]
+    if question.name == plan.GRADCHECK:
+        say("gradcheck")
+        return [clocked(lambda: gradient.gradcheck(subject, cases, seed))]
+    return []
