@@ -82,9 +82,9 @@ jupyter: $(MORE)  ## open the notebooks of the labs in a browser
 notebooks: $(MORE)  ## run every notebook of the labs; pages in build/notebooks
 	@PYTHONPATH=$(PATHS) $(PY) -m grader.commands.notebooks
 
-train: $(MORE)  ## train a network with every make of layers [DATA= EPOCHS= VARIANTS= PROFILE=1]
+train: $(MORE)  ## train a network with every make of layers [NET= DATA= EPOCHS= VARIANTS= PROFILE=1]
 	@$(GRADER) build --lab 05
-	@$(PY) labs/05_torch_extension/train $(if $(DATA),--data '$(DATA)') \
+	@$(PY) labs/05_torch_extension/train $(if $(NET),--net '$(NET)') $(if $(DATA),--data '$(DATA)') \
 	    $(if $(EPOCHS),--epochs '$(EPOCHS)') $(if $(VARIANTS),--variants '$(VARIANTS)') \
 	    $(if $(DTYPE),--dtype '$(DTYPE)') $(if $(SEED),--seed '$(SEED)') \
 	    $(if $(DEVICE),--device '$(DEVICE)') $(if $(PROFILE),--profile) \

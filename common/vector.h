@@ -72,6 +72,18 @@ static inline void vec_store(real *p, vec v)
     memcpy(p, &v, sizeof v);
 }
 
+/* The sum of all lanes: the upper half is added to the lower one until one is left. */
+static inline real vec_sum(vec v)
+{
+    real lane[LANES];
+    vec_store(lane, v);
+    UNROLL
+    for (int half = LANES / 2; half > 0; half /= 2) {
+        for (int i = 0; i < half; i++) lane[i] += lane[i + half];
+    }
+    return lane[0];
+}
+
 /* ---- some of the lanes, and stores past the caches ----------------------------------
  * Only here a machine is named. With VECTOR_ELEMENTWISE (rung.mk: make debug,
  * the sanitizers) some lanes are taken one by one, where a step too far is seen.

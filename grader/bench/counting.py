@@ -147,7 +147,7 @@ def _compiled(made: nvcc.Compiled) -> dict[str, Any]:
         "registers": max(kernel.registers for kernel in chosen),
         "spills": sum(kernel.spills for kernel in chosen),
         "shared": max(kernel.shared for kernel in chosen),
-        "occupancy": min(kernel.occupancy for kernel in chosen),
+        "occupancy": min(kernel.occupancy or 0.0 for kernel in chosen),
     }
 
 

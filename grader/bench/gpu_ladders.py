@@ -153,9 +153,8 @@ class Bench:
 def cells(row: Row, known: dict[tuple[str, str], Counted]) -> list[str]:
     """One line of the table of times."""
     found = row.speed
-    entry = results.speed_entry(found, 0.0)
     head = [f"`{row.rung.id}`", row.part, f"`{found.case}`"]
-    if "ms" not in entry or found.ratio is None:
+    if found.ms is None or found.ratio is None:
         return [*head, found.verdict.value, *[""] * 9, found.baseline]
     ratio = found.ratio
     noisy = " NOISY" if found.verdict is Verdict.NOISY else ""
@@ -164,10 +163,10 @@ def cells(row: Row, known: dict[tuple[str, str], Counted]) -> list[str]:
     return [
         *head,
         f"{found.errors[0]:.0e} ({found.errors[1]:.0e})",
-        f"{entry['ms']:.4g}",
-        f"{1e-3 * entry['gflops']:.3g}" if "gflops" in entry else "-",
-        f"{entry['gbs']:.0f}",
-        f"{entry['percent_of_peak']:.1f}" if "gflops" in entry else "-",
+        f"{found.ms:.4g}",
+        "-" if found.gflops is None else f"{1e-3 * found.gflops:.3g}",
+        f"{found.gbs:.0f}",
+        "-" if found.percent_of_peak is None else f"{found.percent_of_peak:.1f}",
         f"{ratio.value:.3g}",
         f"{ratio.low:.3g} .. {ratio.high:.3g}{noisy}",
         f"{other.value:.3g}" if other else "-",

@@ -211,22 +211,20 @@ def parts_of(operator: Operator, case: Case) -> dict[str, tuple[tuple[str, ...],
 def cells(row: Row) -> list[str]:
     """One line of the table, as text."""
     found = row.speed
-    entry = results.speed_entry(found, 0.0)
     by = " + ".join(_short(row.rung, name) for name in row.by)
     head = [row.rung.id, row.part, found.case, by]
-    if "ms" not in entry:
+    if found.ms is None or found.ratio is None:
         return [*head, found.verdict.value, *[""] * 5, found.baseline]
     ratio = found.ratio
-    assert ratio is not None
     noisy = " NOISY" if found.verdict is Verdict.NOISY else ""
     middle, low, high = (f"{x:.3g}" for x in (ratio.value, ratio.low, ratio.high))
     others = "".join(f"; {v} {r.value:.3g}" for v, r in found.others.items())
     return [
         *head,
         f"{found.errors[0]:.0e} ({found.errors[1]:.0e})",
-        f"{entry['ms']:.3f}",
-        f"{entry['gflops']:.2f}" if "gflops" in entry else "-",
-        f"{entry['percent_of_peak']:.1f}" if "gflops" in entry else "-",
+        f"{found.ms:.3f}",
+        "-" if found.gflops is None else f"{found.gflops:.2f}",
+        "-" if found.percent_of_peak is None else f"{found.percent_of_peak:.1f}",
         f"{middle}",
         f"{low} .. {high}{noisy}",
         found.baseline + others,

@@ -10,6 +10,7 @@ from typing import Any
 from grader.checks.speed.estimate import Speed
 from grader.course.rungs import ROOT, Rung
 from grader.engine import results
+from grader.engine.answers import as_json
 from grader.toolchain.make import build_folder
 
 
@@ -84,5 +85,5 @@ def recorded(row: Row, threads: int) -> dict[str, Any]:
         "of_tolerance": row.speed.worst,
         "error": row.speed.errors[0],
         "pytorch_error": row.speed.errors[1],
-        **results.speed_entry(row.speed, 0.0),
+        **as_json.speed_entry(row.speed),
     }

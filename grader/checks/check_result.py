@@ -32,7 +32,7 @@ class CheckResult:
     failed: int = 0
     message: str = ""
     location: str | None = None
-    replay: str | None = None  # a command that shows the failing case again
+    replay: str | None = None  # the case that failed; once told, the command (score.py)
     self_reported: bool = False  # rests on what the worker says of itself
     diagnosis: str | None = None  # what went wrong, as far as it can be told
     mistake: str | None = None  # the name of a known mistake it equals

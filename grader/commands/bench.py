@@ -6,7 +6,8 @@ from __future__ import annotations
 import argparse
 import os
 
-from grader.bench import extension_costs, gpu_ladders, ladders
+from grader.bench import extension_cell, extension_costs, gpu_ladders, ladders
+from grader.bench.extension_cell import NAME as CELL
 from grader.bench.request import Wanted
 from grader.checks.speed.baseline import BOTH, VARIANTS
 from grader.course import rungs, tasks
@@ -24,6 +25,8 @@ def run(args: argparse.Namespace) -> int:
         build_tools()
         wanted = _wanted(args, seed)
         languages = {task.language for task in selection.tasks}
+        if {task.id for task in selection.tasks} == {f"05_torch_extension/{CELL}"}:
+            return extension_cell.bench(wanted)
         if languages == {rungs.EXTENSION}:
             return extension_costs.bench(wanted)
         if "cuda" in languages and "c" not in languages:

@@ -6,13 +6,12 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from typing import Any
 
 from grader.course import tasks
 from grader.engine import grade as grading
-from grader.engine import results, schedule
+from grader.engine import merge, results, schedule
 from grader.engine.answers.ledger import Ledger
-from grader.engine.score import exit_status
+from grader.engine.score import Results, exit_status
 from grader.errors import GraderError
 from grader.report import html, spent, terminal
 from grader.toolchain import sandbox
@@ -45,18 +44,18 @@ def run(args: argparse.Namespace) -> int:
             found = grader.run()
             peaks = grader.race.as_json()
             unwatched = grader.without_sanitizers()
-            merged = results.merged(found, seed, peaks, ledger)
+            whole = merge.merged(found, seed, peaks, ledger)
         if ledger.aside:
             terminal.complain(ledger.aside)
         if sentence := results.set_aside():
             terminal.complain(sentence)
-        results.write(merged)
-        page = _page(merged)
-    standing = {
-        task["id"]: (task["points"], task["pending"]) for task in merged["tasks"]
-    }
+        results.write(whole)
+        page = _page(whole)
+    standing = {task.task.id: (task.points, task.pending) for task in whole.tasks}
     terminal.table(found, standing)
-    terminal.advice(found, seed)
+    if not (args.task or args.lab):
+        terminal.course(whole)
+    terminal.advice(found)
     if os.environ.get("TIMES", "") not in ("", "0"):
         spent.table(found)
     remarks = [f"memory was not checked: {unwatched}"] if unwatched else []
@@ -78,14 +77,14 @@ def _in_ci() -> bool:
     return os.environ.get("CI", "").lower() in ("1", "true")
 
 
-def _page(merged: dict[str, Any]) -> str:
+def _page(whole: Results) -> str:
     """Write the HTML report; the name of the file that tells most, as people see it.
 
     Where the page cannot be made (an environment of one's own without jinja2) the grade
     stands without it.
     """
     try:
-        return results.near(html.write(merged))
+        return results.near(html.write(whole))
     except GraderError as error:
         terminal.complain(str(error))
         return results.near(results.path())

@@ -31,16 +31,33 @@ PUBLIC = {
     "086baf4444ad": "lab 01, conv2d's last hint",
     "d327e3dbb988": "lab 01, shown in unfold's starter",
     "6b4193afc23f": "lab 01, shown in unfold's starter",
+    "390362122ced": "lab 01, the README's example of a Function",
+    "c180f83b7601": "the same, how it gets back what it has saved",
     "995cd86c785e": "lab 04, the last two axes of a batch: shown in launch.h",
     "1b91458e2789": "lab 05, the example in the head comment of bridge.h",
+    "59562286142f": "lab 04, how a kernel with a block of THREADS begins",
     "d2cbfa293d52": "lab 04, how a thread finds its element: shown in launch.h",
+    "3e6d21b2809b": "subm_conv3d, the count of points: check.c asks for it too",
+    "56e91c9130bf": "lltm, the reference in the grader has it",
+    "28dd57fd0947": "lab 01, layer_norm's last hint",
+    "c80683b6bea0": "lab 03, threads: how all of them share scratch memory",
+    "44a8fbd99c26": "the same, a context for each thread",
+    "d35c33becced": "lab 03, the head of a helper of lltm",
+    "7f2c187eeda7": "lab 04, how many numbers a load of 128 bits brings",
+    "8a348add92c1": "lab 04, layer_norm's sum over a warp: 02's starter has it",
+    "6707b4e82ec8": "the same, its only line",
+    "5bc918a87dc1": "lab 05, a call of a helper that every file of rules has",
+    "b14044df6447": "lab 05, how every operator begins",
 }
 _LOOP = re.compile(r"for\([^;]*;[^;]*;\w+(\+\+|--)\)\{?|for\w+inrange.*")
 # in lab 05: static Tensor forward(const Tensor &input, double alpha)
 _SIGNATURE = re.compile(
     r"(static[\w:<>,]+\()?((constTensor&|double|int64_t|constInts&)\w+,?)+\)?"
 )
-_PARAMETERS = re.compile(r"(\w+\()?((const)?(tensor_t|ctx_t|int64_t|real)\*?\w+,?)+\)?")
+_PARAMETERS = re.compile(
+    r"(\w+\()?((const)?(__grid_constant__)?(tensor_t|ctx_t|int64_t|real|\w+_params_t)"
+    r"\*?\w+,?)+\)?"
+)
 
 
 def bare(line: str) -> str:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from signatures import DIRECTIONS
@@ -36,6 +36,7 @@ class Band:
     floor: float
     full: float
     of: str = "pytorch"
+    worth: float = 0.0  # points
 
     def earned(self, share: float) -> float:
         """0 to 1."""
@@ -88,7 +89,9 @@ def parse(
     }
     if not bands and not without_bands:
         raise GraderError(f"{where}: speed needs a band for forward or backward")
-    return SpeedTask(float(worth), bands)
+    made = SpeedTask(float(worth), bands)
+    each = {d: replace(band, worth=made.points_of(d)) for d, band in bands.items()}
+    return replace(made, bands=each)
 
 
 def _band(where: str, direction: str, entry: Mapping[str, Any], of: str) -> Band:

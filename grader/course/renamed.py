@@ -11,6 +11,15 @@ from typing import Any
 
 RENAMED = {
     "02_naive_c/subm_conv2d": "02_naive_c/subm_conv3d",
+    "03_im2col_cpu/conv2d/17_depthwise": (
+        "03_im2col_cpu/depthwise_conv2d/02_padded_plane"
+    ),
+    "03_im2col_cpu/conv2d/18_depthwise_input": (
+        "03_im2col_cpu/depthwise_conv2d/04_turned_kernel"
+    ),
+    "03_im2col_cpu/conv2d/19_depthwise_weight": (
+        "03_im2col_cpu/depthwise_conv2d/05_lane_sums"
+    ),
 }
 
 

@@ -58,6 +58,18 @@ _ROWS: list[tuple[list[int], int, dict[str, str]]] = [
     ([4, 9], 6, {"weight": "transposed"}),
     ([4, 9], 9, {"bias": "gaps"}),
 ]
+_CELLS: list[dict[str, Any]] = [
+    {"N": 4, "IC": 3, "H": 5},
+    {"N": 5, "IC": 4, "H": 4},
+    {"N": 3, "IC": 7, "H": 2},
+    {"N": 2, "IC": 1, "H": 6},
+    {"N": 4, "IC": 3, "H": 5, "layout": {"input": "transposed", "c": "transposed"}},
+    {"N": 4, "IC": 3, "H": 3, "layout": {"weight": "transposed"}},
+    {"N": 4, "IC": 3, "H": 5, "layout": {"h": "transposed"}},
+    {"N": 4, "IC": 3, "H": 5, "layout": {"bias": "gaps"}},
+    {"N": 4, "IC": 3, "H": 5, "layout": {"grad_new_h": "transposed"}},
+    {"N": 4, "IC": 3, "H": 5, "layout": {"grad_new_c": "transposed"}},
+]
 _SUMS: list[tuple[list[int], list[int], float, dict[str, str]]] = [
     ([4, 5], [4, 5], 1.75, {}),
     ([4, 5], [4, 5], -3.0, {}),
@@ -71,6 +83,37 @@ _SUMS: list[tuple[list[int], list[int], float, dict[str, str]]] = [
     ([4, 5], [4, 5], 1.75, {"other": "transposed"}),
     ([3, 4, 5], [3, 4, 5], 1.75, {"input": "reversed", "other": "reversed"}),
     ([3, 4, 5], [4, 1], 0.5, {"grad_output": "reversed"}),
+]
+
+_NUMBERS: list[tuple[list[int], dict[str, str]]] = [
+    ([4, 5], {}),
+    ([3, 4, 5], {}),
+    ([4, 5], {"input": "transposed"}),
+    ([4, 5], {"grad_output": "transposed"}),
+    ([3, 4, 5], {"input": "reversed", "grad_output": "gaps"}),
+]
+_NORMS: list[tuple[list[int], float, dict[str, str]]] = [
+    ([6, 5], 0.1, {}),
+    ([9, 9], 0.5, {}),
+    ([3, 4, 7], 0.25, {}),
+    ([4, 9], 0.1, {"input": "transposed", "grad_output": "transposed"}),
+    ([3, 4, 6], 0.1, {"input": "reversed"}),
+    ([5, 8], 0.1, {"weight": "gaps"}),
+    ([5, 8], 0.1, {"bias": "gaps"}),
+]
+
+_CLOUD = {"N": 2, "P": 120, "IC": 3, "OC": 4, "KD": 3, "KH": 3, "KW": 3}
+_POINTS: list[dict[str, Any]] = [
+    {},
+    {"N": 1, "P": 90},
+    {"KD": 1, "KH": 3, "KW": 5},
+    {"KD": 5, "KH": 1, "KW": 3},
+    {"dilation": [2, 1, 3]},
+    {"dilation": [1, 2, 1], "KW": 5},
+    {"P": 200, "without": ["bias"]},
+    {"layout": {"features": "transposed", "grad_output": "transposed"}},
+    {"layout": {"weight": "reversed"}},
+    {"layout": {"bias": "gaps", "features": "gaps"}},
 ]
 
 
@@ -95,11 +138,26 @@ def _lines(name: str) -> list[Mapping[str, Any]]:
             {"shapes": {"input": a}, "IC": a[-1], "OC": OC, "layout": layout}
             for a, OC, layout in _ROWS
         ]
+    if name == "gelu":
+        return [
+            {"shapes": {"input": a}, "approximate": form, "layout": layout}
+            for a, layout in _NUMBERS
+            for form in ("none", "tanh")
+        ]
+    if name == "subm_conv3d":
+        return [{**_CLOUD, **line} for line in _POINTS]
+    if name == "layer_norm":
+        return [
+            {"shapes": {"input": a}, "D": a[-1], "eps": eps, "layout": layout}
+            for a, eps, layout in _NORMS
+        ]
     if name == "add":
         return [
             {"shapes": {"input": a, "other": b}, "alpha": alpha, "layout": layout}
             for a, b, alpha, layout in _SUMS
         ]
+    if name == "lltm":
+        return list(_CELLS)
     return []
 
 

@@ -286,6 +286,7 @@ class Grader:
         row = self.ledger.answer(CHECKS, node.rung.id, node.key, self.check or "")
         if row is None:
             return False
+        self.ledger.renew(row, self.check or "")
         result = records.rung_result(node.rung, row)
         checks = tuple(self.asker.asked_for(result.checks))
         self.reused += node.wanted
@@ -334,12 +335,13 @@ class Grader:
 
     def _answered(self, node: Node, answer: Answer) -> None:
         """A rung was asked."""
+        result = answer.result.with_commands(self.seed)
+        answer = replace(answer, result=result)
         if self.ledger:
             records.keep(
                 self.ledger,
-                CHECKS,
                 node.key,
-                answer.result,
+                result,
                 asked=self.check or "",
                 seed=self.seed,
                 seconds=answer.seconds,

@@ -75,7 +75,8 @@ PLAN: dict[str, dict[str, tuple[Question, ...]]] = {
         "backward": (_GRADIENT, _AUDIT, _GRADCHECK, _GATES),
     },
 }
-WITH_MODULE = ("conv2d", "linear")  # operators of lab 05 that are also a module
+# operators of lab 05 that are also a module
+WITH_MODULE = ("conv2d", "depthwise_conv2d", "layer_norm", "linear", "lltm")
 SECONDS = {PYTHON: 4.0, C: 5.0, CUDA: 15.0, EXTENSION: 40.0}  # where none is known
 
 

@@ -174,6 +174,7 @@ class Race:
             Verdict.PASS,
             "",
             message=text,
+            of=band.of,
             share=nothing,
             band=band,
         )

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Verdicts become points; the exit status follows from them.
+"""What a grading found, of a file, of a task and of everything; verdicts become points.
+
+The engine makes these records, results.json is them written down (as_json.py), and
+every report reads them. The exit status follows from them too.
 
 Forward and backward each carry half of a task's points for being right, given once: to
 any file of the ladder that passes every check of that direction. The rest is for speed
@@ -8,7 +11,8 @@ any file of the ladder that passes every check of that direction. The rest is fo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from signatures import DIRECTIONS
@@ -16,6 +20,7 @@ from signatures import DIRECTIONS
 from grader.checks.check_result import CheckResult
 from grader.checks.speed.estimate import Speed
 from grader.course.rungs import Rung, Task
+from grader.toolchain.nvcc import Compiled
 from grader.verdicts import Verdict
 
 
@@ -28,8 +33,31 @@ def shown_points(value: float) -> str:
 class Since:
     """When an answer was found that holds still."""
 
-    date: str
+    date: str  # "" where results.json does not say
     seed: int
+
+
+@dataclass(frozen=True)
+class GradedRung(Rung):
+    """A file as it was graded; by now it may be another one, or gone."""
+
+    name: str = ""
+    digest: str = ""
+
+    @property
+    def id(self) -> str:
+        """As it was then."""
+        return self.name
+
+    @property
+    def shown(self) -> str:
+        """As it was then."""
+        return str(self.file)
+
+    @property
+    def sha256(self) -> str:
+        """As it was then."""
+        return self.digest
 
 
 @dataclass(frozen=True)
@@ -38,10 +66,11 @@ class RungResult:
 
     rung: Rung
     checks: tuple[CheckResult, ...]
-    uses: dict[str, str] = field(default_factory=dict)  # direction -> rung it came from
+    uses: Mapping[str, str] = field(default_factory=dict)  # direction or alias -> rung
     speeds: tuple[Speed, ...] = ()
-    nvcc: dict[str, Any] | None = None  # lab 04: what NVIDIA's compiler said
+    nvcc: Compiled | None = None  # lab 04: what NVIDIA's compiler said
     since: Since | None = None  # an answer from before; None: of this run
+    gates: Mapping[str, str] = field(default_factory=dict)  # lab 05: gate -> verdict
 
     def verdict(self, direction: str) -> Verdict | None:
         """The direction's verdict: the first that is not PASS; None if not defined."""
@@ -49,6 +78,29 @@ class RungResult:
         if not mine:
             return None
         return next((v for v in mine if v is not Verdict.PASS), Verdict.PASS)
+
+    def with_commands(self, seed: int) -> RungResult:
+        """Each failing check with the command that shows its case again."""
+        return replace(self, checks=tuple(self._told(c, seed) for c in self.checks))
+
+    def _told(self, check: CheckResult, seed: int) -> CheckResult:
+        case = check.replay
+        if not case or case.startswith("make "):
+            return check
+        if check.verdict is Verdict.NOT_IMPLEMENTED:  # nothing to stop in
+            return replace(check, replay=None)
+        in_float = " DTYPE=f32" if check.dtype == "f32" else ""
+        command = f"make debug T={self.rung.id} CASE={case} SEED={seed}{in_float}"
+        return replace(check, replay=command)
+
+    def over(self, before: RungResult, asked: tuple[str, ...] = ()) -> RungResult:
+        """The same with what an older result says of the other directions: of those
+        that this one has no checks of, and that were not `asked`.
+        """
+        seen = {check.direction for check in self.checks} | set(asked)
+        rest = tuple(c for c in before.checks if c.direction not in seen)
+        speeds = self.speeds + before.speeds
+        return replace(self, checks=self.checks + rest, speeds=speeds)
 
 
 @dataclass(frozen=True)
@@ -58,6 +110,8 @@ class TaskResult:
     task: Task
     rungs: tuple[RungResult, ...]
     asked: tuple[str, ...] = DIRECTIONS  # what this run was to find out
+    seed: int | None = None  # of the last run that looked at it
+    told: tuple[float, float] | None = None  # points and pending, if results.json says
 
     def best(self, direction: str) -> Verdict | None:
         """PASS if any rung passes, else a pending verdict, else the last rung's.
@@ -85,20 +139,30 @@ class TaskResult:
 
     def _parts(self, direction: str) -> tuple[float, float]:
         """Points earned and pending in a direction."""
-        best = self.best(direction)
-        verdict = "" if best is None else "pending" if best.pending else str(best)
-        speed = self.speed(direction)
-        timed = None if speed is None else (str(speed.verdict), speed.earned)
-        return parts(self.task, direction, verdict, timed)
+        task, best, timed = self.task, self.best(direction), self.speed(direction)
+        fast = task.speed.points_of(direction) if task.speed else 0.0
+        right = task.points - (task.speed.points if task.speed else 0)
+        right /= len(DIRECTIONS)
+        if best is None or not best.ok:
+            return 0.0, 0.0
+        if best.pending:
+            return 0.0, right + fast
+        if timed is None or timed.verdict.pending:
+            return right, fast
+        return right + fast * timed.earned, 0.0
 
     @property
     def points(self) -> float:
         """Earned."""
+        if self.told:
+            return self.told[0]
         return sum(self._parts(direction)[0] for direction in DIRECTIONS)
 
     @property
     def pending(self) -> float:
         """Neither earned nor lost."""
+        if self.told:
+            return self.told[1]
         return sum(self._parts(direction)[1] for direction in DIRECTIONS)
 
     @property
@@ -108,23 +172,21 @@ class TaskResult:
         return all(verdict is not None and verdict.ok for verdict in found)
 
 
-def parts(
-    task: Task, direction: str, verdict: str, timed: tuple[str, float] | None
-) -> tuple[float, float]:
-    """Points earned and pending in a direction of a task.
+@dataclass(frozen=True)
+class Results:
+    """All tasks as they stand after a run, and what their numbers depend on."""
 
-    `verdict` is PASS, pending, or anything else; `timed` the verdict of the stopwatch
-    and the share of the speed points it found, None if it did not run.
-    """
-    speed = task.speed.points_of(direction) if task.speed else 0.0
-    right = (task.points - (task.speed.points if task.speed else 0)) / len(DIRECTIONS)
-    if verdict == "pending":
-        return 0.0, right + speed
-    if verdict != "PASS":
-        return 0.0, 0.0
-    if timed is None or Verdict(timed[0]).pending:
-        return right, speed
-    return right + speed * timed[1], 0.0
+    tasks: tuple[TaskResult, ...]
+    seed: int  # of the last run
+    date: str  # of the last run, ISO 8601; "" if it is not known
+    environment: Mapping[str, Any]  # as results.environment() has it
+
+    def total(self, what: str, *, core: bool) -> float:
+        """The sum of points, pending or of, on the core path or beyond it."""
+        mine = [result for result in self.tasks if result.task.core is core]
+        if what == "of":
+            return sum(result.task.points for result in mine)
+        return sum(float(getattr(result, what)) for result in mine)
 
 
 def exit_status(results: list[TaskResult]) -> int:

@@ -41,17 +41,21 @@ class Times:
     def of(self, result: TaskResult, seed: int) -> TaskResult:
         """A task's result with the times of its fastest right files."""
         key = self._key(result)
+        ledger = self.ledger if key else None
         kept = None
-        if key and self.ledger and not self.fresh:
-            kept = self.ledger.answer(SPEED, result.task.id, key)
-        if kept:
-            return replace(result, rungs=records.with_speeds(result, kept))
+        if ledger and not self.fresh:
+            kept = ledger.answer(SPEED, result.task.id, key)
+        if ledger and kept:
+            ledger.renew(kept)
+            record = kept.record
+            known = tuple(records.with_times(found, record) for found in result.rungs)
+            return replace(result, rungs=known)
         if self.race.will_time(result.task):
             self._prepare(result)
         rungs = tuple(self.race.task(result.task, list(result.rungs)))
         timed = replace(result, rungs=rungs)
-        if key and self.ledger and any(rung.speeds for rung in rungs):
-            records.keep_speeds(self.ledger, SPEED, key, result, timed, seed=seed)
+        if ledger and any(rung.speeds for rung in rungs):
+            records.keep_speeds(ledger, key, result, timed, seed=seed)
         return timed
 
     def _key(self, result: TaskResult) -> str:

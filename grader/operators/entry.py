@@ -48,7 +48,7 @@ class Case:
     layout: Mapping[str, str] = field(default_factory=dict)  # tensor -> layouts.py
     without: tuple[str, ...] = ()  # optional inputs that are absent
     wanted: tuple[str, ...] | None = None  # inputs whose gradients are asked for
-    values: str = "normal"  # or wide, integers, short_integers
+    values: str = "normal"  # or wide, far, integers, short_integers
     gradcheck: bool = False  # small enough for a slow-mode gradcheck
 
 
@@ -116,6 +116,10 @@ class Operator:
         """
         return 0.0
 
+    def fits_module(self, case: Case) -> bool:
+        """Whether the module of torch.nn can be given what this case has and lacks."""
+        return True
+
     def fill(
         self, argument: Argument, shape: tuple[int, ...], case: Case, rng: Any
     ) -> torch.Tensor:
@@ -138,6 +142,12 @@ class Operator:
             sign = 2 * torch.randint(0, 2, shape, generator=rng) - 1
             return (odd * sign).double()
         return torch.randint(-1, 2, shape, generator=rng).double()
+
+    def longer(self, case: Case) -> Case | None:
+        """The case with one element more in its batch, where inputs have to be drawn
+        for it; None where such an element can be put behind the others.
+        """
+        return None
 
     # ---- shapes ----------------------------------------------------------------------
 

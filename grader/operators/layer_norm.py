@@ -7,8 +7,11 @@ import random
 from typing import Any
 
 import torch
+from signatures import Argument
 
 from grader.operators.entry import Case, Operator, Tensors, numel, side, some_layout
+
+FAR = 1e4  # the mean of a row, where its standard deviation is 1
 
 
 class LayerNorm(Operator):
@@ -17,10 +20,24 @@ class LayerNorm(Operator):
     name = "layer_norm"
     forbidden = ("*layer_norm*", "*batch_norm*", "*group_norm*", "var_mean", "std_mean")
 
+    def fill(
+        self, argument: Argument, shape: tuple[int, ...], case: Case, rng: Any
+    ) -> torch.Tensor:
+        """With values = "far" the input lies around 10000: a difference of squares has
+        no digit left there.
+        """
+        numbers = super().fill(argument, shape, case, rng)
+        far = case.values == "far" and argument.name == "input"
+        return numbers + FAR if far else numbers
+
     def reference(self, *inputs: Any, **options: Any) -> Any:
-        """torch.nn.functional.layer_norm."""
+        """torch.nn.functional.layer_norm; a weight that is absent is ones, for without
+        one PyTorch's second derivative raises an error (2.15).
+        """
         input, weight, bias = inputs
         shape = input.shape[-1:]
+        if weight is None:
+            weight = input.new_ones(shape)
         return torch.nn.functional.layer_norm(
             input, shape, weight, bias, eps=options["eps"]
         )
@@ -39,9 +56,11 @@ class LayerNorm(Operator):
         return [(t.squeeze(-1), None) for t in self._moments(inputs, case)]
 
     def saved_scale(self, inputs: Tensors, case: Case) -> list[torch.Tensor | None]:
-        """A mean of |x|, and rstd itself, twice."""
-        _, rstd = self._moments(inputs, case)
-        return [inputs["input"].abs().mean(-1), 2 * rstd.squeeze(-1)]
+        """A mean of |x|, and rstd itself, twice, and once more for each standard
+        deviation that the row lies away from 0: so far Welford's sums may be off.
+        """
+        mean, rstd = (t.squeeze(-1) for t in self._moments(inputs, case))
+        return [inputs["input"].abs().mean(-1), rstd * (2 + mean.abs() * rstd)]
 
     def terms(self, case: Case, inputs: Tensors) -> dict[str, int]:
         """D terms in a row, and one per row for weight and bias."""
@@ -81,6 +100,10 @@ class LayerNorm(Operator):
             scales[1:] = [grad * xhat, grad]
         wanted = self.wanted(case)
         return [output], [s if want else None for s, want in zip(scales, wanted)]
+
+    def fits_module(self, case: Case) -> bool:
+        """torch.nn.LayerNorm has no bias without a weight."""
+        return "weight" not in case.without or "bias" in case.without
 
     def draw(self, rng: random.Random) -> dict[str, Any]:
         """Up to three leading axes."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ from signatures import Argument
 from grader.operators.entry import Case, Operator, Tensors, numel, side, some_layout
 from grader.operators.primitives import EVERY_CONVOLUTION, MATRIX_PRODUCTS
 
-BOX = (4, 5, 7)  # points are drawn in boxes of this depth, height and width
+BOX = {"D": 4, "H": 5, "W": 7}  # points are drawn in boxes; a case may name others
 FIRST = (-1, -2, -3)  # z, y and x of a box's first corner
 
 
@@ -37,28 +38,40 @@ class SubmConv3d(Operator):
         """Coordinates are distinct places in N boxes, in random order."""
         if argument.name != "coordinates":
             return super().fill(argument, shape, case, rng)
-        boxes = (case.sizes.get("N", 1), *BOX)
+        boxes = [case.sizes.get(name, usual) for name, usual in BOX.items()]
+        boxes = [case.sizes.get("N", 1), *boxes]
         chosen = torch.randperm(numel(boxes), generator=rng)[: shape[0]]
         places = torch.stack(torch.unravel_index(chosen, boxes), dim=1)  # (P, 4)
         return places + torch.tensor((0, *FIRST))
 
     def reference(self, *inputs: Any, **options: Any) -> Any:
-        """Scatter to a volume, torch.nn.functional.conv3d, gather."""
+        """Scatter to a volume, torch.nn.functional.conv3d, gather.
+
+        Planes are images of a conv2d, which is the faster one of the two.
+        """
         features, coordinates, weight, bias = inputs
-        n, z, y, x = self._places(coordinates)
-        volume = features.new_zeros(*self._volume(n), features.shape[1])
-        volume = volume.index_put((n, z, y, x), features)  # (N, D, H, W, IC)
+        n, z, y, x = places = self._places(coordinates)
+        volume = features.new_zeros(*self._volume(places), features.shape[1])
+        volume = volume.index_put(places, features).movedim(-1, 2)  # (N, D, IC, H, W)
+        window = self._window(weight, options)
+        if weight.shape[2] == 1:
+            flat = {name: values[1:] for name, values in window.items()}
+            images = volume.flatten(0, 1)  # (N*D, IC, H, W)
+            whole = torch.nn.functional.conv2d(images, weight[:, :, 0], bias, **flat)
+            return whole.unflatten(0, volume.shape[:2])[n, z, :, y, x]  # (P, OC)
         whole = torch.nn.functional.conv3d(
-            volume.movedim(-1, 1), weight, bias, **self._window(weight, options)
+            volume.transpose(1, 2), weight, bias, **window
         )
         return whole[n, :, z, y, x]  # (P, OC)
 
     def _places(self, coordinates: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        n, z, y, x = coordinates.long().unbind(1)
-        return n, z - FIRST[0], y - FIRST[1], x - FIRST[2]
+        """Coordinates counted from the smallest along each axis."""
+        axes = coordinates.long().unbind(1)
+        return tuple(t - t.min() if t.numel() else t for t in axes)
 
-    def _volume(self, n: torch.Tensor) -> tuple[int, ...]:
-        return (int(n.max()) + 1 if n.numel() else 1, *BOX)
+    def _volume(self, places: tuple[torch.Tensor, ...]) -> list[int]:
+        """As large as the points need."""
+        return [int(t.max()) + 1 if t.numel() else 1 for t in places]
 
     def _window(self, weight: torch.Tensor, options: Any) -> dict[str, Any]:
         dilation = options["dilation"]
@@ -73,7 +86,8 @@ class SubmConv3d(Operator):
         options = self.signature.resolve(case.options)
         kernel = tuple(inputs["weight"].shape[2:])
         P, places = n.numel(), numel(kernel)
-        volume = torch.zeros(self._volume(n), dtype=torch.float64)  # (N, D, H, W)
+        room = self._volume((n, z, y, x))
+        volume = torch.zeros(room, dtype=torch.float64)  # (N, D, H, W)
         volume[n, z, y, x] = torch.arange(1, P + 1, dtype=torch.float64)
         one_place = torch.eye(places, dtype=torch.float64).reshape(-1, 1, *kernel)
         window = self._window(inputs["weight"], options)
@@ -84,7 +98,11 @@ class SubmConv3d(Operator):
         rulebook = torch.stack([read.gather(1, order), order], dim=2)
         valid = torch.arange(P)[None, :] < count[:, None]
         valid = valid[:, :, None].expand(places, P, 2)
-        return [(rulebook, valid), (count, None)]
+        return [(rulebook.int(), valid), (count, None)]
+
+    def longer(self, case: Case) -> Case:
+        """One point more, and no two equal."""
+        return replace(case, sizes={**case.sizes, "P": case.sizes["P"] + 1})
 
     def terms(self, case: Case, inputs: Tensors) -> dict[str, int]:
         """The window forward; filters or points backward."""

@@ -12,8 +12,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from grader.checks.speed.estimate import Speed
+from grader.engine.answers import as_json
 from grader.report import charts, html, roofline
-from grader.report.measured import Speed, machine, positive, speed
+from grader.report.measured import machine, positive
 
 Row = tuple[str, str, Speed]  # label of the file, part, what was measured
 BACKDROP = "roofs"  # the id of what is behind the roofline
@@ -51,12 +53,12 @@ def _row(row: Mapping[str, Any]) -> Row:
     """The file as 03 packed, its part, and its times."""
     part = str(row["part"])
     label = str(row["rung"]).rpartition("/")[2].replace("_", " ")
-    return label, part, speed({**row, "direction": part})
+    return label, part, as_json.speed({**row, "direction": part})
 
 
 def _charts(rows: Sequence[Row], part: str) -> list[tuple[str, Any]]:
     """For each case of a part a chart of all files that were timed on it."""
-    timed = [row for row in rows if row[1] == part and positive(row[2].ratio)]
+    timed = [row for row in rows if row[1] == part and positive(html.ratio(row[2]))]
     made = []
     for case in dict.fromkeys(entry.case for _, _, entry in timed):
         here = [(label, entry) for label, _, entry in timed if entry.case == case]

@@ -101,7 +101,7 @@ def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Markup:
 
 def number(value: float | None, digits: int = 3) -> str:
     """A measured number with as many digits as it deserves; a dash for none."""
-    if value is None:
+    if value is None or not math.isfinite(value):
         return "–"
     if value == 0:
         return "0"

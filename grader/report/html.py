@@ -19,13 +19,15 @@ from typing import Any
 
 from signatures import DIRECTIONS
 
+from grader.checks.speed.estimate import Estimate, Speed
 from grader.course.rungs import ROOT
 from grader.engine import results
-from grader.engine.score import shown_points
+from grader.engine.score import Results, RungResult, TaskResult, shown_points
 from grader.errors import GraderError
-from grader.report import charts, roofline
-from grader.report.measured import Speed, positive, shown_bytes
-from grader.report.page import Page, Rung, Task, outcome, page
+from grader.report import charts, measured, page, registers, roofline
+from grader.report.measured import positive, shown_bytes
+from grader.report.page import Page, key, timed, title
+from grader.verdicts import Verdict
 
 TEMPLATES = Path(__file__).with_name("templates")
 LONGEST = 4000  # characters of one message
@@ -41,8 +43,8 @@ def path() -> Path:
     return results.folder() / "report.html"
 
 
-def write(found: dict[str, Any]) -> Path:
-    """Make the report from the contents of results.json; where it is.
+def write(found: Results) -> Path:
+    """Make the report of what was found; where it is.
 
     Raises GraderError if the file cannot be written or jinja2 is not installed.
     """
@@ -62,15 +64,17 @@ def save(text: str, file: Path) -> Path:
     return file
 
 
-def render(found: dict[str, Any], root: Path = ROOT) -> str:
+def render(found: Results, root: Path = ROOT) -> str:
     """The whole page as text; excerpts come from the files below `root`."""
-    report = page(found, root)
+    report = Page(found, root)
     return document(
         "report.html",
         page=report,
-        outcome=outcome,
+        view=page,
+        registers=registers,
         points=shown_points,
         size=shown_bytes,
+        measured=measured,
         shares=charts.shares,
         ladders=ladders,
         rooflines=Rooflines(report),
@@ -132,35 +136,35 @@ def _hash(text: str) -> str:
 # ---- charts of one task --------------------------------------------------------------
 
 
-def rung_label(rung: Rung, entry: Speed, *, cases: int = 1) -> str:
+def rung_label(rung: RungResult, entry: Speed, *, cases: int = 1) -> str:
     """A file's name as people say it: 03 packed."""
-    name = rung.name.replace("_", " ")
+    name = title(rung).replace("_", " ")
     return f"{name}, {entry.case}" if cases > 1 else name
 
 
-def ladders(task: Task) -> list[tuple[str, Any]]:
+def ladders(task: TaskResult) -> list[tuple[str, Any]]:
     """For each direction: its name, and its bars as ratios or as GFLOP/s."""
     made = []
     for direction in DIRECTIONS:
-        timed = [pair for pair in task.timed if pair[1].direction == direction]
-        rated = [(r, s) for r, s in timed if positive(s.ratio)]
+        mine = [pair for pair in timed(task) if pair[1].direction == direction]
+        rated = [(r, s) for r, s in mine if positive(ratio(s))]
         chart: Any = None
-        title = f"{task.id}, {direction}"
+        head, name = f"{task.task.id}, {direction}", f"{key(task)}-{direction}"
         if rated:
             against = {s.baseline or "the baseline" for _, s in rated}
-            name = "PyTorch" if all(a.startswith("pytorch") for a in against) else ""
+            theirs = all(a.startswith("pytorch") for a in against)
             chart = charts.ladder(
-                f"{task.key}-{direction}",
-                f"{title}: speed as a ratio to {' and '.join(sorted(against))}",
+                name,
+                f"{head}: speed as a ratio to {' and '.join(sorted(against))}",
                 ratio_bars(_labelled(rated)),
                 mark=1.0,
-                mark_name=name or "baseline",
+                mark_name="PyTorch" if theirs else "baseline",
             )
-        elif timed := [(r, s) for r, s in timed if positive(s.gflops)]:
+        elif mine := [(r, s) for r, s in mine if positive(s.gflops)]:
             chart = charts.ladder(
-                f"{task.key}-{direction}",
-                f"{title}: GFLOP/s",
-                _rate_bars(_labelled(timed)),
+                name,
+                f"{head}: GFLOP/s",
+                _rate_bars(_labelled(mine)),
                 mark=None,
                 mark_name="",
             )
@@ -170,30 +174,43 @@ def ladders(task: Task) -> list[tuple[str, Any]]:
     return made
 
 
-def _labelled(timed: Sequence[tuple[Rung, Speed]]) -> list[tuple[str, Speed]]:
-    cases = len({entry.case for _, entry in timed})
-    return [(rung_label(rung, entry, cases=cases), entry) for rung, entry in timed]
+def _labelled(
+    found: Sequence[tuple[RungResult, Speed]],
+) -> list[tuple[str, Speed]]:
+    cases = len({entry.case for _, entry in found})
+    return [(rung_label(rung, entry, cases=cases), entry) for rung, entry in found]
 
 
-def ratio_bars(timed: Sequence[tuple[str, Speed]]) -> list[charts.Bar]:
+def ratio(entry: Speed) -> float:
+    """PyTorch's time over the file's; 0 if it is not known."""
+    return entry.ratio.value if entry.ratio else 0
+
+
+def noisy(entry: Speed) -> bool:
+    """Measured, but not well enough to count."""
+    return entry.verdict is not Verdict.PASS
+
+
+def ratio_bars(found: Sequence[tuple[str, Speed]]) -> list[charts.Bar]:
     """A bar for each label: its ratio, with the interval in words."""
-    best = max(entry.ratio or 0 for _, entry in timed)
+    best = max(ratio(entry) for _, entry in found)
     return [
         charts.Bar(
             label,
-            entry.ratio or 0,
-            entry.low,
-            entry.high,
-            _interval(entry) + (f", {entry.verdict}" if entry.noisy else ""),
-            best=entry.ratio == best,
-            noisy=entry.noisy,
+            entry.ratio.value,
+            entry.ratio.low,
+            entry.ratio.high,
+            _interval(entry.ratio) + (f", {entry.verdict}" if noisy(entry) else ""),
+            best=entry.ratio.value == best,
+            noisy=noisy(entry),
         )
-        for label, entry in timed
+        for label, entry in found
+        if entry.ratio
     ]
 
 
-def _rate_bars(timed: Sequence[tuple[str, Speed]]) -> list[charts.Bar]:
-    best = max(entry.gflops or 0 for _, entry in timed)
+def _rate_bars(found: Sequence[tuple[str, Speed]]) -> list[charts.Bar]:
+    best = max(entry.gflops or 0 for _, entry in found)
     return [
         charts.Bar(
             label,
@@ -202,17 +219,15 @@ def _rate_bars(timed: Sequence[tuple[str, Speed]]) -> list[charts.Bar]:
             None,
             f"{charts.number(entry.gflops)} GFLOP/s",
             best=entry.gflops == best,
-            noisy=entry.noisy,
+            noisy=noisy(entry),
         )
-        for label, entry in timed
+        for label, entry in found
     ]
 
 
-def _interval(entry: Speed) -> str:
-    text = f"{charts.number(entry.ratio)}×"
-    if entry.low is None or entry.high is None:
-        return text
-    return f"{text} ({charts.number(entry.low)} – {charts.number(entry.high)})"
+def _interval(found: Estimate) -> str:
+    value, low, high = map(charts.number, (found.value, found.low, found.high))
+    return f"{value}× ({low} – {high})"
 
 
 # ---- rooflines -----------------------------------------------------------------------
@@ -224,7 +239,7 @@ class Rooflines:
     """All rooflines of a page, in one frame."""
 
     def __init__(self, report: Page) -> None:
-        self.tasks = {task.id: _task_points(task) for task in report.tasks}
+        self.tasks = {task.task.id: _task_points(task) for task in report.tasks}
         every = [point for points in self.tasks.values() for point in points]
         most = max(map(len, self.tasks.values()), default=0)
         self.best = _best_points(report)
@@ -238,23 +253,24 @@ class Rooflines:
         """The grid and the roofs, once; nothing where there is nothing to place."""
         return roofline.backdrop(BACKDROP, self.frame) if self.frame else ""
 
-    def of(self, task: Task) -> Any:
+    def of(self, task: TaskResult) -> Any:
         """Every file of a task under the roofs, or None."""
-        key, title = f"{task.key}-roofline", f"Roofline of {task.id}"
-        return self._drawn(key, title, self.tasks[task.id])
+        name = task.task.id
+        words = f"{key(task)}-roofline", f"Roofline of {name}"
+        return self._drawn(*words, self.tasks[name])
 
     def overview(self) -> Any:
         """The fastest forward of each operator, or None."""
         return self._drawn("roofline", "Roofline of the fastest files", self.best)
 
-    def _drawn(self, key: str, title: str, points: list[roofline.Point]) -> Any:
+    def _drawn(self, name: str, head: str, points: list[roofline.Point]) -> Any:
         if not points or self.frame is None:
             return None
-        return roofline.roofline(key, title, points, self.frame, backdrop=BACKDROP)
+        return roofline.roofline(name, head, points, self.frame, backdrop=BACKDROP)
 
 
-def _task_points(task: Task) -> list[roofline.Point]:
-    found = [point(label, entry) for label, entry in _labelled(task.timed)]
+def _task_points(task: TaskResult) -> list[roofline.Point]:
+    found = [point(label, entry) for label, entry in _labelled(timed(task))]
     return [made for made in found if made]
 
 
@@ -263,10 +279,11 @@ def _best_points(report: Page) -> list[roofline.Point]:
     best: dict[str, roofline.Point] = {}
     for task, found in fastest(report):
         entry = found["forward"][1] if "forward" in found else None
-        made = point(task.operator, entry) if entry else None
-        before = best.get(task.operator)
+        operator = task.task.operator
+        made = point(operator, entry) if entry else None
+        before = best.get(operator)
         if made and (before is None or made.gflops > before.gflops):
-            best[task.operator] = made
+            best[operator] = made
     return list(best.values())
 
 
@@ -280,12 +297,14 @@ def point(label: str, entry: Speed) -> roofline.Point | None:
     return roofline.Point(label, entry.intensity, entry.gflops, backward)
 
 
-def fastest(report: Page) -> list[tuple[Task, dict[str, tuple[Rung, Speed]]]]:
+def fastest(
+    report: Page,
+) -> list[tuple[TaskResult, dict[str, tuple[RungResult, Speed]]]]:
     """Of each task and direction the measurement with the highest ratio, or rate."""
     found = []
     for task in report.tasks:
-        best: dict[str, tuple[Rung, Speed]] = {}
-        for rung, entry in task.timed:
+        best: dict[str, tuple[RungResult, Speed]] = {}
+        for rung, entry in timed(task):
             before = best.get(entry.direction)
             if before is None or _speed_of(entry) > _speed_of(before[1]):
                 best[entry.direction] = (rung, entry)
@@ -295,4 +314,4 @@ def fastest(report: Page) -> list[tuple[Task, dict[str, tuple[Rung, Speed]]]]:
 
 
 def _speed_of(entry: Speed) -> tuple[float, float]:
-    return entry.ratio or 0, entry.gflops or 0
+    return ratio(entry), entry.gflops or 0

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""Measured speeds and the machine they were measured on, as records.
+"""The machine that speeds were measured on, and words for what they are a share of.
 
 A field that is absent, or is no finite number, is None: a report shows a dash there.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from grader.checks.speed.estimate import Speed
+from grader.engine.answers.as_json import number
+from grader.engine.score import RungResult
 
 RATES = {  # what a share is a share of, in words
     "pytorch": "PyTorch",
@@ -19,43 +22,10 @@ RATES = {  # what a share is a share of, in words
 }
 
 
-@dataclass(frozen=True)
-class Speed:
-    """One case of one file, in one direction."""
-
-    case: str
-    direction: str
-    verdict: str
-    baseline: str
-    message: str  # why it is noisy, or was not timed
-    of: str  # pytorch, multiply_add, fma or bandwidth
-    ms: float | None
-    ratio: float | None  # time of the baseline / time of the student
-    low: float | None
-    high: float | None
-    gflops: float | None
-    gbs: float | None
-    percent_of_peak: float | None
-    intensity: float | None  # flops per byte
-    share: float | None  # of the rate that `of` names
-    share_low: float | None
-    share_high: float | None
-    floor: float | None
-    full: float | None
-    points: float | None
-    points_of: float | None
-    pairs: int | None
-    dropped: int | None
-
-    @property
-    def rate(self) -> str:
-        """What the share is a share of."""
-        return RATES.get(self.of, self.of)
-
-    @property
-    def noisy(self) -> bool:
-        """Measured, but not well enough to count."""
-        return self.verdict not in ("", "PASS")
+def rates(timed: Iterable[tuple[RungResult, Speed]]) -> list[str]:
+    """What the shares are shares of."""
+    found = dict.fromkeys(RATES.get(speed.of, speed.of) for _, speed in timed)
+    return [name for name in found if name]
 
 
 @dataclass(frozen=True)
@@ -80,30 +50,9 @@ class Machine:
     moved: float | None  # largest relative change of the peak during the run
 
 
-def number(entry: Mapping[str, Any], key: str) -> float | None:
-    """A finite number, or None."""
-    value = entry.get(key)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    return float(value) if math.isfinite(value) else None
-
-
 def positive(value: float | None) -> bool:
     """Whether there is a number that a logarithm takes."""
     return value is not None and value > 0
-
-
-def speed(entry: Mapping[str, Any]) -> Speed:
-    """A speed entry of results.json."""
-    words = ("case", "direction", "verdict", "baseline", "message", "of")
-    counts = ("pairs", "dropped")
-    values: dict[str, Any] = {word: str(entry.get(word) or "") for word in words}
-    for name in Speed.__dataclass_fields__:
-        if name not in values:
-            values[name] = number(entry, name)
-    for name in counts:
-        values[name] = None if values[name] is None else int(values[name])
-    return Speed(**values)
 
 
 def machine(entry: Mapping[str, Any] | None) -> Machine | None:

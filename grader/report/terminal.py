@@ -12,14 +12,14 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
-from signatures import DIRECTIONS
+from signatures import DIRECTIONS, SIGNATURES
 
 from grader.checks.check_result import CheckResult
 from grader.checks.gates import matrix
 from grader.course.uses import LEFT, NOBODY
-from grader.engine import results as file
+from grader.engine import coverage
 from grader.engine.progress import Progress as Step
-from grader.engine.score import RungResult, TaskResult, shown_points
+from grader.engine.score import Results, RungResult, TaskResult, shown_points
 from grader.report import reservations
 from grader.toolchain import sandbox
 from grader.verdicts import Verdict
@@ -119,7 +119,7 @@ def _word(verdict: Verdict | None) -> Text:
 def table(results: list[TaskResult], standing: Standing) -> None:
     """One row a rung, under one row a task and its points now. Fits 80 columns."""
     pending = any(standing[result.task.id][1] for result in results)
-    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    grid = _grid()
     for name in ("task / rung", "forward", "backward"):
         grid.add_column(name, no_wrap=True)
     for name in ("points", *(("pending",) if pending else ())):
@@ -164,18 +164,46 @@ def _uses(results: list[TaskResult]) -> None:
 def _gates(results: list[TaskResult]) -> None:
     """Lab 05: gate by operator, in few letters: five operators fit 80 columns."""
     rungs = [r for result in results for r in result.rungs if r.rung.step]
+    for first in range(0, len(rungs), 5):
+        _gates_of(rungs[first : first + 5])
+    if rungs and (note := matrix.note()):
+        say(f"  {note}")
+
+
+def _gates_of(rungs: list[RungResult]) -> None:
     columns = [matrix.of((c.name, str(c.verdict)) for c in r.checks) for r in rungs]
     if not any(columns):
         return
-    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    grid = _grid()
     for name in ("gate", *(r.rung.task.split("/")[1] for r in rungs)):
         grid.add_column(name)
     for gate, cells in matrix.rows(columns):
         grid.add_row(gate, *map(_short, cells))
     console.print()
     console.print(grid)
-    if note := matrix.note():
-        say(f"  {note}")
+
+
+def course(whole: Results) -> None:
+    """Every operator in every lab: one word where both directions say the same."""
+    found = coverage.matrix(whole.tasks)
+    grid = _grid()
+    for name in ("operator", *(lab[:2] for lab in found.labs)):
+        grid.add_column(name)
+    for operator in SIGNATURES:
+        grid.add_row(operator, *(_pair(found.of(operator, lab)) for lab in found.labs))
+    console.print()
+    console.print(grid)
+    say(f"  {found.right} of {len(found.cells)} are right: forward/backward, by lab")
+
+
+def _pair(verdicts: list[Verdict | None]) -> Text:
+    """Forward and backward of a task."""
+    forward, backward = (_short(str(v) if v else "") for v in verdicts)
+    return forward if forward == backward else Text("/").join([forward, backward])
+
+
+def _grid() -> Table:
+    return Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
 
 
 def _short(cell: str) -> Text:
@@ -240,7 +268,7 @@ def _failures(results: list[TaskResult]) -> list[tuple[RungResult, CheckResult]]
     return found
 
 
-def advice(results: list[TaskResult], seed: int) -> None:
+def advice(results: list[TaskResult]) -> None:
     """The first few things that are wrong, with the command that shows each again."""
     failures = _failures(results)
     started = [f for f in failures if f[1].verdict is not Verdict.NOT_IMPLEMENTED]
@@ -259,14 +287,7 @@ def advice(results: list[TaskResult], seed: int) -> None:
         if check.location:
             console.print(Text(f"  at {check.location}"), soft_wrap=True)
         if check.replay and check.verdict is not Verdict.BUILD:
-            console.print(
-                Text(
-                    f"  make debug T={rung.rung.id} CASE={check.replay} "
-                    f"SEED={rung.since.seed if rung.since else seed}"
-                    f"{file.in_float(check)}"
-                ),
-                soft_wrap=True,
-            )
+            console.print(Text(f"  {check.replay}"), soft_wrap=True)
     if len(started) > NEXT_STEPS:
         console.print(f"\n... and {len(started) - NEXT_STEPS} more like these.")
     remarks(reservations.lines(results))

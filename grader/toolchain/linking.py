@@ -110,6 +110,20 @@ class Links:
             self._built[key] = self._linked(rung, mode, frozenset(without))
         return self._built[key]
 
+    def forward_for(self, rung: Rung, built: Build) -> Build:
+        """What computes the tensors that backward is handed: the rung's own build, or
+        that of the nearest lower rung whose forward is right.
+        """
+        if "forward" in built.directions:
+            return built
+        ladder = next(task.rungs for task in all_tasks() if task.id == rung.task)
+        for other in reversed([r for r in ladder if r.file.stem < rung.file.stem]):
+            if self.passed(other, "forward"):
+                lent = self.build(other)
+                if "forward" in lent.directions and lent.libraries:
+                    return lent
+        return built
+
     def _linked(self, rung: Rung, mode: str, without: frozenset[str]) -> Build:
         built = self._compile(rung) if mode == "release" else compiled(rung, mode=mode)
         if not built.wants:

@@ -51,7 +51,8 @@ class Kernel:
     registers: int
     spills: int  # bytes, stores and loads
     shared: int  # bytes, static
-    occupancy: float  # of the warps a multiprocessor holds, as far as registers go
+    # of the warps a multiprocessor holds, as far as registers go; None: not told
+    occupancy: float | None = None
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ TOLERANCE = 1e-3  # numbers are small integers; a path of its own may round them
 MALLOC = "_Z10cudaMallocPPvmN5cusim5WhereE"
 
 Shapes = dict[str, tuple[int, ...]]
+CELL = ("input", "weight", "bias", "h", "c")
 WINDOWS = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1)}
 CASES: dict[str, list[tuple[Shapes, dict[str, Any]]]] = {
     "add": [
@@ -64,6 +65,28 @@ CASES: dict[str, list[tuple[Shapes, dict[str, Any]]]] = {
             {"input": (3, 8, 12, 12), "weight": (16, 8, 3, 3), "bias": (16,)},
             {**WINDOWS, "groups": 1},
         ),
+    ],
+    "depthwise_conv2d": [
+        (
+            {"input": (3, 4, 5, 6), "weight": (8, 1, 3, 4), "bias": (8,)},
+            {**WINDOWS, "stride": (2, 1)},
+        ),
+        (
+            {"input": (3, 8, 12, 12), "weight": (8, 1, 3, 3), "bias": (8,)},
+            WINDOWS,
+        ),
+    ],
+    "gelu": [  # 1 is none, 2 is tanh
+        ({"input": (3, 5)}, {"approximate": 1}),
+        ({"input": (3, 2, 8)}, {"approximate": 2}),
+    ],
+    "layer_norm": [
+        ({"input": (3, 5), "weight": (5,), "bias": (5,)}, {"eps": 0.5}),
+        ({"input": (3, 4, 64), "weight": (64,), "bias": (64,)}, {"eps": 0.5}),
+    ],
+    "lltm": [
+        (dict(zip(CELL, ((3, 4), (6, 6), (6,), (3, 2), (3, 2)))), {}),
+        (dict(zip(CELL, ((3, 32), (96, 64), (96,), (3, 32), (3, 32)))), {}),
     ],
 }
 
@@ -173,13 +196,15 @@ def flat(options: dict[str, Any]) -> dict[str, Any]:
 def result_shape(operator: str, shapes: Shapes, o: dict[str, Any]) -> tuple[int, ...]:
     """The shape of forward's output."""
     x = shapes["input"]
+    if operator in ("gelu", "layer_norm"):
+        return x
     if operator == "add":
         return tuple(np.broadcast_shapes(x, shapes["other"]))
     if operator == "matmul":
         return (*x[:-1], shapes["other"][-1])
     if operator == "linear":
         return (*x[:-1], shapes["weight"][0])
-    kernel = shapes["weight"][2:] if operator == "conv2d" else o["kernel"]
+    kernel = shapes["weight"][2:] if "weight" in shapes else o["kernel"]
     size = [
         (x[2 + i] + 2 * o["padding"][i] - o["dilation"][i] * (kernel[i] - 1) - 1)
         // o["stride"][i]
@@ -189,6 +214,17 @@ def result_shape(operator: str, shapes: Shapes, o: dict[str, Any]) -> tuple[int,
     if operator == "unfold":
         return (x[0], x[1] * math.prod(kernel), math.prod(size))
     return (x[0], shapes["weight"][0], *size)
+
+
+def result_shapes(operator: str, shapes: Shapes, o: dict[str, Any]) -> Shapes:
+    """The shapes of all that forward gives, by name."""
+    if operator == "lltm":
+        N, H = shapes["h"]
+        return {"new_h": (N, H), "new_c": (N, H), "gates": (N, 3 * H)}
+    made = {"output": result_shape(operator, shapes, o)}
+    if operator == "layer_norm":
+        made["mean"] = made["rstd"] = shapes["input"][:-1]
+    return made
 
 
 def numbers(shape: tuple[int, ...], seed: int) -> Array:
@@ -215,11 +251,16 @@ def prove(library: Library, shapes: Shapes, options: dict[str, Any]) -> int:
     """
     operator, words = library.operator, flat(options)
     inputs = {name: numbers(shape, i) for i, (name, shape) in enumerate(shapes.items())}
-    output = result_shape(operator, shapes, options)
-    handed = [numbers(output, 9), *(inputs[name] for name in HANDED[operator])]
+    results = result_shapes(operator, shapes, options)
+    made = {
+        name: numbers(shape, 19 + i) for i, (name, shape) in enumerate(results.items())
+    }
+    count = len(SIGNATURES[operator].outputs)
+    starts = [numbers(shape, 9 + i) for i, shape in enumerate(results.values())][:count]
+    handed = [*starts, *({**inputs, **made}[name] for name in HANDED[operator])]
     calls = 0
     for direction, given, wanted in (
-        ("forward", list(inputs.values()), [output]),
+        ("forward", list(inputs.values()), list(results.values())),
         ("backward", handed, list(shapes.values())),
     ):
         if not hasattr(library.code, f"{operator}_{direction}"):

@@ -31,7 +31,7 @@ DRIVER = PROGRAMS / "portable" / "driver.c"
 FLAGS = "-std=c11 -O3 -fno-math-errno -ffp-contract=fast -fopenmp -Wall -Wextra -Werror"
 QUIET = "-Wno-unused-parameter -Wno-unknown-pragmas"
 DIRECTIONS = ("forward", "backward")
-CODES = {torch.float32: 2, torch.float64: 3}
+CODES = {torch.float32: 2, torch.float64: 3, torch.int32: 4, torch.int64: 5}
 SIDES = 8
 SECONDS = 300.0
 
@@ -115,9 +115,17 @@ def _calls(rung: Rung) -> dict[str, Rung]:
     }
 
 
+def _plain(task: Task, direction: str) -> Rung:
+    """The highest rung of lab 02 with a direction that no lower rung lends."""
+    known = {task.id: task for task in all_tasks()}
+    rungs = known[f"02_naive_c/{task.operator}"].rungs
+    return next(r for r in reversed(rungs) if _defines(r, direction))
+
+
 def _needed(task: Task) -> list[Rung]:
     """The rungs of a ladder, then what they use of others."""
     found = list(task.rungs)
+    found += [_plain(task, d) for d in DIRECTIONS if not _defines(task.rungs[0], d)]
     for rung in found:  # grows while it is walked
         found += [r for r in _calls(rung).values() if r not in found]
     return list(dict.fromkeys(found))
@@ -139,13 +147,18 @@ def _table(task: Task, numbers: dict[str, int]) -> str:
     """Both directions of each rung, a missing one from the nearest lower."""
     lines, rows = ["typedef struct { void *forward, *backward; } rung_t;"], []
     lower: dict[str, str] = {}
+    for direction in DIRECTIONS:
+        if not _defines(task.rungs[0], direction):
+            symbol = _symbol(_plain(task, direction), direction, numbers)
+            lower[direction] = f"(void *){symbol}"
+            lines.append(f"{task.operator}_{direction}_fn {symbol};")
     for rung in task.rungs:
         for direction in DIRECTIONS:
             if _defines(rung, direction):
                 symbol = _symbol(rung, direction, numbers)
                 lower[direction] = f"(void *){symbol}"
                 lines.append(f"{task.operator}_{direction}_fn {symbol};")
-        rows.append(", ".join(lower.get(d, "0") for d in DIRECTIONS))
+        rows.append(", ".join(lower[d] for d in DIRECTIONS))
     body = ", ".join(f"{{{row}}}" for row in rows)
     return "\n".join([*lines, f"static const rung_t RUNGS[] = {{{body}}};", ""])
 

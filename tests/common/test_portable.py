@@ -21,7 +21,7 @@ import torch
 from grader import operators
 from grader.checks.subject import DTYPES, EVERYWHERE
 from grader.checks.values.compare import mismatch
-from grader.checks.values.forward import expectations
+from grader.checks.values.forward import expectations, output_dtypes
 from grader.checks.values.gradient import expected_gradients
 from grader.course.rungs import DIRECT, ROOT, WINOGRAD, Rung, Task
 from grader.course.tasks import all_tasks
@@ -113,10 +113,22 @@ class Prepared:
             for g in self.truth.gradients
         ]
         self.room = [torch.full(o.shape, torch.nan, dtype=kind) for o in outputs]
-        self.room += gradients
+        self.room += self._saved(kind) + gradients
         self.data = written(
             operator, case, self.inputs, grads, self.room, threads=threads
         )
+
+    def _saved(self, kind: torch.dtype) -> list[torch.Tensor | None]:
+        """Room for what forward leaves to backward."""
+        if not self.operator.signature.saved:
+            return []
+        subject = SimpleNamespace(operator=self.operator)
+        kinds = output_dtypes(subject, kind)  # type: ignore
+        saved = self.operator.saved(self.inputs, self.case)
+        return [
+            torch.zeros(pair[0].shape, dtype=made)
+            for pair, made in zip(saved, kinds[-len(saved) :], strict=True)
+        ]
 
     def wrong(self, numerics: str) -> str:
         """The first difference from the reference; "" if there is none."""

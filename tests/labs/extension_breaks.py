@@ -187,7 +187,7 @@ BROKEN: dict[str, tuple[Edit, str, str, str]] = {
         "has no kernel on the key Autograd",
     ),
     "no translation": (
-        ("onnx.py", "linear, unfold, conv2d)", "linear, unfold)"),
+        ("onnx.py", "linear, unfold, conv2d,", "linear, unfold,"),
         "onnx",
         "WRONG_CONTRACT",
         "convlab_ext.onnx.table()",

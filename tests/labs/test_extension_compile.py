@@ -97,6 +97,9 @@ def stretching(sample: Sample, dtype: torch.dtype) -> Call:
     model = Call(sample, dtype)
     if sample.operator == "matmul":
         model.others[0] = model.others[0][:1].detach()
+    if sample.operator == "lltm":  # one state for all
+        for at in (2, 3):
+            model.others[at] = model.others[at][:1].detach()
     return model
 
 

@@ -29,6 +29,7 @@ def ones(*shape: int) -> Tensor:
 IMAGE, FILTERS = ones(2, 4, 5, 6), ones(6, 4, 3, 2)
 PLAIN = [1, 1], [0, 0], [1, 1]  # stride, padding, dilation
 DENSE = [1, 1], [0, 0], [1, 1]  # unfold's dilation, padding, stride
+PLACES, CUBES = torch.arange(8).int().reshape(2, 4), ones(6, 4, 3, 3, 3)
 WRONG: list[tuple[str, tuple[Any, ...]]] = [
     ("add", (ones(2, 3, 4), ones(3, 1, 3), 1.0)),
     ("matmul", (ones(4), ones(4, 5))),
@@ -42,6 +43,22 @@ WRONG: list[tuple[str, tuple[Any, ...]]] = [
     ("conv2d", (IMAGE, ones(5, 2, 3, 2), None, *PLAIN, 2)),
     ("conv2d", (IMAGE, FILTERS, None, *PLAIN, 2)),
     ("conv2d", (IMAGE, FILTERS, None, [1, 1], [0], [1, 1], 1)),
+    ("depthwise_conv2d", (IMAGE, ones(8, 2, 3, 2), None, *PLAIN)),
+    ("depthwise_conv2d", (IMAGE, ones(6, 1, 3, 2), None, *PLAIN)),
+    ("depthwise_conv2d", (ones(2, 0, 5, 6), ones(4, 1, 3, 2), None, *PLAIN)),
+    ("lltm", (ones(2, 4), ones(9, 7), ones(9), ones(3), ones(2, 3))),
+    ("lltm", (ones(2, 4), ones(9, 7), ones(9, 1), ones(2, 3), ones(2, 3))),
+    ("gelu", (IMAGE, "")),
+    ("subm_conv3d", (ones(2, 4), PLACES, ones(6, 4, 3, 3, 2), None, [1, 1, 1])),
+    ("subm_conv3d", (ones(2, 4), PLACES[:, :3], CUBES, None, [1, 1, 1])),
+    ("subm_conv3d", (ones(2, 4), PLACES.long(), CUBES, None, [1, 1, 1])),
+    ("subm_conv3d", (ones(2, 4), PLACES, CUBES, None, [1, 0, 1])),
+    ("layer_norm", (ones(2, 4), [2, 4], None, None, 1e-5)),
+    ("layer_norm", (ones(2, 4), [2], None, None, 1e-5)),
+    ("layer_norm", (ones(2, 4), [4], None, ones(1, 4), 1e-5)),
+    ("layer_norm", (ones(2, 4), [4], ones(4), ones(4), 0.0)),
+    ("gelu_backward", (IMAGE, FILTERS, "tanh")),
+    ("gelu_backward", (IMAGE, IMAGE, "erf")),
 ]
 
 

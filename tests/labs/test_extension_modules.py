@@ -26,7 +26,20 @@ CASES: list[tuple[str, tuple[Any, ...], dict[str, Any], tuple[int, ...]]] = [
     ("Conv2d", (3, 4, 3), {"padding": "same"}, (3, 6, 5)),
     ("Conv2d", (3, 4, 3), {"padding": 1, "padding_mode": "circular"}, (2, 3, 6, 5)),
     ("Conv2d", (3, 4, 4), {"padding": "same", "padding_mode": "reflect"}, (2, 3, 6, 5)),
+    ("DepthwiseConv2d", (3, 3), {}, (2, 3, 6, 5)),
+    ("DepthwiseConv2d", (3, (3, 2)), {"multiplier": 2, "stride": 2}, (2, 3, 6, 5)),
+    ("DepthwiseConv2d", (3, 4), {"padding": "same", "bias": False}, (3, 6, 5)),
+    (
+        "DepthwiseConv2d",
+        (3, 3, 1, 1),
+        {"padding_mode": "circular", "dtype": torch.float64},
+        (2, 3, 6, 5),
+    ),
     ("Linear", (3, 4), {}, (2, 5, 3)),
+    ("LayerNorm", (4,), {}, (2, 3, 4)),
+    ("LayerNorm", ([3, 4], 0.1), {"bias": False}, (2, 3, 4)),
+    ("LayerNorm", ((5,),), {"elementwise_affine": False}, (5,)),
+    ("LayerNorm", (4,), {"dtype": torch.float64}, (0, 4)),
     ("Linear", (3, 4), {"bias": False}, (3,)),
     ("Linear", (3, 4), {"dtype": torch.float64}, (2, 3)),
 ]
@@ -45,8 +58,18 @@ def pair(modules: ModuleType, name: str, *arguments: Any, **options: Any) -> Any
     made = []
     for where in (modules, torch.nn):
         torch.manual_seed(3)
-        made.append(getattr(where, name)(*arguments, **options))
+        kind = getattr(where, name, depthwise)  # torch.nn has no name for it
+        made.append(kind(*arguments, **options))
     return made
+
+
+def depthwise(
+    channels: int, kernel_size: Any, *more: Any, multiplier: int = 1, **options: Any
+) -> torch.nn.Conv2d:
+    """torch.nn's own depthwise layer: as many groups as channels."""
+    OC = channels * multiplier
+    options["groups"] = channels
+    return torch.nn.Conv2d(channels, OC, kernel_size, *more, **options)
 
 
 @each_case
@@ -61,9 +84,18 @@ def test_under_one_seed_both_start_and_compute_the_same(
     assert list(ours.state_dict()) == list(torchs.state_dict())
     for key, value in torchs.state_dict().items():
         assert torch.equal(ours.state_dict()[key], value), key
-    assert repr(ours) == repr(torchs)
-    x = torch.randn(shape, dtype=ours.weight.dtype)
+    assert repr(ours).split("(", 1)[1] == repr(torchs).split("(", 1)[1]
+    x = torch.randn(shape, dtype=options.get("dtype", torch.float32))
     torch.testing.assert_close(ours(x), torchs(x), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("form", ["none", "tanh"])
+def test_gelu_takes_the_place_of_torchs(modules: ModuleType, form: str):
+    ours, torchs = modules.GELU(form), torch.nn.GELU(form)
+    assert repr(ours) == repr(torchs)
+    assert not ours.state_dict()
+    x = torch.randn(3, 5)
+    torch.testing.assert_close(ours(x), torchs(x))
 
 
 def test_a_state_dict_changes_sides(modules: ModuleType):

@@ -173,10 +173,18 @@ def test_what_step_a_has_not_built_is_told(package, monkeypatch):
         pybind.now("matmul")  # this package is a copy without csrc
 
 
-def test_a_function_is_compiled_when_it_is_asked_for():
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["pybind", "matmul"], "matmul: convlab_matmul_now.so agrees with PyTorch"),
+        (["just_in_time", "lltm"], "convlab_ext has lltm"),  # or more: what is built
+    ],
+)
+def test_a_function_or_an_operator_is_compiled_when_it_is_asked_for(words, said):
+    module, operator = words
     with alone():
         done = subprocess.run(
-            [sys.executable, "-m", "convlab_ext.pybind", "matmul"],
+            [sys.executable, "-m", f"convlab_ext.{module}", operator],
             cwd=ROOT,
             env=environment() | {"PYTHONPATH": str(extension.LAB)},
             capture_output=True,
@@ -184,4 +192,4 @@ def test_a_function_is_compiled_when_it_is_asked_for():
             timeout=600,
         )
     assert done.returncode == 0, done.stderr
-    assert "matmul: convlab_matmul_now.so agrees with PyTorch" in done.stdout
+    assert said in done.stdout

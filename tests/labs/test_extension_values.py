@@ -141,6 +141,57 @@ REFUSED = [
         "padding='same' needs stride 1",
     ),
     ("conv2d", (IMAGE.bool(), FILTERS), {}, "a dtype that no convlab kernel knows"),
+    (
+        "depthwise_conv2d",
+        (IMAGE, FILTERS),
+        {},
+        "depthwise_conv2d: 'weight' must be (OC, 1, KH, KW)",
+    ),
+    (
+        "depthwise_conv2d",
+        (IMAGE, FILTERS[:2, :1]),
+        {},
+        "has 2 filters, expected a multiple of the 3 channels",
+    ),
+    (
+        "depthwise_conv2d",
+        (IMAGE, FILTERS[:3, :1]),
+        {"stride": (1, 0)},
+        "depthwise_conv2d: stride_w is 0",
+    ),
+    (
+        "depthwise_conv2d",
+        (IMAGE, FILTERS[:3, :1]),
+        {"padding": "same", "stride": 2},
+        "depthwise_conv2d: padding='same' needs stride 1",
+    ),
+    (
+        "lltm",
+        [torch.zeros(size) for size in ((2, 4), (9, 6), (9,), (2, 3), (2, 3))],
+        {},
+        "lltm: 'weight' must be (9, 7) for these arguments, got (9, 6)",
+    ),
+    ("gelu", (IMAGE,), {"approximate": "erf"}, "approximate is 'erf', expected 'none'"),
+    ("gelu", (IMAGE.half(),), {}, "no kernel for float16 on CPU"),
+    (
+        "layer_norm",
+        (torch.zeros(2, 4), [3]),
+        {},
+        "layer_norm: 'normalized_shape' is (3), expected the last axis of 'input', (4)",
+    ),
+    (
+        "layer_norm",
+        (torch.zeros(2, 4), [3, 4]),
+        {},
+        "layer_norm: 'normalized_shape' is [3, 4], expected [2, 4] or fewer axes",
+    ),
+    (
+        "layer_norm",
+        (torch.zeros(2, 4), [4], torch.zeros(5)),
+        {},
+        "layer_norm: 'weight' must be (4) for these arguments, got (5)",
+    ),
+    ("layer_norm", (torch.zeros(2, 4), [4]), {"eps": 0.0}, "layer_norm: eps is 0"),
     ("add", (torch.zeros([1] * 7), 1), {}, "a tensor has 7 axes, a convlab tensor has"),
 ]
 
@@ -169,6 +220,12 @@ def test_a_backward_operator_refuses_as_well(extension: ModuleType):
         )
     with pytest.raises(RuntimeError, match="add: 'grad_output'"):
         ops.add_backward(torch.zeros(2, 4), [4], [3, 2, 4], 1.0, [True] * 2)
+    with pytest.raises(RuntimeError, match="gelu: 'grad_output'"):
+        ops.gelu_backward(torch.zeros(2, 4), torch.zeros(2, 3), "none")
+    with pytest.raises(RuntimeError, match="layer_norm: 'mean'"):
+        ops.layer_norm_backward(
+            *[torch.zeros(2, 4)] * 2, None, *[torch.zeros(3)] * 2, 1e-5, [True] * 3
+        )
     with pytest.raises(RuntimeError, match="unfold: 'grad_output'"):
         ops.unfold_backward(
             torch.zeros(2, 5, 4), [4, 4], [2, 2], [1, 1], [0, 0], [1, 1]
@@ -198,5 +255,5 @@ def test_lists_of_a_wrong_length_and_missing_tensors_do_not_crash(
 
 def test_the_package_says_what_it_has(extension: ModuleType):
     said = extension.parts()
-    assert "add, matmul, linear, unfold, conv2d on the CPU" in said
+    assert f"{', '.join(extension.OPERATORS)} on the CPU" in said
     assert "not built" not in said

@@ -29,6 +29,7 @@ os.environ.setdefault("KINETO_LOG_LEVEL", "6")
 from train import data, layers, loop, page, profiler  # noqa: E402
 from train.data import Absent  # noqa: E402
 from train.layers import Layers, pytorch  # noqa: E402
+from train.network import NETS, LeNet  # noqa: E402
 
 OTHERS = ("function", "lab01", "lab05")
 DTYPES = {"f32": torch.float32, "f64": torch.float64}
@@ -46,8 +47,17 @@ def digits() -> dict[str, data.Data]:
 
 
 @pytest.fixture(scope="module")
-def reference(digits) -> dict[str, loop.Run]:
-    return {name: loop.few_steps(pytorch(), digits[name], 3) for name in DTYPES}
+def references(digits) -> dict[tuple[str, str], loop.Run]:
+    return {
+        (net, name): loop.few_steps(pytorch(), digits[name], 3, kind=NETS[net])
+        for net in NETS
+        for name in DTYPES
+    }
+
+
+@pytest.fixture(scope="module")
+def reference(references) -> dict[str, loop.Run]:
+    return {name: references["lenet", name] for name in DTYPES}
 
 
 # ---- all makes train alike -----------------------------------------------------------
@@ -55,12 +65,15 @@ def reference(digits) -> dict[str, loop.Run]:
 
 @pytest.mark.parametrize("name", OTHERS)
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_the_losses_of_50_steps_are_pytorchs(name, dtype, digits, reference):
-    run = loop.few_steps(layers.make(name), digits[dtype], 3)
+@pytest.mark.parametrize("net", NETS)
+def test_the_losses_of_50_steps_are_pytorchs(net, name, dtype, digits, references):
+    kind, reference = NETS[net], references[net, dtype]
+    made = layers.make(name, kind)
+    run = loop.few_steps(made, digits[dtype], 3, kind=kind)
     assert len(run.losses) == 50
     assert run.losses[-1] < 0.8 * run.losses[0]  # it learns
-    allowed = loop.allowed(digits[dtype], reference[dtype])
-    assert loop.apart(run, reference[dtype]) <= allowed <= 1e-4
+    allowed = loop.allowed(digits[dtype], reference)
+    assert loop.apart(run, reference) <= allowed <= 1e-4
 
 
 class Skewed(torch.autograd.Function):
@@ -84,7 +97,7 @@ def skewed(part: str) -> Layers:
             tensors[part] = Skewed.apply(tensors[part])
             return super()._conv_forward(*tensors.values())
 
-    return Layers("skewed", "", Conv2d, torch.nn.Linear)
+    return Layers("skewed", "", Conv2d)
 
 
 @pytest.mark.parametrize("part", ["input", "weight", "bias"])
@@ -105,7 +118,7 @@ def test_a_loss_that_is_no_number_is_infinitely_far_apart(digits, reference):
 
 
 def test_the_accuracies_at_the_end_are_within_half_a_per_cent(digits):
-    makes = [layers.make(name) for name in ("pytorch", *OTHERS)]
+    makes = [layers.make(name, LeNet) for name in ("pytorch", *OTHERS)]
     runs = [loop.start(make, digits["f32"], 0, epochs=8) for make in makes]
     order = [run.layers.name for run in loop.train(runs, digits["f32"])]
     assert order[:4] == ["pytorch", *OTHERS] and order[4:8] == [*OTHERS, "pytorch"]
@@ -116,7 +129,7 @@ def test_the_accuracies_at_the_end_are_within_half_a_per_cent(digits):
 
 def test_every_make_starts_with_the_weights_of_the_seed(digits):
     runs = [
-        loop.start(layers.make(name), digits["f64"], seed, 1)
+        loop.start(layers.make(name, LeNet), digits["f64"], seed, 1)
         for seed in (0, 1)
         for name in ("pytorch", *OTHERS)
     ]
@@ -142,10 +155,10 @@ def test_a_make_that_is_not_written_yet_is_left_out_with_a_sentence(monkeypatch)
     def unwritten(*_, **__):
         raise NotImplementedError
 
-    empty = Layers("lab01", "", unwritten, torch.nn.Linear)
+    empty = Layers("lab01", "", unwritten)
     monkeypatch.setitem(layers.MAKES, "lab01", lambda: empty)
     with pytest.raises(Absent, match=r"lab01 is left out: .* not written yet"):
-        layers.make("lab01")
+        layers.make("lab01", LeNet)
 
 
 def test_an_operator_that_is_not_built_is_a_sentence(monkeypatch):
@@ -156,7 +169,7 @@ def test_an_operator_that_is_not_built_is_a_sentence(monkeypatch):
         convlab_ext._absent, "linear", "convlab_ext.linear is not built"
     )
     with pytest.raises(Absent, match=r"lab05 is left out.*linear is not built"):
-        layers.make("lab05")
+        layers.make("lab05", LeNet)
 
 
 # ---- data ----------------------------------------------------------------------------
@@ -227,7 +240,7 @@ class Counting(TorchDispatchMode):
 def profiles(digits, tmp_path_factory) -> dict[str, profiler.Profile]:
     folder = tmp_path_factory.mktemp("traces")
     runs = [
-        loop.start(layers.make(name), digits["f32"], 0, 1)
+        loop.start(layers.make(name, LeNet), digits["f32"], 0, 1)
         for name in ("pytorch", *OTHERS)
     ]
     found = profiler.profiles(runs, digits["f32"].train, folder, 2)
@@ -243,7 +256,7 @@ def called(profile: profiler.Profile, role: str, operator: str) -> int:
 
 @pytest.mark.parametrize("name", ["pytorch", *OTHERS])
 def test_the_profile_counts_what_reaches_the_kernels(name, digits, profiles):
-    run = loop.start(layers.make(name), digits["f32"], 0, 1)
+    run = loop.start(layers.make(name, LeNet), digits["f32"], 0, 1)
     split = digits["f32"].train
     counting = Counting()
     with counting:
@@ -291,7 +304,7 @@ def test_every_make_leaves_a_trace_for_chrome(profiles):
 def test_an_operator_that_is_passed_on_by_itself_is_one_call(digits, tmp_path):
     run = loop.start(pytorch(), digits["f32"], 0, 1)
     casting = torch.autocast("cpu", dtype=torch.bfloat16)  # calls aten::conv2d again
-    run.layers = Layers("cast", "", torch.nn.Conv2d, torch.nn.Linear, lambda: casting)
+    run.layers = Layers("cast", "", around=lambda: casting)
     found = profiler.profile(run, digits["f32"].train, tmp_path / "trace.json")
     rows = found.operators["convolution forward"]
     assert rows["aten::conv2d"].calls == 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The long proofs: many seeds, every fault, every mutation, the border, the stopwatch.
+"""The long proofs: many seeds, every fault, mutation and float, border and stopwatch.
 
 python -m tests.proofs.stress [PROOF ...] [--seeds N]   (make stress)
 
@@ -32,6 +32,7 @@ from grader.toolchain.products import Build
 from grader.verdicts import Verdict
 from tests.grader.checks.memory import border
 from tests.grader.checks.speed import stopwatch
+from tests.labs import ulp
 from tests.proofs import pages, trust
 
 SEEDS = """# Many seeds on the reference
@@ -212,6 +213,7 @@ PROOFS: dict[str, Callable[[argparse.Namespace], int]] = {
     "mutations": lambda args: mutations(args.lab),
     "cusim": lambda args: cusim(args.orders),
     "ncu": lambda _: ncu(),
+    "ulp": lambda _: ulp.main([]),
 }
 
 

@@ -6,6 +6,10 @@ They are written apart from the reference solutions and from the known mistakes.
 
 from __future__ import annotations
 
+from tests import PROGRAMS
+from tests.proofs.wrong_cell import LLTM, LLTM_C
+from tests.proofs.wrong_norm import LAYER_NORM, LAYER_NORM_C
+
 HEAD = """#include "operators.h"
 #define EACH(i, n) for (int64_t i = 0; i < (n); i++)
 static inline void clear(tensor_t *t)
@@ -90,6 +94,9 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     return STATUS_OK;
 }
 """
+
+# conv2d's text serves: weight (OC, 1, KH, KW) leaves one turn of the loop over ic
+DEPTHWISE = {**CONV2D, "CHANNEL": "oc / (OC / input->size[1])"}
 
 MATMUL = {
     "LHS": "*at2(&a, m, k)",
@@ -299,12 +306,70 @@ status_t add_backward(ctx_t *ctx, const tensor_t *grad_output, add_params_t p,
 }
 """
 
+GELU = {
+    "FORM": "p.approximate",
+    "X": "real_data(input)[tensor_offset(input, input->ndim, i)]",
+    "GRAD": "real_data(grad_output)[tensor_offset(grad_output, grad_output->ndim, i)]",
+    "ERF_OF": "x / sqrt(2.0)",
+    "SCALE": "sqrt(2 / M_PI)",
+    "CUBIC": "0.044715",
+    "CUBE": "x * x * x",
+    "OUTER_SCALE": "SCALE",
+    "OUTER_CUBIC": "3 * (CUBIC) * x * x",
+    "ONE": "1",
+    "WHOLE": "x / 2 * (ONE + squashed(x, FORM))",
+    "SHARE": "(1 + squashed(x, FORM)) / 2",
+    "TIMES": "x",
+    "END": "tensor_numel(input)",
+}
+GELU_C = """
+static double squashed(double x, int64_t form)
+{
+    if (form == GELU_NONE) return erf(ERF_OF);
+    return tanh((SCALE) * (x + (CUBIC) * CUBE));
+}
+static double steep(double x, int64_t form)
+{
+    if (form == GELU_NONE) return exp(-x * x / 2) / sqrt(2 * M_PI);
+    const double t = squashed(x, form);
+    return (1 - t * t) / 2 * (OUTER_SCALE) * (1 + OUTER_CUBIC);
+}
+status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
+                      tensor_t *output)
+{
+    EACH(i, END) {
+        const double x = X;
+        real_data(output)[i] = WHOLE;
+    }
+    return STATUS_OK;
+}
+status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
+                       gelu_params_t p, tensor_t *grad_input)
+{
+    EACH(i, END) {
+        const double x = X, g = GRAD;
+        real_data(grad_input)[i] = g * (SHARE + (TIMES) * steep(x, FORM));
+        (void)g;
+    }
+    return STATUS_OK;
+}
+"""
+
+# the right parts of the submissions: nobody redefines any of them
+_SUBM = PROGRAMS / "submissions" / "right" / "subm_conv3d"
+SUBM_C = "\n".join(file.read_text() for file in sorted(_SUBM.iterdir()))
+
 PARTS = {
     "conv2d": (CONV2D, CONV2D_C),
+    "depthwise_conv2d": (DEPTHWISE, CONV2D_C.replace("conv2d_", "depthwise_conv2d_")),
     "matmul": (MATMUL, MATMUL_C),
     "linear": (LINEAR, LINEAR_C),
     "unfold": (UNFOLD, UNFOLD_C),
     "add": (ADD, ADD_C),
+    "gelu": (GELU, GELU_C),
+    "layer_norm": (LAYER_NORM, LAYER_NORM_C),
+    "lltm": (LLTM, LLTM_C),
+    "subm_conv3d": ({}, SUBM_C),
 }
 
 

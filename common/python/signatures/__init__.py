@@ -71,6 +71,7 @@ class Signature:
     gradients: tuple[str, ...] = ()  # inputs that have a gradient, in order
     module: str = ""  # the class name in lab 01
     module_arguments: tuple[str, ...] = ()  # what its constructor takes before options
+    shape_argument: str = ""  # lab 05, after the first input: its last size, in a list
 
     def resolve(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """All options by name, defaults filled in, one number for each axis.
@@ -173,7 +174,7 @@ SIGNATURES: dict[str, Signature] = {
             backward=("input", "weight"),
             gradients=("input", "weight", "bias"),
             module="DepthwiseConv2d",
-            module_arguments=("in_channels", "out_channels", "kernel_size", "bias"),
+            module_arguments=("channels", "kernel_size", "bias", "multiplier"),
         ),
         Signature(
             "gelu",
@@ -208,7 +209,8 @@ SIGNATURES: dict[str, Signature] = {
             backward=("input", "weight", "mean", "rstd"),
             gradients=("input", "weight", "bias"),
             module="LayerNorm",
-            module_arguments=("normalized_shape",),
+            module_arguments=("normalized_shape", "elementwise_affine", "bias"),
+            shape_argument="normalized_shape",
         ),
         Signature(
             "lltm",

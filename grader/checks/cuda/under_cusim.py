@@ -195,9 +195,17 @@ def order(
 
 
 def _in_order(
-    subject: Subject, case: Case, i: int, direction: str, seed: int, bits: int
+    subject: Subject,
+    case: Case,
+    i: int,
+    direction: str,
+    seed: int,
+    bits: int,
+    *,
+    placement: Placement = Placement.RIGHT,
 ) -> Finding | None:
     made = prepare(subject, case, i, direction, DTYPE, seed)
+    made.call.request.placement = placement
     made.call.request.run |= bits
     made.call.limit *= 2
     try:
@@ -258,7 +266,8 @@ def traffic(
 def _plainly(plain: Subject, case: Case, direction: str, seed: int) -> Finding | None:
     """What is wrong with a large case in the build that values are judged in."""
     plain.begin()
-    wrong = _in_order(plain, case, 0, direction, seed, 0)
+    aligned = Placement.ALIGN  # as where it was counted
+    wrong = _in_order(plain, case, 0, direction, seed, 0, placement=aligned)
     if wrong is None:
         return None
     text = f"{wrong.message}; smaller cases are right"

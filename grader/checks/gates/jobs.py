@@ -10,13 +10,13 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
+from grader.checks.gates.expectations import loosely, stack
 from grader.checks.values.compare import Expected
-from grader.checks.values.precision import of_tiles
 from grader.operators import Case, Operator
 from grader.operators.entry import Tensors
 from grader.operators.refused_calls import refused
@@ -28,6 +28,11 @@ DYNAMIC = {  # inputs whose first axis is a batch of any size
     "linear": ("input",),
     "unfold": ("input",),
     "conv2d": ("input",),
+    "lltm": ("input", "h", "c"),
+    "depthwise_conv2d": ("input",),
+    "gelu": ("input",),
+    "layer_norm": ("input",),
+    "subm_conv3d": ("features", "coordinates"),
 }
 
 
@@ -89,29 +94,41 @@ class Jobs:
     def _drawn(self, case: Case, dtype: torch.dtype, more: int = 0) -> Tensors:
         return self.operator.inputs(case, dtype, self.seed + more)
 
-    def _start(self, case: Case, inputs: Tensors, more: int = 0) -> torch.Tensor:
-        """A grad_output for these inputs, laid out as the case says."""
+    def _starts(self, case: Case, inputs: Tensors, more: int = 0) -> Tensors:
+        """Gradients of the results for these inputs, laid out as the case says."""
         results = self.operator.outputs(inputs, case)
         dtype = next(iter(inputs.values())).dtype
         found = self.operator.grad_outputs(case, results, dtype, self.seed + more)
-        return found[0]
+        names = [f"grad_{one.name}" for one in self.operator.signature.outputs]
+        return dict(zip(names, found))
+
+    def _results(self, case: Case, inputs: Tensors) -> Tensors:
+        """What forward gives and backward may be handed: outputs and saved tensors."""
+        signature = self.operator.signature
+        saved = [one and one[0] for one in self.operator.saved(inputs, case)]
+        found = [*self.operator.outputs(inputs, case), *saved]
+        names = [one.name for one in (*signature.outputs, *signature.saved)]
+        return {n: one.detach() for n, one in zip(names, found) if one is not None}
 
     # ---- right answers ---------------------------------------------------------------
 
-    def _output(self, case: Case, inputs: Tensors) -> Expected:
+    def _outputs(self, case: Case, inputs: Tensors) -> list[Expected]:
         truth = self.operator.truth(inputs, case, [])
         terms = self.operator.terms(case, inputs)
-        scale = truth.output_scale[0]
-        return _loosely("output", truth.outputs[0], scale, terms, truth.beyond)
+        names = [one.name for one in self.operator.signature.outputs]
+        return [
+            loosely(name, value, scale, terms, truth.beyond)
+            for name, value, scale in zip(names, truth.outputs, truth.output_scale)
+        ]
 
     def _gradients(
-        self, case: Case, inputs: Tensors, start: torch.Tensor
+        self, case: Case, inputs: Tensors, starts: Tensors
     ) -> list[Expected]:
-        truth = self.operator.truth(inputs, case, [start])
+        truth = self.operator.truth(inputs, case, list(starts.values()))
         terms = self.operator.terms(case, inputs)
         names = self.operator.signature.gradients
         return [
-            _loosely(
+            loosely(
                 f"grad_{name}",
                 value,
                 scale,
@@ -122,15 +139,17 @@ class Jobs:
             if value is not None and scale is not None
         ]
 
-    def _reference(self, case: Case) -> Callable[..., torch.Tensor]:
+    def _reference(self, case: Case) -> Callable[..., tuple[torch.Tensor, ...]]:
         """PyTorch's own function of the inputs by name."""
         options = self.operator.signature.resolve(case.options)
         names = [argument.name for argument in self.operator.signature.inputs]
 
-        def function(tensors: Mapping[str, torch.Tensor | None]) -> torch.Tensor:
+        def function(
+            tensors: Mapping[str, torch.Tensor | None],
+        ) -> tuple[torch.Tensor, ...]:
             given = [tensors.get(name) for name in names]
-            found: torch.Tensor = self.operator.reference(*given, **options)
-            return found
+            found = self.operator.reference(*given, **options)
+            return (found,) if isinstance(found, torch.Tensor) else tuple(found)
 
         return function
 
@@ -161,7 +180,8 @@ class Jobs:
                 inputs,
                 backward=backward,
                 differentiate=differentiate,
-                grad_output=self._start(case, inputs),
+                grad_outputs=self._starts(case, inputs),
+                results=self._results(case, inputs),
                 mask=self.operator.wanted(case),
             )
             yield Job(request, name=case.name)
@@ -169,10 +189,11 @@ class Jobs:
     def _mask(self) -> Iterator[Job]:
         case = self.small[0]
         inputs = self._drawn(case, torch.float64)
-        start = self._start(case, inputs)
-        right = self._gradients(case, inputs, start)
+        starts = self._starts(case, inputs)
+        right = self._gradients(case, inputs, starts)
         several = len(right) > 1
-        request = self._request(case, inputs, grad_output=start)
+        results = self._results(case, inputs)
+        request = self._request(case, inputs, grad_outputs=starts, results=results)
         yield Job(request, [*right, *right] if several else [], case.name)
 
     def _batches(self) -> Iterator[tuple[Case, dict[str, int]]]:
@@ -204,9 +225,9 @@ class Jobs:
     def _vmap(self) -> Iterator[Job]:
         for case, axes in self._batches():
             whole, single = self._stacked(case, axes)
-            right = _stack([self._output(case, one) for one in single])
+            right = stack([self._outputs(case, one) for one in single])
             request = self._request(case, whole, in_dims=[axes])
-            yield Job(request, [right], f"{case.name}, in_dims={axes}")
+            yield Job(request, right, f"{case.name}, in_dims={axes}")
         yield from self._nested()
 
     def _nested(self) -> Iterator[Job]:
@@ -218,10 +239,12 @@ class Jobs:
         first = {names[0]: 0}
         for inner, outer in ((everywhere,) * 2, (apart, first), (first, first)):
             whole, single = self._twice_stacked(case, inner, outer)
-            right = _stack([_stack([self._output(case, o) for o in r]) for r in single])
+            right = stack(
+                [stack([self._outputs(case, o) for o in row]) for row in single]
+            )
             request = self._request(case, whole, in_dims=[inner, outer])
             label = f"{case.name}, in_dims={inner} inside of {outer}"
-            yield Job(request, [right], label)
+            yield Job(request, right, label)
 
     def _twice_stacked(
         self, case: Case, inner: dict[str, int], outer: dict[str, int]
@@ -253,12 +276,14 @@ class Jobs:
         return whole, single
 
     def _torch_func(self) -> Iterator[Job]:
+        smooth = self.operator.signature.gradients
         for case, axes in self._batches():
+            axes = {name: axis for name, axis in axes.items() if name in smooth}
             whole, single = self._stacked(case, axes)
-            starts = [self._start(case, one, b) for b, one in enumerate(single)]
-            found = [self._gradients(case, o, s) for o, s in zip(single, starts)]
-            right = [_stack(list(column)) for column in zip(*found)]
-            more = {"in_dims": axes, "grad_output": torch.stack(starts)}
+            starts = [self._starts(case, one, b) for b, one in enumerate(single)]
+            right = stack([self._gradients(case, o, s) for o, s in zip(single, starts)])
+            stacked = {n: torch.stack([s[n] for s in starts]) for n in starts[0]}
+            more = {"in_dims": axes, "grad_outputs": stacked}
             name = f"{case.name}, in_dims={axes}"
             yield Job(self._request(case, whole, **more), right, name)
 
@@ -269,54 +294,56 @@ class Jobs:
             for chosen in [names, *([name] for name in names if len(names) > 1)]:
                 drawn = self._drawn(case, torch.float64, 1)
                 tangents = {name: drawn[name].contiguous() for name in chosen}
-                right = self._tangent(case, inputs, tangents)
+                right = self._tangents(case, inputs, tangents)
                 request = self._request(case, inputs, tangents=tangents)
                 label = f"{case.name}, along {', '.join(chosen)}"
-                yield Job(request, [right, right], label, may_refuse=True)
+                yield Job(request, [*right, *right], label, may_refuse=True)
 
-    def _tangent(self, case: Case, inputs: Tensors, tangents: Tensors) -> Expected:
-        """The directional derivative, by PyTorch's function."""
+    def _tangents(
+        self, case: Case, inputs: Tensors, tangents: Tensors
+    ) -> list[Expected]:
+        """The directional derivatives of the results, by PyTorch's function."""
         function, names = self._reference(case), list(tangents)
 
-        def of(*given: torch.Tensor) -> torch.Tensor:
+        def of(*given: torch.Tensor) -> tuple[torch.Tensor, ...]:
             return function({**inputs, **dict(zip(names, given))})
 
         moving = tuple(inputs[name] for name in names)
         with warnings.catch_warnings():  # of PyTorch about itself
             warnings.simplefilter("ignore")
-            value = torch.func.jvp(of, moving, tuple(tangents.values()))[1]
-        return _loosely("tangent", value, torch.ones_like(value) * 100, {})
+            found = torch.func.jvp(of, moving, tuple(tangents.values()))[1]
+        return [loosely("tangent", v, torch.ones_like(v) * 100, {}) for v in found]
 
     def _second(self) -> Iterator[Job]:
         for case in self.small[:2]:
             inputs = self._drawn(case, torch.float64)
-            start = self._start(case, inputs).contiguous()
+            starts = {n: t.contiguous() for n, t in self._starts(case, inputs).items()}
             names = [n for n in self.operator.signature.gradients if n in inputs]
             drawn = self._drawn(case, torch.float64, 2)
             second = [drawn[name].contiguous() for name in names]
-            leaves = {n: t.detach().clone().requires_grad_() for n, t in inputs.items()}
-            begin = start.detach().clone().requires_grad_()
-            output = self._reference(case)(leaves)
-            asked = [leaves[name] for name in names]
-            first = torch.autograd.grad(output, asked, begin, create_graph=True)
-            sources = [begin, *asked]
+            leaves = {n: t.detach().clone() for n, t in inputs.items()}
+            begin = [t.detach().clone().requires_grad_() for t in starts.values()]
+            asked = [leaves[name].requires_grad_() for name in names]
+            results = self._reference(case)(leaves)
+            first = torch.autograd.grad(results, asked, begin, create_graph=True)
+            sources = [*begin, *asked]
             found = torch.autograd.grad(first, sources, second, allow_unused=True)
             right = []
-            for name, source, one in zip(["grad_output", *names], sources, found):
+            for name, source, one in zip([*starts, *names], sources, found):
                 value = torch.zeros_like(source) if one is None else one.detach()
                 size = torch.ones_like(value) * 100
-                right.append(_loosely(f"second_{name}", value, size, {}))
-            more = {"grad_output": start, "second": second}
+                right.append(loosely(f"second_{name}", value, size, {}))
+            more = {"grad_outputs": starts, "second": second}
             yield Job(self._request(case, inputs, **more), right, case.name)
 
     def _autocast(self) -> Iterator[Job]:
         case = self.small[0]
         inputs = {
-            name: tensor.bfloat16().float()
+            name: tensor.bfloat16().to(tensor.dtype)
             for name, tensor in self._drawn(case, torch.float32).items()
         }
-        right = self._output(case, inputs)
-        yield Job(self._request(case, inputs), [right, right], case.name)
+        right = self._outputs(case, inputs)
+        yield Job(self._request(case, inputs), [*right, *right], case.name)
 
     def _batched(self) -> Case:
         """A case with a batch that may be of another size."""
@@ -324,7 +351,7 @@ class Jobs:
         for case in self.cases:
             shapes = self.operator.input_shapes(case)
             batches = {shapes[name][0] if shapes[name] else 0 for name in dynamic}
-            least = 1 if self.operator.name == "add" else 2
+            least = 1 if self.operator.name in ("add", "lltm", "subm_conv3d") else 2
             deep = all(len(shapes[name]) > least for name in dynamic)
             if case.layout or self._size(case) > 5000 or not deep:
                 continue
@@ -337,53 +364,36 @@ class Jobs:
         case = self._batched()
         dynamic = DYNAMIC[self.operator.name]
         example = self._drawn(case, dtype)
-        other = self._drawn(case, dtype, 1)
-        for name in dynamic:
+        longer = self.operator.longer(case)
+        other = self._drawn(longer or case, dtype, 1)
+        for name in () if longer else dynamic:
             other[name] = torch.cat([other[name], example[name][:1]])
-        right = self._output(case, other)
+        right = self._outputs(case, other)
         request = self._request(case, other, example=example, dynamic=list(dynamic))
-        yield Job(request, [right], case.name)
+        yield Job(request, right, case.name)
 
     def _compile(self) -> Iterator[Job]:
         for case in (self.small[0], self.views[0]):
             inputs = self._drawn(case, torch.float64)
-            right = self._output(case, inputs)
-            yield Job(self._request(case, inputs), [right], case.name)
+            right = self._outputs(case, inputs)
+            yield Job(self._request(case, inputs), right, case.name)
 
     def _compile_backward(self) -> Iterator[Job]:
         case = self.small[1] if len(self.small) > 1 else self.small[0]
         inputs = self._drawn(case, torch.float64)
-        start = self._start(case, inputs)
-        right = self._gradients(case, inputs, start)
-        yield Job(self._request(case, inputs, grad_output=start), right, case.name)
+        starts = self._starts(case, inputs)
+        right = self._gradients(case, inputs, starts)
+        yield Job(self._request(case, inputs, grad_outputs=starts), right, case.name)
 
     def _on_card(self, *, backward: bool) -> Iterator[Job]:
         for case, dtype in itertools.product(
             self.cases, (torch.float32, torch.float64)
         ):
             inputs = self._drawn(case, dtype)
-            start = self._start(case, inputs)
-            right, wanted = [self._output(case, inputs)], list[str]()
+            starts = self._starts(case, inputs)
+            right, wanted = self._outputs(case, inputs), list[str]()
             if backward:
-                right = self._gradients(case, inputs, start)
+                right = self._gradients(case, inputs, starts)
                 wanted = [one.name.removeprefix("grad_") for one in right]
-            more = {"wanted": wanted, "device": self.device, "grad_output": start}
+            more = {"wanted": wanted, "device": self.device, "grad_outputs": starts}
             yield Job(self._request(case, inputs, **more), right, case.name)
-
-
-def _loosely(
-    name: str,
-    value: torch.Tensor,
-    scale: torch.Tensor,
-    terms: Mapping[str, int],
-    beyond: Callable[[str], float] = lambda _: 0.0,
-) -> Expected:
-    """Expected as of the loosest kernel there is: values have a check of their own."""
-    return Expected(name, value, of_tiles(scale, beyond(name)), terms.get(name, 1))
-
-
-def _stack(examples: list[Expected]) -> Expected:
-    """One Expected for a batch of them."""
-    scales = [one.scale for one in examples if one.scale is not None]
-    value = torch.stack([one.value for one in examples])
-    return replace(examples[0], value=value, scale=torch.stack(scales))

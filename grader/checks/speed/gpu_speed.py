@@ -9,10 +9,10 @@ that what they say is a claim: `audit` compares it with the grader's own clock.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any, Protocol
 
 import torch
@@ -24,6 +24,7 @@ from grader.checks.speed.speed import Student
 from grader.checks.speed.timed_values import Watch, Wrong
 from grader.checks.subject import Subject
 from grader.course.bands import Band
+from grader.course.work import Cost
 from grader.operators import Case, Operator
 from grader.operators.cost import cost
 from grader.runner.supervisor.call import REPEAT_SHIFT
@@ -267,10 +268,10 @@ def check(
     inputs, _ = once.of_call(0)
     need = cost(subject.operator, case, inputs, once.outputs, direction=direction)
     name = title(subject.operator, direction)
-    empty: dict[str, Any] = {"baseline": name, "cost": need, "band": band}
+    empty = Speed(case.name, direction, Verdict.NOISY, name, band=band)
     many: dict[str, Any] = {"tries": tries, "with_tf32": with_tf32, "seed": seed}
     try:
-        return _measured(subject, case, direction, once, card, clock, empty, **many)
+        return _measured(subject, case, once, need, card, clock, empty, **many)
     except Wrong as wrong:
         text = f"case {case.name}: right when checked, wrong when timed: {wrong}"
         forward = direction == "forward"
@@ -278,29 +279,29 @@ def check(
     except Stopped as stop:
         text = f"case {case.name}: {stop.finding.message}"
         verdict = stop.finding.verdict
-    return Speed(case.name, direction, verdict, message=text, **empty)
+    return replace(empty, verdict=verdict, message=text)
 
 
 def _measured(
     subject: Subject,
     case: Case,
-    direction: str,
     data: baseline.Data,
+    need: Cost,
     card: Card,
     clock: Clock,
-    empty: dict[str, Any],
+    empty: Speed,
     *,
     tries: int,
     with_tf32: bool,
     seed: int,
 ) -> Speed:
-    student = OnCard(subject, case, direction, data)
-    words = subject.operator, case, direction, data, clock
+    student = OnCard(subject, case, empty.direction, data)
+    words = subject.operator, case, empty.direction, data, clock
     pytorch = PyTorch(*words)
     sides: dict[str, timing.Side] = {"pytorch": pytorch, "student": student}
     if with_tf32:
         sides[TF32] = PyTorch(*words, tf32=True)
-    watch = Watch(student, pytorch, direction)
+    watch = Watch(student, pytorch, empty.direction)
     rounds, passed = timing.settle(
         sides,
         ("pytorch", "student"),
@@ -313,21 +314,17 @@ def _measured(
     if problem := audit(student, seconds, clock.flush()):
         raise Stopped(Finding(Verdict.SUSPECT, problem, case.name))
     ratio = rounds.ratio("pytorch", "student")
-    return Speed(
-        case.name,
-        direction,
+    return replace(
+        empty.timed(seconds, need, card.fma),
         verdict=Verdict.PASS if passed else Verdict.NOISY,
         message="" if passed else "times on the card differ too much; run it again",
-        seconds=seconds,
         ratio=ratio,
         share=ratio,
         rounds=rounds.count,
         dropped=rounds.dropped,
-        peak=card.fma or math.nan,
         worst=watch.worst,
         others={TF32: rounds.ratio(TF32, "student")} if with_tf32 else {},
         errors=watch.errors,
-        **empty,
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -153,10 +153,10 @@ def check(
     outputs = once.outputs
     need = cost(subject.operator, case, inputs, outputs, direction=direction)
     title = baseline.name(subject.operator, case, once, direction)
-    empty = Speed(case.name, direction, Verdict.NOISY, title, need, band=band)
+    empty = Speed(case.name, direction, Verdict.NOISY, title, band=band)
     try:
         many = _Many(tries, threads, tuple(against))
-        return _measured(subject, empty, case, once, seed, peaks, many)
+        return _measured(subject, empty, case, once, need, seed, peaks, many)
     except Wrong as wrong:
         text = f"case {case.name}: right when checked, wrong when timed: {wrong}"
         verdict = (
@@ -167,7 +167,7 @@ def check(
             f"case {case.name}: {stop.finding.message}",
             stop.finding.verdict,
         )
-    return Speed(case.name, direction, verdict, title, need, text, band=band)
+    return Speed(case.name, direction, verdict, title, text, band=band)
 
 
 def _measured(
@@ -175,6 +175,7 @@ def _measured(
     empty: Speed,
     case: Case,
     once: baseline.Data,
+    need: Cost,
     seed: int,
     peaks: machine.Peaks,
     many: _Many,
@@ -205,28 +206,26 @@ def _measured(
         budget=BUDGET,
         tries=many.tries,
         after=watch,
-        decided=lambda rounds: _decided(rounds, wanted, empty),
+        decided=lambda rounds: _decided(rounds, wanted, band, need),
     )
     known = rounds.count > 1
-    share = _share(rounds, wanted, of, empty.cost, peaks) if known else None
-    return Speed(
-        case.name,
-        direction,
-        Verdict.PASS if passed else Verdict.NOISY,
-        empty.baseline,
-        empty.cost,
-        "" if passed else "the machine was too busy to tell; run it again",
-        rounds.median("student") if known else math.nan,
-        rounds.ratio("pytorch", "student") if known else None,
-        of,
-        share,
-        band,
-        rounds.count,
-        rounds.dropped,
-        peaks.fma,
-        watch.worst,
-        {v: rounds.ratio(v, "student") for v in many.against if known},
-        watch.errors,
+    found = replace(
+        empty,
+        verdict=Verdict.PASS if passed else Verdict.NOISY,
+        message="" if passed else "the machine was too busy to tell; run it again",
+        of=of,
+        rounds=rounds.count,
+        dropped=rounds.dropped,
+        worst=watch.worst,
+        errors=watch.errors,
+    )
+    if not known:
+        return found
+    return replace(
+        found.timed(rounds.median("student"), need, peaks.fma),
+        ratio=rounds.ratio("pytorch", "student"),
+        share=_share(rounds, wanted, of, need, peaks),
+        others={v: rounds.ratio(v, "student") for v in many.against},
     )
 
 
@@ -247,12 +246,13 @@ def _share(
     return share
 
 
-def _decided(rounds: timing.Rounds, wanted: tuple[str, str], of: Speed) -> bool:
+def _decided(
+    rounds: timing.Rounds, wanted: tuple[str, str], band: Band | None, need: Cost
+) -> bool:
     """Slow or fast rounds earn the same: noise cannot change the points."""
-    band = of.band
     if band is None or band.of == "bandwidth":
         return False
-    scale = of.cost.work if band.of in machine.REPEATS else 1.0
+    scale = need.work if band.of in machine.REPEATS else 1.0
     low, high = (band.earned(scale * r) for r in rounds.spread(*wanted))
     return low == high
 

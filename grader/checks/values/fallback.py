@@ -105,9 +105,12 @@ class Servers:
     def _without(self, rung: Rung, aliases: frozenset[str], direction: str) -> Subject:
         key = (rung.id, aliases, direction)
         if key not in self._alone:
-            usual = self._build(rung).libraries["f32"]
+            usual = self._build(rung)
             bare = self.links.build(rung, without=aliases).libraries["f32"]
-            pair = (bare, usual) if direction == "forward" else (usual, bare)
+            first = back = usual.libraries["f32"]
+            if self.operator.signature.saved:
+                first = self.links.forward_for(rung, usual).libraries["f32"]
+            pair = (bare, back) if direction == "forward" else (first, bare)
             self._alone[key] = Subject(self.operator, libraries={"f32": pair})
         self._alone[key].begin()
         return self._alone[key]

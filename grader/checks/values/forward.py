@@ -67,6 +67,8 @@ def output_dtypes(subject: Subject, dtype: torch.dtype) -> list[torch.dtype]:
     """The dtype of each result and saved tensor."""
     signature = subject.operator.signature
     kinds = {"i32": torch.int32, "i64": torch.int64}
+    if dtype is torch.float16:
+        kinds["accum"] = torch.float32
     return [kinds.get(a.dtype, dtype) for a in (*signature.outputs, *signature.saved)]
 
 
@@ -84,6 +86,8 @@ def check(
     tried = 0
     try:
         for i, case in enumerate(cases):
+            if through_module and not subject.operator.fits_module(case):
+                continue
             tried += 1
             findings += _case(subject, case, dtype, seed, i, module=through_module)
     except Stopped as stop:

@@ -134,7 +134,7 @@ def _wide_kernel(s: Setting, inputs: Tensors) -> T | None:
 # ---- groups --------------------------------------------------------------------------
 
 
-def _by_filter(channels: Callable[[T, T, int, int, int], T]) -> Formula:
+def by_filter(channels: Callable[[T, T, int, int, int], T]) -> Formula:
     """Filter oc reads, as its ic-th channel, the input channel that `channels` says."""
 
     def forward(s: Setting, inputs: Tensors) -> T | None:
@@ -167,11 +167,11 @@ def _dealt(s: Setting, inputs: Tensors) -> T | None:
 
 def _groups() -> Iterator[Formula]:
     yield through(_dealt)
-    yield _by_filter(lambda oc, ic, OC, IC, G: ic)
-    yield _by_filter(lambda oc, ic, OC, IC, G: ic * G + oc // (OC // G))
-    yield _by_filter(lambda oc, ic, OC, IC, G: oc % G * IC + ic)
-    yield _by_filter(lambda oc, ic, OC, IC, G: oc // G * IC + ic)
-    yield _by_filter(lambda oc, ic, OC, IC, G: oc // (OC // G) + ic)
+    yield by_filter(lambda oc, ic, OC, IC, G: ic)
+    yield by_filter(lambda oc, ic, OC, IC, G: ic * G + oc // (OC // G))
+    yield by_filter(lambda oc, ic, OC, IC, G: oc % G * IC + ic)
+    yield by_filter(lambda oc, ic, OC, IC, G: oc // G * IC + ic)
+    yield by_filter(lambda oc, ic, OC, IC, G: oc // (OC // G) + ic)
     yield through(_ungrouped)
 
 

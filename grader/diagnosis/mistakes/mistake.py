@@ -36,6 +36,11 @@ class Setting:
     truth: Mapping[str, torch.Tensor]  # right answers: output, or grad_input ...
 
     @property
+    def results(self) -> list[str]:
+        """What forward gives: output, or new_h and new_c."""
+        return [one.name for one in self.operator.signature.outputs]
+
+    @property
     def empty(self) -> bool:
         """Whether some tensor has no elements: then a formula has nothing to say."""
         made = (*self.inputs.values(), *self.grads, *self.truth.values())
@@ -55,7 +60,8 @@ class Setting:
         return replace(self, grads=tuple(change(g) for g in self.grads))
 
 
-Forward = Callable[[Setting, Tensors], torch.Tensor | None]
+Results = torch.Tensor | tuple[torch.Tensor, ...] | None
+Forward = Callable[[Setting, Tensors], Results]
 Formula = Callable[[Setting], Answers | None]
 Change = Callable[[Setting], Setting | None]
 
@@ -78,20 +84,23 @@ def through(forward: Forward) -> Formula:
 
     def formula(setting: Setting) -> Answers | None:
         if not setting.grads:
-            return {"output": forward(setting, setting.inputs)}
+            said = _several(forward(setting, setting.inputs))
+            return dict(zip(setting.results, said or [None] * len(setting.results)))
         leaves = {
-            name: t.detach().requires_grad_() for name, t in setting.inputs.items()
+            name: t.detach().requires_grad_(t.is_floating_point())
+            for name, t in setting.inputs.items()
         }
         names = [name.removeprefix("grad_") for name in setting.truth]
-        made = forward(setting, leaves)
-        if made is None or made.shape != setting.grads[0].shape:
+        made = _several(forward(setting, leaves))
+        if not made or any(m.shape != g.shape for m, g in zip(made, setting.grads)):
             return None
-        if not made.requires_grad:
+        pairs = [(m, g) for m, g in zip(made, setting.grads) if m.requires_grad]
+        if not pairs:
             return {f"grad_{n}": torch.zeros_like(leaves[n]) for n in names}
         found = torch.autograd.grad(
-            made,
+            [result for result, _ in pairs],
             [leaves[name] for name in names],
-            setting.grads[0],
+            [grad for _, grad in pairs],
             allow_unused=True,
             materialize_grads=True,
         )
@@ -100,12 +109,25 @@ def through(forward: Forward) -> Formula:
     return formula
 
 
+def _several(results: Results) -> tuple[torch.Tensor, ...]:
+    """The results of a forward; none if it cannot tell."""
+    if results is None:
+        return ()
+    return (results,) if isinstance(results, torch.Tensor) else results
+
+
 def reference(setting: Setting, inputs: Tensors) -> torch.Tensor | None:
+    """PyTorch's own forward on these inputs, of an operator with one result."""
+    made = references(setting, inputs)
+    return made if isinstance(made, torch.Tensor) else None
+
+
+def references(setting: Setting, inputs: Tensors) -> Results:
     """PyTorch's own forward on these inputs, as `through` wants it."""
     names = [a.name for a in setting.operator.signature.inputs]
     dense = [inputs[n].contiguous() if n in inputs else None for n in names]
-    made = setting.operator.reference(*dense, **setting.options)
-    return made if isinstance(made, torch.Tensor) else None
+    made: Results = setting.operator.reference(*dense, **setting.options)
+    return made
 
 
 def altered(change: Change) -> Formula:
@@ -113,7 +135,7 @@ def altered(change: Change) -> Formula:
 
     def formula(setting: Setting) -> Answers | None:
         wrong = change(setting)
-        return None if wrong is None else through(reference)(wrong)
+        return None if wrong is None else through(references)(wrong)
 
     return formula
 

@@ -14,7 +14,7 @@ from grader.diagnosis.mistakes.mistake import (
     Mistake,
     Setting,
     as_if_contiguous,
-    reference,
+    references,
     row_major,
     taken_for,
     through,
@@ -83,7 +83,7 @@ def _reading(
     """These inputs seen so; `whole`: only those of the output's shape."""
 
     def formula(setting: Setting) -> Answers | None:
-        made = setting.grads[0] if setting.grads else setting.truth["output"]
+        made = setting.grads[0] if setting.grads else setting.truth[setting.results[0]]
         strided = [
             name
             for name in names
@@ -98,7 +98,7 @@ def _reading(
         wrong = setting.input(**{n: view(setting.inputs[n]) for n in strided})
         if grad:
             wrong = wrong.grad(view)
-        return through(reference)(wrong)
+        return through(references)(wrong)
 
     return formula
 

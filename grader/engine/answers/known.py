@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any
 
 from grader.course.rungs import Rung
 from grader.engine import results
-from grader.engine.answers import ledger
+from grader.engine.answers import records
+from grader.engine.score import RungResult
 from grader.toolchain.build import compiled
 from grader.toolchain.extension import kernels
 from grader.toolchain.linking import Earlier, Links
@@ -16,21 +17,27 @@ from grader.toolchain.products import Build
 
 
 def earlier() -> Earlier:
-    """What results.json, or else the ledger, says now of rungs whose contents are the
+    """What the ledger, or else results.json, says now of rungs whose contents are the
     same.
     """
-    known: dict[tuple[str, str], dict[str, Any] | None] = {
-        (rung["id"], rung["sha256"]): rung
-        for task in (results.read() or {"tasks": []})["tasks"]
-        for rung in task["rungs"]
-    }
+    known: dict[tuple[str, str], RungResult | None] = {}
+
+    @functools.cache
+    def written() -> dict[tuple[str, str], RungResult]:
+        found = results.read()
+        rungs = [rung for task in found.tasks for rung in task.rungs] if found else []
+        return {(one.rung.id, one.rung.sha256): one for one in rungs}
 
     def verdict(rung: Rung, direction: str) -> str | None:
         key = rung.id, rung.sha256
         if key not in known:
-            known[key] = ledger.last_said(results.folder(), *key)
+            said = records.last_said(results.folder(), rung)
+            known[key] = said or written().get(key)
         found = known[key]
-        return None if found is None else results.verdict_of(found, direction)
+        if found is None:
+            return None
+        word = found.verdict(direction)
+        return "pending" if word and word.pending else str(word or "")
 
     return verdict
 

@@ -9,10 +9,9 @@ with a key is the answer, the others are history.
 from __future__ import annotations
 
 import json
-import sqlite3
+import sys
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 from functools import wraps
 from pathlib import Path
@@ -20,6 +19,11 @@ from typing import Any, TypeVar
 
 from grader.errors import GraderError
 from grader.verdicts import Verdict
+
+try:
+    import sqlite3
+except ImportError:  # a Python that was built without SQLite's headers
+    sqlite3 = None  # type: ignore[assignment]
 
 NAME = "ledger.sqlite"
 CHECKS, SPEED = "checks", "speed"  # kinds of answers: of a rung, of a task
@@ -36,6 +40,11 @@ NEVER_AGAIN = frozenset(
         Verdict.BLOCKED,
         Verdict.GRADER,
     )
+)
+WITHOUT = (
+    "this Python ({}) has no module sqlite3, in which the grader keeps its answers: "
+    "run make without PYTHON=, name another Python, or build this one again after "
+    "installing SQLite's headers (Debian: libsqlite3-dev)"
 )
 _TABLES = """
 CREATE TABLE IF NOT EXISTS facts (
@@ -65,12 +74,22 @@ R = TypeVar("R")
 class Row:
     """One answer as it was kept."""
 
+    id: int  # the newest row has the largest
+    kind: str
+    name: str
     key: str
     sha256: str
+    asked: str
     seed: int
     date: str
     seconds: float
-    record: dict[str, Any]
+    again: int
+    text: str
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What was found out."""
+        return dict(json.loads(self.text))
 
 
 class Unreadable(Exception):
@@ -105,26 +124,6 @@ def _sentence(error: sqlite3.Error, path: Path) -> str:
     )
 
 
-def last_said(folder: Path, rung: str, sha256: str) -> dict[str, Any] | None:
-    """What the ledger of a folder has last kept of a file with these contents; None
-    where nobody knows.
-    """
-    words = (
-        "SELECT record FROM answers WHERE kind = ? AND name = ? AND sha256 = ? "
-        "AND asked = '' ORDER BY id DESC LIMIT 1"
-    )
-    if not (folder / NAME).exists():
-        return None
-    try:
-        with closing(
-            sqlite3.connect(f"file:{folder / NAME}?mode=ro", uri=True)
-        ) as base:
-            found = base.execute(words, (CHECKS, rung, sha256)).fetchone()
-    except sqlite3.Error:
-        return None  # the next grading says what is wrong with it
-    return None if found is None else dict(json.loads(found[0]))
-
-
 def aside(file: Path) -> Path:
     """Give a file that cannot be read another name, so that no run overwrites it."""
     number = 1
@@ -138,13 +137,16 @@ def aside(file: Path) -> Path:
 class Ledger:
     """The ledger of one build folder. Close it when done."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, write: bool = True) -> None:
         """Opens it, or begins one. Raises GraderError if that cannot be done; `aside`
-        then tells of a file that could not be read and got another name.
+        then tells of a file that could not be read and got another name. Not to
+        `write`: one that is there, as it is.
         """
         self.path, self.aside = folder / NAME, ""
+        if sqlite3 is None:
+            raise GraderError(WITHOUT.format(sys.executable))
         try:
-            self._open()
+            self._open() if write else self._read()
         except (Unreadable, sqlite3.DatabaseError) as error:
             if isinstance(error, sqlite3.OperationalError):
                 raise GraderError(_sentence(error, self.path)) from error
@@ -168,6 +170,10 @@ class Ledger:
         except BaseException:
             self._base.close()
             raise
+
+    def _read(self) -> None:
+        place = f"{self.path.resolve().as_uri()}?mode=ro"
+        self._base = sqlite3.connect(place, uri=True)
 
     def _open_new(self) -> None:
         try:
@@ -221,16 +227,17 @@ class Ledger:
         """The newest answer with this key that counts again; one to everything also
         answers a part.
         """
-        return self._row(
-            "kind = ? AND name = ? AND key = ? AND asked IN (?, '') AND again",
-            (kind, name, key, asked),
-        )
+        where = "kind = ? AND name = ? AND key = ? AND asked IN (?, '') AND again"
+        found = self._rows(where, (kind, name, key, asked), limit=1)
+        return found[0] if found else None
 
     @_told
-    def latest(self, kind: str, name: str, sha256: str) -> Row | None:
-        """The newest answer about a file with these contents, whatever it says."""
-        where = "kind = ? AND name = ? AND sha256 = ? AND asked = ''"
-        return self._row(where, (kind, name, sha256))
+    def rows(self, kind: str, name: str, sha256: str = "") -> list[Row]:
+        """All answers about a file with these contents, whatever they say, the newest
+        first.
+        """
+        where = "kind = ? AND name = ? AND sha256 = ?"
+        return self._rows(where, (kind, name, sha256))
 
     @_told
     def seconds(self) -> dict[str, float]:
@@ -238,14 +245,19 @@ class Ledger:
         words = "SELECT name, seconds FROM answers WHERE kind = 'checks' ORDER BY id"
         return dict(self._base.execute(words).fetchall())
 
-    def _row(self, where: str, values: tuple[str, ...]) -> Row | None:
-        columns = "key, sha256, seed, date, seconds, record"
-        words = f"SELECT {columns} FROM answers WHERE {where} ORDER BY id DESC LIMIT 1"
-        found = self._base.execute(words, values).fetchone()
-        if found is None:
-            return None
-        key, sha256, seed, date, seconds, record = found
-        return Row(key, sha256, seed, date, seconds, json.loads(record))
+    def _rows(
+        self, where: str, values: tuple[str, ...], limit: int = KEPT
+    ) -> list[Row]:
+        words = f"SELECT * FROM answers WHERE {where} ORDER BY id DESC LIMIT {limit}"
+        return [Row(*found) for found in self._base.execute(words, values)]
+
+    @_told
+    def renew(self, row: Row, asked: str = "") -> None:
+        """An answer that holds once more is the newest again, of what was `asked`."""
+        words = "SELECT max(id) FROM answers WHERE kind = ? AND name = ? AND sha256 = ?"
+        values = row.kind, row.name, row.sha256
+        if self._base.execute(words, values).fetchone() != (row.id,):
+            self._add(replace(row, asked=asked))
 
     @_told
     def keep(
@@ -265,11 +277,16 @@ class Ledger:
         date = datetime.now().astimezone().isoformat(timespec="seconds")
         again = counts_again(verdicts)
         text = json.dumps(record)
-        row = (kind, name, key, sha256, asked, seed, date, seconds, again, text)
+        words = kind, name, key, sha256, asked, seed, date, seconds, again, text
+        self._add(Row(0, *words))
+
+    def _add(self, row: Row) -> None:
+        columns = astuple(row)[1:]
+        kind, name = row.kind, row.name
         self._base.execute("BEGIN IMMEDIATE")
         try:
-            places = ", ".join("?" * len(row))
-            self._base.execute(f"INSERT INTO answers VALUES (NULL, {places})", row)
+            places = ", ".join("?" * len(columns))
+            self._base.execute(f"INSERT INTO answers VALUES (NULL, {places})", columns)
             self._base.execute(
                 "DELETE FROM answers WHERE kind = ? AND name = ? AND id NOT IN (SELECT "
                 "id FROM answers WHERE kind = ? AND name = ? ORDER BY id DESC LIMIT ?)",

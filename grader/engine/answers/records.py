@@ -1,23 +1,32 @@
 # SPDX-License-Identifier: MIT
-"""Answers as the ledger keeps them, and back."""
+"""What the ledger keeps of gradings, as their records: entries of results.json, of a
+file for its checks, of all that were timed for the times of a task.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
-from typing import Any
+from collections.abc import Collection
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
 
-from grader.checks.check_result import CheckResult
-from grader.checks.speed.estimate import Estimate, Speed
+from signatures import DIRECTIONS
+
 from grader.course.rungs import Rung, Task
-from grader.course.work import Cost
-from grader.engine.answers.ledger import Ledger, Row
+from grader.engine.answers import as_json
+from grader.engine.answers.as_json import Entry
+from grader.engine.answers.ledger import CHECKS, SPEED, Ledger, Row
 from grader.engine.score import RungResult, Since, TaskResult
-from grader.verdicts import Verdict
+from grader.errors import GraderError
+
+PARTS = {"forward": "forward", "gradient": "backward"}  # of a question: directions
+
+
+# ---- what is kept --------------------------------------------------------------------
 
 
 def keep(
     ledger: Ledger,
-    kind: str,
     key: str,
     result: RungResult,
     *,
@@ -27,14 +36,10 @@ def keep(
 ) -> None:
     """Keep what was found out about a rung."""
     ledger.keep(
-        kind,
+        CHECKS,
         result.rung.id,
         key,
-        {
-            "checks": [asdict(check) for check in result.checks],
-            "uses": result.uses,
-            "nvcc": result.nvcc,
-        },
+        as_json.rung_entry(result, seed),
         verdicts=[str(check.verdict) for check in result.checks],
         sha256=result.rung.sha256,
         asked=asked,
@@ -43,70 +48,85 @@ def keep(
     )
 
 
-def rung_result(rung: Rung, row: Row) -> RungResult:
-    """The same again."""
-    found = row.record
-    checks = tuple(_check(check) for check in found["checks"])
-    since = Since(row.date, row.seed)
-    return RungResult(rung, checks, found["uses"], nvcc=found["nvcc"], since=since)
-
-
-def task_result(ledger: Ledger | None, kind: str, task: Task) -> TaskResult | None:
-    """What was last found out about the files of a task as they are now."""
-    if ledger is None:
-        return None
-    rows = [(rung, ledger.latest(kind, rung.id, rung.sha256)) for rung in task.rungs]
-    found = tuple(rung_result(rung, row) for rung, row in rows if row)
-    return TaskResult(task, found) if found else None
-
-
-def _check(kept: dict[str, Any]) -> CheckResult:
-    return CheckResult(**{**kept, "verdict": Verdict(kept["verdict"])})
-
-
 def keep_speeds(
-    ledger: Ledger,
-    kind: str,
-    key: str,
-    before: TaskResult,
-    timed: TaskResult,
-    *,
-    seed: int,
+    ledger: Ledger, key: str, before: TaskResult, timed: TaskResult, *, seed: int
 ) -> None:
     """Keep what timing has added to a task: times, and faults that only it has seen."""
     record, verdicts = {}, []
     for old, new in zip(before.rungs, timed.rungs):
-        checks = new.checks[len(old.checks) :]
-        if new.speeds or checks:
-            speeds = [_plain(speed) for speed in new.speeds]
-            record[new.rung.id] = {"speeds": speeds, "checks": [*map(asdict, checks)]}
-            verdicts += [str(speed.verdict) for speed in new.speeds]
-            verdicts += [str(check.verdict) for check in checks]
+        added = replace(new, checks=new.checks[len(old.checks) :])
+        if added.speeds or added.checks:
+            record[new.rung.id] = as_json.rung_entry(added, seed)
+            verdicts += [str(speed.verdict) for speed in added.speeds]
+            verdicts += [str(check.verdict) for check in added.checks]
     name = timed.task.id
-    ledger.keep(kind, name, key, record, verdicts=verdicts, seed=seed)
+    ledger.keep(SPEED, name, key, record, verdicts=verdicts, seed=seed)
 
 
-def _plain(speed: Speed) -> dict[str, Any]:
-    """Without the band: what a time is worth stands in lab.toml."""
-    return {**asdict(speed), "band": None, "others": {}}
+# ---- and found again -----------------------------------------------------------------
 
 
-def with_speeds(result: TaskResult, row: Row) -> tuple[RungResult, ...]:
-    """The rungs of a task with the times that were kept."""
-    rungs = []
-    for found in result.rungs:
-        kept = row.record.get(found.rung.id, {"speeds": [], "checks": []})
-        speeds = tuple(_speed(speed, result.task) for speed in kept["speeds"])
-        checks = (*found.checks, *map(_check, kept["checks"]))
-        rungs.append(replace(found, checks=checks, speeds=speeds))
-    return tuple(rungs)
+def rung_result(rung: Rung, row: Row) -> RungResult:
+    """What was found out about a rung."""
+    found = as_json.rung(row.record, rung)
+    asked = PARTS.get(row.asked)
+    checks = tuple(c for c in found.checks if asked in (None, c.direction))
+    made = replace(found, checks=checks, since=Since(row.date, row.seed))
+    return made.with_commands(row.seed)
 
 
-def _speed(kept: dict[str, Any], task: Task) -> Speed:
-    made = dict(kept)
-    for name in ("ratio", "share"):
-        made[name] = Estimate(**made[name]) if made[name] else None
-    made["cost"], made["verdict"] = Cost(**made["cost"]), Verdict(made["verdict"])
-    made["errors"] = tuple(made["errors"])
-    made["band"] = task.speed.bands.get(made["direction"]) if task.speed else None
-    return Speed(**made)
+def with_times(
+    result: RungResult, record: Entry, known: Collection[str] = ()
+) -> RungResult:
+    """With what timing has added to a rung, in the directions that are not yet `known`;
+    `record` is a row's.
+    """
+    entry = record.get(result.rung.id, {})
+    if entry.get("sha256") != result.rung.sha256:
+        return result
+    added = as_json.rung(entry)
+    checks = tuple(c for c in added.checks if c.direction not in known)
+    speeds = tuple(s for s in added.speeds if s.direction not in known)
+    return replace(result, checks=result.checks + checks, speeds=result.speeds + speeds)
+
+
+def last(ledger: Ledger, rung: Rung) -> RungResult | None:
+    """What was last found out about a file as it is now: its checks, the newest of each
+    direction, and what timing has added, unless another file was timed later.
+    """
+    rows = ledger.rows(CHECKS, rung.id, rung.sha256)
+    if not rows:
+        return None
+    found = rung_result(rung, rows[0])
+    for row, older in pairwise(rows):
+        if not row.asked:
+            break  # an answer to everything
+        found = found.over(rung_result(rung, older))
+    known: set[str] = set()
+    for row in ledger.rows(SPEED, rung.task):
+        record = row.record
+        found = with_times(found, record, known)
+        entries = record.values()
+        known |= {s["direction"] for e in entries for s in e.get("speed", ())}
+        if known >= set(DIRECTIONS):
+            break
+    return found
+
+
+def last_said(folder: Path, rung: Rung) -> RungResult | None:
+    """The same of the ledger in a folder; None also where it cannot be read: the next
+    grading says what is wrong with it.
+    """
+    try:
+        with Ledger(folder, write=False) as ledger:
+            return last(ledger, rung)
+    except GraderError:
+        return None
+
+
+def task_result(ledger: Ledger | None, task: Task) -> TaskResult | None:
+    """What was last found out about the files of a task as they are now."""
+    if ledger is None:
+        return None
+    found = tuple(result for rung in task.rungs if (result := last(ledger, rung)))
+    return TaskResult(task, found, asked=()) if found else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -57,9 +57,7 @@ def with_nvcc(result: RungResult, compiled: Compiled) -> RungResult:
             for direction in DIRECTIONS
             if result.verdict(direction)
         )
-    shown = asdict(compiled)
-    shown["verdict"] = str(compiled.verdict)
-    return RungResult(result.rung, checks, result.uses, result.speeds, shown)
+    return replace(result, checks=checks, nvcc=compiled)
 
 
 class DeviceInspection:

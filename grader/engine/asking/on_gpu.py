@@ -233,7 +233,7 @@ def waiting(found: Speed, card: gpu_probe.Gpu) -> Speed:
         return found
     ratio = found.ratio
     text = (
-        f"{1e3 * found.seconds:.3g} ms on {card.name}, {ratio.value:.3g} of "
+        f"{found.ms:.3g} ms on {card.name}, {ratio.value:.3g} of "
         f"{found.baseline} ({ratio.low:.3g} .. {ratio.high:.3g}){NO_BAND}"
     )
     return dataclasses.replace(found, verdict=Verdict.PENDING_GPU, message=text)

@@ -27,7 +27,19 @@ from grader.runner.worker.student_rules import (
 )
 
 RUN_BACKWARD, RUN_MODULE, RUN_AUDIT, RUN_DEFAULTS = 2, 8, 16, 32
-LIKE = {"Linear": torch.nn.Linear, "Conv2d": torch.nn.Conv2d}  # modules of torch.nn
+
+
+def _depthwise(channels: int, multiplier: int, **more: Any) -> torch.nn.Conv2d:
+    """torch.nn's own depthwise layer is a Conv2d with a group for each channel."""
+    return torch.nn.Conv2d(channels, channels * multiplier, groups=channels, **more)
+
+
+LIKE: dict[str, Callable[..., torch.nn.Module]] = {  # modules of torch.nn
+    "Linear": torch.nn.Linear,
+    "Conv2d": torch.nn.Conv2d,
+    "LayerNorm": torch.nn.LayerNorm,
+    "DepthwiseConv2d": _depthwise,
+}
 HANDING_ON = ("/_rules.py", "/_autograd.py")  # of lab 05: nobody writes them anew
 
 # sizes to look at the initial parameters with: hundreds of biases, so that the largest
@@ -35,7 +47,10 @@ HANDING_ON = ("/_rules.py", "/_autograd.py")  # of lab 05: nobody writes them an
 SAMPLE: dict[str, dict[str, Any]] = {
     "Linear": {"in_features": 40, "out_features": 600},
     "Conv2d": {"in_channels": 8, "out_channels": 600, "kernel_size": (3, 5)},
+    "LayerNorm": {"normalized_shape": 600},
+    "DepthwiseConv2d": {"channels": 300, "multiplier": 2, "kernel_size": (3, 5)},
 }
+SWITCHES = ("elementwise_affine", "bias")  # of a constructor, True by default
 
 Tensors = list[torch.Tensor | None]
 
@@ -116,8 +131,7 @@ class Task:
         sizes = self._sizes(named, options)
         if short:
             options = self._not_default(options)
-            if sizes.get("bias"):
-                del sizes["bias"]  # True is the default
+            sizes = {k: v for k, v in sizes.items() if not (k in SWITCHES and v)}
         network = cls(**sizes, **options)
         if not isinstance(network, torch.nn.Module):
             raise ContractError(f"{self.signature.module} is not a torch.nn.Module")
@@ -135,32 +149,54 @@ class Task:
             return
         self.looked_at_initial = True
         mine = dict(cls(**SAMPLE[kind]).named_parameters())
-        for name, theirs in LIKE[kind](**SAMPLE[kind]).named_parameters():
+        model = LIKE[kind](**SAMPLE[kind])
+        for name, theirs in model.named_parameters():
             if name not in mine or mine[name].shape != theirs.shape:
                 raise ContractError(f"{kind} has no parameter '{name}' like torch.nn's")
+            if not theirs.detach().std():  # one number throughout
+                if not torch.equal(mine[name].detach(), theirs.detach()):
+                    raise ContractError(
+                        f"{kind}.{name} does not start as torch.nn.{kind}'s does: "
+                        f"expected {float(theirs[0]):g} throughout"
+                    )
+                continue
             bound = float(theirs.detach().abs().max())
             spread = float(mine[name].detach().std() / theirs.detach().std())
             if mine[name].detach().abs().max() > 1.2 * bound or not 0.6 < spread < 1.6:
                 raise ContractError(
-                    f"{kind}.{name} does not start as torch.nn.{kind}'s does: its "
-                    f"values spread {spread:.2f} times as wide"
+                    f"{kind}.{name} does not start as that of torch.nn."
+                    f"{type(model).__name__} does: its values spread {spread:.2f} "
+                    "times as wide"
                 )
 
     def _sizes(
         self, named: dict[str, torch.Tensor | None], options: dict[str, Any]
     ) -> dict[str, Any]:
-        """What the module's constructor takes besides options, read off the weight."""
-        weight = named.get("weight")
+        """What the module's constructor takes besides options, read off the inputs."""
+        weight, image = named.get("weight"), named.get("input")
+        if self.signature.module == "LayerNorm":
+            input = named["input"]
+            assert input is not None
+            return {
+                "normalized_shape": input.shape[-1],
+                "elementwise_affine": weight is not None,
+                "bias": named.get("bias") is not None,
+            }
         if weight is None:
             return {}
         groups = options.get("groups", 1)
+        channels = image.shape[1] if image is not None and image.dim() > 1 else 1
         known = {
             "in_features": weight.shape[-1],
             "out_features": weight.shape[0],
             "in_channels": weight.shape[1] * groups if weight.dim() > 1 else 0,
             "out_channels": weight.shape[0],
             "kernel_size": tuple(weight.shape[2:]),
+            "channels": channels,
+            "multiplier": weight.shape[0] // channels if channels else 1,
             "bias": named.get("bias") is not None,
+            "state_size": weight.shape[0] // 3,  # lltm: (3*H, H+IC)
+            "input_features": weight.shape[-1] - weight.shape[0] // 3,
         }
         return {name: known[name] for name in self.signature.module_arguments}
 

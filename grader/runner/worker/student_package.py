@@ -21,7 +21,14 @@ from grader.runner.worker.student import RUN_MODULE, Task, Tensors
 from grader.runner.worker.student_memory import ContractError
 from grader.runner.worker.student_rules import Rules
 
-MODULES = ("Conv2d", "Linear")  # what convlab_ext.modules has
+MODULES = (
+    "Conv2d",
+    "DepthwiseConv2d",
+    "LayerNorm",
+    "Linear",
+    "LLTM",
+    "SubmConv3d",
+)
 
 # what PyTorch says of a rule that is missing -> what to do; the first that fits
 ADVICE = (
@@ -61,6 +68,15 @@ def _share(one: torch.Tensor, other: torch.Tensor | None) -> bool:
     return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
 
 
+def _told_the_shape(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, without its second argument: the last size of the first, in a list."""
+
+    def told(input: torch.Tensor, *others: Any, **options: Any) -> Any:
+        return function(input, list(input.shape[-1:]), *others, **options)
+
+    return told
+
+
 class PackageTask(Task):
     """The package's function of the operator's name, and its module."""
 
@@ -73,6 +89,8 @@ class PackageTask(Task):
         sys.path.insert(0, header["package"])
         package = importlib.import_module("convlab_ext")
         self.function = getattr(package, signature.name)
+        if signature.shape_argument:
+            self.function = _told_the_shape(self.function)
         self.module = types.ModuleType("modules")
 
     def call(self, inputs: Tensors, options: dict[str, Any], *, run: int) -> Any:

@@ -47,14 +47,15 @@ _excluded = torch._C._dispatch_tls_local_exclude_set  # and off
 
 def kernel_of(rules: Rules) -> Callable[..., Any]:
     """What the dispatcher calls first, whether or not there is anything to record."""
-    operator, apply = rules.operator, _function(rules).apply
+    operator, composition = rules.operator, rules.composition
+    apply = composition or _function(rules).apply
 
     def kernel(*arguments: Any) -> Any:
         backward = torch.is_grad_enabled() and torch._C._any_requires_grad(*arguments)
         if not backward and forward_ad._current_level < 0:
             with _below_autograd():
                 return operator(*arguments)
-        if _in_torch_func():
+        if _in_torch_func() and not composition:
             with enable_single_level_autograd_function():
                 return apply(*arguments)
         return apply(*arguments)
@@ -107,16 +108,24 @@ def _function(rules: Rules) -> type[_SingleLevelFunction]:
         if not _in_torch_func():
             with _below_autograd():
                 return rules.operator(*arguments)
+        return at_outer_levels(rules.operator, *arguments)
+
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        if not _in_torch_func():
+            return rules.jvp(ctx, *tangents)
+        return at_outer_levels(rules.jvp, ctx, *tangents)
+
+    def at_outer_levels(function: Callable[..., Any], *arguments: Any) -> Any:
         # a Function switches derivatives off; those of outer levels go on
         outer = torch.enable_grad(), forward_ad._set_fwd_grad_enabled(mode=True)
         with outer[0], outer[1], _below_autograd():
-            return rules.operator(*arguments)
+            return function(*arguments)
 
     methods = {
         "forward": forward,
         "setup_context": rules.setup_context,
         "backward": rules.backward,
-        "jvp": rules.jvp,
+        "jvp": jvp,
     }
     static = {name: staticmethod(method) for name, method in methods.items()}
     return type(rules.name, (_SingleLevelFunction,), static)

@@ -16,6 +16,7 @@ The functions of this package call operators by the shortest way: `convlab.conv2
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -61,6 +62,9 @@ class Rules:
     """
 
     name: str  # conv2d
+    #: the same results of operators that have derivatives of their own; where it is
+    #: there, derivatives go through it, and need none of the next three rules
+    composition: Callable[..., Any] | None = None
 
     def __init__(self, namespace: str) -> None:
         """Of the operator of this namespace."""
@@ -115,6 +119,17 @@ def total(*terms: torch.Tensor | None) -> torch.Tensor | None:
     """The sum of those that are there; None if none is."""
     there = [term for term in terms if term is not None]
     return sum(there[1:], start=there[0]) if there else None
+
+
+def joined(
+    tensor: torch.Tensor, batched: int | None, axis: int, B: int
+) -> torch.Tensor:
+    """A batch axis joined with `axis`, B times the same where there is none (vmap)."""
+    if batched is not None:
+        return tensor.movedim(batched, axis).flatten(axis, axis + 1)
+    sizes = list(tensor.shape)
+    sizes.insert(axis, B)
+    return tensor.unsqueeze(axis).expand(sizes).flatten(axis, axis + 1)
 
 
 def in_front(tensor: torch.Tensor, batched: int | None, B: int) -> torch.Tensor:

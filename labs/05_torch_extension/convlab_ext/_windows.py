@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""The options of operators that slide a window, unfold and conv2d, along two axes."""
+"""The options of operators that slide a window, along height and width."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import torch
+from torch import Tensor
 
 
 def pair(operator: str, option: str, value: Any) -> list[Any]:
@@ -16,6 +17,18 @@ def pair(operator: str, option: str, value: Any) -> list[Any]:
             f"{operator}: '{option}' is {value!r}, expected one number or two"
         )
     return numbers * 2 if len(numbers) == 1 else numbers
+
+
+def padded_same(
+    operator: str, input: Tensor, weight: Tensor, stride: list[int], dilation: list[int]
+) -> tuple[Tensor, tuple[int, int]]:
+    """padding="same": what is left of an odd number of zeros goes to the end."""
+    if stride != [1, 1]:
+        raise ValueError(f"{operator}: padding='same' needs stride 1, as in PyTorch")
+    high, wide = (d * (k - 1) for d, k in zip(dilation, weight.shape[2:]))
+    if high % 2 or wide % 2:
+        input = torch.nn.functional.pad(input, (0, wide % 2, 0, high % 2))
+    return input, (high // 2, wide // 2)
 
 
 def extent(size: Any, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Any:

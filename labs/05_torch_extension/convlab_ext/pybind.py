@@ -24,8 +24,8 @@ from typing import Any
 
 import torch
 
-LAB = Path(__file__).resolve().parents[1]
-ROOT = LAB.parents[1]
+from convlab_ext import just_in_time
+
 OPERATORS = ("add", "matmul")
 
 
@@ -41,39 +41,8 @@ def ahead(operator: str) -> Any:
 
 
 def now(operator: str) -> Any:
-    """The module, compiled if need be. The compiler takes half a minute, once.
-
-    load() keeps others out with a file `lock` in the build folder. If a build is
-    killed, it stays there and the next one waits for ever: delete the folder.
-    """
-    if not (LAB / "csrc").exists():
-        raise ImportError(
-            "just in time needs the sources: use convlab_ext in labs/05_torch_extension"
-        )
-    sys.path[:0] = [
-        path
-        for path in (str(ROOT), str(ROOT / "common" / "python"))
-        if path not in sys.path
-    ]
-    from torch.utils import cpp_extension
-
-    from grader.engine.answers import known
-    from grader.toolchain.extension import kernels as extension
-    from grader.toolchain.extension import needs
-    from grader.toolchain.make import build_folder
-
-    needs.verify()
-    folder = build_folder() / "extension" / "jit" / operator
-    folder.mkdir(parents=True, exist_ok=True)
-    kernels = extension.kernels(operator, "cpu", known.kernel_links())
-    return cpp_extension.load(
-        f"convlab_{operator}_now",
-        [str(LAB / "csrc" / "pybind" / f"{operator}.cpp"), str(LAB / "csrc/check.cpp")],
-        extra_cflags=["-O2", "-g0"],
-        extra_include_paths=[str(ROOT / "common")],
-        extra_ldflags=[str(kernels.file), "-fopenmp", "-Wl,-Bsymbolic"],
-        build_directory=str(folder),
-    )
+    """The module, compiled if need be. The compiler takes half a minute, once."""
+    return just_in_time.compiled("pybind", operator)
 
 
 def check(module: Any, operator: str) -> None:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* windows.h - options and sizes of operators that slide a window: unfold and conv2d */
+/* windows.h - options and sizes of operators that slide a window: unfold, conv2d and
+ * depthwise_conv2d */
 #pragma once
 
 #include <stdexcept>
@@ -19,7 +20,7 @@ int64_t along(int axis, const char *option, const List &numbers)
     return numbers[axis];
 }
 
-/* How the windows move: what unfold and conv2d have in common. */
+/* How the windows move: what these operators have in common. */
 template <typename Params, typename List>
 void set_windows(Params &p, const List &stride, const List &padding,
                  const List &dilation)
@@ -50,6 +51,15 @@ conv2d_params_t conv2d_options(const List &stride, const List &padding,
     conv2d_params_t p = {};
     set_windows(p, stride, padding, dilation);
     p.groups = groups;
+    return p;
+}
+
+template <typename List>
+depthwise_conv2d_params_t depthwise_options(const List &stride, const List &padding,
+                                            const List &dilation)
+{
+    depthwise_conv2d_params_t p = {};
+    set_windows(p, stride, padding, dilation);
     return p;
 }
 

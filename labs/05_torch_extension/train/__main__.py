@@ -33,6 +33,7 @@ from grader.toolchain.make import build_folder  # noqa: E402
 from train import data, layers, loop, page, profiler  # noqa: E402
 from train.data import Absent, Data  # noqa: E402
 from train.loop import Run  # noqa: E402
+from train.network import NETS  # noqa: E402
 
 DTYPES = {"f32": torch.float32, "f64": torch.float64}
 EPOCHS = {"digits": 20, "fashion": 2, "mnist": 2}
@@ -44,6 +45,7 @@ def options() -> argparse.Namespace:
     """What make passes on."""
     parser = argparse.ArgumentParser(prog="make train", description=__doc__)
     parser.add_argument("--data", default="digits", choices=data.NAMES)
+    parser.add_argument("--net", default="lenet", choices=NETS)
     parser.add_argument("--epochs", type=int)
     parser.add_argument("--variants", default=",".join(layers.MAKES))
     parser.add_argument("--dtype", default="f32", choices=DTYPES)
@@ -90,6 +92,7 @@ def main() -> int:
     profiles = profiled(runs, found, folder) if chosen.profile else []
     about = page.Circumstances(
         command(chosen),
+        chosen.net,
         chosen.data,
         chosen.dtype,
         chosen.device,
@@ -105,7 +108,8 @@ def main() -> int:
 def command(chosen: argparse.Namespace) -> str:
     """The command that was given, as make has it."""
     words = ["make train"]
-    for name, usual in (("data", "digits"), ("dtype", "f32"), ("device", "cpu")):
+    usually = {"net": "lenet", "data": "digits", "dtype": "f32", "device": "cpu"}
+    for name, usual in usually.items():
         if getattr(chosen, name) != usual:
             words.append(f"{name.upper()}={getattr(chosen, name)}")
     if chosen.epochs != EPOCHS[chosen.data]:
@@ -122,14 +126,14 @@ def command(chosen: argparse.Namespace) -> str:
 
 def begin(chosen: argparse.Namespace, found: Data) -> list[Run]:
     """A run for every make that is there; a sentence for one that is not."""
-    runs = []
+    runs, network = [], NETS[chosen.net]
     for name in chosen.variants:
         try:
-            made = layers.make(name, chosen.device)
+            made = layers.make(name, network, chosen.device)
         except Absent as absent:
             complain(str(absent))
         else:
-            runs.append(loop.start(made, found, chosen.seed, chosen.epochs))
+            runs.append(loop.start(made, found, chosen.seed, chosen.epochs, network))
     runs.sort(key=lambda run: run.layers.name != "pytorch")  # the others are compared
     return runs
 
@@ -157,7 +161,7 @@ def profiled(runs: Sequence[Run], found: Data, folder: Path) -> list[profiler.Pr
     """Every make's step taken apart, and shown."""
     profiles = profiler.profiles(runs, found.train, folder)
     show(page.by_role(profiles))
-    for role in profiler.ROLES:
+    for role in page.roles(profiles):
         show(page.by_operator(profiles, role))
     for profile in profiles:
         say(f"{os.path.relpath(profile.trace)}: open it in https://ui.perfetto.dev")

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Who makes the layers: PyTorch, a student's autograd.Function, lab 01, lab 05.
 
-Each make has a Conv2d and a Linear with torch.nn's arguments and parameters, so that
-one network takes any of them, and the weights of one fit into another.
+Each make has layers with torch.nn's arguments and parameters, so that one network takes
+any of them, and the weights of one fit into another. A layer is looked up when a
+network asks for it: what is not written yet costs only the networks that need it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -19,15 +21,26 @@ from torch.nn.grad import conv2d_input, conv2d_weight
 
 from train.data import Absent
 
+Make = Callable[..., torch.nn.Module]
+TRIED = 8, 8  # height and width of the image that a make is tried with
+
+
+def depthwise(channels: int, kernel_size: int, **options: Any) -> torch.nn.Module:
+    """PyTorch has no module of this name: its Conv2d with a group for each channel."""
+    return torch.nn.Conv2d(channels, channels, kernel_size, groups=channels, **options)
+
 
 @dataclass(frozen=True)
 class Layers:
-    """A make: its name, what it is, and what makes its layers."""
+    """A make: its name, what it is, and what makes its layers; else PyTorch does."""
 
     name: str
     about: str
-    conv2d: Callable[..., torch.nn.Module]
-    linear: Callable[..., torch.nn.Module]
+    conv2d: Make = torch.nn.Conv2d
+    linear: Make = torch.nn.Linear
+    depthwise_conv2d: Make = depthwise
+    layer_norm: Make = torch.nn.LayerNorm
+    gelu: Make = torch.nn.GELU
     around: Callable[[], Any] = contextlib.nullcontext  # what a step runs inside
 
 
@@ -79,7 +92,7 @@ class FunctionConv2d(torch.nn.Conv2d):
 
 def pytorch() -> Layers:
     """What the others are measured by."""
-    return Layers("pytorch", "torch.nn", torch.nn.Conv2d, torch.nn.Linear)
+    return Layers("pytorch", "torch.nn")
 
 
 @contextlib.contextmanager
@@ -97,52 +110,77 @@ def _other_kernels() -> Iterator[None]:
 def yardstick() -> Layers:
     """PyTorch again, by its own kernels: how much two right answers may differ."""
     about = "torch.nn without oneDNN, NNPACK, cuDNN"
-    make = torch.nn.Conv2d, torch.nn.Linear
-    return Layers("yardstick", about, *make, _other_kernels)
+    return Layers("yardstick", about, around=_other_kernels)
+
+
+def depthwise_function(
+    channels: int, kernel_size: int, **options: Any
+) -> torch.nn.Module:
+    """FunctionConv2d with a group for each channel."""
+    return FunctionConv2d(channels, channels, kernel_size, groups=channels, **options)
 
 
 def function() -> Layers:
-    """Only the convolution: its linear layers are PyTorch's."""
+    """Only the convolutions: its other layers are PyTorch's."""
     about = "autograd.Function on F.conv2d"
-    return Layers("function", about, FunctionConv2d, torch.nn.Linear)
+    made = {"conv2d": FunctionConv2d, "depthwise_conv2d": depthwise_function}
+    return Layers("function", about, **made)
+
+
+MODULES = {  # a field of Layers -> the module of lab 01 and of lab 05
+    "conv2d": "Conv2d",
+    "linear": "Linear",
+    "depthwise_conv2d": "DepthwiseConv2d",
+    "layer_norm": "LayerNorm",
+    "gelu": "GELU",
+}
 
 
 def lab01() -> Layers:
     """The modules of lab 01, in Python."""
     import convlab
 
-    conv = convlab.load("01_python_function/conv2d")
-    linear = convlab.load("01_python_function/linear")
-    about = "tensors in Python"
-    return Layers("lab01", about, conv.Conv2d, linear.Linear)
+    @functools.cache
+    def module(operator: str) -> Make:
+        loaded = convlab.load(f"01_python_function/{operator}")
+        return getattr(loaded, MODULES[operator])
+
+    return Layers("lab01", "tensors in Python", **_when_asked(module))
 
 
 def lab05() -> Layers:
     """The modules of this lab, on the rungs of labs 03 and 04."""
     import convlab_ext
-
-    for name in ("conv2d", "linear"):
-        getattr(convlab_ext, name)  # the sentence, if it is not built
     from convlab_ext import modules
 
-    about = "the operators of this lab"
-    return Layers("lab05", about, modules.Conv2d, modules.Linear)
+    def module(operator: str) -> Make:
+        getattr(convlab_ext, operator)  # the sentence, if it is not built
+        return getattr(modules, MODULES[operator])
+
+    return Layers("lab05", "the operators of this lab", **_when_asked(module))
+
+
+def _when_asked(module: Callable[[str], Make]) -> dict[str, Make]:
+    """Every field of MODULES: `module` finds what makes the layer, at its first use."""
+
+    def of(operator: str) -> Make:
+        return lambda *sizes, **options: module(operator)(*sizes, **options)
+
+    return {operator: of(operator) for operator in MODULES}
 
 
 MAKES = {make.__name__: make for make in (pytorch, function, lab01, lab05)}
 
 
-def make(name: str, device: str = "cpu") -> Layers:
-    """One of MAKES, tried once in each direction.
+def make(name: str, network: type[torch.nn.Module], device: str = "cpu") -> Layers:
+    """One of MAKES, tried once in each direction in a network for small images.
 
     Raises Absent if it is not there or not written yet.
     """
     try:
         layers = MAKES[name]()
-        conv = layers.conv2d(1, 2, 3, padding=1).to(device)
-        linear = layers.linear(2, 1).to(device)
-        output = conv(torch.zeros(1, 1, 4, 4, device=device))  # (1, 2, 4, 4)
-        linear(output.mean((2, 3))).sum().backward()
+        made = network(layers, *TRIED).to(device)
+        made(torch.zeros(1, 1, *TRIED, device=device)).sum().backward()
     except Exception as error:  # whatever a file that is being written raises
         kind = type(error).__name__
         said = str(error).partition("\n")[0] or "it is not written yet"

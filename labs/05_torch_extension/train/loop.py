@@ -20,10 +20,10 @@ from torch.nn.functional import cross_entropy
 
 from train.data import Data, Split
 from train.layers import Layers, pytorch, yardstick
-from train.network import LeNet
+from train.network import LeNet, Network
 
 BATCH = 64
-RATE, MOMENTUM = 0.1, 0.9
+MOMENTUM = 0.9
 CHUNK = 1000  # images of the test at a time
 STEPS = 50  # for which the losses are compared
 FACTOR = 10  # times the yardstick's difference is allowed in float32 ...
@@ -35,7 +35,7 @@ class Run:
     """A network in training, and what has come of it."""
 
     layers: Layers
-    network: LeNet
+    network: Network
     optimizer: torch.optim.Optimizer
     seed: int
     epochs: int  # of the whole training: the rate falls with them
@@ -49,16 +49,18 @@ class Run:
         return statistics.median(self.seconds)
 
 
-def start(layers: Layers, data: Data, seed: int, epochs: int) -> Run:
+def start(
+    layers: Layers, data: Data, seed: int, epochs: int, kind: type[Network] = LeNet
+) -> Run:
     """A network with the weights that torch.nn draws for this seed."""
     images = data.train.images
     height, width = images.shape[2:]
     torch.manual_seed(seed)
-    drawn = LeNet(pytorch(), height, width)  # in float32 on the CPU, whoever computes
-    network = LeNet(layers, height, width)
+    drawn = kind(pytorch(), height, width)  # in float32 on the CPU, whoever computes
+    network = kind(layers, height, width)
     network.load_state_dict(drawn.state_dict())
     network.to(images.device, images.dtype)
-    optimizer = torch.optim.SGD(network.parameters(), RATE, MOMENTUM)
+    optimizer = torch.optim.SGD(network.parameters(), network.RATE, MOMENTUM)
     return Run(layers, network, optimizer, seed, epochs)
 
 
@@ -82,7 +84,7 @@ def train_epoch(run: Run, split: Split, epoch: int, limit: int | None = None) ->
     order = batches(len(split), run.seed, epoch)[:limit]
     device = split.images.device
     for group in run.optimizer.param_groups:
-        group["lr"] = RATE * (1 - epoch / run.epochs)
+        group["lr"] = run.network.RATE * (1 - epoch / run.epochs)
     losses = []
     begin = time.perf_counter()
     with run.layers.around():
@@ -118,9 +120,11 @@ def train(runs: Sequence[Run], data: Data) -> Iterator[Run]:
 # ---- how far apart -------------------------------------------------------------------
 
 
-def few_steps(layers: Layers, data: Data, seed: int, epochs: int = 20) -> Run:
+def few_steps(
+    layers: Layers, data: Data, seed: int, epochs: int = 20, kind: type[Network] = LeNet
+) -> Run:
     """The first STEPS of a training, without tests in between."""
-    run = start(layers, data, seed, epochs)
+    run = start(layers, data, seed, epochs, kind)
     for epoch in range(epochs):
         if (left := STEPS - len(run.losses)) > 0:
             train_epoch(run, data.train, epoch, left)
@@ -142,5 +146,7 @@ def allowed(data: Data, reference: Run) -> float:
     """
     if data.train.images.dtype == torch.float64:
         return EXACT
-    measure = few_steps(yardstick(), data, reference.seed, reference.epochs)
+    measure = few_steps(
+        yardstick(), data, reference.seed, reference.epochs, type(reference.network)
+    )
     return FACTOR * apart(measure, reference)

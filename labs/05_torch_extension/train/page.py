@@ -116,13 +116,18 @@ def picture(runs: Sequence[Run], allowed: float | None, file: Path) -> None:
 # ---- the profile ---------------------------------------------------------------------
 
 
+def roles(profiles: Sequence[Profile]) -> list[str]:
+    """The kinds of work that this network has."""
+    return [role for role in ROLES if any(p.roles[role].calls for p in profiles)]
+
+
 HEADS = ["in one step", "layers", "calls", "ms", "own ms", "% of the step"]
 
 
 def by_role(profiles: Sequence[Profile]) -> Table:
     """Each kind of work, one make below the other."""
     rows = []
-    for role in ROLES:
+    for role in roles(profiles):
         rows += _beside(role, {p.name: (p, p.roles[role]) for p in profiles})
     whole = {p.name: (p, Row(p.calls, p.step, p.step)) for p in profiles}
     rows += _beside("the whole step", whole)
@@ -164,6 +169,7 @@ class Circumstances:
     """What the numbers depend on."""
 
     command: str
+    net: str
     data: str
     dtype: str
     device: str
@@ -178,7 +184,8 @@ class Circumstances:
         return (
             f"Made by `{self.command}` on {where}, threads: {torch.get_num_threads()}, "
             f"torch {torch.__version__}, Python {platform.python_version()}. "
-            f"Data {self.data}, {self.dtype}, batches of {BATCH}, seed {self.seed}. "
+            f"Network {self.net}, data {self.data}, {self.dtype}, batches of {BATCH}, "
+            f"seed {self.seed}. "
             f"At its end {os.getloadavg()[0]:.1f} programs, this one among them, "
             f"wanted the machine's {os.cpu_count()} cores: seconds of a busy machine "
             "say little."
@@ -214,7 +221,7 @@ def write(
             "profiler makes every call longer: compare these rows with each other, not "
             "with the seconds above.",
             by_role(profiles).markdown(),
-            *(by_operator(profiles, role).markdown() for role in ROLES),
+            *(by_operator(profiles, role).markdown() for role in roles(profiles)),
         ]
     file = folder / "train.md"
     file.write_text("\n\n".join(parts) + "\n")

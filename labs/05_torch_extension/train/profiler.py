@@ -26,12 +26,15 @@ from train.loop import Run, batches, step
 WARM, STEPS = 2, 8
 ROUNDS = 8  # in which the makes take turns
 NODE = "autograd::engine::evaluate_function: "
-ROLES = (
-    "convolution forward",
-    "convolution backward",
-    "linear forward",
-    "linear backward",
-)
+DIRECTIONS = ("forward", "backward")
+KINDS = {  # how the names of a network's layers begin -> what they are
+    "conv": "convolution",
+    "depthwise": "depthwise convolution",
+    "linear": "linear",
+    "norm": "layer norm",
+    "gelu": "gelu",
+}
+ROLES = tuple(f"{kind} {way}" for kind in KINDS.values() for way in DIRECTIONS)
 
 
 @dataclass
@@ -128,8 +131,8 @@ def _whole(run: Run, split: Split, epoch: int) -> list[torch.Tensor]:
 def _ranges(network: torch.nn.Module, nodes: dict[int, str]) -> Iterator[None]:
     """Name the forward of every layer to the profiler, and its nodes to `nodes`."""
     wrapped = []
-    for module in network.children():
-        kind = "convolution" if len(module.weight.shape) == 4 else "linear"
+    for name, module in network.named_children():
+        kind = next(KINDS[begin] for begin in KINDS if name.startswith(begin))
         module.forward = _within(module.forward, kind, nodes)
         wrapped.append(module)
     try:

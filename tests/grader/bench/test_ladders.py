@@ -40,10 +40,9 @@ def measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, 
         asked.append({"case": case.name, "direction": direction, **words})
         others = dict.fromkeys(words["against"], HALF)
         return Speed(
-            case.name, direction, Verdict.PASS, "pytorch/native", Cost(1, 2, 3),
-            seconds=1e-3, ratio=TWICE, rounds=9, peak=1e10, worst=0.25, others=others,
-            errors=(3e-7, 2e-7),
-        )  # fmt: skip
+            case.name, direction, Verdict.PASS, "pytorch/native", ratio=TWICE,
+            rounds=9, worst=0.25, others=others, errors=(3e-7, 2e-7),
+        ).timed(1e-3, Cost(1, 2, 3), 1e10)  # fmt: skip
 
     made = machine.Peaks(fma=1e10, multiply_add=1e9, bandwidth=[(1 << 20, 1e10)])
     monkeypatch.setattr(machine, "Peaks", lambda: made)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Does every listed mistake get its name, and no other one any?
 
-    python -m tests.grader.diagnosis.submissions [--only PREFIX] [--write LABEL]
+    python -m tests.grader.diagnosis.submissions [--only gelu] [--write LABEL]
 
 Wrong submissions in C and Python: those of listed.toml are instances of known mistakes,
 those of unlisted.toml of none. Each is made of right parts (right/OPERATOR/PART) by
@@ -219,10 +219,11 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tests.grader.diagnosis.submissions"
     )
-    parser.add_argument("--only", default="", help="submissions whose name begins so")
+    parser.add_argument("--only", default="", help="a name's beginning, or an operator")
     parser.add_argument("--write", metavar="LABEL", help="add to docs/results")
     args = parser.parse_args(arguments)
-    chosen = [s for s in submissions() if s.name.startswith(args.only)]
+    only = args.only
+    chosen = [s for s in submissions() if s.name.startswith(only) or s.operator == only]
     if not chosen:
         parser.error(f"no submission's name begins with {args.only!r}")
     build_tools()

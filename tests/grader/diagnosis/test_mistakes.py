@@ -26,6 +26,8 @@ __all__ = ["one_thread"]  # a fixture, used by name
 TWINS = {
     ("conv2d", "backward", "padding_ignored"): "gradient_not_cropped",
     ("conv2d", "backward", "kernel_flipped"): "gradient_not_flipped",
+    ("depthwise_conv2d", "backward", "padding_ignored"): "gradient_not_cropped",
+    ("depthwise_conv2d", "backward", "kernel_flipped"): "gradient_not_flipped",
 }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from signatures import SIGNATURES
 
+from grader.course.bands import Band
 from grader.verdicts import Verdict
 
 LABS = (
@@ -87,6 +88,8 @@ def speed(step: int, direction: str, **more: Any) -> dict[str, Any]:
     """A speed entry: each step of the ladder is faster than the one before."""
     ratio = 0.03 * math.exp(0.36 * step) * (1.0 if direction == "forward" else 0.85)
     gflops = 38.0 * ratio
+    band = Band("r28", 0.1, 0.5, worth=1.5)
+    earned = band.earned(ratio * 1.02)
     return {
         "case": "r28",
         "direction": direction,
@@ -104,12 +107,12 @@ def speed(step: int, direction: str, **more: Any) -> dict[str, Any]:
         "share": ratio,
         "share_low": ratio * 0.975,
         "share_high": ratio * 1.02,
-        "floor": 0.1,
-        "full": 0.5,
-        "earned": min(1.5, 0.2 * step) / 1.5,
+        "floor": band.floor,
+        "full": band.full,
+        "earned": earned,
         "message": "",
-        "points": min(1.5, 0.2 * step),
-        "points_of": 1.5,
+        "points": earned * band.worth,
+        "points_of": band.worth,
         "pairs": 41,
         "dropped": 3,
         **more,

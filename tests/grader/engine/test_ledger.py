@@ -51,7 +51,7 @@ def test_what_says_more_about_the_hour_than_the_file_is_asked_again(
     with Ledger(tmp_path) as ledger:
         keep(ledger, "one", "PASS", verdict)
         assert (ledger.answer("checks", RUNG, "one") is None) == (verdict in again)
-        assert ledger.latest("checks", RUNG, "f")
+        assert ledger.rows("checks", RUNG, "f")
 
 
 def test_an_answer_to_everything_also_answers_a_part(tmp_path: Path) -> None:

@@ -11,7 +11,9 @@ import pytest
 
 from grader.course.tasks import select
 from grader.engine import results
+from grader.engine.answers import as_json
 from grader.engine.grade import Grader
+from grader.engine.merge import merged
 from grader.engine.score import TaskResult
 
 ONE_OF_EACH = (
@@ -35,16 +37,17 @@ def test_a_run_of_another_task_keeps_what_every_lab_has_earned(
     found = [graded(name) for name in ONE_OF_EACH]
     monkeypatch.setenv("CONVLAB_BUILD", str(tmp_path))
     results.make_folder(results.folder())
-    written = results.merged(found, seed=5)
+    written = merged(found, seed=5)
     results.write(written)
     assert results.refusal() == ""
+    whole = json.loads(results.path().read_text())
+    jsonschema.validate(whole, json.loads(results.SCHEMA_FILE.read_text()))
     read = results.read()
-    assert read == json.loads(results.path().read_text())
-    jsonschema.validate(read, json.loads(results.SCHEMA_FILE.read_text()))
+    assert read and json.loads(json.dumps(as_json.results_entry(read))) == whole
     # all is right; what is not earned is for speed, which waits
-    assert all(task["points"] + task["pending"] == task["of"] for task in read["tasks"])
+    assert all(task.points + task.pending == task.task.points for task in read.tasks)
 
-    again = results.merged([found[1]], seed=6)
-    assert [task["points"] for task in again["tasks"]] == [t.points for t in found]
-    names = {c["name"] for t in again["tasks"] for r in t["rungs"] for c in r["checks"]}
+    again = merged([found[1]], seed=6)
+    assert [task.points for task in again.tasks] == [task.points for task in found]
+    names = {c.name for task in again.tasks for r in task.rungs for c in r.checks}
     assert {"half", "opcheck", "vmap", "forward", "gradcheck", "traffic"} <= names

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -16,11 +17,12 @@ from grader.course import renamed
 from grader.course.bands import Band, SpeedTask
 from grader.course.rungs import Rung, Task
 from grader.course.tasks import select
+from grader.engine import merge as merging
 from grader.engine import results
-from grader.engine.score import RungResult, TaskResult, exit_status
+from grader.engine.score import Results, RungResult, TaskResult, exit_status
 from grader.errors import GraderError
 from grader.report import reservations, terminal
-from grader.report.page import page
+from grader.report.page import task_outcome
 from grader.report.terminal import _cells
 from grader.verdicts import Verdict
 from tests.conftest import raising
@@ -129,10 +131,14 @@ def own_results(tmp_path, monkeypatch):
     results.make_folder(results.folder())
 
 
-def merge(*results_of_a_run: TaskResult, seed: int = 1) -> dict:
-    merged = results.merged(list(results_of_a_run), seed)
+def merge(*results_of_a_run: TaskResult, seed: int = 1) -> Results:
+    merged = merging.merged(results_of_a_run, seed)
     results.write(merged)
     return merged
+
+
+def written() -> dict[str, Any]:
+    return json.loads(results.path().read_text())
 
 
 def as_run(all_rungs: TaskResult, *looked_at: RungResult) -> TaskResult:
@@ -147,10 +153,10 @@ SECOND = rung("CRASH", "CRASH", name="test_grade.py")
 def test_rungs_not_looked_at_keep_their_results(own_results):
     merge(task(FIRST, SECOND))
     again = rung("WRONG_VALUE", "CRASH", name="test_grade.py")
-    (entry,) = merge(as_run(task(FIRST, SECOND), again))["tasks"]
-    shown = {r["id"][-8:]: r["checks"][0]["verdict"] for r in entry["rungs"]}
+    (result,) = merge(as_run(task(FIRST, SECOND), again)).tasks
+    shown = {r.rung.id[-8:]: r.checks[0].verdict for r in result.rungs}
     assert shown == {"est_race": "PASS", "st_grade": "WRONG_VALUE"}
-    assert entry["points"] == 4
+    assert result.points == written()["tasks"][0]["points"] == 4
 
 
 def test_a_partial_run_shows_what_the_task_has_earned_and_what_this_run_did(
@@ -168,8 +174,8 @@ def test_a_partial_run_shows_what_the_task_has_earned_and_what_this_run_did(
 
 def shown_after(run: TaskResult, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
     """The points in the table's row of the task, and the summary's first line."""
-    entries = merge(run)["tasks"]
-    standing = {entry["id"]: (entry["points"], entry["pending"]) for entry in entries}
+    tasks = merge(run).tasks
+    standing = {result.task.id: (result.points, result.pending) for result in tasks}
     terminal.table([run], standing)
     terminal.summary([run], standing, seed=1, seconds=1.0, where="here")
     lines = capsys.readouterr().out.splitlines()
@@ -178,11 +184,11 @@ def shown_after(run: TaskResult, capsys: pytest.CaptureFixture[str]) -> tuple[st
 
 
 def test_a_rung_that_was_changed_since_does_not_keep_its_result(own_results):
-    found = merge(task(FIRST, SECOND))
-    found["tasks"][0]["rungs"][0]["sha256"] = "0" * 64
-    results.write(found)
-    (entry,) = merge(as_run(task(FIRST, SECOND), SECOND))["tasks"]
-    assert (len(entry["rungs"]), entry["points"]) == (1, 0)
+    merge(task(FIRST, SECOND))
+    changed = results.path().read_text().replace(FIRST.rung.sha256, "0" * 64)
+    results.path().write_text(changed)
+    (result,) = merge(as_run(task(FIRST, SECOND), SECOND)).tasks
+    assert (len(result.rungs), result.points) == (1, 0)
 
 
 def test_a_rung_that_needs_a_gpu_makes_no_points_pending_in_a_later_run(own_results):
@@ -191,10 +197,10 @@ def test_a_rung_that_needs_a_gpu_makes_no_points_pending_in_a_later_run(own_resu
     wrong = rung("CRASH", "PASS", name="test_race.py")
     both = task(wrong, card)
     merge(both)
-    (entry,) = merge(as_run(both, card))["tasks"]
-    assert (entry["points"], entry["pending"]) == (2, 0)
-    (shown,) = page(results.read(), HERE.parent).tasks
-    assert (shown.outcome.word, shown.pending) == ("CRASH", 0)
+    (result,) = merge(as_run(both, card)).tasks
+    assert (result.points, result.pending) == (2, 0)
+    (shown,) = results.read().tasks
+    assert (task_outcome(shown).word, shown.pending) == ("CRASH", 0)
 
 
 # ---- speed in several runs -----------------------------------------------------------
@@ -215,44 +221,44 @@ def timed(name: str, verdict: str, share: float | None) -> RungResult:
     return replace(found, speeds=(made,))
 
 
-def graded(*found: RungResult, of: tuple[RungResult, ...] = ()) -> dict:
+def graded(*found: RungResult, of: tuple[RungResult, ...] = ()) -> float:
     """Points of a task after this run; `of` are all rungs that exist."""
     known = replace(TIMED, rungs=tuple(r.rung for r in of or found))
-    return merge(TaskResult(known, found, ("forward",)))["tasks"][0]
+    return merge(TaskResult(known, found, ("forward",))).tasks[0].points
 
 
 FAST = timed("test_race.py", "PASS", 0.4)  # 2 points, and 1 for being right
 
 
 def test_the_speed_of_a_file_that_is_wrong_now_is_forgotten(own_results):
-    assert graded(FAST, timed("test_grade.py", "PASS", None))["points"] == 1 + 2
+    assert graded(FAST, timed("test_grade.py", "PASS", None)) == 1 + 2
     wrong = timed("test_race.py", "WRONG_VALUE", None)
     slow = timed("test_grade.py", "PASS", 0.01)
-    assert graded(wrong, slow)["points"] == 1
-    assert graded(wrong, of=(FAST, slow))["points"] == 1
+    assert graded(wrong, slow) == 1
+    assert graded(wrong, of=(FAST, slow)) == 1
 
 
 def test_a_new_time_replaces_the_old_ones_of_its_ladder(own_results):
     other = timed("test_grade.py", "PASS", 0.2)
-    assert graded(FAST, of=(FAST, other))["points"] == 3
-    assert graded(other, of=(FAST, other))["points"] == 2
+    assert graded(FAST, of=(FAST, other)) == 3
+    assert graded(other, of=(FAST, other)) == 2
 
 
 def test_a_run_without_times_keeps_those_of_unchanged_files_by_the_band_of_today(
     own_results,
 ):
     untimed = timed("test_race.py", "PASS", None)
-    assert graded(FAST)["points"] == graded(untimed)["points"] == 3
+    assert graded(FAST) == graded(untimed) == 3
     harder = {"forward": Band("m96", 0.1, 1.6)}
     known = replace(TIMED, rungs=(FAST.rung,), speed=SpeedTask(2.0, harder))
     again = TaskResult(known, (untimed,), ("forward",))
-    assert merge(again)["tasks"][0]["points"] == 2
+    assert merge(again).tasks[0].points == 2
 
 
 def test_a_whole_run_replaces_all_rungs_of_its_task(own_results):
     merge(task(rung("PASS", "PASS")))
-    (entry,) = merge(task(rung("CRASH", "PASS")))["tasks"]
-    assert entry["points"] == 2
+    (result,) = merge(task(rung("CRASH", "PASS"))).tasks
+    assert result.points == 2
 
 
 def test_results_that_cannot_be_written_leave_the_old_ones_whole(
@@ -290,8 +296,10 @@ def test_a_result_file_that_cannot_be_read_is_kept_under_another_name(own_result
 
 def test_old_ids_of_tasks_and_rungs_are_read_as_new_ones(own_results, monkeypatch):
     monkeypatch.setitem(renamed.RENAMED, "02_naive_c/product", LADDER)
-    found = merge(task(rung("PASS", "PASS", uses={"gemm": f"{LADDER}/00_naive"})))
-    results.path().write_text(json.dumps(found).replace(LADDER, "02_naive_c/product"))
+    merge(task(rung("PASS", "PASS", uses={"gemm": f"{LADDER}/00_naive"})))
+    found, text = results.read(), results.path().read_text()
+    text = text.replace(f'"{LADDER}', '"02_naive_c/product')
+    results.path().write_text(text)
     assert results.read() == found
     assert select("02_naive_c/product/00") == select(f"{LADDER}/00")
     with pytest.raises(GraderError, match="no task or rung is called"):
@@ -320,8 +328,8 @@ def test_every_old_id_leads_to_a_task_or_rung_of_today(old):
 def test_an_error_wins_over_what_is_not_written(own_results, rungs, shown):
     names = ("test_race.py", "test_grade.py")
     merge(task(*(rung(*both, name=name) for both, name in zip(rungs, names))))
-    (cell,) = page(results.read(), HERE.parent).tasks
-    assert cell.outcome.word == shown
+    (cell,) = results.read().tasks
+    assert task_outcome(cell).word == shown
 
 
 # ---- reservations --------------------------------------------------------------------

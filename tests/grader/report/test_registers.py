@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from grader.report import html
-from tests.grader.report.test_report import one_file, valid
+from tests.grader.report.test_report import one_file, rendered, valid
 
 
 def test_what_nvcc_made_of_a_kernel_is_a_row_for_each_architecture(tmp_path):
@@ -16,10 +15,10 @@ def test_what_nvcc_made_of_a_kernel_is_a_row_for_each_architecture(tmp_path):
     said = {"verdict": "PASS", "message": "", "location": None, "warnings": ["a <b>"]}
     results = one_file(tmp_path, "int x;\n")
     results["tasks"][0]["rungs"][0]["nvcc"] = {**said, "kernels": rows}
-    text = html.render(valid(results), tmp_path)
+    text = rendered(valid(results), tmp_path)
     told = "1 kernel, at most 72 registers a thread, 16 bytes spilled"
     assert f"compiler: {told}" in text
     assert '<td class="l">sm_75<td>40<td>0<td>1024<td>75' in text
     assert "a &lt;b&gt;" in text
     results["tasks"][0]["rungs"][0]["nvcc"]["kernels"] = []
-    assert "registers a thread" not in html.render(valid(results), tmp_path)
+    assert "registers a thread" not in rendered(valid(results), tmp_path)

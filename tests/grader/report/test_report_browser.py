@@ -13,11 +13,10 @@ from typing import Any
 
 import pytest
 
-from grader.report import html
 from tests import put
 from tests.grader.engine import results as made
 from tests.grader.report.browser import Browser, chromium
-from tests.grader.report.test_report import HOSTILE, hostile
+from tests.grader.report.test_report import HOSTILE, hostile, rendered
 
 PHONE, DESKTOP, PAPER = 390, 1280, 688  # pixels; paper is A4 within its margins
 LADDER = "03-im2col-cpu-conv2d"
@@ -106,7 +105,7 @@ def show(browser: Browser, tmp_path: Path) -> Show:
         results: dict[str, Any] | None = None, *, width: int = DESKTOP, **look: str
     ) -> Browser:
         browser.look(width=width, **look)
-        text = html.render(results or course(), tmp_path)
+        text = rendered(results or course(), tmp_path)
         browser.open(put(tmp_path / "report.html", text))
         return browser
 

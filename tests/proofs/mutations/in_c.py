@@ -29,6 +29,10 @@ HANDED = {  # the inputs that backward is handed
     "linear": ("input", "weight"),
     "unfold": (),
     "conv2d": ("input", "weight"),
+    "depthwise_conv2d": ("input", "weight"),
+    "gelu": ("input",),
+    "layer_norm": ("input", "weight", "mean", "rstd"),
+    "lltm": ("input", "weight", "h", "new_c", "gates"),
 }
 
 

@@ -13,6 +13,7 @@ from signatures import SIGNATURES
 Tensors = dict[str, torch.Tensor]
 Named = list[tuple[str, torch.Tensor]]
 Job = Mapping[str, Any]
+Results = tuple[torch.Tensor, ...]
 
 
 class Broken(Exception):
@@ -48,20 +49,34 @@ class Bound:
             )
         return getattr(space, name).default
 
-    def call(self, tensors: Mapping[str, Any], options: Mapping[str, Any]) -> Any:
-        """The public function with these inputs and options, by name."""
+    def call(
+        self, tensors: Mapping[str, Any], options: Mapping[str, Any]
+    ) -> tuple[torch.Tensor, ...]:
+        """The results of the public function with these inputs and options."""
         given = {n: tensors[n] for n in self.names if tensors.get(n) is not None}
-        return self.public(**given, **options)
+        if name := self.signature.shape_argument:
+            given[name] = self._last_size(tensors)
+        found = self.public(**given, **options)
+        return (found,) if isinstance(found, torch.Tensor) else tuple(found)
 
-    def of(self, job: Job, names: Sequence[str]) -> Callable[..., torch.Tensor]:
+    def _last_size(self, tensors: Mapping[str, Any]) -> Any:
+        """What PyTorch is told of the first input's shape where only one axis counts"""
+        return list(tensors[self.names[0]].shape[-1:])
+
+    def of(self, job: Job, names: Sequence[str]) -> Callable[..., Results]:
         """A function of the inputs `names` alone; the others are the job's."""
 
-        def function(*given: torch.Tensor) -> torch.Tensor:
+        def function(*given: torch.Tensor) -> Results:
             tensors = {**job["tensors"], **dict(zip(names, given))}
-            result: torch.Tensor = self.call(tensors, job["options"])
-            return result
+            return self.call(tensors, job["options"])
 
         return function
+
+    def named(self, results: Sequence[torch.Tensor]) -> Named:
+        """The results with their names."""
+        return [
+            (one.name, found) for one, found in zip(self.signature.outputs, results)
+        ]
 
     def wanted(self, job: Job) -> list[str]:
         """The inputs of a job that have a gradient and are there."""
@@ -77,12 +92,16 @@ class Bound:
 
     def _argument(self, one: Any, job: Job, mask: list[bool]) -> Any:
         tensors, options, name = job["tensors"], job["options"], one.name
-        if name == "grad_output":
-            return job["grad_output"]
+        if name in job.get("grad_outputs", ()):
+            return job["grad_outputs"][name]
+        if name in job.get("results", ()):
+            return job["results"][name]
         if name == "output_mask":
             return mask or [True] * len(self.signature.gradients)
         if name in self.names:
             return tensors.get(name)
+        if name == self.signature.shape_argument:
+            return self._last_size(tensors)
         if name in options:
             value = options[name]
             return list(value) if isinstance(value, (tuple, list)) else value
@@ -90,8 +109,8 @@ class Bound:
             sizes = list(tensors[name.removesuffix("_size")].shape)
             return sizes[-one.N :] if one.N else sizes
         raise Broken(
-            f"the schema of {self.name} has an argument '{name}', which neither its "
-            "inputs nor its options are called"
+            f"the schema of {self.name} has an argument '{name}', which none of its "
+            "inputs, options and results is called"
         )
 
 

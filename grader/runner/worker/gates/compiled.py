@@ -28,8 +28,8 @@ def _doubled(bound: Bound, job: Job, names: Sequence[str]) -> Callable[..., Any]
     """The function between products by 2, which the compiler makes code of."""
     function = bound.of(job, names)
 
-    def around(first: torch.Tensor, *others: torch.Tensor) -> torch.Tensor:
-        return function(first * 2, *others) * 2
+    def around(first: torch.Tensor, *others: torch.Tensor) -> Any:
+        return tuple(result * 2 for result in function(first * 2, *others))
 
     return around
 
@@ -41,7 +41,7 @@ def compiles(bound: Bound, job: Job) -> Named:
     function = torch.compile(_doubled(bound, job, names), fullgraph=True)
     first, *others = (job["tensors"][name] for name in names)
     with torch.no_grad():
-        return [("output", function(first / 2, *others) / 2)]
+        return bound.named([result / 2 for result in function(first / 2, *others)])
 
 
 def compiles_backward(bound: Bound, job: Job) -> Named:
@@ -53,8 +53,9 @@ def compiles_backward(bound: Bound, job: Job) -> Named:
     halved["tensors"][names[0]] = job["tensors"][names[0]] / 2
     given = {**halved["tensors"], **leaves(halved, wanted)}
     function = torch.compile(_doubled(bound, job, names), fullgraph=True)
-    output = function(*(given[name] for name in names))
-    found = torch.autograd.grad(output, [given[n] for n in wanted], job["grad_output"])
+    results = function(*(given[name] for name in names))
+    starts = list(job["grad_outputs"].values())
+    found = torch.autograd.grad(results, [given[n] for n in wanted], starts)
     scale = [4.0 if name == names[0] else 2.0 for name in wanted]
     return [(f"grad_{n}", g / s) for n, g, s in zip(wanted, found, scale)]
 
@@ -69,7 +70,7 @@ class Layer(torch.nn.Module):
         super().__init__()
         self.function = bound.of(job, names)
 
-    def forward(self, *given: torch.Tensor) -> torch.Tensor:
+    def forward(self, *given: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """The operator."""
         return self.function(*given)
 
@@ -95,7 +96,7 @@ def exports(bound: Bound, job: Job) -> Named:
             f"{', '.join(own[:3]) or 'nothing'}"
         )
     given = [job["tensors"][name] for name in bound.names if name in job["tensors"]]
-    return [("output", program.module()(*given))]
+    return bound.named(program.module()(*given))
 
 
 def onnx(bound: Bound, job: Job) -> Named:
@@ -129,7 +130,7 @@ def onnx(bound: Bound, job: Job) -> Named:
     )
     given = [job["tensors"][name] for name in bound.names if name in job["tensors"]]
     feeds = {i.name: t.numpy() for i, t in zip(session.get_inputs(), given)}
-    return [("output", torch.from_numpy(session.run(None, feeds)[0]))]
+    return bound.named([torch.from_numpy(one) for one in session.run(None, feeds)])
 
 
 def _translations(bound: Bound) -> dict[Any, Any]:
@@ -160,14 +161,16 @@ def autocast(bound: Bound, job: Job) -> Named:
         tensors = {name: job["tensors"][name] for name in names}
         tensors[first] = tensors[first].detach().to(dtype).requires_grad_()
         with torch.autocast("cpu", dtype=torch.bfloat16):
-            output = bound.call(tensors, job["options"])
-        if output.dtype is not torch.float32:
-            raise Broken(
-                f"under autocast the result is {output.dtype}, expected torch.float32: "
-                "register_autocast with it"
-            )
-        results.append(("output", output.detach()))
-        (gradient,) = torch.autograd.grad(output.sum(), tensors[first])
+            found = bound.call(tensors, job["options"])
+        for output in found:
+            if output.dtype is not torch.float32:
+                raise Broken(
+                    f"under autocast the result is {output.dtype}, expected "
+                    "torch.float32: register_autocast with it"
+                )
+        results += bound.named([output.detach() for output in found])
+        total = torch.stack([output.sum() for output in found]).sum()
+        (gradient,) = torch.autograd.grad(total, tensors[first])
         if gradient.dtype is not dtype:
             raise Broken(
                 f"under autocast the gradient of a {dtype} input is {gradient.dtype}"

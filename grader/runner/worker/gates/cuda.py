@@ -22,19 +22,19 @@ def on_card(bound: Bound, job: Job) -> Named:
     """The output, or the gradients of the inputs job["wanted"]."""
     device = _last(job["device"])
     tensors = {name: Carried(t, device) for name, t in job["tensors"].items()}
-    start = Carried(job["grad_output"], device)
+    starts = [Carried(t, device) for t in job["grad_outputs"].values()]
     given = {name: carried.there.detach() for name, carried in tensors.items()}
     names = job["wanted"]
     for name in names:
         given[name].requires_grad_()
     with _late(device):
-        for carried in (*tensors.values(), start):
+        for carried in (*tensors.values(), *starts):
             carried.fill()
-        output = bound.call(given, job["options"])
-        found = [("output", output)]
+        results = bound.call(given, job["options"])
+        found = bound.named(results)
         if names:
             asked = [given[name] for name in names]
-            grads = torch.autograd.grad(output, asked, start.there)
+            grads = torch.autograd.grad(results, asked, [s.there for s in starts])
             found = [(f"grad_{name}", g) for name, g in zip(names, grads)]
     for name, tensor in found:
         if tensor.device != device:

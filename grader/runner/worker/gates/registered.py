@@ -61,7 +61,7 @@ def opcheck(bound: Bound, job: Job) -> Named:
     operator = bound.operator(backward=backward)
     arguments = list(bound.arguments(operator, job, job.get("mask", ())))
     if job["differentiate"]:
-        asked = {"grad_output", *bound.signature.gradients}
+        asked = {*job["grad_outputs"], *bound.signature.gradients}
         for i, one in enumerate(operator._schema.arguments):
             if one.name in asked and isinstance(arguments[i], torch.Tensor):
                 arguments[i] = arguments[i].detach().requires_grad_()
@@ -156,9 +156,9 @@ def _mask_sentence(operator: Any, mask: list[bool], name: str, *, want: bool) ->
 def _rule_asks_for(bound: Bound, job: Job, name: str) -> None:
     """The autograd rule has to ask for the gradients that are needed, no others."""
     given = {**job["tensors"], **leaves(job, [name])}
-    output = bound.call(given, job["options"])
+    results = bound.call(given, job["options"])
     with Seen(bound.name) as seen:
-        torch.autograd.grad(output, given[name], job["grad_output"])
+        torch.autograd.grad(results, given[name], [*job["grad_outputs"].values()])
     right = [n == name for n in bound.signature.gradients]
     if not seen.masks:
         raise Borrowed(

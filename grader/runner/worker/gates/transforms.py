@@ -74,7 +74,7 @@ def vmap(bound: Bound, job: Job) -> Named:
         dims = tuple(axes.get(name) for name in names)
         function = torch.vmap(function, in_dims=dims)
     with no_loop():
-        return [("output", function(*(job["tensors"][name] for name in names)))]
+        return bound.named(function(*(job["tensors"][name] for name in names)))
 
 
 def torch_func(bound: Bound, job: Job) -> Named:
@@ -82,14 +82,14 @@ def torch_func(bound: Bound, job: Job) -> Named:
     names = bound.wanted(job)
     dims = tuple(job["in_dims"].get(name) for name in names)
 
-    def gradients(grad_output: torch.Tensor, *given: torch.Tensor) -> object:
+    def gradients(starts: tuple[torch.Tensor, ...], *given: torch.Tensor) -> object:
         pull: Any = torch.func.vjp(bound.of(job, names), *given)[1]
-        return pull(grad_output)
+        return pull(starts)
 
     given = [job["tensors"][name] for name in names]
     mapped: Any = torch.vmap(gradients, in_dims=(0, *dims))
     with no_loop():
-        found = mapped(job["grad_output"], *given)
+        found = mapped(tuple(job["grad_outputs"].values()), *given)
     return [(f"grad_{name}", one) for name, one in zip(names, found)]
 
 
@@ -101,19 +101,20 @@ def forward_mode(bound: Bound, job: Job) -> Named:
     tangents = tuple(job["tangents"][name] for name in names)
     results: Named = []
     try:
-        results.append(("tangent", torch.func.jvp(function, primals, tangents)[1]))
+        found = torch.func.jvp(function, primals, tangents)[1]
+        results += [("tangent", one) for one in found]
     except (NotImplementedError, RuntimeError) as error:
         _refused(error)
     with forward_ad.dual_level():
         pairs = [forward_ad.make_dual(p, t) for p, t in zip(primals, tangents)]
         try:
-            found = forward_ad.unpack_dual(function(*pairs)).tangent
+            found = [forward_ad.unpack_dual(r).tangent for r in function(*pairs)]
         except (NotImplementedError, RuntimeError) as error:
             _refused(error)
             return results
-    if found is None:
+    if any(one is None for one in found):
         raise Broken(SILENT)
-    return [*results, ("tangent", found)]
+    return [*results, *(("tangent", one) for one in found)]
 
 
 def _refused(error: Exception) -> None:
@@ -127,26 +128,30 @@ def gradgradcheck(bound: Bound, job: Job) -> Named:
     names = bound.wanted(job)
     given = leaves(job, names)
     function = bound.of(job, names)
-    start = job["grad_output"].detach().requires_grad_()
+    starts = {n: t.detach().requires_grad_() for n, t in job["grad_outputs"].items()}
     first = torch.autograd.grad(
-        function(*given.values()), list(given.values()), start, create_graph=True
+        function(*given.values()),
+        list(given.values()),
+        list(starts.values()),
+        create_graph=True,
     )
     if not all(gradient.requires_grad for gradient in first):
         raise Broken(
             f"the gradients cannot be differentiated again: convlab::{bound.name}"
             "_backward needs rules of its own (`register` it, with a `backward`)"
         )
-    sources = [start, *given.values()]
+    sources = [*starts.values(), *given.values()]
     second = torch.autograd.grad(first, sources, job["second"], allow_unused=True)
     results: Named = [
         (f"second_{name}", torch.zeros_like(source) if one is None else one)
-        for name, source, one in zip(["grad_output", *names], sources, second)
+        for name, source, one in zip([*starts, *names], sources, second)
     ]
     try:
         with all_digits():
-            second_check(function, tuple(given.values()), (start,), **GRADGRADCHECK)
+            inputs, outputs = tuple(given.values()), tuple(starts.values())
+            second_check(function, inputs, outputs, **GRADGRADCHECK)
     except GradcheckError as error:
-        words = _furthest(str(error), {**given, "grad_output": start})
+        words = _furthest(str(error), {**given, **starts})
         raise Broken(
             "gradgradcheck: the second derivatives are not those of the first: look "
             f"at the `backward` of {bound.name}_backward's rules ({words})"

@@ -30,8 +30,9 @@ using Ints = std::vector<int64_t>;  // what an int[] of the schema arrives as
 
 inline void must_be_there(const Tensor &tensor);  // calls.h
 
-/* A new tensor of these sizes, row-major, of the dtype and on the device of `like`. */
-inline Tensor empty_like(const Tensor &like, const Ints &sizes)
+/* A new tensor of these sizes, row-major, on the device of `like` and of its dtype, or
+ * of another one: aoti_torch_dtype_int64(). */
+inline Tensor empty_like(const Tensor &like, const Ints &sizes, int32_t dtype = -1)
 {
     Ints strides(sizes.size());
     int64_t stride = 1;
@@ -40,8 +41,8 @@ inline Tensor empty_like(const Tensor &like, const Ints &sizes)
         stride *= sizes[d] > 1 ? sizes[d] : 1;
     }
     must_be_there(like);
-    int32_t dtype = 0, device = 0;
-    TORCH_ERROR_CODE_CHECK(aoti_torch_get_dtype(like.get(), &dtype));
+    int32_t device = 0;
+    if (dtype < 0) TORCH_ERROR_CODE_CHECK(aoti_torch_get_dtype(like.get(), &dtype));
     TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(like.get(), &device));
     AtenTensorHandle made = nullptr;
     if (aoti_torch_empty_strided(static_cast<int64_t>(sizes.size()), sizes.data(),

@@ -105,7 +105,7 @@ def test_cases_that_were_left_out_are_told(capsys):
     part = CheckResult("memory", "forward", Verdict.PASS, "f32", 3, message=said)
     rest = CheckResult("forward", "forward", Verdict.PASS, "f32", 9)
     found = RungResult(task.rungs[0], (rest, part))
-    terminal.advice([TaskResult(task, (found,))], 1)
+    terminal.advice([TaskResult(task, (found,))])
     assert f"{task.rungs[0].id} forward: memory {said}" in capsys.readouterr().out
-    terminal.advice([TaskResult(task, (RungResult(task.rungs[0], (rest,)),))], 1)
+    terminal.advice([TaskResult(task, (RungResult(task.rungs[0], (rest,)),))])
     assert capsys.readouterr().out == ""

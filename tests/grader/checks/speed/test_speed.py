@@ -26,6 +26,7 @@ from grader.course.rungs import Rung, Task
 from grader.course.tasks import all_tasks
 from grader.course.work import Cost
 from grader.engine import results
+from grader.engine.answers import as_json
 from grader.engine.score import RungResult, TaskResult, exit_status
 from grader.errors import GraderError
 from grader.operators import Case
@@ -77,7 +78,7 @@ def test_a_right_rung_gets_a_time_and_a_ratio(
 ) -> None:
     found = timed(compile_gelu(GELU_BODY), peaks, "multiply_add")
     assert found.verdict in (Verdict.PASS, Verdict.NOISY)
-    assert found.seconds > 0
+    assert found.ms and found.ms > 0
     assert found.ratio and found.ratio.low <= found.ratio.value <= found.ratio.high
     assert found.share and found.share.value > 0
     assert 0 < found.worst <= 1
@@ -256,7 +257,7 @@ def test_every_band_names_a_case_that_exists() -> None:
         assert {band.case for band in task.speed.bands.values()} <= set(cases), task.id
 
 
-BAND = Band("some", 0.1, 0.4)
+BAND = Band("some", 0.1, 0.4, worth=1.0)
 TASK = Task(
     "02_naive_c",
     "gelu",
@@ -314,6 +315,7 @@ def test_speeds_fit_the_schema_and_keep_their_points() -> None:
     speed_schema = {"$defs": schema["$defs"], "$ref": "#/$defs/speed"}
     full = made_speed(Verdict.PASS, 0.2)
     for found in (full, Speed("some", "forward", Verdict.NOISY, "x")):
-        entry = results.speed_entry(found, 1.0)
+        entry = as_json.speed_entry(found)
         jsonschema.validate(entry, speed_schema)
-        assert entry["points"] == found.earned
+        assert entry["points"] == found.earned * entry["points_of"]
+        assert as_json.speed(entry) == found

@@ -32,6 +32,10 @@ def test_the_white_list_names_what_is_not_on_it(monkeypatch, name, words):
     assert abi.judge(Path("x.so")) == ""
 
 
+# PyTorch has no such operator: of its parts each refuses only what it cannot compute
+COMPOSED = ("lltm", "subm_conv3d")
+
+
 @pytest.mark.parametrize("name", sorted(refused_calls.GOOD))
 def test_pytorch_refuses_what_has_to_be_refused_and_takes_the_rest(name):
     operator = operators.get(name)
@@ -44,6 +48,8 @@ def test_pytorch_refuses_what_has_to_be_refused_and_takes_the_rest(name):
         return operator.reference(*given, **operator.signature.resolve(options))
 
     call(*refused_calls.GOOD[name], {})
+    if name in COMPOSED:
+        return
     for one in refused_calls.refused(name):
         with pytest.raises((RuntimeError, IndexError)):
             call(one.shapes, one.options, one.dtypes)

@@ -1,25 +1,25 @@
-/* 18 depthwise input
+/* 04 turned kernel
  *
- *   idea    grad_input is grad_output convolved with the kernel turned over, once more
- *   expect  4x over 16_threads where it applies
- *   limit   that of 17_depthwise; with a stride, most of what is read are zeros
- *   run     make bench T=03_im2col_cpu/conv2d/18
+ *   idea    grad_input is grad_output convolved with the kernel turned over
+ *   expect  2x to 11x over 01_rows_backward
+ *   limit   that of 03_row_reuse; with a stride, most of what is read are zeros
+ *   run     make bench T=03_im2col_cpu/depthwise_conv2d/04
  *
- * For two groups or more, of one channel and one filter each, and padding inside of
- * the kernel's reach; else the fallback. Workspace: that of 17; with a stride an image
- * of grad_output with zeros in between, and that of 17 for every image.
+ * For one filter a channel and padding inside of the kernel's reach; else the fallback.
+ * Workspace: that of 03; with a stride an image of grad_output with zeros in between,
+ * and that of 03 for every image.
  */
 #include <string.h>
 #include "operators.h"
 
-conv2d_forward_fn planes_forward;
-conv2d_backward_fn fallback_backward;
+depthwise_conv2d_forward_fn planes_forward;
+depthwise_conv2d_backward_fn fallback_backward;
 
 // BEGIN SOLUTION
 /* to (IC, SH, SW) has the planes (IC, OH, OW) of an image a stride apart; what lies
  * between them is zero and stays so. */
-static void spread(const real *planes, const tensor_t *grad_output, conv2d_params_t p,
-                   tensor_t *to)
+static void spread(const real *planes, const tensor_t *grad_output,
+                   depthwise_conv2d_params_t p, tensor_t *to)
 {
     const int64_t OH = grad_output->size[2], OW = grad_output->size[3];
     const int64_t SH = to->size[2], SW = to->size[3];
@@ -38,8 +38,8 @@ static int64_t reach(int64_t K, int64_t dilation)
 /* Image after image: zeros go between the numbers of grad_output, and behind the last
  * ones for what the stride has left over of the image. */
 static status_t with_stride(ctx_t *ctx, const tensor_t *grad_output,
-                            const tensor_t *turned, conv2d_params_t p,
-                            conv2d_params_t q, tensor_t *grad_input)
+                            const tensor_t *turned, depthwise_conv2d_params_t p,
+                            depthwise_conv2d_params_t q, tensor_t *grad_input)
 {
     tensor_t to = *grad_input, from = *grad_input;  // an image each
     const int64_t IC = to.size[1], KH = turned->size[2], KW = turned->size[3];
@@ -64,20 +64,20 @@ static status_t with_stride(ctx_t *ctx, const tensor_t *grad_output,
 // STARTER // helpers, if you want some (the reference takes 37 lines)
 
 /* grad_input = grad_output, spread by the stride, convolved with the kernel turned */
-status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
-                         const tensor_t *weight, conv2d_params_t p,
-                         tensor_t *grad_input, tensor_t *grad_weight,
-                         tensor_t *grad_bias)
+status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
+                                   const tensor_t *input, const tensor_t *weight,
+                                   depthwise_conv2d_params_t p, tensor_t *grad_input,
+                                   tensor_t *grad_weight, tensor_t *grad_bias)
 {
     // BEGIN SOLUTION
     tensor_t turned = *weight;
-    conv2d_params_t q = p;  // of the convolution that gives grad_input
+    depthwise_conv2d_params_t q = p;  // of the convolution that gives grad_input
     q.stride_h = q.stride_w = 1;
     q.padding_h = reach(weight->size[2], p.dilation_h) - p.padding_h;
     q.padding_w = reach(weight->size[3], p.dilation_w) - p.padding_w;
-    const int mine = grad_input && weight->size[1] == 1 && input->size[1] > 1 &&
-                     weight->size[0] == input->size[1] && q.padding_h >= 0 &&
-                     q.padding_w >= 0 && tensor_numel(grad_output) > 0;
+    const int mine = grad_input && weight->size[0] == input->size[1] &&
+                     q.padding_h >= 0 && q.padding_w >= 0 &&
+                     tensor_numel(grad_output) > 0;
     if (!mine || grad_weight || grad_bias) {
         const status_t status =
             fallback_backward(ctx, grad_output, input, weight, p,

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: MIT
+"""Known mistakes of gelu."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import torch
+
+from grader.diagnosis.mistakes.mistake import (
+    Answers,
+    Formula,
+    Forward,
+    Mistake,
+    Setting,
+    altered,
+    answered,
+    backward_only,
+    forward_only,
+    reference,
+    through,
+)
+from grader.diagnosis.mistakes.strides import strides_ignored
+from grader.operators.entry import Tensors
+
+T = torch.Tensor
+Change = Callable[[T], T]
+SCALE, CUBIC = math.sqrt(2 / math.pi), 0.044715
+FORMS = ("none", "tanh")
+SCALES = (  # what sqrt(2/pi) is mixed up with, and with how few digits it is written
+    *(2 / math.pi, math.sqrt(2) / math.pi, math.sqrt(math.pi / 2), math.sqrt(math.pi)),
+    *(math.sqrt(2 * math.pi), 1 / math.sqrt(2 * math.pi), 2 / math.sqrt(math.pi)),
+    *(math.sqrt(math.pi) / 2, math.sqrt(2), math.sqrt(0.5), 1.0),
+    *(0.8, 0.79, 0.798, 0.797, 0.7979, 0.7978, 0.79788),
+)
+CUBICS = (  # a digit more or less, two changed for each other, another power of ten
+    *(0.0, 1.0, -CUBIC, 10 * CUBIC, CUBIC / 10, 100 * CUBIC, CUBIC / 3),
+    *(0.04, 0.045, 0.044, 0.0447, 0.04471, 0.04472, 0.04715, 0.04475, 0.04415),
+    *(0.047415, 0.044175, 0.044751, 0.0447715, 0.0444715, 0.0447115, 0.0447155),
+)
+
+
+def _of_form(form: str, made: Change) -> Formula:
+    """A wrong function where this form is asked for; the other form is right."""
+
+    def forward(s: Setting, inputs: Tensors) -> T | None:
+        right = s.options["approximate"] != form
+        return reference(s, inputs) if right else made(inputs["input"])
+
+    return through(forward)
+
+
+def _of_any(made: Change) -> Formula:
+    """A wrong function, whichever form is asked for."""
+    forward: Forward = lambda s, inputs: made(inputs["input"])  # noqa: E731
+    return through(forward)
+
+
+# ---- the other function --------------------------------------------------------------
+
+
+def _other_form() -> Iterator[Formula]:
+    """One form for both, or each for the other."""
+    for form in FORMS:
+
+        def always(s: Setting, form: str = form) -> Setting:
+            return s.option(approximate=form)
+
+        yield altered(always)
+    yield altered(
+        lambda s: s.option(approximate=FORMS[s.options["approximate"] == "none"])
+    )
+
+
+def _sigmoid(x: T) -> T:
+    return x * torch.sigmoid(1.702 * x)
+
+
+# ---- constants -----------------------------------------------------------------------
+
+
+def _argument(x: T, scale: float = SCALE, cubic: float = CUBIC) -> T:
+    return scale * (x + cubic * x**3)
+
+
+def _squashed(x: T, value: T, slope: T) -> T:
+    """x/2 * (1 + tanh(value)), differentiated as if `slope` were what tanh is of."""
+    return x / 2 * (1 + torch.tanh(value.detach() + slope - slope.detach()))
+
+
+def _wrong_argument(wrong: Change) -> Iterator[Formula]:
+    """The argument of tanh is another one, everywhere, or in one of two places."""
+
+    def everywhere(x: T) -> T:
+        return _squashed(x, wrong(x), wrong(x))
+
+    def inside(x: T) -> T:
+        return _squashed(x, wrong(x), _argument(x))
+
+    def outside(x: T) -> T:
+        return _squashed(x, _argument(x), wrong(x))
+
+    yield _of_form("tanh", everywhere)
+    for made in (inside, outside):
+        yield backward_only(_of_form("tanh", made))
+
+
+def _cubics() -> Iterator[Formula]:
+    for cubic in CUBICS:
+        yield from _wrong_argument(partial(_argument, cubic=cubic))
+    yield from _wrong_argument(lambda x: SCALE * (x + CUBIC * x**2))
+
+
+def _scales() -> Iterator[Formula]:
+    for scale in SCALES:
+        yield from _wrong_argument(partial(_argument, scale=scale))
+
+
+def _arguments_of_erf() -> Iterator[Formula]:
+    """erf(x), erf(x / 2), erf(sqrt(2) * x): the right function, seen from nearer."""
+    for factor in (math.sqrt(2), math.sqrt(0.5), 2.0):
+
+        def nearer(x: T, a: float = factor) -> T:
+            return torch.nn.functional.gelu(a * x) / a
+
+        yield _of_form("none", nearer)
+
+
+# ---- factors and terms ---------------------------------------------------------------
+
+
+def _share(s: Setting) -> T:
+    """What x is multiplied by."""
+    x = s.inputs["input"]
+    made = reference(s, s.inputs)
+    assert made is not None
+    return torch.where(x == 0, torch.full_like(x, 0.5), made / x)
+
+
+def _slope(s: Setting) -> T:
+    """The right gradient of a grad_output of ones."""
+    found = altered(lambda s: s.grad(torch.ones_like))(s)
+    slope = (found or {})["grad_input"]
+    assert slope is not None
+    return slope
+
+
+def _gradient(made: Callable[[T, T, T, T], T]) -> Formula:
+    """grad_input of grad_output, x, the share and x times the share's slope."""
+
+    def formula(s: Setting) -> Answers:
+        share = _share(s)
+        grad, x = s.grads[0], s.inputs["input"]
+        return {"grad_input": made(grad, x, share, _slope(s) - share)}
+
+    return backward_only(formula)
+
+
+def _scaled(factor: float) -> Iterator[Formula]:
+    for name in ("output", "grad_input"):
+        yield answered(name, lambda t, _: factor * t)
+
+
+MISTAKES = (
+    Mistake(
+        "other_form",
+        "this is the other form of gelu: 'none' is the one with erf, 'tanh' the one "
+        "with tanh",
+        tuple(forward_only(formula) for formula in _other_form()),
+    ),
+    Mistake(
+        "slope_of_other_form",
+        "this is the slope of the other form of gelu: the two have their own each",
+        tuple(backward_only(formula) for formula in _other_form()),
+    ),
+    Mistake(
+        "sigmoid_for_gelu",
+        "this is x * sigmoid(1.702 * x), a third function that is called gelu too",
+        (_of_any(_sigmoid), *(_of_form(form, _sigmoid) for form in FORMS)),
+    ),
+    Mistake(
+        "inner_slope_wrong",
+        "the chain rule asks for the slope of tanh's argument as well, all of it",
+        tuple(
+            backward_only(_of_form("tanh", made))
+            for made in (
+                lambda x: _squashed(x, _argument(x), x),
+                lambda x: _squashed(x, _argument(x), SCALE * x),
+                lambda x: _squashed(x, _argument(x), _argument(x) / SCALE),
+                lambda x: _squashed(
+                    x, _argument(x), SCALE * x * (1 + CUBIC * x.detach() ** 2)
+                ),
+            )
+        ),
+    ),
+    Mistake(
+        "cubic_term_wrong",
+        "the cubic term in tanh's argument is another one: compare its constant and "
+        "its power digit by digit",
+        tuple(_cubics()),
+    ),
+    Mistake(
+        "scale_wrong",
+        "the factor in front of tanh's argument is another one than sqrt(2/pi)",
+        tuple(_scales()),
+    ),
+    Mistake(
+        "argument_of_erf_wrong",
+        "erf is asked for another number than x / sqrt(2)",
+        tuple(_arguments_of_erf()),
+    ),
+    Mistake(
+        "x_forgotten",
+        "this is what x is to be multiplied by, without x",
+        (forward_only(lambda s: {"output": _share(s)}),),
+    ),
+    Mistake(
+        "one_forgotten",
+        "the 1 in 1 + erf, or 1 + tanh, is missing",
+        (answered("output", lambda t, s: t - s.inputs["input"] / 2),),
+    ),
+    Mistake(
+        "half_forgotten",
+        "this is twice what it should be: where is the half?",
+        tuple(_scaled(2.0)),
+    ),
+    Mistake(
+        "slope_of_share_missing",
+        "x stands in both factors of the output, and this is the product rule with "
+        "its first term alone",
+        (_gradient(lambda grad, x, share, bend: grad * share),),
+    ),
+    Mistake(
+        "share_missing",
+        "x stands in both factors of the output, and this is the product rule with "
+        "its second term alone",
+        (_gradient(lambda grad, x, share, bend: grad * bend),),
+    ),
+    Mistake(
+        "x_missing_in_slope",
+        "in the product rule's second term x itself is missing",
+        (_gradient(lambda grad, x, share, bend: grad * (share + bend / x)),),
+    ),
+    Mistake(
+        "grad_output_forgotten",
+        "this is the slope alone: backward multiplies it by grad_output",
+        (_gradient(lambda grad, x, share, bend: share + bend),),
+    ),
+    strides_ignored("input"),
+)

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: MIT
+"""Known mistakes of subm_conv3d: of the search, of the pairs, and of their sums."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from grader.diagnosis.mistakes.mistake import (
+    UNWRITTEN,
+    Answers,
+    Formula,
+    Mistake,
+    Setting,
+    altered,
+    answered,
+    backward_only,
+    forward_only,
+    only,
+    reference,
+    through,
+)
+from grader.diagnosis.mistakes.strides import strides_ignored
+from grader.operators.entry import Tensors
+
+T = torch.Tensor
+KERNEL = (2, 3, 4)  # the axes of weight that are places
+
+
+def _weight(change: Callable[[T], T]) -> Formula:
+    """The right operator with another weight."""
+    return altered(lambda s: s.input(weight=change(s.inputs["weight"])))
+
+
+def _flipped(axes: tuple[int, ...]) -> Callable[[T], T]:
+    return lambda weight: weight.flip(axes)
+
+
+def _at_centre(inside: float, outside: float) -> Callable[[T], T]:
+    """The centre of the kernel times one number, its other places times another."""
+
+    def scaled(weight: T) -> T:
+        factor = torch.full(weight.shape[2:], outside, dtype=weight.dtype)
+        factor[tuple(size // 2 for size in factor.shape)] = inside
+        return weight * factor
+
+    return scaled
+
+
+def _readers(s: Setting, inputs: Tensors) -> T:
+    """(P, KD*KH*KW): 1 where the point reads another one at the place, else 0."""
+    weight = inputs["weight"]
+    places = weight[0, 0].numel()
+    picks = torch.eye(places, dtype=torch.float64).reshape(-1, 1, *weight.shape[2:])
+    ones = {"features": torch.ones_like(inputs["features"][:, :1]), "weight": picks}
+    found = reference(s, {"coordinates": inputs["coordinates"], **ones})
+    assert found is not None
+    return found
+
+
+# ---- the search ----------------------------------------------------------------------
+
+
+def _offset_turned() -> Iterator[Formula]:
+    for axes in (KERNEL, (2,), (3,), (4,), (2, 3), (2, 4), (3, 4)):
+        yield forward_only(_weight(_flipped(axes)))
+
+
+def _axes_swapped() -> Iterator[Formula]:
+    """The place's numbers are added to the wrong coordinates, dilated or not yet."""
+    for first, second in itertools.combinations(range(3), 2):
+        for too in (True, False):
+
+            def change(
+                s: Setting, a: int = first, b: int = second, dilated: bool = too
+            ) -> Setting:
+                weight = s.inputs["weight"].transpose(a + 2, b + 2)
+                dilation = list(s.options["dilation"])
+                if dilated:
+                    dilation[a], dilation[b] = dilation[b], dilation[a]
+                return s.input(weight=weight).option(dilation=tuple(dilation))
+
+            yield forward_only(altered(change))
+            yield backward_only(only("grad_features", altered(change)))
+
+
+def _dilation_ignored() -> Iterator[Formula]:
+    def one(s: Setting) -> Setting:
+        return s.option(dilation=(1, 1, 1))
+
+    yield altered(one)
+    for axis in range(3):
+
+        def same(s: Setting, a: int = axis) -> Setting:
+            return s.option(dilation=(s.options["dilation"][a],) * 3)
+
+        yield altered(same)
+
+
+def _batch_ignored() -> Iterator[Formula]:
+    """Points of all samples in one volume: the first or the last one has the place."""
+    for reduce in ("amax", "amin"):
+
+        def forward(s: Setting, inputs: Tensors, r: str = reduce) -> T | None:
+            points = inputs["coordinates"].detach() * torch.tensor([0, 1, 1, 1])
+            places, of = points.unique(dim=0, return_inverse=True)  # (U, 4) (P)
+            rows = torch.arange(len(of), dtype=torch.float64)
+            chosen = torch.zeros(len(places), dtype=torch.float64)
+            chosen = chosen.scatter_reduce(0, of, rows, r, include_self=False).long()
+            whole = {**inputs, "coordinates": places}
+            made = reference(s, {**whole, "features": inputs["features"][chosen]})
+            return None if made is None else made[of]
+
+        yield through(forward)
+
+
+def _nobody_read() -> Iterator[Formula]:
+    """Where there is no neighbour the last or the first row is read (-1 or 0)."""
+    for row in (-1, 0):
+
+        def forward(s: Setting, inputs: Tensors, at: int = row) -> T | None:
+            right = reference(s, inputs)
+            if right is None:
+                return None
+            taps = inputs["weight"].flatten(2)  # (OC, IC, KD*KH*KW)
+            terms = torch.einsum("oik,i->ko", taps, inputs["features"][at])
+            return right + (1 - _readers(s, inputs)) @ terms
+
+        yield through(forward)
+
+
+# ---- the sums ------------------------------------------------------------------------
+
+
+def _scaled(inside: float, outside: float) -> Iterator[Formula]:
+    change = _at_centre(inside, outside)
+    yield _weight(change)
+    yield forward_only(_weight(change))
+    yield only("grad_features", _weight(change))
+    yield answered("grad_weight", lambda t, _: change(t))
+
+
+def _counted_twice() -> Iterator[Formula]:
+    for factors in ((2.0, 1.0), (1.0, 2.0), (2.0, 2.0)):
+        yield from _scaled(*factors)
+
+
+def _pair_turned() -> Iterator[Formula]:
+    """The gradient goes from read to write, like the values."""
+    yield backward_only(only("grad_features", _weight(_flipped(KERNEL))))
+    yield answered("grad_weight", lambda t, _: t.flip(KERNEL))
+
+    def both(s: Setting) -> Answers | None:
+        found = _weight(_flipped(KERNEL))(s) or {}
+        if "grad_weight" in s.truth:
+            found["grad_weight"] = s.truth["grad_weight"].flip(KERNEL)
+        return found
+
+    yield backward_only(both)
+
+
+def _bias_per_pair() -> Iterator[Formula]:
+    def forward(s: Setting, inputs: Tensors, own: float) -> T | None:
+        right = reference(s, inputs)
+        if right is None or "bias" not in inputs:
+            return right
+        more = _readers(s, inputs).sum(1, keepdim=True) - own  # (P, 1)
+        return right + more * inputs["bias"]
+
+    for own in (1.0, 0.0):
+
+        def formula(s: Setting, inputs: Tensors, o: float = own) -> T | None:
+            return forward(s, inputs, o)
+
+        yield through(formula)
+        yield forward_only(through(formula))
+
+
+def _bias_missing() -> Iterator[Formula]:
+    def without(s: Setting) -> Setting:
+        return s.input(bias=s.inputs["bias"] * 0) if "bias" in s.inputs else s
+
+    yield forward_only(altered(without))
+    yield answered("grad_bias", lambda t, _: torch.zeros_like(t))
+    yield answered("grad_bias", lambda t, _: torch.full_like(t, UNWRITTEN))
+
+
+def _mistake(name: str, sentence: str, formulas: Iterator[Any]) -> Mistake:
+    return Mistake(name, sentence, tuple(formulas))
+
+
+MISTAKES = (
+    _mistake(
+        "offset_turned",
+        "points read on the wrong side: place (kd, kh, kw) lies (kd - KD/2, kh - KH/2, "
+        "kw - KW/2) steps away, not the other way",
+        _offset_turned(),
+    ),
+    _mistake(
+        "pair_turned",
+        "a pair is taken the wrong way round: values go from read to write, gradients "
+        "from write to read, each with the weight of the pair's own place",
+        _pair_turned(),
+    ),
+    _mistake(
+        "centre_forgotten",
+        "the centre of the kernel is missing: each point reads itself, too",
+        _scaled(0.0, 1.0),
+    ),
+    _mistake(
+        "neighbour_twice",
+        "some pairs count twice: a place joins a point with one other at most",
+        _counted_twice(),
+    ),
+    _mistake(
+        "axes_swapped",
+        "depth, height and width are mixed up: a row is n, z, y, x and a place kd, kh, "
+        "kw",
+        _axes_swapped(),
+    ),
+    _mistake(
+        "dilation_ignored",
+        "the kernel's places lie as far apart as another dilation says",
+        _dilation_ignored(),
+    ),
+    _mistake(
+        "batch_ignored",
+        "points of different samples are taken for one: n belongs to the key",
+        _batch_ignored(),
+    ),
+    _mistake(
+        "nobody_read",
+        "where there is no neighbour a row is read all the same, the first or the last",
+        _nobody_read(),
+    ),
+    _mistake(
+        "bias_per_pair",
+        "the bias is added once for each pair: it belongs to the whole sum",
+        _bias_per_pair(),
+    ),
+    _mistake(
+        "bias_missing",
+        "the bias is missing, everything else is right",
+        _bias_missing(),
+    ),
+    strides_ignored("features", "weight", "bias"),
+)

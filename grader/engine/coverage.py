@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""The course as a matrix: what each operator is in each lab, forward and backward.
+
+A cell is one direction of one task. It says the verdict of the best file that defines
+the direction; a cell without one has not been graded, or has no file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from signatures import DIRECTIONS, SIGNATURES
+
+from grader.course.tasks import all_tasks
+from grader.engine.score import TaskResult
+from grader.verdicts import Verdict
+
+Cell = tuple[str, str, str]  # operator, lab, direction
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Every cell of the course; None where nothing has been graded."""
+
+    labs: tuple[str, ...]
+    cells: dict[Cell, Verdict | None]
+
+    @property
+    def right(self) -> int:
+        """How many cells have passed."""
+        return sum(found is Verdict.PASS for found in self.cells.values())
+
+    def of(self, operator: str, lab: str) -> list[Verdict | None]:
+        """Forward and backward of one task."""
+        return [self.cells[operator, lab, direction] for direction in DIRECTIONS]
+
+    def entry(self) -> dict[str, dict[str, dict[str, str]]]:
+        """For results.json: operator -> lab -> direction -> verdict, of cells that have
+        one.
+        """
+        made: dict[str, dict[str, dict[str, str]]] = {}
+        for (operator, lab, direction), found in self.cells.items():
+            of_lab = made.setdefault(operator, {}).setdefault(lab, {})
+            if found is not None:
+                of_lab[direction] = str(found)
+        return made
+
+
+def matrix(results: Iterable[TaskResult]) -> Matrix:
+    """All operators in all labs, as these results have them."""
+    known = {result.task.id: result for result in results}
+    labs = tuple(sorted({task.lab for task in all_tasks()}))
+    cells: dict[Cell, Verdict | None] = {}
+    for operator in SIGNATURES:
+        for lab in labs:
+            result = known.get(f"{lab}/{operator}")
+            for direction in DIRECTIONS:
+                found = result.best(direction) if result else None
+                cells[operator, lab, direction] = found
+    return Matrix(labs, cells)

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""00 sorted keys
+
+  idea    one number for each point: a neighbour is a sum and a search in sorted numbers
+  expect  the numbers of a dense conv3d, read at the points
+  limit   a search for each point and place, and a product of matrices for each place
+  run     make grade T=01_python_function/subm_conv3d/00
+
+P points at (n, z, y, x) carry features. A place k = (kd*KH + kh)*KW + kw of the kernel
+joins the point that is computed, row write, with row read, the point at
+
+    n,  z + (kd - KD/2)*dilation_d,  y + (kh - KH/2)*dilation_h,  x likewise
+
+if it exists. These pairs are the rulebook of the place:
+
+    output[write]       = bias + sum over k, pairs of weight[k] @ features[read]
+    grad_features[read] = sum over k, pairs of weight[k]^T @ grad_output[write]
+    grad_weight[k]      = sum over pairs of grad_output[write] features[read]^T
+    grad_bias           = sum over points of grad_output
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+Triple = int | tuple[int, int, int]
+
+
+def triple(value: Triple) -> tuple[int, int, int]:
+    """An int stands for depth, height and width."""
+    return (value, value, value) if isinstance(value, int) else tuple(value)
+
+
+def neighbours(
+    coordinates: Tensor, kernel: tuple[int, int, int], dilation: tuple[int, int, int]
+) -> Tensor:
+    """The row that each point reads at each place of the kernel, or -1 for nobody.
+
+    coordinates (P, 4) becomes (KD*KH*KW, P).
+    """
+    KD, KH, KW = kernel
+    P = coordinates.shape[0]
+    # BEGIN SOLUTION
+    reads = torch.full((KD * KH * KW, P), -1, dtype=torch.int64)  # (KD*KH*KW, P)
+    if P == 0:
+        return reads
+    places = coordinates.long()  # (P, 4)
+    span = places.amax(0) - places.amin(0) + 1  # (4)
+    # a line is longer than the points need, so that a step never ends in the next one
+    W = span[3] + dilation[2] * (KW // 2)
+    H = span[2] + dilation[1] * (KH // 2)
+    D = span[1] + dilation[0] * (KD // 2)
+    step = torch.stack([D * H * W, H * W, W, torch.ones_like(W)])  # (4)
+    key = ((places - places.amin(0)) * step).sum(1)  # (P)
+    order = torch.argsort(key)  # (P)
+    in_order = key[order]  # (P)
+    for k in range(KD * KH * KW):
+        z = (k // KW // KH - KD // 2) * dilation[0]
+        y = (k // KW % KH - KH // 2) * dilation[1]
+        x = (k % KW - KW // 2) * dilation[2]
+        wanted = key + z * step[1] + y * step[2] + x  # (P)
+        at = torch.searchsorted(in_order, wanted).clamp(max=P - 1)  # (P)
+        reads[k] = torch.where(in_order[at] == wanted, order[at], -1)  # (P)
+    return reads
+    # END SOLUTION
+    # STARTER # your code (the reference takes 20 lines)
+    # STARTER raise NotImplementedError
+
+
+class SubmConv3dFunction(torch.autograd.Function):
+    """output = subm_conv3d(features, weight) + bias; saves who reads whom."""
+
+    @staticmethod
+    def forward(
+        ctx,
+        features: Tensor,
+        coordinates: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        dilation: tuple[int, int, int],
+    ) -> Tensor:
+        P = features.shape[0]
+        OC, IC, KD, KH, KW = weight.shape
+        # BEGIN SOLUTION
+        reads = neighbours(coordinates, (KD, KH, KW), dilation)  # (KD*KH*KW, P)
+        ctx.save_for_backward(features, weight, reads)
+        taps = weight.reshape(OC, IC, KD * KH * KW)  # (OC, IC, KD*KH*KW)
+        output = features.new_zeros(P, OC)  # (P, OC)
+        if bias is not None:
+            output += bias  # (P, OC)
+        for k in range(KD * KH * KW):
+            write = (reads[k] >= 0).nonzero()[:, 0]  # (pairs)
+            read = reads[k][write]  # (pairs)
+            output[write] += features[read] @ taps[:, :, k].mT  # (pairs, OC)
+        return output
+        # END SOLUTION
+        # STARTER # your code (the reference takes 11 lines)
+        # STARTER raise NotImplementedError
+
+    @staticmethod
+    def backward(ctx, grad_output: Tensor) -> tuple[Tensor | None, ...]:
+        # BEGIN SOLUTION
+        features, weight, reads = ctx.saved_tensors  # (P, IC) (OC, IC, ...) (K, P)
+        OC, IC = weight.shape[:2]
+        taps = weight.reshape(OC, IC, reads.shape[0])  # (OC, IC, KD*KH*KW)
+        of_features, _, of_weight, of_bias, _ = ctx.needs_input_grad
+        grad_features = torch.zeros_like(features) if of_features else None  # (P, IC)
+        grad_weight = weight.new_zeros(weight.shape) if of_weight else None
+        for k in range(reads.shape[0]):
+            write = (reads[k] >= 0).nonzero()[:, 0]  # (pairs)
+            read = reads[k][write]  # (pairs)
+            grad = grad_output[write]  # (pairs, OC)
+            if of_features:
+                grad_features[read] += grad @ taps[:, :, k]  # (pairs, IC)
+            if of_weight:  # flatten is a view: grad_weight itself is written
+                grad_weight.flatten(2)[:, :, k] = grad.mT @ features[read]  # (OC, IC)
+        grad_bias = grad_output.sum(0) if of_bias else None  # (OC)
+        return grad_features, None, grad_weight, grad_bias, None
+        # END SOLUTION
+        # STARTER # your code (the reference takes 16 lines)
+        # STARTER raise NotImplementedError
+
+
+def subm_conv3d(
+    features: Tensor,
+    coordinates: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    dilation: Triple = 1,
+) -> Tensor:
+    """Features (P, IC) at points (P, 4) with a weight (OC, IC, KD, KH, KW)."""
+    return SubmConv3dFunction.apply(
+        features, coordinates, weight, bias, triple(dilation)
+    )
+
+
+class SubmConv3d(torch.nn.Module):
+    """A weight (OC, IC, KD, KH, KW) and, unless bias is False, a bias (OC).
+
+    Both start as those of torch.nn.Conv3d: uniform in (-bound, bound), bound =
+    1 / sqrt(IC * KD * KH * KW), weight first. The sizes of the kernel are odd.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Triple,
+        dilation: Triple = 1,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.dilation = dilation
+        # BEGIN SOLUTION
+        kernel = triple(kernel_size)
+        weight = torch.empty(out_channels, in_channels, *kernel)  # (OC, IC, KD, KH, KW)
+        bound = weight.shape[1:].numel() ** -0.5
+        self.weight = torch.nn.Parameter(weight.uniform_(-bound, bound))
+        self.register_parameter("bias", None)  # known to the module, even if absent
+        if bias:
+            values = torch.empty(out_channels).uniform_(-bound, bound)  # (OC)
+            self.bias = torch.nn.Parameter(values)
+        # END SOLUTION
+        # STARTER # your code (the reference takes 8 lines)
+        # STARTER raise NotImplementedError
+
+    def forward(self, features: Tensor, coordinates: Tensor) -> Tensor:
+        return subm_conv3d(features, coordinates, self.weight, self.bias, self.dilation)

@@ -1,0 +1,83 @@
+/* 00 shifted rows
+ *
+ *   idea    a row of output is a sum of rows of input, each shifted and times a number
+ *   expect  1x, the baseline of this ladder
+ *   limit   a load and a store of the sum for each multiply-add
+ *   run     make bench T=03_im2col_cpu/depthwise_conv2d/00
+ *
+ * For every shape, forward. Workspace: a copy of a tensor with gaps.
+ */
+#include "operators.h"
+
+// BEGIN SOLUTION
+/* What place k of the kernel reads of a plane, where it does not lie on the padding:
+ * output (oh, ow) reads input[at + oh * down + ow * stride_w] for oh0 <= oh < oh1 and
+ * ow0 <= ow < ow1. */
+typedef struct {
+    int64_t oh0, oh1, ow0, ow1, at, down;
+} tap_t;
+
+/* Along one axis: the first and the end of all o with 0 <= o * stride + shift < in. */
+static void inside(int64_t shift, int64_t stride, int64_t in, int64_t out,
+                   int64_t *first, int64_t *end)
+{
+    *first = shift < 0 ? (-shift + stride - 1) / stride : 0;
+    *end = shift < in ? (in - 1 - shift) / stride + 1 : 0;
+    if (*end > out) *end = out;
+}
+
+static tap_t tap_of(int64_t k, int64_t KW, const tensor_t *input,
+                    const tensor_t *output, depthwise_conv2d_params_t p)
+{
+    const int64_t IH = input->size[2], IW = input->size[3];
+    const int64_t h = k / KW * p.dilation_h - p.padding_h;
+    const int64_t w = k % KW * p.dilation_w - p.padding_w;
+    tap_t t = {.at = h * IW + w, .down = p.stride_h * IW};
+    inside(h, p.stride_h, IH, output->size[2], &t.oh0, &t.oh1);
+    inside(w, p.stride_w, IW, output->size[3], &t.ow0, &t.ow1);
+    return t;
+}
+
+/* to[i] += weight * from[i * across], COUNT numbers that do not overlap: vectors, where
+ * across is 1 */
+static void add_row(real *restrict to, const real *restrict from, int64_t across,
+                    real weight, int64_t COUNT)
+{
+    for (int64_t i = 0; across == 1 && i < COUNT; i++) to[i] += weight * from[i];
+    for (int64_t i = 0; across != 1 && i < COUNT; i++)
+        to[i] += weight * from[i * across];
+}
+// END SOLUTION
+// STARTER // helpers, if you want some (the reference takes 28 lines)
+
+/* output[n,oc] = bias[oc] + sum over k of weight[oc,k] * a plane of input, shifted */
+status_t depthwise_conv2d_forward(ctx_t *ctx, const tensor_t *input,
+                                  const tensor_t *weight, const tensor_t *bias,
+                                  depthwise_conv2d_params_t p, tensor_t *output)
+{
+    // BEGIN SOLUTION
+    if (tensor_numel(output) == 0) return STATUS_OK;
+    const int64_t OC = output->size[1], M = OC / input->size[1];
+    const int64_t KW = weight->size[3], K = weight->size[2] * KW;
+    const int64_t PLANE = input->size[2] * input->size[3];
+    const int64_t OW = output->size[3], PIXELS = output->size[2] * OW;
+    const real *planes = tensor_contiguous(ctx, input);
+    const real *filters = tensor_contiguous(ctx, weight);
+    if (!planes || !filters) return STATUS_NO_MEMORY;
+    for (int64_t i = 0; i < output->size[0] * OC; i++) {  // i = n*OC + oc
+        const real start = bias ? *at1(bias, i % OC) : 0;
+        real *to = real_data(output) + i * PIXELS;
+        for (int64_t pixel = 0; pixel < PIXELS; pixel++) to[pixel] = start;
+        for (int64_t k = 0; k < K; k++) {
+            const tap_t t = tap_of(k, KW, input, output, p);
+            const real *from = planes + i / M * PLANE + t.at + t.ow0 * p.stride_w;
+            for (int64_t oh = t.oh0; oh < t.oh1; oh++)
+                add_row(to + oh * OW + t.ow0, from + oh * t.down, p.stride_w,
+                        filters[i % OC * K + k], t.ow1 - t.ow0);
+        }
+    }
+    return STATUS_OK;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 21 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}

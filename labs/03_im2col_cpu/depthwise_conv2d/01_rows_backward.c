@@ -1,0 +1,109 @@
+/* 01 rows backward
+ *
+ *   idea    the rows of 00_shifted_rows with the arrows turned round
+ *   expect  1x, the baseline of this ladder
+ *   limit   a load and a store for each multiply-add; sums that wait for each other
+ *   run     make bench T=03_im2col_cpu/depthwise_conv2d/01
+ *
+ * For every shape, all gradients. Workspace: a copy of a tensor with gaps.
+ */
+#include <string.h>
+#include "operators.h"
+
+// BEGIN SOLUTION
+/* What place k of the kernel reads of a plane, where it does not lie on the padding:
+ * output (oh, ow) reads input[at + oh * down + ow * stride_w] for oh0 <= oh < oh1 and
+ * ow0 <= ow < ow1. */
+typedef struct {
+    int64_t oh0, oh1, ow0, ow1, at, down;
+} tap_t;
+
+/* Along one axis: the first and the end of all o with 0 <= o * stride + shift < in. */
+static void inside(int64_t shift, int64_t stride, int64_t in, int64_t out,
+                   int64_t *first, int64_t *end)
+{
+    *first = shift < 0 ? (-shift + stride - 1) / stride : 0;
+    *end = shift < in ? (in - 1 - shift) / stride + 1 : 0;
+    if (*end > out) *end = out;
+}
+
+static tap_t tap_of(int64_t k, int64_t KW, const tensor_t *input,
+                    const tensor_t *output, depthwise_conv2d_params_t p)
+{
+    const int64_t IH = input->size[2], IW = input->size[3];
+    const int64_t h = k / KW * p.dilation_h - p.padding_h;
+    const int64_t w = k % KW * p.dilation_w - p.padding_w;
+    tap_t t = {.at = h * IW + w, .down = p.stride_h * IW};
+    inside(h, p.stride_h, IH, output->size[2], &t.oh0, &t.oh1);
+    inside(w, p.stride_w, IW, output->size[3], &t.ow0, &t.ow1);
+    return t;
+}
+
+/* grad_input[i * across] += weight * grad[i], COUNT of them */
+static void add_row(real *restrict grad_input, const real *restrict grad,
+                    int64_t across, real weight, int64_t COUNT)
+{
+    for (int64_t i = 0; across == 1 && i < COUNT; i++)
+        grad_input[i] += weight * grad[i];
+    for (int64_t i = 0; across != 1 && i < COUNT; i++)
+        grad_input[i * across] += weight * grad[i];
+}
+
+/* The sum of grad[i] * input[i * across], COUNT of them. */
+static accum dot_row(const real *grad, const real *input, int64_t across, int64_t COUNT)
+{
+    accum sum = 0;
+    for (int64_t i = 0; i < COUNT; i++) sum += grad[i] * input[i * across];
+    return sum;
+}
+
+static void set_zero(tensor_t *t)
+{
+    if (t) memset(t->data, 0, (size_t)tensor_numel(t) * sizeof(real));
+}
+// END SOLUTION
+// STARTER // helpers, if you want some (the reference takes 39 lines)
+
+/* A window hands its gradient on to both of its factors: to the pixels that it read,
+ * each times its weight, and to the weights, each times its pixel. */
+status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
+                                   const tensor_t *input, const tensor_t *weight,
+                                   depthwise_conv2d_params_t p, tensor_t *grad_input,
+                                   tensor_t *grad_weight, tensor_t *grad_bias)
+{
+    // BEGIN SOLUTION
+    set_zero(grad_input), set_zero(grad_weight), set_zero(grad_bias);
+    if (tensor_numel(grad_output) == 0) return STATUS_OK;
+    const int64_t OC = weight->size[0], M = OC / input->size[1];
+    const int64_t KW = weight->size[3], K = weight->size[2] * KW;
+    const int64_t PLANE = input->size[2] * input->size[3];
+    const int64_t OW = grad_output->size[3], PIXELS = grad_output->size[2] * OW;
+    const real *planes = tensor_contiguous(ctx, input), one = 1;
+    const real *filters = tensor_contiguous(ctx, weight);
+    const real *grad = tensor_contiguous(ctx, grad_output);
+    if (!planes || !filters || !grad) return STATUS_NO_MEMORY;
+    for (int64_t i = 0; i < grad_output->size[0] * OC; i++, grad += PIXELS) {
+        const int64_t oc = i % OC;
+        if (grad_bias)  // it reads a 1 everywhere
+            *at1(grad_bias, oc) += dot_row(grad, &one, 0, PIXELS);
+        for (int64_t k = oc * K; k < (oc + 1) * K; k++) {
+            const tap_t t = tap_of(k % K, KW, input, grad_output, p);
+            for (int64_t oh = t.oh0; oh < t.oh1; oh++) {
+                const real *row = grad + oh * OW + t.ow0;
+                const int64_t COUNT = t.ow1 - t.ow0;
+                const int64_t at =
+                    i / M * PLANE + t.at + oh * t.down + t.ow0 * p.stride_w;
+                if (grad_input)
+                    add_row(real_data(grad_input) + at, row, p.stride_w, filters[k],
+                            COUNT);
+                if (grad_weight)
+                    real_data(grad_weight)[k] +=
+                        dot_row(row, planes + at, p.stride_w, COUNT);
+            }
+        }
+    }
+    return STATUS_OK;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 31 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}

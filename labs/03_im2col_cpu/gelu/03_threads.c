@@ -1,0 +1,109 @@
+/* 03 threads
+ *
+ *   idea    elements are independent: each thread takes a piece of the row
+ *   expect  at most as many times the rungs below as there are cores
+ *   limit   memory, which the cores share; starting the threads, for small ones
+ *   run     make bench T=03_im2col_cpu/gelu/03
+ *
+ * All shapes and strides; with THREADS=2 behind the command. Each number is computed by
+ * the same steps as with one thread. Workspace: copies of inputs that have gaps.
+ */
+#include "operators.h"
+
+// BEGIN SOLUTION
+gelu_forward_fn rational_forward;
+gelu_backward_fn exponential_backward;
+
+enum {
+    UNIT = 64,       // elements that stay together: whole vectors, whole cache lines
+    WORTH = 1 << 14  // elements for which it pays to start a thread
+};
+
+/* How many threads, so that each has enough to do. */
+static int32_t threads_for(const ctx_t *ctx, int64_t COUNT)
+{
+    const int64_t enough = COUNT / WORTH > 1 ? COUNT / WORTH : 1;
+    return enough < ctx->threads ? (int32_t)enough : ctx->threads;
+}
+
+/* Piece number t of T of a row of COUNT numbers, as a tensor. */
+static tensor_t piece(const real *row, int64_t COUNT, int64_t t, int64_t T)
+{
+    const int64_t units = (COUNT + UNIT - 1) / UNIT;
+    const int64_t first = units * t / T * UNIT, end = units * (t + 1) / T * UNIT;
+    tensor_t view = {(void *)(row + first), 1, REAL_DTYPE, DEVICE_CPU, {0}, {1}};
+    view.size[0] = (end < COUNT ? end : COUNT) - first;
+    return view;
+}
+// END SOLUTION
+// STARTER // who takes how much? (the reference takes 19 lines)
+
+// BEGIN SOLUTION
+/* The caller's scratch memory serves one thread at a time. */
+static void *in_turn(ctx_t *ctx, size_t bytes)
+{
+    void *block;
+#pragma omp critical(scratch)
+    block = ctx_scratch(ctx->scratch_state, bytes);
+    return block;
+}
+
+static ctx_t for_one_thread(ctx_t *ctx)
+{
+    ctx_t own = *ctx;
+    own.threads = 1, own.scratch = in_turn, own.scratch_state = ctx;
+    return own;
+}
+// END SOLUTION
+// STARTER // a context for each thread (the reference takes 12 lines)
+
+/* output = gelu(input), element by element */
+status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
+                      tensor_t *output)
+{
+    // BEGIN SOLUTION
+    const int64_t COUNT = tensor_numel(output);
+    if (COUNT == 0) return STATUS_OK;
+    const real *x = tensor_contiguous(ctx, input);
+    if (!x) return STATUS_NO_MEMORY;
+    const int32_t T = threads_for(ctx, COUNT);
+    int worst = STATUS_OK;
+#pragma omp parallel for num_threads(T) reduction(max : worst)  // a piece each
+    for (int32_t t = 0; t < T; t++) {
+        ctx_t own = for_one_thread(ctx);
+        const tensor_t in = piece(x, COUNT, t, T);
+        tensor_t out = piece(real_data(output), COUNT, t, T);
+        const int status = (int)rational_forward(&own, &in, p, &out);
+        if (status > worst) worst = status;
+    }
+    return (status_t)worst;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 14 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}
+
+/* grad_input = grad_output * d output / d input: nothing but input is needed again */
+status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
+                       gelu_params_t p, tensor_t *grad_input)
+{
+    // BEGIN SOLUTION
+    const int64_t COUNT = grad_input ? tensor_numel(grad_input) : 0;
+    if (COUNT == 0) return STATUS_OK;
+    const real *x = tensor_contiguous(ctx, input);
+    const real *dy = tensor_contiguous(ctx, grad_output);
+    if (!x || !dy) return STATUS_NO_MEMORY;
+    const int32_t T = threads_for(ctx, COUNT);
+    int worst = STATUS_OK;
+#pragma omp parallel for num_threads(T) reduction(max : worst)  // a piece each
+    for (int32_t t = 0; t < T; t++) {
+        ctx_t own = for_one_thread(ctx);
+        const tensor_t in = piece(x, COUNT, t, T), grad = piece(dy, COUNT, t, T);
+        tensor_t out = piece(real_data(grad_input), COUNT, t, T);
+        const int status = (int)exponential_backward(&own, &grad, &in, p, &out);
+        if (status > worst) worst = status;
+    }
+    return (status_t)worst;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 15 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}

@@ -1,0 +1,62 @@
+/* 01 welford
+ *
+ *   idea    mean and squares in one pass: each element corrects what is known so far
+ *   expect  0.3x over 00_two_pass: one read less, but a division in every step
+ *   limit   the chain from one element to the next: difference, division, addition
+ *   run     make bench T=03_im2col_cpu/layer_norm/01
+ *
+ * Forward, all shapes and strides (B. P. Welford, Technometrics 4, 1962). It is for
+ * rows that come once, from a file or a wire. A row that stays in the first cache is
+ * read again for nearly nothing: the rungs above go back to two passes.
+ * Workspace: a copy of each tensor with gaps.
+ */
+#include "operators.h"
+
+/* Of the elements so far: how many, their mean, the sum of the squares around it. */
+typedef struct {
+    accum count, mean, squares;
+} moments_t;
+
+/* The moments with one element more. The mean moves towards it by 1 / count of the way;
+ * `before` and `after` are its distances from the old and from the new mean. */
+static inline moments_t with_element(moments_t m, accum x)
+{
+    // BEGIN SOLUTION
+    const accum count = m.count + 1, before = x - m.mean;
+    const accum mean = m.mean + before / count, after = x - mean;
+    return (moments_t){count, mean, m.squares + before * after};
+    // END SOLUTION
+    // STARTER return m;  // your code (the reference takes 3 lines)
+}
+
+/* output[r,d] = (input[r,d] - mean[r]) * rstd[r] * weight[d] + bias[d] */
+status_t layer_norm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
+                            const tensor_t *bias, layer_norm_params_t p,
+                            tensor_t *output, tensor_t *mean, tensor_t *rstd)
+{
+    // BEGIN SOLUTION
+    const int64_t R = tensor_count(input, input->ndim - 1);
+    const int64_t D = input->size[input->ndim - 1];
+    if (R == 0) return STATUS_OK;
+    const real *x = tensor_contiguous(ctx, input);                   // (R, D)
+    const real *w = weight ? tensor_contiguous(ctx, weight) : NULL;  // (D)
+    const real *b = bias ? tensor_contiguous(ctx, bias) : NULL;      // (D)
+    if (!x || (weight && !w) || (bias && !b)) return STATUS_NO_MEMORY;
+
+    for (int64_t r = 0; r < R; r++, x += D) {
+        moments_t row = {0, 0, 0};
+        for (int64_t d = 0; d < D; d++) row = with_element(row, x[d]);
+        const accum rstd_r = 1 / real_sqrt(row.squares / row.count + (accum)p.eps);
+        if (mean) ((accum *)mean->data)[r] = row.mean;
+        if (rstd) ((accum *)rstd->data)[r] = rstd_r;
+        real *restrict y = real_data(output) + r * D;  // overlaps no input
+        for (int64_t d = 0; d < D; d++) {
+            const accum scaled = (x[d] - row.mean) * rstd_r * (w ? w[d] : 1);
+            y[d] = scaled + (b ? b[d] : 0);
+        }
+    }
+    return STATUS_OK;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 20 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}

@@ -1,0 +1,114 @@
+/* 03 four rows
+ *
+ *   idea    four rows side by side: while one waits for its root, the others go on
+ *   expect  1.4x over 02_vectors for rows of 256 floats, 1.7x for rows of 64
+ *   limit   the second and third reading, from the first cache
+ *   run     make bench T=03_im2col_cpu/layer_norm/03
+ *
+ * Forward. Four rows have four sums, which is as good as four sums of one row, and a
+ * vector of weight and bias is loaded once for all of them. For rows of which four fill
+ * a page of memory at the most: it is fetched ahead page by page, and four pages at a
+ * time only slowly. Longer rows are left to the fallback. Workspace: a copy of each
+ * tensor with gaps.
+ */
+#include "operators.h"
+#include "vector.h"
+
+layer_norm_forward_fn fallback_forward;
+
+enum { ROWS = 4, PAGE = 4 << 10 };  // at once; bytes
+
+/* Of each of n rows x (n, D) the average of x - center, or of its square. */
+EXPAND void averages(int n, const real *x, int64_t D, const real *center, int squared,
+                     real *average)
+{
+    // BEGIN SOLUTION
+    vec sum[ROWS] = {0};
+    int64_t d = 0;
+    for (; d + LANES <= D; d += LANES) {
+        UNROLL
+        for (int i = 0; i < n; i++) {
+            const vec v = vec_load(x + i * D + d) - vec_splat(center[i]);
+            sum[i] += squared ? v * v : v;
+        }
+    }
+    UNROLL
+    for (int i = 0; i < n; i++) average[i] = vec_sum(sum[i]);
+    for (; d < D; d++) {  // fewer than LANES
+        for (int i = 0; i < n; i++) {
+            const real v = x[i * D + d] - center[i];
+            average[i] += squared ? v * v : v;
+        }
+    }
+    for (int i = 0; i < n; i++) average[i] /= (real)D;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 18 lines)
+}
+
+/* y (n, D) = (x - mean) * rstd * w + b; without w it is 1, without b 0 */
+EXPAND void normalize(int n, const real *x, const real *mean, const real *rstd,
+                      const real *w, const real *b, int64_t D, real *restrict y)
+{
+    // BEGIN SOLUTION
+    int64_t d = 0;
+    for (; d + LANES <= D; d += LANES) {
+        const vec wd = w ? vec_load(w + d) : vec_splat(1);
+        const vec bd = b ? vec_load(b + d) : vec_splat(0);
+        UNROLL
+        for (int i = 0; i < n; i++) {
+            const vec centered = vec_load(x + i * D + d) - vec_splat(mean[i]);
+            vec_store(y + i * D + d, centered * vec_splat(rstd[i]) * wd + bd);
+        }
+    }
+    for (; d < D; d++) {
+        for (int i = 0; i < n; i++) {
+            const real scaled = (x[i * D + d] - mean[i]) * rstd[i] * (w ? w[d] : 1);
+            y[i * D + d] = scaled + (b ? b[d] : 0);
+        }
+    }
+    // END SOLUTION
+    // STARTER // your code (the reference takes 16 lines)
+}
+
+/* n rows; n is a constant where this function is called */
+EXPAND void rows(int n, const real *x, const real *w, const real *b, double eps,
+                 int64_t D, real *y, real *mean, real *rstd)
+{
+    const real zero[ROWS] = {0};
+    averages(n, x, D, zero, 0, mean);
+    averages(n, x, D, mean, 1, rstd);  // the variances, for now
+    for (int i = 0; i < n; i++) rstd[i] = 1 / real_sqrt(rstd[i] + (real)eps);
+    normalize(n, x, mean, rstd, w, b, D, y);
+}
+
+/* output[r,d] = (input[r,d] - mean[r]) * rstd[r] * weight[d] + bias[d] */
+status_t layer_norm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
+                            const tensor_t *bias, layer_norm_params_t p,
+                            tensor_t *output, tensor_t *mean, tensor_t *rstd)
+{
+    // BEGIN SOLUTION
+    const int64_t R = tensor_count(input, input->ndim - 1);
+    const int64_t D = input->size[input->ndim - 1];
+    if (R == 0) return STATUS_OK;
+    if (ROWS * D * (int64_t)sizeof(real) > PAGE)
+        return fallback_forward(ctx, input, weight, bias, p, output, mean, rstd);
+    const real *x = tensor_contiguous(ctx, input);                   // (R, D)
+    const real *w = weight ? tensor_contiguous(ctx, weight) : NULL;  // (D)
+    const real *b = bias ? tensor_contiguous(ctx, bias) : NULL;      // (D)
+    if (!x || (weight && !w) || (bias && !b)) return STATUS_NO_MEMORY;
+
+    for (int64_t r = 0; r < R;) {
+        const int n = r + ROWS <= R ? ROWS : 1;
+        real m[ROWS], s[ROWS], *y = real_data(output) + r * D;
+        n > 1 ? rows(ROWS, x + r * D, w, b, p.eps, D, y, m, s)
+              : rows(1, x + r * D, w, b, p.eps, D, y, m, s);
+        for (int i = 0; i < n; i++, r++) {
+            if (mean) ((accum *)mean->data)[r] = m[i];
+            if (rstd) ((accum *)rstd->data)[r] = s[i];
+        }
+    }
+    return STATUS_OK;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 20 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}

@@ -1,0 +1,117 @@
+/* 06 shared sums
+ *
+ *   idea    four rows side by side: one load and store of the sums serves all of them
+ *   expect  1.3x over 05_one_pass for rows of 64 to 256 floats
+ *   limit   grad_output and input are read twice, the second time from the first cache
+ *   run     make bench T=03_im2col_cpu/layer_norm/06
+ *
+ * Backward, with a weight and a wanted grad_input, for rows of whole vectors of which
+ * four fill a page at the most; else the fallback. Workspace: a row, copies as in 05.
+ */
+#include "operators.h"
+#include "vector.h"
+
+layer_norm_backward_fn fallback_backward;
+
+enum { ROWS = 4, PAGE = 4 << 10 };  // at once; bytes
+
+/* Some rows, (n, D) each, and what they share, (D) each. */
+typedef struct {
+    const real *g, *x, *w, *mean, *rstd;  // g of grad_output, x of input, w of weight
+    real *grad_input, *grad_weight, *grad_bias;
+    int64_t D;
+} rows_t;
+
+/* Of each of n rows the averages of dx and of dx * xhat; n is a constant. */
+EXPAND void averages(int n, const rows_t *rows, real *of_dx, real *of_xhat)
+{
+    // BEGIN SOLUTION
+    const int64_t D = rows->D;
+    vec sum[ROWS] = {0}, sum_x[ROWS] = {0};
+    for (int64_t d = 0; d < D; d += LANES) {
+        const vec w = vec_load(rows->w + d);
+        UNROLL
+        for (int i = 0; i < n; i++) {
+            const vec dx = vec_load(rows->g + i * D + d) * w;
+            const vec x = vec_load(rows->x + i * D + d);
+            sum[i] += dx;
+            sum_x[i] += dx * (x - vec_splat(rows->mean[i]));
+        }
+    }
+    UNROLL
+    for (int i = 0; i < n; i++) {
+        of_dx[i] = vec_sum(sum[i]) / (real)D;
+        of_xhat[i] = vec_sum(sum_x[i]) * rows->rstd[i] / (real)D;
+    }
+    // END SOLUTION
+    // STARTER // your code (the reference takes 17 lines)
+}
+
+/* grad_input of n rows, and their terms of grad_weight and grad_bias */
+EXPAND void rows_backward(int n, const rows_t *rows)
+{
+    // BEGIN SOLUTION
+    const int64_t D = rows->D;
+    real of_dx[ROWS], of_xhat[ROWS];  // averages
+    averages(n, rows, of_dx, of_xhat);
+    for (int64_t d = 0; d < D; d += LANES) {
+        const vec w = vec_load(rows->w + d);
+        vec grad_weight = vec_load(rows->grad_weight + d);
+        vec grad_bias = vec_load(rows->grad_bias + d);
+        UNROLL
+        for (int i = 0; i < n; i++) {
+            const vec g = vec_load(rows->g + i * D + d);
+            const vec centered =
+                vec_load(rows->x + i * D + d) - vec_splat(rows->mean[i]);
+            const vec rstd = vec_splat(rows->rstd[i]), xhat = centered * rstd;
+            const vec shared = vec_splat(of_dx[i]) + xhat * vec_splat(of_xhat[i]);
+            __builtin_prefetch(rows->g + (n + i) * D + d);  // of the next rows
+            __builtin_prefetch(rows->x + (n + i) * D + d);
+            vec_store(rows->grad_input + i * D + d, rstd * (g * w - shared));
+            grad_weight += g * xhat;
+            grad_bias += g;
+        }
+        vec_store(rows->grad_weight + d, grad_weight);
+        vec_store(rows->grad_bias + d, grad_bias);
+    }
+    // END SOLUTION
+    // STARTER // your code (the reference takes 23 lines)
+}
+
+/* grad_input = rstd * (dx - average of dx - xhat * average of dx * xhat), row by row;
+ * grad_weight and grad_bias collect from all rows */
+status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
+                             const tensor_t *input, const tensor_t *weight,
+                             const tensor_t *mean, const tensor_t *rstd,
+                             layer_norm_params_t p, tensor_t *grad_input,
+                             tensor_t *grad_weight, tensor_t *grad_bias)
+{
+    // BEGIN SOLUTION
+    const int64_t D = input->size[input->ndim - 1], R = tensor_numel(input) / D;
+    const int64_t bytes = D * (int64_t)sizeof(real);  // of a row
+    const int fits = D % LANES == 0 && ROWS * bytes <= PAGE;
+    if (!weight || !grad_input || R == 0 || !fits)
+        return fallback_backward(ctx, grad_output, input, weight, mean, rstd, p,
+                                 grad_input, grad_weight, grad_bias);
+    real *spare = ctx_scratch(ctx, (size_t)bytes);
+    rows_t rows = {.grad_input = real_data(grad_input), .D = D};
+    rows.g = tensor_contiguous(ctx, grad_output);
+    rows.x = tensor_contiguous(ctx, input), rows.w = tensor_contiguous(ctx, weight);
+    rows.mean = tensor_contiguous(ctx, mean), rows.rstd = tensor_contiguous(ctx, rstd);
+    rows.grad_weight = grad_weight ? real_data(grad_weight) : spare;  // nobody reads it
+    rows.grad_bias = grad_bias ? real_data(grad_bias) : spare;
+    if (!rows.g || !rows.x || !rows.w || !rows.mean || !rows.rstd || !spare)
+        return STATUS_NO_MEMORY;
+    for (int64_t d = 0; d < D; d++) rows.grad_weight[d] = 0, rows.grad_bias[d] = 0;
+
+    for (int64_t r = 0, n; r < R; r += n) {
+        n = r + ROWS <= R ? ROWS : 1;
+        n > 1 ? rows_backward(ROWS, &rows) : rows_backward(1, &rows);
+        rows.g += n * D, rows.x += n * D, rows.grad_input += n * D;
+        rows.mean += n, rows.rstd += n;
+    }
+    return STATUS_OK;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 23 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}

@@ -1,0 +1,100 @@
+/* 03 gather backward
+ *
+ *   idea    both gradients of a place are matrix products of gathered rows
+ *   expect  4x over a walk over all pairs, as in lab 02
+ *   limit   copies before and after the products; few pairs make them small
+ *   run     make bench T=03_im2col_cpu/subm_conv3d/03
+ *
+ * Backward, all shapes and strides. Workspace: 2*KD*KH*KW times that of
+ * matmul/05_packed, P rows of features and of output, the weights of one place.
+ */
+#include "operators.h"
+
+matmul_forward_fn product_forward;  // matmul/05_packed
+
+// BEGIN SOLUTION
+/* The (rows, columns) that begin at data, without gaps. */
+static tensor_t matrix_of(real *data, int64_t rows, int64_t columns)
+{
+    return (tensor_t){.data = data,
+                      .ndim = 2,
+                      .dtype = REAL_DTYPE,
+                      .size = {rows, columns},
+                      .stride = {columns, 1}};
+}
+
+/* to (pairs, D) = the rows of `from` that one side of the pairs names */
+static void gather(const tensor_t *from, const int32_t *side, int64_t step, tensor_t to)
+{
+    for (int64_t i = 0; i < to.size[0]; i++) {
+        for (int64_t d = 0; d < to.size[1]; d++)
+            *at2(&to, i, d) = *at2(from, side[i * step], d);
+    }
+}
+
+static void set_zero(tensor_t *output)
+{
+    if (!output) return;  // a gradient that nobody wants
+    for (int64_t i = 0; i < tensor_numel(output); i++) real_data(output)[i] = 0;
+}
+// END SOLUTION
+// STARTER // helpers, if you want some (the reference takes 20 lines)
+
+/* For the pairs (read, write) of a place k:
+ *     grad_features[read] += grad_output[write] @ weight[:,:,k]
+ *     grad_weight[:,:,k]   = grad_output[write]^T @ features[read] */
+status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
+                              const tensor_t *features, const tensor_t *weight,
+                              const tensor_t *rulebook, const tensor_t *count,
+                              subm_conv3d_params_t p, tensor_t *grad_features,
+                              tensor_t *grad_weight, tensor_t *grad_bias)
+{
+    // BEGIN SOLUTION
+    (void)p;  // the rulebook knows the dilation
+    const int64_t P = features->size[0], OC = weight->size[0], IC = weight->size[1];
+    const int64_t KH = weight->size[3], KW = weight->size[4];
+    const int64_t step = rulebook->stride[1];
+    set_zero(grad_features), set_zero(grad_weight), set_zero(grad_bias);
+    for (int64_t row = 0; grad_bias && row < P; row++) {
+        for (int64_t oc = 0; oc < OC; oc++)
+            *at1(grad_bias, oc) += *at2(grad_output, row, oc);
+    }
+    if (P * OC * IC == 0) return STATUS_OK;
+    real *room = ctx_scratch(ctx, (size_t)(P * (OC + IC) + OC * IC) * sizeof(real));
+    if (!room) return STATUS_NO_MEMORY;
+
+    status_t status = STATUS_OK;
+    for (int64_t k = 0; k < count->size[0] && status == STATUS_OK; k++) {
+        const int64_t PAIRS = ((const int64_t *)count->data)[k * count->stride[0]];
+        const int32_t *read = (const int32_t *)rulebook->data + k * rulebook->stride[0];
+        const int64_t kd = k / KW / KH, kh = k / KW % KH, kw = k % KW;
+        const tensor_t grad = matrix_of(room, PAIRS, OC);     // (PAIRS, OC)
+        tensor_t rows = matrix_of(room + P * OC, PAIRS, IC);  // (PAIRS, IC)
+        gather(grad_output, read + rulebook->stride[2], step, grad);
+        if (grad_features) {
+            tensor_t filters = *weight;  // (OC, IC) of this place
+            filters.ndim = 2, filters.data = at5(weight, 0, 0, kd, kh, kw);
+            status = product_forward(ctx, &grad, &filters, &rows);
+            for (int64_t i = 0; i < PAIRS && status == STATUS_OK; i++) {
+                real *restrict row = real_data(grad_features) + read[i * step] * IC;
+                for (int64_t ic = 0; ic < IC; ic++) row[ic] += *at2(&rows, i, ic);
+            }
+        }
+        if (grad_weight && status == STATUS_OK) {
+            gather(features, read, step, rows);
+            tensor_t columns = grad;  // (OC, PAIRS)
+            columns.size[0] = OC, columns.size[1] = PAIRS;
+            columns.stride[0] = 1, columns.stride[1] = OC;
+            tensor_t sums = matrix_of(room + P * (OC + IC), OC, IC);  // (OC, IC)
+            status = product_forward(ctx, &columns, &rows, &sums);
+            for (int64_t oc = 0; oc < OC && status == STATUS_OK; oc++) {
+                for (int64_t ic = 0; ic < IC; ic++)
+                    *at5(grad_weight, oc, ic, kd, kh, kw) = *at2(&sums, oc, ic);
+            }
+        }
+    }
+    return status;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 43 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}

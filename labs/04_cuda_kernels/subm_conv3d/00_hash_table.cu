@@ -1,0 +1,160 @@
+/* 00 hash table
+ *
+ *   idea    all points enter a hash table at once; then each output gathers its sum
+ *   expect  1x, the baseline of this direction; the same result every time
+ *   limit   one warp for each place; threads read weights IC*KD*KH*KW apart
+ *   run     make grade T=04_cuda_kernels/subm_conv3d/00
+ *
+ * Forward. Workspace: at most 8*P slots and KD*KH*KW*P row numbers of 4 bytes. Integer
+ * atomics: who comes first decides about slots, but not about what a search finds.
+ */
+#include "launch.h"
+
+enum { WARP = 32, THREADS = 256 };  // of a block
+
+typedef struct {
+    int64_t n, z, y, x;
+} point_t;
+
+// BEGIN SOLUTION
+static __device__ point_t point_at(const tensor_t *coordinates, int64_t row)
+{
+    const int64_t *stride = coordinates->stride, step = stride[1];
+    const int32_t *at = (const int32_t *)coordinates->data + row * stride[0];
+    return {at[0], at[step], at[2 * step], at[3 * step]};
+}
+
+/* The slot in which the search for a point begins: a sum modulo 2^64, whose upper half
+ * depends on all bits of the point. SLOTS is a power of 2. */
+static __device__ int64_t first_slot(point_t at, int64_t SLOTS)
+{
+    const uint64_t key =
+        (uint64_t)at.n * 0xd6e8feb86659fd93u + (uint64_t)at.z * 0xa0761d6478bd642fu +
+        (uint64_t)at.y * 0xe7037ed1a0b428dbu + (uint64_t)at.x * 0x9e3779b97f4a7c15u;
+    return (int64_t)(key >> 32) % SLOTS;
+}
+
+/* slot (SLOTS): each row takes the first slot that is free (-1), from its own one on.
+ * A block owns 256 consecutive rows, a thread one. No shared memory. */
+static __global__ void insert_kernel(const __grid_constant__ tensor_t coordinates,
+                                     int32_t *slot, int64_t SLOTS)
+{
+    const int64_t row = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= coordinates.size[0]) return;  // the last block may be partly empty
+    int64_t i = first_slot(point_at(&coordinates, row), SLOTS);
+    while (atomicCAS(slot + i, -1, (int32_t)row) != -1) i = (i + 1) % SLOTS;
+}
+
+/* The row of a point, or -1 */
+static __device__ int32_t find(const tensor_t *coordinates, const int32_t *slot,
+                               int64_t SLOTS, point_t at)
+{
+    int64_t i = first_slot(at, SLOTS);
+    for (; slot[i] >= 0; i = (i + 1) % SLOTS) {
+        const point_t there = point_at(coordinates, slot[i]);
+        if (there.n == at.n && there.z == at.z && there.y == at.y && there.x == at.x)
+            break;
+    }
+    return slot[i];
+}
+// END SOLUTION
+// STARTER // the kernel that fills the table, a search (the reference takes 32 lines)
+
+/* reads (PLACES, P): which row each point reads, or -1; rulebook and count if wanted
+ * A block, one warp, owns a place and takes 32 points at a time, a thread one. A vote
+ * tells how many of the threads before this one have found a pair. No shared memory. */
+// BEGIN SOLUTION
+static __global__ void find_kernel(const __grid_constant__ tensor_t coordinates,
+                                   const __grid_constant__ tensor_t weight,
+                                   subm_conv3d_params_t p, const int32_t *slot,
+                                   int64_t SLOTS, int32_t *reads, int32_t *rulebook,
+                                   int64_t *count)
+{
+    const int64_t P = coordinates.size[0], k = blockIdx.x;
+    const int64_t KD = weight.size[2], KH = weight.size[3], KW = weight.size[4];
+    int64_t pairs = 0;
+    for (int64_t first = 0; first < P; first += WARP) {
+        const int64_t write = first + threadIdx.x;
+        int32_t read = -1;
+        if (write < P) {
+            point_t at = point_at(&coordinates, write);
+            at.z += (k / KW / KH - KD / 2) * p.dilation_d;
+            at.y += (k / KW % KH - KH / 2) * p.dilation_h;
+            at.x += (k % KW - KW / 2) * p.dilation_w;
+            reads[k * P + write] = read = find(&coordinates, slot, SLOTS, at);
+        }
+        const unsigned found = __ballot_sync(~0u, read >= 0);  // a bit for each thread
+        const int64_t i = pairs + __popc(found & ((1u << threadIdx.x) - 1));
+        if (rulebook && read >= 0) {
+            rulebook[(k * P + i) * 2] = read;
+            rulebook[(k * P + i) * 2 + 1] = (int32_t)write;
+        }
+        pairs += __popc(found);
+    }
+    if (count && threadIdx.x == 0) count[k] = pairs;
+}
+// END SOLUTION
+// STARTER // the kernel that finds all pairs (the reference takes 29 lines)
+
+/* output[write] = bias + sum over k of weight[:,:,k] @ features[reads[k][write]]
+ * A block owns 256 consecutive elements of output, a thread one; neighbouring threads
+ * walk along oc. No shared memory. */
+// BEGIN SOLUTION
+static __global__ void sum_kernel(const __grid_constant__ tensor_t features,
+                                  const __grid_constant__ tensor_t weight,
+                                  const __grid_constant__ tensor_t bias,
+                                  const int32_t *__restrict__ reads,
+                                  real *__restrict__ output, int64_t COUNT)
+{
+    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= COUNT) return;  // the last block may be partly empty
+    const int64_t P = features.size[0], OC = weight.size[0], IC = weight.size[1];
+    const int64_t KD = weight.size[2], KH = weight.size[3], KW = weight.size[4];
+    accum sum = bias.data ? accum_from(*at1(&bias, i % OC)) : 0;
+    for (int64_t k = 0; k < KD * KH * KW; k++) {
+        const int32_t read = reads[k * P + i / OC];
+        const real *filter = at5(&weight, i % OC, 0, k / KW / KH, k / KW % KH, k % KW);
+        for (int64_t ic = 0; read >= 0 && ic < IC; ic++)
+            sum += accum_from(filter[ic * weight.stride[1]]) *
+                   accum_from(*at2(&features, read, ic));
+    }
+    output[i] = real_from(sum);
+}
+// END SOLUTION
+// STARTER // the kernel of the sums (the reference takes 20 lines)
+
+/* output[write] = bias + sum of weight @ features[read] over the rulebook's pairs */
+extern "C" status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
+                                        const tensor_t *coordinates,
+                                        const tensor_t *weight, const tensor_t *bias,
+                                        subm_conv3d_params_t p, tensor_t *output,
+                                        tensor_t *rulebook, tensor_t *count)
+{
+    // BEGIN SOLUTION
+    const int64_t P = features->size[0], COUNT = P * weight->size[0];
+    const int64_t PLACES = weight->size[2] * weight->size[3] * weight->size[4];
+    int64_t SLOTS = 2;
+    while (SLOTS <= 4 * P) SLOTS *= 2;
+    int32_t *slot = (int32_t *)ctx_scratch(ctx, (size_t)(SLOTS + PLACES * P) * 4);
+    if (!slot) return STATUS_NO_MEMORY;
+    CUDA_TRY(ctx, cudaMemsetAsync(slot, 0xff, (size_t)SLOTS * 4, ctx->stream));  // -1
+    if (P > 0) {
+        insert_kernel<<<grid_of(ceil_div(P, THREADS)), THREADS, 0, ctx->stream>>>(
+            *coordinates, slot, SLOTS);
+        CUDA_TRY(ctx, cudaGetLastError());
+    }
+    find_kernel<<<grid_of(PLACES), WARP, 0, ctx->stream>>>(
+        *coordinates, *weight, p, slot, SLOTS, slot + SLOTS,
+        (int32_t *)(rulebook ? rulebook->data : NULL),
+        (int64_t *)(count ? count->data : NULL));
+    CUDA_TRY(ctx, cudaGetLastError());
+    if (COUNT == 0) return STATUS_OK;  // a grid of 0 blocks is an error
+    sum_kernel<<<grid_of(ceil_div(COUNT, THREADS)), THREADS, 0, ctx->stream>>>(
+        *features, *weight, bias ? *bias : tensor_t{}, slot + SLOTS, real_data(output),
+        COUNT);
+    CUDA_TRY(ctx, cudaGetLastError());
+    return STATUS_OK;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 23 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}

@@ -1,0 +1,133 @@
+/* 03 tile backward
+ *
+ *   idea    grad_features by the tiles of 02_gathered_tile: a table says who read a row
+ *   expect  an eighth of the bytes of 01_gather_backward for this gradient; not timed
+ *   limit   the gradient of the weight, which a lower rung makes
+ *   run     make grade T=04_cuda_kernels/subm_conv3d/03
+ *
+ * Backward: the gradient of features; those of weight and bias by a lower rung.
+ * Workspace: KD*KH*KW*P row numbers of 4 bytes.
+ */
+#include "launch.h"
+
+extern "C" subm_conv3d_backward_fn fallback_backward;
+
+enum { BM = 32, BN = 32, BK = 16, TM = 4, THREADS = BM * BN / TM };
+
+/* A pair (read, write) of the rulebook. */
+// BEGIN SOLUTION
+static __device__ int32_t pair_at(const tensor_t *rulebook, int64_t k, int64_t i,
+                                  int64_t side)
+{
+    const int64_t *stride = rulebook->stride;
+    const int32_t *data = (const int32_t *)rulebook->data;
+    return data[k * stride[0] + i * stride[1] + side * stride[2]];
+}
+
+/* writes (PLACES, P): who reads each row at each place; it was all -1
+ * A block owns 256 pairs of the rulebook, a thread one. No shared memory. */
+static __global__ void table_kernel(const __grid_constant__ tensor_t rulebook,
+                                    const __grid_constant__ tensor_t count,
+                                    int32_t *__restrict__ writes)
+{
+    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t P = rulebook.size[1], k = i / P;
+    if (k >= rulebook.size[0]) return;  // the last block may be partly empty
+    if (i % P >= ((const int64_t *)count.data)[k * count.stride[0]]) return;
+    const int32_t read = pair_at(&rulebook, k, i % P, 0);
+    const int32_t write = pair_at(&rulebook, k, i % P, 1);
+    writes[k * P + read] = write;
+}
+// END SOLUTION
+// STARTER // the kernel that makes the table (the reference takes 19 lines)
+
+/* grad_features = sum over k of grad_output[writes[k]] @ filters[:,:,k], (OC, IC) each
+ * A block owns 32 x 32 outputs, a thread 4 of a column. Of each place at which one of
+ * the 32 rows has a partner, 16 terms at a time are fetched: rows as they are gathered,
+ * and a tile of the weight, which serves all 32 rows. Shared memory: 32 row numbers,
+ * 16 x 33 and 16 x 32 numbers, 4288 bytes in f32. */
+// BEGIN SOLUTION
+static __global__ void __launch_bounds__(THREADS)
+    tile_kernel(const __grid_constant__ tensor_t grad_output,
+                const __grid_constant__ tensor_t filters,
+                const int32_t *__restrict__ writes, real *__restrict__ grad_features)
+{
+    __shared__ accum
+        left[BK][BM + 1];  // +1 column: a column is written without conflicts
+    __shared__ accum right[BK][BN];
+    __shared__ int32_t row[BM];
+    const int64_t P = grad_output.size[0], K = filters.size[0], N = filters.size[1];
+    const int64_t KH = filters.size[3], KW = filters.size[4], TILES = ceil_div(N, BN);
+    const int64_t m0 = blockIdx.x / TILES * BM, n0 = blockIdx.x % TILES * BN;
+    const int t = threadIdx.x, tx = t % BN, ty = t / BN, at = t % BK;
+    accum sum[TM] = {};
+    for (int64_t k = 0; k < filters.size[2] * KH * KW; k++) {
+        const int32_t mine = t < BM && m0 + t < P ? writes[k * P + m0 + t] : -1;
+        if (t < BM) row[t] = mine;
+        // all row numbers are written before they are read; nobody reads only -1
+        if (!__syncthreads_or(mine >= 0)) continue;
+        const real *filter = at5(&filters, 0, 0, k / KW / KH, k / KW % KH, k % KW);
+        for (int64_t k0 = 0; k0 < K; k0 += BK) {
+            for (int m = t / BK; m < BM; m += THREADS / BK) {
+                const bool there = row[m] >= 0 && k0 + at < K;
+                left[at][m] =
+                    there ? accum_from(*at2(&grad_output, row[m], k0 + at)) : 0;
+            }
+            for (int j = ty; j < BK; j += THREADS / BN) {
+                const real *from = filter + (k0 + j) * filters.stride[0];
+                const bool there = k0 + j < K && n0 + tx < N;
+                right[j][tx] =
+                    there ? accum_from(from[(n0 + tx) * filters.stride[1]]) : 0;
+            }
+            __syncthreads();  // both tiles are written before anybody reads them
+            for (int j = 0; j < BK; j++) {
+                for (int i = 0; i < TM; i++)
+                    sum[i] += left[j][ty * TM + i] * right[j][tx];
+            }
+            __syncthreads();  // all have read before the next tiles overwrite these
+        }
+    }
+    for (int i = 0; i < TM; i++) {
+        const int64_t m = m0 + ty * TM + i, n = n0 + tx;
+        if (m >= P || n >= N) continue;  // an edge
+        grad_features[m * N + n] = real_from(sum[i]);
+    }
+}
+// END SOLUTION
+// STARTER // the kernel of the sums (the reference takes 45 lines)
+
+/* grad_features[read] += grad_output[write] @ weight[:,:,k] for all pairs of each k */
+extern "C" status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
+                                         const tensor_t *features,
+                                         const tensor_t *weight,
+                                         const tensor_t *rulebook,
+                                         const tensor_t *count, subm_conv3d_params_t p,
+                                         tensor_t *grad_features, tensor_t *grad_weight,
+                                         tensor_t *grad_bias)
+{
+    // BEGIN SOLUTION
+    if (grad_weight || grad_bias) {
+        const status_t status =
+            fallback_backward(ctx, grad_output, features, weight, rulebook, count, p,
+                              NULL, grad_weight, grad_bias);
+        if (status != STATUS_OK) return status;
+    }
+    if (!grad_features || tensor_numel(features) == 0) return STATUS_OK;
+    const int64_t P = features->size[0], IC = weight->size[1];
+    const int64_t COUNT = rulebook->size[0] * P;
+    const size_t bytes = (size_t)COUNT * sizeof(int32_t);
+    int32_t *writes = (int32_t *)ctx_scratch(ctx, bytes);
+    if (!writes) return STATUS_NO_MEMORY;
+    CUDA_TRY(ctx, cudaMemsetAsync(writes, 0xff, bytes, ctx->stream));  // all -1
+    table_kernel<<<grid_of(ceil_div(COUNT, THREADS)), THREADS, 0, ctx->stream>>>(
+        *rulebook, *count, writes);
+    CUDA_TRY(ctx, cudaGetLastError());
+    const unsigned blocks = grid_of(ceil_div(P, BM) * ceil_div(IC, BN));
+    tile_kernel<<<blocks, THREADS, 0, ctx->stream>>>(*grad_output, *weight, writes,
+                                                     real_data(grad_features));
+    CUDA_TRY(ctx, cudaGetLastError());
+    return STATUS_OK;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 21 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+/* depthwise_conv2d as an operator of PyTorch: torch.ops.convlab.depthwise_conv2d and
+ * depthwise_conv2d_backward
+ *
+ * Schema, output sizes and one call each; the arithmetic is the rung's. The same
+ * function serves both devices: a tensor knows where it lies, and `run` chooses.
+ */
+#include "bridge.h"
+
+#include "../windows.h"
+
+KERNELS(depthwise_conv2d_forward);
+KERNELS(depthwise_conv2d_backward);
+
+static Tensor forward(const Tensor &input, const Tensor &weight,
+                      const std::optional<Tensor> &bias, const Ints &stride,
+                      const Ints &padding, const Ints &dilation)
+{
+    // BEGIN SOLUTION
+    const depthwise_conv2d_params_t p = depthwise_options(stride, padding, dilation);
+    const int64_t OH =
+        windows(size(input, 2), size(weight, 2), p.stride_h, p.padding_h, p.dilation_h);
+    const int64_t OW =
+        windows(size(input, 3), size(weight, 3), p.stride_w, p.padding_w, p.dilation_w);
+    Tensor output = empty_like(input, {size(input, 0), size(weight, 0), OH, OW});
+    run(input, depthwise_conv2d_forward_check, depthwise_conv2d_forward_kernels, input,
+        weight, bias, p, output);
+    return output;  // (N, OC, OH, OW)
+    // END SOLUTION
+    // STARTER // your code (the reference takes 9 lines)
+    // STARTER throw std::runtime_error("depthwise_conv2d_forward is not written yet");
+}
+
+/* Gradients of input, weight, bias; an empty tensor where output_mask is false. */
+static std::tuple<Tensor, Tensor, Tensor>
+backward(const Tensor &grad_output, const Tensor &input, const Tensor &weight,
+         const Ints &stride, const Ints &padding, const Ints &dilation,
+         const std::vector<bool> &output_mask)
+{
+    // BEGIN SOLUTION
+    const depthwise_conv2d_params_t p = depthwise_options(stride, padding, dilation);
+    const auto grad_input = wanted(output_mask, 0, input, sizes_of(input));
+    const auto grad_weight = wanted(output_mask, 1, weight, sizes_of(weight));
+    const auto grad_bias = wanted(output_mask, 2, weight, {size(weight, 0)});
+    run(grad_output, depthwise_conv2d_backward_check, depthwise_conv2d_backward_kernels,
+        grad_output, input, weight, p, grad_input, grad_weight, grad_bias);
+    return {or_empty(grad_input, input), or_empty(grad_weight, input),
+            or_empty(grad_bias, input)};
+    // END SOLUTION
+    // STARTER // your code (the reference takes 8 lines)
+    // STARTER throw std::runtime_error("depthwise_conv2d_backward is not written yet");
+}
+
+STABLE_TORCH_LIBRARY_FRAGMENT(convlab, m)
+{
+    m.def(
+        "depthwise_conv2d(Tensor input, Tensor weight, Tensor? bias, SymInt[2] stride, "
+        "SymInt[2] padding, SymInt[2] dilation) -> Tensor");
+    m.def("depthwise_conv2d_backward(Tensor grad_output, Tensor input, Tensor weight, "
+          "SymInt[2] stride, SymInt[2] padding, SymInt[2] dilation, "
+          "bool[3] output_mask) -> (Tensor, Tensor, Tensor)");
+}
+
+STABLE_TORCH_LIBRARY_IMPL(convlab, CPU, m)
+{
+    m.impl("depthwise_conv2d", TORCH_BOX(&forward));
+    m.impl("depthwise_conv2d_backward", TORCH_BOX(&backward));
+}
+
+#ifdef CONVLAB_CUDA
+STABLE_TORCH_LIBRARY_IMPL(convlab, CUDA, m)
+{
+    m.impl("depthwise_conv2d", TORCH_BOX(&forward));
+    m.impl("depthwise_conv2d_backward", TORCH_BOX(&backward));
+}
+#endif

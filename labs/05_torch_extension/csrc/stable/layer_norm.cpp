@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+/* layer_norm as an operator of PyTorch: torch.ops.convlab.layer_norm and
+ * layer_norm_backward
+ *
+ * Three results, as torch.native_layer_norm has: mean and rstd of each row are handed
+ * to backward. They are as exact as sums: float for half. The kernel knows one
+ * normalised axis, the last; the public function makes one of several.
+ */
+#include "bridge.h"
+
+KERNELS(layer_norm_forward);
+KERNELS(layer_norm_backward);
+
+/* `normalized_shape` names the last axis of input and no other. */
+static void must_be_last(const Tensor &input, const Ints &normalized_shape)
+{
+    must_be_there(input);
+    const int64_t ndim = input.dim();
+    if (ndim == 0 || normalized_shape == Ints{input.size(ndim - 1)}) return;
+    std::string text;
+    for (const int64_t size : normalized_shape)
+        text += (text.empty() ? "" : ", ") + std::to_string(size);
+    throw std::runtime_error("layer_norm: 'normalized_shape' is (" + text +
+                             "), expected the last axis of 'input', (" +
+                             std::to_string(input.size(ndim - 1)) + ")");
+}
+
+/* A number for each row of input, in the dtype of sums. */
+static Tensor empty_rows(const Tensor &input)
+{
+    Ints sizes = sizes_of(input);
+    if (!sizes.empty()) sizes.pop_back();
+    const bool half = input.scalar_type() == ScalarType::Half;
+    return empty_like(input, sizes, half ? aoti_torch_dtype_float32() : -1);
+}
+
+/* output, mean, rstd */
+static std::tuple<Tensor, Tensor, Tensor> forward(const Tensor &input,
+                                                  const Ints &normalized_shape,
+                                                  const std::optional<Tensor> &weight,
+                                                  const std::optional<Tensor> &bias,
+                                                  double eps)
+{
+    // BEGIN SOLUTION
+    must_be_last(input, normalized_shape);
+    Tensor output = empty_like(input, sizes_of(input));
+    Tensor mean = empty_rows(input), rstd = empty_rows(input);
+    run(input, layer_norm_forward_check, layer_norm_forward_kernels, input, weight,
+        bias, layer_norm_params_t{eps}, output, mean, rstd);
+    return {output, mean, rstd};
+    // END SOLUTION
+    // STARTER // your code (the reference takes 6 lines)
+    // STARTER throw std::runtime_error("layer_norm_forward is not written yet");
+}
+
+/* Gradients of input, weight and bias; an empty tensor where output_mask is false. */
+static std::tuple<Tensor, Tensor, Tensor>
+backward(const Tensor &grad_output, const Tensor &input,
+         const std::optional<Tensor> &weight, const Tensor &mean, const Tensor &rstd,
+         double eps, const std::vector<bool> &output_mask)
+{
+    // BEGIN SOLUTION
+    const int64_t D = size(input, input.dim() > 0 ? input.dim() - 1 : 0);
+    const auto grad_input = wanted(output_mask, 0, input, sizes_of(input));
+    const auto grad_weight = wanted(output_mask, 1, input, {D});
+    const auto grad_bias = wanted(output_mask, 2, input, {D});
+    run(grad_output, layer_norm_backward_check, layer_norm_backward_kernels,
+        grad_output, input, weight, mean, rstd, layer_norm_params_t{eps}, grad_input,
+        grad_weight, grad_bias);
+    return {or_empty(grad_input, input), or_empty(grad_weight, input),
+            or_empty(grad_bias, input)};
+    // END SOLUTION
+    // STARTER // your code (the reference takes 9 lines)
+    // STARTER throw std::runtime_error("layer_norm_backward is not written yet");
+}
+
+STABLE_TORCH_LIBRARY_FRAGMENT(convlab, m)
+{
+    m.def("layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, "
+          "Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)");
+    m.def("layer_norm_backward(Tensor grad_output, Tensor input, Tensor? weight, "
+          "Tensor mean, Tensor rstd, float eps, bool[3] output_mask) "
+          "-> (Tensor, Tensor, Tensor)");
+}
+
+STABLE_TORCH_LIBRARY_IMPL(convlab, CPU, m)
+{
+    m.impl("layer_norm", TORCH_BOX(&forward));
+    m.impl("layer_norm_backward", TORCH_BOX(&backward));
+}
+
+#ifdef CONVLAB_CUDA
+STABLE_TORCH_LIBRARY_IMPL(convlab, CUDA, m)
+{
+    m.impl("layer_norm", TORCH_BOX(&forward));
+    m.impl("layer_norm_backward", TORCH_BOX(&backward));
+}
+#endif
