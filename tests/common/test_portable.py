@@ -27,6 +27,7 @@ from grader.course.rungs import DIRECT, ROOT, WINOGRAD, Rung, Task
 from grader.course.tasks import all_tasks
 from grader.engine.answers.known import build
 from grader.operators import Case, Operator
+from tests import PROGRAMS
 from tests.common.portable import Target, read, written
 
 SEED = 5
@@ -37,7 +38,10 @@ NATIVE = "-march=x86-64-v3" if os.environ.get("ISA") == "avx2" else "-march=nati
 # sums into one register; with this flag it fuses none there for any processor.
 UNFUSED = "--param=avoid-fma-max-bits=512"
 BUILDS = [(NATIVE,), ("-march=x86-64-v3", UNFUSED)]
-VALGRIND = ("valgrind", "-q", "--error-exitcode=9", "--leak-check=no")
+VALGRIND = (
+    *("valgrind", "-q", "--error-exitcode=9", "--leak-check=no"),
+    f"--suppressions={PROGRAMS / 'portable' / 'valgrind.supp'}",
+)
 TARGETS = {
     "avx2_valgrind": Target("x", ("gcc", "-march=haswell", "-g"), VALGRIND),
     "clang": Target("x", ("clang", NATIVE, "-fno-openmp")),

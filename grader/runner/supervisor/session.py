@@ -31,6 +31,7 @@ from grader.runner.supervisor.processes import (
     only_child,
     pidfd,
 )
+from grader.runner.supervisor.undisturbed import undisturbed
 from grader.runner.supervisor.wire import (
     PHASE_FAULT,
     SECOND,
@@ -140,7 +141,8 @@ class Worker:
         self.command = core().session_command(self._session).contents
         core().session_prepare(self._session, op)
         try:
-            self._start(command, paths)
+            with undisturbed():  # until its processes are known by number
+                self._start(command, paths)
         except BaseException:
             if hasattr(self, "process"):  # interrupted while it began
                 self._kill()
