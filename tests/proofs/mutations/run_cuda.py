@@ -141,7 +141,8 @@ def _graded(mutation: Mutation, copy: Path, seed: int) -> RungResult:
     task = next(t for t in all_tasks() if t.id == f"{lab}/{operator}")
     rung = next(r for r in task.rungs if r.file.name == name)
     text = copy.read_text()
-    alone = all(f"{operator}_{d}(" in text for d in DIRECTIONS)
+    named = any(use.target and use.within(task.id) for use in rung.uses)
+    alone = all(f"{operator}_{d}(" in text for d in DIRECTIONS) and not named
     lower = () if alone else tuple(r for r in task.rungs if r.id < rung.id)
     changed = replace(rung, file=copy)
     task = replace(task, rungs=(*lower, changed), speed=None)
