@@ -36,5 +36,5 @@ def undisturbed() -> Iterator[None]:
     finally:
         for number, handler in answered.items():
             signal.signal(number, handler)
-        for number in arrived:
-            signal.raise_signal(number)
+        for late in arrived:
+            signal.raise_signal(late)
