@@ -38,7 +38,7 @@ import json
 import re
 import sys
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -165,9 +165,12 @@ ALONE = ("ctx", "self", "alpha", "bound", "batch", "pairs", "axes", "windows", "
 
 
 def number(text: str) -> tuple[str, ...]:
-    """One more and one less."""
-    if "." in text:
-        return (f"{float(text) + 1}",)
+    """One more and one less; none for one that is not written in plain digits."""
+    digits = text.rstrip("fF")
+    if re.fullmatch(r"\d+\.\d*", digits):
+        return (f"{float(digits) + 1}",)
+    if not text.isdecimal():
+        return ()
     value = int(text)
     return tuple(str(n) for n in (value - 1, value + 1) if n >= 0)
 
@@ -177,10 +180,12 @@ def number(text: str) -> tuple[str, ...]:
 _C_TOKEN = re.compile(
     r"(?P<skip>//[^\n]*|/\*.*?\*/|\s+|^[ \t]*\#[^\n]*)"
     r"|(?P<name>[A-Za-z_]\w*)|(?P<number>\d[\w.]*)|(?P<string>\"[^\"\n]*\")"
-    r"|(?P<op>->|\+\+|--|<=|>=|==|!=|&&|\|\||[-+*/%]=|[-+*/%<>=!?:;,.(){}\[\]&])",
+    r"|(?P<op>->|\+\+|--|<=|>=|==|!=|&&|\|\||[-+*/%]=|[-+*/%<>=!?:;,.(){}\[\]&|^~])",
     re.DOTALL | re.MULTILINE,
 )
-_C_TYPE = re.compile(r"void|const|static|int|real|accum|restrict|typedef|struct|\w+_t")
+_C_TYPE = re.compile(
+    r"void|const|static|inline|int|real|accum|vec|bits|restrict|typedef|struct|\w+_t"
+)
 _C_KEYWORDS = ("if", "for", "while", "else", "return", "sizeof", "continue", "break")
 
 
@@ -305,11 +310,15 @@ class CFile(Tokens):
                 continue
             base = ""
             while self._is_type(i):
-                if self.tokens[i] not in ("const", "static", "restrict"):
+                if self.tokens[i] not in ("const", "static", "inline", "restrict"):
                     base = self.tokens[i]
                 i += 1
-            if self.kinds[i] == "name" and self.tokens[i + 1] == "(":
-                self.declared.add(i)  # the function's own name
+            name = i
+            while self.tokens[name] == "*":
+                name += 1
+            if self.kinds[name] == "name" and self.tokens[name + 1] == "(":
+                self.declared.add(name)  # the function's own name
+                i = name
             elif self.tokens[i] != ")":  # not a cast
                 i = self._declarators(base, i, body, end)
 
@@ -324,6 +333,8 @@ class CFile(Tokens):
                 i += 1
             name = self.tokens[i]
             self.declared.add(i)
+            if name == ")":  # a cast to a pointer
+                return i + 1
             after = i + 1
             while self.tokens[after] not in (",", ";", ")"):
                 after = self.partner.get(after, after) + 1
@@ -483,9 +494,9 @@ def _kind(name: str) -> str:
 # ---- the draw ------------------------------------------------------------------------
 
 
-def sources() -> list[Path]:
+def sources(labs: Sequence[str] = LABS, names: Sequence[str] = OPERATORS) -> list[Path]:
     """The rungs that are mutated."""
-    folders = [ROOT / "labs" / lab / name for lab in LABS for name in OPERATORS]
+    folders = [ROOT / "labs" / lab / name for lab in labs for name in names]
     return [
         file for folder in folders for file in sorted(folder.glob("[0-9][0-9]_*.*"))
     ]
@@ -504,9 +515,11 @@ def lot(*words: object, seed: int = SEED) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest(), "big")
 
 
-def draw(count: int = COUNT) -> list[Mutation]:
-    """The mutations: every file by its share of the tokens, no token twice."""
-    tokens = {str(file.relative_to(ROOT)): eligible(file) for file in sources()}
+def draw(files: list[Path], count: int, letter: str) -> list[Mutation]:
+    """The mutations: every file by its share of the tokens, no token twice. Their ids
+    begin with the letter.
+    """
+    tokens = {str(file.relative_to(ROOT)): eligible(file) for file in files}
     drawn = []
     for file, share in _shares({f: len(t) for f, t in tokens.items()}, count).items():
         order = functools.partial(_order, file)
@@ -514,7 +527,10 @@ def draw(count: int = COUNT) -> list[Mutation]:
             pick = lot("becomes", file, token.line, token.column) % len(token.choices)
             new = token.choices[pick]
             drawn.append((file, token.line, token.column, token.text, new))
-    return [Mutation(f"m{i:03}", *fields) for i, fields in enumerate(sorted(drawn), 1)]
+    return [
+        Mutation(f"{letter}{i:03}", *fields)
+        for i, fields in enumerate(sorted(drawn), 1)
+    ]
 
 
 def _order(file: str, token: Token) -> int:
@@ -543,11 +559,14 @@ def listing(files: list[Path], drawn: list[Mutation], head: dict[str, object]) -
     return f'{text},\n  "mutations": [\n    {lines}\n  ]\n}}\n'
 
 
-def record() -> str:
-    """What drawn.json holds."""
-    files = sources()
+def record(
+    files: list[Path] | None = None, count: int = COUNT, letter: str = "m"
+) -> str:
+    """What drawn.json holds, or a list over other files."""
+    files = files or sources()
     counts = {str(file.relative_to(ROOT)): len(eligible(file)) for file in files}
-    return listing(files, draw(), {"seed": SEED, "eligible": counts})
+    head: dict[str, object] = {"seed": SEED, "eligible": counts}
+    return listing(files, draw(files, count, letter), head)
 
 
 def committed(file: Path = DRAWN) -> tuple[list[Mutation], dict[str, str]]:
