@@ -37,7 +37,6 @@ PUBLIC = {
     "1b91458e2789": "lab 05, the example in the head comment of bridge.h",
     "59562286142f": "lab 04, how a kernel with a block of THREADS begins",
     "d2cbfa293d52": "lab 04, how a thread finds its element: shown in launch.h",
-    "3e6d21b2809b": "subm_conv3d, the count of points: check.c asks for it too",
     "56e91c9130bf": "lltm, the reference in the grader has it",
     "28dd57fd0947": "lab 01, layer_norm's last hint",
     "c80683b6bea0": "lab 03, threads: how all of them share scratch memory",

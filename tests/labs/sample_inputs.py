@@ -62,7 +62,9 @@ def pytorchs(name: str) -> Any:
         empty = ModuleType("expecttest")
         empty.TestCase = unittest.TestCase  # type: ignore[attr-defined]
         sys.modules["expecttest"] = empty
-    from torch.testing._internal.common_methods_invocations import op_db
+    # the import forbids to set PyTorch's flags; this takes it back
+    with getattr(torch.backends, "__allow_nonbracketed_mutation")():
+        from torch.testing._internal.common_methods_invocations import op_db
 
     return next(o for o in op_db if o.name == name and not o.variant_test_name)
 

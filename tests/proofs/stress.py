@@ -40,6 +40,7 @@ SEEDS = """# Many seeds on the reference
 Made by `python -m tests.proofs.stress seeds` on {}.
 The last column: how much of the tolerance correct code used at most; 1 would be a
 failure."""
+LISTS = ("02", "03", "04")  # of mutations: 01 and 02; 03; 04
 GRADCHECK_EVERY = 10  # seeds; gradcheck takes longer than everything else together
 
 
@@ -180,15 +181,12 @@ def write_seeds(rows: dict[str, str]) -> None:
 
 
 def mutations(lab: str) -> int:
-    """Every drawn mutation: of lab 04, of another lab, or ("") of all."""
-    from tests.proofs.mutations import run, run_cuda
+    """Every drawn mutation of one list (LISTS), or ("") of all."""
+    from tests.proofs.mutations import run, run_cuda, run_ladders
 
-    failed = 0
-    if lab != "04":
-        failed += run.PROOF.main(["--as-is", "--write"])
-    if lab in ("", "04"):
-        failed += run_cuda.PROOF.main(["--write"])
-    return failed
+    lists = {"02": run.PROOF, "03": run_ladders.PROOF, "04": run_cuda.PROOF}
+    chosen = [lists[lab]] if lab else lists.values()
+    return sum(proof.main(["--as-is", "--write"]) for proof in chosen)
 
 
 def cusim(orders: int) -> int:
@@ -223,7 +221,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("proofs", nargs="*", choices=[*PROOFS, []])
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--only", default="", help="seeds: rungs whose id begins so")
-    parser.add_argument("--lab", default="", help="mutations: 04, or 02 for the others")
+    parser.add_argument(
+        "--lab", default="", choices=("", *LISTS), help="mutations: 02 has 01 too"
+    )
     parser.add_argument("--orders", type=int, default=100, help="cusim: of threads")
     args = parser.parse_args(arguments)
     build_tools()

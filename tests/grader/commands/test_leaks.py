@@ -67,7 +67,9 @@ def test_a_star_begins_a_statement_or_goes_on_with_a_comment(line, told):
 
 
 def test_what_is_public_on_purpose_is_still_there():
-    every = (line for f in RUNGS for line in f.read_text().splitlines())
+    files = [f for f in (ROOT / "labs").rglob("*.*") if f.is_file()]
+    rungs = [f for f in files if handout.RUNG.fullmatch(str(f.relative_to(ROOT)))]
+    every = (line for f in rungs for line in f.read_text().splitlines())
     known = {leaks.fingerprint(leaks.bare(line)) for line in every}
     assert set(leaks.PUBLIC) <= known
 

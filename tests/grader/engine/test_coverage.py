@@ -55,9 +55,8 @@ def test_results_json_names_the_cells_that_were_graded() -> None:
 
 
 def test_the_table_fits_80_columns_and_counts(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(terminal.console, "file", None)
     terminal.course(Results((ADD, GELU, HALF), 7, "", {}))
     said = capsys.readouterr().out.splitlines()
     assert max(map(len, said)) <= 80
