@@ -76,7 +76,7 @@ EXPAND void rows(int n, const real *x, const real *w, const real *b, double eps,
 {
     const real zero[ROWS] = {0};
     averages(n, x, D, zero, 0, mean);
-    averages(n, x, D, mean, 1, rstd);  // the variances, for now
+    averages(n, x, D, mean, 1, rstd);  // variances, of which the next line makes rstd
     for (int i = 0; i < n; i++) rstd[i] = 1 / real_sqrt(rstd[i] + (real)eps);
     normalize(n, x, mean, rstd, w, b, D, y);
 }
