@@ -93,7 +93,7 @@ train: $(MORE)  ## train a network with every make of layers [NET= DATA= EPOCHS=
 doctor: $(READY)  ## what this machine has, and what a missing thing costs
 	@$(GRADER) doctor
 
-test: $(MORE)  ## lint, and every test of convlab itself [FAST=1: those of a minute]
+test: $(MORE)  ## lint, and every test of convlab itself [FAST=1: those of a minute; WHOLE=1: no samples]
 	@$(PY) -m pytest $(if $(FAST),-m 'not slow') $(PYTEST) tests
 
 trust: $(MORE)  ## the fault table: every known way to break or cheat, and its verdict

@@ -21,8 +21,8 @@ import pytest
 
 from grader.course.rungs import ROOT
 from grader.runner.supervisor import session
-from grader.toolchain import gpu_probe, sandbox
-from grader.toolchain.make import build_tools
+from grader.toolchain import cusim, gpu_probe, sandbox
+from grader.toolchain.make import alone, build_tools
 from tests import put
 
 # .ci/run fails where a test is skipped for any other reason than a missing GPU
@@ -67,6 +67,19 @@ QUICK_AMONG_SLOW = {  # of a slow folder
     for name in ("score", "ledger", "schedule", "graph")
 }
 
+# files whose tests look at one costly preparation: a process does all of a file, and
+# those that use lab 05's package, which one process at a time can build, are together
+TOGETHER = (
+    "tests/grader/checks/cuda/test_cuda_rungs.py",
+    "tests/grader/checks/gates/test_graded.py",
+    "tests/grader/commands/test_handout.py",
+    "tests/grader/commands/test_notebooks.py",
+    "tests/grader/engine/test_grade.py",
+    "tests/grader/report/test_report.py",
+    "tests/grader/report/test_report_browser.py",
+)
+LAB_05 = "tests/labs/test_extension"
+
 GELU = """#include "operators.h"
 {before}
 status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
@@ -83,13 +96,20 @@ status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by what they cost."""
+    """Mark tests by what they cost, and by who runs them; groups come first, so that
+    single tests are left to fill both processes up at the end.
+    """
     for item in items:
         file = item.nodeid.partition("::")[0]
         names = set(getattr(item, "fixturenames", ()))
         in_slow = file.startswith(SLOW) and file not in QUICK_AMONG_SLOW
         if in_slow or names & SLOW_FIXTURES:
             item.add_marker(pytest.mark.slow)
+        if file in TOGETHER:
+            item.add_marker(pytest.mark.xdist_group(file))
+        elif file.startswith(LAB_05) or "extension" in names:
+            item.add_marker(pytest.mark.xdist_group(LAB_05))
+    items.sort(key=lambda item: not item.get_closest_marker("xdist_group"))
 
 
 def raising(error: Exception) -> Callable[..., object]:
@@ -128,10 +148,23 @@ def same_cores_afterwards() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def tools(own_place: Path) -> Path:
+def tools(own_place: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the grader's own programs, built, and its library loaded: a test
     may name another folder later.
+
+    Several test processes build them once, those of lab 04 too, and copy them.
     """
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        built = tmp_path_factory.getbasetemp().parent / "built"
+        with alone(built / "lock"):
+            if not (built / "whole").exists():
+                os.environ["CONVLAB_BUILD"] = str(built)
+                build_tools()
+                cusim.build_tools()
+                os.environ["CONVLAB_BUILD"] = str(own_place)
+                put(built / "whole")
+        for part in ("tools", "cusim"):
+            shutil.copytree(built / part, own_place / part, dirs_exist_ok=True)
     build_tools()
     session.core()
     return own_place / "tools"

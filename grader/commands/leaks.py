@@ -93,9 +93,12 @@ def solution_lines(files: Iterable[Path]) -> dict[str, str]:
 
 
 def texts(tree: Path) -> Iterator[tuple[Path, str]]:
-    """All texts of a tree; a notebook's are its cells. Archives are not opened."""
+    """All texts of a tree, but of what was built there; a notebook's are its cells.
+    Archives are not opened.
+    """
     for file in sorted(tree.rglob("*")):
-        if not file.is_file() or file.suffix == ".a":
+        built = file.is_relative_to(tree / "build")
+        if built or not file.is_file() or file.suffix == ".a":
             continue
         text = file.read_text(encoding="utf-8", errors="replace")
         if file.suffix == ".ipynb":

@@ -54,7 +54,7 @@ $(MODES:%=$(TOOLS)/worker-cuda-%): $(TOOLS)/worker-cuda-%: \
     $(CARRIED:%=$(TOOLS)/objects/worker/%.o) $(COMMON:%=$(TOOLS)/objects/%.o) \
     $(TOOLS)/compiler
 	@$(CXX) $(LINK_$*) -rdynamic -o $@.new $(filter %.o,$^) -L$(FOLDER)-$* -lcusim \
-	    -Wl,-rpath,$(abspath $(FOLDER)-$*) -ldl -lm && mv $@.new $@
+	    -Wl,-rpath,'$$ORIGIN/../cusim/runtime/$(notdir $(FOLDER))-$*' -ldl -lm && mv $@.new $@
 # first the runtime: another makefile knows when it is out of date
 cuda: runtime
 	@$(MAKE) -f grader/toolchain/tools.mk BUILD=$(BUILD) $(MODES:%=$(TOOLS)/worker-cuda-%)

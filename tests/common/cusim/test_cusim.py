@@ -22,7 +22,7 @@ from cusim.build import Built, build
 from cusim.report import Report, render_counts
 from cusim.run import Ran, run
 
-from tests import PROGRAMS, ROOT, put
+from tests import PROGRAMS, ROOT, WHOLE, put
 
 HERE = PROGRAMS / "cusim"
 BUGS: list[dict[str, Any]] = tomllib.loads(
@@ -85,8 +85,16 @@ def test_a_bug_that_is_not_seen_says_why() -> None:
 # ---- right programs ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["run", "check", "trace"])
-@pytest.mark.parametrize("source", RIGHT, ids=[path.stem for path in RIGHT])
+MODES = ["run", "check", "trace"]
+IN_TURN = [(path, MODES[i % len(MODES)]) for i, path in enumerate(RIGHT)]
+IN_ALL = [(path, mode) for path in RIGHT for mode in MODES]
+
+
+@pytest.mark.parametrize(
+    ("source", "mode"),
+    IN_ALL if WHOLE else IN_TURN,
+    ids=lambda given: given.stem if isinstance(given, Path) else given,
+)
 def test_a_right_program_raises_no_alarm(source: Path, mode: str) -> None:
     done = ran(source, mode)
     assert (done.status, said(done.report)) == (0, []), done.output[-2000:]

@@ -30,6 +30,7 @@ from signatures import SIGNATURES
 from grader.commands.notebooks import all_notebooks, execute
 from grader.course.rungs import ROOT
 from grader.verdicts import Verdict
+from tests import some
 from tests.grader.commands.notebook_answers import ANSWERS
 from tests.house.test_style import REGION, starter
 
@@ -140,7 +141,9 @@ def students_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@every_notebook
+@pytest.mark.parametrize(
+    "path", some(all_notebooks(), every=2), ids=lambda path: path.stem
+)
 def test_a_notebook_runs_where_nothing_is_written_yet(
     path, students_tree, tmp_path, monkeypatch
 ):

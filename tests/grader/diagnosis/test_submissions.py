@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from grader.verdicts import Verdict
+from tests import some
 from tests.grader.diagnosis.submissions import (
     RIGHT,
     Submission,
@@ -31,8 +32,8 @@ def sample() -> list[Submission]:
     """Some of each kind, the same ones in every run."""
     everything = submissions()
     in_c = [s for s in everything if s.suffix == ".c"]
-    some = [next(s for s in everything if s.name.startswith(name)) for name in PYTHON]
-    return in_c[::EVERY] + some
+    python = [next(s for s in everything if s.name.startswith(name)) for name in PYTHON]
+    return some(in_c, every=EVERY) + python
 
 
 @pytest.mark.parametrize("submission", sample(), ids=lambda s: s.name)

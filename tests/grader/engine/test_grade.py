@@ -116,11 +116,10 @@ def copy_of_the_repository(
         text = (ROOT / "labs" / lab / "lab.toml").read_text()
         kept = text if timed else re.sub(r"(?m)^speed\..*\n", "", text)
         (root / "labs" / lab / "lab.toml").write_text(kept)
-    build = root / "build"
-    # workers in CUDA know the runtime by its place: those of the copy are its own
-    own = shutil.ignore_patterns("worker-cuda-*")
-    shutil.copytree(tools, build / "tools", ignore=own)
-    return Tree(root, build)
+    for built in ("tools", "cusim"):
+        if (tools.parent / built).exists():
+            shutil.copytree(tools.parent / built, root / "build" / built)
+    return Tree(root, root / "build")
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from grader.course.traffic import parse, value
 from grader.engine.results import SCHEMA_FILE
 from grader.errors import GraderError
 from grader.toolchain import nvcc
-from tests import put
+from tests import put, some
 from tests.grader.engine.test_grade import Tree, copy_of_the_repository
 
 LADDER = "04_cuda_kernels/gelu"
@@ -258,12 +258,17 @@ def test_the_line_of_the_mistake_is_named(graded, name):
         assert found["location"] == f"labs/{LADDER}/{place}"
 
 
-CLANG_TOO = ("00_right", "01_wrong_value", "02_past_the_end", "03_no_barrier")
-CLANG_TOO += ("06_unchecked", "09_strided")
+CLANG_TOO = some(  # the first is right
+    [
+        *("00_right", "01_wrong_value", "02_past_the_end"),
+        *("03_no_barrier", "06_unchecked", "09_strided"),
+    ],
+    every=3,
+)
 
 
 @pytest.mark.skipif(not shutil.which("clang++"), reason="there is no clang++")
-def test_clang_builds_all_and_gives_the_same_verdicts(tools, tmp_path_factory):
+def test_clang_builds_them_and_gives_the_same_verdicts(tools, tmp_path_factory):
     made = copy_of_the_repository(tmp_path_factory.mktemp("clang"), tools)
     made = graded_ladder(made, CLANG_TOO, CXX="clang++")
     found = {name: failed(made, name).get("verdict", "PASS") for name in CLANG_TOO}
