@@ -17,7 +17,7 @@ from signatures import DIRECTIONS, SIGNATURES
 from grader.checks.check_result import CheckResult
 from grader.checks.gates import matrix
 from grader.course.uses import LEFT, NOBODY
-from grader.engine import coverage
+from grader.engine import coverage, plan
 from grader.engine.progress import Progress as Step
 from grader.engine.score import Results, RungResult, TaskResult, shown_points
 from grader.report import reservations
@@ -300,7 +300,9 @@ def _next(results: list[TaskResult], rung: RungResult, check: CheckResult) -> No
     """What to write now: the file itself, or a lower one that it cannot do without."""
     wanting = [d for d in DIRECTIONS if rung.verdict(d) is Verdict.NOT_IMPLEMENTED]
     what = f"{check.direction} in " if len(wanting) == 1 else ""
-    path = rung.rung.shown
+    if check.name == plan.MODULE:  # the function is right
+        what = "the constructor of the module in "
+    path = check.location or rung.rung.shown
     console.print()
     if LEFT in check.message:
         ladders = {result.task.id: result.task.rungs for result in results}

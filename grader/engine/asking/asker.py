@@ -299,9 +299,11 @@ class Asker:
         if "forward" in directions:
             found = self._direction(subject, rung, "forward", forward_ok=True)
             results += look(found, "forward", cases)
-            forward_ok = all(r.verdict is Verdict.PASS for r in results)
-            if subject.python and results[-1].verdict in HOPELESS:
-                results.append(same_for_backward(results[-1]))
+            # backward is asked of the function: a module may still be missing
+            function = [r for r in results if r.name != plan.MODULE]
+            forward_ok = all(r.verdict is Verdict.PASS for r in function)
+            if subject.python and function[-1].verdict in HOPELESS:
+                results.append(same_for_backward(function[-1]))
                 return self.asked_for(results)
         if "backward" in directions and self.check in (None, "gradient"):
             found = self._direction(subject, rung, "backward", forward_ok=forward_ok)

@@ -137,10 +137,21 @@ class Task:
             raise ContractError(f"{self.signature.module} is not a torch.nn.Module")
         self._check_initial(cls)
         for name in ("weight", "bias"):
+            switched_off = name in named and named[name] is None
             value = named.pop(name, None)
             if value is not None:
                 self._fill_parameter(network, name, value)
+            elif switched_off and name in dict(network.named_parameters()):
+                raise ContractError(
+                    f"{self.signature.module} has a parameter '{name}' where its "
+                    f"arguments ask for none: {self._asked(sizes)}; register None "
+                    "under that name, as torch.nn does"
+                )
         return network(*named.values())
+
+    def _asked(self, sizes: dict[str, Any]) -> str:
+        """The switches of a constructor's call that are off."""
+        return ", ".join(f"{k}=False" for k in SWITCHES if sizes.get(k) is False)
 
     def _check_initial(self, cls: Any) -> None:
         """Do new parameters spread as torch.nn's do? Once per file."""
@@ -177,11 +188,10 @@ class Task:
         if self.signature.module == "LayerNorm":
             input = named["input"]
             assert input is not None
-            return {
-                "normalized_shape": input.shape[-1],
-                "elementwise_affine": weight is not None,
-                "bias": named.get("bias") is not None,
-            }
+            shape = {"normalized_shape": input.shape[-1]}
+            if weight is None:  # neither has a bias then, whatever `bias` says
+                return {**shape, "elementwise_affine": False}
+            return {**shape, "bias": named.get("bias") is not None}
         if weight is None:
             return {}
         groups = options.get("groups", 1)

@@ -389,6 +389,19 @@ def test_starters_get_no_points_and_no_tracebacks(tools, tmp_path):
     assert "Next: write labs/01_python_function/add/00_broadcast.py" in done.stdout
 
 
+def test_a_constructor_that_is_missing_is_named_and_keeps_no_gradient(tools, tmp_path):
+    tree = copy_of_the_repository(tmp_path, tools, "01_python_function/linear")
+    (file,) = (tree.root / "labs/01_python_function/linear").glob("00_*.py")
+    function, module = file.read_text().split("class Linear(torch.nn.Module):")
+    offered = starter(module, "#")
+    file.write_text(f"{function}class Linear(torch.nn.Module):{offered}")
+    done = tree.run("grade")
+    rung = f"01_python_function/linear/{file.stem}"
+    assert tree.verdicts(rung) == {"forward": "NOT_IMPLEMENTED", "backward": "PASS"}
+    place = f"Next: write the constructor of the module in labs/{rung}.py:"
+    assert place in " ".join(done.stdout.split())
+
+
 # ---- mistakes in lab.toml ------------------------------------------------------------
 
 GOOD = 'title = "C"\nlanguage = "c"\n[ladder.gelu]\npoints = 2\ncore = false\n'

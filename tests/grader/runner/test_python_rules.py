@@ -17,11 +17,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader import operators
 from grader.checks.subject import Subject
-from grader.checks.values import audit
+from grader.checks.values import audit, forward
 from grader.course.rungs import ROOT
 from grader.operators.primitives import PLUMBING
 from grader.runner.worker.student_rules import Rules
 from grader.verdicts import Verdict
+from tests import put
 
 LAB = ROOT / "labs" / "01_python_function"
 REFERENCES = sorted(LAB.glob("*/[0-9]*.py"))
@@ -67,6 +68,32 @@ def audited(name: str, file: Path) -> list[tuple[Verdict, str]]:
 @pytest.mark.parametrize("file", REFERENCES, ids=lambda file: file.parent.name)
 def test_the_reference_keeps_to_its_rules(tools, file):
     assert audited(file.parent.name, file) == [(Verdict.PASS, "")] * 2
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "words"),
+    [
+        ("if elementwise_affine and bias:", "if elementwise_affine:", "bias=False"),
+        ("if elementwise_affine and bias:", "if bias:", "elementwise_affine=False"),
+    ],
+)
+def test_a_module_has_no_parameter_that_its_arguments_switch_off(
+    tools, tmp_path, right, wrong, words
+):
+    (file,) = (LAB / "layer_norm").glob("00_*.py")
+    text = file.read_text()
+    assert text.count(right) == 1
+    changed = put(tmp_path / file.name, text.replace(right, wrong))
+    operator = operators.get("layer_norm")
+    subject = Subject(operator, source=changed, shown="x.py")
+    try:
+        few = operator.cases(SEED)[:6]
+        found = forward.check(subject, few, "f64", SEED, through_module=True)
+    finally:
+        subject.close()
+    assert found.verdict is Verdict.WRONG_CONTRACT
+    assert "LayerNorm has a parameter 'bias'" in found.message
+    assert words in found.message
 
 
 # ---- linear --------------------------------------------------------------------------
