@@ -14,8 +14,9 @@
  *              overlap with anything. Every element is written, empty sums too.
  *   NULL       an optional input that is absent; a gradient that is not wanted; a saved
  *              tensor that nobody needs because no backward follows.
- *   saved      what backward needs from forward is an output of forward, handed back
- *              to backward unchanged, and always present there.
+ *   saved      what backward needs from forward is an output of forward. Backward
+ *              always gets it, with the same numbers; like any input it may have
+ *              strides.
  *   memory     nothing is allocated or freed but by ctx_scratch. The bound stated as
  *              `workspace` is that of the definition in lab 02; each ladder states its
  *              own.
