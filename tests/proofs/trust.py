@@ -26,6 +26,7 @@ from pathlib import Path
 from grader.checks.unrun import OURS
 from grader.course import traffic
 from grader.course.rungs import Rung, Selection, Task
+from grader.course.uses import FALLBACK, Use
 from grader.engine.grade import Grader
 from grader.engine.score import RungResult
 from grader.runner.supervisor.cores import pin
@@ -41,6 +42,7 @@ LANGUAGES = {"c": ".c", "python": ".py", "cuda": ".cu"}
 TASKS = {"cuda": "04_cuda_kernels/matmul"}  # of a program; else the one in lab 02
 SQUARE = {"case": "square", "global_sectors_per_request": 5.0}  # 3 are derived
 LIMITS = traffic.parse("tests/proofs/trust.py", {"forward": SQUARE})
+LOWER = Use(FALLBACK, "", "tests/proofs/trust.py")
 SEED = 11
 HEAD = """| kind | language | sandbox | forward | backward | s | | first message |
 |---|---|---|---|---|--:|---|---|"""
@@ -153,7 +155,8 @@ def run(fault: Fault) -> Outcome:
     """Grade one program as a student's file."""
     name = TASKS.get(fault.language, "02_naive_c/matmul")
     limits = LIMITS if fault.language == "cuda" else ()
-    rung = Rung(name, fault.file, traffic=limits)
+    uses = (LOWER,) if table()[fault.kind].get("fallback") else ()
+    rung = Rung(name, fault.file, traffic=limits, uses=uses)
     task = Task(*name.split("/"), fault.language, 4.0, rungs=(rung,))
     selection = Selection((task,), frozenset({rung.id}), whole=False)
     canary = CANARY.read_text()

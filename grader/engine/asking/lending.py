@@ -108,9 +108,15 @@ def counted(links: Links, result: RungResult, seed: int) -> RungResult:
 
 
 def _all_left(servers: Servers, rung: Rung, cases: list[Case], direction: str) -> str:
-    """The fallback's name if it computes every result of a direction, else ""."""
+    """The fallback's name if it computes every result of a direction, else "". A case
+    with an empty tensor shows nothing: zeros are right there, and so is no element.
+    """
+    from grader.operators.entry import numel
+
     name = ""
     for case in cases:
+        if not all(map(numel, servers.operator.input_shapes(case).values())):
+            continue
         for _, part in servers.parts(case, direction):
             name = servers.left(rung, part, direction)
             if not name:
