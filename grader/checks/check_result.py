@@ -40,8 +40,8 @@ class CheckResult:
 
 
 # What reading a worker's words may raise, since student code may have written them: too
-# many digits, a number out of range, a file's name that no system takes, brackets within
-# brackets. Anything else is a mistake of the grader's own and has to show.
+# many digits, a number out of range, a file's name that no system takes, thousands of
+# nested brackets. Anything else is a mistake of the grader's own and has to show.
 NONSENSE = (ValueError, LookupError, ArithmeticError, OSError, RecursionError)
 
 

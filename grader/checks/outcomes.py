@@ -41,7 +41,7 @@ _STATUS = {
     ),
     wire.REPLY_DEVICE: (  # LIMIT is never kept: it is asked again
         Verdict.LIMIT,
-        "says that the device has no room for the case: it holds too much of the memory "
+        "says that the device has no room for the case: it holds too much memory "
         "itself, or another program uses the card; run it again",
     ),
     wire.REPLY_WROTE_INPUT: (Verdict.MEMORY_ERROR, "wrote to an input"),

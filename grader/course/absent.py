@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Which rungs lab.toml names that have no file: a remark in grade, an error in lint.
 
-Whoever grades others' work deletes the files of a task and copies in what was handed in;
-a student may delete a starter. Nothing of that keeps the other files from being graded.
+Whoever grades others' work deletes the files of a task and copies in what was handed
+in; a student may delete a starter. The other files are graded all the same.
 """
 
 from __future__ import annotations

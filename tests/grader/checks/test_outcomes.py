@@ -12,6 +12,7 @@ from cusim import report as cusim
 
 from grader.checks import outcomes
 from grader.checks.cuda import cusim_report
+from grader.checks.gates import contract
 from grader.checks.memory import sanitizer_report
 from grader.runner.supervisor import wire
 from grader.runner.supervisor.session import Outcome
@@ -112,6 +113,16 @@ def test_a_process_of_lab_05_cannot_say_that_the_grader_failed(monkeypatch):
         monkeypatch.setattr(tools, "_why", lambda _: Answer("died"))
         found = tools.run(["vmap"], lambda _: None)
         assert found["vmap"].kind == "died"
+
+
+def test_a_gate_is_skipped_only_where_its_packages_are_missing(monkeypatch):
+    monkeypatch.setenv("CI", "")
+    assert contract.skipped("onnx") is Verdict.WRONG_CONTRACT  # they are here
+    monkeypatch.setattr(contract, "NEEDS", {"onnx": ("no_such_package",)})
+    assert contract.skipped("onnx") is Verdict.SKIPPED
+    assert contract.skipped("vmap") is Verdict.WRONG_CONTRACT
+    monkeypatch.setenv("CI", "true")
+    assert contract.skipped("onnx") is Verdict.WRONG_CONTRACT
 
 
 # ---- what cusim says of a tensor -----------------------------------------------------

@@ -18,8 +18,7 @@ from grader import operators
 from grader.checks.subject import DTYPES
 from grader.checks.values.fallback import Servers
 from grader.course import rungs
-from grader.course.absent import absent
-from grader.course.candidates import candidates, ordered
+from grader.course.candidates import ordered
 from grader.course.rungs import ROOT, Rung
 from grader.course.tasks import all_tasks
 from grader.engine.answers import known
@@ -355,25 +354,6 @@ def test_a_use_that_cannot_be_is_refused_in_one_sentence(course, line, sentence)
     message = str(caught.value)
     assert message.startswith("labs/03_next/lab.toml: rung 'gelu/00_call'")
     assert "\n" not in message and not message.endswith(".")
-
-
-def test_a_rung_without_a_file_is_a_remark_and_lower_ones_take_its_place(course):
-    course.file("03_next/gelu/02_y.c", HEAD)
-    course.lab(
-        "03_next",
-        '[rung."gelu/07_none"]',
-        '[rung."gelu/02_y"]',
-        'uses.plain = "02_naive_c/gelu/09_x"',
-        'uses.tiles = "gelu/01_none"',
-    )
-    tasks = {task.id: task for task in all_tasks()}
-    rung = tasks["03_next/gelu"].rungs[-1]
-    served = [[r.id for r in candidates(rung, use, tasks)] for use in rung.uses]
-    assert served == [["02_naive_c/gelu/00_definition"], [CALLER]]
-    (told,) = absent()
-    assert told.startswith("labs/03_next/lab.toml names rungs that have no file: ")
-    for name in ("02_naive_c/gelu/09_x", "03_next/gelu/01_none", "03_next/gelu/07_none"):
-        assert name in told
 
 
 def test_rungs_that_use_each_other_in_a_circle_are_refused(course):

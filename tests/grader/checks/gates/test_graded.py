@@ -288,16 +288,12 @@ def test_an_endless_loop_costs_one_gate_and_the_others_go_on(broken):
     assert found["vmap"].verdict is Verdict.PASS
 
 
-def test_a_missing_package_skips_a_gate_and_fails_it_in_ci(good, monkeypatch):
+def test_a_missing_package_skips_a_gate(good, monkeypatch):
     absent = Answer("skipped", "the package onnx is not installed: pip install onnx")
     monkeypatch.setattr(Tools, "run", lambda self, names, _: {n: absent for n in names})
     monkeypatch.delenv("CI", raising=False)
-    assert gates(good, "onnx")["onnx"].verdict is Verdict.WRONG_CONTRACT  # it is here
     monkeypatch.setattr(contract, "NEEDS", {"onnx": ("no_such_package",)})
     assert gates(good, "onnx")["onnx"].verdict is Verdict.SKIPPED
-    assert gates(good, "vmap")["vmap"].verdict is Verdict.WRONG_CONTRACT
-    monkeypatch.setenv("CI", "true")
-    assert gates(good, "onnx")["onnx"].verdict is Verdict.WRONG_CONTRACT
 
 
 def test_tensors_that_lie_about_their_sizes_are_not_believed(good, monkeypatch):
