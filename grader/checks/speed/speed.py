@@ -186,15 +186,14 @@ def _measured(
     direction, band = empty.direction, empty.band
     theirs, mine = _calls(subject, case, direction, once)
     data = baseline.Data(subject.operator, case, max(theirs, mine), seed)
-    pytorch = baseline.PyTorch(subject.operator, case, direction, data, theirs)
+    words = subject.operator, case, direction, data, theirs
+    pytorch = baseline.PyTorch(*words)
     student = Student(
         subject, case, direction, data, mine, peaks.overhead, many.threads
     )
     sides: dict[str, timing.Side] = {"pytorch": pytorch, "student": student}
     for variant in many.against:
-        sides[variant] = baseline.PyTorch(
-            subject.operator, case, direction, data, theirs, variant=variant
-        )
+        sides[variant] = baseline.PyTorch(*words, variant=variant)
     of = band.of if band else "pytorch"
     if of in machine.REPEATS:
         sides[of] = machine.Rate(of)

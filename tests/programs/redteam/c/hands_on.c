@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* hands_on - leaves every case to its fallback, and does not say so where there is none:
+/* hands_on - leaves every case to its fallback, and does not say so where it has none:
  * forward returns zeros as if they were the product, backward has no memory */
 #include "frame.h"
 
