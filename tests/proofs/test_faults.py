@@ -55,7 +55,9 @@ CUDA_KINDS = (  # what test_cuda_rungs.py has not: attacks, and verdicts of cusi
     "forged_grader",
     "idle_when_counted",
 )
-SLOW_KINDS = ("cannot_be_stopped",)  # 10 s a level: for make trust alone
+# 5 to 10 s a level, for make trust alone: test_outcomes.py, test_speed.py and
+# test_linking.py hold what mends them
+SLOW_KINDS = ("cannot_be_stopped", "foretells", "hands_on")
 
 
 @pytest.fixture
