@@ -40,9 +40,9 @@ class CheckResult:
 
 
 # What reading a worker's words may raise, since student code may have written them: too
-# many digits, a number out of range, a file's name that no system takes. Anything else
-# is a mistake of the grader's own and has to show.
-NONSENSE = (ValueError, LookupError, ArithmeticError, OSError)
+# many digits, a number out of range, a file's name that no system takes, thousands of
+# nested brackets. Anything else is a mistake of the grader's own and has to show.
+NONSENSE = (ValueError, LookupError, ArithmeticError, OSError, RecursionError)
 
 
 def clocked(check: Callable[[], CheckResult]) -> CheckResult:

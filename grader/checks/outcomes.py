@@ -39,7 +39,11 @@ _STATUS = {
         Verdict.WRONG_CONTRACT,
         "returned a number that is no status_t (common/tensor.h lists them)",
     ),
-    wire.REPLY_DEVICE: (Verdict.GRADER, "the device has no room for the case"),
+    wire.REPLY_DEVICE: (  # LIMIT is never kept: it is asked again
+        Verdict.LIMIT,
+        "says that the device has no room for the case: it holds too much memory "
+        "itself, or another program uses the card; run it again",
+    ),
     wire.REPLY_WROTE_INPUT: (Verdict.MEMORY_ERROR, "wrote to an input"),
     wire.REPLY_GUARD: (Verdict.MEMORY_ERROR, "wrote outside of a tensor"),
     wire.REPLY_SCRATCH: (
@@ -48,14 +52,41 @@ _STATUS = {
     ),
 }
 
+_OF_C = (
+    *range(wire.STATUS_OK, wire.STATUS_CUDA_ERROR + 1),
+    *(wire.REPLY_LOAD_ERROR, wire.REPLY_CHECK, wire.REPLY_SCRATCH, wire.REPLY_STATUS),
+)
+_OF_DEVICE = (*_OF_C, wire.REPLY_DEVICE, wire.REPLY_WROTE_INPUT, wire.REPLY_GUARD)
+_OF_PYTHON = (
+    *(wire.STATUS_OK, wire.STATUS_NOT_IMPLEMENTED, wire.STATUS_NO_MEMORY),
+    *(wire.REPLY_CONTRACT, wire.REPLY_EXCEPTION, wire.REPLY_EXIT),
+    *(wire.REPLY_FORBIDDEN, wire.REPLY_LOAD_ERROR),
+)
+
+
+def forged(worker: Worker) -> bool:
+    """Whether the reply holds a status that no worker of its kind writes there."""
+    on_device = worker.program.startswith("worker-cuda")
+    writes = _OF_DEVICE if on_device else _OF_C
+    writes = _OF_PYTHON if worker.kind == "python" else writes
+    return worker.reply.status not in writes
+
+
+def is_lost(worker: Worker) -> bool:
+    """Whether nothing more can be learnt from a worker that came back."""
+    return worker.reply.status == wire.REPLY_DEVICE or forged(worker)
+
 
 def of_status(worker: Worker, case: str) -> Finding | None:
     """What a returned status means; None for STATUS_OK."""
     status = worker.reply.status
     if status == wire.STATUS_OK:
         return None
-    unknown = _STATUS[wire.REPLY_STATUS]
-    verdict, sentence = _STATUS.get(status, unknown)
+    if forged(worker):
+        text = f"the reply page holds status {status}, which this worker never writes: "
+        text += "the rung wrote to memory that is not its own"
+        return Finding(Verdict.WRONG_CONTRACT, text, case)
+    verdict, sentence = _STATUS[status]
     said = worker.message
     told = (wire.REPLY_CONTRACT, wire.REPLY_EXCEPTION, wire.REPLY_FORBIDDEN)
     if status in (*told, wire.REPLY_LOAD_ERROR):
@@ -74,11 +105,11 @@ def of_outcome(
         return Finding(Verdict.TIMEOUT, _timeout(worker.state, limit), case)
     if outcome is Outcome.TOO_LARGE:
         return Finding(Verdict.GRADER, "a tensor of this case does not fit", case)
-    if outcome is Outcome.NOT_FROZEN and worker.state == "D":
-        message = "the machine was too busy: the worker waited for its disk"
-        return Finding(Verdict.GRADER, message, case)
     if outcome is Outcome.NOT_FROZEN:
-        return Finding(Verdict.TIMEOUT, "could not be stopped between calls", case)
+        message = "could not be stopped between calls"
+        if worker.state == "D":
+            message += ": it waits for a disk, or for a thread it made; run it again"
+        return Finding(Verdict.TIMEOUT, message, case)
     return _death(worker, case, names)
 
 

@@ -255,8 +255,10 @@ class Subject:
             self.drop(dtype)
             raise Stopped(ended)
         finding = self._returned(worker, case.name)
-        final = (Verdict.NOT_IMPLEMENTED, Verdict.FORBIDDEN, Verdict.GRADER)
-        if finding and finding.verdict in final:
+        if finding and outcomes.is_lost(worker):
+            self.drop(dtype)
+            raise Stopped(finding)
+        if finding and finding.verdict in (Verdict.NOT_IMPLEMENTED, Verdict.FORBIDDEN):
             raise Stopped(finding)
         if finding and worker.reply.status == wire.STATUS_CUDA_ERROR:
             self.drop(dtype)  # after a kernel failed, every later call says so

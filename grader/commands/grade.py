@@ -8,6 +8,7 @@ import os
 import time
 
 from grader.course import tasks
+from grader.course.absent import absent
 from grader.engine import grade as grading
 from grader.engine import merge, results, schedule
 from grader.engine.answers.ledger import Ledger
@@ -58,7 +59,8 @@ def run(args: argparse.Namespace) -> int:
     terminal.advice(found)
     if os.environ.get("TIMES", "") not in ("", "0"):
         spent.table(found)
-    remarks = [f"memory was not checked: {unwatched}"] if unwatched else []
+    remarks = absent()
+    remarks += [f"memory was not checked: {unwatched}"] if unwatched else []
     if grader.reused:
         remarks.append(terminal.reused(grader.reused, grader.total))
     if peaks:

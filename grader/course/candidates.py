@@ -35,7 +35,8 @@ def verify(tasks: Iterable[Task]) -> None:
 def candidates(rung: Rung, use: Use, known: Mapping[str, Task]) -> list[Rung]:
     """Rungs that may serve a use, the first choice first.
 
-    Of a rung that lacks a direction the nearest lower one lends it, as in a grading.
+    Of a rung that lacks a direction the nearest lower one lends it, as in a grading; in
+    the place of a rung without a file too (absent.py).
     Raises GraderError if there is no such rung or task.
     """
     unfit = {r.id for t in known.values() for r in t.rungs if not _runs_where(rung, r)}
@@ -55,12 +56,12 @@ def candidates(rung: Rung, use: Use, known: Mapping[str, Task]) -> list[Rung]:
         below = [r for r in known[rung.task].rungs if r.file.stem < rung.file.stem]
         below = [r for r in below if r.id not in unfit]
         named = [r for r in below if r.id == use.target]
-        if use.target and not named:
+        if use.target >= rung.id:
             raise use.refuse(f"{use.target!r} is no lower rung of this ladder")
         if use.alias != FALLBACK:
-            below = below[: below.index(named[0])]
+            below = [r for r in below if r.id < use.target]
         return named + [r for r in reversed(below) if r not in named]
-    if task is None or (idea and not any(r.id == use.target for r in task.rungs)):
+    if task is None:
         names = [*known, *(r.id for t in known.values() for r in t.rungs)]
         near = difflib.get_close_matches(use.target, names, n=3, cutoff=0.5)
         listed = f"; near it: {', '.join(near)}" if near else ""

@@ -13,3 +13,4 @@ class Cost:
     work: float  # multiply-adds; elements where nothing is multiplied and summed
     flops: float  # 0 where the work is elements
     bytes: float  # of all tensors in and out, each once
+    least: float = 0.0  # multiply-adds of the best known algorithm; 0: bytes alone tell

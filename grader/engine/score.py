@@ -190,5 +190,12 @@ class Results:
 
 
 def exit_status(results: list[TaskResult]) -> int:
-    """0 when everything asked for passed or is pending, else 1."""
+    """3 if the grader itself failed anywhere; 0 when everything asked for passed or is
+    pending, else 1.
+    """
+    rungs = [rung for result in results for rung in result.rungs]
+    found = {check.verdict for rung in rungs for check in rung.checks}
+    found |= {speed.verdict for rung in rungs for speed in rung.speeds}
+    if Verdict.GRADER in found:
+        return 3
     return 0 if all(result.ok for result in results) else 1

@@ -23,6 +23,7 @@ from pathlib import Path
 import pytest
 from signatures import SIGNATURES
 
+from grader.course.absent import absent
 from tests import ROOT, some
 
 SKIPPED = re.compile(r"^(build|\.venv|\.git)$|cache")  # folders outside of git
@@ -451,6 +452,10 @@ def test_every_ladder_has_three_hints():
                 count = len([hint for hint in entry.get("hints", ()) if hint.strip()])
                 bad += [f"{name}: {ladder} has {count}"] if count != 3 else []
     none(bad)
+
+
+def test_every_rung_that_a_lab_toml_names_has_a_file():
+    none(absent())
 
 
 def test_every_operator_states_its_shapes_and_workspace():

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from grader.course.rungs import ROOT
 
-_C = re.compile(r'^#include "(\w+\.(?:h|cuh))"$', re.M)
+_C = re.compile(r'^#include "((?:\.\./c/)?\w+\.(?:h|cuh))"$', re.M)
 _PYTHON = re.compile(r"^from (\w+) import \*$", re.M)
 
 
@@ -37,7 +37,7 @@ def _joined(file: Path) -> str:
     pattern, ending = (_PYTHON, ".py") if file.suffix == ".py" else (_C, "")
 
     def put(match: re.Match[str]) -> str:
-        frame = file.with_name(match[1] + ending)
+        frame = file.parent / (match[1] + ending)
         return _joined(frame).rstrip("\n") if frame.exists() else match[0]
 
     return pattern.sub(put, file.read_text())

@@ -20,12 +20,15 @@ import time
 import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.checks.unrun import OURS
 from grader.course import traffic
+from grader.course.bands import SpeedTask
 from grader.course.rungs import Rung, Selection, Task
+from grader.course.tasks import all_tasks
+from grader.course.uses import FALLBACK, Use
 from grader.engine.grade import Grader
 from grader.engine.score import RungResult
 from grader.runner.supervisor.cores import pin
@@ -41,6 +44,7 @@ LANGUAGES = {"c": ".c", "python": ".py", "cuda": ".cu"}
 TASKS = {"cuda": "04_cuda_kernels/matmul"}  # of a program; else the one in lab 02
 SQUARE = {"case": "square", "global_sectors_per_request": 5.0}  # 3 are derived
 LIMITS = traffic.parse("tests/proofs/trust.py", {"forward": SQUARE})
+LOWER = Use(FALLBACK, "", "tests/proofs/trust.py")
 SEED = 11
 HEAD = """| kind | language | sandbox | forward | backward | s | | first message |
 |---|---|---|---|---|--:|---|---|"""
@@ -75,6 +79,7 @@ class Outcome:
     seconds: float
     leftover: list[int]
     touched: bool
+    earned: float = 0.0  # of the speed points
 
 
 @functools.cache
@@ -153,8 +158,10 @@ def run(fault: Fault) -> Outcome:
     """Grade one program as a student's file."""
     name = TASKS.get(fault.language, "02_naive_c/matmul")
     limits = LIMITS if fault.language == "cuda" else ()
-    rung = Rung(name, fault.file, traffic=limits)
-    task = Task(*name.split("/"), fault.language, 4.0, rungs=(rung,))
+    speed = timed_as(name) if table()[fault.kind].get("speed") else None
+    uses = (LOWER,) if table()[fault.kind].get("fallback") else ()
+    rung = Rung(name, fault.file, traffic=limits, uses=uses)
+    task = Task(*name.split("/"), fault.language, 4.0, rungs=(rung,), speed=speed)
     selection = Selection((task,), frozenset({rung.id}), whole=False)
     canary = CANARY.read_text()
     before = descendants()
@@ -170,7 +177,15 @@ def run(fault: Fault) -> Outcome:
         seconds,
         sorted(descendants() - before),
         CANARY.read_text() != canary,
+        max((speed.earned for speed in found.speeds), default=0.0),
     )
+
+
+def timed_as(name: str) -> SpeedTask:
+    """How forward is timed in a task of lab 02."""
+    (known,) = (task.speed for task in all_tasks() if task.id == name)
+    assert known
+    return replace(known, bands={"forward": known.bands["forward"]})
 
 
 def _message(result: RungResult) -> str:
@@ -193,6 +208,8 @@ def wrong(fault: Fault, outcome: Outcome) -> list[str]:
         got = getattr(outcome, direction)
         if verdict and not re.fullmatch(verdict, got):
             bad.append(f"{direction} is {got or 'nothing'}, expected {verdict}")
+    if outcome.earned:
+        bad.append(f"earned {outcome.earned:.0%} of the speed points")
     if OURS in outcome.message:
         bad.append("the grader itself failed")
     if outcome.leftover:

@@ -2,6 +2,7 @@
 /* copies.cpp - cudaMalloc, cudaFree, cudaMemcpy, cudaMemset and what they refuse */
 #include <sys/mman.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -26,6 +27,34 @@ struct Opened {
     }
 };
 
+/* ---- what an operator may read back ---------------------------------------------- */
+
+static size_t read_back_most = SIZE_MAX, read_back;  // bytes, of all copies since
+
+namespace cusim
+{
+
+void read_back_limit(size_t bytes)
+{
+    read_back_most = bytes;
+    read_back = 0;
+}
+
+}  // namespace cusim
+
+/* Count a copy to the host. One that goes beyond the limit is reported and made: its
+ * result is right. */
+static void count_read_back(size_t bytes, const char *call, Where where)
+{
+    read_back += bytes;
+    if (read_back <= read_back_most) return;
+    found(Level::error, "read_back",
+          text("%s: this call has copied %zu bytes from the device to the host, the "
+               "limit is %zu: compute in kernels, where the tensors are",
+               call, read_back, read_back_most),
+          {{"called", where}});
+}
+
 /* ---- allocation ------------------------------------------------------------------ */
 
 static cudaError_t allocate(void **pointer, size_t bytes, bool managed, Where where)
@@ -33,6 +62,12 @@ static cudaError_t allocate(void **pointer, size_t bytes, bool managed, Where wh
     const Opened opened;
     if (status() != cudaSuccess) return status();
     if (!pointer) return fail(cudaErrorInvalidValue);
+    if (managed && read_back_most != SIZE_MAX) {
+        found(Level::error, "managed",
+              "cudaMallocManaged: the host reads managed memory without a copy; ask "
+              "ctx_scratch for device memory",
+              {{"called", where}});
+    }
     *pointer = bytes ? device_allocate(bytes, managed, where) : nullptr;
     if (managed && *pointer) trace_fill(*pointer, bytes);  // the host writes unseen
     return *pointer || !bytes ? cudaSuccess : fail(cudaErrorMemoryAllocation);
@@ -192,6 +227,10 @@ static cudaError_t copy(void *to, const void *from, size_t bytes, cudaMemcpyKind
     if (!bytes) return cudaSuccess;
     if (!to || !from || !copy_fits(to, from, bytes, kind, call, where)) {
         return fail(cudaErrorInvalidValue);
+    }
+    const bool from_device = is_device(from) || is_symbol(from);
+    if (from_device && !is_device(to) && !is_symbol(to)) {
+        count_read_back(bytes, call, where);
     }
     memmove(to, from, bytes);
     if (is_device(to)) trace_fill(to, bytes);

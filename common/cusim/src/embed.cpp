@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cusim/embed.h"
 
+#include <cstdint>
+
 #include "errors.h"
 #include "findings.h"
 #include "memory.h"
@@ -24,8 +26,14 @@ void cusim_watch(int races, int counts)
     (void)races, (void)counts;
 }
 
+void cusim_operator_begin(size_t read_back)
+{
+    cusim::read_back_limit(read_back);
+}
+
 void cusim_operator_end(void)
 {
+    cusim::read_back_limit(SIZE_MAX);
     cusim::note_end();
 }
 

@@ -28,6 +28,9 @@ void *device_allocate(size_t bytes, bool managed, Where where);
 /* At most so many bytes alive: they are filled, so that they take real memory. */
 void device_limit(size_t bytes);
 
+/* From now on so many bytes may be copied to the host; SIZE_MAX is no limit. */
+void read_back_limit(size_t bytes);
+
 /* False if nothing alive begins there. */
 bool device_free(void *base, Where where);
 

@@ -169,7 +169,7 @@ def _run(
     if "returned status" not in said and not reports(said):
         words = (said.strip().splitlines() or ["it said nothing"])[-1][:200]
         text = f"compute-sanitizer could not run this case: {words}"
-        return Finding(Verdict.GRADER, text, case.name)
+        return Finding(Verdict.SUSPECT, text, case.name)
     return first(said, case.name, subject.operator.name)
 
 

@@ -35,7 +35,9 @@ _CRASHES = ("bad_launch", "bad_stream", "trap", "assert", "outside_kernel")
 _VERDICTS = {
     **dict.fromkeys(_RACES, Verdict.RACE),
     **dict.fromkeys(_CRASHES, Verdict.CRASH),
-    "unchecked_launch": Verdict.WRONG_CONTRACT,
+    **dict.fromkeys(
+        ("unchecked_launch", "read_back", "managed"), Verdict.WRONG_CONTRACT
+    ),
 }
 _INSTEAD = {  # sentences for a rung, where a program's own would mislead
     "unchecked_launch": "launches a kernel and does not ask whether that failed: write "

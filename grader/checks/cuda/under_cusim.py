@@ -305,8 +305,8 @@ def _over(
         text = "no kernel has used global memory: there is nothing to count"
         return [Finding(Verdict.SUSPECT, text, case)]
     if worker.reply.report_cut:
-        text = "the kernels of this case could not be counted"
-        return [Finding(Verdict.GRADER, text, case)]
+        text = "the kernels of this case have too many lines to be counted"
+        return [Finding(Verdict.SUSPECT, text, case)]
     found = []
     for word, limit in limits.most:
         most, came = value(limit, sizes), counted(word, counts)

@@ -8,16 +8,19 @@ lately written.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
+import numpy as np
 import torch
 
 from grader.checks.speed import timing
 from grader.operators import Case, Operator
 from grader.operators.entry import Tensors
 
+KEY_BYTES = 16  # of a generator that uses them all
 BOTH = "forward+backward"  # as a direction: one after the other, timed as one
 DEFAULT, SLOW2D, CHANNELS_LAST = "pytorch", "slow2d", "channels_last"
 VARIANTS = (DEFAULT, SLOW2D, CHANNELS_LAST)  # of conv2d; others know only the default
@@ -25,7 +28,12 @@ _BACKENDS = {"Mkldnn": "oneDNN", "NnpackSpatial": "NNPACK"}
 
 
 class Data:
-    """Inputs and grad_outputs of `copies` calls, drawn anew for every round."""
+    """Inputs and grad_outputs of `copies` calls, drawn anew for every round.
+
+    A round's numbers come from 128 bits of the system, its `key`, which this process
+    alone knows. From the seed, or from the numbers of one round, student code could
+    work out all that follow, and their results before they are timed.
+    """
 
     def __init__(self, operator: Operator, case: Case, copies: int, seed: int) -> None:
         kind = torch.float32
@@ -36,17 +44,23 @@ class Data:
         self.inputs = {name: _stack(t, copies) for name, t in inputs.items()}
         self.grads = [_stack(t, copies) for t in grads]
         self.outputs = outputs  # for their shapes
-        self._rng = torch.Generator().manual_seed(seed)
+        self._given = inputs
+        self.key = 0
 
-    def renew(self) -> None:
-        """Other numbers everywhere; rows of integers (coordinates) change places."""
+    def renew(self, key: int | None = None) -> None:
+        """Other numbers everywhere; rows of integers (coordinates) change places. With
+        a `key` those of an earlier round again.
+        """
+        fresh = int.from_bytes(os.urandom(KEY_BYTES), "little")
+        self.key = fresh if key is None else key
+        rng = np.random.Generator(np.random.Philox(key=self.key))
         for tensor in (*self.inputs.values(), *self.grads):
             if tensor.is_floating_point():
-                tensor.normal_(generator=self._rng)
-            else:
-                for rows in tensor:  # the same points in another order
-                    order = torch.randperm(rows.shape[0], generator=self._rng)
-                    rows.copy_(rows[order])
+                rng.standard_normal(dtype=np.float32, out=tensor.numpy())
+        for name, given in self._given.items():
+            if not given.is_floating_point():
+                for rows in self.inputs[name]:  # the same points in another order
+                    rows.copy_(given[torch.from_numpy(rng.permutation(len(given)))])
 
     def of_call(self, k: int) -> tuple[Tensors, list[torch.Tensor]]:
         """The tensors of one call."""

@@ -308,6 +308,7 @@ def _measured(
         seed=seed,
         budget=BUDGET,
         tries=tries,
+        before=data.renew,
         after=watch,
     )
     seconds = rounds.median("student")

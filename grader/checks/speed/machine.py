@@ -156,6 +156,17 @@ class Peaks:
 
     overhead: Overhead = field(default_factory=Overhead)
 
+    @property
+    def first_cache(self) -> float:
+        """Bytes a second of the smallest working set, which fits the first cache."""
+        return self.bandwidth[0][1]
+
+    def raise_to_now(self) -> None:
+        """Measure what a ceiling rests on again; what is higher than before counts."""
+        self.fma = max(self.fma, rate("fma"))
+        size, known = self.bandwidth[0]
+        self.bandwidth[0] = size, max(known, bandwidth(size))
+
     def close(self) -> None:
         """End what was started to measure."""
         self.overhead.close()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """How fast is it? Against PyTorch and against this machine's own rates, in one run.
 
-Only a rung that is right is timed. Every round has fresh inputs, its results are
+Only a rung that is right is timed. Every round has fresh inputs that nothing before it
+tells anything of, its results are
 compared with PyTorch's of the same round, and in some rounds with the double reference:
 what is right when it is checked has to be right when it is timed.
 """
@@ -15,8 +16,9 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from grader.checks.check_result import Stopped
+from grader.checks.check_result import Finding, Stopped
 from grader.checks.speed import baseline, machine, timing
+from grader.checks.speed.ceiling import implausible
 from grader.checks.speed.estimate import Estimate, Speed
 from grader.checks.speed.overhead import Overhead
 from grader.checks.speed.timed_values import Watch, Wrong
@@ -184,15 +186,14 @@ def _measured(
     direction, band = empty.direction, empty.band
     theirs, mine = _calls(subject, case, direction, once)
     data = baseline.Data(subject.operator, case, max(theirs, mine), seed)
-    pytorch = baseline.PyTorch(subject.operator, case, direction, data, theirs)
+    words = subject.operator, case, direction, data, theirs
+    pytorch = baseline.PyTorch(*words)
     student = Student(
         subject, case, direction, data, mine, peaks.overhead, many.threads
     )
     sides: dict[str, timing.Side] = {"pytorch": pytorch, "student": student}
     for variant in many.against:
-        sides[variant] = baseline.PyTorch(
-            subject.operator, case, direction, data, theirs, variant=variant
-        )
+        sides[variant] = baseline.PyTorch(*words, variant=variant)
     of = band.of if band else "pytorch"
     if of in machine.REPEATS:
         sides[of] = machine.Rate(of)
@@ -205,6 +206,7 @@ def _measured(
         seed=seed,
         budget=BUDGET,
         tries=many.tries,
+        before=data.renew,
         after=watch,
         decided=lambda rounds: _decided(rounds, wanted, band, need),
     )
@@ -221,8 +223,11 @@ def _measured(
     )
     if not known:
         return found
+    seconds = rounds.median("student")
+    if text := implausible(seconds, need, peaks, many.threads):
+        raise Stopped(Finding(Verdict.SUSPECT, text, case.name))
     return replace(
-        found.timed(rounds.median("student"), need, peaks.fma),
+        found.timed(seconds, need, peaks.fma),
         ratio=rounds.ratio("pytorch", "student"),
         share=_share(rounds, wanted, of, need, peaks),
         others={v: rounds.ratio(v, "student") for v in many.against},
@@ -291,6 +296,7 @@ def best_of_a_few(student: Student) -> float:
     times = []
     try:
         for _ in range(SCREENING):
+            student.data.renew()
             student.prepare()
             times.append(student.sample().seconds)
     except Stopped:

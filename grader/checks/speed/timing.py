@@ -130,18 +130,22 @@ def measure(
     of: Sequence[tuple[str, str]],
     rng: random.Random,
     budget: float,
+    before: Callable[[], None] = lambda: None,
     after: Callable[[], None] = lambda: None,
     decided: Callable[[Rounds], bool] = lambda _: False,
 ) -> Rounds:
     """Take rounds until every ratio in `of` is narrow, or `budget` seconds are spent.
 
-    `after` is called behind each round, to look at results. `decided` says whether the
-    rounds are enough, however few or wide they are; it is asked when time is up.
+    `before` is called before each round, to draw its inputs: those of the first are not
+    those that sides were warmed up with. `after` is called behind each, to look at
+    results. `decided` says whether the rounds are enough, however few or wide they are;
+    it is asked when time is up.
     """
     rounds = Rounds({name: [] for name in sides}, [])
     begin = time.monotonic()
     warm_up(sides, budget / 4)
     while True:
+        before()
         one_round(sides, rounds, rng)
         after()
         spent = time.monotonic() - begin
@@ -163,6 +167,7 @@ def settle(
     seed: int,
     budget: float,
     tries: int,
+    before: Callable[[], None] = lambda: None,
     after: Callable[[], None] = lambda: None,
     decided: Callable[[Rounds], bool] = lambda _: False,
 ) -> tuple[Rounds, bool]:
@@ -176,7 +181,13 @@ def settle(
             time.sleep(PAUSE)
         rng = random.Random(seed + attempt)
         rounds = measure(
-            sides, of=[wanted], rng=rng, budget=budget, after=after, decided=decided
+            sides,
+            of=[wanted],
+            rng=rng,
+            budget=budget,
+            before=before,
+            after=after,
+            decided=decided,
         )
         if len(rounds.clean) >= ROUNDS_DECIDED and decided(rounds):
             return rounds, True

@@ -2,26 +2,27 @@
 """Which file computes a case: the rung itself, or a lower one that it calls?
 
 The rung is linked once more, with other rungs of its ladder answering NOT_IMPLEMENTED.
-A case that comes back with this answer was theirs. What is left to `fallback` is named
-and does not count for the rung; a rung called by another name is its own choice, as
-where the last one of a ladder chooses by shape.
+Only a case that comes back right is the rung's own: by its status alone it could claim
+what others compute. What is left to `fallback` is named and does not count for the
+rung; a rung called by another name is its own choice, as where the last one of a ladder
+chooses by shape.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from grader.checks.check_result import Stopped
-from grader.checks.memory.access import prepare
+from grader.checks.memory.access import expected_of, prepare
 from grader.checks.subject import Subject
+from grader.checks.values.compare import judge
 from grader.course.rungs import DIRECT, Rung
 from grader.course.tasks import all_tasks
 from grader.course.uses import FALLBACK, Use
 from grader.operators import Case, Operator
 from grader.toolchain.linking import Links
 from grader.toolchain.products import Build
-from grader.verdicts import Verdict
 
 
 class Servers:
@@ -89,13 +90,9 @@ class Servers:
         if not any(names) or not built.libraries:
             return ""
         subject = self._without(rung, frozenset(u.alias for u in uses), direction)
-        made = prepare(subject, case, 0, direction, "f32", self.seed)
-        try:
-            subject.run(made.call, case, "f32")
-        except Stopped as stop:
-            if stop.finding.verdict is Verdict.NOT_IMPLEMENTED:
-                return next(name for name in names if name)
-        return ""
+        if _is_right(subject, case, direction, self.seed):
+            return ""
+        return next(name for name in names if name)
 
     def _build(self, rung: Rung) -> Build:
         if rung.id not in self._built:
@@ -112,8 +109,33 @@ class Servers:
                 first = self.links.forward_for(rung, usual).libraries["f32"]
             pair = (bare, back) if direction == "forward" else (first, bare)
             self._alone[key] = Subject(self.operator, libraries={"f32": pair})
+            self._alone[key].classes = self._loosest(rung)
         self._alone[key].begin()
         return self._alone[key]
+
+    def _loosest(self, rung: Rung) -> Callable[[Case, str], str]:
+        """The rung's class, else one of its ladder: which file computes a result is not
+        known yet, and what is compared was found right in its own class.
+        """
+        ladder = (r for t in all_tasks() if t.id == rung.task for r in t.rungs)
+        known = [rung.numerics, *(other.numerics for other in ladder)]
+        found = next((kind for kind in known if kind != DIRECT), DIRECT)
+        return lambda case, result: found
+
+
+def _is_right(subject: Subject, case: Case, direction: str, seed: int) -> bool:
+    """Whether a call comes back with the right numbers."""
+    made = prepare(subject, case, 0, direction, "f32", seed)
+    try:
+        if subject.run(made.call, case, "f32"):
+            return False
+    except Stopped:
+        return False
+    wanted = expected_of(subject, case, made, direction)
+    return not any(
+        judge(made.call, k, expected, names=subject.names())
+        for k, expected in wanted.items()
+    )
 
 
 def _lower(rung: Rung) -> list[Use]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # these import torch, which takes seconds
     from grader.checks.values.fallback import Classes, Servers
     from grader.operators import Case
 
+GIVEN = "given/"  # names of given objects begin so
 Libraries = dict[str, tuple[Path, Path]]  # dtype -> of forward, of backward
 Lower = dict[str, tuple[Rung, Build]]  # direction -> the nearest right rung below
 
@@ -87,8 +88,8 @@ class Lending:
 
 
 def counted(links: Links, result: RungResult, seed: int) -> RungResult:
-    """The same result, but that a direction which leaves every case to its fallback is
-    not written yet.
+    """The same result, but that a direction which leaves every case to its fallback, or
+    one of its results to a given object, is not written yet.
     """
     from grader import operators
     from grader.checks.values.fallback import Servers
@@ -99,20 +100,38 @@ def counted(links: Links, result: RungResult, seed: int) -> RungResult:
         for name, direction in zip(("forward", "gradient"), DIRECTIONS):
             if result.verdict(direction) is not Verdict.PASS:
                 continue
-            served = _all_left(servers, rung, operator.cases(seed), direction)
-            if served:
-                text = f"leaves every case to its fallback, {served}"
+            if text := _unearned(servers, rung, operator.cases(seed), direction):
                 no = Verdict.NOT_IMPLEMENTED
                 checks.append(CheckResult(name, direction, no, message=text))
     return replace(result, checks=tuple(checks))
 
 
-def _all_left(servers: Servers, rung: Rung, cases: list[Case], direction: str) -> str:
-    """The fallback's name if it computes every result of a direction, else ""."""
-    name = ""
+def _unearned(servers: Servers, rung: Rung, cases: list[Case], direction: str) -> str:
+    """Why a direction that is right does not count for the rung; "" if it does: it
+    computes a case by itself, and each result that it leaves to others is computed by a
+    file of the ladder in some case, not always by a given object.
+
+    A case with an empty tensor shows nothing: zeros are right there, and so is no
+    element.
+    """
+    from grader.operators.entry import numel
+
+    own, fallback = False, ""
+    made: set[str] = set()  # results that a file of the ladder computes
+    given: dict[str, str] = {}  # others, and the given object that does
     for case in cases:
-        for _, part in servers.parts(case, direction):
-            name = servers.left(rung, part, direction)
-            if not name:
-                return ""
-    return name
+        if not all(map(numel, servers.operator.input_shapes(case).values())):
+            continue
+        for name, part in servers.parts(case, direction):
+            left = servers.left(rung, part, direction)
+            own, fallback = own or not left, left or fallback
+            if left.startswith(GIVEN):
+                given.setdefault(name, left)
+            else:
+                made.add(name)
+        if own and given.keys() <= made:
+            return ""
+    if not own:
+        return f"leaves every case to its fallback, {fallback}" if fallback else ""
+    name = next(n for n in given if n not in made)
+    return f"leaves '{name}' to {given[name]} in every case"

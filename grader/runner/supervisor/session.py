@@ -126,6 +126,7 @@ class Worker:
         outside: Outside | None = None,
     ) -> None:
         self.kind = kind
+        self.program = ""  # of kind c: worker, worker-asan, worker-cuda-...
         self.outside = outside
         self.level = sandbox.level()
         self.output = b""
@@ -169,6 +170,7 @@ class Worker:
         command = [*under, *(str(path) for path in seen)]
         worker = cls("c", command, paths=[*seen, *also], op=op, outside=outside)
         worker.libraries = (forward, backward)
+        worker.program = program
         return worker
 
     @classmethod

@@ -17,6 +17,7 @@ __attribute__((weak)) void cusim_report_to(void (*take)(const char *line,
 __attribute__((weak)) void cusim_watch(int races, int counts);
 // the operator has returned: a launch that nobody asked about; memory nobody freed;
 // cudaMalloc has so many bytes
+__attribute__((weak)) void cusim_operator_begin(size_t read_back);
 __attribute__((weak)) void cusim_operator_end(void);
 __attribute__((weak)) void cusim_device_room(size_t bytes);
 __attribute__((weak)) void cusim_report_leaks(void);
@@ -39,6 +40,8 @@ cudaError_t allocate(void **block, size_t bytes, const char *what, int number)
 constexpr size_t VECTOR = 16;  // bytes of the widest load: addresses keep their rest
 constexpr size_t SCRATCH_ROOM = (size_t)1536 << 20;
 constexpr size_t DEVICE_ROOM = (size_t)4 << 30;  // tensors too
+constexpr size_t READ_BACK =
+    64;  // bytes that a call may copy to the host: a few counts
 // a card notices little, so that tensors have bytes around them which are looked at;
 // cusim and compute-sanitizer (CONVLAB_EXACT) know where each allocation ends
 constexpr size_t MOST_GUARD = 4096;
@@ -319,6 +322,7 @@ int device_enter(const link_t *link, ctx_t *ctx, tensor_t tensor[MAX_TENSORS],
         if (error) return refuse(ctx, "a tensor cannot be moved to the device", error);
         tensor[i].data = at.block.data() + at.front;
     }
+    if (cusim_operator_begin) cusim_operator_begin(READ_BACK);
     return STATUS_OK;
 }
 

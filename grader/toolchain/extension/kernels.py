@@ -161,7 +161,7 @@ def _candidates(target: str) -> list[Rung]:
     lab, operator = target.split("/")[:2]
     task = next((t for t in all_tasks() if t.id == f"{lab}/{operator}"), None)
     whole = target.count("/") == 1
-    if task is None or not (whole or any(r.id == target for r in task.rungs)):
+    if task is None:
         raise GraderError(f"{LAB.name}/lab.toml: no task or rung is called {target!r}")
     rungs = [r for r in task.rungs if whole or r.id <= target]
     return [rung for rung in reversed(rungs) if not rung.needs]

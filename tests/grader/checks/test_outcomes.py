@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -11,9 +12,13 @@ from cusim import report as cusim
 
 from grader.checks import outcomes
 from grader.checks.cuda import cusim_report
+from grader.checks.gates import contract
 from grader.checks.memory import sanitizer_report
 from grader.runner.supervisor import wire
+from grader.runner.supervisor.session import Outcome
+from grader.runner.supervisor.tools_session import Answer, Tools
 from grader.runner.worker.student_package import advice
+from grader.verdicts import Verdict
 
 NO_KERNEL = """Could not run 'convlab::add_backward' with arguments from the 'CPU'
 backend. This could be because the operator doesn't exist for this backend.
@@ -66,6 +71,58 @@ def test_an_abort_tells_its_last_words(output, words):
         faulted=True,
     )
     assert outcomes._signal(worker) == words
+
+
+# ---- what a worker says is never the grader's fault ----------------------------------
+
+GIVEN = {"c": ("worker", "worker-asan", "worker-cuda-run"), "python": ("",)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "program"), [(k, program) for k in GIVEN for program in GIVEN[k]]
+)
+def test_no_status_of_a_worker_is_the_graders_fault(kind, program):
+    """24 and 25 are written on a device alone, 17 in Python alone."""
+    lost = {}
+    for status in range(-1, 40):
+        reply = SimpleNamespace(status=status)
+        worker = SimpleNamespace(kind=kind, program=program, reply=reply, message="")
+        found = outcomes.of_status(worker, "small")
+        assert status == wire.STATUS_OK or not found.verdict.pending, status
+        lost[status] = outcomes.is_lost(worker)
+    assert lost[wire.REPLY_DEVICE] and lost[39]
+    assert lost[wire.REPLY_WROTE_INPUT] is (program != "worker-cuda-run")
+    assert lost[wire.REPLY_EXCEPTION] is (kind != "python")
+
+
+@pytest.mark.parametrize(
+    ("state", "words"), [("D", "waits for a disk"), ("R", "calls")]
+)
+def test_a_worker_that_cannot_be_stopped_is_not_the_graders_fault(state, words):
+    worker = SimpleNamespace(state=state)
+    found = outcomes.of_outcome(worker, Outcome.NOT_FROZEN, "small", [], 1.0)
+    assert found.verdict is Verdict.TIMEOUT and words in found.message
+
+
+def test_a_process_of_lab_05_cannot_say_that_the_grader_failed(monkeypatch):
+    began = {"event": "begin", "gate": "start"}  # as if nothing of theirs had run
+    for told in ([{"kind": "grader"}], [began]):
+        tools = Tools(Path(), Path())
+        monkeypatch.setattr(tools, "_start", lambda *_: None)
+        monkeypatch.setattr(tools, "_events", lambda _, t=told: iter(t))
+        monkeypatch.setattr(tools, "_why", lambda _: Answer("died"))
+        found = tools.run(["vmap"], lambda _: None)
+        assert found["vmap"].kind == "died"
+
+
+def test_a_gate_is_skipped_only_where_its_packages_are_missing(monkeypatch):
+    monkeypatch.setenv("CI", "")
+    assert contract.skipped("onnx") is Verdict.WRONG_CONTRACT  # they are here
+    monkeypatch.setattr(contract, "NEEDS", {"onnx": ("no_such_package",)})
+    assert contract.skipped("onnx") is Verdict.SKIPPED
+    assert contract.skipped("vmap") is Verdict.WRONG_CONTRACT
+    monkeypatch.setenv("CI", "true")
+    assert contract.skipped("onnx") is Verdict.WRONG_CONTRACT
 
 
 # ---- what cusim says of a tensor -----------------------------------------------------

@@ -415,7 +415,6 @@ GOOD = 'title = "C"\nlanguage = "c"\n[ladder.gelu]\npoints = 2\ncore = false\n'
         (GOOD.replace('"c"', '"fortran"'), "language is 'fortran', expected one of"),
         (GOOD.replace("gelu", "glu"), "no operator is called 'glu'"),
         (GOOD + 'hint = ["x"]\n', "ladder.gelu has an unknown word 'hint'"),
-        (GOOD + '[rung."gelu/07_none"]\n', "rung 'gelu/07_none' has no file"),
         (GOOD + '[rung."gelu/00_mine"]\nflag = 1\n', "has an unknown word 'flag'"),
         (GOOD.replace("points = 2\n", ""), "ladder.gelu has no points"),
         (GOOD.replace("2", '"many"'), "points are 'many', expected a number"),

@@ -109,9 +109,11 @@ def test_a_direction_passes_only_if_all_its_checks_do():
         pytest.param([("PASS", "NOISY")], 0, id="pending"),
         pytest.param([("PASS", "PASS"), ("CRASH", "CRASH")], 0, id="beside_one"),
         *(([("PASS", v)], 1) for v in Verdict if not v.ok),
+        pytest.param([("PASS", "GRADER"), ("PASS", "PASS")], 3, id="our_fault"),
+        pytest.param([("CRASH", "GRADER")], 3, id="our_fault_before_theirs"),
     ],
 )
-def test_the_exit_status_is_1_if_something_is_to_be_mended(rungs, status):
+def test_the_exit_status_is_1_if_something_is_to_be_mended_3_if_by_us(rungs, status):
     found = task(*(rung(*verdicts) for verdicts in rungs))
     assert exit_status([task(rung("PASS", "PASS")), found]) == status
 

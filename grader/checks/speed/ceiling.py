@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+"""Is a time possible at all? A faster one than this machine can work is a suspicion.
+
+A call multiplies at least what the best known algorithm leaves (Cost.least) at this
+machine's measured peak, and moves its tensors at least once at the rate of the first
+cache. Half of that time is the limit: no right file comes near, for PyTorch's own best
+takes more than the whole. Peaks are the best of many samples; before a file is
+suspected they are taken anew, and the larger ones count.
+"""
+
+from __future__ import annotations
+
+from grader.checks.speed.machine import Peaks
+from grader.course.work import Cost
+
+SHARE = 0.5  # of the least time: what is faster is suspected
+ATTEMPTS = 3  # to find a higher peak than the one that is known
+
+
+def least_seconds(need: Cost, peaks: Peaks, threads: int) -> float:
+    """What a call takes if nothing is ever waited for."""
+    multiplying = need.least / (threads * peaks.fma)
+    moving = need.bytes / (threads * peaks.first_cache)
+    return max(multiplying, moving)
+
+
+def implausible(seconds: float, need: Cost, peaks: Peaks, threads: int) -> str:
+    """Why a call cannot take so short a time; "" if it can."""
+    for _ in range(ATTEMPTS):
+        least = least_seconds(need, peaks, threads)
+        if seconds >= SHARE * least:
+            return ""
+        peaks.raise_to_now()
+    return (
+        f"a call takes {1e3 * seconds:.3g} ms, but this machine needs at least "
+        f"{1e3 * least:.3g} ms for {need.least:.3g} multiply-adds and {need.bytes:.3g} "
+        "bytes: a person has to look whether the file computes its results"
+    )

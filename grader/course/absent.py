@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""Which rungs lab.toml names that have no file: a remark in grade, an error in lint.
+
+Whoever grades others' work deletes the files of a task and copies in what was handed
+in; a student may delete a starter. The other files are graded all the same.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from grader.course import rungs
+from grader.course.tasks import all_tasks
+
+NAMED = 4  # rungs that a sentence names
+
+
+def absent() -> list[str]:
+    """A sentence for each lab.toml that names rungs without a file."""
+    tasks = all_tasks()
+    there = {rung.id for task in tasks for rung in task.rungs}
+    told = []
+    for toml in sorted((rungs.ROOT / "labs").glob("[0-9][0-9]_*/lab.toml")):
+        lab = toml.parent.name
+        entries = tomllib.loads(toml.read_text(encoding="utf-8"))
+        used = {
+            use.target
+            for task in tasks
+            for rung in task.rungs
+            for use in rung.uses
+            if task.lab == lab
+        }
+        names = {f"{lab}/{name}" for name in entries.get("rung", {})}
+        names |= used | set(_kernels(entries))
+        missing = sorted(n for n in names if n.count("/") == 2 and n not in there)
+        if missing:
+            told.append(_sentence(str(toml.relative_to(rungs.ROOT)), missing))
+    return told
+
+
+def _kernels(entries: Mapping[str, Any]) -> Iterator[str]:
+    """The rungs that lab 05 takes its kernels from."""
+    for ladder in entries.get("ladder", {}).values():
+        yield from ladder.get("kernels", {}).values()
+
+
+def _sentence(toml: str, missing: list[str]) -> str:
+    listed = ", ".join(missing[:NAMED])
+    more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
+    return (
+        f"{toml} names rungs that have no file: {listed}{more}; where another file "
+        "calls one, a lower rung or a given object takes its place if there is one"
+    )
