@@ -15,7 +15,8 @@
 #   BUILD    where to build (default build)
 #
 # A rung links with -Bsymbolic, so that f32 and f64 libraries with the same names never
-# mix, and with -z defs, so that a forgotten function is a build error and no surprise.
+# mix, with -z defs, so that a forgotten function is a build error and no surprise, and
+# with -nostartfiles: what is left to run while it is loaded is its own.
 
 BUILD  ?= build
 DTYPES ?= f32 f64
@@ -37,14 +38,14 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all \
 UNSEEN := -U__SANITIZE_ADDRESS__ -D__OPTIMIZE__=1 -U__NO_INLINE__
 # every function exists: the runtime comes with the program that loads the library
 LINK_sanitize := $(SANITIZE)
-LINK    := $(if $(LINK_$(MODE)),$(LINK_$(MODE)),-Wl,-z,defs)
+LINK    := $(if $(LINK_$(MODE)),$(LINK_$(MODE)),-Wl,-z,defs -nostartfiles)
 WARN    := -Wall -Wextra -Wno-unused-parameter -Wno-unknown-pragmas \
            -Werror=return-type
 FLAGS_release := -O3 $(MARCH_HERE) $(COMMON) $(WARN)
-FLAGS_debug   := -O0 $(COMMON) $(WARN) -DVECTOR_ELEMENTWISE
+FLAGS_debug   := -O0 $(COMMON) $(WARN)
 FLAGS_strict  := -O3 $(MARCH_HERE) $(COMMON) -Wall -Wextra -Wshadow -Wconversion -Werror
 FLAGS_sanitize := -O0 $(MARCH_HERE) $(COMMON) $(WARN) $(SANITIZE) \
-                  -fno-omit-frame-pointer -DVECTOR_ELEMENTWISE $(UNSEEN)
+                  -fno-omit-frame-pointer $(UNSEEN)
 FLAGS_given   := -O2 $(MARCH) $(COMMON) -g0 $(WARN)
 FLAGS   := $(FLAGS_$(MODE)) \
            $(if $(filter debug sanitize,$(MODE)),$(filter-out -O%,$(EXTRA)),$(EXTRA))
@@ -88,7 +89,7 @@ $(STEM).%.whole: $(STEM).%.o $(STEM).uses
 # other used objects, or the same ones changed, are a reason to link again
 $(STEM).uses: FORCE
 	@mkdir -p $(@D)
-	@{ echo '$(USES)'; cat /dev/null $(foreach d,$(DTYPES),$(subst %,$d,$(USED))); } \
+	@{ echo '$(USES) $(LINK)'; cat /dev/null $(foreach d,$(DTYPES),$(subst %,$d,$(USED))); } \
 	    | cksum > $@.new; cmp -s $@.new $@ || cp $@.new $@
 
 # a change of flags is a reason to build again, and another file with an older date

@@ -17,6 +17,7 @@ from signatures import DIRECTIONS
 
 from grader.course import lines
 from grader.course.rungs import Rung
+from grader.toolchain import elf
 from grader.toolchain.make import alone, build_folder, reason, run_make
 from grader.toolchain.symbols import FORBIDDEN_SYMBOLS, WATCHING, symbols
 
@@ -191,13 +192,17 @@ def judged(rung: Rung, libraries: dict[str, Path], mode: str) -> Build:
         borrowed += sorted(name for name in taken if name.startswith(WATCHING))
     if borrowed:
         return Build({}, forbidden=f"calls '{borrowed[0]}', which no rung needs")
+    own = rung.file.suffix == ".c" and mode != SANITIZE  # which has constructors
+    asked = filter(None, map(elf.forbidden, libraries.values() if own else ()))
+    if found := next(asked, ""):
+        return Build({}, forbidden=found)
     directions = tuple(d for d in DIRECTIONS if f"{operator}_{d}" in defined)
     if not directions:
-        found = ", ".join(f"'{name}'" for name in sorted(defined)[:3]) or "nothing"
+        exported = ", ".join(f"'{name}'" for name in sorted(defined)[:3])
         return Build(
             {},
             error=f"defines neither '{operator}_forward' nor '{operator}_backward' "
-            f"(it exports {found})",
+            f"(it exports {exported or 'nothing'})",
         )
     return Build(libraries, directions)
 

@@ -89,9 +89,12 @@ $(TOOLS)/march: FORCE
 	@echo '$(CC) $(MARCH_HERE)' > $@.new; cmp -s $@.new $@ || cp $@.new $@
 $(TOOLS)/libworker.so: $(PYTHON:%=$(TOOLS)/objects/worker/%.o)
 	@$(CC) -shared -o $@.new $^ -ldl && mv $@.new $@
-$(TOOLS)/nothing.so: grader/runner/supervisor/nothing.c grader/toolchain/tools.mk
+# linked with all that a rung may be: the loader tells of it what a sandbox must show
+$(TOOLS)/nothing.so: grader/runner/supervisor/nothing.c grader/toolchain/tools.mk \
+                     $(TOOLS)/compiler
 	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS_TOOLS) -shared -o $@.new $< && mv $@.new $@
+	@$(CC) $(CFLAGS_TOOLS) -shared -fopenmp -Wl,--no-as-needed -o $@.new $< -lm -lgcc_s \
+	    && mv $@.new $@
 $(TOOLS)/librates.so: grader/runner/supervisor/rates.c grader/runner/supervisor/rates.h grader/toolchain/tools.mk \
                       $(TOOLS)/march
 	@mkdir -p $(@D)

@@ -40,7 +40,7 @@ from grader.runner.supervisor.wire import (
     Reply,
     Request,
 )
-from grader.toolchain import isa, sandbox
+from grader.toolchain import isa, loader, sandbox
 
 if TYPE_CHECKING:
     from grader.runner.supervisor.call import Call
@@ -107,7 +107,24 @@ class Outside:
     """What a worker on a GPU needs beyond its sandbox."""
 
     devices: tuple[Path, ...]  # files it may read, write and control
+    libraries: tuple[Path, ...]  # that it loads by name
     environment: Mapping[str, str]
+
+
+def _environment(outside: Outside | None) -> dict[str, str]:
+    """All of a worker's environment."""
+    return {
+        "PATH": "/usr/bin:/bin",
+        "HOME": "/tmp",
+        "LC_ALL": "C.UTF-8",
+        "OMP_NUM_THREADS": "1",
+        "GOMP_SPINCOUNT": "1000",  # threads that wait sleep: cores are few
+        "CUSIM_PATIENCE": "3",  # seconds for one thread; less than a call has
+        "CONVLAB_CPU": str(cpu()),
+        "CONVLAB_OWNER": str(os.getpid()),
+        **isa.environment(),
+        **(outside.environment if outside else {}),
+    }
 
 
 class Worker:
@@ -163,11 +180,16 @@ class Worker:
         also: Sequence[Path] = (),
         outside: Outside | None = None,
     ) -> Worker:
-        """A C worker for two libraries, run by the command `under`; it sees `also`."""
+        """A C worker for two libraries; it sees `also`, and of the system's files those
+        that it is linked with. Run by the command `under`, a debugger, it sees all.
+        """
         forward, backward = forward.resolve(), backward.resolve()
         seen = [tools() / program, forward, backward]
         command = [*under, *(str(path) for path in seen)]
-        worker = cls("c", command, paths=[*seen, *also], op=op, outside=outside)
+        linked = [tools() / "nothing.so", *(outside.libraries if outside else ())]
+        seen += loader.needed(seen[0], linked, _environment(outside))
+        seen += [*also, *(sandbox.system_paths() if under else [])]
+        worker = cls("c", command, paths=seen, op=op, outside=outside)
         worker.libraries = (forward, backward)
         return worker
 
@@ -194,33 +216,20 @@ class Worker:
         if self.kind == "c":
             pin()  # inherited
         command = [*command, *map(str, descriptors), self.level]
-        if self.kind == "python":
-            command += [str(path) for path in (*paths, *sandbox.PROCESSOR)]
+        command += [str(path) for path in (*paths, *sandbox.PROCESSOR)]
         info_read, info_write = os.pipe()
         passed = [*descriptors]
         if self.level == "bwrap":
             passed.append(info_write)
             more = self.outside.devices if self.outside else ()
             command = sandbox.wrap(command, paths=paths, info=info_write, devices=more)
-        environment = {
-            "PATH": "/usr/bin:/bin",
-            "HOME": "/tmp",
-            "LC_ALL": "C.UTF-8",
-            "OMP_NUM_THREADS": "1",
-            "GOMP_SPINCOUNT": "1000",  # threads that wait sleep: cores are few
-            "CUSIM_PATIENCE": "3",  # seconds for one thread; less than a call has
-            "CONVLAB_CPU": str(cpu()),
-            "CONVLAB_OWNER": str(os.getpid()),
-            **isa.environment(),
-            **(self.outside.environment if self.outside else {}),
-        }
         read, write = os.pipe()
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=write,
             stderr=write,
-            env=environment,
+            env=_environment(self.outside),
             pass_fds=passed,
             start_new_session=True,
         )

@@ -362,8 +362,8 @@ def test_a_folder_that_the_system_links_to_is_seen(tmp_path, monkeypatch):
     link = tmp_path / "system" / "link"
     link.parent.mkdir()
     link.symlink_to(far)
-    usual = [*sandbox._system_paths(), link.parent]
-    monkeypatch.setattr(sandbox, "_system_paths", lambda: usual)
+    usual = [*sandbox.system_paths(), link.parent]
+    monkeypatch.setattr(sandbox, "system_paths", lambda: usual)
     command = ["cat", str(link / "file")]
     wrapped = sandbox.wrap_compiler(command, paths=[link], folder=far, start=Path("/"))
     assert subprocess.run(wrapped, capture_output=True).stdout == b"seen"
