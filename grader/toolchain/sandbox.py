@@ -102,10 +102,10 @@ def system_paths() -> list[Path]:
 
 
 def _inside(path: Path, folders: list[Path]) -> bool:
-    """Seen with one of them already, but perhaps as a link to what is not: bubblewrap
+    """Seen with another of them already, but perhaps as a link to what is not: bubblewrap
     can bind nothing on a link.
     """
-    return path not in folders and any(path.is_relative_to(f) for f in folders)
+    return any(path != f and path.is_relative_to(f) for f in folders)
 
 
 def _visible(paths: list[Path]) -> list[str]:
@@ -134,8 +134,8 @@ def _visible(paths: list[Path]) -> list[str]:
 
 
 def _bwrap(paths: list[Path], devices: Sequence[Path] = ()) -> list[str]:
-    """bubblewrap with namespaces of its own; `paths` are read-only, and of the devices of
-    this machine only `devices` are there.
+    """bubblewrap with namespaces of its own; `paths` are read-only, and of the devices
+    of this machine only `devices` are there.
     """
     wrapped = ["bwrap", *_NAMESPACES, "--uid", "65534", "--gid", "65534"]
     wrapped += ["--size", str(64 << 20), "--tmpfs", "/tmp", *_visible(paths)]

@@ -195,6 +195,8 @@ def wrong(fault: Fault, outcome: Outcome) -> list[str]:
             bad.append(f"{direction} is {got or 'nothing'}, expected {verdict}")
     if OURS in outcome.message:
         bad.append("the grader itself failed")
+    if not outcome.message.replace("\n", "").isprintable():
+        bad.append("the message holds control characters")
     if outcome.leftover:
         bad.append(f"left processes {outcome.leftover}")
     if outcome.touched:

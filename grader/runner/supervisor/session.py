@@ -23,10 +23,12 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grader.course.foreign import cleaned
 from grader.runner.supervisor.cores import cpu, pin
 from grader.runner.supervisor.processes import (
     children,
     cpu_seconds,
+    memory_kills,
     namespace_init,
     only_child,
     pidfd,
@@ -149,6 +151,7 @@ class Worker:
         self.started = False  # up to here only our own code has run in it
         self.libraries: tuple[Path, ...] = ()  # that define forward, backward
         self._death: Death | None = None
+        self._memory_kills = memory_kills()
         self._adopted = 0
         self._session = core().session_open()
         if not self._session:
@@ -338,6 +341,11 @@ class Worker:
         return self._death or Death()
 
     @property
+    def memory_ran_out(self) -> bool:
+        """Whether the system has ended a process for want of memory since it began."""
+        return memory_kills() != self._memory_kills
+
+    @property
     def faulted(self) -> bool:
         """Whether the reply page holds the address of a fault."""
         return bool(self.reply.phase == PHASE_FAULT)
@@ -391,5 +399,4 @@ class Worker:
 
 def clean(raw: bytes) -> str:
     """Text from a worker, up to its first zero byte, without control characters."""
-    text = raw.split(b"\0", 1)[0].decode(errors="replace")
-    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
+    return cleaned(raw.split(b"\0", 1)[0].decode(errors="replace"))
