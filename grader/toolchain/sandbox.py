@@ -102,8 +102,8 @@ def system_paths() -> list[Path]:
 
 
 def _inside(path: Path, folders: list[Path]) -> bool:
-    """Seen with another of them already, but perhaps as a link to what is not: bubblewrap
-    can bind nothing on a link.
+    """Seen with another of them already, but perhaps as a link to what is not:
+    bubblewrap can bind nothing on a link.
     """
     return any(path != f and path.is_relative_to(f) for f in folders)
 

@@ -144,10 +144,8 @@ class Worker:
         op: int,
         outside: Outside | None = None,
     ) -> None:
-        self.kind = kind
-        self.outside = outside
-        self.level = sandbox.level()
-        self.output = b""
+        self.kind, self.outside = kind, outside
+        self.level, self.output = sandbox.level(), b""
         self.started = False  # up to here only our own code has run in it
         self.libraries: tuple[Path, ...] = ()  # that define forward, backward
         self._death: Death | None = None
