@@ -85,8 +85,9 @@ static inline real vec_sum(vec v)
 }
 
 /* ---- some of the lanes, and stores past the caches ----------------------------------
- * Only here a machine is named. With VECTOR_ELEMENTWISE (rung.mk: make debug,
- * the sanitizers) some lanes are taken one by one, where a step too far is seen.
+ * Only here a machine is named. Without optimisation (rung.mk: make debug, the
+ * sanitizers) some lanes are taken one by one, where a step too far is seen: no macro
+ * says so, the same text is compiled in every build.
  */
 #if defined(__AVX512F__) && defined(REAL_F64)
 #define VECTOR_MASK(n)        (__mmask8)((1u << (n)) - 1)
@@ -113,27 +114,35 @@ static inline real vec_sum(vec v)
 #define VECTOR_STREAM(p, v)   _mm256_stream_ps(p, v)
 #endif
 
+/* Whether what is written here is left as it is: an optimising compiler knows `one`. */
+EXPAND int vec_one_by_one(void)
+{
+    const int one = 1;
+    return !__builtin_constant_p(one);
+}
+
 /* The first n elements from p on, 0 in the other lanes, whose memory is not touched;
  * 0 <= n <= LANES. */
 static inline vec vec_load_first(const real *p, int64_t n)
 {
-#if defined(VECTOR_LOAD) && !defined(VECTOR_ELEMENTWISE)
-    return VECTOR_LOAD(p, VECTOR_MASK(n));
-#else
+#if defined(VECTOR_LOAD)
+    if (!vec_one_by_one()) return VECTOR_LOAD(p, VECTOR_MASK(n));
+#endif
     vec v = {0};
     for (int64_t i = 0; i < n; i++) v[i] = p[i];
     return v;
-#endif
 }
 
 /* The first n lanes of v to p and what follows; 0 <= n <= LANES. */
 static inline void vec_store_first(real *p, vec v, int64_t n)
 {
-#if defined(VECTOR_STORE) && !defined(VECTOR_ELEMENTWISE)
-    VECTOR_STORE(p, VECTOR_MASK(n), v);
-#else
-    for (int64_t i = 0; i < n; i++) p[i] = v[i];
+#if defined(VECTOR_STORE)
+    if (!vec_one_by_one()) {
+        VECTOR_STORE(p, VECTOR_MASK(n), v);
+        return;
+    }
 #endif
+    for (int64_t i = 0; i < n; i++) p[i] = v[i];
 }
 
 /* A store past the caches, for results that nobody reads soon: their memory is not read

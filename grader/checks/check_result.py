@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from grader.course.foreign import cleaned
 from grader.verdicts import Verdict
 
 
@@ -37,6 +38,12 @@ class CheckResult:
     diagnosis: str | None = None  # what went wrong, as far as it can be told
     mistake: str | None = None  # the name of a known mistake it equals
     seconds: float = field(default=0.0, compare=False)  # that the check took
+
+    def __post_init__(self) -> None:
+        """Whatever shows a result shows it clean, words of student code too."""
+        for name in ("message", "diagnosis", "location"):
+            said = getattr(self, name)
+            object.__setattr__(self, name, said and cleaned(said))
 
 
 # What reading a worker's words may raise, since student code may have written them: too

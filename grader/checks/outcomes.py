@@ -139,8 +139,8 @@ def _death(worker: Worker, case: str, names: list[str]) -> Finding:
     location = locate(worker)
     if death.signal == signal.SIGSYS:
         return Finding(Verdict.LIMIT, _forbidden_call(worker), case, location)
-    if death.signal == signal.SIGKILL:
-        message = "was killed by the system, most likely for want of memory"
+    if death.signal == signal.SIGKILL and worker.memory_ran_out:
+        message = "was killed by the system for want of memory"
         return Finding(Verdict.LIMIT, message, case)
     if death.signal in (signal.SIGSEGV, signal.SIGBUS) and worker.faulted:
         sentence = _touched(worker, names)
@@ -159,6 +159,8 @@ def _signal(worker: Worker) -> str:
     meanings: dict[int, str] = {
         signal.SIGABRT: _last_words(worker),
         signal.SIGFPE: "divided an integer by zero",
+        signal.SIGKILL: "was killed, and memory had not run out: most likely it killed "
+        "itself",
         signal.SIGILL: "ran an instruction this machine does not have",
     }
     return f"{name}: {meanings.get(number, 'ended by a signal')}"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from grader.course import rungs
+from grader.course.foreign import cleaned
 
 
 def line(file: str, number: int) -> str:
@@ -18,4 +19,4 @@ def line(file: str, number: int) -> str:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except (OSError, ValueError):  # a name that is too long, or holds a NUL
         return ""
-    return lines[number - 1].strip() if 0 < number <= len(lines) else ""
+    return cleaned(lines[number - 1].strip()) if 0 < number <= len(lines) else ""

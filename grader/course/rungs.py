@@ -13,6 +13,7 @@ from pathlib import Path
 
 from grader.course import bands, traffic
 from grader.course.architectures import ARCHITECTURES
+from grader.course.foreign import named_file
 from grader.course.uses import Use
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,9 +55,18 @@ class Rung:
 
     @property
     def sha256(self) -> str:
-        """Of its contents, so that a result says what it is about."""
-        files = (self.file, *self.also)
+        """Of its contents, so that a result says what it is about. Of nothing once they
+        are gone.
+        """
+        files = [file for file in (self.file, *self.also) if file.exists()]
         return hashlib.sha256(b"".join(f.read_bytes() for f in files)).hexdigest()
+
+    def holds(self, location: str) -> bool:
+        """Whether file:line is a place in its own files; of lab 05 in its package."""
+        own = (ROOT / self.file).resolve()
+        named = named_file(location, ROOT)
+        package = own.parents[1] if self.step else own
+        return named is not None and named.is_relative_to(package)
 
 
 @dataclass(frozen=True)

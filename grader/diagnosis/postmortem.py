@@ -26,6 +26,7 @@ from signatures import DIRECTIONS
 from grader.checks.check_result import CheckResult, Stopped
 from grader.checks.memory import access, sanitizer_report
 from grader.checks.subject import Subject
+from grader.course.foreign import THE_LINE
 from grader.course.rungs import ROOT, Rung
 from grader.runner.supervisor.call import Run
 from grader.runner.supervisor.session import Outcome, Worker, clean
@@ -126,7 +127,7 @@ def _modes(result: CheckResult) -> tuple[str, ...]:
     """How the rung is built for this: what shows the most comes first."""
     if result.verdict is Verdict.TIMEOUT:
         return ("debug",)
-    if sanitizer_report.THE_LINE in result.message:
+    if THE_LINE in result.message:
         return (SANITIZE,)
     return ("debug", "release")  # unoptimised, it may not crash
 
@@ -134,7 +135,7 @@ def _modes(result: CheckResult) -> tuple[str, ...]:
 def _told(result: CheckResult, rung: Rung, frames: list[Frame]) -> CheckResult:
     """The result with what gdb found. A sanitizer's line stays the truth."""
     known, location = result.location, frames[0].location
-    if sanitizer_report.THE_LINE in result.message:
+    if THE_LINE in result.message:
         if known != location:
             return result
         message = result.message

@@ -19,6 +19,7 @@ from signatures import DIRECTIONS
 
 from grader.checks.check_result import CheckResult
 from grader.checks.speed.estimate import Speed
+from grader.course.foreign import THE_LINE
 from grader.course.rungs import Rung, Task
 from grader.toolchain.nvcc import Compiled
 from grader.verdicts import Verdict
@@ -71,6 +72,17 @@ class RungResult:
     nvcc: Compiled | None = None  # lab 04: what NVIDIA's compiler said
     since: Since | None = None  # an answer from before; None: of this run
     gates: Mapping[str, str] = field(default_factory=dict)  # lab 05: gate -> verdict
+
+    def __post_init__(self) -> None:
+        """A place outside of the rung's own files is not told, nor the line there."""
+        checks = tuple(self._placed(check) for check in self.checks)
+        object.__setattr__(self, "checks", checks)
+
+    def _placed(self, check: CheckResult) -> CheckResult:
+        if check.location is None or self.rung.holds(check.location):
+            return check
+        message = check.message.split(THE_LINE)[0]
+        return replace(check, location=None, message=message)
 
     def verdict(self, direction: str) -> Verdict | None:
         """The direction's verdict: the first that is not PASS; None if not defined."""

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.course.foreign import cleaned
 from grader.course.tasks import LARGEST
 
 AROUND = 4  # lines before and after
@@ -45,7 +46,7 @@ def excerpt(location: str, *, file: str, sha256: str, root: Path) -> Excerpt | N
     source = _graded(root, file, sha256)
     if source is None:
         return Excerpt(why_not="no excerpt: the file is not the one that was graded")
-    lines = source.splitlines()
+    lines = [cleaned(line) for line in source.splitlines()]
     marked = int(match["line"])
     if not 1 <= marked <= len(lines):
         return Excerpt(why_not=f"no excerpt: the file has {len(lines)} lines")

@@ -16,6 +16,7 @@ from signatures import DIRECTIONS, SIGNATURES
 
 from grader.checks.check_result import CheckResult
 from grader.checks.gates import matrix
+from grader.course.foreign import cleaned
 from grader.course.uses import LEFT, NOBODY
 from grader.engine import coverage, plan
 from grader.engine.progress import Progress as Step
@@ -35,12 +36,13 @@ FEW_USES = 8  # so many are listed under the table
 
 def complain(sentence: str) -> None:
     """The one sentence that ends a command."""
-    errors.print(f"[bold red]convlab:[/] {escape(sentence)}", soft_wrap=True)
+    text = escape(cleaned(sentence))
+    errors.print(f"[bold red]convlab:[/] {text}", soft_wrap=True)
 
 
 def say(sentence: str) -> None:
     """One plain line."""
-    console.print(escape(sentence), soft_wrap=True)
+    console.print(escape(cleaned(sentence)), soft_wrap=True)
 
 
 def remarks(sentences: Sequence[str]) -> None:

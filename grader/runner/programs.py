@@ -24,7 +24,8 @@ def outside_of(program: str) -> Outside | None:
     """What a worker on a GPU needs beyond its sandbox; None for the others."""
     if program != gpu_probe.PROGRAM:
         return None
-    return Outside(tuple(gpu_probe.devices()), gpu_probe.environment())
+    devices, libraries = tuple(gpu_probe.devices()), tuple(gpu_probe.driver())
+    return Outside(devices, libraries, gpu_probe.environment())
 
 
 def runtime_of(program: str) -> list[Path]:

@@ -13,7 +13,16 @@ from grader.course.rungs import Rung
 from grader.errors import GraderError
 from grader.toolchain import cusim, gpu_build
 from grader.toolchain.make import build_folder, reason, run_make
-from grader.toolchain.products import GPU, Build, dtypes_of, folder_of, hides, made
+from grader.toolchain.products import (
+    GONE,
+    GPU,
+    Build,
+    dtypes_of,
+    folder_of,
+    hides,
+    hides_in_tokens,
+    made,
+)
 
 
 def compiled(
@@ -29,10 +38,14 @@ def compiled(
         return Build({}, blocked="needs a GPU: cusim cannot run this rung")
     if rung.file.suffix == ".cu":
         return cusim.compiled(rung, mode=mode, used=used, folder=folder)
+    if not rung.file.exists():
+        return Build({}, error=f"'{rung.shown}' {GONE}")
     if hidden := hides(rung):
         return Build({}, forbidden=hidden)
     order = [*_order(rung, mode), *([f"FOLDER={folder}"] if folder else [])]
-    return made(rung, order, mode, used=used, folder=folder)
+    built = made(rung, order, mode, used=used, folder=folder)
+    hidden = hides_in_tokens(rung, folder_of(rung, mode, folder))
+    return Build({}, forbidden=hidden) if hidden else built
 
 
 def _order(rung: Rung, mode: str) -> list[str]:

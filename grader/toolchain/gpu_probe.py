@@ -16,6 +16,8 @@ from __future__ import annotations
 import functools
 import json
 import os
+import platform
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +33,7 @@ ENVIRONMENT, SANDBOX = "CONVLAB_GPU", "CONVLAB_GPU_SANDBOX"
 NONE = "there is no GPU here"
 NEEDS = "needs a GPU"  # begins the reason of every test that is skipped for want of one
 ASKING = 60.0  # seconds for the first context of a machine
+_DRIVER = ("libcuda.so", "libnvidia-")  # how the names of its libraries begin
 _KEPT = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "LD_LIBRARY_PATH")
 
 
@@ -187,10 +190,25 @@ def environment() -> dict[str, str]:
     return {"CUDA_CACHE_DISABLE": "1", **kept}
 
 
-def seen() -> list[Path]:
-    """Folders that NVIDIA's libraries read: the driver's, the runtime's, /sys."""
-    kit = toolkit()
+def driver() -> list[Path]:
+    """The driver's own libraries, which are loaded by name: those that NVIDIA puts into
+    a container for computing. Their folder has more, cuBLAS perhaps.
+    """
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+    program = shutil.which("ldconfig", path=path)
+    told = subprocess.run(
+        [program or "true", "-p"], capture_output=True, text=True, timeout=ASKING
+    )
+    known = [
+        Path(line.rpartition(" => ")[2])
+        for line in told.stdout.splitlines()
+        if platform.machine().replace("_", "-") in line.lower() and " => " in line
+    ]
     named = os.environ.get("LD_LIBRARY_PATH", "").split(":")
-    paths = [Path("/sys"), *(Path(p) for p in named if p.startswith("/"))]
-    paths += [kit.runtime.parent] if kit else []
-    return [path for path in paths if path.exists()]
+    known += [file for p in named if p.startswith("/") for file in Path(p).glob("lib*")]
+    return [file for file in known if file.name.startswith(_DRIVER) and file.exists()]
+
+
+def seen() -> list[Path]:
+    """What NVIDIA's libraries read: the driver's files and /sys."""
+    return [path for path in (Path("/sys"), *driver()) if path.exists()]

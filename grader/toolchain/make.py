@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from grader.course import rungs
+from grader.course.foreign import cleaned
 from grader.errors import GraderError
 from grader.toolchain import sandbox
 
@@ -168,7 +169,7 @@ def run_compiler(
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)  # make's children outlive it
         process.wait()
-    text = output[:KEPT].decode(errors="replace")
+    text = cleaned(output[:KEPT].decode(errors="replace"))
     if "No space left on device" in text:
         raise GraderError(
             f"the disk is full: nothing could be built in {build_folder()}; make room "

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from signatures import DIRECTIONS
 
 from grader.course import lines
+from grader.course.foreign import THE_LINE
 from grader.course.rungs import Rung
+from grader.toolchain import elf
 from grader.toolchain.make import alone, build_folder, reason, run_make
-from grader.toolchain.symbols import FORBIDDEN_SYMBOLS, WATCHING, symbols
+from grader.toolchain.symbols import FORBIDDEN_SYMBOLS, WATCHING, symbols, weak
 
 DTYPES = ("f32", "f64")
 SANITIZE = "sanitize"  # a mode of rung.mk, for float only
@@ -44,14 +46,18 @@ HIDING = (
     "__has_feature",
     "__optimize__",
     "__no_inline__",
+    "disable_sanitizer",
     "__builtin_constant_p",
-    "vector_elementwise",
+    "vec_one_by_one",
 )
+IN_HEADERS = ("__builtin_constant_p", "vec_one_by_one")  # of the system, and vector.h
+GONE = "is gone: it was removed or renamed while it was graded; put it back, run again"
+SAME = "a rung is the same in every build"
 
 _ERROR = re.compile(
     r"^(?P<file>[^\s:]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$"
 )
-JOINED = re.compile(r"(\\|\?\?/)[ \t]*\n")  # a line that goes on in the next one
+JOINED = re.compile(r"(\\|\?\?/)[ \t\f\v\0]*\r?\n")  # a line that goes on
 _LINKER = re.compile(r"undefined reference to `(?P<name>[^']+)'")
 _EXPLAINED = (
     (
@@ -152,7 +158,7 @@ def _made(
     own = products(rung, where, "o")["f32"].parent
     done = run_make([*order, "objects"], sees=rung.file, own=own, also=also)
     if done.returncode:
-        return explain(done.stdout)
+        return _placed(rung, explain(done.stdout))
     if rung.uses and not used and (wants := wanted(rung, mode)):
         return Build({}, directions_of(rung, objects(rung, mode)), wants=wants)
     # linking sees what is used; the source text is not read any more
@@ -160,6 +166,13 @@ def _made(
     if done.returncode:
         return explain(done.stdout)
     return judged(rung, products(rung, where, "so"), mode)
+
+
+def _placed(rung: Rung, build: Build) -> Build:
+    """An error without a place, and a line, of somebody else's file."""
+    if build.location is None or rung.holds(build.location):
+        return build
+    return replace(build, location=None, error=build.error.split(THE_LINE)[0])
 
 
 def wanted(rung: Rung, mode: str) -> tuple[str, ...]:
@@ -191,13 +204,19 @@ def judged(rung: Rung, libraries: dict[str, Path], mode: str) -> Build:
         borrowed += sorted(name for name in taken if name.startswith(WATCHING))
     if borrowed:
         return Build({}, forbidden=f"calls '{borrowed[0]}', which no rung needs")
+    own = rung.file.suffix == ".c" and mode != SANITIZE  # which adds to both
+    files = list(libraries.values()) if own else []
+    if asked := sorted(name for file in files for name in weak(file)):
+        return Build({}, forbidden=f"asks whether there is a '{asked[0]}': {SAME}")
+    if found := next(filter(None, map(elf.forbidden, files)), ""):
+        return Build({}, forbidden=found)
     directions = tuple(d for d in DIRECTIONS if f"{operator}_{d}" in defined)
     if not directions:
-        found = ", ".join(f"'{name}'" for name in sorted(defined)[:3]) or "nothing"
+        exported = ", ".join(f"'{name}'" for name in sorted(defined)[:3])
         return Build(
             {},
             error=f"defines neither '{operator}_forward' nor '{operator}_backward' "
-            f"(it exports {found})",
+            f"(it exports {exported or 'nothing'})",
         )
     return Build(libraries, directions)
 
@@ -205,9 +224,22 @@ def judged(rung: Rung, libraries: dict[str, Path], mode: str) -> Build:
 def hides(rung: Rung, words: Sequence[str] = HIDING) -> str:
     """A sentence if the text of a rung asks whether, or that, it is not watched."""
     text = rung.file.read_text(encoding="utf-8", errors="replace").lower()
-    text = JOINED.sub("", text)
+    return said(JOINED.sub("", text), words)
+
+
+def hides_in_tokens(rung: Rung, folder: str) -> str:
+    """The same of its text with all macros expanded, as the compiler saw it."""
+    file = products(rung, folder, "i")["f32"]
+    if not file.exists():  # it was not compiled
+        return ""
+    text = file.read_text(encoding="utf-8", errors="replace").lower()
+    return said(text, [word for word in HIDING if word not in IN_HEADERS])
+
+
+def said(text: str, words: Sequence[str]) -> str:
+    """A sentence about the first of these words in a text, or ""."""
     found = next((word for word in words if word in text), None)
-    return f"says '{found}': a rung is the same in every build" if found else ""
+    return f"says '{found}': {SAME}" if found else ""
 
 
 def failed(text: str, explained: Sequence[tuple[str, str]] = _EXPLAINED) -> Build:
@@ -222,7 +254,7 @@ def failed(text: str, explained: Sequence[tuple[str, str]] = _EXPLAINED) -> Buil
             source = lines.line(match["file"], int(match["line"]))[:120]
             sentence = f"{match['text']}{f' ({meaning})' if meaning else ''}"
             if source:
-                sentence += f"; the line is: {source}"
+                sentence += f"{THE_LINE}{source}"
             return Build({}, error=sentence, location=location)
     match = _LINKER.search(text)
     if match:

@@ -90,34 +90,55 @@ def python_paths() -> list[Path]:
     """What a Python worker reads: the interpreter, its library, the environment."""
     paths = {Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve()}
     paths.add(Path(sys.prefix))  # an environment behind a link goes by its own name
-    return [*sorted(paths), *_system_paths()]
+    return [*sorted(paths), *system_paths()]
 
 
-def _system_paths() -> list[Path]:
+def system_paths() -> list[Path]:
+    """Where the system keeps programs and libraries. A worker in C sees none of them,
+    but single files (loader.py).
+    """
     paths = [Path(p) for p in ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache")]
     return [path for path in paths if path.exists()]
 
 
 def _inside(path: Path, folders: list[Path]) -> bool:
-    """Seen with one of them already, but perhaps as a link to what is not: bubblewrap
-    can bind nothing on a link.
+    """Seen with another of them already, but perhaps as a link to what is not:
+    bubblewrap can bind nothing on a link.
     """
-    return path not in folders and any(path.is_relative_to(f) for f in folders)
+    return any(path != f and path.is_relative_to(f) for f in folders)
+
+
+def _visible(paths: list[Path]) -> list[str]:
+    """Arguments that show each of `paths` under its name, and nothing else. A folder
+    that is a link of the root, as /lib is today, stays one.
+    """
+    links: dict[Path, list[str]] = {}
+    binds: list[str] = []
+    folders = [path for path in paths if path.is_dir()]
+    outer_first = sorted(dict.fromkeys(paths), key=lambda path: len(path.parts))
+    for path in outer_first:
+        top = Path(*path.parts[:2])
+        if top.is_symlink():
+            links[top] = ["--symlink", str(top.readlink()), str(top)]
+        if path == top and top in links:
+            continue
+        real = path.resolve()
+        if _inside(path, folders):
+            place = real
+        elif top in links:
+            place = top.resolve() / path.relative_to(top)
+        else:
+            place = path
+        binds += ["--ro-bind", str(real), str(place)]
+    return [*(word for link in links.values() for word in link), *binds]
 
 
 def _bwrap(paths: list[Path], devices: Sequence[Path] = ()) -> list[str]:
-    """bubblewrap with namespaces of its own; the system and `paths` are read-only, and
-    of the machine's devices only `devices` are there.
+    """bubblewrap with namespaces of its own; `paths` are read-only, and of the devices
+    of this machine only `devices` are there.
     """
     wrapped = ["bwrap", *_NAMESPACES, "--uid", "65534", "--gid", "65534"]
-    wrapped += ["--size", str(64 << 20), "--tmpfs", "/tmp"]
-    system = _system_paths()
-    paths = [path.resolve() if _inside(path, system) else path for path in paths]
-    for path in dict.fromkeys([*system, *paths]):
-        if path.is_symlink() and path.parent == Path("/"):
-            wrapped += ["--symlink", str(path.readlink()), str(path)]
-        else:
-            wrapped += ["--ro-bind", str(path), str(path)]
+    wrapped += ["--size", str(64 << 20), "--tmpfs", "/tmp", *_visible(paths)]
     wrapped += ["--proc", "/proc", "--dev", "/dev"]
     for device in devices:
         wrapped += ["--dev-bind", str(device), str(device)]
@@ -132,8 +153,11 @@ def wrap_compiler(
     start: Path,
     devices: Sequence[Path] = (),
 ) -> list[str]:
-    """The command inside bubblewrap, in `start`, where it may write to `folder`."""
-    made = [*_bwrap(paths, devices), "--bind", str(folder), str(folder)]
+    """The command inside bubblewrap, in `start`, where it may write to `folder`; it
+    sees the system and `paths` read-only.
+    """
+    seen = _bwrap([*system_paths(), *paths], devices)
+    made = [*seen, "--bind", str(folder), str(folder)]
     return [*made, "--chdir", str(start), "--", *command]
 
 
@@ -144,7 +168,7 @@ def wrap(
     info: int,
     devices: Sequence[Path] = (),
 ) -> list[str]:
-    """The command inside bubblewrap, seeing `paths` read-only and nothing else but the
+    """The command inside bubblewrap, seeing `paths` read-only and nothing else but
     `devices`, which it may use.
 
     Bubblewrap writes the process numbers as JSON into the descriptor `info`.

@@ -46,22 +46,35 @@ def symbols(file: Path, *, dynamic: bool = True) -> tuple[set[str], set[str]]:
     """The functions a library exports (not `dynamic`: an object or an archive), and the
     names it takes from elsewhere. Asked again only if the file has changed.
     """
+    exported, taken, _ = _told(file, dynamic=dynamic)
+    return exported, taken
+
+
+def weak(file: Path) -> set[str]:
+    """The names that a library takes from elsewhere if they are there."""
+    return _told(file, dynamic=True)[2]
+
+
+def _told(file: Path, *, dynamic: bool) -> tuple[set[str], set[str], set[str]]:
     try:
         now = file.stat()
     except OSError:
-        return set(), set()
-    return _symbols(file, dynamic, now.st_mtime_ns, now.st_size, now.st_ino)
+        return set(), set(), set()
+    return _nm(file, dynamic, now.st_mtime_ns, now.st_size, now.st_ino)
 
 
 @functools.lru_cache(maxsize=1024)
-def _symbols(file: Path, dynamic: bool, *_: int) -> tuple[set[str], set[str]]:
+def _nm(file: Path, dynamic: bool, *_: int) -> tuple[set[str], set[str], set[str]]:
     command = ["nm", *(["-D"] if dynamic else []), str(file)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=30)
     rows = [line.split() for line in done.stdout.splitlines()]
     exported = {words[-1] for words in rows if "T" in words[:-1]}
-    missing = {"U", "w", "v"}  # undefined, and weak: found at run time if at all
-    taken = {words[-1].split("@")[0] for words in rows if missing & set(words[:-1])}
-    return exported, taken
+    # undefined, and weak: found at run time if at all
+    wanted, asked = (
+        {words[-1].split("@")[0] for words in rows if kinds & set(words[:-1])}
+        for kinds in ({"U"}, {"w", "v"})
+    )
+    return exported, wanted | asked, asked
 
 
 def binutils(*command: str, making: str) -> None:

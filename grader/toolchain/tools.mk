@@ -42,18 +42,18 @@ sanitized: $(TOOLS)/worker-asan
 $(TOOLS)/libsupervisor.so: $(SUPERVISOR:%=$(TOOLS)/objects/supervisor/%.o)
 	@$(CC) -shared -o $@.new $^ && mv $@.new $@
 $(TOOLS)/worker: $(WORKER:%=$(TOOLS)/objects/worker/%.o) $(COMMON:%=$(TOOLS)/objects/%.o)
-	@$(CC) -rdynamic -o $@.new $^ -ldl -lm && mv $@.new $@
+	@$(CC) -o $@.new $^ -ldl -lm && mv $@.new $@
 # the worker's own code is not watched: the student's is
 $(TOOLS)/worker-asan: $(WATCHED:%=$(TOOLS)/objects/watched/%.o) \
                       $(PYTHON:%=$(TOOLS)/objects/worker/%.o) $(COMMON:%=$(TOOLS)/objects/%.o) \
                       $(TOOLS)/compiler
-	@$(CC) $(SANITIZE) -rdynamic -o $@.new $(filter %.o,$^) -ldl -lm && mv $@.new $@
+	@$(CC) $(SANITIZE) -o $@.new $(filter %.o,$^) -ldl -lm && mv $@.new $@
 # a rung's own libcusim.so has the same name: the loader gives it the one linked here
 $(MODES:%=$(TOOLS)/worker-cuda-%): $(TOOLS)/worker-cuda-%: \
     $(TOOLS)/objects/cuda-%/worker.o $(TOOLS)/objects/cuda-%/device.o \
     $(CARRIED:%=$(TOOLS)/objects/worker/%.o) $(COMMON:%=$(TOOLS)/objects/%.o) \
     $(TOOLS)/compiler
-	@$(CXX) $(LINK_$*) -rdynamic -o $@.new $(filter %.o,$^) -L$(FOLDER)-$* -lcusim \
+	@$(CXX) $(LINK_$*) -o $@.new $(filter %.o,$^) -L$(FOLDER)-$* -lcusim \
 	    -Wl,-rpath,'$$ORIGIN/../cusim/runtime/$(notdir $(FOLDER))-$*' -ldl -lm && mv $@.new $@
 # first the runtime: another makefile knows when it is out of date
 cuda: runtime
@@ -69,7 +69,7 @@ gpu: $(TOOLS)/worker-cuda-gpu
 $(TOOLS)/worker-cuda-gpu: \
     $(TOOLS)/objects/cuda-gpu/worker.o $(TOOLS)/objects/cuda-gpu/device.o \
     $(CARRIED:%=$(TOOLS)/objects/worker/%.o) $(COMMON:%=$(TOOLS)/objects/%.o)
-	@$(CXX) -rdynamic -o $@.new $^ $(CUDART) -ldl -lm && mv $@.new $@
+	@$(CXX) -o $@.new $^ $(CUDART) -ldl -lm && mv $@.new $@
 $(TOOLS)/objects/cuda-gpu/device.o: grader/runner/worker/device.cpp $(TOOLS)/toolkit
 	@mkdir -p $(@D)
 	@$(CXX) -std=c++17 -O2 -g -fPIC $(CHECKED) -Icommon -isystem $(CUDA) -DDEVICE \
@@ -89,9 +89,12 @@ $(TOOLS)/march: FORCE
 	@echo '$(CC) $(MARCH_HERE)' > $@.new; cmp -s $@.new $@ || cp $@.new $@
 $(TOOLS)/libworker.so: $(PYTHON:%=$(TOOLS)/objects/worker/%.o)
 	@$(CC) -shared -o $@.new $^ -ldl && mv $@.new $@
-$(TOOLS)/nothing.so: grader/runner/supervisor/nothing.c grader/toolchain/tools.mk
+# linked with all that a rung may be: the loader tells of it what a sandbox must show
+$(TOOLS)/nothing.so: grader/runner/supervisor/nothing.c grader/toolchain/tools.mk \
+                     $(TOOLS)/compiler
 	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS_TOOLS) -shared -o $@.new $< && mv $@.new $@
+	@$(CC) $(CFLAGS_TOOLS) -shared -fopenmp -Wl,--no-as-needed -o $@.new $< -lm -lgcc_s \
+	    && mv $@.new $@
 $(TOOLS)/librates.so: grader/runner/supervisor/rates.c grader/runner/supervisor/rates.h grader/toolchain/tools.mk \
                       $(TOOLS)/march
 	@mkdir -p $(@D)

@@ -212,6 +212,8 @@ def wrong(fault: Fault, outcome: Outcome) -> list[str]:
         bad.append(f"earned {outcome.earned:.0%} of the speed points")
     if OURS in outcome.message:
         bad.append("the grader itself failed")
+    if not outcome.message.replace("\n", "").isprintable():
+        bad.append("the message holds control characters")
     if outcome.leftover:
         bad.append(f"left processes {outcome.leftover}")
     if outcome.touched:

@@ -17,12 +17,12 @@ from pathlib import Path
 
 from grader.checks.check_result import Finding
 from grader.course import lines
+from grader.course.foreign import THE_LINE
 from grader.runner.supervisor import wire
 from grader.runner.supervisor.session import ROOT, Worker, clean
 from grader.verdicts import Verdict
 
 ELEMENT = (2, 2, 4, 8, 4, 8)  # bytes, by dtype code
-THE_LINE = "; the line is: "
 NEAR = 4096  # bytes around a tensor that are called its surroundings
 
 _REPORT = re.compile(r"ERROR: AddressSanitizer: (?P<kind>[\w-]+)|: runtime error: ")

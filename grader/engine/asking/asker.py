@@ -36,7 +36,7 @@ from grader.engine.score import RungResult
 from grader.errors import GraderError
 from grader.runner.supervisor.session import Worker
 from grader.toolchain.extension.package import Package
-from grader.toolchain.products import Build
+from grader.toolchain.products import GONE, Build
 from grader.verdicts import Verdict
 
 if TYPE_CHECKING:  # these import torch, which takes seconds
@@ -112,7 +112,10 @@ class Asker:
         try:
             answer = self._rung(rung, lent, warm=warm)
         except (GraderError, OSError):
-            raise  # of the machine: they end the command with a sentence
+            if rung.file.exists():
+                raise  # of the machine: they end the command with a sentence
+            lost = Build({}, error=f"'{rung.shown}' {GONE}")
+            answer = Answer(RungResult(rung, tuple(build_failed(lost))))
         except Exception as error:
             answer = Answer(RungResult(rung, tuple(our_fault(of_ours(error)))))
         return replace(answer, seconds=time.monotonic() - start)

@@ -57,3 +57,15 @@ def children(pid: int) -> list[int]:
     except OSError:
         return []
     return [int(number) for number in text.split()]
+
+
+def memory_kills() -> int:
+    """How many processes this system has killed for want of memory; -1 where it does
+    not count them.
+    """
+    try:
+        text = Path("/proc/vmstat").read_text()
+    except OSError:
+        return -1
+    rows = (line.split() for line in text.splitlines())
+    return next((int(row[1]) for row in rows if row[0] == "oom_kill"), -1)

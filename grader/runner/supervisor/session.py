@@ -23,10 +23,12 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grader.course.foreign import cleaned
 from grader.runner.supervisor.cores import cpu, pin
 from grader.runner.supervisor.processes import (
     children,
     cpu_seconds,
+    memory_kills,
     namespace_init,
     only_child,
     pidfd,
@@ -40,7 +42,7 @@ from grader.runner.supervisor.wire import (
     Reply,
     Request,
 )
-from grader.toolchain import isa, sandbox
+from grader.toolchain import isa, loader, sandbox
 
 if TYPE_CHECKING:
     from grader.runner.supervisor.call import Call
@@ -107,7 +109,24 @@ class Outside:
     """What a worker on a GPU needs beyond its sandbox."""
 
     devices: tuple[Path, ...]  # files it may read, write and control
+    libraries: tuple[Path, ...]  # that it loads by name
     environment: Mapping[str, str]
+
+
+def _environment(outside: Outside | None) -> dict[str, str]:
+    """All of a worker's environment."""
+    return {
+        "PATH": "/usr/bin:/bin",
+        "HOME": "/tmp",
+        "LC_ALL": "C.UTF-8",
+        "OMP_NUM_THREADS": "1",
+        "GOMP_SPINCOUNT": "1000",  # threads that wait sleep: cores are few
+        "CUSIM_PATIENCE": "3",  # seconds for one thread; less than a call has
+        "CONVLAB_CPU": str(cpu()),
+        "CONVLAB_OWNER": str(os.getpid()),
+        **isa.environment(),
+        **(outside.environment if outside else {}),
+    }
 
 
 class Worker:
@@ -125,14 +144,13 @@ class Worker:
         op: int,
         outside: Outside | None = None,
     ) -> None:
-        self.kind = kind
+        self.kind, self.outside = kind, outside
         self.program = ""  # of kind c: worker, worker-asan, worker-cuda-...
-        self.outside = outside
-        self.level = sandbox.level()
-        self.output = b""
+        self.level, self.output = sandbox.level(), b""
         self.started = False  # up to here only our own code has run in it
         self.libraries: tuple[Path, ...] = ()  # that define forward, backward
         self._death: Death | None = None
+        self._memory_kills = memory_kills()
         self._adopted = 0
         self._session = core().session_open()
         if not self._session:
@@ -164,11 +182,16 @@ class Worker:
         also: Sequence[Path] = (),
         outside: Outside | None = None,
     ) -> Worker:
-        """A C worker for two libraries, run by the command `under`; it sees `also`."""
+        """A C worker for two libraries; it sees `also`, and of the system's files those
+        that it is linked with. Run by the command `under`, a debugger, it sees all.
+        """
         forward, backward = forward.resolve(), backward.resolve()
         seen = [tools() / program, forward, backward]
         command = [*under, *(str(path) for path in seen)]
-        worker = cls("c", command, paths=[*seen, *also], op=op, outside=outside)
+        linked = [tools() / "nothing.so", *(outside.libraries if outside else ())]
+        seen += loader.needed(seen[0], linked, _environment(outside))
+        seen += [*also, *(sandbox.system_paths() if under else [])]
+        worker = cls("c", command, paths=seen, op=op, outside=outside)
         worker.libraries = (forward, backward)
         worker.program = program
         return worker
@@ -196,33 +219,20 @@ class Worker:
         if self.kind == "c":
             pin()  # inherited
         command = [*command, *map(str, descriptors), self.level]
-        if self.kind == "python":
-            command += [str(path) for path in (*paths, *sandbox.PROCESSOR)]
+        command += [str(path) for path in (*paths, *sandbox.PROCESSOR)]
         info_read, info_write = os.pipe()
         passed = [*descriptors]
         if self.level == "bwrap":
             passed.append(info_write)
             more = self.outside.devices if self.outside else ()
             command = sandbox.wrap(command, paths=paths, info=info_write, devices=more)
-        environment = {
-            "PATH": "/usr/bin:/bin",
-            "HOME": "/tmp",
-            "LC_ALL": "C.UTF-8",
-            "OMP_NUM_THREADS": "1",
-            "GOMP_SPINCOUNT": "1000",  # threads that wait sleep: cores are few
-            "CUSIM_PATIENCE": "3",  # seconds for one thread; less than a call has
-            "CONVLAB_CPU": str(cpu()),
-            "CONVLAB_OWNER": str(os.getpid()),
-            **isa.environment(),
-            **(self.outside.environment if self.outside else {}),
-        }
         read, write = os.pipe()
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=write,
             stderr=write,
-            env=environment,
+            env=_environment(self.outside),
             pass_fds=passed,
             start_new_session=True,
         )
@@ -331,6 +341,11 @@ class Worker:
         return self._death or Death()
 
     @property
+    def memory_ran_out(self) -> bool:
+        """Whether the system has ended a process for want of memory since it began."""
+        return memory_kills() != self._memory_kills
+
+    @property
     def faulted(self) -> bool:
         """Whether the reply page holds the address of a fault."""
         return bool(self.reply.phase == PHASE_FAULT)
@@ -384,5 +399,4 @@ class Worker:
 
 def clean(raw: bytes) -> str:
     """Text from a worker, up to its first zero byte, without control characters."""
-    text = raw.split(b"\0", 1)[0].decode(errors="replace")
-    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
+    return cleaned(raw.split(b"\0", 1)[0].decode(errors="replace"))

@@ -108,8 +108,9 @@ const char *const LIMITS_CARD[] = {"/dev/nvidia0",
                                    "/dev/nvidia-uvm-tools",
                                    "/dev/nvidia-caps",
                                    "/dev/dxg",
-                                   "/proc/self/task",
-                                   NULL};  // threads write their names there
+                                   "/proc/self/task",  // threads write names there
+                                   NULL};
+static const char *const ITSELF[] = {"/proc/self", NULL};
 
 /* A rule for each path; what does not exist needs no permission. A right that is for
  * folders only is left out where a file refuses it. */
@@ -147,6 +148,7 @@ int limits_landlock_with(const char *const *paths, const char *const *devices)
     if (set < 0) return -1;
     permit(set, paths, FS_EXECUTE | FS_READ_FILE);
     const uint64_t control = abi >= 5 ? FS_IOCTL : 0;
+    if (devices) permit(set, ITSELF, FS_READ_FILE);  // as a driver does
     permit(set, devices, FS_READ_FILE | FS_WRITE_FILE | control);
     const int failed = (int)syscall(LANDLOCK_RESTRICT, set, 0);
     close(set);
@@ -302,7 +304,7 @@ static void filter_reach(filter_t *f)
         SYS_accept4, SYS_sendto, SYS_sendmsg, SYS_sendmmsg, SYS_shmget, SYS_shmat,
         SYS_shmctl, SYS_msgget, SYS_semget, SYS_mq_open, SYS_mq_unlink, SYS_vmsplice,
         // the kernel, and these rules themselves
-        SYS_seccomp, SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_keyctl,
+        SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_keyctl,
         SYS_add_key, SYS_request_key, SYS_unshare, SYS_setns, SYS_init_module,
         SYS_finit_module, SYS_kexec_load, SYS_kexec_file_load, SYS_reboot, SYS_swapon,
         SYS_settimeofday, SYS_clock_settime, SYS_sethostname, SYS_quotactl,
@@ -313,6 +315,14 @@ static void filter_reach(filter_t *f)
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         APPEND(f, RULE(refused[i], REFUSE(EPERM)));
     }
+}
+
+/* From now on in this thread, with SECCOMP_FILTER_FLAG_TSYNC in all there are. */
+static int install(const filter_t *filter, unsigned flags)
+{
+    const struct sock_fprog program = {filter->length,
+                                       (struct sock_filter *)filter->code};
+    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program) ? -1 : 0;
 }
 
 int limits_seccomp(void)
@@ -338,9 +348,34 @@ int limits_seccomp_with(int more)
     filter_wake_ups(&filter);
     filter_files(&filter, more & LIMITS_DEVICES);
     filter_reach(&filter);
+    if (!(more & LIMITS_LOADING)) APPEND(&filter, RULE(SYS_seccomp, REFUSE(EPERM)));
     APPEND(&filter, RETURN(SECCOMP_RET_ALLOW));
-    const struct sock_fprog program = {filter.length, filter.code};
-    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+    return install(&filter, 0);
+}
+
+int limits_seccomp_loaded(void)
+{
+    void *chain[1];
+    backtrace(chain, 1);  // loads libgcc now, while files may still be opened
+
+    filter_t filter = {.length = 0};
+    APPEND(&filter, LOAD(nr));
+    static const uint32_t refused[] = {SYS_openat, 428 /* open_tree */,
+                                       SYS_memfd_create};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        APPEND(&filter, RULE(refused[i], REFUSE(EACCES)));
+    }
+#ifdef SYS_open
+    APPEND(&filter, RULE(SYS_open, REFUSE(EACCES)));
+#endif
+    static const uint32_t protecting[] = {SYS_mmap, SYS_mprotect, SYS_pkey_mprotect};
+    for (size_t i = 0; i < sizeof protecting / sizeof *protecting; i++) {
+        APPEND(&filter, UNLESS(protecting[i], 4), LOAD_LOW(2),
+               BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1), REFUSE(EACCES),
+               RETURN(SECCOMP_RET_ALLOW));
+    }
+    APPEND(&filter, RULE(SYS_seccomp, REFUSE(EPERM)), RETURN(SECCOMP_RET_ALLOW));
+    return install(&filter, SECCOMP_FILTER_FLAG_TSYNC);
 }
 
 /* ---- what a fault leaves behind -------------------------------------------------- */

@@ -42,9 +42,14 @@ extern const char *const LIMITS_CARD[];  // those of NVIDIA's driver
 int limits_seccomp(void);
 
 /* The same without some of its rules: 4 GiB and more may be asked for at once; what
- * exists may be opened for writing, which is for a level that hides the files. */
-enum { LIMITS_LARGE = 1, LIMITS_DEVICES = 2 };
+ * exists may be opened for writing, which is for a level that hides the files; another
+ * filter may follow. */
+enum { LIMITS_LARGE = 1, LIMITS_DEVICES = 2, LIMITS_LOADING = 4 };
 int limits_seccomp_with(int more);
+
+/* After LIMITS_LOADING and after loading: no file is opened and no memory becomes
+ * executable any more, in any thread. Returns 0, or -1 with errno. */
+int limits_seccomp_loaded(void);
 
 /* On a fatal signal write number, address and call chain into the reply page, then let
  * the signal's former handler have it. */

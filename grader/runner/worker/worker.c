@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* worker - runs a student's shared object, one call at a time
  *
- *   worker FORWARD.so BACKWARD.so IN OUT GO DONE LEVEL
+ *   worker FORWARD.so BACKWARD.so IN OUT GO DONE LEVEL PATH...
  *       IN, OUT, GO, DONE are inherited descriptors (protocol.h); LEVEL is the sandbox:
- *       bwrap (it is around us already), landlock, or none.
+ *       bwrap (it is around us already), landlock, which shows the PATHs, or none.
  *   worker --replay FORWARD.so BACKWARD.so IN.bin OUT.bin
  *       runs the one command kept in IN.bin and ends: for a debugger.
  *
@@ -25,7 +25,10 @@
 #include "sanitized.h"
 #include "scratch.h"
 
-enum { CARD_ROOM_MIB = 16384 };  // CUDA maps and pins memory of its own
+enum {
+    CARD_ROOM_MIB = 16384,  // CUDA maps and pins memory of its own
+    FIRST_PATH = 8,         // of the words that the worker was called with
+};
 
 typedef struct {
     void *library[2];  // that defines forward, backward
@@ -195,14 +198,9 @@ static int tie_hands(void)
 static void shut_in(link_t *link, char **argv)
 {
     const char *const level = argv[7];
-    const char *const *devices = ON_CARD ? LIMITS_CARD : NULL;
+    const char *const *const devices = ON_CARD ? LIMITS_CARD : NULL;
     if (strcmp(level, "landlock") == 0) {
-        const char *const processor = ON_CARD ? "/sys" : "/sys/devices/system/cpu";
-        const char *const itself = ON_CARD ? "/proc/self" : NULL;
-        const char *const paths[] = {
-            "/usr",  "/lib",  "/lib64",        "/etc/ld.so.cache",
-            argv[1], argv[2], "/proc/cpuinfo", processor,
-            itself,  NULL};
+        const char *const *const paths = (const char *const *)(argv + FIRST_PATH);
         if (limits_landlock_with(paths, devices))
             fail_to_load(link, "this kernel has no Landlock");
     } else if (strcmp(level, "bwrap") == 0) {
@@ -212,7 +210,7 @@ static void shut_in(link_t *link, char **argv)
     }
     // a driver may open its devices once more: only where other files are walled off
     const int devices_too = strcmp(level, "none") ? LIMITS_DEVICES : 0;
-    if (limits_seccomp_with(ON_CARD ? LIMITS_LARGE | devices_too : 0))
+    if (limits_seccomp_with(ON_CARD ? LIMITS_LARGE | devices_too : LIMITS_LOADING))
         fail_to_load(link, "this kernel has no seccomp filter");
 }
 
@@ -245,6 +243,8 @@ static int serve(char **argv)
     link.reply->phase = PHASE_LOADING;  // student code runs from here on
     load(&link, &rung, (const char *const *)(argv + 1),
          OPERATOR_CALLS[link.command->op].name);
+    if (limited && !ON_CARD && limits_seccomp_loaded())
+        fail_to_load(&link, "this kernel has no second seccomp filter");
     link.reply->phase = PHASE_LOADED;
     link_done(&link);
     while (link_wait(&link) == 0) {
@@ -276,8 +276,9 @@ static int replay(char **argv)
 int main(int argc, char **argv)
 {
     if (argc == 6 && strcmp(argv[1], "--replay") == 0) return replay(argv + 1);
-    if (argc == 8) return serve(argv);
-    fprintf(stderr, "usage: worker FORWARD.so BACKWARD.so IN OUT GO DONE LEVEL\n"
+    if (argc >= FIRST_PATH) return serve(argv);
+    fprintf(stderr, "usage: worker FORWARD.so BACKWARD.so IN OUT GO DONE LEVEL PATH..."
+                    "\n"
                     "       worker --replay FORWARD.so BACKWARD.so IN.bin OUT.bin\n");
     return 2;
 }

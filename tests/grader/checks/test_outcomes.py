@@ -201,3 +201,26 @@ def test_a_write_is_past_a_result_though_an_input_is_nearer(access, told):
     near = of_two(results=begin - 56)
     found = sanitizer_report._address(near, "heap-buffer-overflow", report, NAMES)
     assert found.startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("ran_out", "verdict", "words"),
+    [
+        (True, Verdict.LIMIT, "was killed by the system for want of memory"),
+        (False, Verdict.CRASH, "SIGKILL: was killed, and memory had not run out"),
+    ],
+)
+def test_a_rung_that_kills_itself_has_crashed(ran_out, verdict, words):
+    death = SimpleNamespace(signal=signal.SIGKILL, code=0)
+    reply = SimpleNamespace(phase=wire.PHASE_IN_CALL)
+    worker = SimpleNamespace(
+        death=death,
+        reply=reply,
+        started=True,
+        kind="c",
+        faulted=False,
+        output=b"",
+        memory_ran_out=ran_out,
+    )
+    found = outcomes.of_outcome(worker, Outcome.DIED, "small", [], 1.0)
+    assert found.verdict is verdict and words in found.message

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+"""Text that others wrote, on its way to a terminal, a page, a log or an export.
+
+Student code words compiler errors (#error), exceptions and its own output, and a line
+that is quoted is theirs. Such text may hold a terminal's commands (ESC, OSC), letters
+that turn the reading direction, or no end. All of it passes `cleaned`.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+LONGEST = 2000  # characters of a line
+THE_LINE = "; the line is: "  # a message ends with it, and a line of source
+
+_PLACE = re.compile(r"(.+?):\d{1,9}(?::\d{1,9})?")
+
+
+def cleaned(text: str) -> str:
+    """The text without control and formatting characters, its lines cut to size."""
+    shown = "".join(c if c.isprintable() or c == "\n" else _instead(c) for c in text)
+    if len(shown) <= LONGEST:
+        return shown
+    return "\n".join(_cut(line) for line in shown.split("\n"))
+
+
+def _instead(character: str) -> str:
+    return " " if character == "\t" else "?"
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."
+
+
+def named_file(location: str, root: Path) -> Path | None:
+    """The file of file:line, where `root` is what it starts from; None for nonsense.
+    Student code may name any file: by #line, or in a traceback of its own.
+    """
+    match = _PLACE.fullmatch(location)
+    try:
+        return (root / match[1]).resolve() if match else None
+    except (OSError, ValueError):  # a name that no system takes
+        return None

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""What a shared object asks of the loader, read from the file itself (ELF, 64 bits).
+
+A rung is loaded before the last rules of its worker hold (limits.h). So it may run
+nothing while it is loaded, and have no memory that is both written and executed.
+"""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import NamedTuple
+
+_LOAD, _DYNAMIC, _STACK = 1, 2, 0x6474E551  # kinds of segments
+_WRITABLE_CODE = 1 | 2  # flags: executed and written
+_RUNS = (12, 25, 32)  # tags of DT_INIT, DT_INIT_ARRAY, DT_PREINIT_ARRAY
+_SYMBOLS = 6  # of the table of symbols
+_RELOCATIONS = ((7, 8), (23, 2))  # of a table of relocations, and of its size
+_RESOLVERS = (37, 1032)  # R_X86_64_IRELATIVE, R_AARCH64_IRELATIVE
+_IFUNC = 10  # type of a symbol whose address a function tells
+_HEADER, _ENTRY = struct.Struct("<IIQQQQ16x"), struct.Struct("<qQ")
+_RELOCATION, _SYMBOL = struct.Struct("<QQq"), struct.Struct("<4xB19x")
+
+RUNS = "runs code while it is loaded (a constructor, or ifunc), which no rung needs"
+WRITABLE = (
+    "has code that can be written to (a nested function whose address is taken?), "
+    "which no rung needs"
+)
+
+
+class Segment(NamedTuple):
+    """A program header."""
+
+    kind: int
+    flags: int
+    offset: int  # in the file
+    address: int
+    physical: int
+    bytes: int
+
+
+def forbidden(file: Path) -> str:
+    """A sentence about a library that asks for what no rung needs, or ""."""
+    data = file.read_bytes()
+    (start,) = struct.unpack_from("<Q", data, 32)
+    (count,) = struct.unpack_from("<H", data, 56)
+    headers = data[start : start + count * _HEADER.size]
+    segments = [Segment(*words) for words in _HEADER.iter_unpack(headers)]
+    for segment in segments:
+        both = segment.flags & _WRITABLE_CODE == _WRITABLE_CODE
+        if both and segment.kind in (_LOAD, _STACK):
+            return WRITABLE
+    dynamic = next(s for s in segments if s.kind == _DYNAMIC)
+    rows = data[dynamic.offset : dynamic.offset + dynamic.bytes]
+    entries = dict(_ENTRY.iter_unpack(rows))
+    if any(tag in entries for tag in _RUNS) or _resolves(data, segments, entries):
+        return RUNS
+    return ""
+
+
+def _resolves(data: bytes, segments: list[Segment], entries: dict[int, int]) -> bool:
+    """Whether a relocation calls a function to learn an address."""
+
+    def at(address: int) -> int:
+        inside = (s for s in segments if 0 <= address - s.address < s.bytes)
+        found = next(s for s in inside if s.kind == _LOAD)
+        return found.offset + address - found.address
+
+    for table, size in _RELOCATIONS:
+        if table not in entries:
+            continue
+        start = at(entries[table])
+        rows = data[start : start + entries[size]]
+        for _, info, _ in _RELOCATION.iter_unpack(rows):
+            kind, symbol = info & 0xFFFFFFFF, info >> 32
+            row = at(entries[_SYMBOLS]) + symbol * _SYMBOL.size
+            (about,) = _SYMBOL.unpack_from(data, row)
+            if kind in _RESOLVERS or about & 0xF == _IFUNC:
+                return True
+    return False

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""The libraries of the system that a worker in C needs, by name: asked of the loader.
+
+A sandbox shows these files and no folders, so that student code finds no library there
+that could compute for it. Where they lie differs from machine to machine; the loader of
+this one tells it, for the worker and for what rungs are linked with (nothing.so).
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from grader.errors import GraderError
+
+CACHE = Path("/etc/ld.so.cache")  # where the loader looks names up
+DEADLINE = 20.0  # seconds
+
+_FOUND = re.compile(r"^\s*(?:\S.* => )?(/.+) \(0x[0-9a-f]+\)$", re.M)
+
+
+def needed(
+    program: Path, also: Sequence[Path], environment: Mapping[str, str]
+) -> list[Path]:
+    """Every file that the loader opens to start `program` and to load `also` into it.
+
+    Raises GraderError if it does not say.
+    """
+    stamps = tuple((file, file.stat().st_mtime_ns) for file in (program, *also))
+    return list(_asked(stamps, tuple(sorted(environment.items()))))
+
+
+@functools.lru_cache(maxsize=64)
+def _asked(
+    stamps: tuple[tuple[Path, int], ...], environment: tuple[tuple[str, str], ...]
+) -> tuple[Path, ...]:
+    program, *also = (str(file) for file, _ in stamps)
+    asking = {**dict(environment), "LD_TRACE_LOADED_OBJECTS": "1"}
+    asking["LD_PRELOAD"] = ":".join(also)
+    done = subprocess.run(
+        [program], env=asking, capture_output=True, text=True, timeout=DEADLINE
+    )
+    found = [Path(path) for path in _FOUND.findall(done.stdout)]
+    if done.returncode or not found:
+        said = (done.stderr.splitlines() or ["no reason told"])[0]
+        raise GraderError(
+            f"the loader does not say what '{Path(program).name}' needs: {said}"
+        )
+    cache = [CACHE] if CACHE.exists() else []
+    return (*found, *cache)
