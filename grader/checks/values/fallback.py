@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from grader.checks.check_result import Stopped
-from grader.checks.memory.access import prepare
 from grader.checks.subject import Subject
+from grader.checks.values.prepared import prepare
 from grader.course.rungs import DIRECT, Rung
 from grader.course.tasks import all_tasks
 from grader.course.uses import FALLBACK, Use
