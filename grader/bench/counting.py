@@ -18,8 +18,8 @@ from signatures import DIRECTIONS
 
 from grader.checks.check_result import Stopped
 from grader.checks.cuda import cusim_report, under_cusim
-from grader.checks.memory.access import prepare
 from grader.checks.subject import Subject
+from grader.checks.values.prepared import prepare
 from grader.course.rungs import Rung, Task
 from grader.course.traffic import MEANING
 from grader.engine import results

@@ -46,6 +46,11 @@ _STATUS = {
     ),
     wire.REPLY_WROTE_INPUT: (Verdict.MEMORY_ERROR, "wrote to an input"),
     wire.REPLY_GUARD: (Verdict.MEMORY_ERROR, "wrote outside of a tensor"),
+    wire.REPLY_CROWD: (
+        Verdict.RACE,
+        "two threads asked ctx_scratch for memory at the same time: let one ask at a "
+        "time (omp critical), or ask before the threads start",
+    ),
     wire.REPLY_SCRATCH: (
         Verdict.MEMORY_ERROR,
         "wrote past the end of a block from ctx_scratch",

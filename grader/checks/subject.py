@@ -26,7 +26,7 @@ from grader.operators.entry import Tensors
 from grader.operators.primitives import COMPUTED_BY_RUNGS, PLUMBING
 from grader.runner import programs
 from grader.runner.supervisor import wire
-from grader.runner.supervisor.call import Call, Output, Run
+from grader.runner.supervisor.call import Call, Output, Placement, Run
 from grader.runner.supervisor.session import Outcome, Worker
 from grader.verdicts import Verdict
 
@@ -91,6 +91,11 @@ class Subject:
             programs.program_of(forward) != programs.program_of(Path())
             for forward, _ in self.libraries.values()
         )
+
+    def cases(self, seed: int) -> list[Case]:
+        """Its operator's cases; cusim takes too long for large ones."""
+        cases = self.operator.cases(seed)
+        return [case for case in cases if not (case.large and self.on_device)]
 
     @property
     def dtypes(self) -> list[str]:
@@ -232,6 +237,7 @@ class Subject:
             [*given, *grad_outputs],
             outputs,
             options=signature.pack(case.options),
+            placement=Placement.ALIGN if case.aligned else Placement.RIGHT,
             freeze=freeze,
             deadline=deadline,
         )

@@ -26,6 +26,7 @@ from signatures import DIRECTIONS
 from grader.checks.check_result import CheckResult, Stopped
 from grader.checks.memory import access, sanitizer_report
 from grader.checks.subject import Subject
+from grader.checks.values.prepared import prepare
 from grader.course.foreign import THE_LINE
 from grader.course.rungs import ROOT, Rung
 from grader.runner.supervisor.call import Run
@@ -202,7 +203,7 @@ def _again(
     libraries = {dtype: (chosen[0], chosen[1])}
     again = Subject(subject.operator, libraries=libraries)
     case = subject.operator.cases(seed)[i]
-    made = access.prepare(again, case, i, result.direction, dtype, seed)
+    made = prepare(again, case, i, result.direction, dtype, seed)
     if result.name == "no_memory":
         made.call.request.run |= Run.NO_SCRATCH
     made.call.request.freeze = 0  # gdb is what could be stopped, not the worker

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 
 from grader.course.rungs import EXTENSION, Rung, Selection
+from grader.course.threads import starts_threads
 from grader.toolchain.products import SANITIZE, TRACE
 
 NUMBERS, RULES, HALF, MODULE, GRADCHECK = (
@@ -20,6 +21,7 @@ NUMBERS, RULES, HALF, MODULE, GRADCHECK = (
     "module",
     "gradcheck",
 )
+THREADS, SECOND = "threads", "second"
 MEMORY, ORDER, RACES, TRAFFIC, GATES = "memory", "order", "races", "traffic", "gates"
 PYTHON, C, CUDA = "python", "c", "cuda"  # kinds beside EXTENSION, by language
 
@@ -44,6 +46,8 @@ _FORWARD = Question(NUMBERS, "forward", _BOTH)
 _GRADIENT = Question(NUMBERS, "gradient", _BOTH)
 _AUDIT = Question(RULES, "audit")
 _NO_SCRATCH = Question(RULES, "no_memory")
+_SECOND = Question(SECOND, dtypes=("f64",), where="backward starts from arguments")
+_THREADS = Question(THREADS, where="the file starts threads")
 _HALF = Question(HALF, dtypes=("f16",), where="lab.toml names f16")
 _MODULE = Question(MODULE, dtypes=("f64",), where="there is an nn.Module of it")
 _GRADCHECK = Question(GRADCHECK, dtypes=("f64",), forward=True)
@@ -60,11 +64,11 @@ _GATES = Question(GATES, dtypes=_BOTH)
 PLAN: dict[str, dict[str, tuple[Question, ...]]] = {
     PYTHON: {
         "forward": (_FORWARD, _AUDIT, _MODULE),
-        "backward": (_GRADIENT, _AUDIT, _GRADCHECK),
+        "backward": (_GRADIENT, _AUDIT, _GRADCHECK, _SECOND),
     },
     C: {
-        "forward": (_FORWARD, _NO_SCRATCH, _MEMORY),
-        "backward": (_GRADIENT, _NO_SCRATCH, _GRADCHECK, _MEMORY),
+        "forward": (_FORWARD, _NO_SCRATCH, _THREADS, _MEMORY),
+        "backward": (_GRADIENT, _NO_SCRATCH, _THREADS, _GRADCHECK, _MEMORY),
     },
     CUDA: {
         "forward": (_FORWARD, _NO_SCRATCH, _HALF, *_LOOKS),
@@ -77,6 +81,8 @@ PLAN: dict[str, dict[str, tuple[Question, ...]]] = {
 }
 # operators of lab 05 that are also a module
 WITH_MODULE = ("conv2d", "depthwise_conv2d", "layer_norm", "linear", "lltm")
+# what their forward saves for backward, moments and gates, is no argument
+FROM_SAVED = ("layer_norm", "lltm")
 SECONDS = {PYTHON: 4.0, C: 5.0, CUDA: 15.0, EXTENSION: 40.0}  # where none is known
 
 
@@ -94,6 +100,8 @@ def questions(rung: Rung, direction: str) -> tuple[Question, ...]:
     asked = {
         HALF: "f16" in rung.dtypes,
         MODULE: module,
+        SECOND: operator not in FROM_SAVED,
+        THREADS: kind(rung) == C and starts_threads(rung),
         TRAFFIC: any(limit.direction == direction for limit in rung.traffic),
     }
     table = PLAN[kind(rung)][direction]

@@ -27,7 +27,8 @@ from grader.operators.layouts import lay_out
 CASES = Path(__file__).with_name("cases")  # a file for each operator
 Tensors = dict[str, torch.Tensor]
 
-_SPECIAL = {"name", "shapes", "layout", "without", "wanted", "values", "gradcheck"}
+_FLAGS = ("gradcheck", "aligned", "large")
+_SPECIAL = {"name", "shapes", "layout", "without", "wanted", "values", *_FLAGS}
 # values of integers: 12 bits are exact in float, but not in TF32 or half; 11 bits are
 # exact there too, but not in bfloat16
 _SMALLEST = {"integers": 2048, "short_integers": 1024}
@@ -50,6 +51,8 @@ class Case:
     wanted: tuple[str, ...] | None = None  # inputs whose gradients are asked for
     values: str = "normal"  # or wide, far, integers, short_integers
     gradcheck: bool = False  # small enough for a slow-mode gradcheck
+    aligned: bool = False  # tensors begin at multiples of 64 bytes
+    large: bool = False  # too large for cusim
 
 
 @dataclass
@@ -204,7 +207,7 @@ class Operator:
             without=tuple(line.get("without", ())),
             wanted=None if wanted is None else tuple(wanted),
             values=line.get("values", "normal"),
-            gradcheck=line.get("gradcheck", False),
+            **{flag: line.get(flag, False) for flag in _FLAGS},
         )
 
     def cases(self, seed: int, *, drawn: int = 8) -> list[Case]:
@@ -214,6 +217,12 @@ class Operator:
         rng = random.Random(f"{self.name} {seed}")
         for i in range(drawn):
             lines.append({**self.draw(rng), "name": f"random_{i}"})
+        return [self.case(line) for line in lines]
+
+    def thread_cases(self) -> list[Case]:
+        """The cases for rungs with threads, whose shares do not come out even."""
+        path = CASES / f"{self.name}.toml"
+        lines = tomllib.loads(path.read_text(encoding="utf-8"))["threads"]
         return [self.case(line) for line in lines]
 
     def speed_cases(self, *, large: bool = True) -> dict[str, Case]:

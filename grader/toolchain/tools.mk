@@ -20,13 +20,14 @@ CHECKED := -Wall -Wextra -Wshadow
 CFLAGS_TOOLS := -std=gnu11 -O2 -g -fPIC $(CHECKED) -Icommon -Igrader/runner/worker
 
 SUPERVISOR := core poison
-WORKER     := worker scratch link limits
+TRIED      := refusing teams
+WORKER     := worker scratch $(TRIED) link limits
 WATCHED    := worker sanitized
 PYTHON     := link limits
 SANITIZE   := -fsanitize=address,undefined
 COMMON     := check calls
 MODES      := run check trace
-CARRIED    := scratch link limits
+CARRIED    := scratch $(TRIED) link limits
 RUNTIME    := $(BUILD)/cusim/runtime
 FOLDER     := $(RUNTIME)/$(notdir $(firstword $(CXX)))
 DEVICE_check := -DDEVICE_SANITIZED
@@ -45,7 +46,7 @@ $(TOOLS)/worker: $(WORKER:%=$(TOOLS)/objects/worker/%.o) $(COMMON:%=$(TOOLS)/obj
 	@$(CC) -o $@.new $^ -ldl -lm && mv $@.new $@
 # the worker's own code is not watched: the student's is
 $(TOOLS)/worker-asan: $(WATCHED:%=$(TOOLS)/objects/watched/%.o) \
-                      $(PYTHON:%=$(TOOLS)/objects/worker/%.o) $(COMMON:%=$(TOOLS)/objects/%.o) \
+                      $(TRIED:%=$(TOOLS)/objects/worker/%.o) $(PYTHON:%=$(TOOLS)/objects/worker/%.o) $(COMMON:%=$(TOOLS)/objects/%.o) \
                       $(TOOLS)/compiler
 	@$(CC) $(SANITIZE) -o $@.new $(filter %.o,$^) -ldl -lm && mv $@.new $@
 # a rung's own libcusim.so has the same name: the loader gives it the one linked here

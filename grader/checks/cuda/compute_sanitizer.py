@@ -27,8 +27,8 @@ from pathlib import Path
 from grader.checks.check_result import CheckResult, Finding, Stopped, summarize
 from grader.checks.cuda import under_cusim
 from grader.checks.memory import sanitizer_report
-from grader.checks.memory.access import prepare
 from grader.checks.subject import Subject
+from grader.checks.values.prepared import prepare
 from grader.course.rungs import ROOT
 from grader.operators import Case
 from grader.runner.supervisor.session import clean, tools

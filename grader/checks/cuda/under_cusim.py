@@ -18,9 +18,9 @@ from cusim.report import Count
 from grader.checks.check_result import CheckResult, Finding, Stopped, summarize
 from grader.checks.cuda import cusim_report
 from grader.checks.memory import sanitizer_report
-from grader.checks.memory.access import Prepared, expected_of, prepare
 from grader.checks.subject import Subject
 from grader.checks.values.compare import judge
+from grader.checks.values.prepared import Prepared, expected_of, prepare
 from grader.course.rungs import ROOT
 from grader.course.traffic import MEANING, Limits, value
 from grader.operators import Case, Operator

@@ -11,21 +11,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from dataclasses import dataclass
 from pathlib import Path
-
-import torch
 
 from grader.checks.check_result import CheckResult, Finding, Stopped, summarize
 from grader.checks.memory import sanitizer_report
-from grader.checks.subject import DTYPES, Subject
-from grader.checks.values.compare import Expected, judge
-from grader.checks.values.forward import deadline, expectations, output_dtypes, timed
-from grader.checks.values.gradient import expected_gradients, room_for
+from grader.checks.subject import Subject
+from grader.checks.values.compare import judge
+from grader.checks.values.prepared import expected_of, prepare
 from grader.operators import Case, Operator
-from grader.operators.entry import Tensors
 from grader.runner.supervisor import wire
-from grader.runner.supervisor.call import Call, Output, Run
+from grader.runner.supervisor.call import Call
 from grader.runner.supervisor.session import Outcome, Worker
 from grader.toolchain.make import sanitizers_missing
 from grader.toolchain.products import Build
@@ -177,54 +172,6 @@ def locate(subject: Watched, result: CheckResult, seed: int) -> CheckResult:
 
 
 # ---- one case ------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A call as the forward or the gradient check makes it, and what it is made of."""
-
-    call: Call
-    inputs: Tensors
-    grad_outputs: list[torch.Tensor]
-
-
-def prepare(
-    subject: Subject, case: Case, i: int, direction: str, dtype: str, seed: int
-) -> Prepared:
-    """The call of case number `i`; nothing is computed but what it needs."""
-    operator, kind = subject.operator, DTYPES[dtype]
-    inputs = operator.inputs(case, kind, seed)
-    results, seconds = timed(lambda: operator.outputs(inputs, case))
-    limit = deadline(seconds)
-    if direction == "backward":
-        grads = operator.grad_outputs(case, results, kind, seed)
-        room = room_for(subject, case, inputs, results, dtype)
-        bits = subject.gradient_bits()
-        call = subject.call(bits, case, inputs, room, grads, deadline=3 * limit)
-        return Prepared(call, inputs, grads)
-    shapes = [tuple(result.shape) for result in results]
-    kept = i % 3 != 2  # forward.py: NULL where no backward follows
-    if operator.signature.saved and kept:
-        shapes += [tuple(p[0].shape) for p in operator.saved(inputs, case) if p]
-    kinds = output_dtypes(subject, kind)
-    room = [Output(shape, kind) for shape, kind in zip(shapes, kinds)]
-    room += [None] * (len(kinds) - len(room))
-    call = subject.call(Run.FORWARD, case, inputs, room, deadline=limit)
-    return Prepared(call, inputs, [])
-
-
-def expected_of(
-    subject: Subject, case: Case, made: Prepared, direction: str
-) -> dict[int, Expected]:
-    """What the outputs of a call should hold, by position."""
-    operator = subject.operator
-    truth = operator.truth(made.inputs, case, made.grad_outputs)
-    if direction == "forward":
-        right = dict(enumerate(expectations(subject, case, made.inputs, truth)))
-        return {k: e for k, e in right.items() if made.call.tensors[k] is not None}
-    first = len(operator.signature.outputs) + len(operator.signature.saved)
-    wanted = expected_gradients(subject, case, made.inputs, truth)
-    return {first + k: e for k, e in enumerate(wanted) if e}
 
 
 def _case(

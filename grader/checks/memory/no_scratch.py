@@ -1,75 +1,108 @@
 # SPDX-License-Identifier: MIT
 """What happens when there is no scratch memory? STATUS_NO_MEMORY, or the right result.
 
-A rung in C that asks ctx_scratch must look at what it gets. Cases with strided tensors
-are run once more with a context that has nothing to give.
+A rung that asks ctx_scratch must look at what it gets. Some cases are run once more
+with every request refused, and then with each request refused alone.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 from grader.checks.check_result import CheckResult, Finding, Stopped, summarize
-from grader.checks.subject import DTYPES, Subject
-from grader.checks.values.compare import judge
-from grader.checks.values.forward import deadline, expectations, output_dtypes, timed
-from grader.checks.values.gradient import expected_gradients, room_for
-from grader.operators import Case
-from grader.runner.supervisor.call import Output, Run
+from grader.checks.subject import Subject
+from grader.checks.values.compare import Expected, judge
+from grader.checks.values.prepared import expected_of, prepare
+from grader.operators import Case, Operator
+from grader.operators.entry import numel
+from grader.runner.supervisor.call import REFUSE_SHIFT, Call, Run
 from grader.runner.supervisor.wire import STATUS_NO_MEMORY
 from grader.verdicts import Verdict
 
-CASES = 6
+STRIDED = 6  # cases with views, whose copies want memory
+DENSE = 4  # and large ones without: small ones may be left to a fallback
+REQUESTS = 6  # of a call that are refused alone
 DTYPE = "f64"
+ALL = 0  # in place of a request's number
 
 
 def check(
     subject: Subject, cases: list[Case], direction: str, seed: int
 ) -> CheckResult:
-    """A few strided cases of one direction."""
-    strided = [case for case in cases if case.layout][:CASES]
+    """A few cases of one direction."""
+    chosen = _chosen(subject, cases, direction)
     findings: list[Finding] = []
     subject.begin()
     try:
-        for case in strided:
-            findings += _case(subject, case, seed, backward=direction == "backward")
+        for case in chosen:
+            findings += _case(subject, case, direction, seed)
     except Stopped as stop:
         findings.insert(0, stop.finding)
-    return summarize("no_memory", direction, DTYPE, len(strided), findings)
+    return summarize("no_memory", direction, DTYPE, len(chosen), findings)
 
 
-def _case(subject: Subject, case: Case, seed: int, *, backward: bool) -> list[Finding]:
-    operator, kind = subject.operator, DTYPES[DTYPE]
-    inputs = operator.inputs(case, kind, seed)
-    results, seconds = timed(lambda: operator.outputs(inputs, case))
-    grads = operator.grad_outputs(case, results, kind, seed) if backward else []
-    truth = operator.truth(inputs, case, grads)
-    expected = [*expectations(subject, case, inputs, truth)]
-    room: list[Output | None] = [
-        Output(tuple(e.value.shape), dtype)
-        for e, dtype in zip(expected, output_dtypes(subject, kind))
-    ]
-    bits: int = Run.FORWARD
-    right = dict(enumerate(expected))
-    if backward:
-        bits = subject.gradient_bits()
-        room = room_for(subject, case, inputs, results, DTYPE)
-        gradients = expected_gradients(subject, case, inputs, truth)
-        right = {len(expected) + k: e for k, e in enumerate(gradients) if e}
-    limit = 3 * deadline(seconds)
-    run = bits | Run.NO_SCRATCH
-    call = subject.call(run, case, inputs, room, grads, deadline=limit)
-    finding = subject.run(call, case, DTYPE)
-    if subject.worker(DTYPE).reply.status == STATUS_NO_MEMORY:
-        return []
-    if finding:
-        return [finding]
-    for i, wanted in right.items():
-        if judge(call, i, wanted, names=subject.names()):
-            return [
-                Finding(
-                    Verdict.WRONG_VALUE,
-                    "ctx_scratch gave NULL, and the function returned STATUS_OK with a "
-                    "wrong result: return STATUS_NO_MEMORY",
-                    case.name,
-                )
-            ]
+def _chosen(subject: Subject, cases: list[Case], direction: str) -> list[Case]:
+    """Strided ones, and on the CPU the largest of the others."""
+    operator = subject.operator
+    wanted = [c for c in cases if direction == "forward" or any(operator.wanted(c))]
+    strided = [case for case in wanted if case.layout][:STRIDED]
+    if subject.on_device:
+        return strided
+    dense = [case for case in wanted if not (case.layout or case.large)]
+    return [*strided, *sorted(dense, key=partial(_size, operator))[-DENSE:]]
+
+
+def _size(operator: Operator, case: Case) -> int:
+    """The elements of all inputs."""
+    return sum(numel(shape) for shape in operator.input_shapes(case).values())
+
+
+def _case(subject: Subject, case: Case, direction: str, seed: int) -> list[Finding]:
+    """One case: all requests refused, then each alone; at most one finding."""
+    made = prepare(subject, case, 0, direction, DTYPE, seed)
+    bits = made.call.request.run | Run.NO_SCRATCH
+    right: dict[int, Expected] = {}
+    for request in range(ALL, REQUESTS + 1):
+        made.call.request.run = bits | request << REFUSE_SHIFT
+        finding = _run(subject, case, made.call, request)
+        reply = subject.worker(DTYPE).reply
+        if finding:
+            return [finding]
+        if reply.status == STATUS_NO_MEMORY:
+            continue
+        right = right or expected_of(subject, case, made, direction)
+        if any(judge(made.call, k, e, names=subject.names()) for k, e in right.items()):
+            return [_unnoticed(case, request)]
+        if reply.asked <= request:  # no more were made
+            break
     return []
+
+
+def _run(subject: Subject, case: Case, call: Call, request: int) -> Finding | None:
+    """What went wrong with a call; None also where it says that there is no memory."""
+    try:
+        finding = subject.run(call, case, DTYPE)
+    except Stopped as stop:
+        raise Stopped(_refused(stop.finding, request)) from None
+    if finding and subject.worker(DTYPE).reply.status != STATUS_NO_MEMORY:
+        return _refused(finding, request)
+    return None
+
+
+def _refused(finding: Finding, request: int) -> Finding:
+    return replace(finding, message=f"{finding.message}; {_gave(request)}")
+
+
+def _gave(request: int) -> str:
+    """What ctx_scratch did."""
+    which = "every request" if request == ALL else f"request {request}"
+    return f"ctx_scratch gave NULL for {which}"
+
+
+def _unnoticed(case: Case, request: int) -> Finding:
+    text = (
+        f"{_gave(request)}, and the function returned STATUS_OK with a wrong result: "
+        "return STATUS_NO_MEMORY"
+    )
+    return Finding(Verdict.WRONG_VALUE, text, case.name)

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from grader.checks.check_result import Stopped
-from grader.checks.memory.access import expected_of, prepare
 from grader.checks.subject import Subject
 from grader.checks.values.compare import judge
+from grader.checks.values.prepared import expected_of, prepare
 from grader.course.rungs import DIRECT, Rung
 from grader.course.tasks import all_tasks
 from grader.course.uses import FALLBACK, Use

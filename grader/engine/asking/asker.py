@@ -297,7 +297,7 @@ class Asker:
     ) -> list[CheckResult]:
         """Forward, then gradient; within each the first failure is the last word."""
         results: list[CheckResult] = []
-        cases = subject.operator.cases(self.seed)
+        cases = subject.cases(self.seed)
         forward_ok = "forward" in lent
         if "forward" in directions:
             found = self._direction(subject, rung, "forward", forward_ok=True)

@@ -81,7 +81,7 @@ class Lending:
         subject.classes = self.classes(rung.task, dict.fromkeys(DIRECTIONS, rung))
         check = forward.check if direction == "forward" else gradient.check
         try:
-            result = check(subject, operator.cases(self.seed), "f64", self.seed)
+            result = check(subject, subject.cases(self.seed), "f64", self.seed)
         finally:
             subject.close()
         return result.verdict is Verdict.PASS

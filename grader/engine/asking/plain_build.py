@@ -9,9 +9,17 @@ from dataclasses import replace
 from grader.checks.check_result import CheckResult, clocked
 from grader.checks.memory import no_scratch
 from grader.checks.subject import Subject
-from grader.checks.values import audit, each_dtype, forward, gradient
+from grader.checks.values import (
+    audit,
+    each_dtype,
+    forward,
+    gradient,
+    second,
+    threads,
+)
 from grader.course.architectures import HALF
 from grader.course.rungs import Rung
+from grader.course.threads import promises_bits
 from grader.engine import plan
 from grader.engine.plan import Question
 from grader.verdicts import Verdict
@@ -36,7 +44,7 @@ def ask(
         if question.forward and not forward_ok:
             continue
         say = lambda words: tell(rung.id, words)  # noqa: E731
-        results += _answer(subject, direction, question, seed, say)
+        results += _answer(subject, rung, direction, question, seed, say)
         if results and results[-1].verdict is not Verdict.PASS:
             break
     return results
@@ -44,19 +52,27 @@ def ask(
 
 def _answer(
     subject: Subject,
+    rung: Rung,
     direction: str,
     question: Question,
     seed: int,
     say: Callable[[str], None],
 ) -> list[CheckResult]:
     """One of them; nothing for those that a look or a gate answers."""
-    cases = subject.operator.cases(seed)
+    cases = subject.cases(seed)
     words = subject, cases, direction, seed
     if question.name == plan.NUMBERS:
         return each_dtype.check(*words, say)
     if question.name == plan.RULES:
         check = audit.check if question.asks == "audit" else no_scratch.check
         return [clocked(lambda: check(*words))]
+    if question.name == plan.SECOND:
+        say("second derivatives")
+        return [clocked(lambda: second.check(subject, cases, seed))]
+    if question.name == plan.THREADS:
+        say("threads")
+        same = {"same_bits": promises_bits(rung)}
+        return [clocked(lambda: threads.check(subject, direction, seed, **same))]
     if question.name == plan.HALF and HALF in subject.libraries:
         judge = each_dtype.JUDGES[direction].check
         few = [case for case in cases if case.values == "normal"]

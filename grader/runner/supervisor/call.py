@@ -33,10 +33,11 @@ class Run(IntEnum):
     TIMED = 128
     REVERSE = 256
     COUNT = 1024  # what is moved, and not races
+    SECOND = 2048  # derivatives of the gradients, in the places of both
     RANDOM = 512  # the seed of the order stands SEED_SHIFT bits higher
 
 
-SEED_SHIFT = REPEAT_SHIFT = 16
+SEED_SHIFT = REPEAT_SHIFT = REFUSE_SHIFT = 16
 
 
 class Placement(IntEnum):

@@ -47,12 +47,17 @@ enum {
     RUN_MODULE = 8,       // Python: through the nn.Module instead of the function
     RUN_AUDIT = 16,       // Python: note operators used and gradients given unasked
     RUN_DEFAULTS = 32,    // Python: leave out what equals its default, name the rest
-    RUN_NO_SCRATCH = 64,  // C: ctx_scratch gives NULL
+    RUN_NO_SCRATCH = 64,  // C: ctx_scratch gives NULL for one request of the last
+                          // direction, its number from RUN_REFUSE_SHIFT on; 0: for all
     RUN_TIMED = 128,      // C: ctx_scratch gives used blocks again, without poison
     RUN_COUNT = 1024,     // CUDA without a GPU: count accesses, do not look for races
-    RUN_REVERSE = 256,    // the same: the last thread first
-    RUN_RANDOM = 512,     // in a random order, its seed from this bit on:
+    RUN_SECOND = 2048,  // Python: differentiate the gradients once more; in place of a
+                        // gradient the derivative by its input, in place of a result
+                        // that by its grad_output
+    RUN_REVERSE = 256,  // the same: the last thread first
+    RUN_RANDOM = 512,   // in a random order, its seed from this bit on:
     RUN_SEED_SHIFT = 16,
+    RUN_REFUSE_SHIFT = 16,
     RUN_REPEAT_SHIFT = 16,  // a card, with RUN_TIMED: how often each call is made
 };
 
@@ -80,6 +85,7 @@ enum {
     REPLY_DEVICE = 24,       // CUDA: memory could not be moved
     REPLY_WROTE_INPUT = 25,  // CUDA: message holds the tensor's position and the byte
     REPLY_GUARD = 26,        // a card: the same for a write around a tensor
+    REPLY_CROWD = 27,        // two threads were in ctx_scratch at the same time
 };
 
 /* One tensor of a case, in slot `slot` of its side. */
@@ -117,6 +123,7 @@ typedef struct {
     int32_t frames;
     int32_t fault_write;  // 1 write, 0 read, -1 not known
     int32_t direction;    // 0 forward, 1 backward: what ran last
+    int32_t asked;        // RUN_NO_SCRATCH: how many requests for scratch there were
     uint64_t fault_address;
     uint64_t module_base;
     uint64_t bytes_asked;        // of the memory request that raised SIGSYS

@@ -22,7 +22,7 @@ STATUS_OK, STATUS_NOT_IMPLEMENTED, STATUS_INVALID_ARGUMENT = 0, 1, 2
 STATUS_NO_MEMORY, STATUS_CUDA_ERROR = 3, 4
 REPLY_CONTRACT, REPLY_EXCEPTION, REPLY_EXIT, REPLY_FORBIDDEN = 16, 17, 18, 19
 REPLY_LOAD_ERROR, REPLY_CHECK, REPLY_SCRATCH, REPLY_STATUS = 20, 21, 22, 23
-REPLY_DEVICE, REPLY_WROTE_INPUT, REPLY_GUARD = 24, 25, 26
+REPLY_DEVICE, REPLY_WROTE_INPUT, REPLY_GUARD, REPLY_CROWD = 24, 25, 26, 27
 
 TAG_OUTSIDE, TAG_UNWRITTEN, TAG_SCRATCH, TAG_LOCAL = 0x1000, 0x2000, 0x3000, 0x4000
 
@@ -81,6 +81,7 @@ class Reply(ctypes.Structure):
         ("frames", ctypes.c_int32),
         ("fault_write", ctypes.c_int32),
         ("direction", ctypes.c_int32),
+        ("asked", ctypes.c_int32),
         ("fault_address", ctypes.c_uint64),
         ("module_base", ctypes.c_uint64),
         ("bytes_asked", ctypes.c_uint64),

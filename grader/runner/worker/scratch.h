@@ -5,6 +5,8 @@
 
 #include "context.h"
 
+typedef void *scratch_fn(ctx_t *ctx, size_t bytes);  // a ctx->scratch callback
+
 /* A ctx->scratch callback. A block ends at most 63 bytes before an unmapped page,
  * begins after one, and is full of signalling NaN of the width of ctx->scratch_state,
  * an int32_t dtype. */

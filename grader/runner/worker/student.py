@@ -8,7 +8,7 @@ import linecache
 import sys
 import traceback
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import decode_source
 from typing import Any
 
@@ -17,6 +17,7 @@ from signatures import REQUIRED, Signature
 
 from grader.runner.supervisor import wire
 from grader.runner.supervisor.wire import SIDE_TENSORS, Command, Reply, WireTensor
+from grader.runner.worker.second import second_derivatives
 from grader.runner.worker.student_memory import ContractError, give, view
 from grader.runner.worker.student_rules import (
     Forbidden,
@@ -27,6 +28,7 @@ from grader.runner.worker.student_rules import (
 )
 
 RUN_BACKWARD, RUN_MODULE, RUN_AUDIT, RUN_DEFAULTS = 2, 8, 16, 32
+RUN_SECOND = 2048
 
 
 def _depthwise(channels: int, multiplier: int, **more: Any) -> torch.nn.Conv2d:
@@ -288,14 +290,27 @@ class Case:
                     "Function.apply?)"
                 )
         self.task.rules.ours = True
-        return list(
-            torch.autograd.grad(
-                results,
-                [tensor for _, tensor in self.wanted],
-                self.grad_outputs[: len(results)],
-                allow_unused=True,
-            )
+        again = bool(self.command.run & RUN_SECOND)
+        for grad in self.grad_outputs:
+            grad.requires_grad = again
+        gradients = torch.autograd.grad(
+            results,
+            [tensor for _, tensor in self.wanted],
+            self.grad_outputs[: len(results)],
+            allow_unused=True,
+            create_graph=again,
         )
+        return self._second(gradients) if again else list(gradients)
+
+    def _second(self, gradients: Sequence[torch.Tensor | None]) -> Tensors:
+        """Derivatives of the gradients; those by grad_outputs replace outputs."""
+        leaves = [tensor for _, tensor in self.wanted]
+        self.task.rules.ours = True
+        found = second_derivatives(gradients, [*leaves, *self.grad_outputs])
+        for i, change in enumerate(found[len(leaves) :]):
+            name = self.task.signature.outputs[i].name
+            self._give(change, SIDE_TENSORS + i, f"second derivative by grad_{name}")
+        return [*found[: len(leaves)]]
 
 
 def line_behind(error: BaseException, path: str) -> traceback.FrameSummary | None:

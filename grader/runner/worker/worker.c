@@ -23,7 +23,8 @@
 #include "limits.h"
 #include "link.h"
 #include "sanitized.h"
-#include "scratch.h"
+#include "refusing.h"
+#include "teams.h"
 
 enum {
     CARD_ROOM_MIB = 16384,  // CUDA maps and pins memory of its own
@@ -62,6 +63,7 @@ static void load(link_t *link, rung_t *rung, const char *const paths[2],
         if (rung->function[d] && dladdr(rung->function[d], &where)) {
             rung->base[d] = (uint64_t)(uintptr_t)where.dli_fbase;
         }
+        teams_of(rung->library[d]);
     }
 }
 
@@ -127,20 +129,15 @@ static int run_direction(const link_t *link, rung_t *rung, ctx_t *ctx, int d,
     }
     sanitized_rest(link->reply);
     if (scratch_release()) return REPLY_SCRATCH;
+    if (scratch_crowded()) return REPLY_CROWD;
     return status >= STATUS_OK && status <= STATUS_CUDA_ERROR ? status : REPLY_STATUS;
 }
 
-static void *no_scratch(ctx_t *ctx, size_t bytes)
+static scratch_fn *scratch_of(const command_t *command)
 {
-    (void)ctx, (void)bytes;
-    return NULL;
-}
-
-static void *(*scratch_of(int run))(ctx_t *, size_t)
-{
-    if (run & RUN_NO_SCRATCH) return no_scratch;
     if (ON_DEVICE) return device_scratch;
-    return run & RUN_TIMED ? scratch_pooled : scratch_guarded;
+    if (command->run & RUN_TIMED) return scratch_pooled;
+    return command->threads > 1 ? scratch_in_turn : scratch_guarded;
 }
 
 /* A direction with its tensors where this worker wants them: moved, and back again. */
@@ -165,10 +162,12 @@ static int run_command(const link_t *link, rung_t *rung)
     int32_t scratch_dtype = command->tensor[0].dtype;
     ctx_t ctx = {.threads = command->threads,
                  .device = DEVICE_CPU,
-                 .scratch = scratch_of(command->run),
+                 .scratch = scratch_of(command),
                  .scratch_state = &scratch_dtype};
     device_context(&ctx);
     device_begin(link);
+    teams_disturb(command->threads > 1 && !(command->run & RUN_TIMED));
+    const int last = command->run & RUN_BACKWARD ? 1 : 0;
     int status = STATUS_OK;
     for (int call = 0; call < command->calls && status == STATUS_OK; call++) {
         for (int d = 0; d < 2 && status == STATUS_OK; d++) {
@@ -177,9 +176,14 @@ static int run_command(const link_t *link, rung_t *rung)
             view_tensors(link, call, tensor, pointer);  // anew: a rung may spoil them
             status = check_direction(link, &ctx, d, pointer);
             if (status != STATUS_OK) return status;
+            if (command->run & RUN_NO_SCRATCH && d == last) {
+                scratch_refuse(command->run >> RUN_REFUSE_SHIFT, scratch_of(command));
+                ctx.scratch = scratch_refusing;
+            }
             status = call_direction(link, rung, &ctx, d, tensor, pointer);
         }
     }
+    reply->asked = scratch_asked();
     ctx.error[CTX_ERROR_BYTES - 1] = 0;
     snprintf(reply->message, MESSAGE_BYTES, "%s", ctx.error);
     return status;

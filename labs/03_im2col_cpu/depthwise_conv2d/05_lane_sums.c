@@ -130,8 +130,8 @@ static void channels(const layer_t *l, const slab_t *s, int64_t c0, int64_t C,
 // STARTER // helpers, if you want some (the reference takes 94 lines)
 
 /* grad_weight[oc,k] = sum over n of a plane of grad_output * one of input, shifted.
- * Each thread takes channels, and adds over images in their order: results do not
- * depend on the number of threads. */
+ * Each thread takes channels, and adds over images in their order: any number of
+ * threads gives the same result, bit for bit. */
 status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                    const tensor_t *input, const tensor_t *weight,
                                    depthwise_conv2d_params_t p, tensor_t *grad_input,

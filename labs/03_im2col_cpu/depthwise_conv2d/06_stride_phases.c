@@ -167,7 +167,7 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
         }
     }
     first[PHASES] = count;
-#pragma omp parallel for num_threads(ctx->threads)
+#pragma omp parallel for num_threads(ctx->threads)  // planes: equal bit for bit
     for (int64_t t = 0; t < T; t++)
         for (int64_t i = N * IC * t / T; i < N * IC * (t + 1) / T; i++)
             plane(f, grad_output, grad + i * f.M * out[2] * out[3], places, first,

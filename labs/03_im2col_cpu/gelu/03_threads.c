@@ -5,8 +5,8 @@
  *   limit   memory, which the cores share; starting the threads, for small ones
  *   run     make bench T=03_im2col_cpu/gelu/03
  *
- * All shapes and strides; with THREADS=2 behind the command. Each number is computed by
- * the same steps as with one thread. Workspace: copies of inputs that have gaps.
+ * All shapes and strides; with THREADS=2 behind the command. Any number of threads
+ * gives the same result, bit for bit. Workspace: copies of inputs that have gaps.
  */
 #include "operators.h"
 

@@ -5,7 +5,7 @@
  *   limit   the slowest thread; for few samples, packing weight and starting threads
  *   run     make bench T=03_im2col_cpu/lltm/05
  *
- * Backward. The same result for any number of threads. Workspace: that of 03.
+ * Backward. Any number of threads: the same result, bit for bit. Workspace: that of 03.
  */
 #include "operators.h"
 #include "vector.h"

@@ -5,8 +5,8 @@
  *   limit   the slowest thread; memory, which the cores share
  *   run     make bench T=03_im2col_cpu/matmul/06
  *
- * Forward, all shapes and strides, the same result for any number of threads: no sum is
- * split. Workspace: that of 05_packed.
+ * Forward, all shapes and strides. Any number of threads gives the same result, bit for
+ * bit: no sum is split. Workspace: that of 05_packed.
  */
 #include "operators.h"
 #include "vector.h"

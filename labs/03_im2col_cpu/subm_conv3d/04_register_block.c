@@ -5,7 +5,7 @@
  *   limit   the rulebook
  *   run     make bench T=03_im2col_cpu/subm_conv3d/04
  *
- * Forward. Threads share out vectors of output channels, and no sum is split.
+ * Forward. Threads share out vectors of output channels: equal bit for bit.
  * Workspace: that of 01, the weight once more, the rulebook, copies of strided tensors.
  */
 #include "operators.h"

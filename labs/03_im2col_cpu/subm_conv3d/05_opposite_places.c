@@ -6,7 +6,7 @@
  *   run     make bench T=03_im2col_cpu/subm_conv3d/05
  *
  * Backward: the gradient of features; those of weight and bias by a lower rung. Threads
- * share out vectors of input channels, and no sum is split. Workspace: the weight once
+ * share out vectors of input channels: equal bit for bit. Workspace: the weight once
  * more; a copy of grad_output and of weight if they have gaps.
  */
 #include "operators.h"

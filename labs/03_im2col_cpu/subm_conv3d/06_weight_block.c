@@ -6,7 +6,7 @@
  *   run     make bench T=03_im2col_cpu/subm_conv3d/06
  *
  * Backward: the gradients of weight and bias; that of features by a lower rung. Threads
- * share out blocks, and no sum is split. Workspace: the weight once more; a copy of
+ * share out blocks: equal bit for bit. Workspace: the weight once more; a copy of
  * grad_output and of features if they have gaps.
  */
 #include "operators.h"

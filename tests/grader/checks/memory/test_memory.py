@@ -25,6 +25,7 @@ from grader.checks.check_result import CheckResult, Finding, Stopped
 from grader.checks.memory import access, sanitizer_report
 from grader.checks.subject import Subject
 from grader.checks.values import forward, gradient
+from grader.checks.values.prepared import prepare
 from grader.commands import doctor
 from grader.course.rungs import ROOT, Rung
 from grader.course.tasks import all_tasks
@@ -147,7 +148,7 @@ def test_what_is_odd_but_harmless_passes():
 def test_the_harmless_rung_did_touch_memory_that_nobody_wrote():
     case = operators.get("gelu").cases(SEED)[0]
     with watched_of(rung_of(HARMLESS)) as watched:
-        made = access.prepare(watched, case, 0, "forward", "f32", SEED)
+        made = prepare(watched, case, 0, "forward", "f32", SEED)
         assert watched.run(made.call, case, "f32") is None
         notes = watched.worker("f32").notes.split("\n")
     tags = {int(note.split()[0], 16) for note in notes if note}

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""Are the values right with several threads? For rungs that start some.
+
+A few cases whose shares do not come out even, with one, two and three threads. They run
+on as many cores as there are, in a worker of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+
+import torch
+
+from grader.checks.check_result import CheckResult, Finding, Stopped, summarize
+from grader.checks.subject import Subject
+from grader.checks.values.compare import Expected, judge
+from grader.checks.values.prepared import expected_of, prepare
+from grader.operators import Case
+from grader.runner.supervisor.call import Call
+from grader.runner.supervisor.cores import pin
+from grader.verdicts import Verdict
+
+DTYPE = "f32"
+TEAMS = (1, 2, 3, 3, 2)  # threads of each call; another try may end in another order
+WRONG = {"forward": Verdict.WRONG_VALUE, "backward": Verdict.WRONG_GRADIENT}
+
+
+def check(
+    subject: Subject, direction: str, seed: int, *, same_bits: bool
+) -> CheckResult:
+    """The operator's cases for threads. `same_bits`: the rung promises that its results
+    do not depend on the number of threads.
+    """
+    cases = subject.operator.thread_cases()
+    findings: list[Finding] = []
+    team = Subject(subject.operator, libraries=subject.libraries)
+    team.classes = subject.classes
+    with closing(team):
+        try:
+            _start(team)
+            for case in cases:
+                findings += _case(team, case, direction, seed, same_bits=same_bits)
+        except Stopped as stop:
+            findings.insert(0, stop.finding)
+    return summarize("threads", direction, DTYPE, len(cases), findings)
+
+
+def _start(team: Subject) -> None:
+    """Its worker has a core for each thread, if there are so many."""
+    pin(max(TEAMS))
+    try:
+        team.worker(DTYPE)
+    finally:
+        pin(1)
+
+
+def _case(
+    team: Subject, case: Case, direction: str, seed: int, *, same_bits: bool
+) -> list[Finding]:
+    """One case with each number of threads; at most one finding."""
+    made = prepare(team, case, 0, direction, DTYPE, seed)
+    right = expected_of(team, case, made, direction)
+    alone: dict[int, torch.Tensor] = {}
+    for threads in TEAMS:
+        made.call.request.threads = threads
+        finding = team.run(made.call, case, DTYPE)
+        finding = finding or _wrong(team, made.call, right, direction)
+        if not finding and not alone:
+            alone = {k: _result(made.call, k).clone() for k in right}
+        if not finding and same_bits:
+            finding = _differs(made.call, alone, right, direction)
+        if finding:
+            many = f"with {threads} thread{'s' * (threads > 1)}: {finding.message}"
+            return [Finding(finding.verdict, many, case.name, finding.location)]
+    return []
+
+
+def _result(call: Call, k: int) -> torch.Tensor:
+    tensor = call.tensors[k]
+    assert tensor is not None
+    return tensor
+
+
+def _wrong(
+    team: Subject, call: Call, right: Mapping[int, Expected], direction: str
+) -> Finding | None:
+    """The first result that is wrong."""
+    for k, wanted in right.items():
+        found = judge(call, k, wanted, names=team.names(), wrong=WRONG[direction])
+        if found:
+            return found
+    return None
+
+
+def _differs(
+    call: Call,
+    alone: Mapping[int, torch.Tensor],
+    right: Mapping[int, Expected],
+    direction: str,
+) -> Finding | None:
+    """The first result that is not, bit for bit, that of one thread."""
+    for k, one in alone.items():
+        if not torch.equal(_result(call, k), one):
+            count = int((_result(call, k) != one).sum())
+            return Finding(
+                WRONG[direction],
+                f"{count} of {one.numel()} elements of '{right[k].name}' differ from "
+                "those of one thread, by rounding; a comment of the file promises the "
+                "same result, bit for bit: split no sum by the number of threads",
+            )
+    return None

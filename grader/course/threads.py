@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: MIT
+"""What a rung's text says of threads: whether it starts some, and what it promises."""
+
+from __future__ import annotations
+
+import re
+
+from grader.course.rungs import Rung
+
+_STARTS = re.compile(rb"\bomp\b|->\s*threads\b")
+_PROMISES = re.compile(rb"bit[\s*]+for[\s*]+bit")  # also over a line's end
+
+
+def starts_threads(rung: Rung) -> bool:
+    """Whether it uses OpenMP, or looks at how many threads there are."""
+    return bool(_STARTS.search(rung.file.read_bytes()))
+
+
+def promises_bits(rung: Rung) -> bool:
+    """Whether its comments promise the same result for any number of threads."""
+    return bool(_PROMISES.search(rung.file.read_bytes()))

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+/* refusing.h - ctx_scratch that has no memory, for one request or for all */
+#ifndef CONVLAB_REFUSING_H
+#define CONVLAB_REFUSING_H
+
+#include "scratch.h"
+
+/* From now on scratch_refusing refuses one request, counted from 1, or all if it is 0;
+ * `grant` serves the others. */
+void scratch_refuse(int request, scratch_fn *grant);
+void *scratch_refusing(ctx_t *ctx, size_t bytes);
+
+/* How many requests there were since then. */
+int scratch_asked(void);
+
+#endif
