@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* block.h - the threads of the present block: schedule.cpp's and barrier.cpp's own */
+/* block.h - the threads of the present block: for schedule, barrier and trace */
 #ifndef CUSIM_BLOCK_H
 #define CUSIM_BLOCK_H
 

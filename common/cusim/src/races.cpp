@@ -61,6 +61,7 @@ struct Release {
 
 struct WarpClock {
     uint32_t seen[32][32];  // lane i may rely on accesses of lane j before seen[i][j]
+    bool met;               // some of its lanes, in this block
 };
 
 /* A race inside a warp, kept until its block has ended: where threads of other warps
@@ -89,7 +90,7 @@ static struct {
     } last[LAST_PAGES];
     std::vector<const void *> codes;
     std::unordered_map<const void *, uint32_t> code_number;
-    std::vector<WarpClock> warps;
+    WarpClock warps[32];
     std::unordered_map<const volatile void *, std::vector<Release>> releases;
     std::unordered_map<uint32_t, Known> known;  // by block
     std::unordered_map<int, uint32_t> fenced;   // threads of this block: when
@@ -125,7 +126,9 @@ void race_block()
     report_all();
     state->block = (uint32_t)block_serial;
     state->barrier = ++state->tick;
-    state->warps.assign(32, {});
+    for (WarpClock &clock : state->warps) {
+        if (clock.met) clock = {};
+    }
     state->known.clear();
     state->fenced.clear();
 }
@@ -141,6 +144,7 @@ void race_warp_sync(int warp, unsigned lanes)
     report_suspects();
     WarpClock &clock = state->warps[(size_t)warp];
     const uint32_t tick = ++state->tick;
+    clock.met = true;
     uint32_t joined[32] = {};
     for (int lane = 0; lane < 32; lane++) {
         if (!(lanes >> lane & 1)) continue;

@@ -24,6 +24,7 @@ from grader.checks.values.compare import Expected, mismatch
 from grader.operators import Operator
 from grader.runner.supervisor import tools_session
 from grader.runner.supervisor.tools_session import Answer, Tools
+from grader.toolchain.extension import precompiled
 from grader.verdicts import Verdict
 
 
@@ -45,6 +46,7 @@ class Gate:
         return self.key or self.name
 
 
+COMPILED = ("compile", "compile_backward")  # gates that compile C++
 FAKE = "torch.compile and torch.export see the operator through its fake kernel: `fake`"
 GATES = (
     Gate(
@@ -121,6 +123,7 @@ class Contract:
         tools_session.clear(folder)
         card = any(gate in ON_CARD for gate in gates)
         self._tools = Tools(package, folder, gate_limit=limit, card=card)
+        self._header: Path | None = None  # that compiled graphs include
         self._answers: dict[str, Answer] = {}
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -136,6 +139,10 @@ class Contract:
 
     def _run(self) -> None:
         names = [gate.id for gate in self.gates]
+        if any(name in COMPILED for name in names):
+            self._header = precompiled.header(self._tools.environment())
+            if self._header:
+                self._tools.seen.append(self._header.parent)
         self._answers = self._tools.run(names, self._write)
 
     def _write(self, names: Sequence[str]) -> None:
@@ -143,6 +150,7 @@ class Contract:
         request = {
             "package": str(self.package),
             "operator": self.operator.name,
+            "header": str(self._header or ""),
             "gates": [
                 {
                     "name": gate.id,

@@ -64,6 +64,7 @@ class Tools:
     ) -> None:
         self.package, self.folder, self.gate_limit = package, folder, gate_limit
         self._card = card
+        self.seen: list[Path] = []  # what else it may read
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False
 
@@ -140,7 +141,7 @@ class Tools:
             (self.folder / name).mkdir(exist_ok=True)
         if sandbox.level() == "bwrap":
             etc = Path("/etc/alternatives")
-            ours = [ROOT / "grader", contract, self.package]
+            ours = [ROOT / "grader", contract, self.package, *self.seen]
             seen = [*sandbox.python_paths(), *ours, *([etc] if etc.exists() else [])]
             devices = gpu_probe.devices() if self._card else []
             seen += gpu_probe.seen() if self._card else []
@@ -154,12 +155,12 @@ class Tools:
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
-            env=self._environment(),
+            env=self.environment(),
             pass_fds=[events],
             start_new_session=True,
         )
 
-    def _environment(self) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         """Caches and temporary files in its own folder, one thread for each library."""
         named = os.environ.get("CXX")
         return {
@@ -172,7 +173,8 @@ class Tools:
             "OMP_NUM_THREADS": "1",
             "TORCHINDUCTOR_CACHE_DIR": str(self.folder / "cache"),
             "TORCHINDUCTOR_COMPILE_THREADS": "1",
-            # the code is small: no vectors to try out, no headers to compile first
+            # the code is small: no vectors to try out, and one header for all of it,
+            # which is there already (toolchain/extension/precompiled.py)
             "TORCHINDUCTOR_VEC_ISA_OK": "0",
             "TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS": "0",
             # graphs are small: to know them again would mean to read all of torch

@@ -75,6 +75,8 @@ def serve(request: dict[str, Any], folder: Path, tell: Callable[..., None]) -> N
     except BaseException as error:
         tell(event="done", gate="import", job=0, **told(error, path))
         return
+    if request["header"]:
+        compiled.include(request["header"])
     for gate in request["gates"]:
         for number, job in enumerate(gate["jobs"]):
             tell(event="begin", gate=gate["name"], job=number)

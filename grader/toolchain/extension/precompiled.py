@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""torch.compile's own header, compiled once for all gates of a build folder.
+
+Every piece of C++ that torch.compile makes begins with one header of PyTorch's, and the
+compiler spends nearly all its time in it. What makes the precompiled file has loaded no
+student's code; the gates' processes only read it. Without it they work as well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+
+from grader.course.rungs import ROOT
+from grader.toolchain import isa
+from grader.toolchain.make import (
+    OUR_DEADLINE,
+    alone,
+    build_folder,
+    first_line,
+    named_cpp,
+)
+
+TEXT = "#include <torch/csrc/inductor/cpp_prefix.h>\n"
+
+
+def header(environment: Mapping[str, str]) -> Path | None:
+    """The file to include first, made if need be, for processes with this environment.
+    None where it cannot be made.
+    """
+    version = first_line([named_cpp(), "--version"])
+    made_of = [metadata.version("torch"), sys.prefix, named_cpp(), version]
+    made_of += [isa.processor(), *sorted(isa.environment().values())]
+    key = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:16]
+    folder = build_folder() / "extension" / "inductor" / key
+    file, done = folder / "prefix.h", folder / "done"
+    with alone(folder / "lock"):
+        if not done.exists() and _compiled(file, environment):
+            done.touch()
+    return file if done.exists() else None
+
+
+def _compiled(file: Path, environment: Mapping[str, str]) -> bool:
+    """Compile it, in a process of its own: only that one imports torch's compiler."""
+    file.write_text(TEXT)
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "common" / "python")])
+    process = subprocess.Popen(
+        [sys.executable, "-B", "-m", __spec__.name, str(file)],
+        env={**environment, "PYTHONPATH": paths, "TMPDIR": str(file.parent)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        return process.wait(OUR_DEADLINE) == 0
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # its compiler outlives it
+        process.wait()
+
+
+def main(file: str) -> None:
+    """Compile the header `file` with the options that torch.compile will use."""
+    from torch._inductor import config, cpp_builder
+    from torch._inductor.cpu_vec_isa import pick_vec_isa
+
+    config.cpp_cache_precompile_headers = True
+    options = cpp_builder.CppTorchDeviceOptions(
+        device_type="cpu", vec_isa=pick_vec_isa(), precompiling=True
+    )
+    cpp_builder.CppBuilder(name=file, sources=file, BuildOption=options).build()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
