@@ -9,8 +9,9 @@ from pathlib import Path
 
 from grader.checks.check_result import Finding
 from grader.checks.memory import sanitizer_report
+from grader.course.foreign import clean
 from grader.runner.supervisor import wire
-from grader.runner.supervisor.session import Outcome, Worker, clean
+from grader.runner.supervisor.session import Outcome, Worker
 from grader.verdicts import Verdict
 
 PAGE = 4096

@@ -42,3 +42,8 @@ def named_file(location: str, root: Path) -> Path | None:
         return (root / match[1]).resolve() if match else None
     except (OSError, ValueError):  # a name that no system takes
         return None
+
+
+def clean(raw: bytes) -> str:
+    """Text from a process, up to its first zero byte, without control characters."""
+    return cleaned(raw.split(b"\0", 1)[0].decode(errors="replace"))

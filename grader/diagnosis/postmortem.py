@@ -27,10 +27,10 @@ from grader.checks.check_result import CheckResult, Stopped
 from grader.checks.memory import access, sanitizer_report
 from grader.checks.subject import Subject
 from grader.checks.values.prepared import prepare
-from grader.course.foreign import THE_LINE
+from grader.course.foreign import THE_LINE, clean
 from grader.course.rungs import ROOT, Rung
 from grader.runner.supervisor.call import Run
-from grader.runner.supervisor.session import Outcome, Worker, clean
+from grader.runner.supervisor.session import Outcome, Worker
 from grader.toolchain.products import SANITIZE, Build
 from grader.verdicts import Verdict
 

@@ -27,8 +27,11 @@ def needed(
 ) -> list[Path]:
     """Every file that the loader opens to start `program` and to load `also` into it.
 
-    Raises GraderError if it does not say.
+    None for a program that is not there: starting it tells why. Raises GraderError if
+    the loader does not say.
     """
+    if not program.exists():
+        return []
     stamps = tuple((file, file.stat().st_mtime_ns) for file in (program, *also))
     return list(_asked(stamps, tuple(sorted(environment.items()))))
 

@@ -29,9 +29,10 @@ from grader.checks.cuda import under_cusim
 from grader.checks.memory import sanitizer_report
 from grader.checks.subject import Subject
 from grader.checks.values.prepared import prepare
+from grader.course.foreign import clean
 from grader.course.rungs import ROOT
 from grader.operators import Case
-from grader.runner.supervisor.session import clean, tools
+from grader.runner.supervisor.session import tools
 from grader.toolchain import gpu_probe, sandbox
 from grader.toolchain.make import build_folder
 from grader.verdicts import Verdict

@@ -17,9 +17,10 @@ from cusim.report import Report
 from grader.checks.check_result import NONSENSE
 from grader.checks.check_result import Finding as Found
 from grader.checks.memory import sanitizer_report
+from grader.course.foreign import clean
 from grader.course.rungs import ROOT
 from grader.runner.supervisor import wire
-from grader.runner.supervisor.session import Worker, clean
+from grader.runner.supervisor.session import Worker
 from grader.verdicts import Verdict
 
 _RACES = (

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from grader.checks.check_result import Finding
 from grader.course import lines
-from grader.course.foreign import THE_LINE
+from grader.course.foreign import THE_LINE, clean
 from grader.runner.supervisor import wire
-from grader.runner.supervisor.session import ROOT, Worker, clean
+from grader.runner.supervisor.session import ROOT, Worker
 from grader.verdicts import Verdict
 
 ELEMENT = (2, 2, 4, 8, 4, 8)  # bytes, by dtype code

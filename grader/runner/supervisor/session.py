@@ -23,7 +23,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.course.foreign import cleaned
+from grader.course.foreign import clean
 from grader.runner.supervisor.cores import cpu, pin
 from grader.runner.supervisor.processes import (
     children,
@@ -395,8 +395,3 @@ class Worker:
 
     def __exit__(self, *_: object) -> None:
         self.end()
-
-
-def clean(raw: bytes) -> str:
-    """Text from a worker, up to its first zero byte, without control characters."""
-    return cleaned(raw.split(b"\0", 1)[0].decode(errors="replace"))

@@ -26,11 +26,12 @@ import torch
 
 from grader import operators
 from grader.checks import outcomes
+from grader.course.foreign import clean
 from grader.course.rungs import ROOT
 from grader.operators.layouts import lay_out
 from grader.runner.supervisor.call import Call, Output, Placement, Run
 from grader.runner.supervisor.cores import cpu, pin
-from grader.runner.supervisor.session import Outcome, Worker, clean, core
+from grader.runner.supervisor.session import Outcome, Worker, core
 from grader.runner.supervisor.wire import PHASE_LOADED, SIDE_TENSORS, SLOT_BYTES
 from grader.verdicts import Verdict
 from tests.grader.engine.test_grade import until
