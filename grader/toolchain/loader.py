@@ -26,9 +26,12 @@ def needed(
     program: Path, also: Sequence[Path], environment: Mapping[str, str]
 ) -> list[Path]:
     """Every file that the loader opens to start `program` and to load `also` into it.
+    Of a program that is not there nothing: it will not start, and be told of.
 
-    Raises GraderError if it does not say.
+    Raises GraderError if the loader does not say.
     """
+    if not program.exists():
+        return []
     stamps = tuple((file, file.stat().st_mtime_ns) for file in (program, *also))
     return list(_asked(stamps, tuple(sorted(environment.items()))))
 
