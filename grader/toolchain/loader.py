@@ -26,9 +26,9 @@ def needed(
     program: Path, also: Sequence[Path], environment: Mapping[str, str]
 ) -> list[Path]:
     """Every file that the loader opens to start `program` and to load `also` into it.
+    Of a program that is not there nothing: it will not start, and be told of.
 
-    None for a program that is not there: starting it tells why. Raises GraderError if
-    the loader does not say.
+    Raises GraderError if the loader does not say.
     """
     if not program.exists():
         return []

@@ -182,17 +182,16 @@ class Worker:
         also: Sequence[Path] = (),
         outside: Outside | None = None,
     ) -> Worker:
-        """A C worker for two libraries; it sees `also`, and of the system's files those
-        that it is linked with. Run by the command `under`, a debugger, it sees all.
+        """A C worker for two libraries; sees `also` and what it is linked with. Run by
+        `under`, a debugger, it sees the whole system.
         """
-        forward, backward = forward.resolve(), backward.resolve()
-        seen = [tools() / program, forward, backward]
+        seen = [tools() / program, forward.resolve(), backward.resolve()]
         command = [*under, *(str(path) for path in seen)]
         linked = [tools() / "nothing.so", *(outside.libraries if outside else ())]
-        seen += loader.needed(seen[0], linked, _environment(outside))
-        seen += [*also, *(sandbox.system_paths() if under else [])]
+        needed = loader.needed(seen[0], linked, _environment(outside))
+        seen += [*needed, *also, *(sandbox.system_paths() if under else [])]
         worker = cls("c", command, paths=seen, op=op, outside=outside)
-        worker.libraries = (forward, backward)
+        worker.libraries = (seen[1], seen[2])
         worker.program = program
         return worker
 
@@ -221,9 +220,8 @@ class Worker:
         command = [*command, *map(str, descriptors), self.level]
         command += [str(path) for path in (*paths, *sandbox.PROCESSOR)]
         info_read, info_write = os.pipe()
-        passed = [*descriptors]
+        passed = [*descriptors, *([info_write] if self.level == "bwrap" else [])]
         if self.level == "bwrap":
-            passed.append(info_write)
             more = self.outside.devices if self.outside else ()
             command = sandbox.wrap(command, paths=paths, info=info_write, devices=more)
         read, write = os.pipe()
