@@ -39,7 +39,7 @@ PYTHON_KINDS = (  # one for each part of the Python worker that catches somethin
     "uses_library_hidden",
     "compile_error",
 )
-LANGUAGES = ({"c", "python"}, {"c", "python", "cuda"}, {"cuda"})  # of a fault
+LANGUAGES = ({"c"}, {"c", "python"}, {"c", "python", "cuda"}, {"cuda"})  # of a fault
 CUDA_KINDS = (  # what test_cuda_rungs.py has not: attacks, and verdicts of cusim
     "output_100mb",
     "double_fork",
