@@ -92,9 +92,9 @@ static void host_pointer(const volatile void *address, Op op, const void *code)
 
 /* ---- one access ------------------------------------------------------------------ */
 
-/* Whether an access of the thread that runs may be the card's business. What lies on its
- * own stack is not, and that is what most accesses of a kernel with a tile of registers
- * are: they end here, without a call. */
+/* Whether an access of the thread that runs may be the card's business. What lies on
+ * its own stack is not, and that is what most accesses of a kernel with a tile of
+ * registers are: they end here, without a call. */
 static inline bool is_seen(const volatile void *address)
 {
     const Fiber *const own = now.fiber;

@@ -5,6 +5,7 @@ autocast.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -39,7 +40,7 @@ def include(header: str) -> None:
     from torch._inductor import codecache, config
 
     if hasattr(codecache, "_precompile_header"):
-        codecache._precompile_header = lambda *_, **__: header
+        codecache._precompile_header = functools.cache(lambda *_, **__: header)
         config.cpp_cache_precompile_headers = True
 
 
