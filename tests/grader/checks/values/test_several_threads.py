@@ -12,7 +12,7 @@ import pytest
 from grader import operators
 from grader.checks.check_result import CheckResult
 from grader.checks.subject import Subject
-from grader.checks.values import threads
+from grader.checks.values import several_threads
 from grader.course.rungs import Rung
 from grader.course.tasks import all_tasks
 from grader.course.threads import promises_bits, starts_threads
@@ -63,7 +63,7 @@ def checked(tools: Path, compile_gelu: Callable[[str], dict[str, Path]]) -> Chec
     def check(body: str, *, same_bits: bool = False) -> CheckResult:
         libraries = {k: (v, v) for k, v in compile_gelu(body).items()}
         with closing(Subject(operators.get("gelu"), libraries=libraries)) as subject:
-            return threads.check(subject, "forward", 3, same_bits=same_bits)
+            return several_threads.check(subject, "forward", 3, same_bits=same_bits)
 
     return check
 
