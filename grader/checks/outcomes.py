@@ -60,7 +60,8 @@ _STATUS = {
 
 _OF_C = (
     *range(wire.STATUS_OK, wire.STATUS_CUDA_ERROR + 1),
-    *(wire.REPLY_LOAD_ERROR, wire.REPLY_CHECK, wire.REPLY_SCRATCH, wire.REPLY_STATUS),
+    *(wire.REPLY_LOAD_ERROR, wire.REPLY_CHECK, wire.REPLY_SCRATCH),
+    *(wire.REPLY_STATUS, wire.REPLY_CROWD),
 )
 _OF_DEVICE = (*_OF_C, wire.REPLY_DEVICE, wire.REPLY_WROTE_INPUT, wire.REPLY_GUARD)
 _OF_PYTHON = (

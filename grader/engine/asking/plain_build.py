@@ -14,8 +14,8 @@ from grader.checks.values import (
     each_dtype,
     forward,
     gradient,
-    second,
-    threads,
+    second_order,
+    several_threads,
 )
 from grader.course.architectures import HALF
 from grader.course.rungs import Rung
@@ -68,11 +68,13 @@ def _answer(
         return [clocked(lambda: check(*words))]
     if question.name == plan.SECOND:
         say("second derivatives")
-        return [clocked(lambda: second.check(subject, cases, seed))]
+        return [clocked(lambda: second_order.check(subject, cases, seed))]
     if question.name == plan.THREADS:
         say("threads")
         same = {"same_bits": promises_bits(rung)}
-        return [clocked(lambda: threads.check(subject, direction, seed, **same))]
+        return [
+            clocked(lambda: several_threads.check(subject, direction, seed, **same))
+        ]
     if question.name == plan.HALF and HALF in subject.libraries:
         judge = each_dtype.JUDGES[direction].check
         few = [case for case in cases if case.values == "normal"]

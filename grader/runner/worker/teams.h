@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* teams.h - calls with several threads, made so that what is shared by mistake shows
  *
- * Threads of a short call often do their work one after the other, and a race shows once
- * in a thousand calls. Here each thread of an OpenMP region sleeps for a moment again and
- * again, wherever it happens to be, so that the others come to the same place meanwhile.
+ * Threads of a short call often do their work one after the other, and a race shows
+ * once in a thousand calls. Here threads of an OpenMP region sleep for a moment a few
+ * times, wherever they are, so that the others come to the same place meanwhile.
  */
 #ifndef CONVLAB_TEAMS_H
 #define CONVLAB_TEAMS_H
@@ -16,8 +16,8 @@ void teams_of(void *library);
 /* From now on the threads of regions are disturbed, or left alone. */
 void teams_disturb(int disturbed);
 
-/* ctx_scratch for a call with several threads. A context serves one thread at a time: if
- * two ask at the same time both get what they want, and scratch_crowded tells. Each
+/* ctx_scratch for a call with several threads. A context serves one thread at a time:
+ * if two ask at the same time both get what they want, and scratch_crowded tells. Each
  * request takes a moment, so that this happens whenever it can. */
 void *scratch_in_turn(ctx_t *ctx, size_t bytes);
 

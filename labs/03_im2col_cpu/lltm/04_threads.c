@@ -5,7 +5,7 @@
  *   limit   the slowest thread; for few samples, packing weight and starting threads
  *   run     make bench T=03_im2col_cpu/lltm/04
  *
- * Forward. The same result for any number of threads, bit for bit. Workspace: that of 02.
+ * Forward. Any number of threads: the same result, bit for bit. Workspace: that of 02.
  */
 #include "operators.h"
 #include "vector.h"

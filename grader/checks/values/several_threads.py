@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import replace
 
 import torch
 
@@ -17,12 +18,13 @@ from grader.checks.subject import Subject
 from grader.checks.values.compare import Expected, judge
 from grader.checks.values.prepared import expected_of, prepare
 from grader.operators import Case
-from grader.runner.supervisor.call import Call
+from grader.runner.supervisor.call import REFUSE_SHIFT, Call, Run
 from grader.runner.supervisor.cores import pin
 from grader.verdicts import Verdict
 
 DTYPE = "f32"
 TEAMS = (1, 2, 3, 3, 2)  # threads of each call; another try may end in another order
+REFUSED = (1, 2)  # requests for scratch memory
 WRONG = {"forward": Verdict.WRONG_VALUE, "backward": Verdict.WRONG_GRADIENT}
 
 
@@ -73,6 +75,22 @@ def _case(
         if finding:
             many = f"with {threads} thread{'s' * (threads > 1)}: {finding.message}"
             return [Finding(finding.verdict, many, case.name, finding.location)]
+    return _without_memory(team, case, made.call)
+
+
+def _without_memory(team: Subject, case: Case, call: Call) -> list[Finding]:
+    """A refused request that is not noticed ends threads on a pointer beside NULL."""
+    bits = call.request.run | Run.NO_SCRATCH
+    call.request.threads = max(TEAMS)
+    for request in REFUSED:
+        call.request.run = bits | request << REFUSE_SHIFT
+        try:
+            team.run(call, case, DTYPE)  # its values are asked for with one thread
+        except Stopped as stop:
+            text = (
+                f"{stop.finding.message}; ctx_scratch gave NULL for request {request}"
+            )
+            raise Stopped(replace(stop.finding, message=text)) from None
     return []
 
 

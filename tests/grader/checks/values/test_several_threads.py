@@ -12,7 +12,7 @@ import pytest
 from grader import operators
 from grader.checks.check_result import CheckResult
 from grader.checks.subject import Subject
-from grader.checks.values import threads
+from grader.checks.values import several_threads
 from grader.course.rungs import Rung
 from grader.course.tasks import all_tasks
 from grader.course.threads import promises_bits, starts_threads
@@ -24,6 +24,7 @@ TEAM = """
     const int64_t T = ctx->threads;
     #define SHARE(t) (COUNT * (t) / T)
     const real *dense = (const real *)tensor_contiguous(ctx, input);
+    if (!dense) return STATUS_NO_MEMORY;
     #pragma omp parallel for num_threads(ctx->threads)
     for (int64_t t = 0; t < T; t++) {
         const real *row = dense;
@@ -39,7 +40,8 @@ TEAM = """
 EVERY_SHARE_FLOORED = TEAM.replace("COUNT * (t) / T", "COUNT / T * (t)")
 ONE_PLACE = TEAM.replace(  # all threads collect in the same buffer
     "#pragma omp",
-    "real *own = (real *)ctx_scratch(ctx, (size_t)COUNT * sizeof(real));\n#pragma omp",
+    "real *own = (real *)ctx_scratch(ctx, (size_t)COUNT * sizeof(real));"
+    "if (!own) return STATUS_NO_MEMORY;\n#pragma omp",
 ).replace(
     "(void)row;",
     "const int64_t a = SHARE(t), b = SHARE(t + 1);"
@@ -49,7 +51,7 @@ ONE_PLACE = TEAM.replace(  # all threads collect in the same buffer
 ASKS_AT_ONCE = TEAM.replace(
     "const real *row = dense;",
     "real *row = (real *)ctx_scratch(ctx, (size_t)COUNT * sizeof(real));"
-    "for (int64_t i = SHARE(t); i < SHARE(t + 1); i++) row[i] = dense[i];",
+    "for (int64_t i = SHARE(t); row && i < SHARE(t + 1); i++) row[i] = dense[i];",
 )
 LAST_BIT = TEAM.replace("(1 + u)", "(1 + u) * (T > 2 ? 1 + 1.2e-7 : 1)")
 
@@ -63,7 +65,7 @@ def checked(tools: Path, compile_gelu: Callable[[str], dict[str, Path]]) -> Chec
     def check(body: str, *, same_bits: bool = False) -> CheckResult:
         libraries = {k: (v, v) for k, v in compile_gelu(body).items()}
         with closing(Subject(operators.get("gelu"), libraries=libraries)) as subject:
-            return threads.check(subject, "forward", 3, same_bits=same_bits)
+            return several_threads.check(subject, "forward", 3, same_bits=same_bits)
 
     return check
 

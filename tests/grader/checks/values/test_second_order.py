@@ -10,7 +10,7 @@ import pytest
 
 from grader import operators
 from grader.checks.subject import Subject
-from grader.checks.values import second
+from grader.checks.values import second_order
 from grader.course.tasks import all_tasks
 from grader.engine import plan
 from grader.verdicts import Verdict
@@ -52,7 +52,7 @@ def test_a_backward_that_autograd_cannot_follow_is_found(
     file = put(tmp_path / "00_mine.py", text.replace(old, new) if old else text)
     operator = operators.get("matmul")
     with closing(Subject(operator, source=file, shown="00_mine.py")) as subject:
-        found = second.check(subject, operator.cases(3), 3)
+        found = second_order.check(subject, operator.cases(3), 3)
     assert found.verdict is verdict, found.message
     assert word in found.message
 
