@@ -32,6 +32,7 @@ OURS = "the grader itself failed, please report it: "
 def build_failed(built: Build) -> list[CheckResult]:
     """A file without a usable library fails both directions with one reason."""
     verdict = Verdict.BLOCKED if built.blocked else Verdict.BUILD
+    verdict = Verdict.TIMEOUT if built.late else verdict
     verdict = Verdict.FORBIDDEN if built.forbidden else verdict
     return [
         CheckResult(

@@ -296,7 +296,7 @@ class Grader:
     def _compiled(self, node: Node, build: Build) -> None:
         node.facts = build.directions, build.wants
         self.asker.builds.release[node.rung.id] = build
-        if self.ledger:
+        if self.ledger and not build.late:
             record = {"defines": build.directions, "wants": build.wants}
             self.ledger.keep_facts(self.graph.content(node), record)
 

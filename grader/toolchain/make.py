@@ -19,10 +19,13 @@ from grader.errors import GraderError
 from grader.toolchain import sandbox
 
 TOOLS = "grader/toolchain/tools.mk"  # makes the grader's own programs
-DEADLINE = 120.0  # seconds for one rung
+CORE_SECONDS = 120  # of each program of a compiler, for one rung
+DEADLINE = 5.0 * CORE_SECONDS  # by the clock: on a busy machine they take longer
+LATE = 124  # the status of a command that the clock has ended
 OUR_DEADLINE = 900.0  # for the grader's own programs, cusim among them
 COMPILER_LIMITS = ("--fsize=67108864", "--as=8589934592", "--core=0")  # bytes
 KEPT = 200_000  # bytes of compiler output that are read
+ROOM = 64 << 20  # bytes; a disk with less may be what a compiler complains of
 
 
 def build_folder() -> Path:
@@ -149,7 +152,8 @@ def run_compiler(
         command = sandbox.wrap_compiler(
             command, paths=seen, folder=folder, start=rungs.ROOT
         )
-    command = ["prlimit", *COMPILER_LIMITS, "--", *command]
+    limits = [*COMPILER_LIMITS, *([f"--cpu={CORE_SECONDS}"] if sees else [])]
+    command = ["prlimit", *limits, "--", *command]
     process = subprocess.Popen(
         command,
         cwd=rungs.ROOT,
@@ -163,14 +167,20 @@ def run_compiler(
     try:
         output, _ = process.communicate(timeout=deadline)
     except subprocess.TimeoutExpired:
-        text = f"error: the compiler did not finish within {deadline:.0f} s"
-        return subprocess.CompletedProcess(command, 1, text)
+        text = (
+            f"error: the compiler did not finish within {deadline:.0f} s, perhaps "
+            "because the machine is busy: run the command again"
+        )
+        return subprocess.CompletedProcess(command, LATE, text)
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)  # make's children outlive it
         process.wait()
     text = cleaned(output[:KEPT].decode(errors="replace"))
-    if "No space left on device" in text:
+    if process.returncode and "CPU time limit exceeded" in text:
+        text = f"error: the compiler used {CORE_SECONDS} s of a core and was ended"
+    full = shutil.disk_usage(build_folder()).free < ROOM
+    if full and "No space left on device" in text:  # a file may say so in #error
         raise GraderError(
             f"the disk is full: nothing could be built in {build_folder()}; make room "
             "and run the command again"

@@ -112,6 +112,8 @@ def compile(rung: Rung) -> Compiled:
     outside = [] if toolkit.is_relative_to("/usr") else [toolkit]
     done = make.run_compiler(command, sees=rung.file, own=kept.parent, also=outside)
     made = _understood(done)
+    if made.verdict is Verdict.TIMEOUT:
+        return made  # it tells of this hour, not of the file
     fresh = kept.with_suffix(f".{os.getpid()}.new")
     fresh.write_text(json.dumps(asdict(made)))
     fresh.rename(kept)
@@ -142,6 +144,8 @@ def _read(kept: Path) -> Compiled:
 def _understood(done: subprocess.CompletedProcess[str]) -> Compiled:
     warnings = [line for line in done.stdout.splitlines() if _WARNING.match(line)]
     first = tuple(line[:300] for line in warnings[:MOST_REPORTED])
+    if done.returncode == make.LATE:
+        return Compiled(Verdict.TIMEOUT, f"nvcc: {make.reason(done.stdout)}")
     if done.returncode:
         error = _ERROR.search(done.stdout)
         place = f"{error['file']}:{error['line']}" if error else None

@@ -9,6 +9,7 @@ folder that begins with cuda-MODE, and that names its worker.
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from grader.course import lines
 from grader.course.foreign import THE_LINE
 from grader.course.rungs import Rung
 from grader.toolchain import elf
-from grader.toolchain.make import alone, build_folder, reason, run_make
+from grader.toolchain.make import LATE, alone, build_folder, reason, run_make
 from grader.toolchain.symbols import FORBIDDEN_SYMBOLS, WATCHING, symbols, weak
 
 DTYPES = ("f32", "f64")
@@ -90,6 +91,7 @@ class Build:
     wants: tuple[str, ...] = ()  # compiled, but these symbols of its uses are missing
     blocked: str = ""  # one sentence: nothing can serve one of them
     uses: dict[str, str] = field(default_factory=dict)  # alias -> what serves it
+    late: bool = False  # the clock ended the compiler: that says nothing of the file
 
 
 # ---- where its files lie -------------------------------------------------------------
@@ -158,14 +160,23 @@ def _made(
     own = products(rung, where, "o")["f32"].parent
     done = run_make([*order, "objects"], sees=rung.file, own=own, also=also)
     if done.returncode:
-        return _placed(rung, explain(done.stdout))
+        return _placed(rung, _wrong(done, explain))
     if rung.uses and not used and (wants := wanted(rung, mode)):
         return Build({}, directions_of(rung, objects(rung, mode)), wants=wants)
     # linking sees what is used; the source text is not read any more
     done = run_make([*order, f"USES={' '.join(used)}"], sees=rung.file, also=also)
     if done.returncode:
-        return explain(done.stdout)
+        return _wrong(done, explain)
     return judged(rung, products(rung, where, "so"), mode)
+
+
+def _wrong(
+    done: subprocess.CompletedProcess[str], explain: Callable[[str], Build]
+) -> Build:
+    """What is told of a compiler that did not succeed."""
+    if done.returncode == LATE:
+        return Build({}, error=reason(done.stdout), late=True)
+    return explain(done.stdout)
 
 
 def _placed(rung: Rung, build: Build) -> Build:

@@ -48,7 +48,7 @@ def with_nvcc(result: RungResult, compiled: Compiled) -> RungResult:
     if verdict is Verdict.SKIPPED and os.environ.get("CI", "").lower() == "true":
         verdict = Verdict.BUILD
         message += "; CI must have one (the package nvidia-cuda-nvcc)"
-    if verdict is Verdict.BUILD:
+    if verdict in (Verdict.BUILD, Verdict.TIMEOUT):
         checks = tuple(c for c in checks if c.verdict is not Verdict.PENDING_GPU)
         checks += tuple(
             CheckResult(
