@@ -152,8 +152,9 @@ def run_compiler(
         command = sandbox.wrap_compiler(
             command, paths=seen, folder=folder, start=rungs.ROOT
         )
-    limits = [*COMPILER_LIMITS, *([f"--cpu={CORE_SECONDS}"] if sees else [])]
-    command = ["prlimit", *limits, "--", *command]
+    # at the first number gcc says why it ends, at the second it is killed
+    cpu = [f"--cpu={CORE_SECONDS}:{CORE_SECONDS + 5}"] if sees else []
+    command = ["prlimit", *COMPILER_LIMITS, *cpu, "--", *command]
     process = subprocess.Popen(
         command,
         cwd=rungs.ROOT,

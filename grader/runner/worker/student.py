@@ -17,7 +17,7 @@ from signatures import REQUIRED, Signature
 
 from grader.runner.supervisor import wire
 from grader.runner.supervisor.wire import SIDE_TENSORS, Command, Reply, WireTensor
-from grader.runner.worker.second import second_derivatives
+from grader.runner.worker.second import Refused, second_derivatives
 from grader.runner.worker.student_memory import ContractError, give, view
 from grader.runner.worker.student_rules import (
     Forbidden,
@@ -306,7 +306,12 @@ class Case:
         """Derivatives of the gradients; those by grad_outputs replace outputs."""
         leaves = [tensor for _, tensor in self.wanted]
         self.task.rules.ours = True
-        found = second_derivatives(gradients, [*leaves, *self.grad_outputs])
+        try:
+            found = second_derivatives(gradients, [*leaves, *self.grad_outputs])
+        except Refused:
+            raise ContractError(
+                "backward is marked with @once_differentiable"
+            ) from None
         for i, change in enumerate(found[len(leaves) :]):
             name = self.task.signature.outputs[i].name
             self._give(change, SIDE_TENSORS + i, f"second derivative by grad_{name}")

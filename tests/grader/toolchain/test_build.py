@@ -242,8 +242,10 @@ def test_a_compiler_that_the_clock_ends_says_nothing_of_the_file(
 
 def test_a_compiler_that_needs_too_much_of_a_core_is_ended(build_text, monkeypatch):
     monkeypatch.setattr(make, "CORE_SECONDS", 1)
-    steps = "".join(f"#define X{i + 1} X{i} X{i} X{i} X{i}\n" for i in range(12))
-    found = build_text(f"#define X0 0;\n{steps}void f(void) {{ X12 }}\n{REFERENCE}")
+    steps = "".join(f"#define X{i + 1} X{i} X{i} X{i} X{i}\n" for i in range(8))
+    steps = f"#define X0 if (*a++ > 1) *a *= 3;\n{steps}"
+    slow = "void f(float *a);\nvoid f(float *a) { X8 }\n"
+    found = build_text(steps + slow + REFERENCE)
     assert "used 1 s of a core" in found.error and not found.late
 
 
@@ -257,8 +259,8 @@ def test_what_the_clock_ended_is_not_kept_as_nvcc_s_word(tmp_path, monkeypatch):
     monkeypatch.setattr(nvcc, "find", lambda: "/bin/true")
     monkeypatch.setattr(make, "run_compiler", lambda *_, **__: late)
     monkeypatch.setenv("CONVLAB_BUILD", str(tmp_path))
-    file = put(tmp_path / "04_cuda_kernels" / "gelu" / "00_x.cu")
-    found = nvcc.compile(Rung("04_cuda_kernels/gelu", file))
+    file = ROOT / "labs/04_cuda_kernels/add/00_strided.cu"
+    found = nvcc.compile(Rung("04_cuda_kernels/add", file))
     assert found.verdict is Verdict.TIMEOUT and "too late" in found.message
     assert not list(tmp_path.rglob("*.json"))
 

@@ -42,6 +42,14 @@ MATMUL = next(
             "'second derivative by grad_output'",
             id="detached_gradient",
         ),
+        pytest.param(
+            "    @staticmethod\n    def backward(",
+            "    @staticmethod\n    @torch.autograd.function.once_differentiable\n"
+            "    def backward(",
+            Verdict.PASS,
+            "",
+            id="once_differentiable",
+        ),
     ],
 )
 def test_a_backward_that_autograd_cannot_follow_is_found(
