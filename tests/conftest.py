@@ -70,6 +70,7 @@ QUICK_AMONG_SLOW = {  # of a slow folder
 # files whose tests look at one costly preparation: a process does all of a file, and
 # those that use lab 05's package, which one process at a time can build, are together
 TOGETHER = (
+    "tests/common/cusim/test_nvcc.py",
     "tests/grader/checks/cuda/test_cuda_rungs.py",
     "tests/grader/checks/gates/test_graded.py",
     "tests/grader/commands/test_handout.py",
@@ -95,6 +96,7 @@ status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
 """
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by what they cost, and by who runs them; groups come first, so that
     single tests are left to fill both processes up at the end.

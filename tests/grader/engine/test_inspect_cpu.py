@@ -36,11 +36,13 @@ def looking() -> Inspection:
     return Inspection(NOTHING, FORGED, 1)  # type: ignore[arg-type]
 
 
-def test_a_forged_report_is_a_crash_and_no_fault_of_the_grader(tools: Path) -> None:
+def test_a_forged_report_costs_its_rung_and_is_no_fault_of_the_grader(
+    tools: Path,
+) -> None:
     if reason := access.missing():
         pytest.skip(reason)
     found = checked("gelu_forged_report")
-    assert found.verdict is Verdict.CRASH
+    assert found.verdict is Verdict.MEMORY_ERROR and found.location is None
     assert "\033" not in found.message
 
 

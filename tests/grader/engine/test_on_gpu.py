@@ -97,12 +97,13 @@ def test_a_rung_for_another_kind_of_card_goes_on_waiting(a_card):
 
 
 def test_a_rung_that_nvcc_refuses_is_told_so(a_card, monkeypatch):
-    refused = gpu_build._failed("labs/x.cu(3): error: no such thing\n")
+    place = "labs/04_cuda_kernels/add/00_strided.cu"
+    refused = gpu_build._failed(f"{place}(3): error: no such thing\n")
     monkeypatch.setattr(gpu_build, "compiled", lambda *_, **__: refused)
     made = a_card.checked(passed("add/00_strided"), {}, None)
     (found,) = [c for c in made.checks if c.direction == "forward"][1:]
     assert (found.name, found.verdict) == ("gpu build", Verdict.BUILD)
-    assert found.location == "labs/x.cu:3"
+    assert found.location == f"{place}:3"
 
 
 def test_the_fastest_is_timed_and_waits_for_a_band(a_card, monkeypatch):
