@@ -16,8 +16,10 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+from xdist.scheduler.loadscope import LoadScopeScheduling
 
 from grader.course.rungs import ROOT
 from grader.runner.supervisor import session
@@ -67,19 +69,22 @@ QUICK_AMONG_SLOW = {  # of a slow folder
     for name in ("score", "ledger", "schedule", "graph")
 }
 
-# files whose tests look at one costly preparation: a process does all of a file, and
-# those that use lab 05's package, which one process at a time can build, are together
+# files whose tests look at one costly preparation: one process does all of such a file
 TOGETHER = (
     "tests/common/cusim/test_nvcc.py",
     "tests/grader/checks/cuda/test_cuda_rungs.py",
     "tests/grader/checks/gates/test_graded.py",
     "tests/grader/commands/test_handout.py",
-    "tests/grader/commands/test_notebooks.py",
     "tests/grader/engine/test_grade.py",
     "tests/grader/report/test_report.py",
     "tests/grader/report/test_report_browser.py",
 )
-LAB_05 = "tests/labs/test_extension"
+# and one process all that use lab 05's package
+LAB_05 = (
+    "tests/labs",
+    "tests/grader/commands/test_debug.py",
+    "tests/grader/commands/test_notebooks.py",
+)
 
 GELU = """#include "operators.h"
 {before}
@@ -96,22 +101,31 @@ status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
 """
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by what they cost, and by who runs them; groups come first, so that
-    single tests are left to fill both processes up at the end.
+class Together(LoadScopeScheduling):
+    """Hands out tests one by one, but those of some files as a whole, the large ones
+    first.
     """
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        if file.startswith(LAB_05):
+            return LAB_05[0]
+        return file if file in TOGETHER else nodeid
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together:
+    """What `-n` takes for scheduling."""
+    return Together(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by what they cost."""
     for item in items:
         file = item.nodeid.partition("::")[0]
         names = set(getattr(item, "fixturenames", ()))
         in_slow = file.startswith(SLOW) and file not in QUICK_AMONG_SLOW
         if in_slow or names & SLOW_FIXTURES:
             item.add_marker(pytest.mark.slow)
-        if file in TOGETHER:
-            item.add_marker(pytest.mark.xdist_group(file))
-        elif file.startswith(LAB_05) or "extension" in names:
-            item.add_marker(pytest.mark.xdist_group(LAB_05))
-    items.sort(key=lambda item: not item.get_closest_marker("xdist_group"))
 
 
 def raising(error: Exception) -> Callable[..., object]:
