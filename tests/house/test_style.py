@@ -50,6 +50,7 @@ LONG_RUNGS = {
 } | {
     "labs/03_im2col_cpu/depthwise_conv2d/05_lane_sums.c": 180,
     "labs/03_im2col_cpu/depthwise_conv2d/06_stride_phases.c": 180,
+    "labs/03_im2col_cpu/depthwise_conv2d/07_channel_lanes.c": 150,
     "labs/04_cuda_kernels/matmul/06_warp_tile.cu": 179,
 }
 MODULE_LINES = 400
