@@ -2,7 +2,7 @@
  *
  *   idea    a vector holds one pixel of LANES channels: short rows leave no lane empty
  *   expect  2x to 4x over 05_lane_sums with AVX-512, 1.2x with AVX2, if OW <= LANES / 2
- *   limit   laying channels side by side takes as long as the multiply-adds
+ *   limit   laying channels side by side takes longer than the multiply-adds
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/07
  *
  * grad_weight, with grad_bias, of narrow images; else the fallback. Workspace, for each
