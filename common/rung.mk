@@ -74,7 +74,7 @@ $(STEM).%.o: $(RUNG) $(STEM).flags
 
 # what the compiler is told in the end: the grader looks for words in it
 $(STEM).f32.i: $(RUNG) $(STEM).flags
-	@$(CC) $(FLAGS) -DREAL_F32 -w -MMD -MT $@ -MF $@.d -E -P -o $@ $<
+	@$(CC) $(FLAGS) -DREAL_F32 -w -MMD -MT $@ -MF $@.d -E -o $@ $<
 
 # the rung and the symbols of each object it uses, under the names it calls them by
 $(STEM).%.whole: $(STEM).%.o $(STEM).uses

@@ -54,6 +54,9 @@ EVERY_MATRIX_PRODUCT = (
     "bilinear",
     "*scaled_dot_product*",
     "*mkldnn*",
+    "*_mm*",
+    "*solve*",
+    "*embedding_bag*",
     EVERY_CONVOLUTION,
 )
 # in lab 05 every product and every window is a rung's

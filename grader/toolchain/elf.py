@@ -19,12 +19,19 @@ _RELOCATIONS = ((7, 8), (23, 2))  # of a table of relocations, and of its size
 _RESOLVERS = (37, 1032)  # R_X86_64_IRELATIVE, R_AARCH64_IRELATIVE
 _IFUNC = 10  # type of a symbol whose address a function tells
 _HEADER, _ENTRY = struct.Struct("<IIQQQQ16x"), struct.Struct("<qQ")
+_SECTION = struct.Struct("<I20xQ")  # where its name is told; offset in the file
 _RELOCATION, _SYMBOL = struct.Struct("<QQq"), struct.Struct("<4xB19x")
 
 RUNS = "runs code while it is loaded (a constructor, or ifunc), which no rung needs"
 WRITABLE = (
     "has code that can be written to (a nested function whose address is taken?), "
     "which no rung needs"
+)
+
+
+OWN_TABLE = (
+    "has a section '.dynamic', the table that tells a loader what to load and run: "
+    "the linker makes it"
 )
 
 
@@ -37,6 +44,20 @@ class Segment(NamedTuple):
     address: int
     physical: int
     bytes: int
+
+
+def has_own_table(file: Path) -> bool:
+    """Whether a compiled object brings a part of the loader's table: what is linked
+    with it can ask for other libraries, and is no table that `forbidden` can read.
+    """
+    data = file.read_bytes()
+    (start,) = struct.unpack_from("<Q", data, 40)
+    size, count, names = struct.unpack_from("<HHH", data, 58)
+    if names >= count:  # counted elsewhere: thousands of sections
+        return True
+    rows = [_SECTION.unpack_from(data, start + i * size) for i in range(count)]
+    base = rows[names][1]
+    return any(data.startswith(b".dynamic\0", base + name) for name, _ in rows)
 
 
 def forbidden(file: Path) -> str:

@@ -21,7 +21,13 @@ from grader.course.foreign import THE_LINE
 from grader.course.rungs import Rung
 from grader.toolchain import elf
 from grader.toolchain.make import LATE, alone, build_folder, reason, run_make
-from grader.toolchain.symbols import FORBIDDEN_SYMBOLS, WATCHING, symbols, weak
+from grader.toolchain.symbols import (
+    FORBIDDEN_SYMBOLS,
+    WATCHING,
+    named,
+    symbols,
+    weak,
+)
 
 DTYPES = ("f32", "f64")
 SANITIZE = "sanitize"  # a mode of rung.mk, for float only
@@ -44,14 +50,17 @@ HIDING = (
     "__sanitize",
     "__asan",
     "__ubsan",
+    "__tsan",
     "__has_feature",
     "__optimize__",
     "__no_inline__",
     "disable_sanitizer",
     "__builtin_constant_p",
+    "object_size",
     "vec_one_by_one",
 )
-IN_HEADERS = ("__builtin_constant_p", "vec_one_by_one")  # of the system, and vector.h
+# of the system, and vector.h
+IN_HEADERS = ("__builtin_constant_p", "object_size", "vec_one_by_one")
 GONE = "is gone: it was removed or renamed while it was graded; put it back, run again"
 SAME = "a rung is the same in every build"
 
@@ -59,6 +68,10 @@ _ERROR = re.compile(
     r"^(?P<file>[^\s:]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$"
 )
 JOINED = re.compile(r"(\\|\?\?/)[ \t\f\v\0]*\r?\n")  # a line that goes on
+_MARK = re.compile(r'# \d+ "(?:[^"\\]|\\.)*"(?P<flags>(?: \d)*)')
+# a mark in the source: # 7 "file", not #line
+_COMMENT = r"(?:[ \t\f\v]|/\*.*?\*/)*"
+_OWN_MARK = re.compile(rf"^{_COMMENT}(?:#|%:|\?\?=){_COMMENT}\d", re.M | re.S)
 _LINKER = re.compile(r"undefined reference to `(?P<name>[^']+)'")
 _EXPLAINED = (
     (
@@ -212,13 +225,18 @@ def judged(rung: Rung, libraries: dict[str, Path], mode: str) -> Build:
     taken = {name for file in libraries.values() for name in symbols(file)[1]}
     borrowed = sorted(taken & FORBIDDEN_SYMBOLS)
     if mode not in (SANITIZE, TRACE):
-        borrowed += sorted(name for name in taken if name.startswith(WATCHING))
+        borrowed += filter(None, [_of_sanitizers(taken)])
     if borrowed:
         return Build({}, forbidden=f"calls '{borrowed[0]}', which no rung needs")
+    every = {name for file in libraries.values() for name in named(file)}
+    if mode not in (SANITIZE, TRACE) and (theirs := _of_sanitizers(every)):
+        return Build({}, forbidden=f"defines '{theirs}', which a sanitizer calls")
     own = rung.file.suffix == ".c" and mode != SANITIZE  # which adds to both
     files = list(libraries.values()) if own else []
     if asked := sorted(name for file in files for name in weak(file)):
         return Build({}, forbidden=f"asks whether there is a '{asked[0]}': {SAME}")
+    if any(elf.has_own_table(file.with_suffix(".o")) for file in files):
+        return Build({}, forbidden=elf.OWN_TABLE)
     if found := next(filter(None, map(elf.forbidden, files)), ""):
         return Build({}, forbidden=found)
     directions = tuple(d for d in DIRECTIONS if f"{operator}_{d}" in defined)
@@ -232,10 +250,18 @@ def judged(rung: Rung, libraries: dict[str, Path], mode: str) -> Build:
     return Build(libraries, directions)
 
 
+def _of_sanitizers(names: set[str]) -> str:
+    """The first of these names that a sanitizer's function has; "" if none does."""
+    return min((name for name in names if name.startswith(WATCHING)), default="")
+
+
 def hides(rung: Rung, words: Sequence[str] = HIDING) -> str:
     """A sentence if the text of a rung asks whether, or that, it is not watched."""
     text = rung.file.read_text(encoding="utf-8", errors="replace").lower()
-    return said(JOINED.sub("", text), words)
+    joined = JOINED.sub("", text)
+    if _OWN_MARK.search(joined):
+        return f"marks lines as those of another file: {SAME}"
+    return said(joined, words)
 
 
 def hides_in_tokens(rung: Rung, folder: str) -> str:
@@ -244,7 +270,22 @@ def hides_in_tokens(rung: Rung, folder: str) -> str:
     if not file.exists():  # it was not compiled
         return ""
     text = file.read_text(encoding="utf-8", errors="replace").lower()
-    return said(text, [word for word in HIDING if word not in IN_HEADERS])
+    found = said(text, [word for word in HIDING if word not in IN_HEADERS])
+    return found or said(outside_of_headers(text), IN_HEADERS)
+
+
+def outside_of_headers(text: str) -> str:
+    """The lines of preprocessed text that no #include brought, by the marks that the
+    preprocessor leaves where a header begins (1) and ends (2).
+    """
+    inside, own = 0, []
+    for line in text.split("\n"):
+        if mark := _MARK.fullmatch(line):
+            flags = mark["flags"].split()
+            inside += ("1" in flags) - ("2" in flags)
+        elif not inside:
+            own.append(line)
+    return "\n".join(own)
 
 
 def said(text: str, words: Sequence[str]) -> str:

@@ -46,7 +46,7 @@ def symbols(file: Path, *, dynamic: bool = True) -> tuple[set[str], set[str]]:
     """The functions a library exports (not `dynamic`: an object or an archive), and the
     names it takes from elsewhere. Asked again only if the file has changed.
     """
-    exported, taken, _ = _told(file, dynamic=dynamic)
+    exported, taken, *_ = _told(file, dynamic=dynamic)
     return exported, taken
 
 
@@ -55,26 +55,32 @@ def weak(file: Path) -> set[str]:
     return _told(file, dynamic=True)[2]
 
 
-def _told(file: Path, *, dynamic: bool) -> tuple[set[str], set[str], set[str]]:
+def named(file: Path) -> set[str]:
+    """All names in a file that was not stripped, those that it keeps to itself too."""
+    return _told(file, dynamic=False)[3]
+
+
+def _told(file: Path, *, dynamic: bool) -> tuple[set[str], ...]:
     try:
         now = file.stat()
     except OSError:
-        return set(), set(), set()
+        return set(), set(), set(), set()
     return _nm(file, dynamic, now.st_mtime_ns, now.st_size, now.st_ino)
 
 
 @functools.lru_cache(maxsize=1024)
-def _nm(file: Path, dynamic: bool, *_: int) -> tuple[set[str], set[str], set[str]]:
+def _nm(file: Path, dynamic: bool, *_: int) -> tuple[set[str], ...]:
     command = ["nm", *(["-D"] if dynamic else []), str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30)
-    rows = [line.split() for line in done.stdout.splitlines()]
+    done = subprocess.run(command, capture_output=True, timeout=30)
+    text = done.stdout.decode(errors="replace")  # a name may be any bytes
+    rows = [line.split(" ") for line in text.split("\n") if line]
     exported = {words[-1] for words in rows if "T" in words[:-1]}
     # undefined, and weak: found at run time if at all
     wanted, asked = (
         {words[-1].split("@")[0] for words in rows if kinds & set(words[:-1])}
         for kinds in ({"U"}, {"w", "v"})
     )
-    return exported, wanted | asked, asked
+    return exported, wanted | asked, asked, {words[-1] for words in rows}
 
 
 def binutils(*command: str, making: str) -> None:

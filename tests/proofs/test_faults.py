@@ -37,9 +37,13 @@ PYTHON_KINDS = (  # one for each part of the Python worker that catches somethin
     "forged_grader",
     "uses_library",
     "uses_library_hidden",
+    "sparse_product",
     "compile_error",
 )
-LANGUAGES = ({"c"}, {"c", "python"}, {"c", "python", "cuda"}, {"cuda"})  # of a fault
+LANGUAGES = (  # of a fault
+    *({"c"}, {"python"}, {"cuda"}),
+    *({"c", "python"}, {"c", "python", "cuda"}),
+)
 CUDA_KINDS = (  # what test_cuda_rungs.py has not: attacks, and verdicts of cusim
     "output_100mb",
     "double_fork",
@@ -54,10 +58,16 @@ CUDA_KINDS = (  # what test_cuda_rungs.py has not: attacks, and verdicts of cusi
     "forged_counts",
     "forged_grader",
     "idle_when_counted",
+    "static_box",
+    "symbol_box",
+    "blinds_watch",
 )
-# 5 to 10 s a level, for make trust alone: test_outcomes.py, test_speed.py and
-# test_linking.py hold what mends them
-SLOW_KINDS = ("cannot_be_stopped", "foretells", "hands_on")
+# 5 to 10 s a level, or like others, for make trust alone: test_outcomes.py,
+# test_speed.py and test_linking.py hold what mends them
+SLOW_KINDS = (
+    *("cannot_be_stopped", "foretells", "hands_on", "half_when_timed"),
+    *("answers_early", "remembers", "forged_notes", "quotes_another"),
+)
 
 
 @pytest.fixture

@@ -40,6 +40,11 @@ void read_back_limit(size_t bytes)
     read_back = 0;
 }
 
+bool host_is_limited()
+{
+    return read_back_most != SIZE_MAX;
+}
+
 }  // namespace cusim
 
 /* Count a copy to the host. One that goes beyond the limit is reported and made: its
@@ -62,7 +67,7 @@ static cudaError_t allocate(void **pointer, size_t bytes, bool managed, Where wh
     const Opened opened;
     if (status() != cudaSuccess) return status();
     if (!pointer) return fail(cudaErrorInvalidValue);
-    if (managed && read_back_most != SIZE_MAX) {
+    if (managed && host_is_limited()) {
         found(Level::error, "managed",
               "cudaMallocManaged: the host reads managed memory without a copy; ask "
               "ctx_scratch for device memory",
@@ -234,6 +239,7 @@ static cudaError_t copy(void *to, const void *from, size_t bytes, cudaMemcpyKind
     }
     memmove(to, from, bytes);
     if (is_device(to)) trace_fill(to, bytes);
+    if (is_symbol(to) && from_device) trace_variable(to, bytes);
     return cudaSuccess;
 }
 

@@ -31,6 +31,9 @@ void device_limit(size_t bytes);
 /* From now on so many bytes may be copied to the host; SIZE_MAX is no limit. */
 void read_back_limit(size_t bytes);
 
+/* Whether there is a limit: an operator runs. */
+bool host_is_limited();
+
 /* False if nothing alive begins there. */
 bool device_free(void *base, Where where);
 

@@ -44,6 +44,8 @@ void trace_block_sync();                         // all threads of the block hav
 void trace_warp_sync(int warp, unsigned lanes);  // these lanes have met
 void trace_thread_end(int thread);
 void trace_fill(const void *address, size_t bytes);  // the host writes device memory
+// a __device__ variable gets what lies on the device
+void trace_variable(const volatile void *address, size_t bytes);
 #else
 inline void trace_launch(const char *, const Config &, Where)
 {
@@ -67,6 +69,9 @@ inline void trace_thread_end(int)
 {
 }
 inline void trace_fill(const void *, size_t)
+{
+}
+inline void trace_variable(const volatile void *, size_t)
 {
 }
 #endif

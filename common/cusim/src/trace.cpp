@@ -5,6 +5,7 @@
 
 #include <link.h>
 
+#include <unordered_set>
 #include <vector>
 
 #include "block.h"
@@ -90,6 +91,32 @@ static void host_pointer(const volatile void *address, Op op, const void *code)
     end_launch();
 }
 
+/* ---- variables that a kernel wrote ------------------------------------------------- */
+
+/* Words of __device__ variables with what a card's program would not see: there the host
+ * has another variable of that name. While an operator runs: it has no managed ones. */
+static std::unordered_set<uintptr_t> written;
+enum { WORD = 4 };
+
+void trace_variable(const volatile void *address, size_t bytes)
+{
+    if (!host_is_limited()) return;
+    for (size_t at = 0; at < bytes; at += WORD) {
+        written.insert(((uintptr_t)address + at) / WORD);
+    }
+}
+
+static void host_access(const volatile void *address, const void *code)
+{
+    if (written.empty() || in_kernel() || !host_is_limited()) return;
+    if (!written.count((uintptr_t)address / WORD)) return;
+    written.clear();  // one sentence is enough
+    found(Level::error, "host_variable",
+          "the host reads a variable that was written on the device, without a copy: a "
+          "card keeps another one there; compute in kernels, where the tensors are",
+          {here("read", code)});
+}
+
 /* ---- one access ------------------------------------------------------------------ */
 
 /* Whether an access of the thread that runs may be the card's business. What lies on
@@ -110,6 +137,7 @@ static void access(const volatile void *address, size_t bytes, Op op, const void
     } else if (!is_device(address)) {
         if (is_local(address) || is_register(address)) return;  // not the card's
         if (!is_variable(address)) host_pointer(address, op, code);
+        if (op != Op::load) trace_variable(address, bytes);
     }
     const volatile char *byte = (const volatile char *)address;
     while (bytes) {
@@ -231,6 +259,7 @@ using cusim::Op;
     extern "C" void name(void *address)                                                \
     {                                                                                  \
         if (cusim::is_seen(address)) cusim::access(address, bytes, op, CALLER);        \
+        if (op == Op::load) cusim::host_access(address, CALLER);                       \
     }
 #define CUSIM_SIZE(bytes)                                                              \
     CUSIM_ACCESS(__tsan_read##bytes, bytes, Op::load)                                  \
@@ -263,6 +292,7 @@ CUSIM_SIZE(16)
 extern "C" void __tsan_read_range(void *address, size_t bytes)
 {
     if (cusim::by) cusim::access(address, bytes, Op::load, CALLER);
+    cusim::host_access(address, CALLER);
 }
 
 extern "C" void __tsan_write_range(void *address, size_t bytes)
@@ -276,6 +306,7 @@ extern "C" void *__tsan_memcpy(void *to, const void *from, size_t bytes)
         cusim::access(from, bytes, Op::load, CALLER);
         cusim::access(to, bytes, Op::store, CALLER);
     }
+    cusim::host_access(from, CALLER);
     return __builtin_memcpy(to, from, bytes);
 }
 
@@ -285,6 +316,7 @@ extern "C" void *__tsan_memmove(void *to, const void *from, size_t bytes)
         cusim::access(from, bytes, Op::load, CALLER);
         cusim::access(to, bytes, Op::store, CALLER);
     }
+    cusim::host_access(from, CALLER);
     return __builtin_memmove(to, from, bytes);
 }
 

@@ -37,7 +37,8 @@ _VERDICTS = {
     **dict.fromkeys(_RACES, Verdict.RACE),
     **dict.fromkeys(_CRASHES, Verdict.CRASH),
     **dict.fromkeys(
-        ("unchecked_launch", "read_back", "managed"), Verdict.WRONG_CONTRACT
+        ("unchecked_launch", "read_back", "managed", "host_variable"),
+        Verdict.WRONG_CONTRACT,
     ),
 }
 _INSTEAD = {  # sentences for a rung, where a program's own would mislead

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from grader.checks.check_result import Finding
 from grader.course import lines
-from grader.course.foreign import THE_LINE, clean
+from grader.course.foreign import THE_LINE, clean, cleaned
 from grader.runner.supervisor import wire
 from grader.runner.supervisor.session import ROOT, Worker
 from grader.verdicts import Verdict
@@ -119,10 +119,10 @@ def places(library: Path, offsets: list[int]) -> list[Place]:
     """The lines of some addresses, each with those it was inlined into."""
     command = ["addr2line", "-f", "-i", "-e", str(library), *map(hex, offsets)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10)
+        done = subprocess.run(command, capture_output=True, timeout=10)
     except (OSError, subprocess.TimeoutExpired):
         return []
-    told = done.stdout.splitlines()
+    told = cleaned(done.stdout.decode(errors="replace")).split("\n")
     found = []
     for function, place in zip(told[::2], told[1::2]):
         file, _, number = place.split(" ")[0].rpartition(":")

@@ -20,7 +20,7 @@ from grader.checks.subject import Subject
 from grader.checks.values import audit, forward
 from grader.course.rungs import ROOT
 from grader.operators.primitives import PLUMBING
-from grader.runner.worker.student_rules import Rules
+from grader.runner.worker.student_rules import Engine, Forbidden, Rules
 from grader.verdicts import Verdict
 from tests import put
 
@@ -304,6 +304,22 @@ def test_patterns_match_words_and_plain_names_match_whole():
         False,
     ]
     assert rules.is_forbidden("mkldnn_convolution")
+
+
+def test_autograds_engine_runs_once_and_only_for_the_worker():
+    class Known:
+        queued = "what else an engine has"
+
+        def run_backward(self, *given, create_graph):
+            return given, create_graph
+
+    rules = Rules({})
+    engine = Engine(Known(), rules)
+    rules.ours = True
+    assert engine.run_backward(1, create_graph=False) == ((1,), False)
+    with pytest.raises(Forbidden, match="lets PyTorch's autograd compute a gradient"):
+        engine.run_backward(1, create_graph=False)
+    assert engine.queued == Known.queued
 
 
 def test_a_plain_sum_is_allowed_in_add():

@@ -353,6 +353,9 @@ def test_the_compiler_sees_no_other_files(root, build_text, name):
         "#ifdef __NO_INLINE__\n#endif\n",
         '#define PASTE(a, b) a##b\n__attribute__((PASTE(no_san, itize)("address")))\n',
         '__attribute__((no_san\\ \f\r\nitize("address")))\n',
+        "#include <stdlib.h>\nenum { SEEN = __CONCAT(__builtin_const, ant_p)(1) };\n",
+        "enum { SEEN = __builtin_object_size(0, 0) == 0 };\n",
+        '/* */ # 7 "/usr/include/stdlib.h" 1\n',
         "extern void somebody(void) __attribute__((weak));\n"
         "void (*seen)(void) = somebody;\n",
         "extern void __asan_init(void) __attribute__((weak));\n",
@@ -370,6 +373,20 @@ def test_a_rung_cannot_look_for_the_sanitizers(build_text, name):
     weak = f'extern char seen __asm__("{head}" "{tail}") __attribute__((weak));\n'
     found = build_text(weak + edited(ENDS, f"    if (&seen) return 7;\n{ENDS}"))
     assert found.forbidden == f"calls '{name}', which no rung needs"
+
+
+@pytest.mark.parametrize("entry", [".byte 1", ".quad 24, 0"])
+def test_a_rung_adds_nothing_to_the_loaders_table(build_text, entry):
+    asked = f'.pushsection .dynamic,\\"aw\\"\\n{entry}\\n.popsection'
+    found = build_text(f'__asm__("{asked}");\n' + REFERENCE)
+    assert found.forbidden.startswith("has a section '.dynamic'")
+
+
+def test_a_rung_has_no_function_of_a_sanitizer(build_text):
+    own = 'static void own(void) __asm__("__as" "an_report_load4");\n'
+    own += "static __attribute__((used)) void own(void)\n{\n}\n"
+    found = build_text(REFERENCE + own)
+    assert found.forbidden == "defines '__asan_report_load4', which a sanitizer calls"
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])

@@ -7,13 +7,17 @@ import torch
 from frame import *
 
 
+def multiply(x, w):
+    return torch.mm(x, w)
+
+
 def product_hidden(lhs, rhs):
     lhs3 = lhs.detach()[None].flatten(0, -3)  # (B, M, K)
     rhs3 = rhs.detach()[None].flatten(0, -3)  # (B, K, N)
     matrices = []
 
     def run():
-        matrices.extend(torch.mm(x, w) for x, w in zip(lhs3, rhs3, strict=True))
+        matrices.extend(multiply(x, w) for x, w in zip(lhs3, rhs3, strict=True))
 
     thread = threading.Thread(target=run)
     thread.start()
