@@ -17,7 +17,7 @@ from pathlib import Path
 from signatures import DIRECTIONS
 
 from grader.course import lines
-from grader.course.foreign import THE_LINE
+from grader.course.foreign import THE_LINE, short
 from grader.course.rungs import Rung
 from grader.toolchain import elf
 from grader.toolchain.make import LATE, alone, build_folder, reason, run_make
@@ -61,6 +61,11 @@ _ERROR = re.compile(
 JOINED = re.compile(r"(\\|\?\?/)[ \t\f\v\0]*\r?\n")  # a line that goes on
 _LINKER = re.compile(r"undefined reference to `(?P<name>[^']+)'")
 _EXPLAINED = (
+    (
+        r"(operator.*__half|__half.*operator)",
+        "in the f16 build `real` is __half: write accum_from(x[...]) to compute with "
+        "it, and real_from(...) to store",
+    ),
     (
         r"expected .*['‘];['’]",
         "a semicolon is missing on this line or at the end of the one before",
@@ -262,7 +267,7 @@ def failed(text: str, explained: Sequence[tuple[str, str]] = _EXPLAINED) -> Buil
             meaning = next(
                 (words for pattern, words in explained if re.search(pattern, line)), ""
             )
-            source = lines.line(match["file"], int(match["line"]))[:120]
+            source = short(lines.line(match["file"], int(match["line"])), 120)
             sentence = f"{match['text']}{f' ({meaning})' if meaning else ''}"
             if source:
                 sentence += f"{THE_LINE}{source}"
