@@ -10,6 +10,7 @@ from pathlib import Path
 from grader.checks.check_result import Finding
 from grader.checks.memory import sanitizer_report
 from grader.course.foreign import clean
+from grader.course.rungs import ROOT
 from grader.runner.supervisor import wire
 from grader.runner.supervisor.session import Outcome, Worker
 from grader.verdicts import Verdict
@@ -231,7 +232,8 @@ def locate(worker: Worker) -> str | None:
             r'File "([^"]+)", line (\d+)', worker.output.decode("utf8", "replace")
         )
         own = (f"{Path('labs')}/", "/student", "/convlab_ext/")
-        ours = [(f, n) for f, n in lines if any(part in f for part in own)]
+        theirs = [(f, n) for f, n in lines if not f.startswith(f"{ROOT}/grader/")]
+        ours = [(f, n) for f, n in theirs if any(part in f for part in own)]
         return f"{ours[0][0]}:{ours[0][1]}" if ours else None
     reply = worker.reply
     if not worker.faulted or not reply.module_base:

@@ -9,6 +9,7 @@ that turn the reading direction, or no end. All of it passes `cleaned`.
 from __future__ import annotations
 
 import re
+import textwrap
 from pathlib import Path
 
 LONGEST = 2000  # characters of a line
@@ -31,6 +32,13 @@ def _instead(character: str) -> str:
 
 def _cut(line: str) -> str:
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."
+
+
+def short(text: str, most: int) -> str:
+    """A line of at most so many characters, that ends with a whole word."""
+    if len(text) <= most:
+        return text
+    return textwrap.shorten(text, most, placeholder=" ...")
 
 
 def named_file(location: str, root: Path) -> Path | None:

@@ -59,7 +59,7 @@ def explain(
         trials = _trials(subject, every, seed, result.dtype, backward=backward)
     failed = [t for t in trials if t.failed]
     if not failed and _saved_is_wrong(subject, result):
-        return result
+        return _named_saved(subject, result, every, seed)
     if not failed:
         text = (
             "the same cases came out right when they were run again: does the result "
@@ -93,6 +93,17 @@ def _saved_is_wrong(subject: Subject, result: CheckResult) -> bool:
     return any(f"'{one.name}'" in result.message for one in saved)
 
 
+def _named_saved(
+    subject: Subject, result: CheckResult, cases: Sequence[Case], seed: int
+) -> CheckResult:
+    """The result with the name of a mistake in a saved tensor alone, if it has one."""
+    trials = _trials(subject, cases, seed, result.dtype, backward=False, saved=True)
+    named = name_it(known(subject.operator.name), trials)
+    if not named:
+        return result
+    return replace(result, diagnosis=_sentence(named), mistake=named[0][1].name)
+
+
 def _sentence(named: Sequence[tuple[str, Mistake]]) -> str:
     """The sentences of the mistakes, each with the tensors it is about."""
     about: dict[str, list[str]] = {}
@@ -107,7 +118,13 @@ def _sentence(named: Sequence[tuple[str, Mistake]]) -> str:
 
 
 def _trials(
-    subject: Subject, cases: Sequence[Case], seed: int, dtype: str, *, backward: bool
+    subject: Subject,
+    cases: Sequence[Case],
+    seed: int,
+    dtype: str,
+    *,
+    backward: bool,
+    saved: bool = False,
 ) -> list[Trial]:
     """Every case once more; fewer if time is up or workers keep dying."""
     if dtype not in subject.dtypes:
@@ -120,7 +137,7 @@ def _trials(
             break
         if backward and not any(subject.operator.wanted(case)):
             continue
-        trial = _trial(subject, case, seed, dtype, backward=backward)
+        trial = _trial(subject, case, seed, dtype, backward=backward, saved=saved)
         crashes += trial.finding is not None
         made.append(trial)
         if trial.finding and trial.finding.verdict is Verdict.TIMEOUT:
@@ -129,9 +146,15 @@ def _trials(
 
 
 def _trial(
-    subject: Subject, case: Case, seed: int, dtype: str, *, backward: bool
+    subject: Subject,
+    case: Case,
+    seed: int,
+    dtype: str,
+    *,
+    backward: bool,
+    saved: bool = False,
 ) -> Trial:
-    """One case, with everything a formula needs."""
+    """One case, with everything a formula needs; `saved`: what forward saves, too."""
     operator, kind = subject.operator, DTYPES[dtype]
     inputs = operator.inputs(case, kind, seed)
     grads: list[torch.Tensor] = []
@@ -145,7 +168,7 @@ def _trial(
         right = expected_gradients(subject, case, inputs, truth)
     else:
         right = list(expectations(subject, case, inputs, truth))
-        right = [*right[: len(operator.signature.outputs)]]
+        right = right if saved else right[: len(operator.signature.outputs)]
         room, bits, first = _room(subject, case, right, kind), int(Run.FORWARD), 0
     by_name = {e.name: e for e in right if e is not None}
     setting = Setting(
@@ -171,7 +194,7 @@ def _trial(
 def _room(
     subject: Subject, case: Case, right: Sequence[Expected | None], kind: torch.dtype
 ) -> list[Output | None]:
-    """Room for the results; saved tensors are not asked for."""
+    """Room for the results, and for saved tensors if they are among them."""
     kinds = output_dtypes(subject, kind)
     return [
         Output(tuple(e.value.shape), k) if e else None for e, k in zip(right, kinds)

@@ -4,22 +4,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 
 import torch
 
 from grader.checks.values.compare import UNIT, C
 from grader.diagnosis.match import Trial, tensors
+from grader.diagnosis.which_cases import FEW, common, smallest
 from grader.verdicts import Verdict
 
 FLOAT, HALF = 2.0**-24, 2.0**-11  # rounding units; TF32 rounds as half does
 NEAR = 64.0  # times the tolerance: still a matter of rounding
+LEAST_FLOAT, LEAST_HALF = 2.0**-34, 2.0**-17  # what is smaller is not their rounding
+SPREAD = 0.5  # of all elements: rounding spares few
+LOST = 1e-3  # more than a double loses in the square of a number around 10000
 MANY, CLOSE = 8, 1e-4  # elements, and how nearly they share one relation
 CANCELS = (
     "wrong only where the numbers lie far from 0: in a difference of large ones, such "
     "as the average of squares less the square of the average, no digits are left"
 )
-Test = Callable[[Trial], bool]
 
 
 def read_as_contiguous(trials: Sequence[Trial]) -> str | None:
@@ -48,7 +51,7 @@ def read_as_contiguous(trials: Sequence[Trial]) -> str | None:
 
 def describe(trials: Sequence[Trial]) -> str | None:
     """One sentence, or None if the failures have nothing in common."""
-    if all(t.case.values == "far" for t in trials if t.failed):
+    if _cancels(trials):
         return CANCELS
     rounding = _rounding(trials)
     if rounding:
@@ -59,48 +62,74 @@ def describe(trials: Sequence[Trial]) -> str | None:
     if wrong and len(wrong) < len(asked):
         verb = "is" if len(wrong) == 1 else "are"
         parts.append("only " + " and ".join(f"'{n}'" for n in wrong) + f" {verb} wrong")
-    common = _common(trials)
-    if common:
-        parts.append(common)
+    shared = common(trials)
+    if shared:
+        parts.append(shared)
     region = _region(trials, wrong)
     if region:
         parts.append(region)
-    return "; ".join([*parts, *_relation(trials)]) or None
+    parts += _relation(trials)
+    example = smallest(trials) if not shared else None
+    if example:
+        parts.append(example)
+    return "; ".join(parts) or None
 
 
 # ---- rounding ------------------------------------------------------------------------
 
 
 def _rounding(trials: Sequence[Trial]) -> str | None:
-    """Whether errors are as small as those of a coarser type."""
+    """Whether errors are as small as those of a coarser type, and as many."""
     worst = 0.0  # in units of the magnitude times sqrt(K)
+    off = among = 0  # elements that are wrong, and all but those that are 0
+    sums = False
     for trial in trials:
-        if trial.got is None:
+        if trial.failed and trial.got is None:
             return None
         for name, mask in trial.wrong.items():
-            if not bool(mask.any()):  # only written past its ends
+            if trial.got is None or not bool(mask.any()):  # only written past its ends
                 return None
-            error = (trial.got[name] - trial.setting.truth[name]).abs()[mask]
+            truth = trial.setting.truth[name]
+            error = (trial.got[name] - truth).abs()[mask]
             scale = trial.size[name] * C * math.sqrt(max(1, trial.terms[name]))
             if not scale or not bool(torch.isfinite(error).all()):
                 return None
             worst = max(worst, float(error.max()) / scale)
-    dtype = trials[0].dtype
+            off += int(mask.sum())
+            among += int((mask | (truth != 0)).sum())
+            sums |= trial.terms[name] > 1
     if worst == 0:
         return None
-    if dtype == torch.float64 and worst <= FLOAT:
+    dtype, spread = trials[0].dtype, off >= SPREAD * among
+    if dtype == torch.float64 and spread and LEAST_FLOAT <= worst <= FLOAT:
         return (
             "the error is as large as float's rounding: is something kept in float in "
-            "the double build (a literal with f, expf, a float variable)?"
+            "the double build (a literal with f, expf, a float variable), or a "
+            "constant written with few digits?"
         )
-    if dtype == torch.float32 and worst <= HALF:
+    if dtype == torch.float32 and spread and LEAST_HALF <= worst <= HALF:
         return (
             "the error is as large as the rounding of half precision: are sums or "
             "operands kept in less than float?"
         )
-    if worst <= NEAR * UNIT[dtype]:
+    if sums and worst <= NEAR * UNIT[dtype]:
         return "rounding: the sums lose more digits than adding term by term does"
     return None
+
+
+def _cancels(trials: Sequence[Trial]) -> bool:
+    """Whether nothing is wrong but cases far from 0, and those by lost digits only."""
+    failed = [t for t in trials if t.failed]
+    if not failed or any(t.case.values != "far" or t.got is None for t in failed):
+        return False
+    if trials[0].dtype != torch.float64:
+        return True  # the same cases are right in double
+    return all(
+        bool(((t.got[name] - t.setting.truth[name]).abs()[mask] < LOST).all())
+        for t in failed
+        for name, mask in t.wrong.items()
+        if t.got is not None
+    )
 
 
 def _relation(trials: Sequence[Trial]) -> list[str]:
@@ -108,89 +137,27 @@ def _relation(trials: Sequence[Trial]) -> list[str]:
     got, right = [], []
     for trial in trials:
         for name, mask in trial.wrong.items():
-            if trial.got is not None:
-                got.append(trial.got[name][mask])
-                right.append(trial.setting.truth[name][mask].double())
+            if trial.got is None:
+                return []
+            got.append(trial.got[name][mask])
+            right.append(trial.setting.truth[name][mask].double())
     if not got or sum(len(g) for g in got) < MANY:
         return []
     mine, true = torch.cat(got), torch.cat(right)
-    for words, numbers in (
-        ("every wrong element is {:.6g} times the right one", mine / true),
-        ("every wrong element is {:.6g} more than the right one", mine - true),
+    if bool((mine == 0).all()):
+        return ["every wrong element is 0"]
+    for words, numbers, nothing in (
+        ("every wrong element is {} times the right one", mine / true, "1"),
+        ("every wrong element is {} more than the right one", mine - true, "0"),
+        ("every wrong element is {} less than the right one", true - mine, "0"),
     ):
         middle = float(numbers.median())
-        if bool(((numbers - middle).abs() <= CLOSE * max(1, abs(middle))).all()):
-            return [words.format(middle)]
+        told = f"{middle:.6g}"
+        same = (numbers - middle).abs() <= CLOSE * abs(middle)
+        negative = "times" not in words and middle < 0
+        if bool(same.all()) and told not in (nothing, "-0") and not negative:
+            return [words.format(told)]
     return []
-
-
-# ---- which cases ---------------------------------------------------------------------
-
-
-def _over(name: str, least: float) -> Test:
-    """An option that is larger along some axis."""
-
-    def test(trial: Trial) -> bool:
-        value = trial.setting.options.get(name, least)
-        values = value if isinstance(value, tuple) else (value,)
-        return any(v > least for v in values)
-
-    return test
-
-
-def _features() -> Iterator[tuple[str, Test]]:
-    """What a case may have, in words that follow 'wrong only'."""
-    yield "where an input or grad_output is a view with strides", lambda t: t.strided
-    for name, least in (("stride", 1), ("dilation", 1), ("padding", 0), ("groups", 1)):
-        yield f"where {name} > {least}", _over(name, least)
-    yield "where there is a bias", lambda t: "bias" in t.setting.inputs
-    yield "where there is no bias", lambda t: "bias" not in t.setting.inputs
-    yield "where alpha is not 1", lambda t: t.setting.options.get("alpha", 1) != 1
-    yield "where N > 1", lambda t: t.case.sizes.get("N", 1) > 1
-    yield (
-        "where shapes differ (broadcasting)",
-        lambda t: len({v.shape for v in t.setting.inputs.values()}) > 1,
-    )
-    yield (
-        "with more than two axes",
-        lambda t: any(v.dim() > 2 for v in t.setting.inputs.values()),
-    )
-    for name, axes in (("KH and KW", "KH KW"), ("IH and IW", "IH IW")):
-        yield f"where {name} differ", _differ(*axes.split())
-    yield (
-        "for values of very different size",
-        lambda t: t.case.values == "wide",
-    )
-    yield (
-        "where the numbers are integers",
-        lambda t: t.case.values in ("integers", "short_integers"),
-    )
-    yield (
-        "for empty tensors",
-        lambda t: any(v.numel() == 0 for v in t.setting.truth.values()),
-    )
-
-
-def _differ(a: str, b: str) -> Test:
-    return lambda t: t.case.sizes.get(a, 1) != t.case.sizes.get(b, 1)
-
-
-def _common(trials: Sequence[Trial]) -> str | None:
-    """The feature that separates failing cases from those that pass."""
-    failed = [t for t in trials if t.failed]
-    passed = [t for t in trials if not t.failed]
-    if not passed:
-        return "all cases are wrong"
-    best: tuple[int, str] | None = None
-    for words, test in _features():
-        if not all(test(t) for t in failed):
-            continue
-        strays = sum(test(t) for t in passed)
-        if strays == 0:
-            return f"wrong exactly in the cases {words}"
-        if strays < len(passed) and (best is None or strays < best[0]):
-            best = strays, words
-    return f"wrong only in cases {best[1]}, though not in all of them" if best else None
 
 
 # ---- which elements ------------------------------------------------------------------
@@ -203,7 +170,7 @@ def _region(trials: Sequence[Trial], wrong: Sequence[str]) -> str | None:
     name = wrong[0]
     masks = [t.wrong[name] for t in trials if name in t.wrong]
     masks = [m for m in masks if m.dim() and m.numel() > 1 and bool(m.any())]
-    if not masks or all(bool(m.all()) for m in masks):
+    if len(masks) < FEW or all(bool(m.all()) for m in masks):
         return None
     dims = min(m.dim() for m in masks)
     for back in range(1, dims + 1):
@@ -217,7 +184,7 @@ def _region(trials: Sequence[Trial], wrong: Sequence[str]) -> str | None:
                 f"only the last {word}s of '{name}' are wrong, those that do not fill "
                 f"a tile of {tile}"
             )
-        if all(_only_at(m, back, slice(1, None)) for m in masks):
+        if all(_all_but_the_first(m, back) for m in masks):
             return f"the first {word} of '{name}' is right, the others are not"
         if all(_only_at(m, back, slice(0, 1)) for m in masks):
             return f"only the first {word} of '{name}' is wrong"
@@ -245,6 +212,12 @@ def _only_at(mask: torch.Tensor, back: int, where: slice) -> bool:
     inside = mask.movedim(-back, 0)[where]
     whole = mask.shape[-back]
     return int(inside.sum()) == int(mask.sum()) and 0 < len(inside) < whole
+
+
+def _all_but_the_first(mask: torch.Tensor, back: int) -> bool:
+    """Whether each index but the first has something wrong, and the first nothing."""
+    wrong = mask.movedim(-back, 0).flatten(1).any(dim=1)
+    return len(wrong) > 1 and not bool(wrong[0]) and bool(wrong[1:].all())
 
 
 def _only_end(mask: torch.Tensor, back: int) -> bool:

@@ -100,6 +100,8 @@ _NORMS: list[tuple[list[int], float, dict[str, str]]] = [
     ([3, 4, 6], 0.1, {"input": "reversed"}),
     ([5, 8], 0.1, {"weight": "gaps"}),
     ([5, 8], 0.1, {"bias": "gaps"}),
+    ([7], 0.1, {}),
+    ([10], 0.5, {}),
 ]
 
 _CLOUD = {"N": 2, "P": 120, "IC": 3, "OC": 4, "KD": 3, "KH": 3, "KW": 3}

@@ -92,4 +92,5 @@ def _in_part(result: TaskResult) -> Iterator[Reservation]:
             if check.verdict is Verdict.PASS and check.message:
                 what, colon, why = check.message.partition(": ")
                 name = rung.rung.id, check.direction
-                yield Reservation(*name, f"{check.name} {what}", f"{colon}{why}")
+                what = f"{check.name} {what} (no points are lost by this)"
+                yield Reservation(*name, what, f"{colon}{why}")

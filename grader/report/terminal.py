@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,7 +27,16 @@ from grader.report import reservations
 from grader.toolchain import sandbox
 from grader.verdicts import Verdict
 
-console = Console(highlight=False, soft_wrap=False)
+PIPE = 200  # columns of what is no terminal: no file is too narrow for a table
+
+
+def _console() -> Console:
+    """As wide as the terminal, or as COLUMNS says; a pipe or a file has no width."""
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE
+    return Console(highlight=False, soft_wrap=False, width=width)
+
+
+console = _console()
 errors = Console(stderr=True, highlight=False)
 
 Standing = dict[str, tuple[float, float]]  # task -> points and pending, as they are now
@@ -122,7 +133,8 @@ def table(results: list[TaskResult], standing: Standing) -> None:
     """One row a rung, under one row a task and its points now. Fits 80 columns."""
     pending = any(standing[result.task.id][1] for result in results)
     grid = _grid()
-    for name in ("task / rung", "forward", "backward"):
+    grid.add_column("task / rung", overflow="ellipsis")  # verdicts stay whole
+    for name in DIRECTIONS:
         grid.add_column(name, no_wrap=True)
     for name in ("points", *(("pending",) if pending else ())):
         grid.add_column(name, justify="right", no_wrap=True)

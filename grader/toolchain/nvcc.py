@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from grader.course.foreign import short
 from grader.course.rungs import ROOT, Rung
 from grader.toolchain import make
 from grader.verdicts import Verdict
@@ -143,7 +144,7 @@ def _read(kept: Path) -> Compiled:
 
 def _understood(done: subprocess.CompletedProcess[str]) -> Compiled:
     warnings = [line for line in done.stdout.splitlines() if _WARNING.match(line)]
-    first = tuple(line[:300] for line in warnings[:MOST_REPORTED])
+    first = tuple(short(line, 300) for line in warnings[:MOST_REPORTED])
     if done.returncode == make.LATE:
         return Compiled(Verdict.TIMEOUT, f"nvcc: {make.reason(done.stdout)}")
     if done.returncode:

@@ -17,7 +17,7 @@ from pathlib import Path
 from signatures import DIRECTIONS
 
 from grader.course import lines
-from grader.course.foreign import THE_LINE
+from grader.course.foreign import THE_LINE, short
 from grader.course.rungs import Rung
 from grader.toolchain import elf
 from grader.toolchain.make import LATE, alone, build_folder, reason, run_make
@@ -74,6 +74,11 @@ _COMMENT = r"(?:[ \t\f\v]|/\*.*?\*/)*"
 _OWN_MARK = re.compile(rf"^{_COMMENT}(?:#|%:|\?\?=){_COMMENT}\d", re.M | re.S)
 _LINKER = re.compile(r"undefined reference to `(?P<name>[^']+)'")
 _EXPLAINED = (
+    (
+        r"(operator.*__half|__half.*operator)",
+        "in the f16 build `real` is __half: write accum_from(x[...]) to compute with "
+        "it, and real_from(...) to store",
+    ),
     (
         r"expected .*['‘];['’]",
         "a semicolon is missing on this line or at the end of the one before",
@@ -303,7 +308,7 @@ def failed(text: str, explained: Sequence[tuple[str, str]] = _EXPLAINED) -> Buil
             meaning = next(
                 (words for pattern, words in explained if re.search(pattern, line)), ""
             )
-            source = lines.line(match["file"], int(match["line"]))[:120]
+            source = short(lines.line(match["file"], int(match["line"])), 120)
             sentence = f"{match['text']}{f' ({meaning})' if meaning else ''}"
             if source:
                 sentence += f"{THE_LINE}{source}"

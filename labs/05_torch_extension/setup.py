@@ -29,14 +29,17 @@ try:
     import torch  # noqa: F401
 except ImportError:
     sys.exit(
-        "convlab_ext: there is no torch here; pip builds in an empty environment "
+        f"convlab_ext: {sys.executable} has no torch: use the Python that has it, "
+        "../../.venv/bin/python in this repository; pip builds in an empty environment "
         "unless told otherwise: pip install --no-build-isolation -e ."
     )
 
 try:
     from setuptools import setup
 except ImportError:
-    sys.exit("convlab_ext: there is no setuptools here: pip install 'setuptools>=77'")
+    sys.exit(
+        f"convlab_ext: {sys.executable} has no setuptools: pip install 'setuptools>=77'"
+    )
 from torch.utils.cpp_extension import BuildExtension, CppExtension  # noqa: E402
 
 from grader.engine.answers import known  # noqa: E402

@@ -27,13 +27,15 @@
 namespace cusim
 {
 
+/* One byte into the instruction: who turns a place into a line looks one byte back, as
+ * behind a call. */
 static const void *code_of(void *context)
 {
     const ucontext_t *const machine = (const ucontext_t *)context;
 #if defined(__x86_64__)
-    return (const void *)machine->uc_mcontext.gregs[REG_RIP];
+    return (const char *)machine->uc_mcontext.gregs[REG_RIP] + 1;
 #elif defined(__aarch64__)
-    return (const void *)machine->uc_mcontext.pc;
+    return (const char *)machine->uc_mcontext.pc + 1;
 #else
     (void)machine;
     return nullptr;
@@ -64,9 +66,21 @@ static void note_bad_address(const void *address, const void *code)
 
 static struct sigaction former[NSIG];
 
+/* An instruction that the processor refuses without an address of its own. */
+static bool refused;
+
 static void on_fault(int number, siginfo_t *info, void *context)
 {
     sigaction(number, &former[number], nullptr);
+    refused = in_kernel() && info->si_code == SI_KERNEL;
+    if (refused) {
+        found(Level::error, "misaligned",
+              "the kernel used an address that no access of this size may have: a "
+              "float4 needs a multiple of 16, and a pointer has to be set before it is "
+              "used",
+              {here("accessed", code_of(context))});
+        return;
+    }
     note_bad_address(info->si_addr, code_of(context));
     // the instruction runs again, and the former handler or the system ends all
 }
@@ -133,8 +147,8 @@ static void on_tick(int, siginfo_t *, void *context)
     found(Level::error, "spin",
           text("a thread has been running for %d s without an end or a barrier; a loop "
                "that waits for another thread's write never ends here, and need not "
-               "end on "
-               "a card: use __syncthreads, or a second kernel",
+               "end on a card: use __syncthreads, or a second kernel; if one thread "
+               "does the work of all, share it out",
                patience),
           places, count);
     _exit(124);
@@ -198,9 +212,21 @@ static const char *kind_of_access(const void *address)
     return "out_of_bounds";
 }
 
+/* Which thread of a grid of one axis this is, for a sentence. */
+static std::string number_in_grid()
+{
+    const bool one_axis =
+        blockDim.y * blockDim.z == 1 && gridDim.y * gridDim.z == 1 && in_kernel();
+    if (!one_axis) return "";
+    return text(", as thread %zu of %zu in the grid",
+                (size_t)blockIdx.x * blockDim.x + threadIdx.x,
+                (size_t)gridDim.x * blockDim.x);
+}
+
 /* Called by the sanitizer with its report, before it ends the process. */
 static void on_asan_error(const char *)
 {
+    if (refused) return;  // told when the signal came
     const void *const address = __asan_get_report_address();
     const void *const code = __asan_get_report_pc();
     const char *const verb = __asan_get_report_access_type() ? "writes" : "reads";
@@ -208,8 +234,8 @@ static void on_asan_error(const char *)
     size_t offset;
     if (is_device(address) || is_shared(address, &offset)) {
         found(Level::error, kind_of_access(address),
-              text("%s %s %zu bytes %s", in_kernel() ? "a thread" : "the host", verb,
-                   bytes, describe(address).c_str()),
+              text("%s %s %zu bytes %s%s", in_kernel() ? "a thread" : "the host", verb,
+                   bytes, describe(address).c_str(), number_in_grid().c_str()),
               {here(verb, code)});
     } else if (in_kernel() && is_local(address)) {
         found(Level::error, "out_of_bounds",

@@ -8,8 +8,9 @@ nothing passes by it alone but the count of what was moved.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from cusim import report as cusim
 from cusim.report import Report
@@ -17,6 +18,7 @@ from cusim.report import Report
 from grader.checks.check_result import NONSENSE
 from grader.checks.check_result import Finding as Found
 from grader.checks.memory import sanitizer_report
+from grader.course import lines
 from grader.course.foreign import clean
 from grader.course.rungs import ROOT
 from grader.runner.supervisor import wire
@@ -47,6 +49,21 @@ _INSTEAD = {  # sentences for a rung, where a program's own would mislead
     "leak": "allocates device memory that it never frees: ask ctx_scratch for it, "
     "which is taken back after the call",
 }
+_ADVICE = {  # to a program that copies tensors itself; to a rung
+    "; copy it with cudaMemcpy first": ": the launcher runs on the CPU and must not "
+    "follow `data`, nor scratch memory: let a kernel read it",
+}
+_BETWEEN = "put __syncthreads() between the two accesses"
+_NEXT_TURN = (
+    "a __syncthreads() stands at line {}, between the two lines: does one access "
+    "belong to the next turn of the loop? Then put another one at the end of the "
+    "loop's body"
+)
+_PAST = re.compile(
+    r"(?P<off>\d+) bytes past the end of the \d+ bytes allocated in "
+    r"tensor:(?P<number>\d+)"
+)
+_NUMBER = re.compile(r", as thread (\d+) of \d+ in the grid")
 _TENSOR = re.compile(
     r"(?:(?P<off>\d+) bytes (?P<where>into|in front of) )?"
     r"the (?P<bytes>\d+) bytes allocated in tensor:(?P<number>\d+)"
@@ -103,6 +120,11 @@ def _worded(
 ) -> Found:
     """A finding of cusim in the grader's words."""
     sentence = _INSTEAD.get(found.kind, found.sentence)
+    for former, advice in _ADVICE.items():
+        sentence = sentence.replace(former, advice)
+    if _BETWEEN in sentence and (line := _barrier_between(found.places)):
+        sentence = sentence.replace(_BETWEEN, _NEXT_TURN.format(line))
+    spare = _spare(found.sentence, worker, names)
     sentence = _TENSOR.sub(lambda m: _tensor(m, worker, names), sentence)
     sentence = sentence.replace(" 0 bytes past the end", " right past the end")
     sentence = _SCRATCH.sub(r"a scratch block of \1 bytes", sentence)
@@ -110,8 +132,48 @@ def _worded(
     who = [str(p) for p in found.places if p.block or len(found.places) > 1]
     if who:
         sentence += f" ({'; '.join(who[:3])})"
+    sentence += spare
     verdict = _VERDICTS.get(found.kind, Verdict.MEMORY_ERROR)
     return Found(verdict, sanitizer_report.with_source(sentence, place), case, place)
+
+
+def _barrier_between(places: Sequence[cusim.Place]) -> int:
+    """The line of a barrier that stands between the lines of two accesses, or 0."""
+    if len(places) != 2 or places[0].file != places[1].file:
+        return 0
+    first, last = sorted(place.line for place in places)
+    for number in range(first + 1, last):
+        text = lines.line(places[0].file, number).partition("//")[0]
+        if "__syncthreads();" in text.replace(" ", ""):
+            return number
+    return 0
+
+
+def _spare(sentence: str, worker: Worker, names: list[str]) -> str:
+    """Of an access right past a tensor by the thread that would own it: the tensor
+    has so many rows, or elements, and the thread a number that none of them has.
+    """
+    past, numbered = _PAST.search(sentence), _NUMBER.search(sentence)
+    if not past or not numbered or int(past["number"]) >= len(names):
+        return ""
+    at = worker.command.tensor[int(past["number"])]
+    sizes = list(at.size[: at.ndim])
+    element = sanitizer_report.ELEMENT[at.dtype]
+    count, thread = math.prod(sizes), int(numbered[1])
+    if not count or count * element != at.extent:  # a view, or empty
+        return ""
+    accessed = count + int(past["off"]) // element
+    for axes in range(1, len(sizes) + 1):
+        rows = math.prod(sizes[:axes])
+        if thread >= rows and accessed // (count // rows) == thread:
+            name = names[int(past["number"])]
+            what = ("element" if rows == count else "row") + "s" * (rows > 1)
+            return (
+                f"; '{name}' has {rows} {what} and this is thread {thread}, counted "
+                "from 0: spare threads of the last block have nothing to do, let them "
+                "return first (where a barrier follows, let them skip the access)"
+            )
+    return ""
 
 
 def _tensor(match: re.Match[str], worker: Worker, names: list[str]) -> str:

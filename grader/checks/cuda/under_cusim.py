@@ -34,6 +34,7 @@ SMALL = 2000  # elements of all inputs: a case of no cost in any kernel
 SLOWER = {"memory": 4, "races": 20, "traffic": 100}  # than the plain build
 FEW = 6  # cases of the order check
 SEEDS = 1 << 14
+APART = 31.0  # sectors a request of a warp's 32 threads: none shares one
 
 # warnings of cusim that a rung is held to
 WARNINGS = {
@@ -312,8 +313,9 @@ def _over(
         most, came = value(limit, sizes), counted(word, counts)
         if came > most:
             formula = f" ({limit})" if isinstance(limit, str) else ""
-            text = f"{came:,.4g} {MEANING[word]}, the limit is {most:,.4g}{formula}"
-            at, more = _where(word, counts)
+            text = f"{limits.direction} moves too much: {came:,.4g} {MEANING[word]}, "
+            text += f"the limit is {most:,.4g}{formula}"
+            at, more = _where(word, counts, most)
             text = sanitizer_report.with_source(text + more, at)
             found.append(Finding(Verdict.TRAFFIC, text, case, at))
     return found
@@ -332,14 +334,29 @@ def counted(word: str, counts: list[Count]) -> float:
     return passes / requests if requests else 0.0
 
 
-def _where(word: str, counts: list[Count]) -> tuple[str | None, str]:
-    """The line with the largest part of what was counted, and words for it."""
+def _where(word: str, counts: list[Count], most: float) -> tuple[str | None, str]:
+    """The line with the largest part of what is too much, and words for it."""
     shared = word.startswith("shared")
     of = [c for c in counts if (c.space == "shared") is shared]
-    worst = max(of, key=lambda c: c.wavefronts if shared else c.sectors)
+
+    def passes(count: Count) -> int:
+        return count.wavefronts if shared else count.sectors
+
+    def excess(count: Count) -> float:
+        if word.endswith("_per_request"):
+            return passes(count) - most * count.requests
+        return count.requests if word == "requests" else count.bytes
+
+    worst = max(of, key=excess)
     rate = worst.wavefronts_per_request if shared else worst.sectors_per_request
     file = worst.file.removeprefix(f"{ROOT}/")
     words = f"; most by the {worst.op} of {worst.width} bytes in {worst.kernel}"
-    passes = "wavefronts" if shared else "sectors"
-    words += f", {worst.requests:,} requests of {rate:.3g} {passes}"
+    words += f", {worst.requests:,} requests of {rate:.3g} "
+    words += "wavefronts" if shared else "sectors"
+    if not shared and rate >= APART:
+        words += (
+            ": the threads of a warp walk the wrong axis there, each has a sector of "
+            "its own; let neighbouring threads (threadIdx.x) take neighbours in "
+            "memory, along the axis whose stride is 1"
+        )
     return (f"{file}:{worst.line}" if worst.line else None), words

@@ -47,7 +47,10 @@ class Gate:
 
 
 COMPILED = ("compile", "compile_backward")  # gates that compile C++
-FAKE = "torch.compile and torch.export see the operator through its fake kernel: `fake`"
+FAKE = (
+    "torch.compile and torch.export see the operator through its fake kernel, `fake` "
+    "in convlab_ext/{operator}.py"
+)
 GATES = (
     Gate(
         "errors",
@@ -187,7 +190,7 @@ class Contract:
         found = []
         for job, results in zip(jobs, answer.results):
             if sentence := self._compared(job, results):
-                text = f"{sentence}; {gate.look}"
+                text = f"{sentence}; {self._look(gate)}"
                 found.append(Finding(Verdict.WRONG_CONTRACT, text, job.name))
         if len(answer.results) != len(jobs) and not found:
             text = f"{len(answer.results)} of {len(jobs)} calls came back"
@@ -210,12 +213,16 @@ class Contract:
         shown = "labs/05_torch_extension/"
         message = answer.message.replace(f"{self.package}/", shown)
         if answer.kind == "raised" and "PyTorch says" not in message:
-            message = f"{message}; {gate.look}"
+            message = f"{message}; {self._look(gate)}"
         place = answer.location.replace(f"{self.package}/", shown) or None
         known = 0 <= answer.job < len(jobs)
         case = jobs[answer.job].name if known and answer.kind != "skipped" else ""
         verdict = verdicts.get(answer.kind, Verdict.CRASH)
         return Finding(verdict, message, case, place)
+
+    def _look(self, gate: Gate) -> str:
+        """What to do, where nothing else says it."""
+        return gate.look.format(operator=self.operator.name)
 
     def _compared(self, job: Job, results: Any) -> str:
         """What differs between a job's results and the right ones."""

@@ -91,7 +91,11 @@ def _run(subject: Subject, case: Case, call: Call, request: int) -> Finding | No
 
 
 def _refused(finding: Finding, request: int) -> Finding:
-    return replace(finding, message=f"{finding.message}; {_gave(request)}")
+    """The same, with what came before it; a pointer that was not looked at is used."""
+    text = f"{finding.message}; {_gave(request)}"
+    if finding.verdict in (Verdict.CRASH, Verdict.MEMORY_ERROR):
+        text += ": return STATUS_NO_MEMORY where ctx_scratch or a helper gives NULL"
+    return replace(finding, message=text)
 
 
 def _gave(request: int) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from grader.checks.check_result import Finding
 from grader.course import lines
-from grader.course.foreign import THE_LINE, clean, cleaned
+from grader.course.foreign import THE_LINE, clean, cleaned, short
 from grader.runner.supervisor import wire
 from grader.runner.supervisor.session import ROOT, Worker
 from grader.verdicts import Verdict
@@ -157,8 +157,7 @@ def source(location: str | None) -> str:
         text = lines.line(file, int(number))
     except ValueError:  # more digits than a number may have
         return ""
-    text = re.sub(r"\s*//.*", "", text).strip().removesuffix(";")
-    return text if len(text) <= 120 else f"{text[:117]}..."
+    return short(re.sub(r"\s*//.*", "", text).strip().removesuffix(";"), 120)
 
 
 def with_source(sentence: str, location: str | None) -> str:

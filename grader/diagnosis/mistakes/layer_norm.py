@@ -33,6 +33,7 @@ from grader.operators.entry import Tensors, numel
 T = torch.Tensor
 Change = Callable[[T], T]
 norm = torch.nn.functional.layer_norm
+AS_FLOAT = float(torch.tensor(1e-5))  # 1e-5f in a double build
 FAR = 1000  # deviations from 0: xhat has fewer digits there than grad_output
 
 
@@ -75,6 +76,10 @@ def _unbiased(t: T, eps: float) -> T:
         return torch.full_like(t, UNKNOWN)  # 0 / 0
     share = (D - 1) / D
     return norm(t, _last(t), eps=eps * share) * math.sqrt(share)
+
+
+def _with_eps(constant: float) -> Formula:
+    return forward_only(altered(lambda s: s.option(eps=constant)))
 
 
 def _over_rows(t: T, eps: float) -> T:
@@ -201,6 +206,19 @@ def _without_rstd(t: T, s: Setting) -> T:
     return made
 
 
+# ---- what forward saves --------------------------------------------------------------
+
+
+def _saved(change: Callable[[T, float], T]) -> Formula:
+    """Another number in place of rstd, of the variance and eps."""
+
+    def formula(t: T, s: Setting) -> T:
+        eps = s.options["eps"]
+        return change(t**-2 - eps, eps)
+
+    return answered("rstd", formula)
+
+
 # ---- rows ----------------------------------------------------------------------------
 
 
@@ -245,8 +263,29 @@ MISTAKES = (
         "eps_forgotten",
         "this comes out with an eps of 0",
         (
-            forward_only(altered(lambda s: s.option(eps=0.0))),
+            _with_eps(0.0),
             _of(lambda t, eps: _centered(t) / _deviation(t)),
+        ),
+    ),
+    Mistake(
+        "eps_constant",
+        "this comes out with a constant in place of the argument eps",
+        tuple(map(_with_eps, (1e-5, AS_FLOAT, 1e-6, 1e-8, 1e-12))),
+    ),
+    Mistake(
+        "deviation_saved",
+        "this is the standard deviation: rstd is 1 over it, rsqrt(variance + eps)",
+        (
+            _saved(lambda variance, eps: (variance + eps).sqrt()),
+            _saved(lambda variance, _: variance.sqrt()),
+        ),
+    ),
+    Mistake(
+        "variance_saved",
+        "this is the variance: rstd is 1 over its root, rsqrt(variance + eps)",
+        (
+            _saved(lambda variance, eps: variance + eps),
+            _saved(lambda variance, _: variance),
         ),
     ),
     Mistake(

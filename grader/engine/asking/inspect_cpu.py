@@ -18,7 +18,7 @@ from grader.checks.memory.access import Watched
 from grader.checks.subject import Subject
 from grader.checks.unrun import of_ours
 from grader.course.rungs import Rung
-from grader.diagnosis import explanation, postmortem
+from grader.diagnosis import explanation, postmortem, which_cases
 from grader.engine.answers.known import build
 from grader.operators import Case
 from grader.toolchain.products import Build
@@ -115,9 +115,10 @@ class Inspection:
             watched.drop(access.DTYPE)  # no thread of it lives on in the next check
         if result.verdict is Verdict.MEMORY_ERROR and not result.mistake:
             # the message names the line; which cases are wrong besides tells nothing,
-            # unless only views are
-            told = result.diagnosis and "a view" in result.diagnosis
-            result = replace(result, diagnosis=result.diagnosis if told else None)
+            # unless only views are, or vectors
+            words = result.diagnosis or ""
+            told = "a view" in words or which_cases.ONE_AXIS in words
+            result = replace(result, diagnosis=words if told else None)
         return self._after_death(result)
 
     def _after_death(self, result: CheckResult) -> CheckResult:

@@ -25,6 +25,12 @@ from grader.engine.plan import Question
 from grader.verdicts import Verdict
 
 MODULE_CASES = 6  # that also go through the nn.Module
+WRONG = (Verdict.WRONG_VALUE, Verdict.WRONG_GRADIENT)
+IN_HALF = (  # the question is asked of what is right in the other dtypes
+    "right in f32 and f64, wrong in f16: is a sum kept in `real`, or are two `real` "
+    "multiplied? Compute in `accum`: accum_from(x[...]), and real_from(...) once, "
+    "where you store"
+)
 
 
 def ask(
@@ -79,7 +85,9 @@ def _answer(
         judge = each_dtype.JUDGES[direction].check
         few = [case for case in cases if case.values == "normal"]
         found = clocked(lambda: judge(subject, few, HALF, seed))
-        return [replace(found, name="half", replay=None)]  # make debug has no f16
+        said = IN_HALF if found.verdict in WRONG else found.diagnosis
+        # make debug has no f16
+        return [replace(found, name="half", replay=None, diagnosis=said)]
     if question.name == plan.MODULE:
         say("module")
         first = cases[:MODULE_CASES]

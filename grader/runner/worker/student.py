@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import linecache
 import sys
+import textwrap
 import traceback
 import types
 from collections.abc import Callable, Sequence
@@ -18,11 +19,13 @@ from signatures import REQUIRED, Signature
 from grader.runner.supervisor import wire
 from grader.runner.supervisor.wire import SIDE_TENSORS, Command, Reply, WireTensor
 from grader.runner.worker.second import Refused, second_derivatives
+from grader.runner.worker.student_gradients import in_words
 from grader.runner.worker.student_memory import ContractError, give, view
 from grader.runner.worker.student_rules import (
     Forbidden,
     Rules,
     audited,
+    quoted,
     shown,
     watch_graph,
 )
@@ -293,13 +296,20 @@ class Case:
         again = bool(self.command.run & RUN_SECOND)
         for grad in self.grad_outputs:
             grad.requires_grad = again
-        gradients = torch.autograd.grad(
-            results,
-            [tensor for _, tensor in self.wanted],
-            self.grad_outputs[: len(results)],
-            allow_unused=True,
-            create_graph=again,
-        )
+        try:
+            gradients = torch.autograd.grad(
+                results,
+                [tensor for _, tensor in self.wanted],
+                self.grad_outputs[: len(results)],
+                allow_unused=True,
+                create_graph=again,
+            )
+        except RuntimeError as error:
+            pairs = zip(signature.inputs, self.inputs)
+            present = {one.name for one, tensor in pairs if tensor is not None}
+            if sentence := in_words(error, results, present):
+                raise ContractError(sentence) from error
+            raise
         return self._second(gradients) if again else list(gradients)
 
     def _second(self, gradients: Sequence[torch.Tensor | None]) -> Tensors:
@@ -335,12 +345,13 @@ def line_behind(error: BaseException, path: str) -> traceback.FrameSummary | Non
 
 def sentence_of(error: BaseException, path: str) -> str:
     """One line about an exception, with the student's line if there is one."""
-    text = str(error).strip().split("\n")[0][:400] or "no message"
+    first = str(error).strip().split("\n")[0]
+    text = textwrap.shorten(first, 400, placeholder=" ...") or "no message"
     frame = line_behind(error, path)
     where = shown(frame) if frame else ""
     if isinstance(error, SyntaxError) and error.lineno:
         name = error.filename or path
-        where = f" ({name}:{error.lineno}: {(error.text or '').strip()[:120]})"
+        where = f" ({name}:{error.lineno}: {quoted(error.text)})"
         text = error.msg
     return f"{type(error).__name__}: {text}{where}"
 

@@ -9,6 +9,7 @@ allowed ones. Both run in the student's process: they teach, they do not prove.
 from __future__ import annotations
 
 import sys
+import textwrap
 import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -149,7 +150,12 @@ def line_here(path: str) -> str:
 
 def shown(frame: traceback.FrameSummary) -> str:
     """A line of source as a sentence ends with it."""
-    return f" ({frame.filename}:{frame.lineno}: {(frame.line or '').strip()[:120]})"
+    return f" ({frame.filename}:{frame.lineno}: {quoted(frame.line)})"
+
+
+def quoted(line: str | None) -> str:
+    """A line of source in a message: whole words of it."""
+    return textwrap.shorten(line or "", 120, placeholder=" ...")
 
 
 def audited(

@@ -17,6 +17,7 @@ import json
 import os
 import re
 import sys
+import textwrap
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -132,7 +133,8 @@ def told(error: BaseException, path: str) -> dict[str, Any]:
     elif kind == "raised":
         words = advice(error)
         text = f"{type(error).__name__}: {text}"
-        text = f"{words} (PyTorch says: {text[:300]})" if words else text
+        said = textwrap.shorten(text, 300, placeholder=" ...")
+        text = f"{words} (PyTorch says: {said})" if words else text
     return {"kind": kind, "message": text, "location": where}
 
 

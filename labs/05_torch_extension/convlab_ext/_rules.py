@@ -72,25 +72,32 @@ class Rules:
         self.ops = operators(namespace)
         self.operator = getattr(getattr(torch.ops, namespace), self.name).default
 
+    def _missing(self, purpose: str, rule: str) -> NotImplementedError:
+        """What to write where."""
+        file = type(self).__module__.replace(".", "/") + ".py"
+        return NotImplementedError(
+            f"{self.name} has no rule for {purpose}: write `{rule}` in {file}"
+        )
+
     def fake(self, *arguments: Any) -> Any:
         """Empty results of the right sizes, from arguments without data."""
-        raise NotImplementedError(f"{self.name} has no rule for sizes (fake)")
+        raise self._missing("sizes", "fake")
 
     def setup_context(self, ctx: Any, inputs: Any, output: Any) -> None:
         """Keep in ctx what backward and jvp need."""
-        raise NotImplementedError(f"{self.name} has no rule for gradients")
+        raise self._missing("gradients", "setup_context")
 
     def backward(self, ctx: Any, *grad_outputs: Any) -> Any:
         """A gradient for each argument, None where there is none."""
-        raise NotImplementedError(f"{self.name} has no rule for gradients (backward)")
+        raise self._missing("gradients", "backward")
 
     def jvp(self, ctx: Any, *tangents: Any) -> Any:
         """The tangents of the results; that of an argument may be None."""
-        raise NotImplementedError(f"{self.name} has no rule for forward mode (jvp)")
+        raise self._missing("forward mode", "jvp")
 
     def vmap(self, info: Any, in_dims: Any, *arguments: Any) -> Any:
         """The results with a batch axis, and where in each it is."""
-        raise NotImplementedError(f"{self.name} has no rule for torch.vmap")
+        raise self._missing("torch.vmap", "vmap")
 
 
 def register(rules: Rules) -> None:

@@ -11,9 +11,10 @@ import pytest
 from cusim import report as cusim
 
 from grader.checks import outcomes
-from grader.checks.cuda import cusim_report
+from grader.checks.cuda import cusim_report, under_cusim
 from grader.checks.gates import contract
 from grader.checks.memory import sanitizer_report
+from grader.course.rungs import ROOT
 from grader.runner.supervisor import wire
 from grader.runner.supervisor.session import Outcome
 from grader.runner.supervisor.tools_session import Answer, Tools
@@ -157,6 +158,119 @@ def test_a_tensor_on_the_device_has_its_own_bytes_not_those_of_its_block(said, t
     found = cusim.Finding("error", "out_of_bounds", f"reads {said}", ())
     made = cusim_report._worded(found, None, "", worker, ["input", "other"])
     assert made.message.removeprefix("reads ") == told
+
+
+# ---- what cusim says, in words for a rung --------------------------------------------
+
+
+def of_kernel(sentence: str, *places: cusim.Place) -> str:
+    """What is made of it, where 'output' has 4 rows of 3 floats."""
+    at = SimpleNamespace(extent=48, dtype=2, ndim=2, size=[4, 3])
+    worker = SimpleNamespace(command=SimpleNamespace(tensor=[at]))
+    found = cusim.Finding("error", "any", sentence, places)
+    return cusim_report._worded(found, None, "", worker, ["output"]).message
+
+
+ROW_4 = "a thread writes 4 bytes 0 bytes past the end of the 48 bytes allocated in "
+ROW_4 += "tensor:0, as thread {} of 32 in the grid"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "words"),
+    [
+        (ROW_4.format(4), "'output' has 4 rows and this is thread 4, counted"),
+        (ROW_4.format(12), "'output' has 12 elements and this is thread 12, cou"),
+        (ROW_4.format(3), ""),  # it has a row, and goes too far in it
+        (ROW_4.format(5), ""),  # another row than its own
+        (ROW_4.replace("0 bytes past", "12 bytes past").format(5), "first"),
+        (ROW_4.partition(", as")[0], ""),  # a grid of two axes
+    ],
+)
+def test_a_spare_thread_is_told_to_return_where_it_is_one(sentence, words):
+    found = of_kernel(sentence)
+    assert ("spare threads" in found) == bool(words)
+    assert words in found
+
+
+def test_a_launcher_is_not_told_to_copy():
+    said = "the host touched device memory, 4 bytes into the 48 bytes allocated in "
+    found = of_kernel(said + "tensor:0; copy it with cudaMemcpy first")
+    assert "cudaMemcpy" not in found
+    assert "must not follow `data`" in found and "let a kernel read it" in found
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [((1, 3), "stands at line 2"), ((3, 1), "stands at line 2"), ((1, 2), "put __s")],
+)
+def test_a_barrier_is_not_asked_for_where_one_stands(monkeypatch, lines, words):
+    text = ["", "tile[i] = 1;", "__syncthreads();", "sum += tile[j];"]
+    monkeypatch.setattr(cusim_report.lines, "line", lambda _, number: text[number])
+    places = [cusim.Place("read", "a.cu", line) for line in lines]
+    found = of_kernel("put __syncthreads() between the two accesses", *places)
+    assert words in found
+    assert ("end of the loop's body" in found) == ("stands" in words)
+
+
+# ---- what is told of traffic ---------------------------------------------------------
+
+
+def counted(line: int, space: str, requests: int, passes: int) -> cusim.Count:
+    """Of a load of 4 bytes."""
+    key = "wavefronts" if space == "shared" else "sectors"
+    words = {"width": 4, "requests": requests, key: passes, "bytes": 32 * passes}
+    return cusim.Count("k", "labs/a.cu", line, space, "load", **words)
+
+
+@pytest.mark.parametrize(
+    ("word", "limit", "counts", "line", "axis"),
+    [
+        (  # the many requests without a conflict are not the reason
+            "shared_wavefronts_per_request",
+            1.1,
+            [counted(7, "shared", 9000, 9000), counted(8, "shared", 100, 3200)],
+            8,
+            False,
+        ),
+        (
+            "global_sectors_per_request",
+            4.4,
+            [counted(7, "global", 9000, 36000), counted(8, "global", 100, 3200)],
+            8,
+            True,
+        ),
+        (
+            "bytes",
+            1,
+            [counted(7, "global", 50, 200), counted(8, "global", 9, 99)],
+            7,
+            0,
+        ),
+        (
+            "requests",
+            1,
+            [counted(7, "global", 1, 99), counted(8, "global", 9, 9)],
+            8,
+            0,
+        ),
+    ],
+)
+def test_the_line_that_is_too_much_is_named(word, limit, counts, line, axis):
+    place, words = under_cusim._where(word, counts, limit)
+    assert place == f"labs/a.cu:{line}"
+    assert ("walk the wrong axis" in words) == bool(axis)
+
+
+# ---- the line in the student's file --------------------------------------------------
+
+
+def test_a_line_of_the_grader_is_never_a_students():
+    ours = f'  File "{ROOT}/grader/runner/worker/student_rules.py", line 9 in call\n'
+    theirs = "labs/01_python_function/add/00_a.py"
+    below = f'  File "{theirs}", line 7 in forward\n'
+    for output, line in ((ours + below, f"{theirs}:7"), (ours, None)):
+        worker = SimpleNamespace(kind="python", output=output.encode())
+        assert outcomes.locate(worker) == line
 
 
 # ---- which tensor an address belongs to ----------------------------------------------

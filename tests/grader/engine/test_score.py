@@ -185,6 +185,20 @@ def shown_after(run: TaskResult, capsys: pytest.CaptureFixture[str]) -> tuple[st
     return row.removeprefix(LADDER).strip(), lines[-2]
 
 
+@pytest.mark.parametrize("columns", [60, 80, None])
+def test_verdicts_are_whole_at_any_width(columns, capsys, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    narrow = Console(width=columns) if columns else terminal._console()
+    monkeypatch.setattr(terminal, "console", narrow)
+    names = {"forward": "NOT_IMPLEMENTED", "backward": "WRONG_GRADIENT"}
+    long = rung(**names, name="00_a_rung_of_quite_a_long_name.py")
+    terminal.table([task(long)], {f"{LADDER}": (0, 1.5)})
+    shown = capsys.readouterr().out
+    for word in (*names.values(), "pending"):
+        assert word in shown
+    assert columns or "00_a_rung_of_quite_a_long_name.py" in shown
+
+
 def test_a_rung_that_was_changed_since_does_not_keep_its_result(own_results):
     merge(task(FIRST, SECOND))
     changed = results.path().read_text().replace(FIRST.rung.sha256, "0" * 64)
@@ -336,6 +350,8 @@ def test_an_error_wins_over_what_is_not_written(own_results, rungs, shown):
 
 # ---- reservations --------------------------------------------------------------------
 
+FREE = "(no points are lost by this)"
+
 
 def test_a_reason_that_several_share_is_told_once():
     late, hung = "there was no time for more", "it hung"
@@ -353,9 +369,9 @@ def test_a_reason_that_several_share_is_told_once():
     name = mine.rung.id
     assert reservations.lines([task(mine)]) == [
         late,
-        f"  {name} forward, backward: memory looked at 1 of 2 cases",
-        f"  {name} backward: races looked at 1 of 2 cases",
-        f"{name} forward: races looked at 1 of 2 cases: {hung}",
+        f"  {name} forward, backward: memory looked at 1 of 2 cases {FREE}",
+        f"  {name} backward: races looked at 1 of 2 cases {FREE}",
+        f"{name} forward: races looked at 1 of 2 cases {FREE}: {hung}",
     ]
 
 
@@ -369,5 +385,5 @@ def test_a_reason_of_many_files_is_told_by_task():
     ]
     assert reservations.lines([task(*rungs)]) == [
         "a rung stands above this one",
-        f"  {ladder}, {len(rungs)} files: memory looked at 1 of 2 cases",
+        f"  {ladder}, {len(rungs)} files: memory looked at 1 of 2 cases {FREE}",
     ]

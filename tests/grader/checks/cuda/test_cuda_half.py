@@ -45,6 +45,7 @@ def test_a_rung_that_sums_in_half_fails_in_half_and_nowhere_else(
     ], done
     bad = [c for c in second["checks"] if c["verdict"] != "PASS"]
     assert [(c["name"], c["verdict"]) for c in bad] == [("half", "WRONG_GRADIENT")]
+    assert "is a sum kept in `real`" in bad[0]["diagnosis"]
 
 
 def test_in_half_a_sum_of_float_is_rounded_once():

@@ -128,7 +128,7 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
             ("gelu(accum_from(input[i])", "gelu(accum_from(input[i]) + 0 * far"),
         ],
         "TRAFFIC",
-        "sectors of 32 bytes a request of global memory, the limit is 4.4",
+        "forward moves too much: ",
     ),
     "10_compile_error": (
         [(STORE, STORE.replace("output[i]", "outptu[i]")[:-1] + "  // HERE\n")],

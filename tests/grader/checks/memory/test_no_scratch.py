@@ -31,6 +31,7 @@ BODY = """
     }}"""
 BOTH, FIRST, SECOND = "!one || !two", "!one", "!two"
 NO, OK = "STATUS_NO_MEMORY", "STATUS_OK"
+ADVICE = f"return {NO} where ctx_scratch"
 
 Checked = Callable[..., CheckResult]
 
@@ -53,8 +54,12 @@ def checked(tools: Path, compile_gelu: Callable[[str], dict[str, Path]]) -> Chec
     ("missing", "status", "verdict", "words"),
     [
         pytest.param(BOTH, NO, Verdict.PASS, "", id="looks_at_both"),
-        pytest.param(FIRST, NO, Verdict.CRASH, "NULL for request 2", id="first_alone"),
-        pytest.param(SECOND, NO, Verdict.CRASH, "NULL for request 1", id="last_alone"),
+        pytest.param(
+            FIRST, NO, Verdict.CRASH, f"request 2: {ADVICE}", id="first_alone"
+        ),
+        pytest.param(
+            SECOND, NO, Verdict.CRASH, f"request 1: {ADVICE}", id="last_alone"
+        ),
         pytest.param(BOTH, OK, Verdict.WRONG_VALUE, "STATUS_OK with a", id="says_ok"),
     ],
 )

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""What PyTorch says of a backward's gradients is told with the argument's name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from grader.runner.worker.student_gradients import in_words
+
+NAMES = ("input", "weight", "bias")
+
+
+def said(returned: tuple[Any, ...], without: str = "") -> str:
+    """What is said of a backward that returns this for input (2, 3), weight (3), bias
+    (3) and eps.
+    """
+
+    class Norm(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, input: Any, weight: Any, bias: Any, eps: float) -> Any:
+            return input * 1
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            return returned
+
+    shapes = {"input": (2, 3), "weight": (3,), "bias": (3,)}
+    given: list[Any] = [
+        None if name == without else torch.ones(shapes[name], requires_grad=True)
+        for name in NAMES
+    ]
+    output = Norm.apply(*given, 1e-5)
+    there = [tensor for tensor in given if tensor is not None]
+    with pytest.raises(RuntimeError) as raised:
+        torch.autograd.grad(output, there, torch.ones(2, 3), allow_unused=True)
+    present = [name for name in NAMES if name != without]
+    return in_words(raised.value, [output], present)
+
+
+IMAGE, ROW, NUMBER = torch.ones(2, 3), torch.ones(3), torch.ones(5)
+
+
+@pytest.mark.parametrize(
+    ("returned", "without", "words"),
+    [
+        (
+            (ROW[:2], ROW, ROW, None),
+            "",
+            "gradient of shape [2] for 'input', whose shape",
+        ),
+        (
+            (IMAGE, NUMBER, ROW, None),
+            "",
+            "of shape [5] for 'weight', whose shape is [3]",
+        ),
+        ((IMAGE, None, NUMBER, None), "weight", "for 'bias', whose shape is [3]"),
+        ((IMAGE, ROW, ROW, None), "weight", "for 'weight', which is no tensor in this"),
+        ((IMAGE, ROW, ROW, NUMBER), "", "for 'eps', which is no tensor in this call"),
+        ((IMAGE, ROW, ROW), "", ""),  # PyTorch's own words say how many it expects
+    ],
+)
+def test_a_wrong_gradient_has_the_name_of_its_argument(returned, without, words):
+    found = said(returned, without)
+    assert words in found and bool(words) == bool(found)
+    assert ("test_student_gradients.py" in found) == bool(words)
