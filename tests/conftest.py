@@ -177,6 +177,7 @@ def tools(own_place: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
                 os.environ["CONVLAB_BUILD"] = str(built)
                 build_tools()
                 cusim.build_tools()
+                cusim.build_tools.cache_clear()  # this process has looked elsewhere
                 os.environ["CONVLAB_BUILD"] = str(own_place)
                 put(built / "whole")
         for part in ("tools", "cusim"):

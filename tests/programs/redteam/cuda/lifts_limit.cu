@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* lifts_limit - tells the runtime to let it read back what it wants, and computes on the
- * CPU */
+/* lifts_limit - tells the runtime to let it read back what it wants, and computes on
+ * the CPU */
 #include "frame.cuh"
 #include "on_the_host.cuh"
 #include "in_boxes.cuh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* symbol_box - calls an array of the CPU a symbol of the device, copies its inputs there
- * from the device, and computes on the CPU */
+/* symbol_box - calls an array of the CPU a symbol of the device, copies its inputs
+ * there from the device, and computes on the CPU */
 #include "frame.cuh"
 #include "on_the_host.cuh"
 #include "in_boxes.cuh"
