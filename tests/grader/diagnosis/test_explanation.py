@@ -75,7 +75,7 @@ def explained(subject: Subject, direction: str) -> CheckResult:
     return result
 
 
-@pytest.mark.parametrize("submission", some([*LISTED, *UNLISTED], every=2))
+@pytest.mark.parametrize("submission", some([*LISTED, *UNLISTED], every=4))
 def test_a_wrong_submission_gets_its_name_or_none(tools, build, submission):
     library = build(source(submission.operator, **submission.change))
     with subject_of(submission.operator, {"f64": library}) as subject:
