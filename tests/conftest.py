@@ -23,7 +23,7 @@ from xdist.scheduler.loadscope import LoadScopeScheduling
 
 from grader.course.rungs import ROOT
 from grader.runner.supervisor import session
-from grader.toolchain import cusim, gpu_probe, sandbox
+from grader.toolchain import cusim, gpu_probe, nvcc, sandbox
 from grader.toolchain.make import alone, build_tools
 from tests import put
 
@@ -157,8 +157,11 @@ def own_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def same_cores_afterwards() -> Iterator[None]:
-    """The grader pins the process to a core; the next test starts as this one did."""
+    """The grader pins the process to a core and looks for nvcc once: the next test
+    starts as this one did.
+    """
     before = os.sched_getaffinity(0)
+    nvcc.find.cache_clear()  # a test may have had NVCC=none
     yield
     os.sched_setaffinity(0, before)
 

@@ -72,6 +72,8 @@ def test_every_mistake_differs_from_the_truth_in_two_cases(right_trials, operato
     for dtype in ("f32", "f64"):
         both_ways = [right_trials(operator, d, dtype) for d in ("forward", "backward")]
         for mistake in known(operator):
+            if mistake.name.endswith("_saved"):
+                continue  # of what forward saves, which no trial here holds
             assert any(
                 _differs_twice(trials, formula)
                 for formula in mistake.formulas[:8]
