@@ -72,8 +72,8 @@ SLOW_KINDS = (
 
 @pytest.fixture
 def patience(monkeypatch, kind):
-    """A busy machine is slow: only what must time out is given 2 seconds. And the faults
-    in CUDA are tried without nvcc, which CI does not take.
+    """A busy machine is slow: only what must time out is given 2 seconds. And faults in
+    CUDA are tried without nvcc, which CI does not take.
     """
     monkeypatch.delenv("CI", raising=False)
     if "TIMEOUT" not in str(trust.table()[kind]):
