@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import torch
 
 from grader import operators
 from grader.checks.check_result import CheckResult
@@ -25,15 +24,6 @@ from tests.proofs.wrong_code import source
 Compile = Callable[[str], dict[str, Path]]
 SEED = 11
 CHECKS = {"forward": forward.check, "backward": gradient.check}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    """As in the grader: threads only wait for each other on tensors this small."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,15 +24,6 @@ SEED = 5
 MOST = 3000  # elements of a case
 T = torch.Tensor
 Student = Callable[[T, Mapping[str, T], Mapping[str, Any]], T]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    """Threads only wait for each other on tensors this small."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def trials_of(operator: str, student: Student) -> list[Trial]:
