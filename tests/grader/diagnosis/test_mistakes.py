@@ -17,10 +17,8 @@ from grader.diagnosis.match import Trial, fits, matches, name_it
 from grader.diagnosis.mistakes import GARBAGE, known
 from grader.diagnosis.mistakes.mistake import Formula
 from grader.diagnosis.telling_cases import extra_cases
-from tests.grader.diagnosis.test_explanation import SEED, one_thread, subject_of
+from tests.grader.diagnosis.test_explanation import SEED, subject_of
 from tests.proofs.wrong_code import PARTS, source
-
-__all__ = ["one_thread"]  # a fixture, used by name
 
 #: wrong in the same numbers: the second is named, where nothing else tells them apart
 TWINS = {
