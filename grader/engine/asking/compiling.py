@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from grader.course.rungs import Rung
 from grader.engine.answers import known
-from grader.toolchain import nvcc
+from grader.toolchain import cusim, nvcc
 from grader.toolchain.build import compiled
 from grader.toolchain.make import sanitizers_missing
 from grader.toolchain.nvcc import Compiled
@@ -27,9 +27,14 @@ class Builds:
         self._no_sanitizers: str | None = None
 
     def ahead(self, rungs: Iterable[Rung], slots: int) -> ThreadPoolExecutor:
-        """Compile these in threads; shut the pool down to end it."""
+        """Compile these in threads; shut the pool down to end it. What all of lab 04
+        needs comes first: it takes both cores, and later everybody would wait for it.
+        """
         pool = ThreadPoolExecutor(slots, "build")
-        for rung in rungs:
+        waiting = list(rungs)
+        if any(rung.file.suffix == ".cu" for rung in waiting):
+            pool.submit(cusim.build_tools)
+        for rung in waiting:
             pool.submit(self.alone, rung)
         return pool
 

@@ -136,11 +136,12 @@ enum {
     LEGACY = 512,           // bytes of a state without AVX
     EXTENDED = 0x46505853,  // says that there is more
     LARGEST_STATE = 1 << 14,
-    MOST_TRAPS = 4096,  // in one call; then they stay away
+    MOST_REPEATS = 256,  // traps one after the other that tell nothing new; each costs
+                         // two signals, so then they stay away until the next call
     TRAP_STACK = 1 << 16,
 };
 
-static int armed, traps;
+static int armed, repeats;
 static char before[LARGEST_STATE];
 static void *trapped_at;
 static char trap_stack[TRAP_STACK];
@@ -179,13 +180,14 @@ static uint32_t find_tag(const char *state)
     return 0;
 }
 
-/* Remember where; of operations on no poison, 0/0 and the like, the first alone. */
-static void note(uint32_t tag, const void *pc)
+/* Remember where, once for each tag and place; of operations on no poison, 0/0 and the
+ * like, the first alone. Returns whether this was new. */
+static int note(uint32_t tag, const void *pc)
 {
     for (int i = 0; i < places; i++) {
-        if (place[i].tag == tag && (!tag || place[i].frame[0] == trapped_at)) return;
+        if (place[i].tag == tag && (!tag || place[i].frame[0] == trapped_at)) return 0;
     }
-    if (places == PLACES) return;
+    if (places == PLACES) return 0;
     void *chain[2 * DEPTH];
     const int length = backtrace(chain, 2 * DEPTH);
     int from = 0;
@@ -197,6 +199,7 @@ static void note(uint32_t tag, const void *pc)
         place[places].frame[frames++] = (char *)chain[i] - 1;  // the call, not after it
     }
     place[places++].frames = frames;
+    return 1;
 }
 
 /* Arithmetic on a signalling NaN, or without a result: let it happen, and look. */
@@ -217,10 +220,11 @@ static void on_step(int signo, siginfo_t *info, void *context)
 {
     (void)signo, (void)info;
     mcontext_t *machine = &((ucontext_t *)context)->uc_mcontext;
-    note(find_tag((const char *)machine->fpregs), (void *)machine->gregs[REG_RIP]);
+    const uint32_t tag = find_tag((const char *)machine->fpregs);
+    repeats = note(tag, (void *)machine->gregs[REG_RIP]) ? 0 : repeats + 1;
     machine->gregs[REG_EFL] &= ~STEP;
     machine->fpregs->mxcsr &= ~(uint32_t)FLAGS;
-    if (++traps < MOST_TRAPS) machine->fpregs->mxcsr &= ~(uint32_t)INVALID_MASK;
+    if (repeats < MOST_REPEATS) machine->fpregs->mxcsr &= ~(uint32_t)INVALID_MASK;
 }
 
 static void set_traps(void)
@@ -233,7 +237,7 @@ static void set_traps(void)
     action.sa_sigaction = on_step;
     sigaction(SIGTRAP, &action, NULL);
     armed = 1;
-    traps = 0;
+    repeats = 0;
     __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() &
                            ~(unsigned)(INVALID_MASK | FLAGS));
 }
