@@ -136,7 +136,7 @@ static void access(const volatile void *address, size_t bytes, Op op, const void
     if (is_shared(address, &offset)) {
         space = Space::shared;
     } else if (!is_device(address)) {
-        if (is_local(address) || is_register(address)) return;  // not the card's
+        if (is_register(address) || is_local(address)) return;  // not the card's
         if (!is_variable(address)) host_pointer(address, op, code);
         if (op != Op::load) trace_variable(address, bytes);
     }
