@@ -12,19 +12,16 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from grader.diagnosis.mistakes.mistake import (
-    Answers,
-    Change,
-    Formula,
-    Forward,
-    Results,
-    Setting,
-)
+from grader.diagnosis.mistakes.mistake import Answers, Formula, Setting
 from grader.operators.entry import Tensors
 
 UNKNOWN = math.nan
 UNWRITTEN = math.inf
 TILES = (1, 2, 3, 4, 6, 8, 16, 32)  # 1: exactly the last one is forgotten
+
+Results = torch.Tensor | tuple[torch.Tensor, ...] | None
+Forward = Callable[[Setting, Tensors], Results]
+Change = Callable[[Setting], Setting | None]
 
 
 # ---- from a change to a formula ------------------------------------------------------

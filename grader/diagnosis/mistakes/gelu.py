@@ -10,13 +10,7 @@ from functools import partial
 import torch
 
 from grader.diagnosis.mistakes import formulas
-from grader.diagnosis.mistakes.mistake import (
-    Answers,
-    Formula,
-    Forward,
-    Mistake,
-    Setting,
-)
+from grader.diagnosis.mistakes.mistake import Answers, Formula, Mistake, Setting
 from grader.diagnosis.mistakes.strides import strides_ignored
 from grader.operators.entry import Tensors
 
@@ -49,7 +43,7 @@ def _of_form(form: str, made: Change) -> Formula:
 
 def _of_any(made: Change) -> Formula:
     """A wrong function, whichever form is asked for."""
-    forward: Forward = lambda s, inputs: made(inputs["input"])  # noqa: E731
+    forward: formulas.Forward = lambda s, inputs: made(inputs["input"])  # noqa: E731
     return formulas.through(forward)
 
 

@@ -13,13 +13,7 @@ from collections.abc import Callable, Iterator
 import torch
 
 from grader.diagnosis.mistakes import formulas
-from grader.diagnosis.mistakes.mistake import (
-    Answers,
-    Formula,
-    Forward,
-    Mistake,
-    Setting,
-)
+from grader.diagnosis.mistakes.mistake import Answers, Formula, Mistake, Setting
 from grader.diagnosis.mistakes.strides import strides_ignored
 from grader.operators.entry import Tensors, numel
 
@@ -139,7 +133,7 @@ def _stay(t: T) -> T:
     return t
 
 
-def _parts(mean: Change, rstd: Change) -> Forward:
+def _parts(mean: Change, rstd: Change) -> formulas.Forward:
     """The right forward; `mean` and `rstd` say what autograd sees of the two."""
 
     def forward(s: Setting, inputs: Tensors) -> T:

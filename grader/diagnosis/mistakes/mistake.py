@@ -54,10 +54,7 @@ class Setting:
         return replace(self, grads=tuple(change(g) for g in self.grads))
 
 
-Results = torch.Tensor | tuple[torch.Tensor, ...] | None
-Forward = Callable[[Setting, Tensors], Results]
 Formula = Callable[[Setting], Answers | None]
-Change = Callable[[Setting], Setting | None]
 
 
 @dataclass(frozen=True)
