@@ -245,6 +245,28 @@ status_t unfold_backward_check(ctx_t *ctx, const tensor_t *grad_output,
     return args.status;
 }
 
+/* A convolution's output of this shape, (N, OC, OH, OW), and its bias. */
+static status_t convolution_forward(arguments_t *args, shape_t result,
+                                    const tensor_t *bias, tensor_t *output)
+{
+    if (bias) takes_shape(args, "bias", bias, REAL, shape1(result.size[1]));
+    gives_shape(args, "output", output, REAL, result);
+    return args->status;
+}
+
+/* A convolution's gradients, where its output has this shape, (N, OC, OH, OW). */
+static status_t convolution_backward(arguments_t *args, shape_t result,
+                                     const tensor_t *grad_output, const tensor_t *input,
+                                     const tensor_t *weight, tensor_t *grad_input,
+                                     tensor_t *grad_weight, tensor_t *grad_bias)
+{
+    takes_shape(args, "grad_output", grad_output, REAL, result);
+    gradient(args, "grad_input", grad_input, shape_of(args, input));
+    gradient(args, "grad_weight", grad_weight, shape_of(args, weight));
+    gradient(args, "grad_bias", grad_bias, shape1(result.size[1]));
+    return args->status;
+}
+
 /* ---- conv2d ---------------------------------------------------------------------- */
 
 static void conv2d_channels(arguments_t *args, const tensor_t *input,
@@ -296,10 +318,7 @@ status_t conv2d_forward_check(ctx_t *ctx, const tensor_t *input, const tensor_t 
 {
     arguments_t args = arguments_of("conv2d", ctx);
     const shape_t result = conv2d_operands(&args, input, weight, p);
-    const long long OC = size(&args, weight, 0);
-    if (bias) takes_shape(&args, "bias", bias, REAL, shape1(OC));
-    gives_shape(&args, "output", output, REAL, result);
-    return args.status;
+    return convolution_forward(&args, result, bias, output);
 }
 
 status_t conv2d_backward_check(ctx_t *ctx, const tensor_t *grad_output,
@@ -309,12 +328,8 @@ status_t conv2d_backward_check(ctx_t *ctx, const tensor_t *grad_output,
 {
     arguments_t args = arguments_of("conv2d", ctx);
     const shape_t result = conv2d_operands(&args, input, weight, p);
-    const long long OC = size(&args, weight, 0);
-    takes_shape(&args, "grad_output", grad_output, REAL, result);
-    gradient(&args, "grad_input", grad_input, shape_of(&args, input));
-    gradient(&args, "grad_weight", grad_weight, shape_of(&args, weight));
-    gradient(&args, "grad_bias", grad_bias, shape1(OC));
-    return args.status;
+    return convolution_backward(&args, result, grad_output, input, weight, grad_input,
+                                grad_weight, grad_bias);
 }
 
 /* ---- depthwise_conv2d ------------------------------------------------------------ */
@@ -352,10 +367,7 @@ status_t depthwise_conv2d_forward_check(ctx_t *ctx, const tensor_t *input,
 {
     arguments_t args = arguments_of("depthwise_conv2d", ctx);
     const shape_t result = depthwise_operands(&args, input, weight, p);
-    const long long OC = size(&args, weight, 0);
-    if (bias) takes_shape(&args, "bias", bias, REAL, shape1(OC));
-    gives_shape(&args, "output", output, REAL, result);
-    return args.status;
+    return convolution_forward(&args, result, bias, output);
 }
 
 status_t depthwise_conv2d_backward_check(ctx_t *ctx, const tensor_t *grad_output,
@@ -366,12 +378,8 @@ status_t depthwise_conv2d_backward_check(ctx_t *ctx, const tensor_t *grad_output
 {
     arguments_t args = arguments_of("depthwise_conv2d", ctx);
     const shape_t result = depthwise_operands(&args, input, weight, p);
-    const long long OC = size(&args, weight, 0);
-    takes_shape(&args, "grad_output", grad_output, REAL, result);
-    gradient(&args, "grad_input", grad_input, shape_of(&args, input));
-    gradient(&args, "grad_weight", grad_weight, shape_of(&args, weight));
-    gradient(&args, "grad_bias", grad_bias, shape1(OC));
-    return args.status;
+    return convolution_backward(&args, result, grad_output, input, weight, grad_input,
+                                grad_weight, grad_bias);
 }
 
 /* ---- gelu ------------------------------------------------------------------------ */

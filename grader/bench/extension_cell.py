@@ -22,7 +22,7 @@ from grader import operators
 from grader.bench.extension_calls import Repeated
 from grader.bench.extension_module import has_cuda, loaded
 from grader.bench.extension_sides import CardClock, Clock
-from grader.bench.request import Wanted, command, folder, machine_words
+from grader.bench.request import Wanted, command, machine_words, write_files
 from grader.checks.speed import machine, timing
 from grader.checks.speed.estimate import Estimate
 from grader.engine import results
@@ -218,14 +218,5 @@ def _page(lines: Sequence[Line], note: str, wanted: Wanted) -> list[str]:
 
 def _write(whole: dict[str, Any], page: str) -> list[str]:
     """JSON and the page. Returns their names."""
-    results.make_folder(folder())
-    files = {
-        folder() / "lltm.json": json.dumps(whole, indent=1) + "\n",
-        folder() / "lltm.md": page,
-    }
-    for file, text in files.items():
-        try:
-            file.write_text(text)
-        except OSError as error:
-            raise GraderError(results.explain(error, folder())) from error
-    return [results.near(file) for file in files]
+    made = json.dumps(whole, indent=1) + "\n"
+    return write_files({"lltm.json": made, "lltm.md": page})

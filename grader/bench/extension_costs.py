@@ -26,7 +26,7 @@ import torch
 from grader.bench import extension_calls, extension_sides
 from grader.bench.extension_module import has_cuda, loaded
 from grader.bench.extension_raw import Raw
-from grader.bench.request import Wanted, command, folder, machine_words
+from grader.bench.request import Wanted, command, machine_words, write_files
 from grader.checks.speed import baseline, machine, timing
 from grader.checks.speed.baseline import BOTH
 from grader.checks.speed.estimate import Estimate
@@ -251,15 +251,6 @@ def _page(whole: dict[str, Any], shapes: Sequence[Shape], note: str) -> list[str
 
 def _write(whole: dict[str, Any], page: str, wanted: Wanted) -> list[str]:
     """JSON and the page. Returns their names."""
-    results.make_folder(folder())
-    many = f"_{wanted.threads}_threads" if wanted.threads > 1 else ""
-    files = {
-        folder() / f"convperf{many}.json": json.dumps(whole, indent=1) + "\n",
-        folder() / f"convperf{many}.md": page,
-    }
-    for file, text in files.items():
-        try:
-            file.write_text(text)
-        except OSError as error:
-            raise GraderError(results.explain(error, folder())) from error
-    return [results.near(file) for file in files]
+    stem = f"convperf_{wanted.threads}_threads" if wanted.threads > 1 else "convperf"
+    made = json.dumps(whole, indent=1) + "\n"
+    return write_files({f"{stem}.json": made, f"{stem}.md": page})

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from grader.checks.speed.estimate import Speed
 from grader.course.rungs import ROOT, Rung
 from grader.engine import results
 from grader.engine.answers import as_json
+from grader.errors import GraderError
 from grader.toolchain.make import build_folder
 
 
@@ -41,6 +43,20 @@ def folder() -> Path:
     """Where tables go: docs/results, in a handout build/bench."""
     kept = ROOT / "docs" / "results"
     return kept if kept.exists() else build_folder() / "bench"
+
+
+def write_files(files: Mapping[str, str]) -> list[str]:
+    """Write texts, by file name, into `folder`. Returns the paths to show.
+
+    Raises GraderError if a file cannot be written.
+    """
+    results.make_folder(folder())
+    for name, text in files.items():
+        try:
+            (folder() / name).write_text(text)
+        except OSError as error:
+            raise GraderError(results.explain(error, folder())) from error
+    return [results.near(folder() / name) for name in files]
 
 
 def machine_words(peaks: dict[str, Any], wanted: Wanted) -> str:

@@ -21,8 +21,8 @@ from grader.checks.values.compare import Expected, wrong_elements
 from grader.checks.values.forward import expectations, output_dtypes
 from grader.checks.values.gradient import expected_gradients, room_for
 from grader.diagnosis.match import Trial, name_it, possible, tensors
-from grader.diagnosis.mistakes import GARBAGE, Mistake, known
-from grader.diagnosis.mistakes.mistake import UNWRITTEN, Setting
+from grader.diagnosis.mistakes import GARBAGE, Mistake, formulas, known
+from grader.diagnosis.mistakes.mistake import Setting
 from grader.diagnosis.symptoms import describe, read_as_contiguous
 from grader.diagnosis.telling_cases import extra_cases
 from grader.operators import Case
@@ -230,7 +230,7 @@ def _look(trial: Trial, call: Call, right: dict[int, Expected]) -> None:
         values = got.double()
         if found.unwritten:
             values = torch.where(
-                _unwritten(got, found.first_unwritten), UNWRITTEN, values
+                _unwritten(got, found.first_unwritten), formulas.UNWRITTEN, values
             )
         trial.got[e.name] = values
         wrong = wrong_elements(got, e)

@@ -14,7 +14,7 @@ import torch
 
 from grader.checks.values.compare import position
 from grader.diagnosis.match import Trial
-from grader.diagnosis.mistakes.mistake import UNWRITTEN
+from grader.diagnosis.mistakes import formulas
 
 FEW = 3  # cases of each kind: with fewer, anything separates them
 ONE_AXIS = "where 'input' has one axis (ndim is 1)"
@@ -121,7 +121,7 @@ def any_wrong(trial: Trial) -> bool:
 
 def apart(got: float, right: float) -> tuple[str, str]:
     """Two numbers in as many digits as tell them apart."""
-    if got == UNWRITTEN:
+    if got == formulas.UNWRITTEN:
         return "not written", f"{right:.6g}"
     for digits in (6, 9, 12):
         if f"{got:.{digits}g}" != f"{right:.{digits}g}":

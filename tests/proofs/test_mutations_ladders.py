@@ -12,7 +12,8 @@ import pytest
 from grader.engine.grade import new_seed
 from tests.proofs.mutations.draw import Mutation, changed
 from tests.proofs.mutations.draw_ladders import DRAWN, committed, record
-from tests.proofs.mutations.run_ladders import PROOF, grade
+from tests.proofs.mutations.graded_once import grade
+from tests.proofs.mutations.run_ladders import PROOF
 
 ALL, HASHES = committed()
 LAST = PROOF.read()

@@ -8,16 +8,8 @@ from collections.abc import Callable, Iterator
 
 import torch
 
-from grader.diagnosis.mistakes.mistake import (
-    Answers,
-    Formula,
-    Mistake,
-    Setting,
-    answered,
-    backward_only,
-    forward_only,
-    through,
-)
+from grader.diagnosis.mistakes import formulas
+from grader.diagnosis.mistakes.mistake import Answers, Formula, Mistake, Setting
 from grader.diagnosis.mistakes.strides import strides_ignored
 from grader.operators.entry import Tensors
 
@@ -31,12 +23,12 @@ def _output(made: Weighted) -> Formula:
     def forward(s: Setting, inputs: Tensors) -> T:
         return made(inputs["input"], inputs["other"], s.options["alpha"])
 
-    return forward_only(through(forward))
+    return formulas.forward_only(formulas.through(forward))
 
 
 def _scaled(name: str, factor: Callable[[float], float]) -> Formula:
     """A right gradient times something of alpha."""
-    return answered(name, lambda t, s: t * factor(s.options["alpha"]))
+    return formulas.answered(name, lambda t, s: t * factor(s.options["alpha"]))
 
 
 def _without_alpha(s: Setting) -> Answers:
@@ -69,8 +61,8 @@ def _gradients_swapped() -> Iterator[Formula]:
             "grad_other": s.truth["grad_input"],
         }
 
-    yield backward_only(by_alpha)
-    yield backward_only(by_tensor)
+    yield formulas.backward_only(by_alpha)
+    yield formulas.backward_only(by_tensor)
 
 
 # ---- broadcasting --------------------------------------------------------------------
@@ -107,7 +99,7 @@ def _reduced(name: str, reduce: Callable[[T, list[int]], T], kinds: str) -> Form
             grad = grad.sum(right, keepdim=True)
         return {f"grad_{name}": grad.reshape(s.inputs[name].shape)}
 
-    return backward_only(formula)
+    return formulas.backward_only(formula)
 
 
 def _pick(at: int) -> Callable[[T, list[int]], T]:
@@ -140,7 +132,7 @@ def _first_elements(name: str) -> Formula:
             f"grad_{name}": grad.flatten()[: operand.numel()].reshape(operand.shape)
         }
 
-    return backward_only(formula)
+    return formulas.backward_only(formula)
 
 
 MISTAKES = (
@@ -174,7 +166,7 @@ MISTAKES = (
     Mistake(
         "alpha_missing_in_backward",
         "forward multiplies by alpha, so its gradient does too",
-        (backward_only(_without_alpha),),
+        (formulas.backward_only(_without_alpha),),
     ),
     Mistake(
         "broadcast_not_summed",

@@ -9,22 +9,8 @@ from typing import Any
 
 import torch
 
-from grader.diagnosis.mistakes import wrong_windows
-from grader.diagnosis.mistakes.mistake import (
-    UNKNOWN,
-    UNWRITTEN,
-    Formula,
-    Mistake,
-    Setting,
-    altered,
-    answered,
-    backward_only,
-    forward_only,
-    only,
-    swapped,
-    taken_for,
-    through,
-)
+from grader.diagnosis.mistakes import formulas, wrong_windows
+from grader.diagnosis.mistakes.mistake import Formula, Mistake, Setting
 from grader.diagnosis.mistakes.parts import batch_ignored, groups_of, last_tile
 from grader.diagnosis.mistakes.strides import strides_ignored
 from grader.diagnosis.mistakes.wrong_windows import Alter, Window, padded
@@ -67,7 +53,7 @@ def slide(
 
 def windowed(alter: Alter) -> Formula:
     """A forward whose window is altered; backward its derivative."""
-    return through(lambda s, inputs: slide(s, inputs, alter(window(s))))
+    return formulas.through(lambda s, inputs: slide(s, inputs, alter(window(s))))
 
 
 def each(alters: Iterator[Alter]) -> Iterator[Formula]:
@@ -87,38 +73,38 @@ def _flips() -> Iterator[Formula]:
         def flipped(t: T, _: Setting, a: list[int] = axes) -> T:
             return t.flip(a)
 
-        yield forward_only(altered(flip))
-        yield backward_only(only("grad_input", altered(flip)))
-        yield answered("grad_weight", flipped)
+        yield formulas.forward_only(formulas.altered(flip))
+        yield formulas.only("grad_input", formulas.altered(flip))
+        yield formulas.answered("grad_weight", flipped)
 
 
 def _kernel_axes() -> Iterator[Formula]:
     for flat in (True, False):
 
         def turned(s: Setting, f: bool = flat) -> Setting:
-            return s.input(weight=swapped(s.inputs["weight"], flat=f))
+            return s.input(weight=formulas.swapped(s.inputs["weight"], flat=f))
 
         def image_turned(s: Setting, f: bool = flat) -> Setting:
-            return s.input(input=swapped(s.inputs["input"], flat=f))
+            return s.input(input=formulas.swapped(s.inputs["input"], flat=f))
 
-        yield forward_only(altered(turned))
-        yield backward_only(only("grad_input", altered(turned)))
-        yield forward_only(altered(image_turned))
-        yield backward_only(only("grad_weight", altered(image_turned)))
+        yield formulas.forward_only(formulas.altered(turned))
+        yield formulas.only("grad_input", formulas.altered(turned))
+        yield formulas.forward_only(formulas.altered(image_turned))
+        yield formulas.only("grad_weight", formulas.altered(image_turned))
 
     def read(s: Setting) -> Setting:
         weight = s.inputs["weight"]
         return s.input(weight=weight.mT.reshape(weight.shape))
 
-    yield forward_only(altered(read))
-    yield backward_only(only("grad_input", altered(read)))
+    yield formulas.forward_only(formulas.altered(read))
+    yield formulas.only("grad_input", formulas.altered(read))
 
     def written(t: T, _: Setting) -> T:
         return t.mT.reshape(t.shape)
 
-    yield answered("output", written)
-    yield answered("grad_input", written)
-    yield forward_only(through(_wide_kernel))
+    yield formulas.answered("output", written)
+    yield formulas.answered("grad_input", written)
+    yield formulas.forward_only(formulas.through(_wide_kernel))
 
 
 def _wide_kernel(s: Setting, inputs: Tensors) -> T | None:
@@ -144,17 +130,17 @@ def by_filter(channels: Callable[[T, T, int, int, int], T]) -> Formula:
         chosen = channels(oc, ic, OC, IC, G).expand(OC, IC).flatten()
         beyond = chosen >= inputs["input"].shape[1]
         image = inputs["input"][:, chosen.clamp(max=inputs["input"].shape[1] - 1)]
-        image = torch.where(beyond[:, None, None], UNKNOWN, image)
+        image = torch.where(beyond[:, None, None], formulas.UNKNOWN, image)
         return slide(s, {**inputs, "input": image}, window(s), groups=OC)
 
-    return through(forward)
+    return formulas.through(forward)
 
 
 def _ungrouped(s: Setting, inputs: Tensors) -> T | None:
     """Every filter reads all channels, and weights beyond its own for them."""
     weight = inputs["weight"]
     size = [weight.shape[0], inputs["input"].shape[1], *weight.shape[2:]]
-    wide = taken_for(weight, size, weight.stride())
+    wide = formulas.taken_for(weight, size, weight.stride())
     return slide(s, {**inputs, "weight": wide}, window(s), groups=1)
 
 
@@ -166,13 +152,13 @@ def _dealt(s: Setting, inputs: Tensors) -> T | None:
 
 
 def _groups() -> Iterator[Formula]:
-    yield through(_dealt)
+    yield formulas.through(_dealt)
     yield by_filter(lambda oc, ic, OC, IC, G: ic)
     yield by_filter(lambda oc, ic, OC, IC, G: ic * G + oc // (OC // G))
     yield by_filter(lambda oc, ic, OC, IC, G: oc % G * IC + ic)
     yield by_filter(lambda oc, ic, OC, IC, G: oc // G * IC + ic)
     yield by_filter(lambda oc, ic, OC, IC, G: oc // (OC // G) + ic)
-    yield through(_ungrouped)
+    yield formulas.through(_ungrouped)
 
 
 # ---- bias ----------------------------------------------------------------------------
@@ -188,7 +174,7 @@ def _times(count: Callable[[Setting], Any]) -> Formula:
         added: T = count(s) * inputs["bias"].reshape(-1, 1, 1)
         return made + added
 
-    return through(forward)
+    return formulas.through(forward)
 
 
 def _taps_inside(s: Setting) -> T | None:
@@ -210,7 +196,8 @@ def _per_channel() -> Iterator[Formula]:
         lambda s: shape(s)[2],
         lambda s: shape(s)[1] * shape(s)[2],
     ):
-        yield forward_only(_times(count))  # a gradient too large has many causes
+        # forward alone: a gradient too large has many causes
+        yield formulas.forward_only(_times(count))
 
 
 def bias_averaged() -> Iterator[Formula]:
@@ -221,14 +208,16 @@ def bias_averaged() -> Iterator[Formula]:
         def average(t: T, s: Setting, a: list[int] = some) -> T:
             return t / max(1, torch.Size(s.grads[0].shape[i] for i in a).numel())
 
-        yield answered("grad_bias", average)
+        yield formulas.answered("grad_bias", average)
 
 
 def bias_missing() -> Iterator[Formula]:
     """Left out forward; zero or never written backward."""
-    yield forward_only(_times(lambda s: 0))
-    yield answered("grad_bias", lambda t, _: torch.zeros_like(t))
-    yield answered("grad_bias", lambda t, _: torch.full_like(t, UNWRITTEN))
+    yield formulas.forward_only(_times(lambda s: 0))
+    yield formulas.answered("grad_bias", lambda t, _: torch.zeros_like(t))
+    yield formulas.answered(
+        "grad_bias", lambda t, _: torch.full_like(t, formulas.UNWRITTEN)
+    )
 
 
 # ---- gradients -----------------------------------------------------------------------
@@ -241,19 +230,19 @@ def _weight_transposed() -> Iterator[Formula]:
         def laid_out(t: T, _: Setting, o: Any = order) -> T:
             return t.permute(o).reshape(t.shape)
 
-        yield answered("grad_weight", laid_out)
+        yield formulas.answered("grad_weight", laid_out)
 
     def by_group(t: T, s: Setting) -> T:
         return t.reshape(groups_of(s), -1, t[0].numel()).mT.reshape(t.shape)
 
-    yield answered("grad_weight", by_group)
+    yield formulas.answered("grad_weight", by_group)
     for axes in ((2, 3), (0, 1)):
 
         def turned(t: T, _: Setting, a: tuple[int, int] = axes) -> T:
             same = t.shape[a[0]] == t.shape[a[1]]
-            return t.transpose(*a) if same else torch.full_like(t, UNKNOWN)
+            return t.transpose(*a) if same else torch.full_like(t, formulas.UNKNOWN)
 
-        yield answered("grad_weight", turned)
+        yield formulas.answered("grad_weight", turned)
 
 
 def _not_flipped() -> Iterator[Formula]:
@@ -262,8 +251,8 @@ def _not_flipped() -> Iterator[Formula]:
         def flip(s: Setting, a: list[int] = axes) -> Setting:
             return s.input(weight=s.inputs["weight"].flip(a))
 
-        yield only("grad_input", altered(flip))
-    yield only("grad_input", through(_mirrored))
+        yield formulas.only("grad_input", formulas.altered(flip))
+    yield formulas.only("grad_input", formulas.through(_mirrored))
 
 
 def _mirrored(s: Setting, inputs: Tensors) -> T | None:
@@ -284,11 +273,11 @@ def _uncropped(pick: Callable[[T, T], T]) -> Formula:
         widths = (p[1], p[1], p[0], p[0])
         image = torch.nn.functional.pad(s.inputs["input"], widths)
         wide = s.input(input=image).option(padding=(0, 0))
-        made = altered(lambda _: wide)(wide)
+        made = formulas.altered(lambda _: wide)(wide)
         whole = made["grad_input"] if made else None
         return None if whole is None else pick(whole, t)
 
-    return only("grad_input", answered("grad_input", change))
+    return formulas.only("grad_input", formulas.answered("grad_input", change))
 
 
 def _not_cropped() -> Iterator[Formula]:

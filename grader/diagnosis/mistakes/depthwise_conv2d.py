@@ -10,19 +10,10 @@ from collections.abc import Callable, Iterator
 
 import torch
 
+from grader.diagnosis.mistakes import formulas
 from grader.diagnosis.mistakes.conv2d import MISTAKES as OF_CONV2D
 from grader.diagnosis.mistakes.conv2d import by_filter
-from grader.diagnosis.mistakes.mistake import (
-    UNWRITTEN,
-    Formula,
-    Mistake,
-    Setting,
-    altered,
-    answered,
-    backward_only,
-    forward_only,
-    only,
-)
+from grader.diagnosis.mistakes.mistake import Formula, Mistake, Setting
 
 T = torch.Tensor
 
@@ -75,13 +66,13 @@ def _by_channel(s: Setting) -> Setting:
 
 
 def _first_filter_only() -> Iterator[Formula]:
-    for fill in (UNWRITTEN, 0.0):
+    for fill in (formulas.UNWRITTEN, 0.0):
         for name, axis in (("output", 1), ("grad_weight", 0), ("grad_bias", 0)):
 
             def left(t: T, s: Setting, a: int = axis, f: float = fill) -> T:
                 return _alone(t, s, a, at=0, fill=f)
 
-            yield answered(name, left)
+            yield formulas.answered(name, left)
     for at in (0, -1):
 
         def same(s: Setting, a: int = at) -> Setting:
@@ -91,14 +82,14 @@ def _first_filter_only() -> Iterator[Formula]:
             return s.grad(lambda g: _alone(g, s, 1, at=a, fill=0.0))
 
         yield from _wrong_weight(same)
-        yield only("grad_input", altered(grad))
-        yield backward_only(altered(grad))
+        yield formulas.only("grad_input", formulas.altered(grad))
+        yield formulas.backward_only(formulas.altered(grad))
     yield from _wrong_weight(_by_channel)
 
 
 def _wrong_weight(change: Callable[[Setting], Setting]) -> Iterator[Formula]:
-    yield forward_only(altered(change))
-    yield only("grad_input", altered(change))
+    yield formulas.forward_only(formulas.altered(change))
+    yield formulas.only("grad_input", formulas.altered(change))
 
 
 # ---- the list ------------------------------------------------------------------------

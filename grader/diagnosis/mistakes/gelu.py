@@ -9,19 +9,8 @@ from functools import partial
 
 import torch
 
-from grader.diagnosis.mistakes.mistake import (
-    Answers,
-    Formula,
-    Forward,
-    Mistake,
-    Setting,
-    altered,
-    answered,
-    backward_only,
-    forward_only,
-    reference,
-    through,
-)
+from grader.diagnosis.mistakes import formulas
+from grader.diagnosis.mistakes.mistake import Answers, Formula, Mistake, Setting
 from grader.diagnosis.mistakes.strides import strides_ignored
 from grader.operators.entry import Tensors
 
@@ -47,15 +36,15 @@ def _of_form(form: str, made: Change) -> Formula:
 
     def forward(s: Setting, inputs: Tensors) -> T | None:
         right = s.options["approximate"] != form
-        return reference(s, inputs) if right else made(inputs["input"])
+        return formulas.reference(s, inputs) if right else made(inputs["input"])
 
-    return through(forward)
+    return formulas.through(forward)
 
 
 def _of_any(made: Change) -> Formula:
     """A wrong function, whichever form is asked for."""
-    forward: Forward = lambda s, inputs: made(inputs["input"])  # noqa: E731
-    return through(forward)
+    forward: formulas.Forward = lambda s, inputs: made(inputs["input"])  # noqa: E731
+    return formulas.through(forward)
 
 
 # ---- the other function --------------------------------------------------------------
@@ -68,8 +57,8 @@ def _other_form() -> Iterator[Formula]:
         def always(s: Setting, form: str = form) -> Setting:
             return s.option(approximate=form)
 
-        yield altered(always)
-    yield altered(
+        yield formulas.altered(always)
+    yield formulas.altered(
         lambda s: s.option(approximate=FORMS[s.options["approximate"] == "none"])
     )
 
@@ -104,7 +93,7 @@ def _wrong_argument(wrong: Change) -> Iterator[Formula]:
 
     yield _of_form("tanh", everywhere)
     for made in (inside, outside):
-        yield backward_only(_of_form("tanh", made))
+        yield formulas.backward_only(_of_form("tanh", made))
 
 
 def _cubics() -> Iterator[Formula]:
@@ -134,14 +123,14 @@ def _arguments_of_erf() -> Iterator[Formula]:
 def _share(s: Setting) -> T:
     """What x is multiplied by."""
     x = s.inputs["input"]
-    made = reference(s, s.inputs)
+    made = formulas.reference(s, s.inputs)
     assert made is not None
     return torch.where(x == 0, torch.full_like(x, 0.5), made / x)
 
 
 def _slope(s: Setting) -> T:
     """The right gradient of a grad_output of ones."""
-    found = altered(lambda s: s.grad(torch.ones_like))(s)
+    found = formulas.altered(lambda s: s.grad(torch.ones_like))(s)
     slope = (found or {})["grad_input"]
     assert slope is not None
     return slope
@@ -155,12 +144,12 @@ def _gradient(made: Callable[[T, T, T, T], T]) -> Formula:
         grad, x = s.grads[0], s.inputs["input"]
         return {"grad_input": made(grad, x, share, _slope(s) - share)}
 
-    return backward_only(formula)
+    return formulas.backward_only(formula)
 
 
 def _scaled(factor: float) -> Iterator[Formula]:
     for name in ("output", "grad_input"):
-        yield answered(name, lambda t, _: factor * t)
+        yield formulas.answered(name, lambda t, _: factor * t)
 
 
 MISTAKES = (
@@ -168,12 +157,12 @@ MISTAKES = (
         "other_form",
         "this is the other form of gelu: 'none' is the one with erf, 'tanh' the one "
         "with tanh",
-        tuple(forward_only(formula) for formula in _other_form()),
+        tuple(formulas.forward_only(formula) for formula in _other_form()),
     ),
     Mistake(
         "slope_of_other_form",
         "this is the slope of the other form of gelu: the two have their own each",
-        tuple(backward_only(formula) for formula in _other_form()),
+        tuple(formulas.backward_only(formula) for formula in _other_form()),
     ),
     Mistake(
         "sigmoid_for_gelu",
@@ -184,7 +173,7 @@ MISTAKES = (
         "inner_slope_wrong",
         "the chain rule asks for the slope of tanh's argument as well, all of it",
         tuple(
-            backward_only(_of_form("tanh", made))
+            formulas.backward_only(_of_form("tanh", made))
             for made in (
                 lambda x: _squashed(x, _argument(x), x),
                 lambda x: _squashed(x, _argument(x), SCALE * x),
@@ -214,12 +203,12 @@ MISTAKES = (
     Mistake(
         "x_forgotten",
         "this is what x is to be multiplied by, without x",
-        (forward_only(lambda s: {"output": _share(s)}),),
+        (formulas.forward_only(lambda s: {"output": _share(s)}),),
     ),
     Mistake(
         "one_forgotten",
         "the 1 in 1 + erf, or 1 + tanh, is missing",
-        (answered("output", lambda t, s: t - s.inputs["input"] / 2),),
+        (formulas.answered("output", lambda t, s: t - s.inputs["input"] / 2),),
     ),
     Mistake(
         "half_forgotten",

@@ -12,21 +12,8 @@ from collections.abc import Callable, Iterator
 
 import torch
 
-from grader.diagnosis.mistakes.mistake import (
-    UNKNOWN,
-    Answers,
-    Formula,
-    Forward,
-    Mistake,
-    Setting,
-    altered,
-    answered,
-    backward_only,
-    forward_only,
-    only,
-    reference,
-    through,
-)
+from grader.diagnosis.mistakes import formulas
+from grader.diagnosis.mistakes.mistake import Answers, Formula, Mistake, Setting
 from grader.diagnosis.mistakes.strides import strides_ignored
 from grader.operators.entry import Tensors, numel
 
@@ -50,7 +37,7 @@ def _of(xhat: Callable[[T, float], T]) -> Formula:
     def forward(s: Setting, inputs: Tensors) -> T:
         return _scaled(xhat(inputs["input"], s.options["eps"]), inputs)
 
-    return forward_only(through(forward))
+    return formulas.forward_only(formulas.through(forward))
 
 
 def _last(t: T) -> list[int]:
@@ -73,13 +60,13 @@ def _unbiased(t: T, eps: float) -> T:
     """Squares divided by D - 1: another eps, and all of it smaller."""
     D = t.shape[-1]
     if D == 1:
-        return torch.full_like(t, UNKNOWN)  # 0 / 0
+        return torch.full_like(t, formulas.UNKNOWN)  # 0 / 0
     share = (D - 1) / D
     return norm(t, _last(t), eps=eps * share) * math.sqrt(share)
 
 
 def _with_eps(constant: float) -> Formula:
-    return forward_only(altered(lambda s: s.option(eps=constant)))
+    return formulas.forward_only(formulas.altered(lambda s: s.option(eps=constant)))
 
 
 def _over_rows(t: T, eps: float) -> T:
@@ -104,7 +91,7 @@ def _exchanged(s: Setting, inputs: Tensors) -> T:
     """Weight is added and bias multiplied."""
     names = {"weight": "bias", "bias": "weight"}
     other = {names.get(name, name): tensor for name, tensor in inputs.items()}
-    made = reference(s, other)
+    made = formulas.reference(s, other)
     assert made is not None
     return made
 
@@ -127,7 +114,7 @@ def _without(name: str) -> Formula:
         fill = torch.ones_like if name == "weight" else torch.zeros_like
         return s.input(**{name: fill(s.inputs[name])})
 
-    return altered(change)
+    return formulas.altered(change)
 
 
 def _weight_again(s: Setting) -> Setting:
@@ -146,7 +133,7 @@ def _stay(t: T) -> T:
     return t
 
 
-def _parts(mean: Change, rstd: Change) -> Forward:
+def _parts(mean: Change, rstd: Change) -> formulas.Forward:
     """The right forward; `mean` and `rstd` say what autograd sees of the two."""
 
     def forward(s: Setting, inputs: Tensors) -> T:
@@ -160,7 +147,7 @@ def _parts(mean: Change, rstd: Change) -> Forward:
 
 
 def _input_gradient(mean: Change, rstd: Change) -> Formula:
-    return backward_only(only("grad_input", through(_parts(mean, rstd))))
+    return formulas.only("grad_input", formulas.through(_parts(mean, rstd)))
 
 
 def _sums_for_averages() -> Iterator[Formula]:
@@ -176,10 +163,10 @@ def _sums_for_averages() -> Iterator[Formula]:
             share = s.truth["grad_input"] - less
             return {"grad_input": less + s.inputs["input"].shape[-1] * share}
 
-        return backward_only(formula)
+        return formulas.backward_only(formula)
 
     for mean, rstd in ((_cut, _cut), (_cut, _stay), (_stay, _cut)):
-        yield grown(through(_parts(mean, rstd)))
+        yield grown(formulas.through(_parts(mean, rstd)))
 
 
 def _not_normalised() -> Iterator[Formula]:
@@ -192,12 +179,12 @@ def _not_normalised() -> Iterator[Formula]:
         return _scaled(_centered(inputs["input"]), inputs)
 
     def output(s: Setting, inputs: Tensors) -> T:
-        made = reference(s, s.inputs)
+        made = formulas.reference(s, s.inputs)
         assert made is not None
         return _scaled(made, inputs)
 
     for forward in (raw, centered, output):
-        yield backward_only(only("grad_weight", through(forward)))
+        yield formulas.only("grad_weight", formulas.through(forward))
 
 
 def _without_rstd(t: T, s: Setting) -> T:
@@ -216,7 +203,7 @@ def _saved(change: Callable[[T, float], T]) -> Formula:
         eps = s.options["eps"]
         return change(t**-2 - eps, eps)
 
-    return answered("rstd", formula)
+    return formulas.answered("rstd", formula)
 
 
 # ---- rows ----------------------------------------------------------------------------
@@ -231,8 +218,8 @@ def _averaged() -> Iterator[Formula]:
         def features(t: T, s: Setting) -> T:
             return t / s.grads[0].shape[-1]
 
-        yield answered(name, rows)
-        yield answered(name, features)
+        yield formulas.answered(name, rows)
+        yield formulas.answered(name, features)
 
 
 def _one_row() -> Iterator[Formula]:
@@ -250,7 +237,7 @@ def _one_row() -> Iterator[Formula]:
             return s.grad(one)
 
         for name in ("grad_weight", "grad_bias"):
-            yield backward_only(only(name, altered(change)))
+            yield formulas.only(name, formulas.altered(change))
 
 
 MISTAKES = (
@@ -325,33 +312,33 @@ MISTAKES = (
     Mistake(
         "weight_and_bias_swapped",
         "weight is taken for bias and bias for weight",
-        (forward_only(through(_exchanged)),),
+        (formulas.forward_only(formulas.through(_exchanged)),),
     ),
     Mistake(
         "gradients_swapped",
         "each gradient holds what the other one should",
-        (backward_only(_gradients_exchanged),),
+        (formulas.backward_only(_gradients_exchanged),),
         together=True,
     ),
     Mistake(
         "weight_missing",
         "the weight is missing, everything else is right",
-        (forward_only(_without("weight")),),
+        (formulas.forward_only(_without("weight")),),
     ),
     Mistake(
         "bias_missing",
         "the bias is missing, everything else is right",
         (
-            forward_only(_without("bias")),
-            answered("grad_bias", lambda t, _: torch.zeros_like(t)),
+            formulas.forward_only(_without("bias")),
+            formulas.answered("grad_bias", lambda t, _: torch.zeros_like(t)),
         ),
     ),
     Mistake(
         "weight_missing_in_backward",
         "forward multiplies by weight, so the gradient of the input does too, once",
         (
-            backward_only(only("grad_input", _without("weight"))),
-            backward_only(only("grad_input", altered(_weight_again))),
+            formulas.only("grad_input", _without("weight")),
+            formulas.only("grad_input", formulas.altered(_weight_again)),
         ),
     ),
     Mistake(
@@ -378,7 +365,7 @@ MISTAKES = (
     Mistake(
         "rstd_missing_in_backward",
         "the gradient of the input is not multiplied by rstd",
-        (answered("grad_input", _without_rstd),),
+        (formulas.answered("grad_input", _without_rstd),),
     ),
     Mistake(
         "weight_gradient_not_normalised",

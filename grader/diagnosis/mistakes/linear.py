@@ -8,20 +8,8 @@ from collections.abc import Callable, Iterator
 
 import torch
 
-from grader.diagnosis.mistakes.mistake import (
-    UNKNOWN,
-    UNWRITTEN,
-    Formula,
-    Mistake,
-    Setting,
-    altered,
-    answered,
-    backward_only,
-    forward_only,
-    only,
-    replaced,
-    swapped,
-)
+from grader.diagnosis.mistakes import formulas
+from grader.diagnosis.mistakes.mistake import Formula, Mistake, Setting
 from grader.diagnosis.mistakes.strides import strides_ignored
 
 T = torch.Tensor
@@ -77,18 +65,22 @@ def _last_lead(t: T) -> int:
 
 
 def _bias_missing() -> Iterator[Formula]:
-    yield forward_only(
-        altered(
+    yield formulas.forward_only(
+        formulas.altered(
             lambda s: s.input(bias=s.inputs["bias"] * 0) if "bias" in s.inputs else s
         )
     )
-    yield answered("grad_bias", lambda t, _: torch.zeros_like(t))
-    yield answered("grad_bias", lambda t, _: torch.full_like(t, UNWRITTEN))
+    yield formulas.answered("grad_bias", lambda t, _: torch.zeros_like(t))
+    yield formulas.answered(
+        "grad_bias", lambda t, _: torch.full_like(t, formulas.UNWRITTEN)
+    )
 
 
 def _bias_averaged() -> Iterator[Formula]:
     def by(count: Callable[[T], int]) -> Formula:
-        return answered("grad_bias", lambda t, s: t / max(1, count(s.grads[0])))
+        return formulas.answered(
+            "grad_bias", lambda t, s: t / max(1, count(s.grads[0]))
+        )
 
     yield by(lambda g: g.numel() // g.shape[-1])
     yield by(lambda g: g.shape[-1])
@@ -106,9 +98,13 @@ def _bias_first_row() -> Iterator[Formula]:
         made[:1] += bias
         return made.reshape(t.shape)
 
-    yield answered("output", output)
-    yield only("grad_bias", altered(lambda s: s.grad(_one_row(0, 0.0))))
-    yield only("grad_bias", altered(lambda s: s.grad(_one_row(-1, 0.0))))
+    yield formulas.answered("output", output)
+    yield formulas.only(
+        "grad_bias", formulas.altered(lambda s: s.grad(_one_row(0, 0.0)))
+    )
+    yield formulas.only(
+        "grad_bias", formulas.altered(lambda s: s.grad(_one_row(-1, 0.0)))
+    )
 
 
 # ---- transposed ----------------------------------------------------------------------
@@ -118,19 +114,19 @@ def _weight_transposed() -> Iterator[Formula]:
     for flat in (True, False):
 
         def weight(s: Setting, f: bool = flat) -> Setting:
-            return s.input(weight=swapped(s.inputs["weight"], flat=f))
+            return s.input(weight=formulas.swapped(s.inputs["weight"], flat=f))
 
-        yield forward_only(altered(weight))
-        yield backward_only(only("grad_input", altered(weight)))
+        yield formulas.forward_only(formulas.altered(weight))
+        yield formulas.only("grad_input", formulas.altered(weight))
 
 
 def _gradient_transposed() -> Iterator[Formula]:
     def square(t: T, _: Setting) -> T:
         same = t.shape[0] == t.shape[1]
-        return t.mT if same else torch.full_like(t, UNKNOWN)
+        return t.mT if same else torch.full_like(t, formulas.UNKNOWN)
 
-    yield answered("grad_weight", lambda t, _: t.mT.reshape(t.shape))
-    yield answered("grad_weight", square)
+    yield formulas.answered("grad_weight", lambda t, _: t.mT.reshape(t.shape))
+    yield formulas.answered("grad_weight", square)
 
 
 # ---- batch ---------------------------------------------------------------------------
@@ -152,21 +148,25 @@ def _batch() -> Iterator[Formula]:
         def alone(s: Setting, a: int = at) -> Setting:
             return s.grad(_one_row(a, 0.0))
 
-        yield altered(image)
-        yield backward_only(altered(grad))
-        yield backward_only(altered(both))
-        yield backward_only(altered(alone))
-        yield only("grad_weight", altered(alone))
-        for name, fill in itertools.product(("output", "grad_input"), (UNWRITTEN, 0.0)):
-            yield replaced(name, _one_row(at, fill))
+        yield formulas.altered(image)
+        yield formulas.backward_only(formulas.altered(grad))
+        yield formulas.backward_only(formulas.altered(both))
+        yield formulas.backward_only(formulas.altered(alone))
+        yield formulas.only("grad_weight", formulas.altered(alone))
+        for name, fill in itertools.product(
+            ("output", "grad_input"), (formulas.UNWRITTEN, 0.0)
+        ):
+            yield formulas.replaced(name, _one_row(at, fill))
     for count in (_first_axis, _last_lead):
-        for name, fill in itertools.product(("output", "grad_input"), (UNWRITTEN, 0.0)):
-            yield replaced(name, _some_rows(count, fill))
+        for name, fill in itertools.product(
+            ("output", "grad_input"), (formulas.UNWRITTEN, 0.0)
+        ):
+            yield formulas.replaced(name, _some_rows(count, fill))
 
         def some(s: Setting, n: Callable[[T], int] = count) -> Setting:
             return s.grad(_some_rows(n, 0.0))
 
-        yield backward_only(altered(some))
+        yield formulas.backward_only(formulas.altered(some))
 
 
 MISTAKES = (

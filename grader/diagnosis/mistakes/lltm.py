@@ -8,18 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import torch
 
-from grader.diagnosis.mistakes.mistake import (
-    UNWRITTEN,
-    Formula,
-    Mistake,
-    Setting,
-    altered,
-    answered,
-    backward_only,
-    forward_only,
-    only,
-    through,
-)
+from grader.diagnosis.mistakes import formulas
+from grader.diagnosis.mistakes.mistake import Formula, Mistake, Setting
 from grader.diagnosis.mistakes.strides import strides_ignored
 from grader.operators.entry import Tensors
 
@@ -40,7 +30,7 @@ def _cell(s: Setting, inputs: Tensors, used: Sequence[Activation]) -> tuple[T, T
 
 
 def _activated(used: Sequence[Activation]) -> Formula:
-    return through(lambda s, inputs: _cell(s, inputs, used))
+    return formulas.through(lambda s, inputs: _cell(s, inputs, used))
 
 
 # ---- blocks of the weight ------------------------------------------------------------
@@ -63,8 +53,8 @@ def _gates() -> Iterator[Formula]:
             ) -> Setting:
                 return s.input(**{name: _reordered(s.inputs[name], o) for name in n})
 
-            yield forward_only(altered(change))
-        yield backward_only(through(_through_order(order)))
+            yield formulas.forward_only(formulas.altered(change))
+        yield formulas.backward_only(formulas.through(_through_order(order)))
 
 
 def _through_order(order: Sequence[int]) -> Callable[[Setting, Tensors], tuple[T, T]]:
@@ -91,9 +81,9 @@ def _gates_of_gradients() -> Iterator[Formula]:
             return s.input(weight=_reordered(s.inputs["weight"], back))
 
         for name in ("grad_weight", "grad_bias"):
-            yield answered(name, rows)
+            yield formulas.answered(name, rows)
         for name in ("grad_input", "grad_h"):
-            yield only(name, backward_only(_behind_gates(columns)))
+            yield formulas.only(name, formulas.backward_only(_behind_gates(columns)))
 
 
 def _behind_gates(change: Callable[[Setting], Setting]) -> Formula:
@@ -127,25 +117,27 @@ def _exchanged_back() -> Iterator[Formula]:
         return s.input(weight=torch.cat([weight[:, IC:], weight[:, :IC]], dim=1))
 
     for name in ("grad_input", "grad_h"):
-        yield only(name, backward_only(_behind_gates(rolled)))
+        yield formulas.only(name, formulas.backward_only(_behind_gates(rolled)))
 
     def turned(t: T, s: Setting) -> T:
         H = s.inputs["h"].shape[1]
         return torch.cat([t[:, H:], t[:, :H]], dim=1)
 
-    yield answered("grad_weight", turned)
+    yield formulas.answered("grad_weight", turned)
 
 
 # ---- what is left out ----------------------------------------------------------------
 
 
 def _forgotten(name: str) -> Formula:
-    return forward_only(altered(lambda s: s.input(**{name: s.inputs[name] * 0})))
+    return formulas.forward_only(
+        formulas.altered(lambda s: s.input(**{name: s.inputs[name] * 0}))
+    )
 
 
 def _left_zero(name: str) -> Iterator[Formula]:
-    yield answered(name, lambda t, _: torch.zeros_like(t))
-    yield answered(name, lambda t, _: torch.full_like(t, UNWRITTEN))
+    yield formulas.answered(name, lambda t, _: torch.zeros_like(t))
+    yield formulas.answered(name, lambda t, _: torch.full_like(t, formulas.UNWRITTEN))
 
 
 def _only_one_gradient() -> Iterator[Formula]:
@@ -157,9 +149,9 @@ def _only_one_gradient() -> Iterator[Formula]:
         return _activated(RIGHT)(zeroed)
 
     cut = [*RIGHT[:3], _with_slope(torch.tanh, torch.zeros_like)]
-    yield backward_only(without_c)
-    yield backward_only(_activated(cut))
-    yield answered("grad_c", lambda t, s: s.grads[1])
+    yield formulas.backward_only(without_c)
+    yield formulas.backward_only(_activated(cut))
+    yield formulas.answered("grad_c", lambda t, s: s.grads[1])
 
 
 # ---- activations ---------------------------------------------------------------------
@@ -212,12 +204,12 @@ def _wrong_slopes() -> Iterator[Formula]:
         for count in range(1, 5):
             for some in itertools.combinations(range(4), count):
                 used = [kind(a) if at in some else a for at, a in enumerate(RIGHT)]
-                yield backward_only(_activated(used))
+                yield formulas.backward_only(_activated(used))
     # elu's slope taken for 1 everywhere, or for exp without a branch
     for slope in (torch.ones_like, torch.exp, torch.zeros_like):
         used = [*RIGHT[:2], _with_slope(elu, slope), RIGHT[3]]
-        yield backward_only(_activated(used))
-    yield backward_only(
+        yield formulas.backward_only(_activated(used))
+    yield formulas.backward_only(
         _activated([*RIGHT[:3], _with_slope(torch.tanh, torch.ones_like)])
     )
 
@@ -232,7 +224,7 @@ MISTAKES = (
         "joined_swapped",
         "a row of weight meets input and state in the wrong order: h comes first, then "
         "input",
-        (through(_exchanged), *_exchanged_back()),
+        (formulas.through(_exchanged), *_exchanged_back()),
     ),
     Mistake(
         "old_cell_forgotten",
@@ -263,9 +255,9 @@ MISTAKES = (
         "bias_averaged",
         "an average stands where a sum belongs",
         (
-            answered("grad_bias", lambda t, s: t / max(1, len(s.grads[0]))),
-            answered("grad_bias", lambda t, s: t / max(1, s.grads[0].numel())),
-            answered("grad_bias", lambda t, s: t / s.grads[0].shape[1]),
+            formulas.answered("grad_bias", lambda t, s: t / max(1, len(s.grads[0]))),
+            formulas.answered("grad_bias", lambda t, s: t / max(1, s.grads[0].numel())),
+            formulas.answered("grad_bias", lambda t, s: t / s.grads[0].shape[1]),
         ),
     ),
     strides_ignored("input", "weight", "bias", "h", "c"),

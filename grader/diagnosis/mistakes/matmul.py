@@ -9,27 +9,8 @@ from functools import partial
 
 import torch
 
-from grader.diagnosis.mistakes.mistake import (
-    TILES,
-    UNKNOWN,
-    UNWRITTEN,
-    Answers,
-    Formula,
-    Mistake,
-    Setting,
-    altered,
-    answered,
-    backward_only,
-    forget,
-    forward_only,
-    kept,
-    only,
-    refit,
-    replaced,
-    swapped,
-    tails,
-    taken_for,
-)
+from grader.diagnosis.mistakes import formulas
+from grader.diagnosis.mistakes.mistake import Answers, Formula, Mistake, Setting
 from grader.diagnosis.mistakes.strides import strides_ignored
 
 T = torch.Tensor
@@ -44,7 +25,7 @@ def _untransposed(t: T, *, flat: bool) -> T:
     *lead, rows, columns = t.shape
     if flat:
         return t.reshape(*lead, columns, rows)
-    return taken_for(t, [*lead, columns, rows], t.stride())
+    return formulas.taken_for(t, [*lead, columns, rows], t.stride())
 
 
 def _transposed() -> Iterator[Formula]:
@@ -52,39 +33,41 @@ def _transposed() -> Iterator[Formula]:
         for name in ("input", "other"):
 
             def operand(s: Setting, n: str = name, f: bool = flat) -> Setting:
-                return s.input(**{n: swapped(s.inputs[n], flat=f)})
+                return s.input(**{n: formulas.swapped(s.inputs[n], flat=f)})
 
-            yield forward_only(altered(operand))
+            yield formulas.forward_only(formulas.altered(operand))
 
         def both(s: Setting, f: bool = flat) -> Setting:
-            return s.input(**{n: swapped(t, flat=f) for n, t in s.inputs.items()})
+            return s.input(
+                **{n: formulas.swapped(t, flat=f) for n, t in s.inputs.items()}
+            )
 
-        yield forward_only(altered(both))
+        yield formulas.forward_only(formulas.altered(both))
 
         def grad_input(s: Setting, f: bool = flat, grad: bool = False) -> Answers:
-            g = swapped(s.grads[0], flat=f) if grad else s.grads[0]
+            g = formulas.swapped(s.grads[0], flat=f) if grad else s.grads[0]
             return {"grad_input": g @ _untransposed(s.inputs["other"], flat=f)}
 
         def grad_other(s: Setting, f: bool = flat, grad: bool = False) -> Answers:
-            g = swapped(s.grads[0], flat=f) if grad else s.grads[0]
+            g = formulas.swapped(s.grads[0], flat=f) if grad else s.grads[0]
             return {"grad_other": _untransposed(s.inputs["input"], flat=f) @ g}
 
         def turned_grad(s: Setting, f: bool = flat) -> Setting:
-            return s.grad(lambda g: swapped(g, flat=f))
+            return s.grad(lambda g: formulas.swapped(g, flat=f))
 
-        yield backward_only(only("grad_input", grad_input))
-        yield backward_only(only("grad_other", grad_other))
+        yield formulas.only("grad_input", grad_input)
+        yield formulas.only("grad_other", grad_other)
         for name in GRADIENTS:
-            yield backward_only(only(name, altered(turned_grad)))
+            yield formulas.only(name, formulas.altered(turned_grad))
     for name in ("output", *GRADIENTS):
-        yield answered(name, lambda t, _: t.mT.reshape(t.shape))
-        yield answered(name, _only_square)
+        yield formulas.answered(name, lambda t, _: t.mT.reshape(t.shape))
+        yield formulas.answered(name, _only_square)
 
 
 def _only_square(t: T, _: Setting) -> T:
     """The answer transposed; of other shapes nothing can be said."""
     square = t.shape[-1] == t.shape[-2]
-    return t.mT if square else torch.full_like(t, UNKNOWN)
+    return t.mT if square else torch.full_like(t, formulas.UNKNOWN)
 
 
 # ---- swapped -------------------------------------------------------------------------
@@ -97,8 +80,8 @@ def _gradients_swapped() -> Iterator[Formula]:
             return dict.fromkeys(truth)
         lhs, rhs = (truth[name] for name in GRADIENTS)
         return {
-            "grad_input": refit(rhs, lhs.shape),
-            "grad_other": refit(lhs, rhs.shape),
+            "grad_input": formulas.refit(rhs, lhs.shape),
+            "grad_other": formulas.refit(lhs, rhs.shape),
         }
 
     def squares(s: Setting) -> Answers:
@@ -106,8 +89,8 @@ def _gradients_swapped() -> Iterator[Formula]:
         same = len({t.shape for t in s.truth.values()}) == 1
         return made if same else dict.fromkeys(s.truth)
 
-    yield backward_only(numbers)
-    yield backward_only(squares)
+    yield formulas.backward_only(numbers)
+    yield formulas.backward_only(squares)
 
 
 # ---- batch ---------------------------------------------------------------------------
@@ -152,7 +135,7 @@ def _batch() -> Iterator[Formula]:
             ) -> Setting:
                 return s.input(**{name: _first(s.inputs[name], a) for name in n})
 
-            yield altered(operands)
+            yield formulas.altered(operands)
 
         def grads(s: Setting, a: int = at) -> Setting:
             return s.grad(lambda g: _first(g, a))
@@ -161,12 +144,14 @@ def _batch() -> Iterator[Formula]:
             first = {name: _first(t, a) for name, t in s.inputs.items()}
             return s.input(**first).grad(lambda g: _first(g, a))
 
-        yield backward_only(altered(grads))
-        yield backward_only(altered(all_first))
-    for name, fill in itertools.product(("output", *GRADIENTS), (UNWRITTEN, 0.0)):
+        yield formulas.backward_only(formulas.altered(grads))
+        yield formulas.backward_only(formulas.altered(all_first))
+    for name, fill in itertools.product(
+        ("output", *GRADIENTS), (formulas.UNWRITTEN, 0.0)
+    ):
         for at in (0, -1):
-            yield replaced(name, partial(_alone, at=at, fill=fill))
-            yield replaced(name, partial(_leading, axis=at, fill=fill))
+            yield formulas.replaced(name, partial(_alone, at=at, fill=fill))
+            yield formulas.replaced(name, partial(_leading, axis=at, fill=fill))
 
 
 # ---- sums ----------------------------------------------------------------------------
@@ -180,38 +165,44 @@ def _part_of_sum(at: slice) -> Iterator[Formula]:
         made.movedim(axis, 0)[at] = t.movedim(axis, 0)[at]
         return made
 
-    yield forward_only(altered(lambda s: s.input(input=terms(s.inputs["input"], -1))))
-    yield only("grad_input", altered(lambda s: s.grad(lambda g: terms(g, -1))))
-    yield only("grad_other", altered(lambda s: s.grad(lambda g: terms(g, -2))))
+    yield formulas.forward_only(
+        formulas.altered(lambda s: s.input(input=terms(s.inputs["input"], -1)))
+    )
+    yield formulas.only(
+        "grad_input", formulas.altered(lambda s: s.grad(lambda g: terms(g, -1)))
+    )
+    yield formulas.only(
+        "grad_other", formulas.altered(lambda s: s.grad(lambda g: terms(g, -2)))
+    )
 
 
 def _short_sums() -> Iterator[Formula]:
-    for tile in TILES:
+    for tile in formulas.TILES:
 
         def operand(s: Setting, t: int = tile) -> Setting:
-            return s.input(input=forget(s.inputs["input"], [-1], t, 0.0))
+            return s.input(input=formulas.forget(s.inputs["input"], [-1], t, 0.0))
 
-        yield forward_only(altered(operand))
+        yield formulas.forward_only(formulas.altered(operand))
         for name, axis in (("grad_input", -1), ("grad_other", -2)):
 
             def grad(s: Setting, a: int = axis, t: int = tile) -> Setting:
-                return s.grad(lambda g: forget(g, [a], t, 0.0))
+                return s.grad(lambda g: formulas.forget(g, [a], t, 0.0))
 
-            yield only(name, altered(grad))
+            yield formulas.only(name, formulas.altered(grad))
 
 
 def _short_results() -> Iterator[Formula]:
     for name in ("output", *GRADIENTS):
-        yield from tails(name, [[-1], [-2], [-2, -1]], [0])
-        for tile in TILES:
-            yield replaced(name, partial(_corner, tile=tile))
+        yield from formulas.tails(name, [[-1], [-2], [-2, -1]], [0])
+        for tile in formulas.TILES:
+            yield formulas.replaced(name, partial(_corner, tile=tile))
 
 
 def _corner(t: T, tile: int) -> T:
     """Only where both ends miss, in the last tile of rows and of columns."""
     made = t.clone()
-    rows, columns = (kept(n, tile) for n in t.shape[-2:])
-    made[..., rows:, columns:] = UNWRITTEN
+    rows, columns = (formulas.kept(n, tile) for n in t.shape[-2:])
+    made[..., rows:, columns:] = formulas.UNWRITTEN
     return made
 
 

@@ -8,17 +8,8 @@ from collections.abc import Callable
 
 import torch
 
-from grader.diagnosis.mistakes.mistake import (
-    Answers,
-    Formula,
-    Mistake,
-    Setting,
-    as_if_contiguous,
-    references,
-    row_major,
-    taken_for,
-    through,
-)
+from grader.diagnosis.mistakes import formulas
+from grader.diagnosis.mistakes.mistake import Answers, Formula, Mistake, Setting
 
 SENTENCE = (
     "memory is read from one end to the other as if it were contiguous: inputs are "
@@ -30,43 +21,43 @@ def _last_axis_dense(tensor: torch.Tensor) -> torch.Tensor:
     """The last axis taken for dense, the others by their strides."""
     if not tensor.dim():
         return tensor
-    return taken_for(tensor, tensor.shape, [*tensor.stride()[:-1], 1])
+    return formulas.taken_for(tensor, tensor.shape, [*tensor.stride()[:-1], 1])
 
 
 def _first_axis_dense(tensor: torch.Tensor) -> torch.Tensor:
     """The step along the first axis taken from the sizes, the others by strides."""
     if tensor.dim() < 2:
         return tensor
-    first = row_major(tensor.shape)[0]
-    return taken_for(tensor, tensor.shape, [first, *tensor.stride()[1:]])
+    first = formulas.row_major(tensor.shape)[0]
+    return formulas.taken_for(tensor, tensor.shape, [first, *tensor.stride()[1:]])
 
 
 def _matrix_by_strides(tensor: torch.Tensor) -> torch.Tensor:
     """The last two axes by their strides, all in front of them taken from the sizes."""
     if tensor.dim() < 3:
         return tensor
-    front = row_major(tensor.shape)[:-2]
-    return taken_for(tensor, tensor.shape, [*front, *tensor.stride()[-2:]])
+    front = formulas.row_major(tensor.shape)[:-2]
+    return formulas.taken_for(tensor, tensor.shape, [*front, *tensor.stride()[-2:]])
 
 
 def _matrix_dense(tensor: torch.Tensor) -> torch.Tensor:
     """The last two axes taken for dense, all in front of them by their strides."""
     if tensor.dim() < 2:
         return tensor
-    matrix = row_major(tensor.shape)[-2:]
-    return taken_for(tensor, tensor.shape, [*tensor.stride()[:-2], *matrix])
+    matrix = formulas.row_major(tensor.shape)[-2:]
+    return formulas.taken_for(tensor, tensor.shape, [*tensor.stride()[:-2], *matrix])
 
 
 def _broadcast_kept(tensor: torch.Tensor) -> torch.Tensor:
     """Strides taken from the sizes where they are not 0."""
-    steps = row_major(tensor.shape)
+    steps = formulas.row_major(tensor.shape)
     kept = [step if s else 0 for step, s in zip(steps, tensor.stride())]
-    return taken_for(tensor, tensor.shape, kept)
+    return formulas.taken_for(tensor, tensor.shape, kept)
 
 
 VIEWS = (
     _broadcast_kept,
-    as_if_contiguous,
+    formulas.as_if_contiguous,
     _last_axis_dense,
     _first_axis_dense,
     _matrix_by_strides,
@@ -98,7 +89,7 @@ def _reading(
         wrong = setting.input(**{n: view(setting.inputs[n]) for n in strided})
         if grad:
             wrong = wrong.grad(view)
-        return through(references)(wrong)
+        return formulas.through(formulas.references)(wrong)
 
     return formula
 
@@ -106,11 +97,11 @@ def _reading(
 def strides_ignored(*names: str) -> Mistake:
     """The mistake for an operator with these inputs; grad_output is added."""
     everything = (*names, "grad_output")
-    formulas = [
+    wrong = [
         _reading(some, view)
         for view in VIEWS
         for count in range(len(everything), 0, -1)
         for some in itertools.combinations(everything, count)
     ]
-    formulas.append(_reading(everything, as_if_contiguous, whole=True))
-    return Mistake("strides_ignored", SENTENCE, tuple(formulas))
+    wrong.append(_reading(everything, formulas.as_if_contiguous, whole=True))
+    return Mistake("strides_ignored", SENTENCE, tuple(wrong))

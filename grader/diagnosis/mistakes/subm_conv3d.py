@@ -9,20 +9,8 @@ from typing import Any
 
 import torch
 
-from grader.diagnosis.mistakes.mistake import (
-    UNWRITTEN,
-    Answers,
-    Formula,
-    Mistake,
-    Setting,
-    altered,
-    answered,
-    backward_only,
-    forward_only,
-    only,
-    reference,
-    through,
-)
+from grader.diagnosis.mistakes import formulas
+from grader.diagnosis.mistakes.mistake import Answers, Formula, Mistake, Setting
 from grader.diagnosis.mistakes.strides import strides_ignored
 from grader.operators.entry import Tensors
 
@@ -32,7 +20,7 @@ KERNEL = (2, 3, 4)  # the axes of weight that are places
 
 def _weight(change: Callable[[T], T]) -> Formula:
     """The right operator with another weight."""
-    return altered(lambda s: s.input(weight=change(s.inputs["weight"])))
+    return formulas.altered(lambda s: s.input(weight=change(s.inputs["weight"])))
 
 
 def _flipped(axes: tuple[int, ...]) -> Callable[[T], T]:
@@ -56,7 +44,7 @@ def _readers(s: Setting, inputs: Tensors) -> T:
     places = weight[0, 0].numel()
     picks = torch.eye(places, dtype=torch.float64).reshape(-1, 1, *weight.shape[2:])
     ones = {"features": torch.ones_like(inputs["features"][:, :1]), "weight": picks}
-    found = reference(s, {"coordinates": inputs["coordinates"], **ones})
+    found = formulas.reference(s, {"coordinates": inputs["coordinates"], **ones})
     assert found is not None
     return found
 
@@ -66,7 +54,7 @@ def _readers(s: Setting, inputs: Tensors) -> T:
 
 def _offset_turned() -> Iterator[Formula]:
     for axes in (KERNEL, (2,), (3,), (4,), (2, 3), (2, 4), (3, 4)):
-        yield forward_only(_weight(_flipped(axes)))
+        yield formulas.forward_only(_weight(_flipped(axes)))
 
 
 def _axes_swapped() -> Iterator[Formula]:
@@ -83,21 +71,21 @@ def _axes_swapped() -> Iterator[Formula]:
                     dilation[a], dilation[b] = dilation[b], dilation[a]
                 return s.input(weight=weight).option(dilation=tuple(dilation))
 
-            yield forward_only(altered(change))
-            yield backward_only(only("grad_features", altered(change)))
+            yield formulas.forward_only(formulas.altered(change))
+            yield formulas.only("grad_features", formulas.altered(change))
 
 
 def _dilation_ignored() -> Iterator[Formula]:
     def one(s: Setting) -> Setting:
         return s.option(dilation=(1, 1, 1))
 
-    yield altered(one)
+    yield formulas.altered(one)
     for axis in range(3):
 
         def same(s: Setting, a: int = axis) -> Setting:
             return s.option(dilation=(s.options["dilation"][a],) * 3)
 
-        yield altered(same)
+        yield formulas.altered(same)
 
 
 def _batch_ignored() -> Iterator[Formula]:
@@ -111,10 +99,12 @@ def _batch_ignored() -> Iterator[Formula]:
             chosen = torch.zeros(len(places), dtype=torch.float64)
             chosen = chosen.scatter_reduce(0, of, rows, r, include_self=False).long()
             whole = {**inputs, "coordinates": places}
-            made = reference(s, {**whole, "features": inputs["features"][chosen]})
+            made = formulas.reference(
+                s, {**whole, "features": inputs["features"][chosen]}
+            )
             return None if made is None else made[of]
 
-        yield through(forward)
+        yield formulas.through(forward)
 
 
 def _nobody_read() -> Iterator[Formula]:
@@ -122,14 +112,14 @@ def _nobody_read() -> Iterator[Formula]:
     for row in (-1, 0):
 
         def forward(s: Setting, inputs: Tensors, at: int = row) -> T | None:
-            right = reference(s, inputs)
+            right = formulas.reference(s, inputs)
             if right is None:
                 return None
             taps = inputs["weight"].flatten(2)  # (OC, IC, KD*KH*KW)
             terms = torch.einsum("oik,i->ko", taps, inputs["features"][at])
             return right + (1 - _readers(s, inputs)) @ terms
 
-        yield through(forward)
+        yield formulas.through(forward)
 
 
 # ---- the sums ------------------------------------------------------------------------
@@ -138,9 +128,9 @@ def _nobody_read() -> Iterator[Formula]:
 def _scaled(inside: float, outside: float) -> Iterator[Formula]:
     change = _at_centre(inside, outside)
     yield _weight(change)
-    yield forward_only(_weight(change))
-    yield only("grad_features", _weight(change))
-    yield answered("grad_weight", lambda t, _: change(t))
+    yield formulas.forward_only(_weight(change))
+    yield formulas.only("grad_features", _weight(change))
+    yield formulas.answered("grad_weight", lambda t, _: change(t))
 
 
 def _counted_twice() -> Iterator[Formula]:
@@ -150,8 +140,8 @@ def _counted_twice() -> Iterator[Formula]:
 
 def _pair_turned() -> Iterator[Formula]:
     """The gradient goes from read to write, like the values."""
-    yield backward_only(only("grad_features", _weight(_flipped(KERNEL))))
-    yield answered("grad_weight", lambda t, _: t.flip(KERNEL))
+    yield formulas.only("grad_features", _weight(_flipped(KERNEL)))
+    yield formulas.answered("grad_weight", lambda t, _: t.flip(KERNEL))
 
     def both(s: Setting) -> Answers | None:
         found = _weight(_flipped(KERNEL))(s) or {}
@@ -159,12 +149,12 @@ def _pair_turned() -> Iterator[Formula]:
             found["grad_weight"] = s.truth["grad_weight"].flip(KERNEL)
         return found
 
-    yield backward_only(both)
+    yield formulas.backward_only(both)
 
 
 def _bias_per_pair() -> Iterator[Formula]:
     def forward(s: Setting, inputs: Tensors, own: float) -> T | None:
-        right = reference(s, inputs)
+        right = formulas.reference(s, inputs)
         if right is None or "bias" not in inputs:
             return right
         more = _readers(s, inputs).sum(1, keepdim=True) - own  # (P, 1)
@@ -175,21 +165,23 @@ def _bias_per_pair() -> Iterator[Formula]:
         def formula(s: Setting, inputs: Tensors, o: float = own) -> T | None:
             return forward(s, inputs, o)
 
-        yield through(formula)
-        yield forward_only(through(formula))
+        yield formulas.through(formula)
+        yield formulas.forward_only(formulas.through(formula))
 
 
 def _bias_missing() -> Iterator[Formula]:
     def without(s: Setting) -> Setting:
         return s.input(bias=s.inputs["bias"] * 0) if "bias" in s.inputs else s
 
-    yield forward_only(altered(without))
-    yield answered("grad_bias", lambda t, _: torch.zeros_like(t))
-    yield answered("grad_bias", lambda t, _: torch.full_like(t, UNWRITTEN))
+    yield formulas.forward_only(formulas.altered(without))
+    yield formulas.answered("grad_bias", lambda t, _: torch.zeros_like(t))
+    yield formulas.answered(
+        "grad_bias", lambda t, _: torch.full_like(t, formulas.UNWRITTEN)
+    )
 
 
-def _mistake(name: str, sentence: str, formulas: Iterator[Any]) -> Mistake:
-    return Mistake(name, sentence, tuple(formulas))
+def _mistake(name: str, sentence: str, wrong: Iterator[Any]) -> Mistake:
+    return Mistake(name, sentence, tuple(wrong))
 
 
 MISTAKES = (

@@ -9,19 +9,8 @@ from dataclasses import replace
 
 import torch
 
-from grader.diagnosis.mistakes import wrong_windows
-from grader.diagnosis.mistakes.mistake import (
-    UNWRITTEN,
-    Answers,
-    Formula,
-    Mistake,
-    Setting,
-    altered,
-    backward_only,
-    forward_only,
-    swapped,
-    through,
-)
+from grader.diagnosis.mistakes import formulas, wrong_windows
+from grader.diagnosis.mistakes.mistake import Answers, Formula, Mistake, Setting
 from grader.diagnosis.mistakes.strides import strides_ignored
 from grader.diagnosis.mistakes.wrong_windows import Alter, Window, padded
 from grader.operators.entry import Tensors
@@ -71,7 +60,7 @@ def each(alters: Iterator[Alter]) -> Iterator[Formula]:
     """The wrong windows of windows.py as formulas."""
 
     def windowed(alter: Alter) -> Formula:
-        return through(lambda s, inputs: slide(s, inputs, alter(window(s))))
+        return formulas.through(lambda s, inputs: slide(s, inputs, alter(window(s))))
 
     return (windowed(alter) for alter in alters)
 
@@ -92,7 +81,7 @@ def _reordered(rows: tuple[int, ...], columns: tuple[int, ...]) -> Formula:
         order = (0, *(1 + i for i in rows), *(4 + i for i in columns))
         return parts.permute(order).reshape(right.shape)
 
-    return through(forward)
+    return formulas.through(forward)
 
 
 def _transposed(s: Setting, inputs: Tensors) -> T | None:
@@ -106,7 +95,7 @@ def _orders() -> Iterator[Formula]:
         for columns in ((0, 1), (1, 0)):
             if (rows, columns) != ((0, 1, 2), (0, 1)):
                 yield _reordered(rows, columns)
-    yield through(_transposed)
+    yield formulas.through(_transposed)
 
 
 def _axes_exchanged() -> Iterator[Formula]:
@@ -114,10 +103,10 @@ def _axes_exchanged() -> Iterator[Formula]:
     for flat in (True, False):
 
         def image(s: Setting, f: bool = flat) -> Setting:
-            return s.input(input=swapped(s.inputs["input"], flat=f))
+            return s.input(input=formulas.swapped(s.inputs["input"], flat=f))
 
-        yield forward_only(altered(image))
-    yield backward_only(_image_turned)
+        yield formulas.forward_only(formulas.altered(image))
+    yield formulas.backward_only(_image_turned)
 
 
 def _image_turned(s: Setting) -> Answers:
@@ -160,12 +149,12 @@ def _one_writer(*, last: bool, by_window: bool, fill: float) -> Formula:
     def guarded(s: Setting) -> Answers:
         return formula(s) if len(s.inputs["input"]) else {}
 
-    return backward_only(guarded)
+    return formulas.backward_only(guarded)
 
 
 def _overlap() -> Iterator[Formula]:
     for last, by_window, fill in itertools.product(
-        (True, False), (True, False), (0.0, UNWRITTEN)
+        (True, False), (True, False), (0.0, formulas.UNWRITTEN)
     ):
         yield _one_writer(last=last, by_window=by_window, fill=fill)
 

@@ -15,7 +15,8 @@ from typing import Any
 import torch
 from torch.nn.functional import pad
 
-from grader.diagnosis.mistakes.mistake import Formula, Mistake, taken_for
+from grader.diagnosis.mistakes import formulas
+from grader.diagnosis.mistakes.mistake import Formula, Mistake
 
 Pair = tuple[int, int]
 
@@ -56,7 +57,9 @@ def padded(image: torch.Tensor, window: Window) -> torch.Tensor | None:
     if window.outside == "memory":
         *lead, down, step = image.stride()
         size = [*image.shape[:-2], IH + top + bottom, IW + left + right]
-        return taken_for(image, size, image.stride(), -(top * down + left * step))
+        return formulas.taken_for(
+            image, size, image.stride(), -(top * down + left * step)
+        )
     reach = {"reflect": (IH - 1, IW - 1), "circular": (IH, IW)}.get(window.outside)
     if reach and (max(top, bottom) > reach[0] or max(left, right) > reach[1]):
         return None

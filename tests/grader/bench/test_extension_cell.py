@@ -8,7 +8,7 @@ import json
 import pytest
 import torch
 
-from grader.bench import extension_cell
+from grader.bench import extension_cell, request
 from grader.bench.ladders import Wanted
 from grader.checks.speed import timing
 from grader.course import tasks
@@ -55,7 +55,7 @@ def test_a_wrong_cell_has_no_time(short, capsys, monkeypatch):
 
 
 def test_the_numbers_and_the_page_are_written(monkeypatch, tmp_path):
-    monkeypatch.setattr(extension_cell, "folder", lambda: tmp_path)
+    monkeypatch.setattr(request, "folder", lambda: tmp_path)
     assert len(extension_cell._write({"lines": []}, "# page\n")) == 2
     assert json.loads((tmp_path / "lltm.json").read_text()) == {"lines": []}
     assert (tmp_path / "lltm.md").read_text() == "# page\n"

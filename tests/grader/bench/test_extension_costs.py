@@ -9,7 +9,12 @@ import pytest
 import torch
 
 from grader import operators
-from grader.bench import extension_calls, extension_costs, extension_sides
+from grader.bench import (
+    extension_calls,
+    extension_costs,
+    extension_sides,
+    request,
+)
 from grader.bench.extension_raw import Raw
 from grader.bench.ladders import Wanted
 from grader.checks.speed import timing
@@ -93,7 +98,7 @@ def test_a_wrong_value_has_no_time(short, capsys, monkeypatch):
 
 
 def test_a_whole_run_is_a_page_and_its_numbers(monkeypatch, tmp_path):
-    monkeypatch.setattr(extension_costs, "folder", lambda: tmp_path)
+    monkeypatch.setattr(request, "folder", lambda: tmp_path)
     whole = {"command": "make bench LAB=05", "shapes": []}
     written = extension_costs._write(whole, "# page\n", Wanted("05", "LAB=05", 1))
     assert len(written) == 2

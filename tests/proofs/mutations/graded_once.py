@@ -6,8 +6,9 @@ verdict that is not PASS: without speed and without reasons.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Container
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,42 @@ from grader.engine.grade import Grader
 from grader.engine.score import RungResult
 from grader.toolchain import make, products
 from grader.verdicts import Verdict
+from tests.proofs.mutations import frame
 from tests.proofs.mutations.draw import Mutation
+
+
+@dataclass(frozen=True)
+class Outcome(frame.Outcome):
+    """With the first verdict that is not PASS."""
+
+    verdict: str
+    where: str  # the check that gave it
+
+    @property
+    def verdicts(self) -> tuple[str, ...]:
+        """The only one."""
+        return (self.verdict,)
+
+    @property
+    def cells(self) -> list[str]:
+        """With the check that saw it."""
+        return [self.verdict, self.where]
+
+
+def grade(mutation: Mutation, seed: int) -> Outcome:
+    """Build and check one mutation."""
+    start = time.perf_counter()
+    with frame.mutated(mutation) as copy:
+        result = graded_once(mutation, copy, seed)
+    found = next((c for c in result.checks if c.verdict is not Verdict.PASS), None)
+    return Outcome(
+        mutation,
+        seed,
+        found.message if found else "",
+        round(time.perf_counter() - start, 1),
+        str(found.verdict if found else Verdict.PASS),
+        f"{found.direction} {found.name}" if found else "",
+    )
 
 
 class Once(Asker):

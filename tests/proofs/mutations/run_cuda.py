@@ -12,15 +12,12 @@ has survived. Survivors are argued in equivalent_cuda.toml.
 from __future__ import annotations
 
 import sys
-import time
 from dataclasses import dataclass
 
 from grader.toolchain import cusim, make
-from grader.verdicts import Verdict
-from tests.proofs.mutations import frame
+from tests.proofs.mutations import frame, graded_once
 from tests.proofs.mutations.draw import Mutation
 from tests.proofs.mutations.draw_cuda import KINDS, committed, kind_of
-from tests.proofs.mutations.graded_once import graded_once, ready
 from tests.proofs.pages import table
 
 PAGE = """# One token of a CUDA rung changed: what the grader lets pass
@@ -38,42 +35,21 @@ in `programs/mutations/equivalent_cuda.toml`: *equivalent*, or a *hole*.
 
 
 @dataclass(frozen=True)
-class Outcome(frame.Outcome):
-    """With the first verdict that is not PASS."""
+class Outcome(graded_once.Outcome):
+    """With the kind of the mutation."""
 
     kind: str
-    verdict: str
-    where: str  # the check that gave it
-
-    @property
-    def verdicts(self) -> tuple[str, ...]:
-        """The only one."""
-        return (self.verdict,)
 
     @property
     def cells(self) -> list[str]:
-        """With the kind of the mutation and the check that saw it."""
-        return [self.kind, self.verdict, self.where]
-
-
-# ---- grading one ---------------------------------------------------------------------
+        """With the kind of the mutation in front."""
+        return [self.kind, *super().cells]
 
 
 def grade(mutation: Mutation, seed: int) -> Outcome:
     """Build and check one mutation."""
-    start = time.perf_counter()
-    with frame.mutated(mutation) as copy:
-        result = graded_once(mutation, copy, seed)
-    found = next((c for c in result.checks if c.verdict is not Verdict.PASS), None)
-    return Outcome(
-        mutation,
-        seed,
-        found.message if found else "",
-        round(time.perf_counter() - start, 1),
-        kind_of(mutation) if mutation.old else "as is",
-        str(found.verdict if found else Verdict.PASS),
-        f"{found.direction} {found.name}" if found else "",
-    )
+    kind = kind_of(mutation) if mutation.old else "as is"
+    return Outcome(**vars(graded_once.grade(mutation, seed)), kind=kind)
 
 
 # ---- all of them ---------------------------------------------------------------------
@@ -100,7 +76,7 @@ PROOF = frame.Proof(
     committed,
     grade,
     prepare,
-    ready,
+    graded_once.ready,
     PAGE,
     ("kind", "verdict", "check"),
     by_kind,

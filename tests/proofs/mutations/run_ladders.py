@@ -10,15 +10,11 @@ not PASS (graded_once.py). Survivors are argued in equivalent_ladders.toml.
 from __future__ import annotations
 
 import sys
-import time
-from dataclasses import dataclass
 
 from grader.toolchain import make
-from grader.verdicts import Verdict
 from tests.proofs.mutations import frame
-from tests.proofs.mutations.draw import Mutation
 from tests.proofs.mutations.draw_ladders import committed
-from tests.proofs.mutations.graded_once import graded_once, ready
+from tests.proofs.mutations.graded_once import Outcome, grade, ready
 
 PAGE = """# One token of five more operators changed: what the grader lets pass
 
@@ -30,40 +26,6 @@ verdict that is not PASS. Survivors are argued one by one in
 
 {summary}.
 {kinds}"""
-
-
-@dataclass(frozen=True)
-class Outcome(frame.Outcome):
-    """With the first verdict that is not PASS."""
-
-    verdict: str
-    where: str  # the check that gave it
-
-    @property
-    def verdicts(self) -> tuple[str, ...]:
-        """The only one."""
-        return (self.verdict,)
-
-    @property
-    def cells(self) -> list[str]:
-        """With the check that saw it."""
-        return [self.verdict, self.where]
-
-
-def grade(mutation: Mutation, seed: int) -> Outcome:
-    """Build and check one mutation."""
-    start = time.perf_counter()
-    with frame.mutated(mutation) as copy:
-        result = graded_once(mutation, copy, seed)
-    found = next((c for c in result.checks if c.verdict is not Verdict.PASS), None)
-    return Outcome(
-        mutation,
-        seed,
-        found.message if found else "",
-        round(time.perf_counter() - start, 1),
-        str(found.verdict if found else Verdict.PASS),
-        f"{found.direction} {found.name}" if found else "",
-    )
 
 
 PROOF = frame.Proof(

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: MIT
+"""The parts of formulas: altered operators and answers, misread memory, lost tiles.
+
+Two values in the answers are special: NaN says "whatever lay there in memory", and
+infinity "never written".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import torch
+
+from grader.diagnosis.mistakes.mistake import Answers, Formula, Setting
+from grader.operators.entry import Tensors
+
+UNKNOWN = math.nan
+UNWRITTEN = math.inf
+TILES = (1, 2, 3, 4, 6, 8, 16, 32)  # 1: exactly the last one is forgotten
+
+Results = torch.Tensor | tuple[torch.Tensor, ...] | None
+Forward = Callable[[Setting, Tensors], Results]
+Change = Callable[[Setting], Setting | None]
+
+
+# ---- from a change to a formula ------------------------------------------------------
+
+
+def through(forward: Forward) -> Formula:
+    """A wrong forward; backward it is differentiated."""
+
+    def formula(setting: Setting) -> Answers | None:
+        if not setting.grads:
+            said = _several(forward(setting, setting.inputs))
+            return dict(zip(setting.results, said or [None] * len(setting.results)))
+        leaves = {
+            name: t.detach().requires_grad_(t.is_floating_point())
+            for name, t in setting.inputs.items()
+        }
+        names = [name.removeprefix("grad_") for name in setting.truth]
+        made = _several(forward(setting, leaves))
+        if not made or any(m.shape != g.shape for m, g in zip(made, setting.grads)):
+            return None
+        pairs = [(m, g) for m, g in zip(made, setting.grads) if m.requires_grad]
+        if not pairs:
+            return {f"grad_{n}": torch.zeros_like(leaves[n]) for n in names}
+        found = torch.autograd.grad(
+            [result for result, _ in pairs],
+            [leaves[name] for name in names],
+            [grad for _, grad in pairs],
+            allow_unused=True,
+            materialize_grads=True,
+        )
+        return {f"grad_{name}": value for name, value in zip(names, found)}
+
+    return formula
+
+
+def _several(results: Results) -> tuple[torch.Tensor, ...]:
+    """The results of a forward; none if it cannot tell."""
+    if results is None:
+        return ()
+    return (results,) if isinstance(results, torch.Tensor) else results
+
+
+def reference(setting: Setting, inputs: Tensors) -> torch.Tensor | None:
+    """PyTorch's own forward on these inputs, of an operator with one result."""
+    made = references(setting, inputs)
+    return made if isinstance(made, torch.Tensor) else None
+
+
+def references(setting: Setting, inputs: Tensors) -> Results:
+    """PyTorch's own forward on these inputs, as `through` wants it."""
+    names = [a.name for a in setting.operator.signature.inputs]
+    dense = [inputs[n].contiguous() if n in inputs else None for n in names]
+    made: Results = setting.operator.reference(*dense, **setting.options)
+    return made
+
+
+def altered(change: Change) -> Formula:
+    """The right operator on altered inputs, options or grad_outputs."""
+
+    def formula(setting: Setting) -> Answers | None:
+        wrong = change(setting)
+        return None if wrong is None else through(references)(wrong)
+
+    return formula
+
+
+def answered(
+    name: str, change: Callable[[torch.Tensor, Setting], torch.Tensor | None]
+) -> Formula:
+    """The right answer called `name`, changed afterwards."""
+
+    def formula(setting: Setting) -> Answers | None:
+        if name not in setting.truth:
+            return {}
+        return {name: change(setting.truth[name], setting)}
+
+    return formula
+
+
+def replaced(name: str, change: Callable[[torch.Tensor], torch.Tensor]) -> Formula:
+    """The right answer called `name`, changed without a look at the case."""
+    return answered(name, lambda t, _: change(t))
+
+
+def only(name: str, formula: Formula) -> Formula:
+    """What a formula says of one tensor; the others are right."""
+
+    def restricted(setting: Setting) -> Answers | None:
+        if name not in setting.truth:
+            return {}
+        made = formula(setting)
+        return None if made is None else {k: v for k, v in made.items() if k == name}
+
+    return restricted
+
+
+def forward_only(formula: Formula) -> Formula:
+    """A formula that is no mistake of backward."""
+    return lambda setting: {} if setting.grads else formula(setting)
+
+
+def backward_only(formula: Formula) -> Formula:
+    """A formula that is no mistake of forward."""
+    return lambda setting: formula(setting) if setting.grads else {}
+
+
+# ---- memory --------------------------------------------------------------------------
+
+
+def memory(tensor: torch.Tensor) -> torch.Tensor:
+    """The memory from its first element to its last; NaN lies in the gaps."""
+    if tensor.is_contiguous():
+        return tensor.reshape(-1)
+    last = sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride()))
+    flat = torch.full((last + 1,), UNKNOWN, dtype=torch.float64)
+    once = tuple(slice(0, 1) if s == 0 else slice(None) for s in tensor.stride())
+    flat.as_strided(tensor.shape, tensor.stride())[once] = tensor[once].double()
+    return flat
+
+
+def taken_for(
+    tensor: torch.Tensor, size: Sequence[int], stride: Sequence[int], offset: int = 0
+) -> torch.Tensor:
+    """Its memory read as if it had this size and these strides; NaN lies outside."""
+    flat = memory(tensor)
+    before = max(0, -offset)
+    last = offset + sum((n - 1) * s for n, s in zip(size, stride))
+    wide = torch.nn.functional.pad(
+        flat, (before, max(0, last + 1 - flat.numel())), value=UNKNOWN
+    )
+    return wide.as_strided(size, stride, offset + before)
+
+
+def row_major(size: Sequence[int]) -> list[int]:
+    """The strides of a contiguous tensor."""
+    return [math.prod(size[d + 1 :]) for d in range(len(size))]
+
+
+def as_if_contiguous(tensor: torch.Tensor) -> torch.Tensor:
+    """Element i of memory where element i of the tensor is meant."""
+    return taken_for(tensor, tensor.shape, row_major(tensor.shape))
+
+
+def refit(tensor: torch.Tensor, shape: Sequence[int]) -> torch.Tensor | None:
+    """The same numbers in the same order in another shape, if they fit exactly."""
+    if tensor.numel() != math.prod(shape):
+        return None
+    return tensor.reshape(tuple(shape))
+
+
+def swapped(tensor: torch.Tensor, *, flat: bool) -> torch.Tensor:
+    """Its last two axes changed for each other, the shape kept.
+
+    flat: as if the memory held the transposed matrix; else by exchanged strides.
+    """
+    *lead, rows, columns = tensor.shape
+    if flat:
+        return tensor.reshape(*lead, columns, rows).mT.reshape(tensor.shape)
+    if rows == columns:
+        return tensor.mT
+    *far, down, right = tensor.stride()
+    return taken_for(tensor, tensor.shape, [*far, right, down])
+
+
+# ---- what was forgotten --------------------------------------------------------------
+
+
+def kept(extent: int, tile: int) -> int:
+    """How many of `extent` a loop over whole tiles reaches."""
+    return max(0, extent - 1) if tile == 1 else extent - extent % tile
+
+
+def forget(
+    tensor: torch.Tensor, axes: Sequence[int], tile: int, fill: torch.Tensor | float
+) -> torch.Tensor:
+    """A copy whose last, incomplete tile along each of these axes is `fill`."""
+    made = tensor.clone()
+    for axis in axes:
+        at = kept(tensor.shape[axis], tile)
+        rest = made.narrow(axis, at, tensor.shape[axis] - at)
+        if isinstance(fill, torch.Tensor):
+            rest.copy_(
+                fill.expand(tensor.shape).narrow(axis, at, tensor.shape[axis] - at)
+            )
+        else:
+            rest.fill_(fill)
+    return made
+
+
+def forget_flat(
+    tensor: torch.Tensor, from_axis: int, tile: int, fill: torch.Tensor | float
+) -> torch.Tensor:
+    """The same along the axes from `from_axis` on, counted through as one."""
+    if tensor.numel() == 0:
+        return tensor
+    flat = tensor.flatten(from_axis)
+    if isinstance(fill, torch.Tensor):
+        fill = fill.expand(tensor.shape).flatten(from_axis)
+    return forget(flat, [flat.dim() - 1], tile, fill).reshape(tensor.shape)
+
+
+def tails(
+    name: str, axes: Sequence[Sequence[int]], flat: Sequence[int]
+) -> list[Formula]:
+    """The last tile of an answer never written, or left as zero."""
+
+    def one(axis: Sequence[int], tile: int, fill: float) -> Formula:
+        return answered(name, lambda t, _: forget(t, axis, tile, fill))
+
+    def through_all(axis: int, tile: int, fill: float) -> Formula:
+        def change(t: torch.Tensor, _: Setting) -> torch.Tensor | None:
+            return forget_flat(t, axis, tile, fill) if t.dim() > axis else None
+
+        return answered(name, change)
+
+    fills = (UNWRITTEN, 0.0)
+    made = [one(a, tile, fill) for a in axes for tile in TILES for fill in fills]
+    return made + [through_all(a, t, f) for a in flat for t in TILES for f in fills]
