@@ -66,7 +66,7 @@ SLOW = (
 SLOW_FIXTURES = {"extension", "tools", "graded"}
 QUICK_AMONG_SLOW = {  # of a slow folder
     f"tests/grader/engine/test_{name}.py"
-    for name in ("score", "ledger", "schedule", "graph")
+    for name in ("score", "ledger", "schedule", "graph", "counted")
 }
 
 # files whose tests look at one costly preparation: one process does all of such a file

@@ -23,9 +23,11 @@ from grader.verdicts import Verdict
 
 if TYPE_CHECKING:  # these import torch, which takes seconds
     from grader.checks.values.fallback import Classes, Servers
-    from grader.operators import Case
+    from grader.operators import Case, Operator
 
 GIVEN = "given/"  # names of given objects begin so
+LARGER = 3  # one of so many cases is a larger one; right rungs compute some
+NAMED = 4  # cases that a sentence names
 Libraries = dict[str, tuple[Path, Path]]  # dtype -> of forward, of backward
 Lower = dict[str, tuple[Rung, Build]]  # direction -> the nearest right rung below
 
@@ -88,8 +90,8 @@ class Lending:
 
 
 def counted(links: Links, result: RungResult, seed: int) -> RungResult:
-    """The same result, but that a direction which leaves every case to its fallback, or
-    one of its results to a given object, is not written yet.
+    """The same result, but that a direction which leaves every case that is not small
+    to its fallback, or one of its results to a given object, is not written yet.
     """
     from grader import operators
     from grader.checks.values.fallback import Servers
@@ -100,28 +102,44 @@ def counted(links: Links, result: RungResult, seed: int) -> RungResult:
         for name, direction in zip(("forward", "gradient"), DIRECTIONS):
             if result.verdict(direction) is not Verdict.PASS:
                 continue
-            if text := _unearned(servers, rung, operator.cases(seed), direction):
+            if text := _unearned(
+                servers, rung, _by_work(operator, rung, seed), direction
+            ):
                 no = Verdict.NOT_IMPLEMENTED
                 checks.append(CheckResult(name, direction, no, message=text))
     return replace(result, checks=tuple(checks))
 
 
-def _unearned(servers: Servers, rung: Rung, cases: list[Case], direction: str) -> str:
-    """Why a direction that is right does not count for the rung; "" if it does: it
-    computes a case by itself, and each result that it leaves to others is computed by a
-    file of the ladder in some case, not always by a given object.
-
-    A case with an empty tensor shows nothing: zeros are right there, and so is no
-    element.
+def _by_work(operator: Operator, rung: Rung, seed: int) -> list[Case]:
+    """An operator's cases, the least work first. A case with an empty tensor shows
+    nothing: zeros are right there, and so is no element. cusim takes too long for
+    large ones.
     """
+    from grader.operators.cost import forward_work
     from grader.operators.entry import numel
 
+    on_device = rung.file.suffix == ".cu"
+    cases = [
+        case
+        for case in operator.cases(seed)
+        if all(map(numel, operator.input_shapes(case).values()))
+        if not (case.large and on_device)
+    ]
+    return sorted(cases, key=lambda case: forward_work(operator, case, seed))
+
+
+def _unearned(servers: Servers, rung: Rung, cases: list[Case], direction: str) -> str:
+    """Why a direction that is right does not count for the rung; "" if it does: of the
+    third of the cases with the most work it computes one by itself, and each result
+    that it leaves to others is computed by a file of the ladder in one of them, not
+    always by a given object. The cases come in the order of their work.
+    """
+    first = len(cases) - len(cases) // LARGER
+    small, large = cases[:first], cases[first:]
     own, fallback = False, ""
     made: set[str] = set()  # results that a file of the ladder computes
     given: dict[str, str] = {}  # others, and the given object that does
-    for case in cases:
-        if not all(map(numel, servers.operator.input_shapes(case).values())):
-            continue
+    for case in large:
         for name, part in servers.parts(case, direction):
             left = servers.left(rung, part, direction)
             own, fallback = own or not left, left or fallback
@@ -131,7 +149,34 @@ def _unearned(servers: Servers, rung: Rung, cases: list[Case], direction: str) -
                 made.add(name)
         if own and given.keys() <= made:
             return ""
-    if not own:
-        return f"leaves every case to its fallback, {fallback}" if fallback else ""
-    name = next(n for n in given if n not in made)
-    return f"leaves '{name}' to {given[name]} in every case"
+    if own:
+        name = next(n for n in given if n not in made)
+        return f"leaves '{name}' to {given[name]} in each of the {_listed(large)}"
+    if not fallback:
+        return ""
+    alone = [case.name for case in small if _is_own(servers, rung, case, direction)]
+    if not alone:
+        return f"leaves every case to its fallback, {fallback}"
+    return (
+        f"computes small cases in this file ({_some(alone)}), and leaves each of the "
+        f"{_listed(large)} to its fallback, {fallback}: at least one of these must be "
+        "computed in this file"
+    )
+
+
+def _is_own(servers: Servers, rung: Rung, case: Case, direction: str) -> bool:
+    """Whether a rung computes one of a case's results by itself."""
+    parts = servers.parts(case, direction)
+    return not all(servers.left(rung, part, direction) for _, part in parts)
+
+
+def _listed(large: list[Case]) -> str:
+    """The cases with the most work, as a sentence names them."""
+    names = [case.name for case in reversed(large)]
+    return f"{len(large)} cases with the most work ({_some(names)})"
+
+
+def _some(names: list[str]) -> str:
+    """Some names, and that there are more."""
+    more = ", ..." if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
