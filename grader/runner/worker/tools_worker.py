@@ -12,6 +12,7 @@ All of it is the word of a process that has run a student's code.
 from __future__ import annotations
 
 import faulthandler
+import gc
 import importlib
 import json
 import os
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 LONGEST = 600  # characters of a sentence
+SELDOM = 50_000  # objects between two searches for garbage: tracing makes many, few cyclic
 
 
 def main(arguments: list[str]) -> None:
@@ -34,8 +36,12 @@ def main(arguments: list[str]) -> None:
     faulthandler.enable()
     warnings.simplefilter("ignore")
     os.sched_setaffinity(0, range(os.cpu_count() or 1))
+    gc.disable()  # nearly all that importing makes is there to stay
     import torch
 
+    gc.freeze()
+    gc.set_threshold(SELDOM)
+    gc.enable()
     torch.set_num_threads(1)
     with os.fdopen(int(events), "w", buffering=1) as out:
 
