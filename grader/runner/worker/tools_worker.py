@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 LONGEST = 600  # characters of a sentence
-SELDOM = 50_000  # objects between two searches for garbage: tracing makes many, few cyclic
+SELDOM = 50_000  # objects between two searches for garbage: few are cyclic
 
 
 def main(arguments: list[str]) -> None:
