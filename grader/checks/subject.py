@@ -21,6 +21,7 @@ from grader import operators
 from grader.checks import outcomes
 from grader.checks.check_result import NONSENSE, Finding, Stopped
 from grader.checks.cuda import cusim_report
+from grader.checks.memory import sanitizer_report
 from grader.operators import Case, Operator
 from grader.operators.entry import Tensors
 from grader.operators.primitives import COMPUTED_BY_RUNGS, PLUMBING
@@ -167,6 +168,7 @@ class Subject:
         found = None
         if self.on_device:
             found = cusim_report.finding(worker, case, names, self.warnings)
+            found = found or sanitizer_report.read(worker, case, names)  # UBSan's
         return found or outcomes.of_outcome(worker, outcome, case, names, limit)
 
     def _header(self) -> bytes:

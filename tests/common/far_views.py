@@ -28,16 +28,19 @@ from signatures import SIGNATURES
 from signatures.structs import SCRATCH, ContextC, TensorC, options_struct
 
 from tests.proofs.mutations.cases import Array
-from tests.proofs.mutations.in_c import HANDED
 
 FAR = (1 << 31) + 8  # elements; a multiple of what vector loads want
-DTYPE_F32, DEVICE_CUDA = 2, 1
+DTYPES, DEVICE_CUDA = {"float32": 2, "int32": 4, "int64": 5}, 1
 NO_RESERVE = 0x4000  # MAP_NORESERVE, which Python 3.10 has no name for
 TOLERANCE = 1e-3  # numbers are small integers; a path of its own may round them
+BOX = (1, 4, 3, 4)  # in which points lie, n, z, y, x
+PAIRS = 7  # at each place of a rulebook that backward is handed
 MALLOC = "_Z10cudaMallocPPvmN5cusim5WhereE"
 
 Shapes = dict[str, tuple[int, ...]]
 CELL = ("input", "weight", "bias", "h", "c")
+POINTS = ("features", "coordinates", "weight", "bias")
+NEXT = {"dilation": (1, 1, 1)}
 WINDOWS = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1)}
 CASES: dict[str, list[tuple[Shapes, dict[str, Any]]]] = {
     "add": [
@@ -88,6 +91,10 @@ CASES: dict[str, list[tuple[Shapes, dict[str, Any]]]] = {
         (dict(zip(CELL, ((3, 4), (6, 6), (6,), (3, 2), (3, 2)))), {}),
         (dict(zip(CELL, ((3, 32), (96, 64), (96,), (3, 32), (3, 32)))), {}),
     ],
+    "subm_conv3d": [
+        (dict(zip(POINTS, ((9, 3), (9, 4), (4, 3, 3, 1, 3), (4,)))), NEXT),
+        (dict(zip(POINTS, ((34, 17), (34, 4), (35, 17, 1, 3, 1), (35,)))), NEXT),
+    ],
 }
 
 
@@ -118,7 +125,7 @@ def tensor_of(array: Array) -> Any:
         TensorC(
             array.ctypes.data,
             array.ndim,
-            DTYPE_F32,
+            DTYPES[array.dtype.name],
             DEVICE_CUDA,
             (ctypes.c_int64 * 6)(*array.shape),
             (ctypes.c_int64 * 6)(*steps),
@@ -148,12 +155,11 @@ class Library:
         assert block.value
         return block.value
 
-    def empty(self, shape: tuple[int, ...]) -> Array:
-        """An output full of NaN."""
-        count = math.prod(shape)
-        memory = (ctypes.c_float * count).from_address(self.device(4 * count))
-        array = np.frombuffer(memory, dtype=np.float32).reshape(shape)
-        array[...] = np.nan
+    def empty(self, like: Array) -> Array:
+        """An output of this shape and dtype, full of NaN; of integers, of 0."""
+        memory = (ctypes.c_char * like.nbytes).from_address(self.device(like.nbytes))
+        array = np.frombuffer(memory, dtype=like.dtype).reshape(like.shape)
+        array[...] = np.nan if like.dtype.kind == "f" else 0
         return array
 
     def call(
@@ -161,11 +167,13 @@ class Library:
         direction: str,
         given: list[Array],
         options: dict[str, Any],
-        shapes: list[tuple[int, ...]],
+        wanted: list[Array],
     ) -> list[Array]:
-        """The outputs of a call. Raises RuntimeError if it answers anything but OK."""
+        """The outputs of a call, each like one that is wanted. Raises RuntimeError if
+        it answers anything but OK.
+        """
         context = ContextC(1, None, DEVICE_CUDA, self.scratch)
-        outputs = [self.empty(shape) for shape in shapes]
+        outputs = [self.empty(like) for like in wanted]
         words = [tensor_of(array) for array in given]
         params = options_struct(SIGNATURES[self.operator])
         if params:
@@ -185,11 +193,13 @@ def named(params: type[ctypes.Structure]) -> list[tuple[str, Any]]:
 
 
 def flat(options: dict[str, Any]) -> dict[str, Any]:
-    """Options by the names of their fields: pairs as _h and _w."""
+    """Options by the names of their fields: pairs as _h and _w, triples as _d too."""
     made: dict[str, Any] = {}
     for name, value in options.items():
-        pair = value if isinstance(value, tuple) else None
-        made |= dict(zip((f"{name}_h", f"{name}_w"), pair)) if pair else {name: value}
+        if isinstance(value, tuple):
+            made |= {f"{name}_{a}": v for a, v in zip("dhw"[-len(value) :], value)}
+        else:
+            made[name] = value
     return made
 
 
@@ -221,14 +231,25 @@ def result_shapes(operator: str, shapes: Shapes, o: dict[str, Any]) -> Shapes:
     if operator == "lltm":
         N, H = shapes["h"]
         return {"new_h": (N, H), "new_c": (N, H), "gates": (N, 3 * H)}
+    if operator == "subm_conv3d":
+        (P, _), (OC, _, *kernel) = shapes["features"], shapes["weight"]
+        places = math.prod(kernel)
+        return {"output": (P, OC), "rulebook": (places, P, 2), "count": (places,)}
     made = {"output": result_shape(operator, shapes, o)}
     if operator == "layer_norm":
         made["mean"] = made["rstd"] = shapes["input"][:-1]
     return made
 
 
-def numbers(shape: tuple[int, ...], seed: int) -> Array:
-    """Small integers, none of them 0."""
+def numbers(name: str, shape: tuple[int, ...], seed: int) -> Array:
+    """Small integers, hardly one of them 0: of points and pairs such as may be."""
+    if name == "coordinates":  # distinct points
+        return np.array([*np.ndindex(BOX)][: shape[0]], dtype=np.int32) + 1
+    if name == "rulebook":  # place k joins each row with the k-th after it
+        k, write, side = np.indices(shape, dtype=np.int32)
+        return np.where(side == 0, (write + k) % shape[1], write)
+    if name == "count":
+        return np.full(shape, PAIRS, dtype=np.int64)
     rng = np.random.default_rng(seed)
     signs = rng.choice([-1, 1], shape)
     return (signs * rng.integers(1, 5, shape)).astype(np.float32)
@@ -250,18 +271,18 @@ def prove(library: Library, shapes: Shapes, options: dict[str, Any]) -> int:
     Raises ValueError with the first difference.
     """
     operator, words = library.operator, flat(options)
-    inputs = {name: numbers(shape, i) for i, (name, shape) in enumerate(shapes.items())}
+    signature = SIGNATURES[operator]
     results = result_shapes(operator, shapes, options)
+    inputs = {n: numbers(n, shape, i) for i, (n, shape) in enumerate(shapes.items())}
     made = {
-        name: numbers(shape, 19 + i) for i, (name, shape) in enumerate(results.items())
+        n: numbers(n, shape, 19 + i) for i, (n, shape) in enumerate(results.items())
     }
-    count = len(SIGNATURES[operator].outputs)
-    starts = [numbers(shape, 9 + i) for i, shape in enumerate(results.values())][:count]
-    handed = [*starts, *({**inputs, **made}[name] for name in HANDED[operator])]
+    starts = [numbers("", made[a.name].shape, 9) for a in signature.outputs]
+    handed = [*starts, *({**inputs, **made}[name] for name in signature.backward)]
     calls = 0
     for direction, given, wanted in (
-        ("forward", list(inputs.values()), list(results.values())),
-        ("backward", handed, list(shapes.values())),
+        ("forward", list(inputs.values()), list(made.values())),
+        ("backward", handed, [inputs[name] for name in signature.gradients]),
     ):
         if not hasattr(library.code, f"{operator}_{direction}"):
             continue

@@ -23,14 +23,12 @@ from tests.common.far_views import CASES
 from tests.proofs.stress import reference_links
 
 LAB = "04_cuda_kernels"
-# whose inputs are integers too, which far_views.py cannot hand over
-WITHOUT = {"subm_conv3d"}
 RUNGS = {
     rung.id: rung
     for task in all_tasks()
     if task.lab == LAB
     for rung in task.rungs
-    if rung.needs != "gpu" and task.operator not in WITHOUT
+    if rung.needs != "gpu"
 }
 NAIVE = ROOT / "labs" / LAB / "matmul" / "00_naive.cu"
 PLANTED = {  # an offset in 32 bits, signed and not
@@ -87,4 +85,4 @@ def test_an_offset_in_32_bits_is_seen(copy: Path, kind: str) -> None:
 
 def test_every_operator_of_the_lab_has_a_case() -> None:
     operators = {task.operator for task in all_tasks() if task.lab == LAB}
-    assert operators == set(CASES) | WITHOUT
+    assert operators == set(CASES)

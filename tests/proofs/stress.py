@@ -40,7 +40,7 @@ SEEDS = """# Many seeds on the reference
 Made by `python -m tests.proofs.stress seeds` on {}.
 The last column: how much of the tolerance correct code used at most; 1 would be a
 failure."""
-LISTS = ("02", "03", "04")  # of mutations: 01 and 02; 03; 04
+LISTS = ("02", "03", "04", "all")  # of mutations: 01 and 02; 03; 04; 200 of any rung
 GRADCHECK_EVERY = 10  # seeds; gradcheck takes longer than everything else together
 
 
@@ -182,9 +182,10 @@ def write_seeds(rows: dict[str, str]) -> None:
 
 def mutations(lab: str) -> int:
     """Every drawn mutation of one list (LISTS), or ("") of all."""
-    from tests.proofs.mutations import run, run_cuda, run_ladders
+    from tests.proofs.mutations import run, run_all, run_cuda, run_ladders
 
-    lists = {"02": run.PROOF, "03": run_ladders.PROOF, "04": run_cuda.PROOF}
+    proofs = (run.PROOF, run_ladders.PROOF, run_cuda.PROOF, run_all.PROOF)
+    lists = dict(zip(LISTS, proofs, strict=True))
     chosen = [lists[lab]] if lab else lists.values()
     return sum(proof.main(["--as-is", "--write"]) for proof in chosen)
 
@@ -221,9 +222,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("proofs", nargs="*", choices=[*PROOFS, []])
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--only", default="", help="seeds: rungs whose id begins so")
-    parser.add_argument(
-        "--lab", default="", choices=("", *LISTS), help="mutations: 02 has 01 too"
-    )
+    known = ("", *LISTS)
+    parser.add_argument("--lab", default="", choices=known, help="mutations: a list")
     parser.add_argument("--orders", type=int, default=100, help="cusim: of threads")
     args = parser.parse_args(arguments)
     build_tools()

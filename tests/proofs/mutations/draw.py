@@ -38,7 +38,7 @@ import json
 import re
 import sys
 import tokenize
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -46,6 +46,7 @@ from tests import PROGRAMS, ROOT
 from tests.proofs.mutations.scan import Tokens
 
 DRAWN = PROGRAMS / "mutations" / "drawn.json"
+Taken = Collection[tuple[str, int, int]]  # tokens: file, line, column
 SEED = 20261121
 COUNT = 160
 OPERATORS = ("add", "unfold", "matmul", "linear", "conv2d")
@@ -515,26 +516,33 @@ def lot(*words: object, seed: int = SEED) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest(), "big")
 
 
-def draw(files: list[Path], count: int, letter: str) -> list[Mutation]:
-    """The mutations: every file by its share of the tokens, no token twice. Their ids
-    begin with the letter.
+def draw(
+    files: list[Path],
+    count: int,
+    letter: str,
+    *,
+    seed: int = SEED,
+    least: int = 0,
+    taken: Taken = (),
+) -> list[Mutation]:
+    """The mutations: `least` of every file and the rest by its share of the tokens, no
+    token twice and none that is `taken`. Their ids begin with the letter.
     """
+    draws = functools.partial(lot, seed=seed)
     tokens = {str(file.relative_to(ROOT)): eligible(file) for file in files}
     drawn = []
-    for file, share in _shares({f: len(t) for f, t in tokens.items()}, count).items():
-        order = functools.partial(_order, file)
-        for token in sorted(tokens[file], key=order)[:share]:
-            pick = lot("becomes", file, token.line, token.column) % len(token.choices)
-            new = token.choices[pick]
+    sizes = {file: len(found) for file, found in tokens.items()}
+    for file, share in _shares(sizes, count - least * len(files)).items():
+        free = [t for t in tokens[file] if (file, t.line, t.column) not in taken]
+        free.sort(key=lambda t: draws("drawn", file, t.line, t.column))
+        for token in free[: least + share]:
+            pick = draws("becomes", file, token.line, token.column)
+            new = token.choices[pick % len(token.choices)]
             drawn.append((file, token.line, token.column, token.text, new))
     return [
         Mutation(f"{letter}{i:03}", *fields)
         for i, fields in enumerate(sorted(drawn), 1)
     ]
-
-
-def _order(file: str, token: Token) -> int:
-    return lot("drawn", file, token.line, token.column)
 
 
 def _shares(sizes: dict[str, int], count: int) -> dict[str, int]:

@@ -32,7 +32,7 @@ from pathlib import Path
 
 from tests import PROGRAMS, ROOT
 from tests.proofs.mutations.cuda_tokens import CudaFile, Token
-from tests.proofs.mutations.draw import Mutation, kept, listing, lot
+from tests.proofs.mutations.draw import Mutation, Taken, kept, listing, lot
 from tests.proofs.mutations.draw import committed as drawn_in
 
 DRAWN = PROGRAMS / "mutations" / "drawn_cuda.json"
@@ -66,8 +66,12 @@ def sources() -> list[Path]:
     ]
 
 
-def draw(files: list[Path], seed: int = SEED) -> list[Mutation]:
-    """The mutations: each kind by its share, no token twice, files in turn."""
+def draw(
+    files: list[Path], seed: int = SEED, *, letter: str = "c", taken: Taken = ()
+) -> list[Mutation]:
+    """The mutations: each kind by its share, no token twice and none that is `taken`,
+    files in turn.
+    """
     draws = functools.partial(lot, seed=seed)
     pool: dict[str, list[tuple[str, Token]]] = {kind: [] for kind in KINDS}
     for file in files:
@@ -75,6 +79,8 @@ def draw(files: list[Path], seed: int = SEED) -> list[Mutation]:
         read = CudaFile(file.read_text())
         for token in read.eligible():
             place = (token.line, token.column)
+            if (name, *place) in taken:
+                continue
             if read.in_kernel(*place) or draws("host", name, *place) % 4 == 0:
                 pool[token.kind].append((name, token))
     for kind, found in pool.items():
@@ -98,7 +104,7 @@ def draw(files: list[Path], seed: int = SEED) -> list[Mutation]:
         pick = draws("becomes", file, token.line, token.column)
         new = token.choices[pick % len(token.choices)]
         fields = (file, token.line, token.column, token.text, new)
-        made.append(Mutation(f"c{i:02}", *fields))
+        made.append(Mutation(f"{letter}{i:02}", *fields))
     return made
 
 

@@ -2,12 +2,13 @@
 """The frame of run.py and run_cuda.py: grades a drawn list, keeps who survives.
 
     python -m tests.proofs.mutations.run [--sample N] [--seed S] [--only m012 ...]
-        [--list FILE] [--jobs 2] [--as-is] [--table] [--write]
+        [--list FILE] [--jobs 2] [--as-is] [--table] [--write [--resume]]
 
 Each mutation is graded in a folder of its own and with a seed of its own, so that no
 two runs ask the same questions. `--as-is` grades the files unchanged first: they have
 to pass, or else nothing would be shown. `--write` keeps the outcomes in results*.json
-and the page in docs/results.
+and the page in docs/results. `--resume` leaves those outcomes as they are whose
+mutations stand in the list as they were graded, but for those that `--only` names.
 """
 
 from __future__ import annotations
@@ -115,6 +116,16 @@ class Proof:
             for entry in json.loads(self.results.read_text())
         ]
 
+    def standing(
+        self, mutations: list[Mutation], arguments: argparse.Namespace
+    ) -> list[Any]:
+        """What the last run kept of these, but for those that `--only` names."""
+        last = self.read() if self.results.is_file() else []
+        again = arguments.only
+        return [
+            o for o in last if o.mutation in mutations and o.mutation.id not in again
+        ]
+
     def argued(self) -> dict[str, tuple[str, str]]:
         """The survivors: "equivalent" or "hole", and why.
 
@@ -164,8 +175,11 @@ class Proof:
             page.write_text(self.told(self.read(), known))
             return 0
         mutations = chosen(self.committed()[0], arguments)
+        outcomes = self.standing(mutations, arguments) if arguments.resume else []
+        done = {outcome.mutation for outcome in outcomes}
+        place = {mutation: i for i, mutation in enumerate(mutations)}
+        mutations = [mutation for mutation in mutations if mutation not in done]
         self.prepare()
-        outcomes: list[Outcome] = []
         first = controls(mutations) if arguments.as_is else []
         for outcome in self.graded([*first, *mutations], arguments.jobs):
             print(line(outcome), flush=True)
@@ -175,6 +189,7 @@ class Proof:
                 print("a file as it is did not pass: nothing is shown by the others")
                 return 2
             if arguments.write:  # a run that is stopped is not lost
+                outcomes.sort(key=lambda o: place[o.mutation])
                 self.keep(outcomes)
         print(summary(outcomes, known))
         if arguments.write:
@@ -193,8 +208,10 @@ def parsed(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--as-is", action="store_true", help="the files first")
     parser.add_argument("--table", action="store_true", help="anew, of the last run")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--resume", action="store_true", help="grade what is missing")
     arguments = parser.parse_args(words)
-    if arguments.write and (arguments.list or arguments.sample or arguments.only):
+    some = arguments.list or arguments.sample
+    if arguments.write and (some or (arguments.only and not arguments.resume)):
         parser.error("--write keeps the whole committed list")
     return arguments
 
@@ -205,7 +222,9 @@ def chosen(mutations: list[Mutation], arguments: argparse.Namespace) -> list[Mut
         mutations, _ = committed(arguments.list)
     if arguments.sample:
         mutations = sample(mutations, arguments.sample, arguments.seed)
-    return [m for m in mutations if not arguments.only or m.id in arguments.only]
+    if arguments.resume or not arguments.only:
+        return mutations
+    return [m for m in mutations if m.id in arguments.only]
 
 
 def controls(mutations: list[Mutation]) -> list[Mutation]:

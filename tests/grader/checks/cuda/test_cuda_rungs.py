@@ -167,6 +167,15 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
         "INCOMPLETE",
         "2768 of 32768 elements of 'output' were never written",
     ),
+    "17_local_array": (  # who reports it is UBSan, not cusim
+        [
+            (TAIL, TAIL + "    accum x[3];\n    for (int k = 0; k <= 3; k++)\n"),
+            (STORE, "        x[k] = accum_from(input[i]);  // HERE\n" + STORE),
+            ("gelu(accum_from(input[i])", "gelu(x[0]"),
+        ],
+        "MEMORY_ERROR",
+        "uses index 3 of an array 'float [3]', which has no such element",
+    ),
     "12_looks_for_cusim": (
         [('#include "launch.h"', '#include "launch.h"\n#ifdef __CUSIM__\n#endif')],
         "FORBIDDEN",
