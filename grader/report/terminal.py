@@ -317,15 +317,17 @@ def _next(results: list[TaskResult], rung: RungResult, check: CheckResult) -> No
     if check.name == plan.MODULE:  # the function is right
         what = "the constructor of the module in "
     path = check.location or rung.rung.shown
+    to_do = "write"
     console.print()
     if LEFT in check.message:
         ladders = {result.task.id: result.task.rungs for result in results}
         path = ladders[rung.rung.task][0].shown
+        to_do = "write, or mend,"  # it may be there, and wrong
         say(
             f"{rung.rung.file.name} leaves to a lower file what lies outside of its "
             "idea, and no lower file is right yet."
         )
-    say(f"Next: write {what}{path}, then run")
+    say(f"Next: {to_do} {what}{path}, then run")
     say(f"  make grade T={rung.rung.task}")
 
 
