@@ -9,7 +9,6 @@ common.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -36,7 +35,7 @@ EXPLAINED = (
     Verdict.INCOMPLETE,
     Verdict.MEMORY_ERROR,
 )
-SECONDS = 3.0  # for running cases again; what has been run until then is used
+SECONDS = 3.0  # of a core, to run cases again; what has been run until then is used
 CALL_LIMIT = 1.0
 CRASHES = {True: 1, False: 8}  # workers to start anew: Python's import torch
 
@@ -130,10 +129,10 @@ def _trials(
     if dtype not in subject.dtypes:
         return []
     subject.begin()
-    end = time.monotonic() + SECONDS
+    end = subject.cpu_seconds() + SECONDS
     crashes, made = 0, []
     for case in cases:
-        if time.monotonic() > end or crashes >= CRASHES[subject.python]:
+        if subject.cpu_seconds() > end or crashes >= CRASHES[subject.python]:
             break
         if backward and not any(subject.operator.wanted(case)):
             continue
