@@ -53,15 +53,15 @@ class Lltm(Operator):
         """The activated gates."""
         return [(self._gates(*list(inputs.values())[:4]), None)]
 
-    def _preact_scale(self, inputs: Tensors) -> torch.Tensor:
+    def _preact_scale(self, absolute: Tensors) -> torch.Tensor:
         """The absolute terms of the sum in front of each gate, (N, 3H)."""
-        input, weight, bias, h = (t.abs() for t in list(inputs.values())[:4])
+        input, weight, bias, h = list(absolute.values())[:4]
         joined = torch.cat([h, input], dim=1)  # (N, H+IC)
         return torch.nn.functional.linear(joined, weight, bias)
 
     def saved_scale(self, inputs: Tensors, case: Case) -> list[torch.Tensor | None]:
         """No gate moves faster than the sum in front of it."""
-        return [1 + self._preact_scale(inputs)]
+        return [1 + self._preact_scale({k: t.abs() for k, t in inputs.items()})]
 
     def scales(
         self, inputs: Tensors, case: Case, grad_outputs: list[torch.Tensor]
