@@ -6,10 +6,17 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import torch
 from torch.nn import functional as F
 
-from grader.operators.entry import Case, Operator, Tensors, numel, side, some_layout
+from grader.operators.entry import (
+    Case,
+    Grads,
+    Operator,
+    Tensors,
+    numel,
+    side,
+    some_layout,
+)
 from grader.operators.primitives import EVERY_CONVOLUTION, MATRIX_PRODUCTS
 from grader.operators.windows import draw_window
 
@@ -39,11 +46,7 @@ class Conv2d(Operator):
         }
 
     def beyond(
-        self,
-        inputs: Tensors,
-        case: Case,
-        grad_outputs: list[torch.Tensor],
-        result: str,
+        self, inputs: Tensors, case: Case, grad_outputs: Grads, result: str
     ) -> float:
         """As if zeros stood around the image, as far as a kernel reaches."""
         options = self.signature.resolve(case.options)
