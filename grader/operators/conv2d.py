@@ -8,15 +8,7 @@ from typing import Any
 
 from torch.nn import functional as F
 
-from grader.operators.entry import (
-    Case,
-    Grads,
-    Operator,
-    Tensors,
-    numel,
-    side,
-    some_layout,
-)
+from grader.operators.entry import Case, Grads, Operator, Tensors, side, some_layout
 from grader.operators.primitives import EVERY_CONVOLUTION, MATRIX_PRODUCTS
 from grader.operators.windows import draw_window
 
@@ -94,7 +86,7 @@ class Depthwise(Conv2d):
         OC, _, KH, KW = inputs["weight"].shape
         N, IC, IH, IW = inputs["input"].shape
         pixels = N * (IH + 2 * 3) * (IW + 2 * 3)
-        per_channel = numel((OC // IC, KH, KW))
+        per_channel = OC // IC * KH * KW
         return {
             "output": KH * KW + 1,
             "input": per_channel,
