@@ -46,18 +46,12 @@ PTX     := $(NEWEST:sm_%=compute_%)
 CARDS   += $(foreach arch,$(PTX),-gencode arch=$(arch),code=$(arch))
 REAL     = -DREAL_$(if $(filter f64,$*),F64,$(if $(filter f16,$*),F16,F32))
 
-COMMA := ,
-PAIRS = $(subst $(COMMA), ,$(firstword $(subst @, ,$(1))))
-NAME  = $(firstword $(subst =, ,$(1)))
-NAMES := $(foreach use,$(USES),$(foreach pair,$(call PAIRS,$(use)),$(call NAME,$(pair))))
-PARTS := $(foreach use,$(USES),$(call NAME,$(use)))
-USED  := $(foreach use,$(USES),$(lastword $(subst @, ,$(use))))
-
 MAKEFLAGS += --no-builtin-rules
 .PHONY: all objects FORCE
 .SECONDARY: $(OBJECTS) $(DTYPES:%=$(STEM).%.whole)
 all: $(DTYPES:%=$(STEM).%.so)
 objects: $(OBJECTS)
+include $(INCLUDE)uses.mk
 
 # a new runtime is no reason to link again: the loader takes the one of that day
 $(STEM).%.so: $(STEM).%.$(if $(USES),whole,o) $(STEM).uses
@@ -99,8 +93,3 @@ $(STEM).%.whole: $(STEM).%.o $(STEM).uses
 	done
 	@$(CXX) -r -nostdlib -o $@.new $< $(PARTS:%=$(STEM).$*.%)
 	@$(OBJCOPY) $(NAMES:%=--localize-symbol=%) $@.new $@
-
-$(STEM).uses: FORCE
-	@mkdir -p $(@D)
-	@{ echo '$(USES)'; cat /dev/null $(foreach d,$(DTYPES),$(subst %,$d,$(USED))); } \
-	    | cksum > $@.new; cmp -s $@.new $@ || cp $@.new $@

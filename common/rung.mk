@@ -53,18 +53,13 @@ FLAGS   := $(FLAGS_$(MODE)) \
 STEM    := $(BUILD)/rungs/$(FOLDER)/$(basename $(RUNG:labs/%=%))
 OBJECTS := $(DTYPES:%=$(STEM).%.o)
 LIBS    := $(DTYPES:%=$(STEM).%.so)
-COMMA   := ,
-PAIRS   = $(subst $(COMMA), ,$(firstword $(subst @, ,$(1))))
-NAME    = $(firstword $(subst =, ,$(1)))
-NAMES   := $(foreach use,$(USES),$(foreach pair,$(call PAIRS,$(use)),$(call NAME,$(pair))))
-PARTS   := $(foreach use,$(USES),$(call NAME,$(use)))
-USED    := $(foreach use,$(USES),$(lastword $(subst @, ,$(use))))
 
 MAKEFLAGS += --no-builtin-rules
 .PHONY: all objects flags FORCE
 .SECONDARY: $(OBJECTS) $(DTYPES:%=$(STEM).%.whole)
 all: $(LIBS)
 objects: $(OBJECTS) $(STEM).f32.i
+include $(INCLUDE)uses.mk
 
 $(STEM).%.so: $(STEM).%.$(if $(USES),whole,o) $(STEM).uses
 	@$(CC) -shared -Wl,-Bsymbolic $(LINK) -fopenmp -o $@.new $< -lm && mv $@.new $@
@@ -89,12 +84,6 @@ $(STEM).%.whole: $(STEM).%.o $(STEM).uses
 	done
 	@$(CC) -r -nostdlib -o $@.new $< $(PARTS:%=$(STEM).$*.%)
 	@$(OBJCOPY) $(NAMES:%=--localize-symbol=%) $@.new $@
-
-# other used objects, or the same ones changed, are a reason to link again
-$(STEM).uses: FORCE
-	@mkdir -p $(@D)
-	@{ echo '$(USES) $(LINK)'; cat /dev/null $(foreach d,$(DTYPES),$(subst %,$d,$(USED))); } \
-	    | cksum > $@.new; cmp -s $@.new $@ || cp $@.new $@
 
 # a change of flags is a reason to build again, and another file with an older date
 $(STEM).flags: FORCE

@@ -8,8 +8,9 @@ a Python that was not installed for it.
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -31,3 +32,18 @@ def put(file: Path, text: str = "") -> Path:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
     return file
+
+
+def output_of(
+    command: Sequence[str | Path],
+    *,
+    seconds: float,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+) -> str:
+    """What a command writes that has to end well within so many seconds."""
+    done = subprocess.run(
+        command, cwd=cwd, env=env, capture_output=True, text=True, timeout=seconds
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

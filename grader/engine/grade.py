@@ -16,6 +16,7 @@ from typing import Any
 from signatures import DIRECTIONS
 
 from grader.checks.unrun import our_fault
+from grader.closing import Closing
 from grader.course.rungs import COMPILED, EXTENSION, Selection, Task
 from grader.engine import plan, schedule
 from grader.engine.answers import records
@@ -41,7 +42,7 @@ def new_seed() -> int:
     return secrets.randbelow(1_000_000)
 
 
-class Grader:
+class Grader(Closing):
     """Grades a selection; `close` ends every worker, also after an interruption."""
 
     asks: type[Asker] = Asker
@@ -96,12 +97,6 @@ class Grader:
             self.schedule.close()
         self.race.close()
         self.asker.close()
-
-    def __enter__(self) -> Grader:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def without_sanitizers(self) -> str:
         """Why memory was not checked; "" if it was, or if nothing in C was asked."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from grader.operators.entry import Case, Operator, Tensors, side, some_layout
+from grader.operators.entry import Case, Grads, Operator, Tensors, side, some_layout
 
 
 class Add(Operator):
@@ -25,7 +25,7 @@ class Add(Operator):
         return torch.add(*inputs, alpha=options["alpha"])
 
     def scales(
-        self, inputs: Tensors, case: Case, grad_outputs: list[torch.Tensor]
+        self, inputs: Tensors, case: Case, grad_outputs: Grads
     ) -> tuple[list[torch.Tensor], list[torch.Tensor | None]]:
         """As for sums of products, with the absolute value of alpha too."""
         alpha = abs(self.signature.resolve(case.options)["alpha"])

@@ -6,10 +6,9 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import torch
 from torch.nn import functional as F
 
-from grader.operators.entry import Case, Operator, Tensors, numel, side, some_layout
+from grader.operators.entry import Case, Grads, Operator, Tensors, side, some_layout
 from grader.operators.primitives import EVERY_CONVOLUTION, MATRIX_PRODUCTS
 from grader.operators.windows import draw_window
 
@@ -39,11 +38,7 @@ class Conv2d(Operator):
         }
 
     def beyond(
-        self,
-        inputs: Tensors,
-        case: Case,
-        grad_outputs: list[torch.Tensor],
-        result: str,
+        self, inputs: Tensors, case: Case, grad_outputs: Grads, result: str
     ) -> float:
         """As if zeros stood around the image, as far as a kernel reaches."""
         options = self.signature.resolve(case.options)
@@ -91,7 +86,7 @@ class Depthwise(Conv2d):
         OC, _, KH, KW = inputs["weight"].shape
         N, IC, IH, IW = inputs["input"].shape
         pixels = N * (IH + 2 * 3) * (IW + 2 * 3)
-        per_channel = numel((OC // IC, KH, KW))
+        per_channel = OC // IC * KH * KW
         return {
             "output": KH * KW + 1,
             "input": per_channel,

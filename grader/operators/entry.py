@@ -26,6 +26,7 @@ from grader.operators.layouts import lay_out
 
 CASES = Path(__file__).with_name("cases")  # a file for each operator
 Tensors = dict[str, torch.Tensor]
+Grads = list[torch.Tensor]  # of a loss by each output
 
 _FLAGS = ("gradcheck", "aligned", "large")
 _SPECIAL = {"name", "shapes", "layout", "without", "wanted", "values", *_FLAGS}
@@ -101,18 +102,14 @@ class Operator:
         return [None for _ in self.signature.saved]
 
     def scales(
-        self, inputs: Tensors, case: Case, grad_outputs: list[torch.Tensor]
+        self, inputs: Tensors, case: Case, grad_outputs: Grads
     ) -> tuple[list[torch.Tensor], list[torch.Tensor | None]]:
         """Sums of absolute terms: for sums of products, the operator of absolutes."""
         absolute = {name: tensor.abs() for name, tensor in inputs.items()}
         return self.differentiate(absolute, case, [g.abs() for g in grad_outputs])
 
     def beyond(
-        self,
-        inputs: Tensors,
-        case: Case,
-        grad_outputs: list[torch.Tensor],
-        result: str,
+        self, inputs: Tensors, case: Case, grad_outputs: Grads, result: str
     ) -> float:
         """The largest sum of absolute terms where a result ("output", "grad_input") is
         cut off at its borders: whoever computes tiles computes some of that as well.
@@ -270,7 +267,7 @@ class Operator:
         ]
 
     def differentiate(
-        self, inputs: Tensors, case: Case, grad_outputs: list[torch.Tensor]
+        self, inputs: Tensors, case: Case, grad_outputs: Grads
     ) -> tuple[list[torch.Tensor], list[torch.Tensor | None]]:
         """PyTorch's outputs and gradients on these inputs."""
         leaves = {name: _leaf(tensor) for name, tensor in inputs.items()}
@@ -296,9 +293,7 @@ class Operator:
         with torch.no_grad():
             return self.differentiate(inputs, case, [])[0]
 
-    def truth(
-        self, inputs: Tensors, case: Case, grad_outputs: list[torch.Tensor]
-    ) -> Truth:
+    def truth(self, inputs: Tensors, case: Case, grad_outputs: Grads) -> Truth:
         """Right answers in double, from exactly the numbers given."""
         exact = {
             k: v.double() if v.is_floating_point() else v for k, v in inputs.items()

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from grader.operators.entry import Case, Operator, Tensors, side, some_layout
+from grader.operators.entry import Case, Grads, Operator, Tensors, side, some_layout
 
 
 class Gelu(Operator):
@@ -28,7 +28,7 @@ class Gelu(Operator):
         return {"output": 8, "input": 16}
 
     def scales(
-        self, inputs: Tensors, case: Case, grad_outputs: list[torch.Tensor]
+        self, inputs: Tensors, case: Case, grad_outputs: Grads
     ) -> tuple[list[torch.Tensor], list[torch.Tensor | None]]:
         """|x| forward, |grad_output| * (1 + |x|) backward."""
         x = inputs["input"].abs()

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from signatures import Argument
 
-from grader.operators.entry import Case, Operator, Tensors, numel, side, some_layout
+from grader.operators.entry import Case, Grads, Operator, Tensors, side, some_layout
 
 FAR = 1e4  # the mean of a row, where its standard deviation is 1
 
@@ -65,7 +65,7 @@ class LayerNorm(Operator):
     def terms(self, case: Case, inputs: Tensors) -> dict[str, int]:
         """D terms in a row, and one per row for weight and bias."""
         D = inputs["input"].shape[-1]
-        R = numel(inputs["input"].shape[:-1])
+        R = inputs["input"].shape[:-1].numel()
         return {
             "output": D,
             "input": D,
@@ -76,7 +76,7 @@ class LayerNorm(Operator):
         }
 
     def scales(
-        self, inputs: Tensors, case: Case, grad_outputs: list[torch.Tensor]
+        self, inputs: Tensors, case: Case, grad_outputs: Grads
     ) -> tuple[list[torch.Tensor], list[torch.Tensor | None]]:
         """From the formula in operators.h, each difference as a sum of absolutes."""
         mean, rstd = self._moments(inputs, case)

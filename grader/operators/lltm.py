@@ -11,6 +11,7 @@ from signatures import Argument
 
 from grader.operators.entry import (
     Case,
+    Grads,
     Operator,
     Tensors,
     side,
@@ -64,7 +65,7 @@ class Lltm(Operator):
         return [1 + self._preact_scale({k: t.abs() for k, t in inputs.items()})]
 
     def scales(
-        self, inputs: Tensors, case: Case, grad_outputs: list[torch.Tensor]
+        self, inputs: Tensors, case: Case, grad_outputs: Grads
     ) -> tuple[list[torch.Tensor], list[torch.Tensor | None]]:
         """PyTorch's derivative of a forward that grows at least as fast, on absolutes:
         sigmoid' <= 1/4, tanh' and elu' <= 1.

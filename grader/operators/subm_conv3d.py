@@ -10,7 +10,15 @@ from typing import Any
 import torch
 from signatures import Argument
 
-from grader.operators.entry import Case, Operator, Tensors, numel, side, some_layout
+from grader.operators.entry import (
+    Case,
+    Grads,
+    Operator,
+    Tensors,
+    numel,
+    side,
+    some_layout,
+)
 from grader.operators.primitives import EVERY_CONVOLUTION, MATRIX_PRODUCTS
 
 BOX = {"D": 4, "H": 5, "W": 7}  # points are drawn in boxes; a case may name others
@@ -116,7 +124,7 @@ class SubmConv3d(Operator):
         }
 
     def scales(
-        self, inputs: Tensors, case: Case, grad_outputs: list[torch.Tensor]
+        self, inputs: Tensors, case: Case, grad_outputs: Grads
     ) -> tuple[list[torch.Tensor], list[torch.Tensor | None]]:
         """Absolute values of everything but the coordinates."""
         absolute = {k: t.abs() if k != "coordinates" else t for k, t in inputs.items()}

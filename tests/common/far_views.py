@@ -25,9 +25,10 @@ from typing import Any
 
 import numpy as np
 from signatures import SIGNATURES
-from signatures.structs import SCRATCH, ContextC, TensorC, options_struct
+from signatures.structs import SCRATCH, ContextC, options_struct
 
 from tests.proofs.mutations.cases import Array
+from tests.proofs.mutations.in_c import tensor_c
 
 FAR = (1 << 31) + 8  # elements; a multiple of what vector loads want
 DTYPES, DEVICE_CUDA = {"float32": 2, "int32": 4, "int64": 5}, 1
@@ -120,17 +121,8 @@ def far(numbers: Array, axis: int) -> Array:
 
 def tensor_of(array: Array) -> Any:
     """A pointer to the tensor_t of an array, which has to outlive it."""
-    steps = [stride // array.itemsize for stride in array.strides]
-    return ctypes.pointer(
-        TensorC(
-            array.ctypes.data,
-            array.ndim,
-            DTYPES[array.dtype.name],
-            DEVICE_CUDA,
-            (ctypes.c_int64 * 6)(*array.shape),
-            (ctypes.c_int64 * 6)(*steps),
-        )
-    )
+    dtype = DTYPES[array.dtype.name]
+    return ctypes.pointer(tensor_c(array, dtype=dtype, device=DEVICE_CUDA))
 
 
 @dataclass

@@ -15,7 +15,7 @@ from pathlib import Path
 ROOMS = (
     "signatures",
     "cusim",
-    "grader",  # its modules outside of a folder: errors, verdicts
+    "grader",  # its modules outside of a folder: closing, errors, verdicts
     "grader.course",
     "grader.operators",
     "grader.toolchain",

@@ -11,7 +11,6 @@ from __future__ import annotations
 import fcntl
 import importlib
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +24,7 @@ from torch import Tensor
 
 from grader import operators
 from grader.course.rungs import ROOT
+from tests import output_of
 
 LAB = ROOT / "labs" / "05_torch_extension"
 FOLDER = ROOT / "build" / "extension" / "tests"
@@ -40,15 +40,7 @@ def package() -> ModuleType:
     command.append(f"--build-temp={FOLDER}.objects")
     with (FOLDER.parent / "tests.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        done = subprocess.run(
-            command,
-            cwd=LAB,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=600,
-        )
-    assert done.returncode == 0, done.stdout + done.stderr
+        output_of(command, cwd=LAB, env=environment, seconds=600)
     sys.path.insert(0, str(FOLDER))
     return importlib.import_module("convlab_ext")
 

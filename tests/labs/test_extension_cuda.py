@@ -22,6 +22,7 @@ from torch.utils import cpp_extension
 from grader.course.rungs import ROOT, Rung
 from grader.toolchain.extension import kernels
 from grader.toolchain.symbols import symbols
+from tests import output_of
 from tests.conftest import needs_gpu, needs_nvcc
 from tests.labs.extension import FOLDER
 from tests.labs.extension_build import build, environment
@@ -54,9 +55,7 @@ def events(bridge: str, folder: Path) -> str:
     command += [f"-L{path}" for path in libraries]
     command += [f"-Wl,-rpath,{path}" for path in libraries]
     subprocess.run([*command, "-ltorch_cpu", "-lc10", "-ldl"], check=True, timeout=120)
-    done = subprocess.run([program], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return output_of([program], seconds=60)
 
 
 def test_a_call_sets_the_card_takes_its_stream_and_has_its_scratch_there(tmp_path):
@@ -187,15 +186,9 @@ def said_by_setup(tools) -> str:
 
 def run(program: str) -> str:
     """A program that imports what was built with CUDA; returns what it prints."""
-    done = subprocess.run(
-        [sys.executable, "-c", f"import torch, convlab_ext\n{program}"],
-        env=environment() | {"PYTHONPATH": str(PACKAGE)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    command = [sys.executable, "-c", f"import torch, convlab_ext\n{program}"]
+    variables = environment() | {"PYTHONPATH": str(PACKAGE)}
+    return output_of(command, env=variables, seconds=300).strip()
 
 
 @needs_nvcc

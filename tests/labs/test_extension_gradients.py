@@ -34,26 +34,20 @@ def same(found: Any, expected: Any) -> None:
     torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-9)
 
 
-@each_operator
-def test_gradcheck_backward_forward_and_batched(sample: Sample):
-    assert gradcheck(
-        sample.ours(),
-        leaves(sample),
-        check_forward_ad=True,
-        check_batched_grad=True,
-        check_batched_forward_grad=True,
-    )
+BACKWARD_AND_FORWARD = {"check_forward_ad": True, "check_batched_forward_grad": True}
+OVER_BACKWARD = {"check_fwd_over_rev": True, "gen_non_contig_grad_outputs": True}
 
 
 @each_operator
-def test_gradgradcheck_also_forward_over_reverse(sample: Sample):
-    assert gradgradcheck(
-        sample.ours(),
-        leaves(sample),
-        gen_non_contig_grad_outputs=True,
-        check_fwd_over_rev=True,
-        check_batched_grad=True,
-    )
+@pytest.mark.parametrize(
+    ("check", "options"),
+    [(gradcheck, BACKWARD_AND_FORWARD), (gradgradcheck, OVER_BACKWARD)],
+    ids=["gradcheck", "gradgradcheck"],
+)
+def test_gradients_are_right_backward_forward_and_batched(
+    sample: Sample, check: Callable[..., bool], options: dict[str, bool]
+):
+    assert check(sample.ours(), leaves(sample), check_batched_grad=True, **options)
 
 
 @each_operator

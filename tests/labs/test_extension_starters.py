@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +12,7 @@ import pytest
 
 from grader.commands.handout import starter
 from grader.commands.leaks import REGION
+from tests import output_of
 from tests.labs.extension import FOLDER, LAB
 
 MARKED = [
@@ -82,11 +82,4 @@ def test_the_python_starters_import_and_say_what_is_not_written(
             (package / file.name).write_text(starter(file.read_text(encoding="utf-8")))
         elif file.suffix == ".so":
             (package / file.name).symlink_to(file)
-    done = subprocess.run(
-        [sys.executable, "-c", NOT_WRITTEN],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
+    output_of([sys.executable, "-c", NOT_WRITTEN], cwd=tmp_path, seconds=120)

@@ -8,7 +8,6 @@ minute, and the other operators differ in nothing that a build would show.
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from types import ModuleType
 
@@ -18,6 +17,7 @@ from torch._subclasses import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader.course.rungs import ROOT
+from tests import output_of
 from tests.labs import extension
 from tests.labs.extension_build import alone, build, environment
 
@@ -183,13 +183,6 @@ def test_what_step_a_has_not_built_is_told(package, monkeypatch):
 def test_a_function_or_an_operator_is_compiled_when_it_is_asked_for(words, said):
     module, operator = words
     with alone():
-        done = subprocess.run(
-            [sys.executable, "-m", f"convlab_ext.{module}", operator],
-            cwd=ROOT,
-            env=environment() | {"PYTHONPATH": str(extension.LAB)},
-            capture_output=True,
-            text=True,
-            timeout=600,
-        )
-    assert done.returncode == 0, done.stderr
-    assert said in done.stdout
+        command = [sys.executable, "-m", f"convlab_ext.{module}", operator]
+        variables = environment() | {"PYTHONPATH": str(extension.LAB)}
+        assert said in output_of(command, cwd=ROOT, env=variables, seconds=600)

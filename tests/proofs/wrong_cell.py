@@ -42,9 +42,7 @@ static accum before(const tensor_t *input, const tensor_t *weight, const tensor_
     EACH(k, IC) sum += *at2(weight, row, IN_AT) * (IN);
     return sum;
 }
-status_t lltm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
-                      const tensor_t *bias, const tensor_t *h, const tensor_t *c,
-                      tensor_t *new_h, tensor_t *new_c, tensor_t *gates)
+PROTOTYPE(lltm_forward)
 {
     const int64_t N = h->size[0], H = h->size[1], IC = input->size[1];
     EACH(n, N) EACH(j, H) {
@@ -63,12 +61,7 @@ status_t lltm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
     (void)IC;
     return STATUS_OK;
 }
-status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
-                       const tensor_t *grad_new_c, const tensor_t *input,
-                       const tensor_t *weight, const tensor_t *h, const tensor_t *new_c,
-                       const tensor_t *gates, tensor_t *grad_input,
-                       tensor_t *grad_weight, tensor_t *grad_bias, tensor_t *grad_h,
-                       tensor_t *grad_c)
+PROTOTYPE(lltm_backward)
 {
     const int64_t N = h->size[0], H = h->size[1], IC = input->size[1];
     CLEAR;

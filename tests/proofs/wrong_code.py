@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: MIT
 """Operators in C whose parts are macros: a wrong submission redefines some of them.
 
-They are written apart from the reference solutions and from the known mistakes.
+They are written apart from the reference solutions and from the known mistakes. A line
+PROTOTYPE(name) stands for the function's prototype in operators.h.
 """
 
 from __future__ import annotations
 
-from tests import PROGRAMS
+import re
+
+from tests import PROGRAMS, ROOT
 from tests.proofs.wrong_cell import LLTM, LLTM_C
 from tests.proofs.wrong_norm import LAYER_NORM, LAYER_NORM_C
 
+_HEADER = (ROOT / "common" / "operators.h").read_text()
 HEAD = """#include "operators.h"
 #define EACH(i, n) for (int64_t i = 0; i < (n); i++)
 static inline void clear(tensor_t *t)
@@ -55,8 +59,7 @@ static real sink;
     const int64_t KH = weight->size[2], KW = weight->size[3]; \\
     (void)N, (void)IH, (void)IW, (void)OC, (void)IC, (void)KH, (void)KW
 #define OUTSIDE (ih < 0 || iw < 0 || ih >= IH || iw >= IW)
-status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
-                        const tensor_t *bias, conv2d_params_t p, tensor_t *output)
+PROTOTYPE(conv2d_forward)
 {
     SIZES;
     const int64_t OH = output->size[2], OW = output->size[3];
@@ -72,10 +75,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     (void)sink;
     return STATUS_OK;
 }
-status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
-                         const tensor_t *weight, conv2d_params_t p,
-                         tensor_t *grad_input, tensor_t *grad_weight,
-                         tensor_t *grad_bias)
+PROTOTYPE(conv2d_backward)
 {
     SIZES;
     const int64_t OH = grad_output->size[2], OW = grad_output->size[3];
@@ -143,15 +143,12 @@ static void multiply(const tensor_t *lhs, int tl, const tensor_t *rhs, int tr,
         }
     }
 }
-status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
-                        tensor_t *output)
+PROTOTYPE(matmul_forward)
 {
     multiply(input, 0, other, 0, output);
     return STATUS_OK;
 }
-status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
-                         const tensor_t *other, tensor_t *grad_input,
-                         tensor_t *grad_other)
+PROTOTYPE(matmul_backward)
 {
     multiply(grad_output, 0, other, TURN_OTHER, FIRST);
     multiply(input, TURN_INPUT, grad_output, 0, SECOND);
@@ -175,8 +172,7 @@ LINEAR_C = """
 #define SIZES(t) \\
     const int32_t d = (t)->ndim - 1; \\
     const int64_t R = tensor_count(t, d), OC = weight->size[0], IC = weight->size[1]
-status_t linear_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
-                        const tensor_t *bias, tensor_t *output)
+PROTOTYPE(linear_forward)
 {
     SIZES(input);
     real *y = real_data(output);
@@ -188,9 +184,7 @@ status_t linear_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     (void)R;
     return STATUS_OK;
 }
-status_t linear_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
-                         const tensor_t *weight, tensor_t *grad_input,
-                         tensor_t *grad_weight, tensor_t *grad_bias)
+PROTOTYPE(linear_backward)
 {
     SIZES(grad_output);
     CLEAR;
@@ -225,8 +219,7 @@ UNFOLD_C = """
     const int64_t OW = conv2d_extent(IW, KW, p.stride_w, p.padding_w, p.dilation_w)
 #define ALL EACH(n, N) EACH(c, IC) EACH(kh, KH) EACH(kw, KW) EACH(oh, OH) EACH(ow, OW)
 #define OUTSIDE (ih < 0 || iw < 0 || ih >= IH || iw >= IW)
-status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_params_t p,
-                        tensor_t *output)
+PROTOTYPE(unfold_forward)
 {
     SIZES(input);
     ALL {
@@ -235,8 +228,7 @@ status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_params_t p,
     }
     return STATUS_OK;
 }
-status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output, unfold_params_t p,
-                         tensor_t *grad_input)
+PROTOTYPE(unfold_backward)
 {
     if (!grad_input) return STATUS_OK;
     SIZES(grad_input);
@@ -272,8 +264,7 @@ static int64_t find(const tensor_t *t, const tensor_t *all, int64_t i, int dense
     }
     return at;
 }
-status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
-                     add_params_t p, tensor_t *output)
+PROTOTYPE(add_forward)
 {
     const accum alpha = p.alpha;
     EACH(i, tensor_numel(output)) {
@@ -295,8 +286,7 @@ static void spread(const tensor_t *grad_output, tensor_t *to, double scale)
     }
     (void)share;
 }
-status_t add_backward(ctx_t *ctx, const tensor_t *grad_output, add_params_t p,
-                      tensor_t *grad_input, tensor_t *grad_other)
+PROTOTYPE(add_backward)
 {
     const double alpha = p.alpha;
     spread(grad_output, grad_input, SCALE_INPUT);
@@ -334,8 +324,7 @@ static double steep(double x, int64_t form)
     const double t = squashed(x, form);
     return (1 - t * t) / 2 * (OUTER_SCALE) * (1 + OUTER_CUBIC);
 }
-status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
-                      tensor_t *output)
+PROTOTYPE(gelu_forward)
 {
     EACH(i, END) {
         const double x = X;
@@ -343,8 +332,7 @@ status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
     }
     return STATUS_OK;
 }
-status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
-                       gelu_params_t p, tensor_t *grad_input)
+PROTOTYPE(gelu_backward)
 {
     EACH(i, END) {
         const double x = X, g = GRAD;
@@ -378,4 +366,11 @@ def source(operator: str, **changed: str) -> str:
     macros, body = PARTS[operator]
     assert set(changed) <= set(macros), set(changed) - set(macros)
     lines = [f"#define {k} {v}" for k, v in {**macros, **changed}.items()]
+    body = re.sub(r"^PROTOTYPE\((\w+)\)$", lambda m: _prototype(m[1]), body, flags=re.M)
     return HEAD + "\n".join(lines) + body
+
+
+def _prototype(name: str) -> str:
+    found = re.search(rf"^(status_t {name}\([^)]*\));$", _HEADER, re.M)
+    assert found, f"operators.h has no {name}"
+    return found[1]

@@ -38,9 +38,7 @@ LAYER_NORM_C = """
     const int64_t R = tensor_count(input, last), D = input->size[last]; \\
     const int64_t step = input->stride[last]; \\
     (void)R, (void)D, (void)step
-status_t layer_norm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
-                            const tensor_t *bias, layer_norm_params_t p,
-                            tensor_t *output, tensor_t *mean, tensor_t *rstd)
+PROTOTYPE(layer_norm_forward)
 {
     SIZES;
     EACH(r, ROWS) EACH(d, D) {
@@ -56,11 +54,7 @@ status_t layer_norm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *w
     }
     return STATUS_OK;
 }
-status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
-                             const tensor_t *input, const tensor_t *weight,
-                             const tensor_t *mean, const tensor_t *rstd,
-                             layer_norm_params_t p, tensor_t *grad_input,
-                             tensor_t *grad_weight, tensor_t *grad_bias)
+PROTOTYPE(layer_norm_backward)
 {
     SIZES;
     CLEAR;

@@ -151,6 +151,15 @@ static void access(const volatile void *address, size_t bytes, Op op, const void
     }
 }
 
+static void copied(void *to, const void *from, size_t bytes, const void *code)
+{
+    if (by) {
+        access(from, bytes, Op::load, code);
+        access(to, bytes, Op::store, code);
+    }
+    host_access(from, code);
+}
+
 /* ---- turns of loops -------------------------------------------------------------- */
 
 /* One number for the loops around, their places and how often each has gone round. */
@@ -303,21 +312,13 @@ extern "C" void __tsan_write_range(void *address, size_t bytes)
 
 extern "C" void *__tsan_memcpy(void *to, const void *from, size_t bytes)
 {
-    if (cusim::by) {
-        cusim::access(from, bytes, Op::load, CALLER);
-        cusim::access(to, bytes, Op::store, CALLER);
-    }
-    cusim::host_access(from, CALLER);
+    cusim::copied(to, from, bytes, CALLER);
     return __builtin_memcpy(to, from, bytes);
 }
 
 extern "C" void *__tsan_memmove(void *to, const void *from, size_t bytes)
 {
-    if (cusim::by) {
-        cusim::access(from, bytes, Op::load, CALLER);
-        cusim::access(to, bytes, Op::store, CALLER);
-    }
-    cusim::host_access(from, CALLER);
+    cusim::copied(to, from, bytes, CALLER);
     return __builtin_memmove(to, from, bytes);
 }
 

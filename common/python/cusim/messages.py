@@ -12,13 +12,10 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-_DIAGNOSTIC = re.compile(
-    r"^(?P<file>[^:\s][^:]*):(?P<line>\d+):(?:\d+:)? "
-    r"(?P<kind>error|fatal error|warning|note): (?P<text>.*)$"
-)
-_REQUIRED = re.compile(
-    r"^(?P<file>[^:\s][^:]*):(?P<line>\d+):(?:\d+:)? +(?P<text>required from here)$"
-)
+_PLACE = r"^(?P<file>[^:\s][^:]*):(?P<line>\d+):(?:\d+:)? "
+_KIND = r"(?P<kind>error|fatal error|warning|note)"
+_DIAGNOSTIC = re.compile(rf"{_PLACE}{_KIND}: (?P<text>.*)$")
+_REQUIRED = re.compile(rf"{_PLACE} *(?P<text>required from here)$")
 _IGNORED = re.compile(
     r"^(\s|make: |make\[|In file included|\S+: In |\S+: At global|\d+ \w+ generated"
     r"|compilation terminated|\S+: +(required from|recursively required|\[ skipping)|$)"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 DIRECTIONS = ("forward", "backward")
@@ -110,6 +110,16 @@ _WINDOW = (
 )
 _BIAS = Argument("bias", "(OC)", optional=True)
 _IMAGE = Argument("input", "(N, IC, IH, IW)")
+_CONV2D = Signature(
+    "conv2d",
+    inputs=(_IMAGE, Argument("weight", "(OC, IC/G, KH, KW)"), _BIAS),
+    options=(*_WINDOW, Option("groups", 1)),
+    outputs=(Argument("output", "(N, OC, OH, OW)"),),
+    backward=("input", "weight"),
+    gradients=("input", "weight", "bias"),
+    module="Conv2d",
+    module_arguments=("in_channels", "out_channels", "kernel_size", "bias"),
+)
 
 SIGNATURES: dict[str, Signature] = {
     signature.name: signature
@@ -156,23 +166,12 @@ SIGNATURES: dict[str, Signature] = {
             gradients=("input",),
             module="Unfold",
         ),
-        Signature(
-            "conv2d",
-            inputs=(_IMAGE, Argument("weight", "(OC, IC/G, KH, KW)"), _BIAS),
-            options=(*_WINDOW, Option("groups", 1)),
-            outputs=(Argument("output", "(N, OC, OH, OW)"),),
-            backward=("input", "weight"),
-            gradients=("input", "weight", "bias"),
-            module="Conv2d",
-            module_arguments=("in_channels", "out_channels", "kernel_size", "bias"),
-        ),
-        Signature(
-            "depthwise_conv2d",
+        _CONV2D,
+        replace(
+            _CONV2D,
+            name="depthwise_conv2d",
             inputs=(_IMAGE, Argument("weight", "(OC, 1, KH, KW)"), _BIAS),
             options=_WINDOW,
-            outputs=(Argument("output", "(N, OC, OH, OW)"),),
-            backward=("input", "weight"),
-            gradients=("input", "weight", "bias"),
             module="DepthwiseConv2d",
             module_arguments=("channels", "kernel_size", "bias", "multiplier"),
         ),

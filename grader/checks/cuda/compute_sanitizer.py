@@ -20,11 +20,18 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.checks.check_result import CheckResult, Finding, Stopped, summarize
+from grader.checks.check_result import (
+    CheckResult,
+    Finding,
+    Stopped,
+    Tell,
+    nobody,
+    summarize,
+)
 from grader.checks.cuda import under_cusim
 from grader.checks.memory import sanitizer_report
 from grader.checks.subject import Subject
@@ -107,11 +114,7 @@ def why_not() -> str:
 
 
 def check(
-    subject: Subject,
-    cases: Sequence[Case],
-    direction: str,
-    seed: int,
-    tell: Callable[[str], None] = lambda _: None,
+    subject: Subject, cases: list[Case], direction: str, seed: int, tell: Tell = nobody
 ) -> list[CheckResult]:
     """Both checks of a direction, none where they cannot be run; the first failure is
     the last word.

@@ -9,9 +9,8 @@ that ask for more than the card has. Names of checks begin with `gpu`.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
 
-from grader.checks.check_result import CheckResult
+from grader.checks.check_result import CheckResult, Tell, nobody
 from grader.checks.subject import Subject
 from grader.checks.values import each_dtype
 from grader.operators import Case
@@ -20,18 +19,14 @@ PREFIX = "gpu"
 
 
 def check(
-    subject: Subject,
-    cases: Sequence[Case],
-    direction: str,
-    seed: int,
-    tell: Callable[[str], None] = lambda _: None,
+    subject: Subject, cases: list[Case], direction: str, seed: int, tell: Tell = nobody
 ) -> list[CheckResult]:
     """Values of one direction in every dtype; the first failure is the last word."""
 
     def told(step: str) -> None:
         tell(f"{PREFIX} {step}")
 
-    found = each_dtype.check(subject, list(cases), direction, seed, told)
+    found = each_dtype.check(subject, cases, direction, seed, told)
     return [named(result) for result in found]
 
 

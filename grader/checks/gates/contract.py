@@ -30,7 +30,7 @@ from grader.verdicts import Verdict
 
 @dataclass(frozen=True)
 class Gate:
-    """One question: its name, whose points it decides, and where to look."""
+    """One question: its name, and whose points it decides."""
 
     name: str  # as reports print it
     direction: str
@@ -38,7 +38,6 @@ class Gate:
     kind: str = ""  # of the worker's function, where it is not the key
     self_reported: bool = False  # yes or no alone
     dtype: str = "f64"
-    look: str = ""  # what to do where nothing else says it
 
     @property
     def id(self) -> str:
@@ -51,58 +50,44 @@ FAKE = (
     "torch.compile and torch.export see the operator through its fake kernel, `fake` "
     "in convlab_ext/{operator}.py"
 )
+ON_A_CARD = "look at what csrc does with tensors on a card: device, stream, scratch"
+LOOK = {  # by the name of a gate's jobs: what to do where nothing else says it
+    "errors": "bad arguments have to end in a Python exception",
+    "opcheck": FAKE,
+    "vmap": "the rule `vmap` says what a batch axis means",
+    "autocast": "torch.library.register_autocast says in which dtype it computes",
+    "export": FAKE,
+    "onnx": "convlab_ext.onnx.table() says what it is in ONNX",
+    "compile": FAKE,
+    "mask": "output_mask says which gradients are wanted",
+    "opcheck_backward": "the backward operator needs rules as well: `register` it",
+    "gradgradcheck": "the backward operator needs a `backward` of its own",
+    "forward_ad": "the rule `jvp`: right, or an exception",
+    "torch_func": "the backward operator needs a `vmap` of its own, and both operators "
+    "the kernel that `register` puts on the key Autograd",
+    "compile_backward": FAKE,
+    "cuda": ON_A_CARD,
+    "cuda_backward": ON_A_CARD,
+}
 GATES = (
-    Gate(
-        "errors",
-        "forward",
-        self_reported=True,
-        dtype="f32",
-        look="bad arguments have to end in a Python exception",
-    ),
-    Gate("opcheck", "forward", self_reported=True, look=FAKE),
-    Gate("vmap", "forward", look="the rule `vmap` says what a batch axis means"),
-    Gate(
-        "autocast",
-        "forward",
-        dtype="f32",
-        look="torch.library.register_autocast says in which dtype it computes",
-    ),
-    Gate("export", "forward", look=FAKE),
-    Gate(
-        "onnx",
-        "forward",
-        dtype="f32",
-        look="convlab_ext.onnx.table() says what it is in ONNX",
-    ),
-    Gate("compile", "forward", look=FAKE),
-    Gate("mask", "backward", look="output_mask says which gradients are wanted"),
-    Gate(
-        "opcheck",
-        "backward",
-        key="opcheck_backward",
-        kind="opcheck",
-        self_reported=True,
-        look="the backward operator needs rules as well: `register` it",
-    ),
-    Gate(
-        "gradgradcheck",
-        "backward",
-        look="the backward operator needs a `backward` of its own",
-    ),
-    Gate("forward_ad", "backward", look="the rule `jvp`: right, or an exception"),
-    Gate(
-        "torch_func",
-        "backward",
-        look="the backward operator needs a `vmap` of its own, and both operators the "
-        "kernel that `register` puts on the key Autograd",
-    ),
-    Gate("compile", "backward", key="compile_backward", look=FAKE),
+    Gate("errors", "forward", self_reported=True, dtype="f32"),
+    Gate("opcheck", "forward", self_reported=True),
+    Gate("vmap", "forward"),
+    Gate("autocast", "forward", dtype="f32"),
+    Gate("export", "forward"),
+    Gate("onnx", "forward", dtype="f32"),
+    Gate("compile", "forward"),
+    Gate("mask", "backward"),
+    Gate("opcheck", "backward", "opcheck_backward", "opcheck", self_reported=True),
+    Gate("gradgradcheck", "backward"),
+    Gate("forward_ad", "backward"),
+    Gate("torch_func", "backward"),
+    Gate("compile", "backward", "compile_backward"),
 )
 NEEDS = {"onnx": ("onnxscript", "onnxruntime")}  # packages that may be missing
-LIBRARY = "look at what csrc does with tensors on a card: device, stream, scratch"
 ON_CARD = (  # where there is a card, of an operator that has kernels for it
-    Gate("cuda", "forward", look=LIBRARY),
-    Gate("cuda", "backward", key="cuda_backward", kind="cuda", look=LIBRARY),
+    Gate("cuda", "forward"),
+    Gate("cuda", "backward", "cuda_backward", "cuda"),
 )
 
 
@@ -222,7 +207,7 @@ class Contract:
 
     def _look(self, gate: Gate) -> str:
         """What to do, where nothing else says it."""
-        return gate.look.format(operator=self.operator.name)
+        return LOOK[gate.id].format(operator=self.operator.name)
 
     def _compared(self, job: Job, results: Any) -> str:
         """What differs between a job's results and the right ones."""

@@ -272,14 +272,8 @@ def check(
     many: dict[str, Any] = {"tries": tries, "with_tf32": with_tf32, "seed": seed}
     try:
         return _measured(subject, case, once, need, card, clock, empty, **many)
-    except Wrong as wrong:
-        text = f"case {case.name}: right when checked, wrong when timed: {wrong}"
-        forward = direction == "forward"
-        verdict = Verdict.WRONG_VALUE if forward else Verdict.WRONG_GRADIENT
-    except Stopped as stop:
-        text = f"case {case.name}: {stop.finding.message}"
-        verdict = stop.finding.verdict
-    return replace(empty, verdict=verdict, message=text)
+    except (Wrong, Stopped) as end:
+        return speed.failed(empty, end)
 
 
 def _measured(

@@ -16,6 +16,7 @@ import numpy as np
 
 from grader.checks.speed import timing
 from grader.checks.speed.overhead import Overhead
+from grader.closing import Closing
 from grader.runner.supervisor.session import ROOT, tools
 from grader.toolchain.make import compiler
 
@@ -143,7 +144,7 @@ def flags() -> str:
 
 
 @dataclass
-class Peaks:
+class Peaks(Closing):
     """This machine's peaks, taken when the first speed is measured and again at the
     end.
     """
@@ -170,12 +171,6 @@ class Peaks:
     def close(self) -> None:
         """End what was started to measure."""
         self.overhead.close()
-
-    def __enter__(self) -> Peaks:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def moved(self) -> float:
         """How far the peak is now from what it was, as a share of it."""

@@ -159,17 +159,19 @@ def check(
     try:
         many = _Many(tries, threads, tuple(against))
         return _measured(subject, empty, case, once, need, seed, peaks, many)
-    except Wrong as wrong:
-        text = f"case {case.name}: right when checked, wrong when timed: {wrong}"
-        verdict = (
-            Verdict.WRONG_VALUE if direction == "forward" else Verdict.WRONG_GRADIENT
-        )
-    except Stopped as stop:
-        text, verdict = (
-            f"case {case.name}: {stop.finding.message}",
-            stop.finding.verdict,
-        )
-    return Speed(case.name, direction, verdict, title, text, band=band)
+    except (Wrong, Stopped) as end:
+        return failed(empty, end)
+
+
+def failed(empty: Speed, end: Wrong | Stopped) -> Speed:
+    """With the verdict of what ended the measurement."""
+    if isinstance(end, Stopped):
+        verdict, why = end.finding.verdict, end.finding.message
+    else:
+        forward = empty.direction == "forward"
+        verdict = Verdict.WRONG_VALUE if forward else Verdict.WRONG_GRADIENT
+        why = f"right when checked, wrong when timed: {end}"
+    return replace(empty, verdict=verdict, message=f"case {empty.case}: {why}")
 
 
 def _measured(

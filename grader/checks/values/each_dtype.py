@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
-from grader.checks.check_result import CheckResult, clocked
+from grader.checks.check_result import CheckResult, Tell, clocked, nobody
 from grader.checks.subject import Subject
 from grader.checks.values import forward, gradient
 from grader.operators import Case
@@ -17,11 +16,7 @@ NAMES = {"forward": "forward", "backward": "gradient"}  # as progress is told
 
 
 def check(
-    subject: Subject,
-    cases: list[Case],
-    direction: str,
-    seed: int,
-    tell: Callable[[str], None] = lambda _: None,
+    subject: Subject, cases: list[Case], direction: str, seed: int, tell: Tell = nobody
 ) -> list[CheckResult]:
     """The results so far: all of them passed, or all but the last."""
     results: list[CheckResult] = []

@@ -17,6 +17,7 @@ from grader.checks.check_result import Stopped
 from grader.checks.subject import Subject
 from grader.checks.values.compare import judge
 from grader.checks.values.prepared import expected_of, prepare
+from grader.closing import Closing
 from grader.course.rungs import DIRECT, Rung
 from grader.course.tasks import all_tasks
 from grader.course.uses import FALLBACK, Use
@@ -25,19 +26,13 @@ from grader.toolchain.linking import Links
 from grader.toolchain.products import Build
 
 
-class Servers:
+class Servers(Closing):
     """Asks the rungs of one ladder; keeps their workers. Close it when done."""
 
     def __init__(self, links: Links, operator: Operator, seed: int) -> None:
         self.links, self.operator, self.seed = links, operator, seed
         self._alone: dict[tuple[str, frozenset[str], str], Subject] = {}
         self._built: dict[str, Build] = {}
-
-    def __enter__(self) -> Servers:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """End all workers."""

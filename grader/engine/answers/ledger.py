@@ -17,6 +17,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
+from grader.closing import Closing
 from grader.errors import GraderError
 from grader.verdicts import Verdict
 
@@ -134,7 +135,7 @@ def aside(file: Path) -> Path:
     return file.rename(kept)
 
 
-class Ledger:
+class Ledger(Closing):
     """The ledger of one build folder. Close it when done."""
 
     def __init__(self, folder: Path, *, write: bool = True) -> None:
@@ -198,12 +199,6 @@ class Ledger:
     def close(self) -> None:
         """Write back what is still in the log."""
         self._base.close()
-
-    def __enter__(self) -> Ledger:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # ---- facts -----------------------------------------------------------------------
 

@@ -42,11 +42,10 @@ from grader.verdicts import Verdict
 if TYPE_CHECKING:  # these import torch, which takes seconds
     from grader.checks.subject import Subject
     from grader.checks.values.fallback import Classes
-    from grader.engine.asking.inspect_cpu import Inspection
-    from grader.engine.asking.inspect_cuda import DeviceInspection
+    from grader.engine.asking.inspection import Inspection
     from grader.operators import Case
 
-# what happens after the numbers of a direction: inspect_cpu.py
+# what happens after the numbers of a direction: inspection.py
 Look = Callable[[list[CheckResult], str, "list[Case]"], list[CheckResult]]
 Known = Mapping[str, Mapping[str, bool]]  # rung -> direction -> it is right
 Lower = Mapping[str, Rung]  # direction -> the rung that lends it
@@ -192,7 +191,7 @@ class Asker:
         """A file of lab 01; while it is asked the next worker imports torch."""
         from grader import operators
         from grader.checks.subject import Subject
-        from grader.engine.asking.inspect_cpu import Inspection
+        from grader.engine.asking.inspect_cpu import HostInspection
 
         self.warm_up()
         worker, self._spare = self._spare, None
@@ -201,7 +200,7 @@ class Asker:
         operator = operators.get(rung.task.split("/")[1])
         subject = Subject(operator, source=rung.file, shown=rung.shown, warm=worker)
         try:
-            with Inspection(subject, rung, self.seed) as look:
+            with HostInspection(subject, rung, self.seed) as look:
                 return RungResult(rung, tuple(self._checks(subject, rung, look)))
         finally:
             subject.close()
@@ -255,9 +254,9 @@ class Asker:
 
     def _inspection(
         self, subject: Subject, rung: Rung, libraries: tuple[Path, Path]
-    ) -> Inspection | DeviceInspection:
+    ) -> Inspection:
         """A look at a rung in its other builds, where this machine has them."""
-        from grader.engine.asking.inspect_cpu import Inspection
+        from grader.engine.asking.inspect_cpu import HostInspection
         from grader.engine.asking.inspect_cuda import DeviceInspection
 
         lent = dict(zip(DIRECTIONS, libraries))
@@ -266,7 +265,7 @@ class Asker:
             build = self.builds.other(rung)
             words = subject, rung, self.seed
             return DeviceInspection(*words, build=build, lent=lent, below=below)
-        return Inspection(
+        return HostInspection(
             subject,
             rung,
             self.seed,

@@ -16,10 +16,10 @@ from grader.checks.check_result import NONSENSE, CheckResult, clocked
 from grader.checks.memory import access
 from grader.checks.memory.access import Watched
 from grader.checks.subject import Subject
-from grader.checks.unrun import of_ours
 from grader.course.rungs import Rung
 from grader.diagnosis import explanation, postmortem, which_cases
 from grader.engine.answers.known import build
+from grader.engine.asking.inspection import Inspection
 from grader.operators import Case
 from grader.toolchain.products import Build
 from grader.verdicts import Verdict
@@ -27,8 +27,8 @@ from grader.verdicts import Verdict
 LOCATED = ("forward", "gradient", "memory")  # checks whose failing case is run again
 
 
-class Inspection:
-    """Of one rung; starts its second worker when it is needed. Close it when done."""
+class HostInspection(Inspection):
+    """Of a rung in C or Python; its second worker runs the build with sanitizers."""
 
     def __init__(
         self,
@@ -42,17 +42,15 @@ class Inspection:
         """`sanitized` makes the build with sanitizers, None where there is none; `lent`
         are float libraries of directions that the rung does not define.
         """
-        self.subject, self.rung, self.seed = subject, rung, seed
+        super().__init__(subject, rung, seed)
         self._sanitized = sanitized
         self._lent = lent
         self._watched: Watched | None = None
         self._asked = False
         self._built: Build | None = None  # with sanitizers
 
-    def __enter__(self) -> Inspection:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """End the second worker."""
         if self._watched:
             self._watched.close()
 
@@ -67,39 +65,23 @@ class Inspection:
                 self._watched.classes = self.subject.classes
         return self._watched
 
-    def __call__(
-        self, results: list[CheckResult], direction: str, cases: list[Case]
-    ) -> list[CheckResult]:
-        """The checks of a direction, the last one with its reason or a memory check."""
-        if not results:
-            return results
-        last = results[-1]
-        if last.verdict is not Verdict.PASS:
-            return [*results[:-1], self._with_reason(last, cases)]
+    def _more(self, direction: str, cases: list[Case]) -> list[CheckResult]:
+        """The memory check, where there is a build for it."""
         watched = None if self.subject.python else self.watched()
         if self._built and (reason := _differs(self._built, direction)):
             text = f"memory could not be checked; a person has to look: {reason}"
             at = self._built.location
             no = Verdict.SUSPECT
-            found = CheckResult("memory", direction, no, message=text, location=at)
-            return [*results, found]
+            return [CheckResult("memory", direction, no, message=text, location=at)]
         if not watched:
-            return results
+            return []
         try:
             found = clocked(lambda: access.check(watched, cases, direction, self.seed))
         except NONSENSE as error:
             found = _withheld(direction, error)
         if found.verdict in postmortem.FATAL:
             found = self._with_reason(found, cases)
-        return [*results, found]
-
-    def _with_reason(self, result: CheckResult, cases: list[Case]) -> CheckResult:
-        """A failed check explained; if that fails, its verdict stands and says so."""
-        try:
-            return self._explained(result, cases)
-        except Exception as error:
-            text = f"no reason can be given: {of_ours(error)}"
-            return replace(result, diagnosis=text)
+        return [found]
 
     def _explained(self, result: CheckResult, cases: list[Case]) -> CheckResult:
         """A failed check with all that can be said about it."""

@@ -18,10 +18,10 @@ from signatures import DIRECTIONS
 from grader.checks.check_result import NONSENSE, CheckResult, clocked
 from grader.checks.cuda import under_cusim
 from grader.checks.subject import Subject
-from grader.checks.unrun import of_ours
 from grader.course.rungs import Rung
 from grader.diagnosis import explanation
 from grader.engine import plan
+from grader.engine.asking.inspection import Inspection
 from grader.engine.score import RungResult
 from grader.operators import Case
 from grader.toolchain.nvcc import Compiled
@@ -60,7 +60,7 @@ def with_nvcc(result: RungResult, compiled: Compiled) -> RungResult:
     return replace(result, checks=checks, nvcc=compiled)
 
 
-class DeviceInspection:
+class DeviceInspection(Inspection):
     """Of one rung; starts a worker for each build that it needs. Close it when done."""
 
     def __init__(
@@ -76,33 +76,25 @@ class DeviceInspection:
         """`build` makes the rung in a mode; `lent` are float libraries of directions
         that it does not define. A rung `below` another one is looked at for less time.
         """
+        super().__init__(subject, rung, seed)
         self._below = below
-        self.subject, self.rung, self.seed = subject, rung, seed
         self._build, self._lent = build, lent
         self._watched: dict[str, Subject | CheckResult] = {}  # by mode
 
-    def __enter__(self) -> DeviceInspection:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """End the workers of all builds."""
         for subject in self._watched.values():
             if isinstance(subject, Subject):
                 subject.close()
 
-    def __call__(
-        self, results: list[CheckResult], direction: str, cases: list[Case]
-    ) -> list[CheckResult]:
-        """The checks of a direction, the last one with its reason, or more checks."""
-        if not results:
-            return results
-        last = results[-1]
-        if last.verdict is not Verdict.PASS:
-            return [*results[:-1], self._with_reason(last, cases)]
+    def _more(self, direction: str, cases: list[Case]) -> list[CheckResult]:
+        """The questions of the plan that cusim answers, up to the first failure."""
+        results: list[CheckResult] = []
         for question in plan.questions(self.rung, direction):
             if question.name not in plan.UNDER_CUSIM:
                 continue
             ask = partial(self._guarded, question.name, direction, cases)
-            results = [*results, clocked(ask)]
+            results.append(clocked(ask))
             if results[-1].verdict is not Verdict.PASS:
                 break
         return results
@@ -156,14 +148,6 @@ class DeviceInspection:
         return self._watched[mode]
 
     # ---- reasons ---------------------------------------------------------------------
-
-    def _with_reason(self, result: CheckResult, cases: list[Case]) -> CheckResult:
-        """A failed check explained; if that fails, its verdict stands and says so."""
-        try:
-            return self._explained(result, cases)
-        except Exception as error:
-            text = f"no reason can be given: {of_ours(error)}"
-            return replace(result, diagnosis=text)
 
     def _explained(self, result: CheckResult, cases: list[Case]) -> CheckResult:
         if result.name not in LOCATED or result.verdict not in UNEXPLAINED:

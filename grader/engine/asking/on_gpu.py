@@ -33,6 +33,8 @@ if TYPE_CHECKING:  # these import torch
     from grader.checks.values.fallback import Classes
     from grader.operators import Case, Operator
 
+    ByRung = dict[str, Classes]
+
 Lower = dict[str, tuple[Rung, Build]]
 Tell = Callable[[str, str], None]
 WAITS = "speed is measured on a GPU: these points wait for one"
@@ -145,10 +147,7 @@ class OnCard:
     # ---- times -----------------------------------------------------------------------
 
     def timed(
-        self,
-        task: Task,
-        results: list[RungResult],
-        classes: dict[str, Classes],
+        self, task: Task, results: list[RungResult], classes: ByRung
     ) -> list[RungResult]:
         """The same results, the fastest right file of each direction with its time."""
         assert task.speed
@@ -173,11 +172,7 @@ class OnCard:
         return list(done.values())
 
     def _guarded(
-        self,
-        task: Task,
-        right: list[RungResult],
-        direction: str,
-        classes: dict[str, Classes],
+        self, task: Task, right: list[RungResult], direction: str, classes: ByRung
     ) -> tuple[RungResult, Speed]:
         """A fault of the stopwatch itself costs nobody points."""
         try:
@@ -190,11 +185,7 @@ class OnCard:
             return right[-1], Speed("", direction, no, "", message=text)
 
     def _fastest(
-        self,
-        task: Task,
-        right: list[RungResult],
-        direction: str,
-        classes: dict[str, Classes],
+        self, task: Task, right: list[RungResult], direction: str, classes: ByRung
     ) -> tuple[RungResult, Speed]:
         from grader.checks.speed import gpu_speed
 

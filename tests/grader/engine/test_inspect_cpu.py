@@ -17,7 +17,7 @@ from grader.checks.check_result import CheckResult
 from grader.checks.memory import access
 from grader.checks.subject import Subject
 from grader.diagnosis import explanation
-from grader.engine.asking.inspect_cpu import Inspection
+from grader.engine.asking.inspect_cpu import HostInspection
 from grader.runner.supervisor.session import Outcome
 from grader.verdicts import Verdict
 from tests.conftest import raising
@@ -31,9 +31,9 @@ NOTHING = SimpleNamespace(
 )  # a subject that is never run
 
 
-def looking() -> Inspection:
+def looking() -> HostInspection:
     """An inspection of a rung that is never run."""
-    return Inspection(NOTHING, FORGED, 1)  # type: ignore[arg-type]
+    return HostInspection(NOTHING, FORGED, 1)  # type: ignore[arg-type]
 
 
 def test_a_forged_report_costs_its_rung_and_is_no_fault_of_the_grader(

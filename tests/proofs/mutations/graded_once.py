@@ -18,8 +18,7 @@ from grader.checks.check_result import CheckResult
 from grader.course.rungs import Rung, Selection
 from grader.course.tasks import all_tasks
 from grader.engine.asking.asker import Asker, Look
-from grader.engine.asking.inspect_cpu import Inspection
-from grader.engine.asking.inspect_cuda import DeviceInspection
+from grader.engine.asking.inspection import Inspection
 from grader.engine.grade import Grader
 from grader.engine.score import RungResult
 from grader.toolchain import make, products
@@ -72,7 +71,7 @@ class Once(Asker):
 
     def _inspection(self, *words: Any) -> Any:
         look = super()._inspection(*words)
-        assert isinstance(look, (Inspection, DeviceInspection))
+        assert isinstance(look, Inspection)
         look._with_reason = (  # type: ignore[method-assign]
             lambda result, cases: result
         )

@@ -36,15 +36,17 @@ HANDED = {  # the inputs that backward is handed
 }
 
 
-def tensor_c(array: Array, *, null: bool) -> TensorC:
-    """The tensor_t of an array, which has to outlive it."""
+def tensor_c(
+    array: Array, *, null: bool = False, dtype: int = DTYPE_F64, device: int = 0
+) -> TensorC:
+    """The tensor_t of an array, which has to outlive it; `null` where it is empty."""
     data = None if null and array.size == 0 else array.ctypes.data
-    strides = [stride // 8 for stride in array.strides]
+    strides = [stride // array.itemsize for stride in array.strides]
     return TensorC(
         data,
         array.ndim,
-        DTYPE_F64,
-        0,
+        dtype,
+        device,
         (ctypes.c_int64 * 6)(*array.shape),
         (ctypes.c_int64 * 6)(*strides),
     )

@@ -292,17 +292,14 @@ CUSIM_INLINE CUSIM_H __hmax_nan(CUSIM_H a, CUSIM_H b)
 
 /* ---- operators ------------------------------------------------------------------- */
 
+#define CUSIM_COMPARISONS(each)                                                        \
+    each(==, eq) each(!=, neu) each(<, lt) each(<=, le) each(>, gt) each(>=, ge)
 #define CUSIM_OPERATOR(sign, name)                                                     \
     CUSIM_INLINE bool operator sign(CUSIM_H a, CUSIM_H b)                              \
     {                                                                                  \
         return __h##name(a, b);                                                        \
     }
-CUSIM_OPERATOR(==, eq)
-CUSIM_OPERATOR(!=, neu)
-CUSIM_OPERATOR(<, lt)
-CUSIM_OPERATOR(<=, le)
-CUSIM_OPERATOR(>, gt)
-CUSIM_OPERATOR(>=, ge)
+CUSIM_COMPARISONS(CUSIM_OPERATOR)
 #undef CUSIM_OPERATOR
 
 CUSIM_INLINE CUSIM_H operator+(CUSIM_H x)

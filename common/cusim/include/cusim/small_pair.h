@@ -204,12 +204,7 @@ CUSIM_COMPARE(geu)
     {                                                                                  \
         return __hb##name##2(a, b);                                                    \
     }
-CUSIM_OPERATOR(==, eq)
-CUSIM_OPERATOR(!=, neu)
-CUSIM_OPERATOR(<, lt)
-CUSIM_OPERATOR(<=, le)
-CUSIM_OPERATOR(>, gt)
-CUSIM_OPERATOR(>=, ge)
+CUSIM_COMPARISONS(CUSIM_OPERATOR)
 #undef CUSIM_OPERATOR
 
 CUSIM_INLINE CUSIM_H2 __hisnan2(CUSIM_H2 a)
@@ -220,6 +215,7 @@ CUSIM_INLINE CUSIM_H2 __hisnan2(CUSIM_H2 a)
 CUSIM_SHUFFLES(CUSIM_H2)
 CUSIM_ATOMIC(atomicAdd, CUSIM_H2, a + b)
 
+#undef CUSIM_COMPARISONS
 #undef CUSIM_PASTE4
 #undef CUSIM_PASTE
 #undef CUSIM_FROM

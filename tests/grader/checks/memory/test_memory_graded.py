@@ -16,7 +16,7 @@ from grader.course.uses import Use
 from grader.engine.answers.known import build
 from grader.engine.asking import compiling
 from grader.engine.asking.asker import Answer
-from grader.engine.asking.inspect_cpu import Inspection
+from grader.engine.asking.inspect_cpu import HostInspection
 from grader.engine.grade import Grader
 from grader.engine.score import RungResult, TaskResult
 from grader.report import terminal
@@ -77,7 +77,7 @@ def test_a_direction_that_only_the_fast_build_has_is_not_passed():
     right = CheckResult("forward", "forward", Verdict.PASS)
     with (
         subject_of(rung_of(name)) as subject,
-        Inspection(subject, rung_of(name), SEED, sanitized=lambda: watched) as it,
+        HostInspection(subject, rung_of(name), SEED, sanitized=lambda: watched) as it,
     ):
         *_, found = it([right], "forward", [])
     assert (found.name, found.verdict) == ("memory", Verdict.SUSPECT)

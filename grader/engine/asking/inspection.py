@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""After a direction's checks: more checks if it is right, the reason if it is not.
+
+inspect_cpu.py says what that is for a rung in C or Python, inspect_cuda.py for one in
+CUDA.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+
+from grader.checks.check_result import CheckResult
+from grader.checks.subject import Subject
+from grader.checks.unrun import of_ours
+from grader.closing import Closing
+from grader.course.rungs import Rung
+from grader.operators import Case
+from grader.verdicts import Verdict
+
+
+class Inspection(Closing):
+    """Of one rung; starts more workers when they are needed. Close it when done."""
+
+    def __init__(self, subject: Subject, rung: Rung, seed: int) -> None:
+        self.subject, self.rung, self.seed = subject, rung, seed
+
+    def __call__(
+        self, results: list[CheckResult], direction: str, cases: list[Case]
+    ) -> list[CheckResult]:
+        """The checks of a direction, the last one with its reason, or more checks."""
+        if not results:
+            return results
+        last = results[-1]
+        if last.verdict is not Verdict.PASS:
+            return [*results[:-1], self._with_reason(last, cases)]
+        return [*results, *self._more(direction, cases)]
+
+    @abstractmethod
+    def _more(self, direction: str, cases: list[Case]) -> list[CheckResult]:
+        """The checks that follow where all so far have passed."""
+
+    def _with_reason(self, result: CheckResult, cases: list[Case]) -> CheckResult:
+        """A failed check explained; if that fails, its verdict stands and says so."""
+        try:
+            return self._explained(result, cases)
+        except Exception as error:
+            text = f"no reason can be given: {of_ours(error)}"
+            return replace(result, diagnosis=text)
+
+    @abstractmethod
+    def _explained(self, result: CheckResult, cases: list[Case]) -> CheckResult:
+        """A failed check with all that can be said about it."""
