@@ -195,13 +195,27 @@ static int waits_for_a_plain_flag(ctx_t *ctx, int T)
     return ready;
 }
 
-static int relaxed_publication(ctx_t *ctx, int T)
+static int store_that_releases_nothing(ctx_t *ctx, int T)
 {
     int data = 0, ready = 0, seen = 0;
 #pragma omp parallel num_threads(T)
     if (omp_get_thread_num() == 1) {
         data = 5;  // race
         __atomic_store_n(&ready, 1, __ATOMIC_RELAXED);
+    } else if (omp_get_thread_num() == 2) {
+        while (!__atomic_load_n(&ready, __ATOMIC_ACQUIRE)) continue;
+        seen = data;  // race
+    }
+    return seen == 5;
+}
+
+static int load_that_acquires_nothing(ctx_t *ctx, int T)
+{
+    int data = 0, ready = 0, seen = 0;
+#pragma omp parallel num_threads(T)
+    if (omp_get_thread_num() == 1) {
+        data = 5;  // race
+        __atomic_store_n(&ready, 1, __ATOMIC_RELEASE);
     } else if (omp_get_thread_num() == 2) {
         while (!__atomic_load_n(&ready, __ATOMIC_RELAXED)) continue;
         seen = data;  // race
@@ -394,17 +408,20 @@ static int stacks_used_again(ctx_t *ctx, int T)
     return all_are(out, N, 1);
 }
 
+/* Larger than any block before, so that the system itself gives and takes each. */
 static int freed_and_given_again(ctx_t *ctx, int T)
 {
-    int out[N];
-#pragma omp parallel for num_threads(T)
-    for (int i = 0; i < N; i++) {
-        int *room = malloc(1000), *more = realloc(room, 2000);
-        for (int k = 0; k < 500; k++) more[k] = i;
-        out[i] = more[499] == i;
+    int out[TEAM];
+#pragma omp parallel num_threads(T)
+    {
+        const size_t count = (size_t)(omp_get_thread_num() + 1) << 18;
+        int *room = malloc(count / 2 * sizeof *room);
+        int *more = realloc(room, count * sizeof *room);
+        for (int i = 1; i < N; i++) more[count - (size_t)i] = i;
+        out[omp_get_thread_num()] = more[count - 5] == 5;
         free(more);
     }
-    return all_are(out, N, 1);
+    return all_are(out, T, 1);
 }
 
 static int rows_copied(ctx_t *ctx, int T)
@@ -571,7 +588,8 @@ static way_fn *const WAYS[] = {
     in_a_dynamic_loop,
     in_sections,
     waits_for_a_plain_flag,
-    relaxed_publication,
+    store_that_releases_nothing,
+    load_that_acquires_nothing,
     scratch_of_two_threads,
     a_reduction,
     neighbours,
