@@ -47,8 +47,11 @@ races: $(TOOLS)/worker-races
 
 $(TOOLS)/libsupervisor.so: $(SUPERVISOR:%=$(TOOLS)/objects/supervisor/%.o)
 	@$(CC) -shared -o $@.new $^ && mv $@.new $@
-$(TOOLS)/worker: $(WORKER:%=$(TOOLS)/objects/worker/%.o) $(COMMON:%=$(TOOLS)/objects/%.o)
-	@$(CC) -o $@.new $^ -ldl -lm && mv $@.new $@
+# teams.c stands before OpenMP's runtime: a rung finds it there only if it is exported
+$(TOOLS)/worker: $(WORKER:%=$(TOOLS)/objects/worker/%.o) $(COMMON:%=$(TOOLS)/objects/%.o) \
+                 grader/runner/worker/worker.list grader/toolchain/tools.mk
+	@$(CC) -Wl,--dynamic-list=grader/runner/worker/worker.list -o $@.new $(filter %.o,$^) -ldl -lm \
+	    && mv $@.new $@
 # the worker's own code is not watched: the student's is
 $(TOOLS)/worker-asan: $(WATCHED:%=$(TOOLS)/objects/watched/%.o) \
                       $(TRIED:%=$(TOOLS)/objects/worker/%.o) $(PYTHON:%=$(TOOLS)/objects/worker/%.o) $(COMMON:%=$(TOOLS)/objects/%.o) \
