@@ -102,6 +102,18 @@ static int plain_beside_atomic(ctx_t *ctx, int T)
     return seen[0] >= 0;
 }
 
+static int plain_behind_atomic(ctx_t *ctx, int T)
+{
+    int sum = 0;
+#pragma omp parallel num_threads(T)
+    {
+#pragma omp atomic
+        sum += 1;                                  // race
+        if (omp_get_thread_num() == 0) sum = 100;  // race
+    }
+    return sum > 0;
+}
+
 static int two_locks_for_one_variable(ctx_t *ctx, int T)
 {
     int sum = 0;
@@ -221,6 +233,24 @@ static int load_that_acquires_nothing(ctx_t *ctx, int T)
         seen = data;  // race
     }
     return seen == 5;
+}
+
+/* The flag orders nothing, but who comes first. */
+static int read_by_the_second(ctx_t *ctx, int T)
+{
+    int data = 0, flag = 0, seen[2] = {0};
+#pragma omp parallel num_threads(T)
+    if (omp_get_thread_num() == 0) {
+        seen[0] = data;
+        __atomic_store_n(&flag, 1, __ATOMIC_RELAXED);
+        while (__atomic_load_n(&flag, __ATOMIC_RELAXED) < 2) continue;
+        data = 5;  // race
+    } else if (omp_get_thread_num() == 1) {
+        while (__atomic_load_n(&flag, __ATOMIC_RELAXED) < 1) continue;
+        seen[1] = data;  // race
+        __atomic_store_n(&flag, 2, __ATOMIC_RELAXED);
+    }
+    return seen[0] == 0;
 }
 
 static int scratch_of_two_threads(ctx_t *ctx, int T)
@@ -580,6 +610,7 @@ static way_fn *const WAYS[] = {
     the_same_value,
     master_without_barrier,
     plain_beside_atomic,
+    plain_behind_atomic,
     two_locks_for_one_variable,
     before_the_critical_section,
     one_byte_of_a_word,
@@ -590,6 +621,7 @@ static way_fn *const WAYS[] = {
     waits_for_a_plain_flag,
     store_that_releases_nothing,
     load_that_acquires_nothing,
+    read_by_the_second,
     scratch_of_two_threads,
     a_reduction,
     neighbours,

@@ -66,6 +66,10 @@ def test_a_race_is_told_with_its_lines_and_what_is_ordered_is_none(
         told = {int(n) for n in re.findall(r"threads\.c:(\d+)", finding.message)}
         assert told | {int((finding.location or ":0").split(":")[1])} == wanted
         assert ("ctx_scratch" in finding.message) == ("scratch" in way)
+        writes = re.search(
+            f"(written|operation) in {finding.location}", finding.message
+        )
+        assert writes or "scratch" in way
 
 
 @pytest.mark.parametrize(
