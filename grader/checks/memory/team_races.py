@@ -87,9 +87,14 @@ class Access:
         return f"{done}{where} by thread {self.thread}"
 
 
-@functools.cache
 def missing() -> str:
     """Why there is no such check on this machine; "" if there is one."""
+    return _missing(build_folder())
+
+
+@functools.cache
+def _missing(folder: Path) -> str:
+    """The same for a build folder, in which the worker lies."""
     return races_missing()
 
 
@@ -115,7 +120,7 @@ def check(
     if reason := missing() or built.error or built.forbidden or built.blocked:
         return _unseen(direction, reason)
     if name := unknown(built.libraries[DTYPE]):
-        return _unseen(direction, f"the file uses {name}, which this check cannot run")
+        return _unseen(direction, f"the code calls {name}, which this check cannot run")
     libraries = {DTYPE: both(built, lent)}
     with closing(InTurns(operator, libraries=libraries)) as subject:
         return _look(subject, direction, seed)

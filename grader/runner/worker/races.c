@@ -107,14 +107,20 @@ static void report(uintptr_t word, const past_t *now, const past_t *past)
 
 /* ---- what orders accesses -------------------------------------------------------- */
 
+/* Of all that was done up to now, also by members of larger regions before. */
+static void know_everything(void)
+{
+    for (int i = 0; i < members; i++) {
+        for (int k = 0; k < MOST_MEMBERS; k++) member[i].known[k] = tick;
+    }
+    for (int i = 0; i < members; i++) member[i].now = ++tick;
+}
+
 void races_fork(int count)
 {
     members = count;
     region++;
-    for (int i = 0; i < members; i++) {
-        for (int k = 0; k < members; k++) member[i].known[k] = tick;
-    }
-    for (int i = 0; i < members; i++) member[i].now = ++tick;
+    know_everything();
 }
 
 void races_enter(int number)
@@ -131,10 +137,7 @@ void races_leave(void)
 
 void races_barrier(void)
 {
-    for (int i = 0; i < members; i++) {
-        for (int k = 0; k < members; k++) member[i].known[k] = tick;
-    }
-    for (int i = 0; i < members; i++) member[i].now = ++tick;
+    know_everything();
 }
 
 static unsigned bucket_of(uintptr_t number)

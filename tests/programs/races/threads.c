@@ -376,6 +376,16 @@ static int end_of_a_loop(ctx_t *ctx, int T)
     return a[N - 1] == N - 1;
 }
 
+static int a_smaller_region_behind(ctx_t *ctx, int T)
+{
+    int a[N];
+#pragma omp parallel for num_threads(T)
+    for (int i = 0; i < N; i++) a[i] = i;
+#pragma omp parallel for num_threads(T - 1) schedule(static, 1)
+    for (int i = 0; i < N; i++) a[N - 1 - i] = 1;
+    return all_are(a, N, 1);
+}
+
 static int single_and_master(ctx_t *ctx, int T)
 {
     int once = 0, copies[TEAM], of_master = 0;
@@ -631,6 +641,7 @@ static way_fn *const WAYS[] = {
     locks,
     a_barrier_between,
     end_of_a_loop,
+    a_smaller_region_behind,
     single_and_master,
     first_and_last_private,
     a_buffer_of_each_thread,

@@ -114,7 +114,7 @@ def test_what_this_openmp_does_not_know_is_named(
     built = Build(compile_gelu(task), ("forward",))
     found = team_races.check(GELU, built, "forward", SEED, {})
     assert found.verdict is Verdict.PASS
-    assert "not looked at: the file uses GOMP_task, which this" in found.message
+    assert "not looked at: the code calls GOMP_task, which this" in found.message
 
 
 def test_a_build_that_is_none_is_no_fault_of_the_file() -> None:
