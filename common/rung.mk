@@ -6,6 +6,7 @@
 #   DTYPES   f32 f64 (the default): one shared object each
 #   MODE     release; debug: -O0 -g, for make debug; strict: release, warnings are errors
 #            sanitize: -O0 with AddressSanitizer and UBSan, for worker-asan
+#            races: -O1, every access to memory is told to worker-races
 #            given: for every x86-64-v2 (SSE4.2), without debug information
 #   EXTRA    flags from lab.toml, already checked against the allow-list
 #   USES     what the rung uses, a list of NAME=SYMBOL,NAME=SYMBOL@OBJECT: its undefined
@@ -18,6 +19,7 @@
 # mix, with -z defs, so that a forgotten function is a build error and no surprise, and
 # with -nostartfiles: what is left to run while it is loaded is its own.
 
+COMMA  := ,
 BUILD  ?= build
 DTYPES ?= f32 f64
 MODE   ?= release
@@ -38,6 +40,10 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all \
 UNSEEN := -U__SANITIZE_ADDRESS__ -D__OPTIMIZE__=1 -U__NO_INLINE__
 # every function exists: the runtime comes with the program that loads the library
 LINK_sanitize := $(SANITIZE)
+# no library for what the compiler inserts, and none for OpenMP: the program has its own
+WATCHED := memcpy memmove memset
+LINK_races := $(patsubst %,-Wl$(COMMA)--wrap=%,$(WATCHED) free realloc) -nostartfiles
+OPENMP  := $(if $(filter races,$(MODE)),,-fopenmp)
 LINK    := $(if $(LINK_$(MODE)),$(LINK_$(MODE)),-Wl,-z,defs -nostartfiles)
 WARN    := -Wall -Wextra -Wno-unused-parameter -Wno-unknown-pragmas \
            -Werror=return-type
@@ -46,9 +52,12 @@ FLAGS_debug   := -O0 $(COMMON) $(WARN)
 FLAGS_strict  := -O3 $(MARCH_HERE) $(COMMON) -Wall -Wextra -Wshadow -Wconversion -Werror
 FLAGS_sanitize := -O0 $(MARCH_HERE) $(COMMON) $(WARN) $(SANITIZE) \
                   -fno-omit-frame-pointer $(UNSEEN)
+FLAGS_races   := -O1 -finline-functions $(MARCH_HERE) $(COMMON) $(WARN) \
+                 -fsanitize=thread -U__SANITIZE_THREAD__ -fno-tree-loop-im \
+                 $(WATCHED:%=-fno-builtin-%)
 FLAGS_given   := -O2 $(MARCH) $(COMMON) -g0 $(WARN)
 FLAGS   := $(FLAGS_$(MODE)) \
-           $(if $(filter debug sanitize,$(MODE)),$(filter-out -O%,$(EXTRA)),$(EXTRA))
+           $(if $(filter debug sanitize races,$(MODE)),$(filter-out -O%,$(EXTRA)),$(EXTRA))
 
 STEM    := $(BUILD)/rungs/$(FOLDER)/$(basename $(RUNG:labs/%=%))
 OBJECTS := $(DTYPES:%=$(STEM).%.o)
@@ -62,7 +71,7 @@ objects: $(OBJECTS) $(STEM).f32.i
 include $(INCLUDE)uses.mk
 
 $(STEM).%.so: $(STEM).%.$(if $(USES),whole,o) $(STEM).uses
-	@$(CC) -shared -Wl,-Bsymbolic $(LINK) -fopenmp -o $@.new $< -lm && mv $@.new $@
+	@$(CC) -shared -Wl,-Bsymbolic $(LINK) $(OPENMP) -o $@.new $< -lm && mv $@.new $@
 
 $(STEM).%.o: $(RUNG) $(STEM).flags
 	@$(CC) $(FLAGS) -DREAL_$(if $(filter f64,$*),F64,F32) -MMD -c -o $@ $<

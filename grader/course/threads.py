@@ -7,6 +7,7 @@ import re
 
 from grader.course.rungs import Rung
 
+_OPENMP = re.compile(rb"\bomp\b")
 _STARTS = re.compile(rb"\bomp\b|->\s*threads\b")
 _PROMISES = re.compile(rb"bit[\s*]+for[\s*]+bit")  # also over a line's end
 
@@ -14,6 +15,11 @@ _PROMISES = re.compile(rb"bit[\s*]+for[\s*]+bit")  # also over a line's end
 def starts_threads(rung: Rung) -> bool:
     """Whether it uses OpenMP, or looks at how many threads there are."""
     return bool(_STARTS.search(rung.file.read_bytes()))
+
+
+def uses_openmp(rung: Rung) -> bool:
+    """Whether it says `omp` at all."""
+    return bool(_OPENMP.search(rung.file.read_bytes()))
 
 
 def promises_bits(rung: Rung) -> bool:

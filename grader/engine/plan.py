@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 
 from grader.course.rungs import EXTENSION, Rung, Selection
-from grader.course.threads import starts_threads
-from grader.toolchain.products import SANITIZE, TRACE
+from grader.course.threads import starts_threads, uses_openmp
+from grader.toolchain.products import SANITIZE, TEAM, TRACE
 
 NUMBERS, RULES, HALF, MODULE, GRADCHECK = (
     "numbers",
@@ -52,6 +52,7 @@ _HALF = Question(HALF, dtypes=("f16",), where="lab.toml names f16")
 _MODULE = Question(MODULE, dtypes=("f64",), where="there is an nn.Module of it")
 _GRADCHECK = Question(GRADCHECK, dtypes=("f64",), forward=True)
 _MEMORY = Question(MEMORY, build=SANITIZE, where="this machine has sanitizers")
+_IN_TURNS = Question(RACES, build=TEAM, where="the file uses OpenMP")
 _LOOKS = (
     Question(ORDER),
     Question(MEMORY, build=SANITIZE),
@@ -67,8 +68,11 @@ PLAN: dict[str, dict[str, tuple[Question, ...]]] = {
         "backward": (_GRADIENT, _AUDIT, _GRADCHECK, _SECOND),
     },
     C: {
-        "forward": (_FORWARD, _NO_SCRATCH, _THREADS, _MEMORY),
-        "backward": (_GRADIENT, _NO_SCRATCH, _THREADS, _GRADCHECK, _MEMORY),
+        "forward": (_FORWARD, _NO_SCRATCH, _THREADS, _MEMORY, _IN_TURNS),
+        "backward": (
+            *(_GRADIENT, _NO_SCRATCH, _THREADS),
+            *(_GRADCHECK, _MEMORY, _IN_TURNS),
+        ),
     },
     CUDA: {
         "forward": (_FORWARD, _NO_SCRATCH, _HALF, *_LOOKS),
@@ -102,6 +106,7 @@ def questions(rung: Rung, direction: str) -> tuple[Question, ...]:
         MODULE: module,
         SECOND: operator not in FROM_SAVED,
         THREADS: kind(rung) == C and starts_threads(rung),
+        RACES: kind(rung) != C or uses_openmp(rung),
         TRAFFIC: any(limit.direction == direction for limit in rung.traffic),
     }
     table = PLAN[kind(rung)][direction]

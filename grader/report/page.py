@@ -33,7 +33,7 @@ LABS = {  # the course, whether or not a lab is there yet
 
 
 ONE_OF_TWO = (  # checks of either direction
-    *("audit", "no_memory", "memory", "build"),
+    *("audit", "no_memory", "threads", "memory", "build"),
     *("order", "races", "traffic", "nvcc", "half"),
     *("opcheck", "compile"),
 )

@@ -96,6 +96,12 @@ def sanitizers_missing() -> str:
     return f"a program with AddressSanitizer does not run here: {words}"
 
 
+def races_missing() -> str:
+    """Build the worker that runs threads in turns. "" or why there can be none here."""
+    done = make_tools(["races"])
+    return f"{compiler()}: {reason(done.stdout)}" if done.returncode else ""
+
+
 @contextlib.contextmanager
 def alone(file: Path) -> Iterator[None]:
     """While another process makes the same, wait for it: then nothing is left to do.

@@ -31,6 +31,7 @@ from grader.toolchain.symbols import (
 
 DTYPES = ("f32", "f64")
 SANITIZE = "sanitize"  # a mode of rung.mk, for float only
+TEAM = "races"  # the same: every access is told to worker-races
 TRACE = "trace"  # of lab 04: every access is told to cusim
 GPU = "gpu"  # of lab 04: by nvcc, for a real card
 IN_CUDA = {
@@ -40,7 +41,9 @@ IN_CUDA = {
     TRACE: TRACE,
     GPU: GPU,
 }
-FLOAT_ONLY = (SANITIZE, "cuda-check", "cuda-trace")  # how the names of folders begin
+WATCHED = (SANITIZE, TEAM, TRACE)  # compilers add calls of their own
+# how the names of folders begin
+FLOAT_ONLY = (SANITIZE, TEAM, "cuda-check", "cuda-trace")
 
 # asking for, or switching off, the sanitizers of the memory check; in lower case
 HIDING = (
@@ -229,14 +232,14 @@ def judged(rung: Rung, libraries: dict[str, Path], mode: str) -> Build:
     defined = symbols(libraries["f32"])[0]
     taken = {name for file in libraries.values() for name in symbols(file)[1]}
     borrowed = sorted(taken & FORBIDDEN_SYMBOLS)
-    if mode not in (SANITIZE, TRACE):
+    if mode not in WATCHED:
         borrowed += filter(None, [_of_sanitizers(taken)])
     if borrowed:
         return Build({}, forbidden=f"calls '{borrowed[0]}', which no rung needs")
     every = {name for file in libraries.values() for name in named(file)}
-    if mode not in (SANITIZE, TRACE) and (theirs := _of_sanitizers(every)):
+    if mode not in WATCHED and (theirs := _of_sanitizers(every)):
         return Build({}, forbidden=f"defines '{theirs}', which a sanitizer calls")
-    own = rung.file.suffix == ".c" and mode != SANITIZE  # which adds to both
+    own = rung.file.suffix == ".c" and mode not in WATCHED  # which add to both
     files = list(libraries.values()) if own else []
     if asked := sorted(name for file in files for name in weak(file)):
         return Build({}, forbidden=f"asks whether there is a '{asked[0]}': {SAME}")

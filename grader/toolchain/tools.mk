@@ -7,6 +7,8 @@
 #   nothing.so         a rung that does nothing, for the same
 #   worker-asan        the worker with sanitizers; `all` leaves it out, not every compiler
 #                      has them
+#   worker-races       the worker that runs OpenMP's threads in turns and sees what they
+#                      use; `races`
 #   worker-cuda-MODE   the worker of lab 04, linked with cusim in that mode: run, check,
 #                      trace; `cuda` builds all three
 #   worker-cuda-gpu    the same with NVIDIA's runtime, for a card: `gpu`, which is told
@@ -24,6 +26,8 @@ TRIED      := refusing teams
 WORKER     := worker scratch $(TRIED) link limits
 WATCHED    := worker sanitized
 PYTHON     := link limits
+RACES      := worker races region openmp tsan
+ALONE      := scratch refusing link limits
 SANITIZE   := -fsanitize=address,undefined
 COMMON     := check calls
 MODES      := run check trace
@@ -34,21 +38,29 @@ DEVICE_check := -DDEVICE_SANITIZED
 LINK_check   := $(SANITIZE)
 DEVICE_gpu   := -DDEVICE_CARD
 
-.PHONY: all sanitized cuda gpu gpu_probe runtime FORCE
+.PHONY: all sanitized races cuda gpu gpu_probe runtime FORCE
 all: $(TOOLS)/worker $(TOOLS)/libworker.so $(TOOLS)/libsupervisor.so \
      $(TOOLS)/librates.so $(TOOLS)/nothing.so
 
 sanitized: $(TOOLS)/worker-asan
+races: $(TOOLS)/worker-races
 
 $(TOOLS)/libsupervisor.so: $(SUPERVISOR:%=$(TOOLS)/objects/supervisor/%.o)
 	@$(CC) -shared -o $@.new $^ && mv $@.new $@
-$(TOOLS)/worker: $(WORKER:%=$(TOOLS)/objects/worker/%.o) $(COMMON:%=$(TOOLS)/objects/%.o)
-	@$(CC) -o $@.new $^ -ldl -lm && mv $@.new $@
+# teams.c stands before OpenMP's runtime: a rung finds it there only if it is exported
+$(TOOLS)/worker: $(WORKER:%=$(TOOLS)/objects/worker/%.o) $(COMMON:%=$(TOOLS)/objects/%.o) \
+                 grader/runner/worker/worker.list grader/toolchain/tools.mk
+	@$(CC) -Wl,--dynamic-list=grader/runner/worker/worker.list -o $@.new $(filter %.o,$^) -ldl -lm \
+	    && mv $@.new $@
 # the worker's own code is not watched: the student's is
 $(TOOLS)/worker-asan: $(WATCHED:%=$(TOOLS)/objects/watched/%.o) \
                       $(TRIED:%=$(TOOLS)/objects/worker/%.o) $(PYTHON:%=$(TOOLS)/objects/worker/%.o) $(COMMON:%=$(TOOLS)/objects/%.o) \
                       $(TOOLS)/compiler
 	@$(CC) $(SANITIZE) -o $@.new $(filter %.o,$^) -ldl -lm && mv $@.new $@
+# a rung takes its functions for OpenMP and for every access from the program
+$(TOOLS)/worker-races: $(RACES:%=$(TOOLS)/objects/races/%.o) \
+                       $(ALONE:%=$(TOOLS)/objects/worker/%.o) $(COMMON:%=$(TOOLS)/objects/%.o)
+	@$(CC) -rdynamic -pthread -o $@.new $^ -ldl -lm && mv $@.new $@
 # a rung's own libcusim.so has the same name: the loader gives it the one linked here
 $(MODES:%=$(TOOLS)/worker-cuda-%): $(TOOLS)/worker-cuda-%: \
     $(TOOLS)/objects/cuda-%/worker.o $(TOOLS)/objects/cuda-%/device.o \
@@ -109,6 +121,9 @@ $(WATCHED:%=$(TOOLS)/objects/watched/%.o): $(TOOLS)/objects/watched/%.o: \
     grader/runner/worker/%.c grader/toolchain/tools.mk
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS_TOOLS) -DSANITIZED -MMD -c -o $@ $<
+$(TOOLS)/objects/races/%.o: grader/runner/worker/%.c grader/toolchain/tools.mk
+	@mkdir -p $(@D)
+	@$(CC) $(CFLAGS_TOOLS) -DRACES -MMD -c -o $@ $<
 $(TOOLS)/objects/cuda-%/worker.o: grader/runner/worker/worker.c grader/toolchain/tools.mk
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS_TOOLS) -DDEVICE $(DEVICE_$*) -MMD -c -o $@ $<

@@ -82,13 +82,17 @@ def watched(
     `built` is the rung's build in mode sanitize; `lent` are float libraries, by
     direction, for what the rung does not define: any build of another rung.
     """
+    return Watched(operator, libraries={DTYPE: both(built, lent or {})})
+
+
+def both(built: Build, lent: dict[str, Path]) -> tuple[Path, Path]:
+    """The float libraries that compute forward and backward."""
     own = built.libraries[DTYPE]
-    given = lent or {}
-    chosen = [
-        own if direction in built.directions else given.get(direction, own)
+    forward, backward = (
+        own if direction in built.directions else lent.get(direction, own)
         for direction in ("forward", "backward")
-    ]
-    return Watched(operator, libraries={DTYPE: (chosen[0], chosen[1])})
+    )
+    return forward, backward
 
 
 def check(

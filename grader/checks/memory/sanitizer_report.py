@@ -264,6 +264,15 @@ def _tensor(worker: Worker, begin: int, names: list[str]) -> int | None:
     return None
 
 
+def tensor_at(worker: Worker, address: int, names: list[str]) -> str:
+    """The name of the tensor that an address lies in; "" if it is in none."""
+    for i in _present(worker, names):
+        begin, extent = _bounds(worker, i)
+        if begin <= address < begin + extent:
+            return names[i]
+    return ""
+
+
 def _nearest(
     worker: Worker, address: int, names: list[str], *, results: bool = False
 ) -> int | None:

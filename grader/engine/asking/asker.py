@@ -270,6 +270,7 @@ class Asker:
             rung,
             self.seed,
             sanitized=lambda: self.builds.sanitized(rung),
+            in_turns=lambda: self.builds.in_turns(rung),
             lent=lent,
         )
 

@@ -15,7 +15,7 @@ from grader.toolchain import cusim, nvcc
 from grader.toolchain.build import compiled
 from grader.toolchain.make import sanitizers_missing
 from grader.toolchain.nvcc import Compiled
-from grader.toolchain.products import SANITIZE, Build
+from grader.toolchain.products import SANITIZE, TEAM, Build
 
 
 class Builds:
@@ -53,6 +53,10 @@ class Builds:
         return (
             None if self.without_sanitizers() else self.links.build(rung, mode=SANITIZE)
         )
+
+    def in_turns(self, rung: Rung) -> Build:
+        """The build for the check of a team's races."""
+        return self.links.build(rung, mode=TEAM)
 
     def without_sanitizers(self) -> str:
         """Why memory cannot be checked; "" if it can."""

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """After a direction's checks: its memory if it is right, the reason if it is not.
 
-A right rung in C runs its cases once more with sanitizers. A wrong one gets as many
-words as can be found: a known mistake or a region (explanation.py), the line where
-memory was broken (access.py), and the loop indices of a crash (postmortem.py).
+A right rung in C runs its cases once more with sanitizers, and one with OpenMP some of
+them where every access of its threads is seen. A wrong one gets as many words as can be
+found: a known mistake or a region (explanation.py), the line where memory was broken
+(access.py), and the loop indices of a crash (postmortem.py).
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from grader.checks.check_result import NONSENSE, CheckResult, clocked
-from grader.checks.memory import access
+from grader.checks.memory import access, team_races
 from grader.checks.memory.access import Watched
 from grader.checks.subject import Subject
 from grader.course.rungs import Rung
 from grader.diagnosis import explanation, postmortem, which_cases
+from grader.engine import plan
 from grader.engine.answers.known import build
 from grader.engine.asking.inspection import Inspection
 from grader.operators import Case
@@ -37,13 +39,15 @@ class HostInspection(Inspection):
         seed: int,
         *,
         sanitized: Callable[[], Build | None] = lambda: None,
+        in_turns: Callable[[], Build] = lambda: Build({}),
         lent: dict[str, Path] | None = None,
     ) -> None:
-        """`sanitized` makes the build with sanitizers, None where there is none; `lent`
-        are float libraries of directions that the rung does not define.
+        """`sanitized` makes the build with sanitizers, None where there is none, and
+        `in_turns` that for the races of a team; `lent` are float libraries of
+        directions that the rung does not define.
         """
         super().__init__(subject, rung, seed)
-        self._sanitized = sanitized
+        self._sanitized, self._in_turns = sanitized, in_turns
         self._lent = lent
         self._watched: Watched | None = None
         self._asked = False
@@ -66,8 +70,15 @@ class HostInspection(Inspection):
         return self._watched
 
     def _more(self, direction: str, cases: list[Case]) -> list[CheckResult]:
-        """The memory check, where there is a build for it."""
-        watched = None if self.subject.python else self.watched()
+        """The memory check, where there is a build for it, and the races of a team."""
+        found = [] if self.subject.python else self._memory(direction, cases)
+        if all(result.verdict is Verdict.PASS for result in found):
+            found += self._races(direction)
+        return found
+
+    def _memory(self, direction: str, cases: list[Case]) -> list[CheckResult]:
+        """Of a right rung in C, where this machine has sanitizers."""
+        watched = self.watched()
         if self._built and (reason := _differs(self._built, direction)):
             text = f"memory could not be checked; a person has to look: {reason}"
             at = self._built.location
@@ -82,6 +93,13 @@ class HostInspection(Inspection):
         if found.verdict in postmortem.FATAL:
             found = self._with_reason(found, cases)
         return [found]
+
+    def _races(self, direction: str) -> list[CheckResult]:
+        """Of a right rung with OpenMP."""
+        if plan.RACES not in {q.name for q in plan.questions(self.rung, direction)}:
+            return []
+        words = self.subject.operator, self._in_turns(), direction, self.seed
+        return [clocked(lambda: team_races.check(*words, self._lent or {}))]
 
     def _explained(self, result: CheckResult, cases: list[Case]) -> CheckResult:
         """A failed check with all that can be said about it."""

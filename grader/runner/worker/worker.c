@@ -22,6 +22,7 @@
 #include "device.h"
 #include "limits.h"
 #include "link.h"
+#include "races.h"
 #include "sanitized.h"
 #include "refusing.h"
 #include "teams.h"
@@ -121,6 +122,7 @@ static int run_direction(const link_t *link, rung_t *rung, ctx_t *ctx, int d,
     link->reply->module_base = rung->base[d];
     const call_fn call = d ? op->backward : op->forward;
     sanitized_watch();
+    races_watch(link->reply, command->threads);
     int status = STATUS_OK;
     for (int left = device_repeats(link); left > 0 && status == STATUS_OK; left--) {
         device_clock_start(link);

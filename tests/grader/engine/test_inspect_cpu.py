@@ -14,14 +14,16 @@ import pytest
 from grader import operators
 from grader.checks import outcomes
 from grader.checks.check_result import CheckResult
-from grader.checks.memory import access
+from grader.checks.memory import access, team_races
 from grader.checks.subject import Subject
+from grader.course.rungs import Rung
 from grader.diagnosis import explanation
 from grader.engine.asking.inspect_cpu import HostInspection
 from grader.runner.supervisor.session import Outcome
 from grader.verdicts import Verdict
 from tests.conftest import raising
 from tests.grader.checks.memory.test_memory import checked, rung_of
+from tests.grader.checks.memory.test_team_races import THREADS
 
 FORGED = rung_of("gelu_forged_report")
 WRONG = CheckResult("forward", "forward", Verdict.WRONG_VALUE, message="as it was")
@@ -82,3 +84,17 @@ def test_a_death_that_cannot_be_read_is_a_crash(
     monkeypatch.setattr(outcomes, "of_outcome", raising(AttributeError("ours")))
     with pytest.raises(AttributeError):
         subject._why(None, Outcome.DIED, "erf", 1.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("file", "asks"), [(THREADS, True), (FORGED.file, False)])
+def test_a_right_rung_with_openmp_is_asked_for_races(
+    monkeypatch: pytest.MonkeyPatch, file: Path, asks: bool
+) -> None:
+    race = CheckResult("races", "forward", Verdict.RACE)
+    monkeypatch.setattr(team_races, "check", lambda *words: race)
+    rung = Rung("03_im2col_cpu/gelu", file)
+    look = HostInspection(NOTHING, rung, 1)  # type: ignore[arg-type]
+    found = look([RIGHT], "forward", [])
+    assert [r for r in found if r.name != "races"] == [RIGHT]
+    assert (found[-1].verdict is Verdict.RACE) == asks
+    assert look([WRONG], "forward", [])[-1].name == "forward"

@@ -16,6 +16,7 @@ from grader.checks.values import several_threads
 from grader.course.rungs import Rung
 from grader.course.tasks import all_tasks
 from grader.course.threads import promises_bits, starts_threads
+from grader.toolchain.symbols import symbols
 from grader.verdicts import Verdict
 from tests import put
 
@@ -100,6 +101,11 @@ def test_what_is_wrong_with_several_threads_is_told(
         found = checked(body, same_bits=True)
     assert found.verdict is verdict, found.message
     assert words in found.message
+
+
+def test_a_region_of_a_rung_begins_in_the_worker(tools: Path) -> None:
+    """Which disturbs its threads: the loader looks among what a program exports."""
+    assert "GOMP_parallel" in symbols(tools / "worker")[0]
 
 
 @pytest.mark.parametrize("name", list(operators.SIGNATURES))

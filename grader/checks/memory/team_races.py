@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: MIT
+"""Do the threads of a region meet in memory without an order? For rungs with OpenMP.
+
+The rung is compiled with -fsanitize=thread and run by `worker-races`, whose OpenMP
+lets one thread run at a time, and which is told of every access (races.h).
+A race is found whether or not it changes a number. What that OpenMP does not know is
+named, and costs nothing: then nothing was looked at.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from grader.checks.check_result import (
+    NONSENSE,
+    CheckResult,
+    Finding,
+    Stopped,
+    summarize,
+)
+from grader.checks.memory import sanitizer_report
+from grader.checks.memory.access import both
+from grader.checks.subject import Subject
+from grader.checks.values.prepared import prepare
+from grader.course.foreign import clean
+from grader.operators import Case, Operator
+from grader.runner.supervisor.session import Outcome, Worker
+from grader.toolchain.make import build_folder, races_missing
+from grader.toolchain.products import Build
+from grader.toolchain.symbols import symbols
+from grader.verdicts import Verdict
+
+NAME = "races"
+DTYPE = "f32"
+PROGRAM = "worker-races"
+THREADS = 3
+ORDERS = 2  # in which the threads run: each call takes the other one
+BUDGET = 2.0  # seconds on a core for one direction; cases beyond are left out
+SLOWER = 10  # than the same code where nobody watches
+OURS = ("GOMP_", "GOACC_", "omp_", "__kmpc_", "__tsan_")  # how names begin
+WRITE, ATOMIC, ASKS = 1, 2, 4  # bits of what an access does
+ASK = (
+    "two threads ask ctx_scratch for memory, and nothing orders them: let one ask at a "
+    "time (omp critical), or ask before the threads start"
+)
+STUCK = b"the threads of a region wait for each other"
+UNSEEN = "races were not looked at: "
+OWN = (
+    "give each thread memory of its own, or order them: reduction, critical, atomic, "
+    "or a barrier between the two"
+)
+
+
+class InTurns(Subject):
+    """A rung in its build for this check."""
+
+    def _launch(self, dtype: str) -> Worker:
+        forward, backward = self.libraries[dtype]
+        return Worker.for_library(forward, backward, self.number, program=PROGRAM)
+
+    def _ended(
+        self, worker: Worker, outcome: Outcome, case: str, limit: float
+    ) -> Finding:
+        if STUCK in worker.output:  # region.c's words
+            return Finding(Verdict.TIMEOUT, f"showed that {STUCK.decode()}", case)
+        return super()._ended(worker, outcome, case, limit)
+
+
+@dataclass(frozen=True)
+class Access:
+    """One of the two sides of a race."""
+
+    kind: int
+    thread: int
+    place: str  # file:line, "" if it is in no rung
+
+    @property
+    def words(self) -> str:
+        """What was done, where and by whom."""
+        done = "changed by an atomic operation" if self.kind & ATOMIC else "written"
+        done = done if self.kind & WRITE else "read"
+        where = f" in {self.place}" if self.place else ""
+        return f"{done}{where} by thread {self.thread}"
+
+
+def missing() -> str:
+    """Why there is no such check on this machine; "" if there is one."""
+    return _missing(build_folder())
+
+
+@functools.cache
+def _missing(folder: Path) -> str:
+    """The same for a build folder, in which the worker lies."""
+    return races_missing()
+
+
+def unknown(library: Path) -> str:
+    """The first function that a library calls and nobody here has; "" if there is none.
+    Beside the compiler's own these come from the C library.
+    """
+    known = symbols(build_folder() / "tools" / PROGRAM)[0]
+    return min(
+        (name for name in symbols(library)[1] - known if name.startswith(OURS)),
+        default="",
+    )
+
+
+def check(
+    operator: Operator, built: Build, direction: str, seed: int, lent: dict[str, Path]
+) -> CheckResult:
+    """The operator's cases for threads, as many as the budget allows. `lent` are float
+    libraries of directions that the rung does not define.
+
+    What could not be looked at is no fault: the result is PASS, and says so.
+    """
+    if reason := missing() or built.error or built.forbidden or built.blocked:
+        return _unseen(direction, reason)
+    if name := unknown(built.libraries[DTYPE]):
+        return _unseen(direction, f"the code calls {name}, which this check cannot run")
+    libraries = {DTYPE: both(built, lent)}
+    with closing(InTurns(operator, libraries=libraries)) as subject:
+        return _look(subject, direction, seed)
+
+
+def _unseen(direction: str, reason: str) -> CheckResult:
+    """Nothing was looked at."""
+    return CheckResult(NAME, direction, Verdict.PASS, DTYPE, message=UNSEEN + reason)
+
+
+def _look(subject: InTurns, direction: str, seed: int) -> CheckResult:
+    """The cases up to the first with a race."""
+    cases = subject.operator.thread_cases()
+    findings: list[Finding] = []
+    looked, unfinished = 0, ""
+    end = subject.cpu_seconds() + BUDGET
+    subject.begin()
+    for case in cases:
+        if subject.cpu_seconds() > end:
+            unfinished = "there was no time for more"
+            break
+        try:
+            findings += _case(subject, case, direction, seed)
+            looked += 1
+        except Stopped as stop:
+            unfinished = f"{stop.finding.case} {stop.finding.message}"
+        if findings or unfinished:
+            break
+    result = summarize(NAME, direction, DTYPE, looked, findings)
+    if findings or not unfinished:
+        return result
+    if not looked:
+        return _unseen(direction, unfinished)
+    said = f"looked at {looked} of {len(cases)} cases: {unfinished}"
+    return replace(result, message=said)
+
+
+def _case(subject: InTurns, case: Case, direction: str, seed: int) -> list[Finding]:
+    """One case, its threads in each order; at most one finding."""
+    call = prepare(subject, case, 0, direction, DTYPE, seed).call
+    call.request.threads = THREADS
+    call.limit *= SLOWER
+    for _ in range(ORDERS):
+        finding = subject.run(call, case, DTYPE)
+        if finding:  # it was right before: this says nothing of races
+            raise Stopped(finding)
+        if found := read(subject.worker(DTYPE), case.name, subject.names()):
+            return [found]
+    return []
+
+
+# ---- the report ----------------------------------------------------------------------
+
+
+def read(worker: Worker, case: str, names: list[str]) -> Finding | None:
+    """A race of the last call, by the worker's report: the first whose two lines are
+    known, else the first. Student code runs in the worker and could write there too: it
+    costs points, and nothing passes by it.
+    """
+    library = worker.libraries[worker.reply.direction == 1]
+    first = None
+    for line in clean(bytes(worker.reply.report)).splitlines():
+        with contextlib.suppress(*NONSENSE):
+            word, address, *sides = line.split()
+            if word != "race" or len(sides) != 6:
+                continue
+            pair = _access(library, sides[:3]), _access(library, sides[3:])
+            found = _worded(worker, case, names, int(address, 16), pair)
+            if all(side.place for side in pair):
+                return found
+            first = first or found
+    return first
+
+
+def _access(library: Path, words: list[str]) -> Access:
+    """A side of a race: what it does, its thread, and where its call returns to."""
+    offset = int(words[2], 16) - 1
+    rungs = (
+        str(place)
+        for place in sanitizer_report.places(library, [offset])
+        if not place.file.startswith("common/")
+    )
+    return Access(int(words[0]), int(words[1]), next(rungs, ""))
+
+
+def _worded(
+    worker: Worker,
+    case: str,
+    names: list[str],
+    address: int,
+    pair: tuple[Access, Access],
+) -> Finding:
+    """A race in words."""
+    writers = sorted(pair, key=lambda side: side.kind & WRITE, reverse=True)
+    place = next((side.place for side in writers if side.place), None)
+    name = sanitizer_report.tensor_at(worker, address, names)
+    where = f"'{name}'" if name else "memory"
+    text = (
+        f"two threads use the same word of {where}, at least one writes, and nothing "
+        f"orders them: {OWN} ({pair[0].words}; {pair[1].words})"
+    )
+    if pair[0].kind & ASKS:
+        text = ASK
+    return Finding(Verdict.RACE, sanitizer_report.with_source(text, place), case, place)

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+/* races.h - what `worker-races` does differently from `worker`
+ *
+ * It runs a rung that was compiled with -fsanitize=thread, and has functions of its own
+ * in place of the libraries for that: tsan.c is told of every access to memory, and
+ * openmp.c and region.c run the threads of a region one after the other. Here stands
+ * which of their accesses are ordered, and the report on those that are not.
+ *
+ * Two threads of a region that use the same bytes, at least one of which writes, are a
+ * race unless something orders them: a barrier, the begin or the end of the region, a
+ * lock or a critical section that one left before the other entered it, an atomic
+ * operation that releases before one that acquires. Atomic operations do not race with
+ * each other. What is forgotten can miss a race; nothing here invents one.
+ */
+#ifndef CONVLAB_RACES_H
+#define CONVLAB_RACES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../supervisor/protocol.h"
+
+#ifdef RACES
+
+enum { MOST_MEMBERS = 16 };  // threads of a region, at most
+
+/* What an access does. */
+enum { READ = 0, WRITE = 1, ATOMIC = 2, ASKS = 4 };  // for scratch memory
+
+/* A call begins: findings go to reply->report, a line each (team_races.py reads them).
+ * Its regions have so many threads where they name no number; they run one after the
+ * other in this call, and in the next one in the opposite order. */
+void races_watch(reply_t *reply, int threads);
+
+/* ---- for region.c ---------------------------------------------------------------- */
+
+/* A region with so many members begins: they know all that was done before. */
+void races_fork(int members);
+
+/* This thread is a member from here on, and what it puts on the stack is its own. */
+void races_enter(int member);
+void races_leave(void);
+
+/* All members have come to a barrier. */
+void races_barrier(void);
+
+/* This member hands on what it knows to whom acquires the same object. */
+void races_release(const void *object);
+void races_acquire(const void *object);
+
+/* ---- for tsan.c ------------------------------------------------------------------ */
+
+/* A member uses memory; `pc` is where it returns to. */
+void races_access(const void *address, size_t bytes, int kind, const void *pc);
+
+/* Memory is given back: whoever gets it next does not meet its last owner. */
+void races_forget(const void *address, size_t bytes);
+
+/* ---- of region.c ----------------------------------------------------------------- */
+
+/* So many threads a region of this call has, if it does not say. */
+void team_begin(int threads, int backwards);
+
+/* Lets the next member go on; 0 if there is no other one that can. */
+int team_yield(void);
+
+#else
+
+static inline void races_watch(reply_t *reply, int threads)
+{
+    (void)reply, (void)threads;
+}
+
+#endif
+#endif
