@@ -152,6 +152,9 @@ def _death(worker: Worker, case: str, names: list[str]) -> Finding:
         return Finding(Verdict.LIMIT, message, case)
     if death.signal in (signal.SIGSEGV, signal.SIGBUS) and worker.faulted:
         sentence = _touched(worker, names)
+        if sentence and worker.kind == "python":
+            sentence += ": make a new tensor instead of changing this one in place"
+            sentence = sanitizer_report.with_source(sentence, location)
         if sentence:
             return Finding(Verdict.MEMORY_ERROR, sentence, case, location)
     return Finding(Verdict.CRASH, _signal(worker), case, location)

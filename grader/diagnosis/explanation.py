@@ -9,6 +9,7 @@ common.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -24,6 +25,7 @@ from grader.diagnosis.mistakes import GARBAGE, Mistake, formulas, known
 from grader.diagnosis.mistakes.mistake import Setting
 from grader.diagnosis.symptoms import describe, read_as_contiguous
 from grader.diagnosis.telling_cases import extra_cases
+from grader.diagnosis.which_cases import listed
 from grader.operators import Case
 from grader.runner.supervisor.call import Call, Output, Run
 from grader.runner.supervisor.wire import SIDE_TENSORS, TAG_UNWRITTEN
@@ -35,7 +37,8 @@ EXPLAINED = (
     Verdict.INCOMPLETE,
     Verdict.MEMORY_ERROR,
 )
-SECONDS = 3.0  # of a core, to run cases again; what has been run until then is used
+SECONDS = 3.0  # of this process, for running cases again; what has been run is used
+LONGEST = 30.0  # seconds by the clock: workers take time, and so do others' processes
 CALL_LIMIT = 1.0
 CRASHES = {True: 1, False: 8}  # workers to start anew: Python's import torch
 
@@ -44,21 +47,25 @@ def explain(
     subject: Subject, result: CheckResult, cases: list[Case], seed: int
 ) -> CheckResult:
     """The result of a failed forward or gradient check, with its diagnosis."""
+    if result.verdict is Verdict.CRASH and "a NULL pointer" in result.message:
+        return replace(result, diagnosis=_null_tensors(subject, result, cases))
     if result.verdict not in EXPLAINED or result.name not in ("forward", "gradient"):
         return result
     if "after the function had returned" in result.message:
         return result  # threads that were not waited for: the message says it
     if "after it had returned" in result.message:
         return result
-    backward = result.name == "gradient"
+    backward, signature = result.name == "gradient", subject.operator.signature
+    besides = ""
     every = [*extra_cases(subject.operator), *cases]
     every.sort(key=lambda case: any(v != "contiguous" for v in case.layout.values()))
     trials = _trials(subject, every, seed, "f64", backward=backward)
     if not any(t.failed for t in trials):
         trials = _trials(subject, every, seed, result.dtype, backward=backward)
+    if not backward and not any(t.failed for t in trials) and signature.saved:
+        trials = _trials(subject, every, seed, result.dtype, backward=False, saved=True)
+        besides = _only_saving(trials, subject)
     failed = [t for t in trials if t.failed]
-    if not failed and _saved_is_wrong(subject, result):
-        return _named_saved(subject, result, every, seed)
     if not failed:
         text = (
             "the same cases came out right when they were run again: does the result "
@@ -69,10 +76,12 @@ def explain(
         text = _sentence([(name, GARBAGE) for name in tensors(failed)])
         return replace(result, diagnosis=text, mistake=GARBAGE.name)
     mistakes = known(subject.operator.name)
-    named, besides = name_it(mistakes, trials), ""
-    if not named:
-        named = name_it(mistakes, [t for t in trials if not t.strided])
-        besides = "; besides, inputs that are views (with strides) are read wrongly"
+    named = name_it(mistakes, trials)
+    if not named and (named := name_it(mistakes, [t for t in trials if not t.strided])):
+        besides += (
+            "; besides, a case with a view comes out in another way: does the code use "
+            "the strides of every input?"
+        )
     if named:
         text = _sentence(named) + besides
         return replace(result, diagnosis=text, mistake=named[0][1].name)
@@ -83,24 +92,71 @@ def explain(
         return replace(
             result, diagnosis=past, mistake="strides_ignored" if sure else None
         )
-    return replace(result, diagnosis=describe(trials))
+    found = describe(trials)
+    return replace(result, diagnosis=found and found + besides)
 
 
-def _saved_is_wrong(subject: Subject, result: CheckResult) -> bool:
-    """Whether the message is of a tensor that forward saves: no trial looks there."""
-    saved = subject.operator.signature.saved
-    return any(f"'{one.name}'" in result.message for one in saved)
+def _null_tensors(
+    subject: Subject, result: CheckResult, cases: Sequence[Case]
+) -> str | None:
+    """Which tensors are NULL in the case that used a NULL pointer, and why."""
+    case = next((case for case in cases if case.name == result.replay), None)
+    if case is None:
+        return None
+    signature = subject.operator.signature
+    present = subject.operator.inputs(case, DTYPES[result.dtype], 0)
+    absent = [f"'{one.name}'" for one in signature.inputs if one.name not in present]
+    unwanted = [
+        f"'grad_{name}'"
+        for name, wanted in zip(signature.gradients, subject.operator.wanted(case))
+        if not wanted
+    ]
+    parts = []
+    if absent:
+        parts.append(f"{listed(absent)} {_are(absent)} NULL: not given in this case")
+    if unwanted and result.direction == "backward":
+        parts.append(
+            f"{listed(unwanted)} {_are(unwanted)} NULL: not wanted in this case"
+        )
+    return "; ".join(parts) or None
 
 
-def _named_saved(
-    subject: Subject, result: CheckResult, cases: Sequence[Case], seed: int
-) -> CheckResult:
-    """The result with the name of a mistake in a saved tensor alone, if it has one."""
-    trials = _trials(subject, cases, seed, result.dtype, backward=False, saved=True)
-    named = name_it(known(subject.operator.name), trials)
-    if not named:
-        return result
-    return replace(result, diagnosis=_sentence(named), mistake=named[0][1].name)
+def _are(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _only_saving(trials: Sequence[Trial], subject: Subject) -> str:
+    """That a result is right where nothing is saved, if it is wrong where all is."""
+    signature = subject.operator.signature
+    results = {one.name for one in signature.outputs}
+    if not results & set(tensors(trials)):
+        return ""
+    saved = listed([f"'{one.name}'" for one in signature.saved])
+    return f"; only calls that want {saved} too give wrong results"
+
+
+def after_wrong_forward(
+    results: Sequence[CheckResult], subject: Subject
+) -> list[CheckResult]:
+    """The results, a wrong gradient told as what follows from a wrong forward.
+
+    Backward gets what forward has saved. No name is given then to numbers that come of
+    it, but the one that forward has.
+    """
+    forward = next((r for r in results if r.name == "forward"), None)
+    saves = subject.operator.signature.saved
+    if not saves or not forward or forward.verdict is not Verdict.WRONG_VALUE:
+        return list(results)
+    text = "forward is wrong, and backward uses what forward saves: mend forward first"
+
+    def told(result: CheckResult) -> CheckResult:
+        gradient = result.verdict is Verdict.WRONG_GRADIENT
+        known = result.mistake in (forward.mistake, GARBAGE.name)
+        if not gradient or (result.mistake and known):
+            return result
+        return replace(result, diagnosis=text, mistake=None)
+
+    return [told(result) for result in results]
 
 
 def _sentence(named: Sequence[tuple[str, Mistake]]) -> str:
@@ -109,7 +165,7 @@ def _sentence(named: Sequence[tuple[str, Mistake]]) -> str:
     for name, mistake in named:
         about.setdefault(mistake.sentence, []).append(f"'{name}'")
     return "; ".join(
-        f"{' and '.join(names)}: {sentence}" for sentence, names in about.items()
+        f"{listed(names)}: {sentence}" for sentence, names in about.items()
     )
 
 
@@ -129,10 +185,11 @@ def _trials(
     if dtype not in subject.dtypes:
         return []
     subject.begin()
-    end = subject.cpu_seconds() + SECONDS
+    end, last = time.process_time() + SECONDS, time.monotonic() + LONGEST
     crashes, made = 0, []
     for case in cases:
-        if subject.cpu_seconds() > end or crashes >= CRASHES[subject.python]:
+        over = time.process_time() > end or time.monotonic() > last
+        if over or crashes >= CRASHES[subject.python]:
             break
         if backward and not any(subject.operator.wanted(case)):
             continue
@@ -175,7 +232,7 @@ def _trial(
         {k: _double(v) for k, v in inputs.items()},
         operator.signature.resolve(case.options),
         tuple(_double(g) for g in grads),
-        {name: e.value for name, e in by_name.items()},
+        {name: _told(e) for name, e in by_name.items()},
     )
     trial = Trial(case, setting, None, dtype=kind, empty=setting.empty)
     for name, e in by_name.items():
@@ -212,6 +269,13 @@ def _double(tensor: torch.Tensor) -> torch.Tensor:
     return view
 
 
+def _told(e: Expected) -> torch.Tensor:
+    """The expected value; NaN where any value will do."""
+    if e.valid is None:
+        return e.value
+    return torch.where(e.valid, e.value.double(), formulas.UNKNOWN)
+
+
 def _magnitude(e: Expected) -> float:
     """The largest sum of absolute terms, or value where it must be exact."""
     size = e.value.abs().double() if e.scale is None else e.scale
@@ -245,6 +309,6 @@ def _look(trial: Trial, call: Call, right: dict[int, Expected]) -> None:
 
 def _unwritten(got: torch.Tensor, first: int) -> torch.Tensor:
     """The elements with the very bits of the first one that was never written."""
-    kind = torch.int64 if got.dtype == torch.float64 else torch.int32
+    kind = torch.int64 if got.element_size() == 8 else torch.int32
     bits = got.contiguous().view(kind)
     return bits == bits.flatten()[first]

@@ -10,7 +10,7 @@ import torch
 
 from grader.checks.values.compare import UNIT, C
 from grader.diagnosis.match import Trial, tensors
-from grader.diagnosis.which_cases import FEW, common, smallest
+from grader.diagnosis.which_cases import FEW, common, listed, smallest
 from grader.verdicts import Verdict
 
 FLOAT, HALF = 2.0**-24, 2.0**-11  # rounding units; TF32 rounds as half does
@@ -60,8 +60,8 @@ def describe(trials: Sequence[Trial]) -> str | None:
     wrong = tensors(trials)
     asked = {name for t in trials for name in t.setting.truth}
     if wrong and len(wrong) < len(asked):
-        verb = "is" if len(wrong) == 1 else "are"
-        parts.append("only " + " and ".join(f"'{n}'" for n in wrong) + f" {verb} wrong")
+        verb, names = "is" if len(wrong) == 1 else "are", [f"'{n}'" for n in wrong]
+        parts.append(f"only {listed(names)} {verb} wrong")
     shared = common(trials)
     if shared:
         parts.append(shared)
@@ -69,7 +69,9 @@ def describe(trials: Sequence[Trial]) -> str | None:
     if region:
         parts.append(region)
     parts += _relation(trials)
-    example = smallest(trials) if not shared else None
+    example = (
+        None if shared and shared.startswith("wrong exactly") else smallest(trials)
+    )
     if example:
         parts.append(example)
     return "; ".join(parts) or None
@@ -216,7 +218,7 @@ def _only_at(mask: torch.Tensor, back: int, where: slice) -> bool:
 
 def _all_but_the_first(mask: torch.Tensor, back: int) -> bool:
     """Whether each index but the first has something wrong, and the first nothing."""
-    wrong = mask.movedim(-back, 0).flatten(1).any(dim=1)
+    wrong = mask.movedim(-back, 0).reshape(mask.shape[-back], -1).any(dim=1)
     return len(wrong) > 1 and not bool(wrong[0]) and bool(wrong[1:].all())
 
 

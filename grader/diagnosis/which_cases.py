@@ -26,14 +26,17 @@ def common(trials: Sequence[Trial]) -> str | None:
     failed = [t for t in trials if t.failed]
     passed = [t for t in trials if not t.failed and not t.empty]
     if not passed:
-        return "all cases are wrong" if len(failed) >= FEW else None
+        empty = any(t.empty and not t.failed for t in trials)
+        rest = ", those with empty tensors apart" if empty else ""
+        text = f"all {len(failed)} cases that were run again are wrong{rest}"
+        return text if len(failed) >= FEW else None
     if min(len(failed), len(passed)) < FEW:
         return None
     for words, test in _features():
         if all(test(t) for t in failed) and not any(test(t) for t in passed):
             return (
                 f"wrong exactly in the cases {words} ({len(failed)} of "
-                f"{len(failed) + len(passed)})"
+                f"{len(failed) + len(passed)} that were run again)"
             )
     return None
 
@@ -134,6 +137,11 @@ def _sizes(trial: Trial) -> str:
     inputs = trial.setting.inputs
     words = [f"'{name}' {_shape(tensor)}" for name, tensor in inputs.items()]
     words += [f"{name} {value}" for name, value in trial.setting.options.items()]
+    return listed(words)
+
+
+def listed(words: Sequence[str]) -> str:
+    """a, b and c"""
     return " and ".join([*([", ".join(words[:-1])] if words[1:] else []), words[-1]])
 
 

@@ -252,9 +252,13 @@ static void report(const Access &access, const Place &place, const Past &past,
     const char *const name = shared_name(access.address);
     const bool other_block = past.block != state->block;
     const bool same_warp = !other_block && past.thread / 32 == access.by->warp;
+    const bool global = access.space != Space::shared;
     const char *const advice =
         other_block
-            ? "blocks run in any order: use an atomic operation, or a second kernel"
+            ? "blocks run in any order: give each element to one block (does the index "
+              "hold blockIdx?), or use an atomic operation or a second kernel"
+        : global    ? "give each element to one thread (is the index right?), or put a "
+                      "barrier between the two accesses"
         : same_warp ? "put __syncwarp() or __syncthreads() between the two accesses"
                     : "put __syncthreads() between the two accesses";
     Place other = {past_write ? "written" : "read"};

@@ -34,6 +34,10 @@ SMALL = 2000  # elements of all inputs: a case of no cost in any kernel
 SLOWER = {"memory": 4, "races": 20, "traffic": 100}  # than the plain build
 FEW = 6  # cases of the order check
 SEEDS = 1 << 14
+NEIGHBOURS = (
+    "let neighbouring threads (threadIdx.x) take neighbours in memory, along the axis "
+    "whose stride is 1"
+)
 APART = 31.0  # sectors a request of a warp's 32 threads: none shares one
 
 # warnings of cusim that a rung is held to
@@ -356,7 +360,8 @@ def _where(word: str, counts: list[Count], most: float) -> tuple[str | None, str
     if not shared and rate >= APART:
         words += (
             ": the threads of a warp walk the wrong axis there, each has a sector of "
-            "its own; let neighbouring threads (threadIdx.x) take neighbours in "
-            "memory, along the axis whose stride is 1"
+            f"its own; {NEIGHBOURS}"
         )
+    elif not shared and rate > 2 * worst.width:  # a stride of 2 explains twice as many
+        words += f": 32 neighbours lie in {worst.width} sectors; {NEIGHBOURS}"
     return (f"{file}:{worst.line}" if worst.line else None), words

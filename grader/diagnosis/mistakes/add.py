@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
 
 import torch
@@ -120,6 +121,17 @@ def _every(reduce: Callable[[T, list[int]], T]) -> Iterator[Formula]:
         yield _reduced(name, reduce, kinds)
 
 
+def _alpha_and_sum_missing() -> Iterator[Formula]:
+    """Two mistakes: an alpha of 1, and one position of each stretched axis."""
+    for at in (0, -1):
+        other = _reduced("other", _pick(at), "both")
+
+        def alone(s: Setting, wrong: Formula = other) -> Answers | None:
+            return wrong(s.option(alpha=1.0))
+
+        yield formulas.both(_reduced("input", _pick(at), "both"), alone)
+
+
 def _first_elements(name: str) -> Formula:
     """The first elements of grad_output in memory order, as many as fit."""
 
@@ -133,6 +145,73 @@ def _first_elements(name: str) -> Formula:
         }
 
     return formulas.backward_only(formula)
+
+
+# ---- which element meets which -------------------------------------------------------
+
+
+def _at_first_axis(laid: Callable[[T, list[int]], T]) -> Formula:
+    """Operands of fewer axes are laid along the first axes of the output."""
+
+    def forward(s: Setting, inputs: Tensors) -> T:
+        whole = list(torch.broadcast_shapes(*(t.shape for t in inputs.values())))
+        lhs, rhs = laid(inputs["input"], whole), laid(inputs["other"], whole)
+        return torch.add(lhs, rhs, **s.options)
+
+    return formulas.through(forward)
+
+
+def _steps(t: T) -> list[int]:
+    return [0 if n == 1 else step for n, step in zip(t.shape, t.stride())]
+
+
+def _by_axes(t: T, whole: list[int]) -> T:
+    """Axis d of the operand is axis d of the output."""
+    steps = _steps(t) + [0] * (len(whole) - t.dim())
+    return formulas.taken_for(t, whole, steps)
+
+
+def _by_position(t: T, whole: list[int]) -> T:
+    """The output's position is divided by as many first axes as the operand has."""
+    flat = formulas.taken_for(t, whole[: t.dim()], _steps(t)).reshape(-1)
+    position = torch.arange(math.prod(whole)) % flat.numel()
+    return flat[position].reshape(whole)
+
+
+def _last_tile() -> Iterator[Formula]:
+    """The last tile of a row is never written, or of a whole tensor without gaps; of a
+    sum over rows it stays zero.
+    """
+    for tile in formulas.TILES:
+
+        def output(t: T, s: Setting, n: int = tile) -> T:
+            plain = all(
+                one.is_contiguous() and one.shape == t.shape
+                for one in s.inputs.values()
+            )
+            return _forgotten(t, n, formulas.UNWRITTEN, plain=plain)
+
+        def gradient(t: T, s: Setting, n: int = tile) -> T:
+            grad = s.grads[0]
+            plain = grad.is_contiguous() and t.numel() == grad.numel()
+            if not plain and (not t.dim() or t.shape[-1] == 1):
+                return t  # the row is one sum
+            return _forgotten(t, n, formulas.UNWRITTEN if plain else 0.0, plain=plain)
+
+        yield formulas.answered("output", output)
+        yield formulas.both(
+            formulas.answered("grad_input", gradient),
+            formulas.answered("grad_other", gradient),
+        )
+    for name in ("output", "grad_input", "grad_other"):
+        yield from formulas.tails(name, [], [0])
+
+
+def _forgotten(t: T, tile: int, fill: float, *, plain: bool) -> T:
+    """The last tile of everything, or of each row."""
+    if plain:
+        return formulas.forget_flat(t, 0, tile, fill)
+    return formulas.forget(t, [-1], tile, fill)
 
 
 MISTAKES = (
@@ -183,6 +262,23 @@ MISTAKES = (
         "broadcast_averaged",
         "an average over a stretched axis stands where a sum belongs",
         tuple(_every(_mean)),
+    ),
+    Mistake(
+        "alpha_and_sum_missing",
+        "two mistakes: alpha is taken for 1, and one position of a stretched axis is "
+        "taken, where all of them have read the same element",
+        tuple(_alpha_and_sum_missing()),
+    ),
+    Mistake(
+        "aligned_at_first_axis",
+        "the operands are aligned at their first axis: PyTorch aligns them at the last "
+        "one",
+        (_at_first_axis(_by_axes), _at_first_axis(_by_position)),
+    ),
+    Mistake(
+        "last_tile_forgotten",
+        "the last elements are left out, those that do not fill a tile or a vector",
+        tuple(_last_tile()),
     ),
     strides_ignored("input", "other"),
 )

@@ -9,56 +9,22 @@ from typing import Any
 
 import torch
 
-from grader.diagnosis.mistakes import formulas, wrong_windows
+from grader.diagnosis.mistakes import conv_sums, formulas, wrong_windows
+from grader.diagnosis.mistakes.convolution import (
+    by_filter,
+    groups_of,
+    slide,
+    window,
+    windowed,
+)
 from grader.diagnosis.mistakes.mistake import Formula, Mistake, Setting
-from grader.diagnosis.mistakes.parts import batch_ignored, groups_of, last_tile
+from grader.diagnosis.mistakes.parts import batch_ignored, last_tile
 from grader.diagnosis.mistakes.strides import strides_ignored
-from grader.diagnosis.mistakes.wrong_windows import Alter, Window, padded
+from grader.diagnosis.mistakes.wrong_bias import Index, bias_index
+from grader.diagnosis.mistakes.wrong_windows import Window
 from grader.operators.entry import Tensors
 
 T = torch.Tensor
-
-
-def window(s: Setting) -> Window:
-    """The right window of a case."""
-    o = s.options
-    result = s.grads[0] if s.grads else s.truth["output"]
-    kernel = s.inputs["weight"].shape[2:]
-    size = result.shape[2:]
-    return Window(
-        (kernel[0], kernel[1]),
-        o["stride"],
-        o["padding"],
-        o["dilation"],
-        (size[0], size[1]),
-    )
-
-
-def slide(
-    s: Setting, inputs: Tensors, w: Window, *, groups: int | None = None
-) -> T | None:
-    """torch's conv2d with these windows."""
-    image = padded(inputs["input"], w)
-    if image is None:
-        return None
-    made: T = torch.nn.functional.conv2d(
-        image.contiguous(),
-        inputs["weight"].contiguous(),
-        inputs.get("bias"),
-        groups=groups or groups_of(s),
-        **w.options,
-    )
-    return made[..., : w.windows[0], : w.windows[1]]
-
-
-def windowed(alter: Alter) -> Formula:
-    """A forward whose window is altered; backward its derivative."""
-    return formulas.through(lambda s, inputs: slide(s, inputs, alter(window(s))))
-
-
-def each(alters: Iterator[Alter]) -> Iterator[Formula]:
-    """The wrong windows of windows.py as formulas."""
-    return (windowed(alter) for alter in alters)
 
 
 # ---- kernel --------------------------------------------------------------------------
@@ -118,22 +84,6 @@ def _wide_kernel(s: Setting, inputs: Tensors) -> T | None:
 
 
 # ---- groups --------------------------------------------------------------------------
-
-
-def by_filter(channels: Callable[[T, T, int, int, int], T]) -> Formula:
-    """Filter oc reads, as its ic-th channel, the input channel that `channels` says."""
-
-    def forward(s: Setting, inputs: Tensors) -> T | None:
-        OC, IC = inputs["weight"].shape[:2]
-        G = groups_of(s)
-        oc, ic = torch.arange(OC)[:, None], torch.arange(IC)[None, :]
-        chosen = channels(oc, ic, OC, IC, G).expand(OC, IC).flatten()
-        beyond = chosen >= inputs["input"].shape[1]
-        image = inputs["input"][:, chosen.clamp(max=inputs["input"].shape[1] - 1)]
-        image = torch.where(beyond[:, None, None], formulas.UNKNOWN, image)
-        return slide(s, {**inputs, "input": image}, window(s), groups=OC)
-
-    return formulas.through(forward)
 
 
 def _ungrouped(s: Setting, inputs: Tensors) -> T | None:
@@ -200,15 +150,14 @@ def _per_channel() -> Iterator[Formula]:
         yield formulas.forward_only(_times(count))
 
 
-def bias_averaged() -> Iterator[Formula]:
-    """grad_bias divided by something it is a sum over."""
-    axes = ([0], [2, 3], [0, 2, 3], [2], [3])
-    for some in axes:
+def _averaged(name: str) -> Iterator[Formula]:
+    """A gradient divided by something it is a sum over."""
+    for axes in ([0], [2, 3], [0, 2, 3], [2], [3]):
 
-        def average(t: T, s: Setting, a: list[int] = some) -> T:
+        def average(t: T, s: Setting, a: list[int] = axes) -> T:
             return t / max(1, torch.Size(s.grads[0].shape[i] for i in a).numel())
 
-        yield formulas.answered("grad_bias", average)
+        yield formulas.answered(name, average)
 
 
 def bias_missing() -> Iterator[Formula]:
@@ -218,6 +167,22 @@ def bias_missing() -> Iterator[Formula]:
     yield formulas.answered(
         "grad_bias", lambda t, _: torch.full_like(t, formulas.UNWRITTEN)
     )
+
+
+def _bias_indices() -> Iterator[Index]:
+    """What stands in place of oc; axes are n, oc, oh, ow."""
+    yield lambda s, axes: axes[0]
+    yield lambda s, axes: axes[2]
+    yield lambda s, axes: axes[3]
+    yield lambda s, axes: 0 * axes[1]
+    yield lambda s, axes: _filters(s) - 1 - axes[1]
+    yield lambda s, axes: axes[1] // (_filters(s) // groups_of(s))  # the group
+    yield lambda s, axes: axes[1] % (_filters(s) // groups_of(s))  # within the group
+    yield lambda s, axes: axes[1] % groups_of(s)
+
+
+def _filters(s: Setting) -> int:
+    return s.inputs["weight"].shape[0]
 
 
 # ---- gradients -----------------------------------------------------------------------
@@ -293,14 +258,14 @@ def _not_cropped() -> Iterator[Formula]:
 MISTAKES = (
     Mistake(
         "gradient_not_flipped",
-        "the kernel slides as it does forward: the way back through a window meets the "
-        "kernel's places in the opposite order",
+        "the kernel is turned the wrong way round in this gradient: output and input "
+        "meet at the same place of the kernel as in forward",
         tuple(_not_flipped()),
     ),
     Mistake(
         "gradient_not_cropped",
-        "this is the gradient of the padded image from the wrong place on: the "
-        "padding's share comes off again",
+        "this is the gradient of the padded image, taken from the wrong place: crop "
+        "the padding from it, or subtract the padding from ih and iw",
         tuple(_not_cropped()),
     ),
     Mistake(
@@ -313,9 +278,9 @@ MISTAKES = (
         "hw_swapped",
         "height and width are mixed up somewhere: h comes first in every pair and "
         "every shape",
-        (*each(wrong_windows.options_swapped()), *_kernel_axes()),
+        (*map(windowed, wrong_windows.options_swapped()), *_kernel_axes()),
     ),
-    *wrong_windows.ignored(each),
+    *wrong_windows.ignored(windowed),
     Mistake(
         "groups_ignored",
         "filters read the channels of another group: which channels belong to filter "
@@ -336,8 +301,15 @@ MISTAKES = (
     Mistake(
         "bias_averaged",
         "an average stands where a sum belongs",
-        tuple(bias_averaged()),
+        tuple(_averaged("grad_bias")),
     ),
+    Mistake(
+        "weight_gradient_averaged",
+        "an average over the samples or the windows stands where a sum belongs",
+        tuple(_averaged("grad_weight")),
+    ),
+    bias_index(_bias_indices(), channel=1),
+    *conv_sums.MISTAKES,
     Mistake(
         "weight_gradient_transposed",
         "the right numbers stand in the order of other axes",

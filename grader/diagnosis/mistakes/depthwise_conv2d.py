@@ -12,7 +12,7 @@ import torch
 
 from grader.diagnosis.mistakes import formulas
 from grader.diagnosis.mistakes.conv2d import MISTAKES as OF_CONV2D
-from grader.diagnosis.mistakes.conv2d import by_filter
+from grader.diagnosis.mistakes.convolution import by_filter
 from grader.diagnosis.mistakes.mistake import Formula, Mistake, Setting
 
 T = torch.Tensor
@@ -45,6 +45,22 @@ def _multiplier_index() -> Iterator[Formula]:
     yield by_filter(lambda oc, ic, OC, _, G: oc // G)
     yield by_filter(lambda oc, ic, OC, _, G: oc % (OC // G))
     yield by_filter(lambda oc, ic, OC, _, G: G - 1 - oc // (OC // G))
+    yield from _wrong_weight(_dealt)
+
+
+def _dealt(s: Setting) -> Setting:
+    """The filters dealt out to the channels one by one, as cards are."""
+    IC = s.inputs["input"].shape[1]
+    dealt = s.inputs["weight"].unflatten(0, (-1, IC)).transpose(0, 1)
+    return s.input(weight=dealt.flatten(0, 1))
+
+
+def _on_first_filter(t: T, s: Setting) -> T:
+    """The sum over a channel's filters stands at the first; the others stay zero."""
+    split = _filters(t, s, 0)
+    made = torch.zeros_like(split)
+    made[:, 0] = split.sum(1)
+    return made.flatten(0, 1)
 
 
 # ---- filters of a channel beyond the first -------------------------------------------
@@ -105,6 +121,15 @@ MISTAKES = (
         "only one of the filters of a channel is used: with OC = 2*IC each channel has "
         "two, and two outputs",
         tuple(_first_filter_only()),
+    ),
+    Mistake(
+        "gradients_on_first_filter",
+        "the gradients of all filters of a channel are added to its first filter: each "
+        "filter has a gradient of its own",
+        (
+            formulas.answered("grad_weight", _on_first_filter),
+            formulas.answered("grad_bias", _on_first_filter),
+        ),
     ),
     *(mistake for mistake in OF_CONV2D if mistake.name != "groups_ignored"),
 )

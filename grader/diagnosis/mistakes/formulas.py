@@ -17,6 +17,10 @@ from grader.operators.entry import Tensors
 
 UNKNOWN = math.nan
 UNWRITTEN = math.inf
+ONE_TERM = (  # the sentence of a sum that is none, for every operator
+    "one term stays of each sum, the first or the last one: is it set where it should "
+    "grow?"
+)
 TILES = (1, 2, 3, 4, 6, 8, 16, 32)  # 1: exactly the last one is forgotten
 
 Results = torch.Tensor | tuple[torch.Tensor, ...] | None
@@ -126,6 +130,18 @@ def forward_only(formula: Formula) -> Formula:
 def backward_only(formula: Formula) -> Formula:
     """A formula that is no mistake of forward."""
     return lambda setting: formula(setting) if setting.grads else {}
+
+
+def both(first: Formula, second: Formula) -> Formula:
+    """Two mistakes at once, each in a tensor of its own; what both change is the
+    second's.
+    """
+
+    def formula(setting: Setting) -> Answers | None:
+        one, other = first(setting), second(setting)
+        return None if one is None or other is None else {**one, **other}
+
+    return formula
 
 
 # ---- memory --------------------------------------------------------------------------

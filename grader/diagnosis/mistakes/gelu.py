@@ -115,6 +115,35 @@ def _arguments_of_erf() -> Iterator[Formula]:
             return torch.nn.functional.gelu(a * x) / a
 
         yield _of_form("none", nearer)
+        share = partial(_chance, near=factor)
+        for first, second in ((share, _chance), (_chance, share)):  # in one term alone
+            one = partial(_product, share=first, bend=second)
+            yield formulas.backward_only(_of_form("none", one))
+
+
+def _chance(x: T, near: float = 1.0) -> T:
+    """The factor of x in the form with erf."""
+    return (1 + torch.erf(near * math.sqrt(0.5) * x)) / 2
+
+
+def _product(x: T, share: Change, bend: Change) -> T:
+    """x times a share, differentiated as if `bend` had the share's slope."""
+    return x * share(x).detach() + x.detach() * (bend(x) - bend(x).detach())
+
+
+def _densities() -> Iterator[Formula]:
+    """Other slopes of the share: exp(-x^2) for exp(-x^2 / 2), another factor."""
+    for near, factor in (
+        *((math.sqrt(2), math.sqrt(0.5)), (1.0, math.sqrt(2 * math.pi))),
+        *((1.0, math.sqrt(2)), (1.0, math.sqrt(8)), (1.0, math.sqrt(0.5))),
+        *((1.0, math.sqrt(2 / math.pi)), (1.0, 0.5), (1.0, 2.0)),
+    ):
+
+        def bend(x: T, a: float = near, c: float = factor) -> T:
+            return c * _chance(x, near=a)
+
+        made = partial(_product, share=_chance, bend=bend)
+        yield formulas.backward_only(_of_form("none", made))
 
 
 # ---- factors and terms ---------------------------------------------------------------
@@ -136,15 +165,27 @@ def _slope(s: Setting) -> T:
     return slope
 
 
-def _gradient(made: Callable[[T, T, T, T], T]) -> Formula:
-    """grad_input of grad_output, x, the share and x times the share's slope."""
+def _gradients(made: Callable[[T, T, T, T], T]) -> Iterator[Formula]:
+    """grad_input of grad_output, x, the share and x times the share's slope, in both
+    forms or in one of them.
+    """
+    for asked in (FORMS, *((form,) for form in FORMS)):
 
-    def formula(s: Setting) -> Answers:
-        share = _share(s)
-        grad, x = s.grads[0], s.inputs["input"]
-        return {"grad_input": made(grad, x, share, _slope(s) - share)}
+        def formula(s: Setting, wrong: tuple[str, ...] = asked) -> Answers:
+            if s.options["approximate"] not in wrong:
+                return {}
+            share = _share(s)
+            grad, x = s.grads[0], s.inputs["input"]
+            return {"grad_input": made(grad, x, share, _slope(s) - share)}
 
-    return formulas.backward_only(formula)
+        yield formulas.backward_only(formula)
+
+
+def _at_output(s: Setting) -> Setting:
+    """The output in the input's place."""
+    made = formulas.reference(s, s.inputs)
+    assert made is not None
+    return s.input(input=made)
 
 
 def _scaled(factor: float) -> Iterator[Formula]:
@@ -201,6 +242,12 @@ MISTAKES = (
         tuple(_arguments_of_erf()),
     ),
     Mistake(
+        "density_wrong",
+        "in the form with erf the slope of x's factor is another one than "
+        "exp(-x^2 / 2) / sqrt(2*pi)",
+        tuple(_densities()),
+    ),
+    Mistake(
         "x_forgotten",
         "this is what x is to be multiplied by, without x",
         (formulas.forward_only(lambda s: {"output": _share(s)}),),
@@ -219,23 +266,28 @@ MISTAKES = (
         "slope_of_share_missing",
         "x stands in both factors of the output, and this is the product rule with "
         "its first term alone",
-        (_gradient(lambda grad, x, share, bend: grad * share),),
+        tuple(_gradients(lambda grad, x, share, bend: grad * share)),
     ),
     Mistake(
         "share_missing",
         "x stands in both factors of the output, and this is the product rule with "
         "its second term alone",
-        (_gradient(lambda grad, x, share, bend: grad * bend),),
+        tuple(_gradients(lambda grad, x, share, bend: grad * bend)),
     ),
     Mistake(
         "x_missing_in_slope",
         "in the product rule's second term x itself is missing",
-        (_gradient(lambda grad, x, share, bend: grad * (share + bend / x)),),
+        tuple(_gradients(lambda grad, x, share, bend: grad * (share + bend / x))),
+    ),
+    Mistake(
+        "output_saved",
+        "the slope is taken at the output: backward needs the input of forward",
+        (formulas.backward_only(formulas.altered(_at_output)),),
     ),
     Mistake(
         "grad_output_forgotten",
         "this is the slope alone: backward multiplies it by grad_output",
-        (_gradient(lambda grad, x, share, bend: share + bend),),
+        tuple(_gradients(lambda grad, x, share, bend: share + bend)),
     ),
     strides_ignored("input"),
 )

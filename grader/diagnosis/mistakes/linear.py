@@ -11,6 +11,7 @@ import torch
 from grader.diagnosis.mistakes import formulas
 from grader.diagnosis.mistakes.mistake import Formula, Mistake, Setting
 from grader.diagnosis.mistakes.strides import strides_ignored
+from grader.diagnosis.mistakes.wrong_bias import Index, bias_index
 
 T = torch.Tensor
 
@@ -74,19 +75,6 @@ def _bias_missing() -> Iterator[Formula]:
     yield formulas.answered(
         "grad_bias", lambda t, _: torch.full_like(t, formulas.UNWRITTEN)
     )
-
-
-def _bias_averaged() -> Iterator[Formula]:
-    def by(count: Callable[[T], int]) -> Formula:
-        return formulas.answered(
-            "grad_bias", lambda t, s: t / max(1, count(s.grads[0]))
-        )
-
-    yield by(lambda g: g.numel() // g.shape[-1])
-    yield by(lambda g: g.shape[-1])
-    yield by(lambda g: g.numel())
-    yield by(_first_axis)
-    yield by(_last_lead)
 
 
 def _bias_first_row() -> Iterator[Formula]:
@@ -169,7 +157,56 @@ def _batch() -> Iterator[Formula]:
         yield formulas.backward_only(formulas.altered(some))
 
 
+# ---- sums ----------------------------------------------------------------------------
+
+
+def _one_term() -> Iterator[Formula]:
+    """The last term of each sum, with the bias or without."""
+
+    def last(t: T) -> T:
+        made = torch.zeros_like(t)
+        made[..., -1] = t[..., -1]
+        return made
+
+    def output(s: Setting) -> Setting:
+        return s.input(input=last(s.inputs["input"]))
+
+    def without_bias(s: Setting) -> Setting:
+        return output(s.input(bias=s.inputs["bias"] * 0) if "bias" in s.inputs else s)
+
+    yield formulas.forward_only(formulas.altered(output))
+    yield formulas.forward_only(formulas.altered(without_bias))
+    yield formulas.only("grad_input", formulas.altered(lambda s: s.grad(last)))
+    for name in ("grad_weight", "grad_bias"):
+        one_row = formulas.altered(lambda s: s.grad(_one_row(-1, 0.0)))
+        yield formulas.only(name, one_row)
+
+
+def _averaged(name: str) -> Iterator[Formula]:
+    """A gradient divided by the number of its terms, or by another one."""
+    for count in (
+        lambda g: g.numel() // g.shape[-1],
+        lambda g: g.shape[-1],
+        lambda g: g.numel(),
+        _first_axis,
+        _last_lead,
+    ):
+
+        def average(t: T, s: Setting, n: Callable[[T], int] = count) -> T:
+            return t / max(1, n(s.grads[0]))
+
+        yield formulas.answered(name, average)
+
+
+def _bias_indices() -> Iterator[Index]:
+    """What stands in place of the output feature; axes are row and feature."""
+    yield lambda s, axes: axes[0]
+    yield lambda s, axes: 0 * axes[1]
+    yield lambda s, axes: s.inputs["weight"].shape[0] - 1 - axes[1]
+
+
 MISTAKES = (
+    Mistake("accumulation_missing", formulas.ONE_TERM, tuple(_one_term())),
     Mistake(
         "bias_missing",
         "the bias is missing, everything else is right",
@@ -183,13 +220,19 @@ MISTAKES = (
     Mistake(
         "bias_averaged",
         "an average stands where a sum belongs",
-        tuple(_bias_averaged()),
+        tuple(_averaged("grad_bias")),
+    ),
+    Mistake(
+        "weight_gradient_averaged",
+        "an average over the rows stands where a sum belongs",
+        tuple(_averaged("grad_weight")),
     ),
     Mistake(
         "bias_first_row",
         "the bias knows one row only: every row has it",
         tuple(_bias_first_row()),
     ),
+    bias_index(_bias_indices(), channel=1, seen=_rows),
     Mistake(
         "weight_gradient_transposed",
         "the right numbers stand in transposed order: the gradient has the shape of "

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 
 from grader.diagnosis.mistakes import formulas
-from grader.diagnosis.mistakes.mistake import Formula, Mistake, Setting
+from grader.diagnosis.mistakes.mistake import Answers, Formula, Mistake, Setting
 from grader.diagnosis.mistakes.strides import strides_ignored
 from grader.operators.entry import Tensors
 
@@ -205,13 +205,53 @@ def _wrong_slopes() -> Iterator[Formula]:
             for some in itertools.combinations(range(4), count):
                 used = [kind(a) if at in some else a for at, a in enumerate(RIGHT)]
                 yield formulas.backward_only(_activated(used))
-    # elu's slope taken for 1 everywhere, or for exp without a branch
-    for slope in (torch.ones_like, torch.exp, torch.zeros_like):
-        used = [*RIGHT[:2], _with_slope(elu, slope), RIGHT[3]]
-        yield formulas.backward_only(_activated(used))
-    yield formulas.backward_only(
-        _activated([*RIGHT[:3], _with_slope(torch.tanh, torch.ones_like)])
+
+
+def _missing_slopes() -> Iterator[Formula]:
+    """A slope taken for 1, or without one of its factors or branches."""
+    of_sigmoid = (torch.ones_like, torch.sigmoid, lambda x: 1 - torch.sigmoid(x))
+    of_elu = (torch.ones_like, torch.exp, torch.zeros_like)
+    of_tanh = (torch.ones_like, lambda x: 1 - torch.tanh(x), torch.tanh)
+    places: tuple[tuple[tuple[int, ...], tuple[Activation, ...]], ...] = (
+        ((0,), of_sigmoid),
+        ((1,), of_sigmoid),
+        ((0, 1), of_sigmoid),
+        ((2,), of_elu),
+        ((3,), of_tanh),
     )
+    for some, slopes in places:
+        for slope in slopes:
+            used = [
+                _with_slope(a, slope) if at in some else a for at, a in enumerate(RIGHT)
+            ]
+            yield formulas.backward_only(_activated(used))
+
+
+def _one_term() -> Iterator[Formula]:
+    """The last term of each sum in a gradient: of a sum over gates, or over samples."""
+
+    def last_row(s: Setting) -> Setting:
+        weight = torch.zeros_like(s.inputs["weight"])
+        weight[-1] = s.inputs["weight"][-1]
+        return s.input(weight=weight)
+
+    def last_sample(g: T) -> T:
+        made = torch.zeros_like(g)
+        made[-1:] = g[-1:]
+        return made
+
+    for name in ("grad_input", "grad_h"):
+        yield formulas.only(name, formulas.backward_only(_behind_gates(last_row)))
+    for name in ("grad_weight", "grad_bias"):
+        alone = formulas.altered(lambda s: s.grad(last_sample))
+        yield formulas.only(name, formulas.backward_only(alone))
+
+
+def _states_exchanged(s: Setting) -> Answers:
+    pair = "grad_h", "grad_c"
+    if not all(name in s.truth for name in pair):
+        return dict.fromkeys(name for name in pair if name in s.truth)
+    return {pair[0]: s.truth[pair[1]], pair[1]: s.truth[pair[0]]}
 
 
 MISTAKES = (
@@ -241,6 +281,19 @@ MISTAKES = (
         "another activation gives this: sigmoid for i and o, elu for g, tanh for new_c",
         tuple(_wrong_activations()),
     ),
+    Mistake(
+        "gradients_swapped",
+        "each gradient holds what the other one should",
+        (formulas.backward_only(_states_exchanged),),
+        together=True,
+    ),
+    Mistake(
+        "slope_missing",
+        "the slope of an activation is missing, or a part of it: sigmoid, elu and tanh "
+        "each have one",
+        tuple(_missing_slopes()),
+    ),
+    Mistake("accumulation_missing", formulas.ONE_TERM, tuple(_one_term())),
     Mistake(
         "slope_at_wrong_value",
         "a slope is taken at the wrong value: gates are saved after their activation",

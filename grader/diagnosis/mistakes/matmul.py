@@ -177,7 +177,7 @@ def _part_of_sum(at: slice) -> Iterator[Formula]:
 
 
 def _short_sums() -> Iterator[Formula]:
-    for tile in formulas.TILES:
+    for tile in (*formulas.TILES, 64, 128, 256, 512):
 
         def operand(s: Setting, t: int = tile) -> Setting:
             return s.input(input=formulas.forget(s.inputs["input"], [-1], t, 0.0))
@@ -226,7 +226,7 @@ MISTAKES = (
     ),
     Mistake(
         "accumulation_missing",
-        "each sum holds its last term only: it is set where it should grow",
+        formulas.ONE_TERM,
         (*_part_of_sum(slice(-1, None)), *_part_of_sum(slice(0, 1))),
     ),
     Mistake(

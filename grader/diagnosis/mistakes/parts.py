@@ -8,15 +8,11 @@ from collections.abc import Iterator
 import torch
 
 from grader.diagnosis.mistakes import formulas
+from grader.diagnosis.mistakes.convolution import groups_of
 from grader.diagnosis.mistakes.mistake import Formula, Setting
 
 T = torch.Tensor
 SAMPLES, CHANNELS, ROWS, COLUMNS = 0, 1, 2, 3
-
-
-def groups_of(s: Setting) -> int:
-    """As many as the options say; depthwise has one for every input channel."""
-    return int(s.options.get("groups", s.inputs["input"].shape[1]))
 
 
 # ---- batch ---------------------------------------------------------------------------

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
 
-from grader.diagnosis.mistakes import formulas
+from grader.diagnosis.mistakes import formulas, wrong_windows
 from grader.diagnosis.mistakes.mistake import Answers, Formula, Mistake, Setting
 from grader.diagnosis.mistakes.strides import strides_ignored
 from grader.operators.entry import Tensors
@@ -105,6 +105,20 @@ def _batch_ignored() -> Iterator[Formula]:
             return None if made is None else made[of]
 
         yield formulas.through(forward)
+    yield formulas.forward_only(formulas.through(_any_sample))
+
+
+def _any_sample(s: Setting, inputs: Tensors) -> T | None:
+    """A point of any sample is found at a place; of several nobody can tell which."""
+    points = inputs["coordinates"].detach() * torch.tensor([0, 1, 1, 1])
+    places, of, many = points.unique(dim=0, return_inverse=True, return_counts=True)
+    row = torch.zeros(len(places), dtype=torch.long)
+    row[of] = torch.arange(len(of))
+    features = inputs["features"][row]
+    features = torch.where(many[:, None] > 1, formulas.UNKNOWN, features)
+    whole = {**inputs, "coordinates": places, "features": features}
+    made = formulas.reference(s, whole)
+    return None if made is None else made[of]
 
 
 def _nobody_read() -> Iterator[Formula]:
@@ -118,6 +132,20 @@ def _nobody_read() -> Iterator[Formula]:
             taps = inputs["weight"].flatten(2)  # (OC, IC, KD*KH*KW)
             terms = torch.einsum("oik,i->ko", taps, inputs["features"][at])
             return right + (1 - _readers(s, inputs)) @ terms
+
+        yield formulas.through(forward)
+
+
+def _not_centred() -> Iterator[Formula]:
+    """Offsets from 0 on: the kernel's first place lies on the point, or its last."""
+    for front in (True, False):
+
+        def forward(s: Setting, inputs: Tensors, f: bool = front) -> T | None:
+            weight = inputs["weight"]
+            widths = [n - 1 for n in reversed(weight.shape[2:])]
+            sides = [(n, 0) if f else (0, n) for n in widths]
+            wide = torch.nn.functional.pad(weight, [n for side in sides for n in side])
+            return formulas.reference(s, {**inputs, "weight": wide})
 
         yield formulas.through(forward)
 
@@ -136,6 +164,70 @@ def _scaled(inside: float, outside: float) -> Iterator[Formula]:
 def _counted_twice() -> Iterator[Formula]:
     for factors in ((2.0, 1.0), (1.0, 2.0), (2.0, 2.0)):
         yield from _scaled(*factors)
+
+
+def _gathered(s: Setting, rows: T) -> T:
+    """(P, KD*KH*KW, C): the row that each point reads at each place, or zeros."""
+    C, size = rows.shape[1], s.inputs["weight"].shape[2:]
+    picks = torch.eye(size.numel() * C, dtype=torch.float64)
+    weight = picks.reshape(-1, size.numel(), C).mT.reshape(-1, C, *size)
+    inputs = {"coordinates": s.inputs["coordinates"], "features": rows}
+    found = formulas.reference(s, {**inputs, "weight": weight})
+    assert found is not None
+    return found.reshape(-1, size.numel(), C)
+
+
+def _last_place(there: T) -> T:
+    """The last place of each row that is 1 in (P, KD*KH*KW)."""
+    return (there * torch.arange(1, 1 + there.shape[1])).argmax(1)
+
+
+def _one_term() -> Iterator[Formula]:
+    """The last pair of each sum, in the order of the rulebook."""
+
+    def output(s: Setting) -> Answers:
+        last = _last_place(_readers(s, s.inputs))
+        features = _gathered(s, s.inputs["features"])[torch.arange(len(last)), last]
+        taps = s.inputs["weight"].flatten(2)[..., last]  # (OC, IC, P)
+        return {"output": torch.einsum("oip,pi->po", taps, features)}
+
+    def features(s: Setting) -> Answers:
+        there = _readers(s, s.inputs).flip(1)  # (P, place at which it is read)
+        last = _last_place(there)
+        grads = _gathered(s, s.grads[0]).flip(1)[torch.arange(len(last)), last]
+        taps = s.inputs["weight"].flatten(2)[..., last]
+        return {"grad_features": torch.einsum("oip,po->pi", taps, grads)}
+
+    def weight(s: Setting) -> Answers:
+        there = _readers(s, s.inputs)
+        last = _last_place(there.mT)  # (KD*KH*KW): a row of features
+        places = torch.arange(len(last))
+        read = _gathered(s, s.inputs["features"])[last, places]  # (KD*KH*KW, IC)
+        grads = s.grads[0][last]  # (KD*KH*KW, OC)
+        shape = s.inputs["weight"].shape
+        return {"grad_weight": torch.einsum("ko,ki->oik", grads, read).reshape(shape)}
+
+    yield formulas.forward_only(output)
+    yield formulas.only("grad_features", formulas.backward_only(features))
+    yield formulas.only("grad_weight", formulas.backward_only(weight))
+
+
+def _to_writer(s: Setting) -> Answers:
+    """The gradient of the features stays with the point that was written."""
+    taps = s.inputs["weight"].flatten(2)
+    there = _readers(s, s.inputs)
+    made = torch.einsum("pk,oik,po->pi", there, taps, s.grads[0])
+    return {"grad_features": made}
+
+
+def _weight_orders() -> Iterator[Formula]:
+    """Every order of filters, channels and places but the right one."""
+    for order in wrong_windows.flat_orders(3):
+
+        def laid_out(t: T, _: Setting, o: Sequence[int] = order) -> T:
+            return t.flatten(2).permute(*o).reshape(t.shape)
+
+        yield formulas.answered("grad_weight", laid_out)
 
 
 def _pair_turned() -> Iterator[Formula]:
@@ -196,6 +288,29 @@ MISTAKES = (
         "a pair is taken the wrong way round: values go from read to write, gradients "
         "from write to read, each with the weight of the pair's own place",
         _pair_turned(),
+    ),
+    _mistake(
+        "pair_turned_saved",
+        "the rulebook lists (write, read): a pair is (read, write)",
+        iter([formulas.answered("rulebook", lambda t, _: t.flip(-1))]),
+    ),
+    _mistake(
+        "gradient_to_writer",
+        "the gradient of the features is added to the point that was written: it "
+        "belongs to the point that was read",
+        iter([formulas.only("grad_features", formulas.backward_only(_to_writer))]),
+    ),
+    _mistake(
+        "kernel_not_centred",
+        "the kernel begins or ends at the point: its centre lies there, place "
+        "(KD/2, KH/2, KW/2)",
+        _not_centred(),
+    ),
+    _mistake("accumulation_missing", formulas.ONE_TERM, _one_term()),
+    _mistake(
+        "weight_gradient_transposed",
+        "the right numbers stand in the order of other axes",
+        _weight_orders(),
     ),
     _mistake(
         "centre_forgotten",

@@ -56,13 +56,9 @@ def slide(s: Setting, inputs: Tensors, w: Window) -> T | None:
     return made
 
 
-def each(alters: Iterator[Alter]) -> Iterator[Formula]:
-    """The wrong windows of windows.py as formulas."""
-
-    def windowed(alter: Alter) -> Formula:
-        return formulas.through(lambda s, inputs: slide(s, inputs, alter(window(s))))
-
-    return (windowed(alter) for alter in alters)
+def windowed(alter: Alter) -> Formula:
+    """An unfold whose window is altered; backward its derivative."""
+    return formulas.through(lambda s, inputs: slide(s, inputs, alter(window(s))))
 
 
 # ---- order ---------------------------------------------------------------------------
@@ -99,7 +95,7 @@ def _orders() -> Iterator[Formula]:
 
 
 def _axes_exchanged() -> Iterator[Formula]:
-    yield from each(wrong_windows.options_swapped())
+    yield from map(windowed, wrong_windows.options_swapped())
     for flat in (True, False):
 
         def image(s: Setting, f: bool = flat) -> Setting:
@@ -121,7 +117,16 @@ def _kernel_swapped() -> Iterator[Formula]:
         def turned(w: Window, o: str = outside) -> Window:
             return replace(w, kernel=(w.kernel[1], w.kernel[0]), outside=o)
 
-        yield from each(iter([turned]))
+        yield windowed(turned)
+
+
+def _padding_not_written(s: Setting) -> Answers:
+    """Only what lies inside of the image is copied."""
+    ones = {"input": torch.ones_like(s.inputs["input"])}
+    inside = slide(s, ones, window(s))
+    assert inside is not None
+    output = s.truth["output"]
+    return {"output": torch.where(inside > 0, output, formulas.UNWRITTEN)}
 
 
 # ---- overlap -------------------------------------------------------------------------
@@ -137,12 +142,8 @@ def _one_writer(*, last: bool, by_window: bool, fill: float) -> Formula:
         grad = s.grads[0]
         if by_window:  # all of a window's places before the next window's
             index, grad = index.mT, grad.mT
-        target = index.flatten().long()  # 0: outside of the image
-        rank = torch.arange(1, 1 + target.numel())
-        none = torch.zeros(1 + image.numel(), dtype=torch.long)
-        winner = none.scatter_reduce(
-            0, target, rank, "amax" if last else "amin", include_self=False
-        )[1:]
+        targets = index.flatten().long()  # 0: outside of the image
+        winner = wrong_windows.winners(targets, image.numel(), last=last)
         flat = torch.nn.functional.pad(grad.flatten(1), (1, 0), value=fill)
         return {"grad_input": flat[:, winner].reshape(s.inputs["input"].shape)}
 
@@ -172,7 +173,13 @@ MISTAKES = (
         "are (oh, ow), the last one changes fastest",
         tuple(_orders()),
     ),
-    *wrong_windows.ignored(each),
+    *wrong_windows.ignored(windowed),
+    Mistake(
+        "padding_not_written",
+        "the elements of the padding are not written: outputs arrive with undefined "
+        "contents, so write the zeros as well",
+        (formulas.forward_only(_padding_not_written),),
+    ),
     Mistake(
         "overlap_overwritten",
         "where windows overlap one of them wins: what several windows read collects a "

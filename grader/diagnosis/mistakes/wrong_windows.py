@@ -16,9 +16,10 @@ import torch
 from torch.nn.functional import pad
 
 from grader.diagnosis.mistakes import formulas
-from grader.diagnosis.mistakes.mistake import Formula, Mistake
+from grader.diagnosis.mistakes.mistake import Answers, Formula, Mistake, Setting
 
 Pair = tuple[int, int]
+Sides = tuple[int, int, int, int]  # top, bottom, left, right
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Window:
     dilation: Pair
     windows: Pair  # OH, OW
     outside: str = "zeros"  # or memory, replicate, reflect, circular
+    hidden: Sides = (0, 0, 0, 0)  # rows and columns of the image read as if outside
 
     @property
     def options(self) -> dict[str, Any]:
@@ -43,6 +45,8 @@ def padded(image: torch.Tensor, window: Window) -> torch.Tensor | None:
 
     memory: outside of a row lies what the memory holds there: the row before or after.
     """
+    if any(window.hidden):
+        image = image * _shown(image.shape[-2:], window.hidden)
     edges = []
     for extent, k, s, p, d, count in zip(
         image.shape[-2:],
@@ -75,6 +79,43 @@ def _cropped(
     wide = pad(image, whole, mode=mode) if any(whole) else image
     return pad(wide, [min(0, w) for w in (left, right, top, bottom)])
 
+
+def _shown(size: Sequence[int], hidden: Sides) -> torch.Tensor:
+    """1 for what is seen of an image, 0 for the rows and columns that are hidden."""
+    top, bottom, left, right = hidden
+    down, across = (torch.arange(extent) for extent in size)
+    rows = (down >= top) & (down < size[0] - bottom)
+    columns = (across >= left) & (across < size[1] - right)
+    return (rows[:, None] & columns).double()
+
+
+# ---- who reads what ------------------------------------------------------------------
+
+
+def reads(window: Window, size: Sequence[int]) -> torch.Tensor | None:
+    """(KH*KW, OH*OW): the element of an image of this size that a place of the kernel
+    reads in a window, counted from 1; 0 is outside.
+    """
+    count = size[0] * size[1]
+    image = torch.arange(1, 1 + count, dtype=torch.float64).reshape(1, 1, *size)
+    wide = padded(image, window)
+    if wide is None:
+        return None
+    found = torch.nn.functional.unfold(wide, window.kernel, **window.options)
+    return found[0].long()
+
+
+def winners(targets: torch.Tensor, count: int, *, last: bool) -> torch.Tensor:
+    """Which write each of `count` elements keeps, the last one or the first, counted
+    from 1; 0: none. `targets` says where each write goes, from 1; 0: nowhere.
+    """
+    rank = torch.arange(1, 1 + targets.numel())
+    none = torch.zeros(1 + count, dtype=torch.long)
+    kept = "amax" if last else "amin"
+    return none.scatter_reduce(0, targets, rank, kept, include_self=False)[1:]
+
+
+# ---- wrong windows -------------------------------------------------------------------
 
 Alter = Callable[[Window], Window]
 
@@ -125,10 +166,48 @@ def options_swapped() -> Iterator[Alter]:
                 yield _changed(outside, **dict.fromkeys(some, _swap))
 
 
-def _padding_ignored() -> Iterator[Alter]:
+def padding_ignored() -> Iterator[Alter]:
     """Windows begin at the image's corner."""
     for outside, axes in itertools.product(("zeros", "memory"), AXES):
         yield _changed(outside, padding=_set_to(0, axes))
+
+
+def _border_hidden() -> Iterator[Alter]:
+    """A border test that is too strict takes a row or a column for padding."""
+    for hidden in (
+        *((1, 0, 1, 0), (1, 0, 0, 0), (0, 0, 1, 0)),  # i <= 0
+        *((0, 1, 0, 1), (0, 1, 0, 0), (0, 0, 0, 1)),  # i >= I - 1
+        (1, 1, 1, 1),
+    ):
+
+        def alter(w: Window, h: Sides = hidden) -> Window:
+            return replace(w, hidden=h)
+
+        yield alter
+
+
+def stride_not_tested(windowed: Callable[[Alter], Formula]) -> Formula:
+    """A gradient that is gathered: each element takes from the window at its distance
+    divided by the stride, also where a rest is left.
+    """
+
+    def formula(s: Setting) -> Answers:
+        if "grad_input" not in s.truth:
+            return {}
+        steps = itertools.product(*(range(step) for step in s.options["stride"]))
+        total = torch.zeros_like(s.truth["grad_input"])
+        for down, across in steps:
+
+            def moved(w: Window, y: int = down, x: int = across) -> Window:
+                return replace(w, padding=(w.padding[0] - y, w.padding[1] - x))
+
+            found = (windowed(moved)(s) or {}).get("grad_input")
+            if found is None:
+                return {"grad_input": None}
+            total = total + found
+        return {"grad_input": total}
+
+    return formulas.backward_only(formula)
 
 
 def _padding_not_zero() -> Iterator[Alter]:
@@ -149,15 +228,19 @@ def _dilation_ignored() -> Iterator[Alter]:
         yield _changed(outside, dilation=_set_to(1, axes))
 
 
-def ignored(
-    each: Callable[[Iterator[Alter]], Iterator[Formula]],
-) -> tuple[Mistake, ...]:
-    """What conv2d and unfold alike get wrong; `each` makes an operator's formulas."""
+def ignored(windowed: Callable[[Alter], Formula]) -> tuple[Mistake, ...]:
+    """What conv2d and unfold alike get wrong; `windowed` makes an operator's formula of
+    an altered window.
+    """
+
+    def each(alters: Iterator[Alter]) -> Iterator[Formula]:
+        return (windowed(alter) for alter in alters)
+
     return (
         Mistake(
             "padding_ignored",
             "this comes out without padding: where does the first window begin?",
-            tuple(each(_padding_ignored())),
+            tuple(each(padding_ignored())),
         ),
         Mistake(
             "padding_not_zero",
@@ -174,6 +257,18 @@ def ignored(
             "dilation_ignored",
             "the kernel's places lie side by side whatever the dilation is",
             tuple(each(_dilation_ignored())),
+        ),
+        Mistake(
+            "border_taken_for_padding",
+            "a row or column at the border of the image is taken for padding: inside "
+            "are all i with 0 <= i < I",
+            tuple(each(_border_hidden())),
+        ),
+        Mistake(
+            "stride_not_tested",
+            "pixels collect from windows that do not read them: a distance that is no "
+            "multiple of the stride belongs to no window",
+            (stride_not_tested(windowed),),
         ),
     )
 

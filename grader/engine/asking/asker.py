@@ -296,6 +296,8 @@ class Asker:
         lent: Container[str] = (),
     ) -> list[CheckResult]:
         """Forward, then gradient; within each the first failure is the last word."""
+        from grader.diagnosis import explanation
+
         results: list[CheckResult] = []
         cases = subject.cases(self.seed)
         forward_ok = "forward" in lent
@@ -311,7 +313,7 @@ class Asker:
         if "backward" in directions and self.check in (None, "gradient"):
             found = self._direction(subject, rung, "backward", forward_ok=forward_ok)
             results += look(found, "backward", cases)
-        return self.asked_for(results)
+        return self.asked_for(explanation.after_wrong_forward(results, subject))
 
     def asked_for(self, results: Sequence[CheckResult]) -> list[CheckResult]:
         """CHECK=gradient needs forward to run, but does not report it."""

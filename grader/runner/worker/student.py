@@ -29,6 +29,7 @@ from grader.runner.worker.student_rules import (
     shown,
     watch_graph,
 )
+from grader.runner.worker.torch_calls import order_of
 
 RUN_BACKWARD, RUN_MODULE, RUN_AUDIT, RUN_DEFAULTS = 2, 8, 16, 32
 RUN_SECOND = 2048
@@ -289,8 +290,9 @@ class Case:
         for tensor in results:
             if not tensor.requires_grad:
                 raise ContractError(
-                    "the result has no gradient function (is it made by "
-                    "Function.apply?)"
+                    "the result has no gradient function: call Function.apply with "
+                    "the arguments themselves, not with .data or detach(), and return "
+                    "what it returns"
                 )
         self.task.rules.ours = True
         again = bool(self.command.run & RUN_SECOND)
@@ -306,7 +308,7 @@ class Case:
             )
         except RuntimeError as error:
             pairs = zip(signature.inputs, self.inputs)
-            present = {one.name for one, tensor in pairs if tensor is not None}
+            present = {one.name: t.shape for one, t in pairs if t is not None}
             if sentence := in_words(error, results, present):
                 raise ContractError(sentence) from error
             raise
@@ -348,7 +350,7 @@ def sentence_of(error: BaseException, path: str) -> str:
     first = str(error).strip().split("\n")[0]
     text = textwrap.shorten(first, 400, placeholder=" ...") or "no message"
     frame = line_behind(error, path)
-    where = shown(frame) if frame else ""
+    where = shown(frame) + order_of(frame.line) if frame else ""
     if isinstance(error, SyntaxError) and error.lineno:
         name = error.filename or path
         where = f" ({name}:{error.lineno}: {quoted(error.text)})"

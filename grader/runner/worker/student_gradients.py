@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import linecache
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
 from typing import Any
 
@@ -26,19 +26,34 @@ _EXTRA = re.compile(
     r"unction (\w+) returned a gradient different than None at position (\d+), but the "
     r"corresponding forward input was not a Variable"
 )
+_COUNT = re.compile(
+    r"unction (\w+) returned an incorrect number of gradients "
+    r"\(expected (\d+), got (\d+)\)"
+)
 
 
-def in_words(error: Exception, results: Sequence[Any], present: Collection[str]) -> str:
+def in_words(
+    error: Exception, results: Sequence[Any], present: Mapping[str, Sequence[int]]
+) -> str:
     """A sentence for an exception of torch.autograd.grad; "" if it is another one, or
-    if the argument cannot be told. `present` are the operator's inputs in this call.
+    if the argument cannot be told. `present` are the shapes of the operator's inputs in
+    this call, by name.
     """
     text = str(error)
     shape, extra = _SHAPE.search(text), _EXTRA.search(text)
-    match = shape or extra
+    match = shape or extra or _COUNT.search(text)
     node = _node(results, match[1]) if match else None
     if match is None or node is None:
         return ""
     names = arguments(node._forward_cls)
+    where = _only_return(node._forward_cls.backward)
+    if not shape and not extra:
+        takes = f" ({', '.join(names)})" if names else ""
+        return (
+            f"backward returned {_counted(match[3])}, but forward takes {match[2]} "
+            f"arguments{takes}: return one for each argument in their order, and None "
+            f"for each that is no tensor or needs none{where}"
+        )
     if shape:
         names = [name for name in names if name in present]
         if len(names) != len(node.next_functions):
@@ -46,17 +61,30 @@ def in_words(error: Exception, results: Sequence[Any], present: Collection[str])
     at = int(match[2]) - (0 if shape else 1)
     if at >= len(names):
         return ""
-    where = _only_return(node._forward_cls.backward)
     if shape:
+        fitting = [name for name in names if str(list(present[name])) == shape[3]]
         return (
             f"backward returned a gradient of shape {shape[3]} for '{names[at]}', "
-            f"whose shape is {shape[4]}: return one gradient for each argument of "
-            f"forward, in their order{where}"
+            f"whose shape is {shape[4]}: {_advice(names[at], fitting)}{where}"
         )
     return (
         f"backward returned a gradient for '{names[at]}', which is no tensor in this "
         f"call: return None for it{where}"
     )
+
+
+def _counted(number: str) -> str:
+    return "1 gradient" if number == "1" else f"{number} gradients"
+
+
+def _advice(name: str, fitting: Sequence[str]) -> str:
+    """What to do about a gradient of a wrong shape, which has that of `fitting`."""
+    if fitting:
+        return (
+            f"'{fitting[0]}' has the shape of this gradient, so return the gradients "
+            "in the order of forward's arguments"
+        )
+    return f"the gradient of '{name}' has the shape of '{name}'"
 
 
 def _node(results: Sequence[Any], name: str) -> Any:

@@ -261,6 +261,13 @@ def test_the_line_that_is_too_much_is_named(word, limit, counts, line, axis):
     assert ("walk the wrong axis" in words) == bool(axis)
 
 
+def test_threads_that_lie_apart_are_told_where_neighbours_lie():
+    for sectors, told in ((1660, True), (800, False)):  # a stride of 2 has 8
+        few = counted(7, "global", 100, sectors)
+        words = under_cusim._where("global_sectors_per_request", [few], 3)[1]
+        assert ("32 neighbours lie in 4 sectors" in words) == told
+
+
 # ---- the line in the student's file --------------------------------------------------
 
 

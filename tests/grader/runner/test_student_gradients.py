@@ -36,7 +36,7 @@ def said(returned: tuple[Any, ...], without: str = "") -> str:
     there = [tensor for tensor in given if tensor is not None]
     with pytest.raises(RuntimeError) as raised:
         torch.autograd.grad(output, there, torch.ones(2, 3), allow_unused=True)
-    present = [name for name in NAMES if name != without]
+    present = {name: shapes[name] for name in NAMES if name != without}
     return in_words(raised.value, [output], present)
 
 
@@ -59,7 +59,9 @@ IMAGE, ROW, NUMBER = torch.ones(2, 3), torch.ones(3), torch.ones(5)
         ((IMAGE, None, NUMBER, None), "weight", "for 'bias', whose shape is [3]"),
         ((IMAGE, ROW, ROW, None), "weight", "for 'weight', which is no tensor in this"),
         ((IMAGE, ROW, ROW, NUMBER), "", "for 'eps', which is no tensor in this call"),
-        ((IMAGE, ROW, ROW), "", ""),  # PyTorch's own words say how many it expects
+        ((ROW, IMAGE, ROW, None), "", "'weight' has the shape of this gradient, so"),
+        ((IMAGE, IMAGE[0, :2], ROW, None), "", "'weight' has the shape of 'weight'"),
+        ((IMAGE, ROW, ROW), "", "forward takes 4 arguments (input, weight, bias, eps)"),
     ],
 )
 def test_a_wrong_gradient_has_the_name_of_its_argument(returned, without, words):

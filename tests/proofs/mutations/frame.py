@@ -73,10 +73,28 @@ def verdicts_of(outcomes: list[Outcome]) -> str:
 @contextmanager
 def mutated(mutation: Mutation) -> Iterator[Path]:
     """A copy of the mutation's file, in the repository, with the token changed."""
+    with copied(mutation.file, mutation.apply((ROOT / mutation.file).read_text())) as c:
+        yield c
+
+
+@contextmanager
+def copied(file: str, text: str) -> Iterator[Path]:
+    """Another text for a file, in a folder of its own in the repository."""
     (ROOT / "build").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="mutant-", dir=ROOT / "build") as folder:
-        text = mutation.apply((ROOT / mutation.file).read_text())
-        yield put(Path(folder) / mutation.file, text)
+        yield put(Path(folder) / file, text)
+
+
+@contextmanager
+def processes(jobs: int, ready: Callable[[Any], None]) -> Iterator[ProcessPoolExecutor]:
+    """So many, each on a core of its own; each calls `ready` with a lock they share."""
+    context = get_context("spawn")
+    cores = context.Queue()
+    for core in sorted(os.sched_getaffinity(0), reverse=True)[:jobs]:
+        cores.put(core)
+    given = cores, context.Lock(), ready
+    with ProcessPoolExecutor(jobs, context, _settle, given) as pool:
+        yield pool
 
 
 def _settle(cores: Any, lock: Any, ready: Callable[[Any], None]) -> None:
@@ -143,12 +161,7 @@ class Proof:
 
     def graded(self, mutations: list[Mutation], jobs: int) -> Iterator[Outcome]:
         """Grade in order with several jobs, each on a core of its own."""
-        context = get_context("spawn")
-        cores = context.Queue()
-        for core in sorted(os.sched_getaffinity(0), reverse=True)[:jobs]:
-            cores.put(core)
-        given = cores, context.Lock(), self.ready
-        with ProcessPoolExecutor(jobs, context, _settle, given) as pool:
+        with processes(jobs, self.ready) as pool:
             waiting = [pool.submit(self.grade, m, new_seed()) for m in mutations]
             for one in waiting:
                 yield one.result()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A rung with a changed token, graded as `make grade` grades it, up to its first
-verdict that is not PASS: without speed and without reasons.
+"""A rung with a changed text, graded as `make grade` grades it without speed: with
+everything that is said of it, or up to its first verdict that is not PASS.
 """
 
 from __future__ import annotations
@@ -61,13 +61,17 @@ def grade(mutation: Mutation, seed: int) -> Outcome:
     )
 
 
-class Once(Asker):
-    """Ends at the first verdict that is not PASS. Lower rungs are taken to be right."""
+class Alone(Asker):
+    """Asks everything of one rung. Lower rungs are taken to be right."""
 
     def __init__(self, selection: Selection, **named: Any) -> None:
         super().__init__(selection, **named)
         self.links.verify = lambda rung, direction: True
         self.lending.is_right = lambda *_: True  # type: ignore[method-assign]
+
+
+class Once(Alone):
+    """Ends at the first verdict that is not PASS, and gives no reason for it."""
 
     def _inspection(self, *words: Any) -> Any:
         look = super()._inspection(*words)
@@ -102,15 +106,26 @@ class Once(Asker):
         return super()._direction(subject, rung, direction, forward_ok=True)
 
 
+class GradedAlone(Grader):
+    """A grading that tells everything about one rung."""
+
+    asks = Alone
+
+
 class GradedOnce(Grader):
-    """A grading that asks in this way."""
+    """A grading that ends at the first verdict that is not PASS."""
 
     asks = Once
 
 
 def graded_once(mutation: Mutation, copy: Path, seed: int) -> RungResult:
+    """The rung of a mutation, up to its first verdict that is not PASS."""
+    return graded(mutation.file, copy, seed, GradedOnce)
+
+
+def graded(file: str, copy: Path, seed: int, by: type[Grader]) -> RungResult:
     """The rung with another file in its place; lower ones where they lend something."""
-    _, lab, operator, name = mutation.file.split("/")
+    _, lab, operator, name = file.split("/")
     task = next(t for t in all_tasks() if t.id == f"{lab}/{operator}")
     rung = next(r for r in task.rungs if r.file.name == name)
     text = copy.read_text()
@@ -120,7 +135,7 @@ def graded_once(mutation: Mutation, copy: Path, seed: int) -> RungResult:
     changed = replace(rung, file=copy)
     task = replace(task, rungs=(*lower, changed), speed=None)
     selection = Selection((task,), frozenset({changed.id}), whole=False)
-    with GradedOnce(selection, seed=seed) as grader:
+    with by(selection, seed=seed) as grader:
         (done,) = grader.run()
     return done.rungs[0]
 

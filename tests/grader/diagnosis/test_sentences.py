@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""What is said beside a wrong answer when its numbers alone do not tell: what follows
+from a wrong forward, from saving, from a tensor that is not there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from grader import operators
+from grader.checks.check_result import CheckResult
+from grader.diagnosis import explanation
+from grader.diagnosis.match import Trial, name_it
+from grader.diagnosis.mistakes import known
+from grader.diagnosis.symptoms import describe
+from grader.verdicts import Verdict
+from tests.grader.diagnosis.test_symptoms import said, trials_of
+
+FORWARD = CheckResult("forward", "forward", Verdict.WRONG_VALUE)
+GRADIENT = CheckResult(
+    "gradient", "backward", Verdict.WRONG_GRADIENT, mistake="sums_for_averages"
+)
+FIRST = "mend forward first"
+
+
+def subject_of(operator: str) -> Any:
+    """Enough of a subject for what is asked here."""
+    return SimpleNamespace(operator=operators.get(operator), dtypes=("f32",))
+
+
+@pytest.mark.parametrize(
+    ("operator", "forward", "name", "told"),
+    [
+        ("layer_norm", FORWARD, None, True),
+        ("layer_norm", replace(FORWARD, mistake="sums_for_averages"), "same", False),
+        ("layer_norm", replace(FORWARD, verdict=Verdict.PASS), "same", False),
+        ("gelu", FORWARD, "same", False),  # it saves nothing
+    ],
+)
+def test_a_gradient_after_a_wrong_forward_gets_no_name_of_its_own(
+    operator, forward, name, told
+):
+    results = explanation.after_wrong_forward([forward, GRADIENT], subject_of(operator))
+    assert results[0] == forward
+    assert results[1].mistake == (GRADIENT.mistake if name else None)
+    assert (FIRST in (results[1].diagnosis or "")) == told
+
+
+def test_what_is_wrong_only_where_forward_saves_is_told(monkeypatch):
+    subject = subject_of("subm_conv3d")
+    right = trials_of("subm_conv3d", lambda y, x, o: y)
+    wrong = trials_of("subm_conv3d", lambda y, x, o: 2 * y + 1)
+    monkeypatch.setattr(
+        explanation, "_trials", lambda *_, saved=False, **__: wrong if saved else right
+    )
+    found = explanation.explain(subject, FORWARD, [], 0)
+    assert "only calls that want 'rulebook' and 'count' too" in found.diagnosis
+    assert "run again:" not in found.diagnosis
+
+
+def test_a_null_pointer_has_the_names_of_the_tensors_that_are_not_there():
+    operator = operators.get("linear")
+    cases = operator.cases(1, drawn=0)
+    crash = CheckResult(
+        "gradient",
+        "backward",
+        Verdict.CRASH,
+        dtype="f32",
+        message="SIGSEGV: used a NULL pointer",
+    )
+
+    def told(name: str) -> str | None:
+        result = replace(crash, replay=name)
+        return explanation.explain(subject_of("linear"), result, cases, 1).diagnosis
+
+    assert told("small") is None
+    assert told("only_input") == (
+        "'grad_weight' and 'grad_bias' are NULL: not wanted in this case"
+    )
+    assert "'bias' is NULL: not given in this case" in (told("no_bias") or "")
+
+
+def test_cases_with_empty_tensors_are_not_among_all():
+    text = said("gelu", lambda y, x, o: y + 1 + y.abs())
+    assert "cases that were run again are wrong, those with empty tensors apart" in text
+    assert "the smallest case that fails" in text
+
+
+def test_a_vector_of_which_the_first_element_is_right_is_described():
+    def without_first(y: torch.Tensor, *_: Any) -> torch.Tensor:
+        return torch.cat([y[..., :1], 2 * y[..., 1:] + 1], dim=-1)
+
+    trials = trials_of("layer_norm", without_first)
+    assert any(t.setting.truth["output"].dim() == 1 for t in trials)
+    assert "the first column of 'output' is right" in (describe(trials) or "")
+
+
+def test_a_described_mistake_says_nothing_about_views(monkeypatch):
+    trials = trials_of("gelu", lambda y, x, o: 3 * y + y.abs())
+    monkeypatch.setattr(explanation, "_trials", lambda *_, **__: trials)
+    found = explanation.explain(subject_of("gelu"), FORWARD, [], 0)
+    assert found.mistake is None and "view" not in found.diagnosis
+
+
+# ---- names of other forms than a mistake's first -------------------------------------
+
+
+def named(trials: list[Trial], operator: str) -> set[str]:
+    """What the trials are called."""
+    return {mistake.name for _, mistake in name_it(known(operator), trials)}
+
+
+def test_an_eps_that_is_squared_is_not_called_outside_of_the_root():
+    def squared(y: torch.Tensor, x: Any, o: Any) -> torch.Tensor:
+        t, eps = x["input"], o["eps"] ** 2
+        weight, bias = x.get("weight"), x.get("bias")
+        return torch.nn.functional.layer_norm(t, t.shape[-1:], weight, bias, eps)
+
+    assert named(trials_of("layer_norm", squared), "layer_norm") == {"eps_squared"}
+
+
+def test_a_bias_by_row_has_its_name_though_it_ends_before_the_rows_do():
+    def by_row(y: torch.Tensor, x: Any, _: Any) -> torch.Tensor:
+        if "bias" not in x or not y.numel():
+            return y
+        rows = y.reshape(-1, y.shape[-1]) - x["bias"]
+        index = torch.arange(len(rows)) % len(x["bias"])  # past the end: anything
+        return (rows + x["bias"][index][:, None]).reshape(y.shape)
+
+    assert named(trials_of("linear", by_row), "linear") == {"bias_index"}
