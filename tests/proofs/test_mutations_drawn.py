@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Does the grader see one changed token of a CUDA rung, or in the ladders of five more
+"""The lists of mutations are what their draws give, and each survivor is argued. Does
+the grader see one changed token of a CUDA rung, or in the ladders of five more
 operators? A sample of the drawn ones.
 
 `python -m tests.proofs.stress mutations --lab 04` and `--lab 03` grade all of them.
@@ -15,7 +16,16 @@ import pytest
 
 from grader.engine.grade import new_seed
 from tests import ROOT
-from tests.proofs.mutations import draw_cuda, draw_ladders, run_cuda, run_ladders
+from tests.proofs.mutations import (
+    draw,
+    draw_all,
+    draw_cuda,
+    draw_ladders,
+    run,
+    run_all,
+    run_cuda,
+    run_ladders,
+)
 from tests.proofs.mutations.cuda_tokens import CudaFile
 from tests.proofs.mutations.draw import Mutation, changed
 from tests.proofs.mutations.draw_cuda import KINDS, kind_of
@@ -63,6 +73,8 @@ LISTS = (
     Drawn(
         "03", run_ladders.PROOF, "draw_ladders", draw_ladders.DRAWN, draw_ladders.record
     ),
+    Drawn("all", run_all.PROOF, "draw_all", draw_all.DRAWN, draw_all.record),
+    Drawn("02", run.PROOF, "draw", draw.DRAWN, draw.record),
 )
 LAST_IN_CUDA, LAST = run_cuda.PROOF.read(), run_ladders.PROOF.read()
 each_list = pytest.mark.parametrize("drawn", LISTS, ids=str)

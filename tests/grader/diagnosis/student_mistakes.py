@@ -3,8 +3,8 @@
 
     python -m tests.grader.diagnosis.student_mistakes [--only ID ...] [--new] [--jobs 2]
 
-Each rung of tests/programs/student_mistakes is graded as `make grade T=RUNG SPEED=off`
-grades it, from a copy: the tree stays as it is. What is said is kept in results.json
+Each rung of tests/programs/student_mistakes is graded as by `make grade SPEED=off`,
+from a copy: the tree stays as it is. What is said is kept in results.json
 beside the entries, after every entry: a run that is stopped goes on where it ended.
 --new asks of all again.
 """
