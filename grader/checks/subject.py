@@ -40,6 +40,8 @@ CHECK_LIMIT = 90.0  # and for all calls of one check together
 class Subject:
     """A rung as the checks see it. Close it when done."""
 
+    program = ""  # the worker that runs its libraries, where they do not tell
+
     def __init__(
         self,
         operator: Operator,
@@ -140,7 +142,8 @@ class Subject:
         """
         forward, backward = self.libraries[dtype]
         both = [programs.program_of(library) for library in (forward, backward)]
-        program = next((p for p in both if p != programs.WORKER), both[0])
+        told = next((p for p in both if p != programs.WORKER), both[0])
+        program = self.program or told
         return Worker.for_library(
             forward,
             backward,

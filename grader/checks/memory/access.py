@@ -57,9 +57,7 @@ def missing() -> str:
 class Watched(Subject):
     """A rung in its sanitized build."""
 
-    def _launch(self, dtype: str) -> Worker:
-        forward, backward = self.libraries[dtype]
-        return Worker.for_library(forward, backward, self.number, program=PROGRAM)
+    program = PROGRAM
 
     def _ended(
         self, worker: Worker, outcome: Outcome, case: str, limit: float

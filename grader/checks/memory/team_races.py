@@ -58,9 +58,7 @@ OWN = (
 class InTurns(Subject):
     """A rung in its build for this check."""
 
-    def _launch(self, dtype: str) -> Worker:
-        forward, backward = self.libraries[dtype]
-        return Worker.for_library(forward, backward, self.number, program=PROGRAM)
+    program = PROGRAM
 
     def _ended(
         self, worker: Worker, outcome: Outcome, case: str, limit: float

@@ -237,7 +237,7 @@ def test_a_compiler_without_sanitizers_is_named_and_nothing_fails(
 
 
 def test_a_worker_that_does_not_start_is_no_pass(monkeypatch):
-    monkeypatch.setattr(access, "PROGRAM", "worker-that-is-not-there")
+    monkeypatch.setattr(access.Watched, "program", "worker-that-is-not-there")
     assert checked("gelu_int_overflow").verdict is Verdict.GRADER
 
 
