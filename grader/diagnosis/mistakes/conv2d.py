@@ -20,7 +20,7 @@ from grader.diagnosis.mistakes.convolution import (
 from grader.diagnosis.mistakes.mistake import Formula, Mistake, Setting
 from grader.diagnosis.mistakes.parts import batch_ignored, last_tile
 from grader.diagnosis.mistakes.strides import strides_ignored
-from grader.diagnosis.mistakes.wrong_bias import Index, bias_index
+from grader.diagnosis.mistakes.wrong_bias import Index, averages, bias_index
 from grader.diagnosis.mistakes.wrong_windows import Window
 from grader.operators.entry import Tensors
 
@@ -298,16 +298,7 @@ MISTAKES = (
         "it belongs to the whole sum",
         tuple(_per_channel()),
     ),
-    Mistake(
-        "bias_averaged",
-        "an average stands where a sum belongs",
-        tuple(_averaged("grad_bias")),
-    ),
-    Mistake(
-        "weight_gradient_averaged",
-        "an average over the samples or the windows stands where a sum belongs",
-        tuple(_averaged("grad_weight")),
-    ),
+    *averages(_averaged, "the samples or the windows"),
     bias_index(_bias_indices(), channel=1),
     *conv_sums.MISTAKES,
     Mistake(

@@ -11,7 +11,7 @@ import torch
 from grader.diagnosis.mistakes import formulas
 from grader.diagnosis.mistakes.mistake import Formula, Mistake, Setting
 from grader.diagnosis.mistakes.strides import strides_ignored
-from grader.diagnosis.mistakes.wrong_bias import Index, bias_index
+from grader.diagnosis.mistakes.wrong_bias import Index, averages, bias_index
 
 T = torch.Tensor
 
@@ -217,16 +217,7 @@ MISTAKES = (
         "the weight is read as its transpose: it is (OC, IC)",
         tuple(_weight_transposed()),
     ),
-    Mistake(
-        "bias_averaged",
-        "an average stands where a sum belongs",
-        tuple(_averaged("grad_bias")),
-    ),
-    Mistake(
-        "weight_gradient_averaged",
-        "an average over the rows stands where a sum belongs",
-        tuple(_averaged("grad_weight")),
-    ),
+    *averages(_averaged, "the rows"),
     Mistake(
         "bias_first_row",
         "the bias knows one row only: every row has it",

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A bias at a wrong index: of conv2d, depthwise_conv2d and linear."""
+"""A bias at a wrong index, and averages in place of sums: of conv2d, depthwise_conv2d
+and linear.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,20 @@ SENTENCE = (
     "the bias is used at a wrong index: it has one element for each output channel, "
     "and output channel oc takes element oc"
 )
+
+
+def averages(of: Callable[[str], Iterable[Formula]], over: str) -> Iterable[Mistake]:
+    """The gradients of bias and weight divided by what was summed `over`. `of` makes
+    the formulas of one gradient.
+    """
+    yield Mistake(
+        "bias_averaged", "an average stands where a sum belongs", tuple(of("grad_bias"))
+    )
+    yield Mistake(
+        "weight_gradient_averaged",
+        f"an average over {over} stands where a sum belongs",
+        tuple(of("grad_weight")),
+    )
 
 
 def bias_index(

@@ -125,24 +125,18 @@ void GOMP_parallel_loop_runtime(region_fn *body, void *data, unsigned threads,
 #define SAME(name, as)                                                                 \
     extern __typeof__(as) name;                                                        \
     extern __typeof__(as) name __attribute__((alias(#as)))
-#define SCHEDULE(kind)                                                                 \
-    SAME(GOMP_loop_##kind##_start, GOMP_loop_dynamic_start);                           \
+#define SCHEDULE(kind, as)                                                             \
+    SAME(GOMP_loop_##kind##_start, GOMP_loop_##as##_start);                            \
     SAME(GOMP_loop_##kind##_next, GOMP_loop_dynamic_next);                             \
-    SAME(GOMP_loop_ull_##kind##_start, GOMP_loop_ull_dynamic_start);                   \
+    SAME(GOMP_loop_ull_##kind##_start, GOMP_loop_ull_##as##_start);                    \
     SAME(GOMP_loop_ull_##kind##_next, GOMP_loop_ull_dynamic_next);                     \
-    SAME(GOMP_parallel_loop_##kind, GOMP_parallel_loop_dynamic)
-#define RUNTIME(kind)                                                                  \
-    SAME(GOMP_loop_##kind##_start, GOMP_loop_runtime_start);                           \
-    SAME(GOMP_loop_##kind##_next, GOMP_loop_dynamic_next);                             \
-    SAME(GOMP_loop_ull_##kind##_start, GOMP_loop_ull_runtime_start);                   \
-    SAME(GOMP_loop_ull_##kind##_next, GOMP_loop_ull_dynamic_next);                     \
-    SAME(GOMP_parallel_loop_##kind, GOMP_parallel_loop_runtime)
-SCHEDULE(static);
-SCHEDULE(guided);
-SCHEDULE(nonmonotonic_dynamic);
-SCHEDULE(nonmonotonic_guided);
-RUNTIME(nonmonotonic_runtime);
-RUNTIME(maybe_nonmonotonic_runtime);
+    SAME(GOMP_parallel_loop_##kind, GOMP_parallel_loop_##as)
+SCHEDULE(static, dynamic);
+SCHEDULE(guided, dynamic);
+SCHEDULE(nonmonotonic_dynamic, dynamic);
+SCHEDULE(nonmonotonic_guided, dynamic);
+SCHEDULE(nonmonotonic_runtime, runtime);
+SCHEDULE(maybe_nonmonotonic_runtime, runtime);
 SAME(GOMP_loop_runtime_next, GOMP_loop_dynamic_next);
 SAME(GOMP_loop_ull_runtime_next, GOMP_loop_ull_dynamic_next);
 
