@@ -18,13 +18,6 @@ def tap(k, count, stride, dilation):
     return slice(first, first + (count - 1) * stride + 1, stride)
 
 
-def taps(weight, size, stride, dilation):
-    for kh in range(weight.shape[2]):
-        rows = tap(kh, size[0], stride[0], dilation[0])
-        for kw in range(weight.shape[3]):
-            yield kh, kw, rows, tap(kw, size[1], stride[1], dilation[1])
-
-
 class Conv2dFunction(torch.autograd.Function):
     @staticmethod
     def forward(ctx, input, weight, bias, stride, padding, dilation, groups):
@@ -37,10 +30,13 @@ class Conv2dFunction(torch.autograd.Function):
         top, left = padding
         padded = torch.nn.functional.pad(input, (left, left, top, top))
         output = input.new_zeros(N, groups, OC // groups, OH * OW)
-        for kh, kw, rows, columns in taps(weight, (OH, OW), stride, dilation):
-            seen = padded[:, :, rows, columns].reshape(N, groups, ICG, OH * OW)
-            w = weight[:, :, kh, kw].reshape(groups, OC // groups, ICG)
-            output += w @ seen
+        for kh in range(KH):
+            rows = tap(kh, OH, stride[0], dilation[0])
+            for kw in range(KW):
+                columns = tap(kw, OW, stride[1], dilation[1])
+                seen = padded[:, :, rows, columns].reshape(N, groups, ICG, OH * OW)
+                w = weight[:, :, kh, kw].reshape(groups, OC // groups, ICG)
+                output += w @ seen
         output = output.reshape(N, OC, OH, OW)
         return output if bias is None else output + bias.reshape(OC, 1, 1)
 
@@ -49,19 +45,22 @@ class Conv2dFunction(torch.autograd.Function):
         input, weight = ctx.saved_tensors
         stride, (top, left), dilation, groups = ctx.options
         N, IC, IH, IW = input.shape
-        OC, ICG, _, _ = weight.shape
+        OC, ICG, KH, KW = weight.shape
         _, _, OH, OW = grad_output.shape
         padded = torch.nn.functional.pad(input, (left, left, top, top))
         grad_padded = input.new_zeros(padded.shape)
         grad_weight = input.new_zeros(weight.shape)
         grad = grad_output.reshape(N, groups, OC // groups, OH * OW)
-        for kh, kw, rows, columns in taps(weight, (OH, OW), stride, dilation):
-            w = weight[:, :, kh, kw].reshape(groups, OC // groups, ICG)
-            part = (w.mT @ grad).reshape(N, IC, OH, OW)
-            grad_padded[:, :, rows, columns] += part
-            seen = padded[:, :, rows, columns].reshape(N, groups, ICG, OH * OW)
-            product = (grad @ seen.mT).sum(0)
-            grad_weight[:, :, kh, kw] = product.reshape(OC, ICG)
+        for kh in range(KH):
+            rows = tap(kh, OH, stride[0], dilation[0])
+            for kw in range(KW):
+                columns = tap(kw, OW, stride[1], dilation[1])
+                seen = padded[:, :, rows, columns].reshape(N, groups, ICG, OH * OW)
+                w = weight[:, :, kh, kw].reshape(groups, OC // groups, ICG)
+                part = (w.mT @ grad).reshape(N, IC, OH, OW)
+                grad_padded[:, :, rows, columns] += part
+                product = (grad @ seen.mT).sum(0)
+                grad_weight[:, :, kh, kw] = product.reshape(OC, ICG)
         grad_input = grad_padded[:, :, top : top + IH, left : left + IW]
         grad_bias = grad_output.sum((0, 2, 3))
         grads = grad_input, grad_weight, grad_bias
