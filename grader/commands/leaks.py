@@ -47,6 +47,8 @@ PUBLIC = {
     "6707b4e82ec8": "the same, its only line",
     "5bc918a87dc1": "lab 05, a call of a helper that every file of rules has",
     "b14044df6447": "lab 05, how every operator begins",
+    "a3f4f0da226d": "the gradients of a convolution, as the last arguments of a call",
+    "fff668efa623": "the same, and the weight before them",
 }
 _LOOP = re.compile(r"for\([^;]*;[^;]*;\w+(\+\+|--)\)\{?|for\w+inrange.*")
 # in lab 05: static Tensor forward(const Tensor &input, double alpha)
