@@ -225,12 +225,7 @@ MISTAKES = (
         "alpha multiplies the first operand: it belongs to the second",
         (_output(lambda a, b, alpha: alpha * a + b),),
     ),
-    Mistake(
-        "gradients_swapped",
-        "each gradient holds what the other one should",
-        tuple(_gradients_swapped()),
-        together=True,
-    ),
+    formulas.gradients_swapped(_gradients_swapped()),
     Mistake(
         "alpha_twice",
         "alpha is used twice",

@@ -8,11 +8,11 @@ infinity "never written".
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 
-from grader.diagnosis.mistakes.mistake import Answers, Formula, Setting
+from grader.diagnosis.mistakes.mistake import Answers, Formula, Mistake, Setting
 from grader.operators.entry import Tensors
 
 UNKNOWN = math.nan
@@ -256,3 +256,9 @@ def tails(
     fills = (UNWRITTEN, 0.0)
     made = [one(a, tile, fill) for a in axes for tile in TILES for fill in fills]
     return made + [through_all(a, t, f) for a in flat for t in TILES for f in fills]
+
+
+def gradients_swapped(made: Iterable[Formula]) -> Mistake:
+    """That two gradients of one shape are exchanged, of any operator that has such."""
+    sentence = "each gradient holds what the other one should"
+    return Mistake("gradients_swapped", sentence, tuple(made), together=True)

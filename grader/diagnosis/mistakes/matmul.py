@@ -207,12 +207,7 @@ def _corner(t: T, tile: int) -> T:
 
 
 MISTAKES = (
-    Mistake(
-        "gradients_swapped",
-        "each gradient holds what the other one should",
-        tuple(_gradients_swapped()),
-        together=True,
-    ),
+    formulas.gradients_swapped(_gradients_swapped()),
     Mistake(
         "operand_transposed",
         "a matrix is transposed that should not be, or is not where it should: compare "
