@@ -3,29 +3,9 @@
  * fallback */
 #include "frame.h"
 
-matmul_forward_fn fallback_forward;
-matmul_backward_fn fallback_backward;
-
-static int is_empty(const tensor_t *input, const tensor_t *other)
+static int is_own(const tensor_t *input, const tensor_t *other)
 {
     return tensor_numel(input) == 0 || tensor_numel(other) == 0;
 }
 
-status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
-                        tensor_t *output)
-{
-    if (!is_empty(input, other)) return fallback_forward(ctx, input, other, output);
-    product(input, other, output);
-    return STATUS_OK;
-}
-
-status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
-                         const tensor_t *other, tensor_t *grad_input,
-                         tensor_t *grad_other)
-{
-    if (!is_empty(input, other))
-        return fallback_backward(ctx, grad_output, input, other, grad_input,
-                                 grad_other);
-    product_backward(grad_output, input, other, grad_input, grad_other);
-    return STATUS_OK;
-}
+#include "leaves.h"
