@@ -28,7 +28,7 @@ CASES = Path(__file__).with_name("cases")  # a file for each operator
 Tensors = dict[str, torch.Tensor]
 Grads = list[torch.Tensor]  # of a loss by each output
 
-_FLAGS = ("gradcheck", "aligned", "large")
+_FLAGS = ("gradcheck", "aligned", "large", "backward_only")
 _SPECIAL = {"name", "shapes", "layout", "without", "wanted", "values", *_FLAGS}
 # values of integers: 12 bits are exact in float, but not in TF32 or half; 11 bits are
 # exact there too, but not in bfloat16
@@ -54,6 +54,7 @@ class Case:
     gradcheck: bool = False  # small enough for a slow-mode gradcheck
     aligned: bool = False  # tensors begin at multiples of 64 bytes
     large: bool = False  # too large for cusim
+    backward_only: bool = False  # much work, and nothing new for forward
 
 
 @dataclass
@@ -258,6 +259,12 @@ class Operator:
         return made
 
     # ---- right answers ---------------------------------------------------------------
+
+    def asks(self, case: Case, direction: str) -> bool:
+        """Whether a direction has something to do in a case."""
+        if direction == "forward":
+            return not case.backward_only
+        return any(self.wanted(case))
 
     def wanted(self, case: Case) -> list[bool]:
         """Which of signature.gradients the case asks for."""

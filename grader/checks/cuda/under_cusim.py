@@ -56,9 +56,7 @@ _REPORTED = (
 
 def asked(subject: Subject, cases: list[Case], direction: str) -> list[Case]:
     """The cases that a direction has something to do in."""
-    if direction == "forward":
-        return cases
-    return [case for case in cases if any(subject.operator.wanted(case))]
+    return [case for case in cases if subject.operator.asks(case, direction)]
 
 
 def varied(

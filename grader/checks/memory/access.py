@@ -110,7 +110,7 @@ def check(
     wanted = [
         (i, case)
         for i, case in enumerate(cases)
-        if direction == "forward" or any(subject.operator.wanted(case))
+        if subject.operator.asks(case, direction)
     ]
     looked = 0
     for i, case in wanted:

@@ -45,7 +45,7 @@ def check(
 def _chosen(subject: Subject, cases: list[Case], direction: str) -> list[Case]:
     """Strided ones, and on the CPU the largest of the others."""
     operator = subject.operator
-    wanted = [c for c in cases if direction == "forward" or any(operator.wanted(c))]
+    wanted = [case for case in cases if operator.asks(case, direction)]
     strided = [case for case in wanted if case.layout][:STRIDED]
     if subject.on_device:
         return strided

@@ -86,6 +86,8 @@ def check(
     tried = 0
     try:
         for i, case in enumerate(cases):
+            if not subject.operator.asks(case, "forward"):
+                continue
             if through_module and not subject.operator.fits_module(case):
                 continue
             tried += 1

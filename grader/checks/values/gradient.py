@@ -73,7 +73,7 @@ def check(subject: Subject, cases: list[Case], dtype: str, seed: int) -> CheckRe
     tried = 0
     try:
         for case in cases:
-            if not any(subject.operator.wanted(case)):
+            if not subject.operator.asks(case, "backward"):
                 continue
             tried += 1
             findings += _case(subject, case, dtype, seed)
