@@ -15,25 +15,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
-from signatures import DIRECTIONS
 
 from grader import operators
 from grader.checks.check_result import CheckResult
 from grader.checks.subject import Subject
 from grader.checks.values import compare, forward, gradient
-from grader.checks.values.fallback import Classes, Servers
+from grader.checks.values.fallback import Servers
 from grader.course.rungs import Rung
 from grader.course.tasks import all_tasks
-from grader.engine.asking.lending import paired
 from grader.runner.supervisor.cores import pin
-from grader.toolchain.linking import Links
 from grader.toolchain.make import build_tools
 from grader.toolchain.products import Build
 from grader.verdicts import Verdict
 from tests.grader.checks.memory import border
 from tests.grader.checks.speed import stopwatch
 from tests.labs import ulp
-from tests.proofs import pages, trust
+from tests.proofs import pages, right, trust
+from tests.proofs.reference import reference_links, subject_of
 
 SEEDS = """# Many seeds on the reference
 
@@ -73,30 +71,6 @@ def used(got: torch.Tensor, expected: compare.Expected) -> float:
     error = (got.double() - expected.value).abs()
     ratio = error / compare.tolerance(expected, got.dtype)
     return float(torch.where(error > 0, ratio, 0.0).max())
-
-
-def reference_links() -> Links:
-    """Links every rung with those that it names: here all of them have to be right."""
-    links = Links()
-    links.verify = lambda rung, direction: True
-    return links
-
-
-def subject_of(
-    rung: Rung, lower: dict[str, tuple[Rung, Build]], servers: Servers
-) -> tuple[Subject, tuple[str, ...]]:
-    """A reference rung, the direction it lacks lent by a lower one."""
-    operator = operators.get(rung.task.split("/")[1])
-    if rung.file.suffix == ".py":
-        return Subject(operator, source=rung.file, shown=rung.shown), DIRECTIONS
-    built = servers.links.build(rung)
-    for direction in built.directions:
-        lower[direction] = rung, built
-    called = {d: lower.get(d, (rung, built)) for d in DIRECTIONS}
-    lent = {d: build for d, (_, build) in called.items()}
-    subject = Subject(operator, libraries=paired(built, lent))
-    subject.classes = Classes(servers, {d: called[d][0] for d in DIRECTIONS})
-    return subject, built.directions
 
 
 def one_seed(
@@ -209,6 +183,7 @@ PROOFS: dict[str, Callable[[argparse.Namespace], int]] = {
     "stopwatch": lambda _: stopwatch.main(["--write"]),
     "faults": lambda _: trust.main(["--write"]),
     "seeds": lambda args: seeds(args.seeds, args.only),
+    "right": lambda args: right.right(args.seeds, args.only),
     "mutations": lambda args: mutations(args.lab),
     "cusim": lambda args: cusim(args.orders),
     "ncu": lambda _: ncu(),
@@ -221,7 +196,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.proofs.stress")
     parser.add_argument("proofs", nargs="*", choices=[*PROOFS, []])
     parser.add_argument("--seeds", type=int, default=200)
-    parser.add_argument("--only", default="", help="seeds: rungs whose id begins so")
+    parser.add_argument("--only", default="", help="seeds, right: ids that begin so")
     known = ("", *LISTS)
     parser.add_argument("--lab", default="", choices=known, help="mutations: a list")
     parser.add_argument("--orders", type=int, default=100, help="cusim: of threads")

@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""The long proof of many seeds judges as a grading does, and can fail."""
+"""The long proofs of right rungs judge as a grading does, and can fail."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
+from grader.checks.check_result import CheckResult
+from grader.checks.memory import team_races
+from grader.checks.speed import ceiling
 from grader.checks.values import fallback
 from grader.checks.values.compare import Expected
 from grader.course.rungs import DIRECT
 from grader.toolchain.make import build_tools
-from tests.proofs import pages, stress
+from grader.verdicts import Verdict
+from tests.proofs import pages, right, stress
 
 WINOGRAD = "03_im2col_cpu/conv2d/10_winograd_4x4"
 
@@ -50,3 +55,27 @@ def test_the_margin_is_that_of_the_class_which_computed_it() -> None:
     equal = Expected("output", value)  # integers, say
     margin.note(got, equal)
     assert margin.worst == pytest.approx(1 / 8)
+
+
+def test_a_right_file_is_not_suspected_and_an_impossible_time_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ladder = "02_naive_c/add"
+    assert right.right(1, only=ladder) == 0
+    lines = (tmp_path / right.PAGE).read_text().splitlines()
+    rows = [line.split("|")[1:-1] for line in lines if line.startswith("| 0")]
+    assert [row[1].strip() for row in rows] == ["backward", "forward"]
+    assert all(float(row[-1]) > 1 and row[3].strip() == "0" for row in rows)
+
+    monkeypatch.setattr(ceiling, "SHARE", 1e6)
+    assert right.right(1, only=ladder) == 1
+
+
+def test_a_race_is_an_accusation_and_so_is_a_check_that_saw_nothing() -> None:
+    races = right.Races()
+    passed = CheckResult("races", "forward", Verdict.PASS, cases=4)
+    races.note(0, passed)
+    assert (races.looked, races.told) == (4, [])
+    races.note(1, replace(passed, verdict=Verdict.RACE, message="two threads"))
+    races.note(2, replace(passed, message=f"{team_races.UNSEEN}no runtime"))
+    assert [text.split(" ")[1] for text in races.told] == ["1", "2"]
