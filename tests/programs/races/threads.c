@@ -157,6 +157,48 @@ static int everybody_clears(ctx_t *ctx, int T)
     return all_are(buffer, N, 0);
 }
 
+static int copies_into_one_row(ctx_t *ctx, int T)
+{
+    int from[TEAM][N] = {{0}}, to[N];
+#pragma omp parallel num_threads(T)
+    memcpy(to, from[omp_get_thread_num()], sizeof to);  // race
+    return all_are(to, N, 0);
+}
+
+static int moves_into_one_row(ctx_t *ctx, int T)
+{
+    int from[TEAM][N] = {{0}}, to[N];
+#pragma omp parallel num_threads(T)
+    memmove(to, from[omp_get_thread_num()], sizeof to);  // race
+    return all_are(to, N, 0);
+}
+
+static int copied_while_written(ctx_t *ctx, int T)
+{
+    int row[N] = {0}, to[TEAM][N];
+#pragma omp parallel num_threads(T)
+    {
+        if (omp_get_thread_num() == 0)
+            row[3] = 0;  // race
+        else
+            memcpy(to[omp_get_thread_num()], row, sizeof row);  // race
+    }
+    return all_are(to[1], N, 0);
+}
+
+static int moved_while_written(ctx_t *ctx, int T)
+{
+    int row[N] = {0}, to[TEAM][N];
+#pragma omp parallel num_threads(T)
+    {
+        if (omp_get_thread_num() == 0)
+            row[3] = 0;  // race
+        else
+            memmove(to[omp_get_thread_num()], row, sizeof row);  // race
+    }
+    return all_are(to[1], N, 0);
+}
+
 static int *static_room(void)
 {
     static int room[4];
@@ -594,6 +636,120 @@ static int as_many_threads_as_usual(ctx_t *ctx, int T)
     return all_are(numbers, T, 1) && omp_get_max_threads() == T && !omp_in_parallel();
 }
 
+static int sections_behind_a_loop(ctx_t *ctx, int T)
+{
+    int part[4] = {1, 1, 1, 1}, sums[TEAM];
+#pragma omp parallel num_threads(T)
+    {
+#pragma omp for
+        for (int i = 0; i < 4; i++) part[i]++;
+#pragma omp sections
+        {
+#pragma omp section
+            part[0]++;
+#pragma omp section
+            part[1]++;
+#pragma omp section
+            part[2]++;
+#pragma omp section
+            part[3]++;
+        }
+        sums[omp_get_thread_num()] = part[0] + part[1] + part[2] + part[3];
+    }
+    return all_are(sums, T, 12);
+}
+
+static int one_thread_hands_out(ctx_t *ctx, int T)
+{
+    int room = 0, row[TEAM], seen[TEAM];
+#pragma omp parallel num_threads(T)
+    {
+        const int t = omp_get_thread_num();
+        int *mine = NULL;
+#pragma omp single copyprivate(mine)
+        {
+            room = 7;
+            mine = &room;
+        }
+        row[t] = *mine;
+#pragma omp barrier
+        seen[t] = row[(t + 1) % T];
+    }
+    return all_are(seen, T, 7);
+}
+
+static int a_lock_over_a_barrier(ctx_t *ctx, int T)
+{
+    omp_lock_t lock;
+    int sum = 0;
+    omp_init_lock(&lock);
+#pragma omp parallel num_threads(T)
+    {
+        const int first = omp_get_thread_num() == 0;
+        if (first) omp_set_lock(&lock);
+#pragma omp barrier
+        if (!first) omp_set_lock(&lock);
+        sum++;
+        omp_unset_lock(&lock);
+    }
+    omp_destroy_lock(&lock);
+    return sum == T;
+}
+
+static int a_lock_tried_behind_a_barrier(ctx_t *ctx, int T)
+{
+    omp_lock_t lock;
+    int sum = 0;
+    omp_init_lock(&lock);
+#pragma omp parallel num_threads(T)
+    {
+        const int first = omp_get_thread_num() == 0;
+        if (first) omp_set_lock(&lock);
+#pragma omp barrier
+        while (!first && !omp_test_lock(&lock)) continue;
+        sum++;
+        omp_unset_lock(&lock);
+    }
+    omp_destroy_lock(&lock);
+    return sum == T;
+}
+
+static int a_lock_of_an_inner_region(ctx_t *ctx, int T)
+{
+    omp_lock_t lock;
+    int sum = 0;
+    omp_init_lock(&lock);
+#pragma omp parallel num_threads(T)
+    {
+        const int first = omp_get_thread_num() == 0;
+        if (first) omp_set_lock(&lock);
+#pragma omp barrier
+#pragma omp parallel num_threads(2)
+        {
+            if (!first) omp_set_lock(&lock);
+            sum++;
+            omp_unset_lock(&lock);
+        }
+    }
+    omp_destroy_lock(&lock);
+    return sum == T;
+}
+
+static int a_lock_tried_alone(ctx_t *ctx, int T)
+{
+    omp_lock_t lock;
+    int got[TEAM], again = 1;
+    omp_init_lock(&lock);
+#pragma omp parallel num_threads(T)
+    got[omp_get_thread_num()] = 1;
+    omp_set_lock(&lock);
+#pragma omp parallel num_threads(1)
+    again = omp_test_lock(&lock);
+    omp_unset_lock(&lock);
+    omp_destroy_lock(&lock);
+    return all_are(got, T, 1) && !again;
+}
+
 /* ---- and what cannot be looked at ------------------------------------------------ */
 
 static int gives_up(ctx_t *ctx, int T)
@@ -612,6 +768,23 @@ static int wait_for_each_other(ctx_t *ctx, int T)
     return 1;
 }
 
+static int keeps_its_lock(ctx_t *ctx, int T)
+{
+    omp_lock_t lock;
+    int arrived = 0;
+    omp_init_lock(&lock);
+#pragma omp parallel num_threads(T)
+    {
+        int before;
+#pragma omp atomic capture
+        before = arrived++;
+        if (before < 2) omp_set_lock(&lock);
+#pragma omp barrier
+        if (before < 2) omp_unset_lock(&lock);
+    }
+    return 1;
+}
+
 static way_fn *const WAYS[] = {
     shared_accumulator,
     forgotten_private,
@@ -625,6 +798,10 @@ static way_fn *const WAYS[] = {
     before_the_critical_section,
     one_byte_of_a_word,
     everybody_clears,
+    copies_into_one_row,
+    moves_into_one_row,
+    copied_while_written,
+    moved_while_written,
     static_buffer,
     in_a_dynamic_loop,
     in_sections,
@@ -655,8 +832,15 @@ static way_fn *const WAYS[] = {
     fences,
     scratch_one_by_one,
     as_many_threads_as_usual,
+    sections_behind_a_loop,
+    one_thread_hands_out,
+    a_lock_over_a_barrier,
+    a_lock_tried_behind_a_barrier,
+    a_lock_of_an_inner_region,
+    a_lock_tried_alone,
     gives_up,
     wait_for_each_other,
+    keeps_its_lock,
 };
 
 status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
