@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "gelu.h"
 
-/* Before the bug it computes twice 200 times with memory that nobody wrote, for nobody. */
+/* Before the bug it computes 400 times with memory that nobody wrote, for nobody. */
 status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
                       tensor_t *output)
 {
