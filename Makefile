@@ -3,7 +3,7 @@
 #   T=      a task or rung: a path, an id (02_naive_c/conv2d) or a prefix of ids
 #   LAB=    only this lab: 02
 #   PYTHON= use an environment that already has torch >= 2.11 instead of making .venv
-#   ISA=avx2 no wider vectors than AVX2, in our code and in PyTorch
+#   ISA=     avx2 or avx512: no wider vectors, in our code and in PyTorch; builds in build/avx2
 
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/bash
@@ -47,6 +47,7 @@ help:  ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
 	@echo '  T=02_naive_c/conv2d chooses a task, T=02_naive_c/conv2d/01 a rung, LAB=02 a lab'
+	@echo '  ISA=avx2 or ISA=avx512 behind grade, bench or test allows no wider vectors'
 
 grade: $(READY)  ## check everything, or T= or LAB= [CHECK=forward|gradient FRESH=1 JOBS= TIMES=1]
 	@$(GRADER) grade $(CHOICE) $(if $(CHECK),--check $(CHECK)) $(if $(SEED),--seed $(SEED))
@@ -129,8 +130,12 @@ system-packages:  ## what Debian and Ubuntu can add: sandbox, debugger, clang, e
 	    qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 
 clean:  ## remove everything that was built, but not .venv and what was found out
-	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name grade -exec rm -rf {} +; fi
-	@if [ -d build/grade ]; then find build/grade -mindepth 1 ! -name 'ledger*' -delete; fi
+	@for folder in build $(KNOWN_ISA:%=build/%); do \
+	    [ -d $$folder ] || continue; \
+	    find $$folder -mindepth 1 -maxdepth 1 ! -name grade $(KNOWN_ISA:%=! -name %) \
+	        -exec rm -rf {} +; \
+	    [ ! -d $$folder/grade ] || find $$folder/grade -mindepth 1 ! -name 'ledger*' -delete; \
+	done
 
 # The Python environment. A marker file says that it is whole.
 .venv/ready-%:

@@ -17,6 +17,8 @@ from typing import TypeVar
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = ROOT / "tests" / "programs"
 WHOLE = os.environ.get("WHOLE", "") not in ("", "0")  # make test WHOLE=1: no samples
+LEVELS = {"avx2": "-march=x86-64-v3", "avx512": "-march=x86-64-v4"}
+NATIVE = LEVELS.get(os.environ.get("ISA", ""), "-march=native")
 T = TypeVar("T")
 
 sys.path[:0] = [str(ROOT / name) for name in ("", "common/python", "grader/python")]

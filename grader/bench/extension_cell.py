@@ -30,6 +30,7 @@ from grader.errors import GraderError
 from grader.operators import Case
 from grader.report import tables, terminal
 from grader.runner.supervisor.cores import pin
+from grader.toolchain import isa
 
 NAME = "lltm"
 PARTS = ("forward", "backward")
@@ -219,4 +220,5 @@ def _page(lines: Sequence[Line], note: str, wanted: Wanted) -> list[str]:
 def _write(whole: dict[str, Any], page: str) -> list[str]:
     """JSON and the page. Returns their names."""
     made = json.dumps(whole, indent=1) + "\n"
-    return write_files({"lltm.json": made, "lltm.md": page})
+    stem = f"lltm{isa.suffix()}"
+    return write_files({f"{stem}.json": made, f"{stem}.md": page})

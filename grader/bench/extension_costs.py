@@ -36,6 +36,7 @@ from grader.errors import GraderError
 from grader.operators import Case
 from grader.report import tables, terminal
 from grader.runner.supervisor.cores import pin
+from grader.toolchain import isa
 from grader.toolchain.extension import package
 
 PARTS = ("forward", BOTH)
@@ -252,5 +253,6 @@ def _page(whole: dict[str, Any], shapes: Sequence[Shape], note: str) -> list[str
 def _write(whole: dict[str, Any], page: str, wanted: Wanted) -> list[str]:
     """JSON and the page. Returns their names."""
     stem = f"convperf_{wanted.threads}_threads" if wanted.threads > 1 else "convperf"
+    stem += isa.suffix()
     made = json.dumps(whole, indent=1) + "\n"
     return write_files({f"{stem}.json": made, f"{stem}.md": page})

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from grader.checks.speed.estimate import Speed
 from grader.course.rungs import ROOT, Rung
 from grader.engine import results
 from grader.engine.answers import as_json
 from grader.errors import GraderError
+from grader.toolchain import isa
 from grader.toolchain.make import build_folder
 
 
@@ -71,12 +74,21 @@ def machine_words(peaks: dict[str, Any], wanted: Wanted) -> str:
         f"{processor}, {environment['compiler']}, torch {environment['torch']}, "
         f"{many}; one core's peak {peaks['fma_gflops']:.0f} GFLOP/s, scalar "
         f"{peaks['multiply_add_gflops']:.1f} GFLOP/s; triad {sizes}; "
-        f"peak moved by {100 * peaks['moved']:.0f} % during the run. The process keeps "
+        f"peak moved by {100 * peaks['moved']:.0f} % during the run."
+        f"{isa_words()} The process keeps "
         "its memory (mallopt, speed/machine.py), so that PyTorch pays for no page "
         "twice. The interval is that of the ratio to PyTorch; an error is the largest "
         "against double precision, as a share of the largest value. "
         f"{command(wanted)}"
     )
+
+
+def isa_words() -> str:
+    """What ISA= could not hold, and what this machine cannot measure; "" for nothing."""
+    loose = isa.not_held(torch.backends.cpu.get_cpu_capability())
+    said = [f" {name} may use wider vectors than ISA={isa.held()}." for name in loose]
+    said += [f" ISA={name}: pending, this processor lacks it." for name in isa.lacking()]
+    return "".join(said)
 
 
 def _size(count: int) -> str:

@@ -14,6 +14,7 @@ from grader.course import rungs, tasks
 from grader.engine import grade as grading
 from grader.engine import results
 from grader.errors import GraderError
+from grader.toolchain import isa
 from grader.toolchain.make import build_tools
 
 
@@ -43,6 +44,7 @@ def _wanted(args: argparse.Namespace, seed: int) -> Wanted:
         "PARTS": args.parts,
         "AGAINST": args.against,
         "CASES": args.cases,
+        "ISA": isa.held(),
     }
     against = tuple(filter(None, (args.against or "").split(",")))
     for name in against:
@@ -66,7 +68,7 @@ def _wanted(args: argparse.Namespace, seed: int) -> Wanted:
     label = (args.task or args.lab or "all").strip("/").replace("/", "_")
     many = f"_{args.threads}_threads" if args.threads > 1 else ""
     return Wanted(
-        f"{label}{many}",
+        f"{label}{many}{isa.suffix()}",
         " ".join(f"{name}={word}" for name, word in said.items() if word),
         seed,
         args.threads,

@@ -9,7 +9,6 @@ on one target in turn, every second one on aarch64; WHOLE=1 tries each on each t
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -28,13 +27,12 @@ from grader.course.rungs import DIRECT, ROOT, WINOGRAD, Rung, Task
 from grader.course.tasks import all_tasks
 from grader.engine.answers.known import build
 from grader.operators import Case, Operator
-from tests import PROGRAMS, WHOLE
+from tests import NATIVE, PROGRAMS, WHOLE
 from tests.common.portable import Target, read, written
 
 SEED = 5
 GELU = ROOT / "labs" / "02_naive_c" / "gelu" / "00_definition.c"
 LADDERS = [task for task in all_tasks() if task.lab == "03_im2col_cpu" and task.rungs]
-NATIVE = "-march=x86-64-v3" if os.environ.get("ISA") == "avx2" else "-march=native"
 # Tuned for some processors (Zen 2 to 4), gcc fuses no multiply-adds in a loop that
 # sums into one register; with this flag it fuses none there for any processor.
 UNFUSED = "--param=avoid-fma-max-bits=512"

@@ -9,18 +9,16 @@ test_ulp.py does the same with some of them.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests import PROGRAMS, ROOT
+from tests import NATIVE, PROGRAMS, ROOT
 from tests.proofs import pages
 
 LADDER = ROOT / "labs" / "03_im2col_cpu" / "gelu"
-NATIVE = "-march=x86-64-v3" if os.environ.get("ISA") == "avx2" else "-march=native"
 FUSED = "fused multiply-adds"
 BUILDS = {FUSED: NATIVE, "none fused": "-march=x86-64-v2"}
 FLAGS = ["-O3", "-std=gnu11", "-fno-math-errno", "-ffp-contract=fast", "-fopenmp"]

@@ -19,6 +19,7 @@ import torch
 from grader.checks.speed import timing
 from grader.operators import Case, Operator
 from grader.operators.entry import Tensors
+from grader.toolchain import isa
 
 KEY_BYTES = 16  # of a generator that uses them all
 BOTH = "forward+backward"  # as a direction: one after the other, timed as one
@@ -178,9 +179,21 @@ def _copy(tensor: torch.Tensor, layout: torch.memory_format | None) -> torch.Ten
 def name(operator: Operator, case: Case, data: Data, direction: str) -> str:
     """What exactly PyTorch runs: pytorch/oneDNN, pytorch/MKL ..."""
     inputs, _ = data.of_call(0)
-    text = f"pytorch/{_library(operator, case, inputs)}"
+    library = _library(operator, case, inputs)
+    text = f"pytorch/{library}{held(library)}"
     saved = direction == "backward" and operator.signature.saved
     return f"{text} {BOTH}" if saved else text
+
+
+# what computes for a library's name, as isa.not_held calls it
+_COMPUTES = {"MKL": "MKL", "Slow2d": "MKL", "composed, MKL": "MKL", "oneDNN": "oneDNN"}
+
+
+def held(library: str) -> str:
+    """Words for a library that may use wider vectors than ISA= allows."""
+    loose = isa.not_held(torch.backends.cpu.get_cpu_capability())
+    free = _COMPUTES.get(library, isa.OWN_KERNELS) in loose
+    return f" (not held to {isa.held()})" if free else ""
 
 
 def _library(operator: Operator, case: Case, inputs: Tensors) -> str:

@@ -19,6 +19,7 @@ from grader.bench.extension_raw import Raw
 from grader.bench.ladders import Wanted
 from grader.checks.speed import timing
 from grader.errors import GraderError
+from grader.toolchain import isa
 from tests.labs import extension
 from tests.labs.extension_build import alone
 
@@ -102,8 +103,8 @@ def test_a_whole_run_is_a_page_and_its_numbers(monkeypatch, tmp_path):
     whole = {"command": "make bench LAB=05", "shapes": []}
     written = extension_costs._write(whole, "# page\n", Wanted("05", "LAB=05", 1))
     assert len(written) == 2
-    assert json.loads((tmp_path / "convperf.json").read_text()) == whole
-    assert (tmp_path / "convperf.md").read_text() == "# page\n"
+    assert json.loads((tmp_path / f"convperf{isa.suffix()}.json").read_text()) == whole
+    assert (tmp_path / f"convperf{isa.suffix()}.md").read_text() == "# page\n"
 
 
 def test_calls_have_a_line_for_every_way_that_is_built(short):
