@@ -2,7 +2,7 @@
 """`python -m grader`: adds the contract to the path, then hands over to cli.py.
 
 Packages that were carried here (carry.py) come last: an environment's own are better.
-A command that ends well is left without taking PyTorch apart, which costs 0.4 s.
+PyTorch, where it was imported, is not taken apart at the end: that costs 0.3 s.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ sys.path.append(str(ROOT / "build" / "carried"))
 from grader.commands.cli import main  # noqa: E402
 
 status = main()
+if "torch" not in sys.modules:
+    sys.exit(status)
 try:
     sys.stdout.flush()
     sys.stderr.flush()

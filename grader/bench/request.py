@@ -84,11 +84,13 @@ def machine_words(peaks: dict[str, Any], wanted: Wanted) -> str:
 
 
 def isa_words() -> str:
-    """What ISA= could not hold, and what this machine cannot measure; "" for nothing."""
+    """What ISA= could not hold, and what this machine cannot measure; else ""."""
     loose = isa.not_held(torch.backends.cpu.get_cpu_capability())
-    said = [f" {name} may use wider vectors than ISA={isa.held()}." for name in loose]
-    said += [f" ISA={name}: pending, this processor lacks it." for name in isa.lacking()]
-    return "".join(said)
+    wider = [f" {part} may use wider vectors than ISA={isa.held()}." for part in loose]
+    missing = [
+        f" ISA={one}: pending, this processor lacks it." for one in isa.lacking()
+    ]
+    return "".join(wider + missing)
 
 
 def _size(count: int) -> str:

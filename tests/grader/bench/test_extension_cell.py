@@ -58,7 +58,9 @@ def test_a_wrong_cell_has_no_time(short, capsys, monkeypatch):
 def test_the_numbers_and_the_page_are_written(monkeypatch, tmp_path):
     monkeypatch.setattr(request, "folder", lambda: tmp_path)
     assert len(extension_cell._write({"lines": []}, "# page\n")) == 2
-    assert json.loads((tmp_path / f"lltm{isa.suffix()}.json").read_text()) == {"lines": []}
+    assert json.loads((tmp_path / f"lltm{isa.suffix()}.json").read_text()) == {
+        "lines": []
+    }
     assert (tmp_path / f"lltm{isa.suffix()}.md").read_text() == "# page\n"
 
 

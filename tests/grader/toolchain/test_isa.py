@@ -22,8 +22,8 @@ all:
 	@env
 torch: all
 	@ONEDNN_VERBOSE=1 $(PYTHON) -c 'import torch; \\
-	    print(torch.backends.cpu.get_cpu_capability()); \\
-	    torch.nn.functional.conv2d(torch.ones(2, 8, 9, 9), torch.ones(8, 8, 3, 3))'
+	print(torch.backends.cpu.get_cpu_capability()); \\
+	torch.nn.functional.conv2d(torch.ones(2, 8, 9, 9), torch.ones(8, 8, 3, 3))'
 """
 OLD, NEW = "fma avx2 bmi2", "fma avx2 bmi2 avx512f avx512bw avx512cd avx512dq avx512vl"
 
