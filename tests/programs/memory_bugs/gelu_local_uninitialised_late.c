@@ -11,11 +11,10 @@ status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
     for (int i = 0; i < 200; i++) nobody = row[i] + 1;
     for (int i = 0; i < 200; i++) nobody = row[i] * 2;
     (void)nobody;
-    accum tile[16];
-    for (int64_t i = 0; i < tensor_numel(input); i++) {
-        tile[i % 16] += gelu_at(input, i, p);  // BUG
-        real_data(output)[i] = (real)tile[i % 16];
-        tile[i % 16] = 0;
+    accum found;
+    for (int64_t i = 0; i < tensor_numel(input); i++, found = 0) {
+        found += gelu_at(input, i, p);  // BUG
+        real_data(output)[i] = (real)found;
     }
     return STATUS_OK;
 }

@@ -678,7 +678,8 @@ static int one_thread_hands_out(ctx_t *ctx, int T)
     return all_are(seen, T, 7);
 }
 
-static int a_lock_over_a_barrier(ctx_t *ctx, int T)
+/* The first thread comes to a barrier with the lock, and gives it back behind it. */
+static int counted_behind_a_barrier(int T, int (*take)(omp_lock_t *lock))
 {
     omp_lock_t lock;
     int sum = 0;
@@ -688,7 +689,7 @@ static int a_lock_over_a_barrier(ctx_t *ctx, int T)
         const int first = omp_get_thread_num() == 0;
         if (first) omp_set_lock(&lock);
 #pragma omp barrier
-        if (!first) omp_set_lock(&lock);
+        while (!first && !take(&lock)) continue;
         sum++;
         omp_unset_lock(&lock);
     }
@@ -696,22 +697,20 @@ static int a_lock_over_a_barrier(ctx_t *ctx, int T)
     return sum == T;
 }
 
+static int set_lock(omp_lock_t *lock)
+{
+    omp_set_lock(lock);
+    return 1;
+}
+
+static int a_lock_over_a_barrier(ctx_t *ctx, int T)
+{
+    return counted_behind_a_barrier(T, set_lock);
+}
+
 static int a_lock_tried_behind_a_barrier(ctx_t *ctx, int T)
 {
-    omp_lock_t lock;
-    int sum = 0;
-    omp_init_lock(&lock);
-#pragma omp parallel num_threads(T)
-    {
-        const int first = omp_get_thread_num() == 0;
-        if (first) omp_set_lock(&lock);
-#pragma omp barrier
-        while (!first && !omp_test_lock(&lock)) continue;
-        sum++;
-        omp_unset_lock(&lock);
-    }
-    omp_destroy_lock(&lock);
-    return sum == T;
+    return counted_behind_a_barrier(T, omp_test_lock);
 }
 
 static int a_lock_of_an_inner_region(ctx_t *ctx, int T)
