@@ -30,6 +30,10 @@ runpy.run_module("grader", run_name="__main__")
 def test_pytorch_is_not_taken_apart(imported: bool, said: str) -> None:
     code = RUN.format(imported=imported)
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={"PATH": "/usr/bin:/bin"},  # without PYTHONUNBUFFERED
+        capture_output=True,
+        text=True,
     )
     assert done.stdout.split(" ")[0] == said and done.returncode == 3, done.stderr
