@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ISA=avx2: our code and PyTorch use no wider vectors than a processor with AVX2 has.
+"""ISA=avx2 or avx512: our code and PyTorch use no wider vectors than that level has.
 
 `make` sets the variables (common/isa.mk) and refuses what the processor lacks; each
 library reads its own when it is first used. A worker starts with an environment of its

@@ -33,7 +33,7 @@ def made(
 ) -> subprocess.CompletedProcess[str]:
     command = ["make", "-f", "-", f"ISA={value}", f"PYTHON={sys.executable}", *words]
     known = {k: v for k, v in os.environ.items() if k not in isa.TOLD}
-    known.pop("CONVLAB_BUILD")
+    known.pop("CONVLAB_BUILD", None)
     return subprocess.run(
         [*command, target],
         input=SHOWN,
