@@ -15,6 +15,7 @@ from grader.engine.answers.ledger import Ledger
 from grader.engine.score import Results, exit_status
 from grader.errors import GraderError
 from grader.report import html, spent, terminal
+from grader.runner.supervisor import orphans
 from grader.toolchain import sandbox
 from grader.toolchain.make import build_tools
 
@@ -28,6 +29,7 @@ def run(args: argparse.Namespace) -> int:
     slots = schedule.slots(os.environ.get("JOBS", ""))
     fresh = args.seed is not None or os.environ.get("FRESH", "") not in ("", "0")
     with results.lock():
+        orphans.end()
         build_tools()
         with (
             Ledger(results.folder()) as ledger,

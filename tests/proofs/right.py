@@ -166,7 +166,7 @@ def _ladder(task: Task, servers: Servers, count: int, rows: Rows) -> int:
     lower: Lower = {}
     lent: Lower = {}
     found: list[tuple[Rung, Subject]] = []
-    for rung in task.rungs:
+    for rung in (rung for rung in task.rungs if not rung.needs):
         if task.language == "cuda" or uses_openmp(rung):
             seen = races(rung, lower, servers, count)
             cells = rung.id, count, seen.looked, len(seen.told)

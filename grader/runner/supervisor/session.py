@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from grader.course.foreign import clean
 from grader.runner.supervisor.cores import cpu, pin
+from grader.runner.supervisor.orphans import OWNER
 from grader.runner.supervisor.processes import (
     children,
     cpu_seconds,
@@ -123,7 +124,7 @@ def _environment(outside: Outside | None) -> dict[str, str]:
         "GOMP_SPINCOUNT": "1000",  # threads that wait sleep: cores are few
         "CUSIM_PATIENCE": "3",  # seconds for one thread; less than a call has
         "CONVLAB_CPU": str(cpu()),
-        "CONVLAB_OWNER": str(os.getpid()),
+        OWNER: str(os.getpid()),
         **isa.environment(),
         **(outside.environment if outside else {}),
     }

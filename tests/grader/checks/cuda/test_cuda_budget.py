@@ -59,7 +59,7 @@ def test_what_takes_too_long_on_its_core_is_left_out_and_that_is_said(monkeypatc
 
 def test_a_rung_below_another_is_looked_at_in_each_kind_of_case(monkeypatch):
     conv = operators.get("conv2d")
-    cases = conv.cases(1)
+    cases = [case for case in conv.cases(1) if conv.asks(case, "forward")]
     kinds = len(under_cusim.varied(conv, cases, kinds=True))
     assert 1 < kinds < len(cases)
     looked = {number for number, _ in under_cusim.varied(conv, cases, kinds=True)}

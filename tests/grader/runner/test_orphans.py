@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""A sandbox whose owner is gone is ended, and no other process is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.runner.supervisor import orphans
+
+
+@pytest.fixture
+def gone() -> int:
+    """The number of a process that has ended."""
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process.pid
+
+
+@pytest.fixture
+def waiting() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Processes that are ended behind the test."""
+    started: list[subprocess.Popen[bytes]] = []
+    yield started
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize(
+    ("name", "owner", "ended"),
+    [
+        ("bwrap", "gone", True),
+        ("bwrap", "here", False),
+        ("bwrap", "", False),  # another program's
+        ("sleep", "gone", False),
+    ],
+)
+def test_a_sandbox_that_nobody_waits_for_is_ended(
+    name: str,
+    owner: str,
+    ended: bool,
+    gone: int,
+    waiting: list[subprocess.Popen[bytes]],
+    tmp_path: Path,
+) -> None:
+    program = tmp_path / name
+    shutil.copy("/bin/sleep", program)
+    known = {"gone": str(gone), "here": str(os.getpid())}
+    words = {orphans.OWNER: known[owner]} if owner else {}
+    waiting.append(subprocess.Popen([program, "60"], env=words))
+    found = orphans.end()
+    assert (waiting[0].pid in found) == ended
+    if ended:
+        assert waiting[0].wait(5) == -signal.SIGKILL
+    else:
+        assert waiting[0].poll() is None
