@@ -16,15 +16,12 @@ OWNER = "CONVLAB_OWNER"  # in a worker's environment: the process that started i
 PROC = Path("/proc")
 
 
-def end() -> list[int]:
-    """Kill sandboxes of this user whose owner is gone. Returns their processes."""
-    found = [process for process in PROC.glob("[0-9]*") if _is_orphan(process)]
-    ended = []
-    for process in found:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(int(process.name), signal.SIGKILL)
-            ended.append(int(process.name))
-    return ended
+def end() -> None:
+    """Kill sandboxes of this user whose owner is gone."""
+    for process in PROC.glob("[0-9]*"):
+        if _is_orphan(process):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(process.name), signal.SIGKILL)
 
 
 def _is_orphan(process: Path) -> bool:
