@@ -39,7 +39,7 @@ GRADER := $(PY) -m grader
 CHOICE = $(if $(T),'$(T)') $(if $(LAB),--lab '$(LAB)')
 
 .DEFAULT_GOAL := help
-.PHONY: help grade bench carry tables debug hint report doctor build jupyter notebooks train test trust stress lint nvcc versions lock system-packages handout clean
+.PHONY: help grade watch bench carry tables debug hint report doctor build jupyter notebooks train test trust stress lint nvcc versions lock system-packages handout clean
 
 help:  ## list these commands
 	@echo 'convlab: carry tensor operators from Python to CUDA. Start with: make grade'
@@ -67,6 +67,9 @@ debug: $(READY)  ## stop inside a case: T=rung CASE=name [SEED= DTYPE=f32; CUDA:
 	@$(GRADER) debug $(CHOICE) $(if $(CASE),--case '$(CASE)') $(if $(SEED),--seed $(SEED)) \
 	    $(if $(DTYPE),--dtype $(DTYPE)) $(if $(THREAD),--thread '$(THREAD)') \
 	    $(if $(BLOCK),--block '$(BLOCK)')
+
+watch: $(READY)  ## grade a file each time it is saved: everything, or T= or LAB=
+	@$(GRADER) watch $(CHOICE)
 
 hint: $(READY)  ## one more hint for T=
 	@$(GRADER) hint $(CHOICE)
@@ -123,11 +126,11 @@ lock: $(READY)  ## pin requirements/*.in anew, with hashes and without addresses
 	done
 
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
-system-packages:  ## what Debian and Ubuntu can add: sandbox, debugger, clang, emulators, Chromium
+system-packages:  ## what Debian and Ubuntu can add: sandbox, debugger, clang, emulators, Chromium, tmux
 	$(SUDO) apt-get update -q
 	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
 	    bubblewrap gdb clang chromium valgrind \
-	    qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+	    qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross tmux
 
 clean:  ## remove everything that was built, but not .venv and what was found out
 	@for folder in build $(KNOWN_ISA:%=build/%); do \

@@ -19,6 +19,7 @@ INTERRUPTED = 130
 COMMANDS = {
     "grade": "build, check and score; write results.json and the report",
     "bench": "time every rung that is selected on every speed case",
+    "watch": "grade a file each time it is saved, in a terminal that stays",
     "build": "compile everything that is selected; the first error of each",
     "debug": "stop inside one case of one rung, with its inputs on disk",
     "hint": "a task's hints, one more each time they are asked for",
@@ -40,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
         if name in WHOLE:
             continue
         verb.add_argument("task", nargs="?", help="a path, an id, or a prefix of ids")
-        if name in ("grade", "bench", "build"):
+        if name in ("grade", "bench", "build", "watch"):
             verb.add_argument("--lab", help="only labs that begin with this, e.g. 02")
         if name == "grade":
             verb.add_argument("--check", choices=("forward", "gradient"))
