@@ -15,6 +15,7 @@ from signatures import DIRECTIONS
 from grader.checks.check_result import CheckResult
 from grader.course.rungs import ROOT, Rung
 from grader.engine.score import RungResult
+from grader.report import heat
 from grader.report.excerpt import excerpt
 from grader.verdicts import Verdict
 from grader.watch.view import HINTS, LIST, View
@@ -53,7 +54,7 @@ class Screen:
 
         head, foot = lines(_head(self.view)), lines(_foot(self.view))
         room = max(0, height - len(head) - len(foot))
-        body = lines(_body(self.view, room))
+        body = lines(_body(self.view, room, options.max_width))
         if len(body) > room:
             body = body[: room - 1] + lines(iter([Text("...", style="dim")]))
         body += [[] for _ in range(room - len(body))]
@@ -79,7 +80,7 @@ def _head(view: View) -> Iterator[RenderableType]:
     yield Text("")
 
 
-def _body(view: View, room: int) -> Iterator[RenderableType]:
+def _body(view: View, room: int, width: int) -> Iterator[RenderableType]:
     if view.panel == LIST:
         yield from _list(view, room)
         return
@@ -94,7 +95,7 @@ def _body(view: View, room: int) -> Iterator[RenderableType]:
         yield from _speeds(view.result)
     bad = next((c for c in view.checks if c.verdict is not Verdict.PASS), None)
     if bad:
-        yield from _wrong(view.rung, bad)
+        yield from _wrong(view.rung, bad, width)
     elif view.result and view.result.checks:
         yield Text("")
         yield Text(_what_next(view))
@@ -109,7 +110,7 @@ def _check(check: CheckResult) -> Text:
     return name + verdict(check.verdict) + Text(cases, style="dim")
 
 
-def _wrong(rung: Rung, check: CheckResult) -> Iterator[RenderableType]:
+def _wrong(rung: Rung, check: CheckResult, width: int) -> Iterator[RenderableType]:
     """The first thing to mend."""
     yield Text("")
     yield Padding(Text(check.message), (0, 0, 0, 2))
@@ -117,6 +118,10 @@ def _wrong(rung: Rung, check: CheckResult) -> Iterator[RenderableType]:
         name = f"{check.mistake.replace('_', ' ')}? " if check.mistake else ""
         said = Text(name, style="bold") + Text(check.diagnosis)
         yield Padding(said, (0, 0, 0, 2))
+    if check.heat:
+        yield Text("")
+        for drawn in heat.blocks(check.heat, width - 2):
+            yield Text("  ") + drawn
     if check.location:
         yield Text(f"  at {check.location}")
         place = {"file": rung.shown, "sha256": rung.sha256, "root": ROOT}
