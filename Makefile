@@ -39,7 +39,7 @@ GRADER := $(PY) -m grader
 CHOICE = $(if $(T),'$(T)') $(if $(LAB),--lab '$(LAB)')
 
 .DEFAULT_GOAL := help
-.PHONY: help grade watch bench carry tables debug hint report doctor build jupyter notebooks train test trust stress lint nvcc versions lock system-packages handout clean
+.PHONY: help grade watch bench carry tables debug hint progress report doctor build jupyter notebooks train test trust stress lint nvcc versions lock system-packages handout clean
 
 help:  ## list these commands
 	@echo 'convlab: carry tensor operators from Python to CUDA. Start with: make grade'
@@ -73,6 +73,9 @@ watch: $(READY)  ## grade a file each time it is saved: everything, or T= or LAB
 
 hint: $(READY)  ## one more hint for T=
 	@$(GRADER) hint $(CHOICE)
+
+progress: $(READY)  ## points by lab and over time, and what is next
+	@$(GRADER) progress
 
 report: $(READY)  ## make build/grade/report.html from the last results once more
 	@$(GRADER) report

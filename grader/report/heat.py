@@ -7,7 +7,6 @@ of its own in the terminal, by a cross on the page.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 
 from markupsafe import Markup
@@ -15,6 +14,7 @@ from rich.text import Text
 
 from grader.checks.heat_map import HeatMap, Plane, levels
 from grader.report.charts import element
+from grader.report.encoding import encodes
 
 SHADES, IN_ASCII = " ░▒▓█", " .:*#"
 WRONG, RIGHT = "X", "-"
@@ -27,7 +27,7 @@ def blocks(heat: HeatMap, width: int) -> Iterator[Text]:
     """The planes side by side, one character an element; on a narrow terminal those
     that came and were expected.
     """
-    shades = SHADES if _takes_blocks() else IN_ASCII
+    shades = SHADES if encodes(SHADES) else IN_ASCII
     levelled = levels(heat.planes, len(shades))
     columns = [
         (plane.title, ["".join(_shade(v, shades) for v in row) for row in rows])
@@ -49,14 +49,6 @@ def blocks(heat: HeatMap, width: int) -> Iterator[Text]:
         yield Text((" " * BETWEEN).join(cells), no_wrap=True)
     if any(plane.more for plane in heat.planes):
         yield Text("(a part around the first wrong element)", style="dim")
-
-
-def _takes_blocks() -> bool:
-    try:
-        SHADES.encode(sys.stdout.encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
 
 
 def _shade(level: int | None, shades: str) -> str:
