@@ -12,11 +12,20 @@ from grader.report import terminal
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the hints seen so far and the next one."""
+    """Print the hints seen so far and the next one, of a task or of one rung."""
     wanted: str | None = args.task
     if not wanted:
         raise GraderError("say which task: make hint T=02_naive_c/conv2d")
-    task = select(wanted).tasks[0]
-    for number, text in enumerate(one_more(task), start=1):
-        terminal.say(f"hint {number} of {len(task.hints)}: {text}")
+    selection = select(wanted)
+    task = selection.tasks[0]
+    named = [rung for rung in task.rungs if rung.id in selection.rungs and rung.hints]
+    alone = len(selection.rungs) == 1 and named
+    about = named[0] if alone else task
+    for number, text in enumerate(one_more(about), start=1):
+        terminal.say(f"hint {number} of {len(about.hints)}: {text}")
+    if named and not alone:
+        first, *others = (rung.id for rung in named)
+        more = ", ".join(name.rsplit("/", 1)[1] for name in others)
+        also = f" (also {more})" if more else ""
+        terminal.say(f"hints about one file: make hint T={first}{also}")
     return 0

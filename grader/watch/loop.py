@@ -195,7 +195,7 @@ class Loop:
 
     def _hint(self) -> None:
         try:
-            self.view.hints = one_more(self.view.task)
+            self.view.hints = one_more(self.view.hinted)
         except GraderError as error:
             self.view.notice = str(error)
             return

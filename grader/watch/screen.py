@@ -86,7 +86,7 @@ def _body(view: View, room: int, width: int) -> Iterator[RenderableType]:
         return
     if view.panel == HINTS:
         for number, text in enumerate(view.hints, start=1):
-            yield Text(f"hint {number} of {len(view.task.hints)}: {text}")
+            yield Text(f"hint {number} of {len(view.hinted.hints)}: {text}")
             yield Text("")
         return
     for check in view.checks:

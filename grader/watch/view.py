@@ -48,6 +48,11 @@ class View:
         """Its ladder."""
         return next(task for task in self.tasks if task.id == self.rung.task)
 
+    @property
+    def hinted(self) -> Rung | Task:
+        """What has hints: the file itself, or else its ladder."""
+        return self.rung if self.rung.hints else self.task
+
     def to(self, at: int) -> None:
         """Work on another file."""
         self.at = at % len(self.rungs)
