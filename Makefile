@@ -39,7 +39,7 @@ GRADER := $(PY) -m grader
 CHOICE = $(if $(T),'$(T)') $(if $(LAB),--lab '$(LAB)')
 
 .DEFAULT_GOAL := help
-.PHONY: help grade watch bench carry tables debug hint progress report doctor build jupyter notebooks train test trust stress lint nvcc versions lock system-packages handout clean
+.PHONY: help grade watch bench carry tables debug diff hint progress report doctor build jupyter notebooks train test trust stress lint nvcc versions lock system-packages handout clean
 
 help:  ## list these commands
 	@echo 'convlab: carry tensor operators from Python to CUDA. Start with: make grade'
@@ -70,6 +70,9 @@ debug: $(READY)  ## stop inside a case: T=rung CASE=name [SEED= DTYPE=f32; CUDA:
 
 watch: $(READY)  ## grade a file each time it is saved: everything, or T= or LAB=
 	@$(GRADER) watch $(CHOICE)
+
+diff: $(READY)  ## what T=rung changes against the rung that it builds on
+	@$(GRADER) diff $(CHOICE)
 
 hint: $(READY)  ## one more hint for T=
 	@$(GRADER) hint $(CHOICE)

@@ -22,6 +22,7 @@ COMMANDS = {
     "watch": "grade a file each time it is saved, in a terminal that stays",
     "build": "compile everything that is selected; the first error of each",
     "debug": "stop inside one case of one rung, with its inputs on disk",
+    "diff": "what a file changes against the rung that it builds on",
     "hint": "a task's hints, one more each time they are asked for",
     "carry": "what the grader needs beside torch, as a folder to take along",
     "doctor": "what this machine has, and what a missing thing costs",
