@@ -178,7 +178,7 @@ def _compilers() -> list[Item]:
         Item(
             "nvcc",
             nvcc.release(),
-            "CUDA kernels are run on the CPU only and not compiled by NVIDIA's compiler",
+            "CUDA kernels run on the CPU only: NVIDIA's compiler is not there",
             install="make nvcc",
             gain="kernels are compiled for a card, with registers and occupancy",
         ),
