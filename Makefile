@@ -39,7 +39,7 @@ GRADER := $(PY) -m grader
 CHOICE = $(if $(T),'$(T)') $(if $(LAB),--lab '$(LAB)')
 
 .DEFAULT_GOAL := help
-.PHONY: help grade watch bench carry tables debug diff hint progress report doctor build jupyter notebooks train test trust stress lint nvcc versions lock system-packages handout clean
+.PHONY: help grade watch bench carry tables debug diff hint progress report doctor editor build jupyter notebooks train test trust stress lint nvcc versions lock system-packages handout clean
 
 help:  ## list these commands
 	@echo 'convlab: carry tensor operators from Python to CUDA. Start with: make grade'
@@ -99,6 +99,9 @@ train: $(MORE)  ## train a network with every make of layers [NET= DATA= EPOCHS=
 	    $(if $(DTYPE),--dtype '$(DTYPE)') $(if $(SEED),--seed '$(SEED)') \
 	    $(if $(DEVICE),--device '$(DEVICE)') $(if $(PROFILE),--profile) \
 	    $(if $(THREADS),--threads '$(THREADS)') $(if $(TO),--to '$(TO)')
+
+editor: $(READY)  ## compile_commands.json: an editor with clangd knows our headers and flags
+	@$(GRADER) editor
 
 doctor: $(READY)  ## what this machine has, and what a missing thing costs
 	@$(GRADER) doctor

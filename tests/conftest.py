@@ -52,6 +52,7 @@ SLOW = (
     "tests/grader/checks/memory",
     "tests/grader/checks/speed",
     "tests/grader/commands/test_debug.py",
+    "tests/grader/commands/test_editor.py",
     "tests/grader/commands/test_handout.py",
     "tests/grader/commands/test_notebooks.py",
     "tests/grader/commands/test_versions.py",

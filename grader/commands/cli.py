@@ -26,12 +26,21 @@ COMMANDS = {
     "hint": "a task's hints, one more each time they are asked for",
     "carry": "what the grader needs beside torch, as a folder to take along",
     "doctor": "what this machine has, and what a missing thing costs",
+    "editor": "write compile_commands.json for clangd",
     "handout": "derive what students get: starters, given objects, archives",
     "progress": "points by lab and over time, and what is next",
     "report": "make the HTML report from the last results.json once more",
     "tables": "put the measured tables into the READMEs once more",
 }
-WHOLE = ("carry", "doctor", "handout", "progress", "report", "tables")  # of no task
+WHOLE = (
+    "carry",
+    "doctor",
+    "editor",
+    "handout",
+    "progress",
+    "report",
+    "tables",
+)  # of no task
 
 
 def parser() -> argparse.ArgumentParser:
