@@ -33,6 +33,8 @@ FUNCTION_LINES = {".c": 60, ".h": 60, ".cpp": 60, ".py": 60, ".cu": 100}
 RUNG_LINES = {".c": 140, ".py": 170, ".cu": 160}
 LONGER, LONG = 180, 6  # so many rungs may have so many lines, each with its reason
 LONG_RUNGS = {  # docs/decisions/0013-long-rungs.md
+    "labs/02_naive_c/subm_conv3d/00_rulebook.c": "sorting, finding and adding",
+    "labs/02_naive_c/conv2d/01_loop_order.c": "both directions share their views",
     "labs/03_im2col_cpu/depthwise_conv2d/05_lane_sums.c": "strides are a part of it",
     "labs/03_im2col_cpu/depthwise_conv2d/06_stride_phases.c": "phases along two axes",
     "labs/03_im2col_cpu/depthwise_conv2d/07_channel_lanes.c": "05 with other lanes",
@@ -143,11 +145,8 @@ def code_of(name: str) -> str:
 
 def starter(name: str) -> str:
     """What a student gets instead of a solution."""
-
-    def offered(match: re.Match[str]) -> str:
-        return re.sub(r"(?m)^([ ]*)(?://|#) STARTER ?", r"\1", match[2])
-
-    return REGION.sub(offered, text(name))
+    given = REGION.sub(lambda match: match[2], text(name))
+    return re.sub(r"(?m)^([ ]*)(?://|#) STARTER ?", r"\1", given)
 
 
 def count_to_write(solution: str) -> int:
