@@ -17,10 +17,6 @@ GAP, WRITTEN = 25, 90  # lines of one gap, and of all gaps of a rung
 
 # rungs that are still to be divided, by ladder
 OVER = {
-    "02_naive_c/conv2d": "00 01",
-    "02_naive_c/layer_norm": "00",
-    "02_naive_c/matmul": "00 01",
-    "02_naive_c/subm_conv3d": "00",
     "03_im2col_cpu/add": "00 01",
     "03_im2col_cpu/conv2d": "00 01 02 03 04 05 06 07 08 09 10 12 14 15 16",
     "03_im2col_cpu/depthwise_conv2d": "00 01 02 03 04 05 06 07",
