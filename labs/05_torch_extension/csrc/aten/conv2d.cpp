@@ -50,8 +50,8 @@ backward(const Tensor &grad_output, const Tensor &input, const Tensor &weight,
     // STARTER throw std::runtime_error("conv2d_backward is not written yet");
 }
 
-/* Without Winograd from now on, or with it, or as it is; gives what held before. Without
- * a tensor, a kernel on the key of a device would never be called. */
+/* Without Winograd from now on, or with it, or as it is; gives what held before.
+ * It takes no tensor, so that no device has it. */
 static bool direct(std::optional<bool> on)
 {
     return keep_direct(on, conv2d_forward_kernels, conv2d_backward_kernels);
