@@ -39,7 +39,7 @@ GRADER := $(PY) -m grader
 CHOICE = $(if $(T),'$(T)') $(if $(LAB),--lab '$(LAB)')
 
 .DEFAULT_GOAL := help
-.PHONY: help grade watch bench carry tables debug diff hint progress reset update solution report doctor editor build jupyter notebooks train test trust stress lint nvcc versions lock system-packages handout clean
+.PHONY: help grade watch bench carry tables debug diff hint profile progress reset update solution report doctor editor build jupyter notebooks train test trust stress lint nvcc versions lock system-packages handout clean
 
 help:  ## list these commands
 	@echo 'convlab: carry tensor operators from Python to CUDA. Start with: make grade'
@@ -76,6 +76,9 @@ diff: $(READY)  ## what T=rung changes against the rung that it builds on
 
 hint: $(READY)  ## one more hint for T=
 	@$(GRADER) hint $(CHOICE)
+
+profile: $(READY)  ## where the time of T=rung goes and what limits it, in words
+	@$(GRADER) profile $(CHOICE)
 
 progress: $(READY)  ## points by lab and over time, and what is next
 	@$(GRADER) progress
