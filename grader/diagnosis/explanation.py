@@ -20,13 +20,14 @@ from grader.checks.subject import DTYPES, Subject
 from grader.checks.values.compare import Expected, wrong_elements
 from grader.checks.values.forward import expectations, output_dtypes
 from grader.checks.values.gradient import expected_gradients, room_for
+from grader.diagnosis import without_numbers
 from grader.diagnosis.drawing import draw
 from grader.diagnosis.match import Trial, name_it, possible, tensors
 from grader.diagnosis.mistakes import GARBAGE, Mistake, formulas, known
 from grader.diagnosis.mistakes.mistake import Setting
 from grader.diagnosis.symptoms import describe, read_as_contiguous
 from grader.diagnosis.telling_cases import extra_cases
-from grader.diagnosis.which_cases import listed
+from grader.diagnosis.which_cases import EXACTLY, common, listed
 from grader.operators import Case
 from grader.runner.supervisor.call import Call, Output, Run
 from grader.runner.supervisor.wire import SIDE_TENSORS, TAG_UNWRITTEN
@@ -50,11 +51,10 @@ def explain(
     """The result of a failed forward or gradient check, with its diagnosis."""
     if result.verdict is Verdict.CRASH and "a NULL pointer" in result.message:
         return replace(result, diagnosis=_null_tensors(subject, result, cases))
-    if result.verdict not in EXPLAINED or result.name not in ("forward", "gradient"):
-        return result
-    if "after the function had returned" in result.message:
-        return result  # threads that were not waited for: the message says it
-    if "after it had returned" in result.message:
+    if subject.python and (told := without_numbers.told(result.message)):
+        return replace(result, diagnosis=told.sentence, mistake=told.name)
+    nothing = subject.python and result.verdict in without_numbers.VERDICTS
+    if not (nothing or result.verdict in EXPLAINED) or _says_it_all(result):
         return result
     backward, signature = result.name == "gradient", subject.operator.signature
     besides = ""
@@ -74,6 +74,8 @@ def explain(
         )
         return replace(result, diagnosis=text)
     result = replace(result, heat=draw(failed))
+    if nothing and (found := without_numbers.name_it(trials)):
+        return replace(result, diagnosis=found.sentence, mistake=found.name)
     if all(t.garbage for t in failed) and any(t.tainted for t in failed):
         text = _sentence([(name, GARBAGE) for name in tensors(failed)])
         return replace(result, diagnosis=text, mistake=GARBAGE.name)
@@ -94,8 +96,23 @@ def explain(
         return replace(
             result, diagnosis=past, mistake="strides_ignored" if sure else None
         )
-    found = describe(trials)
-    return replace(result, diagnosis=found and found + besides)
+    words = _when(trials) if nothing else describe(trials)
+    return replace(result, diagnosis=words and words + besides)
+
+
+def _says_it_all(result: CheckResult) -> bool:
+    """Whether running cases again cannot add to a message: that of another check, or of
+    threads that were not waited for.
+    """
+    late = ("after the function had returned", "after it had returned")
+    other = result.name not in ("forward", "gradient")
+    return other or any(words in result.message for words in late)
+
+
+def _when(trials: Sequence[Trial]) -> str | None:
+    """What the cases that gave no numbers share, and no other case."""
+    shared = common(trials) or ""
+    return shared if EXACTLY in shared else None
 
 
 def _null_tensors(
@@ -196,7 +213,7 @@ def _trials(
         if backward and not any(subject.operator.wanted(case)):
             continue
         trial = _trial(subject, case, seed, dtype, backward=backward, saved=saved)
-        crashes += trial.finding is not None
+        crashes += trial.died
         made.append(trial)
         if trial.finding and trial.finding.verdict is Verdict.TIMEOUT:
             break
@@ -243,7 +260,7 @@ def _trial(
     try:
         trial.finding = subject.run(call, case, dtype)
     except Stopped as stop:
-        trial.finding = stop.finding
+        trial.finding, trial.died = stop.finding, True
     if not trial.finding:
         _look(trial, call, {first + k: e for k, e in enumerate(right) if e is not None})
     return trial

@@ -38,7 +38,7 @@ class Trial:
     garbage: bool = False  # all that is wrong is an output's old contents, or from it
     tainted: bool = False  # some of it was computed with
     finding: Finding | None = None  # why nothing came
-
+    died: bool = False  # and a new worker has to start
     empty: bool = False  # some tensor has no elements: formulas have nothing to say
     _said: dict[int, Answers | None] = field(default_factory=dict, repr=False)
 

@@ -10,7 +10,7 @@ import torch
 
 from grader.checks.values.compare import UNIT, C
 from grader.diagnosis.match import Trial, tensors
-from grader.diagnosis.which_cases import FEW, common, listed, smallest
+from grader.diagnosis.which_cases import EXACTLY, FEW, common, listed, smallest
 from grader.verdicts import Verdict
 
 FLOAT, HALF = 2.0**-24, 2.0**-11  # rounding units; TF32 rounds as half does
@@ -69,9 +69,7 @@ def describe(trials: Sequence[Trial]) -> str | None:
     if region:
         parts.append(region)
     parts += _relation(trials)
-    example = (
-        None if shared and shared.startswith("wrong exactly") else smallest(trials)
-    )
+    example = None if shared and EXACTLY in shared else smallest(trials)
     if example:
         parts.append(example)
     return "; ".join(parts) or None

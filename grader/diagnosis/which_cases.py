@@ -17,6 +17,7 @@ from grader.diagnosis.match import Trial
 from grader.diagnosis.mistakes import formulas
 
 FEW = 3  # cases of each kind: with fewer, anything separates them
+EXACTLY = "wrong exactly"
 ONE_AXIS = "where 'input' has one axis (ndim is 1)"
 Test = Callable[[Trial], bool]
 
@@ -35,7 +36,7 @@ def common(trials: Sequence[Trial]) -> str | None:
     for words, test in _features():
         if all(test(t) for t in failed) and not any(test(t) for t in passed):
             return (
-                f"wrong exactly in the cases {words} ({len(failed)} of "
+                f"{EXACTLY} in the cases {words} ({len(failed)} of "
                 f"{len(failed) + len(passed)} that were run again)"
             )
     return None
@@ -58,6 +59,8 @@ def _features() -> Iterator[tuple[str, Test]]:
     )
     for name, axes in (("KH and KW", "KH KW"), ("IH and IW", "IH IW")):
         yield f"where {name} differ", _differ(*axes.split())
+    for name in ("stride", "padding", "dilation"):
+        yield f"where {name}_h and {name}_w differ", _differs_by_axis(name)
     yield "with values of very different size", lambda t: t.case.values == "wide"
     yield (
         "where the numbers are integers",
@@ -92,6 +95,16 @@ def _broadcasts(trial: Trial) -> bool:
 
 def _differ(a: str, b: str) -> Test:
     return lambda t: t.case.sizes.get(a, 1) != t.case.sizes.get(b, 1)
+
+
+def _differs_by_axis(option: str) -> Test:
+    """Of two axes: a volume's options are no such pairs."""
+
+    def test(trial: Trial) -> bool:
+        value = trial.setting.options.get(option)
+        return isinstance(value, tuple) and len(value) == 2 and value[0] != value[1]
+
+    return test
 
 
 # ---- one case ------------------------------------------------------------------------

@@ -103,13 +103,15 @@ class HostInspection(Inspection):
 
     def _explained(self, result: CheckResult, cases: list[Case]) -> CheckResult:
         """A failed check with all that can be said about it."""
-        if result.verdict is Verdict.NOT_IMPLEMENTED or result.name not in LOCATED:
+        if result.verdict is Verdict.NOT_IMPLEMENTED:
+            return result
+        if self.subject.python:
+            return explanation.explain(self.subject, result, cases, self.seed)
+        if result.name not in LOCATED:
             return result
         if result.name == "memory":
             return self._after_death(result)
         result = explanation.explain(self.subject, result, cases, self.seed)
-        if self.subject.python:
-            return result
         if watched := self.watched():
             result = access.locate(watched, result, self.seed)
             watched.drop(access.DTYPE)  # no thread of it lives on in the next check

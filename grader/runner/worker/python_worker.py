@@ -61,7 +61,8 @@ def serve(worker: ctypes.CDLL, link: Link) -> None:
     from signatures import SIGNATURES
 
     from grader.runner.supervisor import wire
-    from grader.runner.worker.student import Case, Task, attempt
+    from grader.runner.worker.student import Case, Task
+    from grader.runner.worker.student_errors import attempt
     from grader.runner.worker.student_package import PackageTask
 
     reply = wire.Reply.from_address(link.reply or 0)
@@ -120,6 +121,7 @@ def main(arguments: list[str]) -> None:
     import torch.fx.experimental.symbolic_shapes  # autograd would, at its first use
 
     from grader.runner.worker import student_package  # noqa: F401  (imports before the rules)
+    from grader.runner.worker.student_gradients import remember_shapes
     from grader.runner.worker.student_memory import poison_empty
 
     gc.freeze()
@@ -132,6 +134,7 @@ def main(arguments: list[str]) -> None:
     if attach(ctypes.byref(link), *descriptors) or worker.limits_room(room):
         sys.exit("python_worker: cannot attach to the supervisor")
     poison_empty()
+    remember_shapes()
     tie_hands(worker, link, level, paths)
     serve(worker, link)
 

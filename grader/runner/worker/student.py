@@ -6,8 +6,6 @@ from __future__ import annotations
 import ctypes
 import linecache
 import sys
-import textwrap
-import traceback
 import types
 from collections.abc import Callable, Sequence
 from importlib.util import decode_source
@@ -16,20 +14,17 @@ from typing import Any
 import torch
 from signatures import REQUIRED, Signature
 
-from grader.runner.supervisor import wire
 from grader.runner.supervisor.wire import SIDE_TENSORS, Command, Reply, WireTensor
 from grader.runner.worker.second import Refused, second_derivatives
-from grader.runner.worker.student_gradients import in_words
-from grader.runner.worker.student_memory import ContractError, give, view
-from grader.runner.worker.student_rules import (
-    Forbidden,
-    Rules,
-    audited,
-    quoted,
-    shown,
-    watch_graph,
+from grader.runner.worker.student_gradients import (
+    in_words,
+    line_of_cut,
+    nodes,
+    output_for_input,
 )
-from grader.runner.worker.torch_calls import order_of
+from grader.runner.worker.student_memory import ContractError, give, view
+from grader.runner.worker.student_rules import Forbidden, Rules, audited, watch_graph
+from grader.runner.worker.torch_calls import WINDOW, mixed_up
 
 RUN_BACKWARD, RUN_MODULE, RUN_AUDIT, RUN_DEFAULTS = 2, 8, 16, 32
 RUN_SECOND = 2048
@@ -46,7 +41,15 @@ LIKE: dict[str, Callable[..., torch.nn.Module]] = {  # modules of torch.nn
     "LayerNorm": torch.nn.LayerNorm,
     "DepthwiseConv2d": _depthwise,
 }
-HANDING_ON = ("/_rules.py", "/_autograd.py")  # of lab 05: nobody writes them anew
+
+FACTORS = {  # what multiplies each other: one has no gradient without the other
+    "matmul": ("input", "other"),
+    "linear": ("input", "weight"),
+    "conv2d": ("input", "weight"),
+    "depthwise_conv2d": ("input", "weight"),
+    "gelu": ("input",),
+    "subm_conv3d": ("features", "weight"),
+}
 
 # sizes to look at the initial parameters with: hundreds of biases, so that the largest
 # of them is near the bound
@@ -255,6 +258,32 @@ class Case:
 
     def run(self) -> None:
         """Forward, and backward if it is asked for; results go to their slots."""
+        try:
+            self._run()
+        except Exception as error:
+            if words := mixed_up(error, self._window()):
+                error.add_note(words)
+            raise
+
+    def _window(self) -> dict[str, tuple[int, int]]:
+        """What a call of fold or unfold should be given in this case."""
+        options = self.task.options(bytes(self.command.options))
+        given = {word: options[word] for word in WINDOW if word in options}
+        right = {
+            word: value if isinstance(value, tuple) else (value, value)
+            for word, value in given.items()
+        }
+        names = [argument.name for argument in self.task.signature.inputs]
+        for word, name in (("output_size", "input"), ("kernel_size", "weight")):
+            tensor = self.inputs[names.index(name)] if name in names else None
+            if tensor is not None and tensor.dim() == 4:
+                right[word] = (tensor.shape[2], tensor.shape[3])
+        if self.grad_outputs and self.grad_outputs[0].dim() == 4:
+            right["output"] = tuple(self.grad_outputs[0].shape[2:])
+        return right
+
+    def _run(self) -> None:
+        """The calls; what comes back goes to its slots."""
         if not self.command.run & RUN_AUDIT:
             gradients = self._call()
         else:
@@ -287,12 +316,13 @@ class Case:
             return []
         if self.command.run & RUN_AUDIT:
             watch_graph(results, self.reply)
+        names = signature.name, signature.module
         for tensor in results:
             if not tensor.requires_grad:
                 raise ContractError(
                     "the result has no gradient function: call Function.apply with "
                     "the arguments themselves, not with .data or detach(), and return "
-                    "what it returns"
+                    f"what it returns{line_of_cut(self.task.path, *names)}"
                 )
         self.task.rules.ours = True
         again = bool(self.command.run & RUN_SECOND)
@@ -308,9 +338,13 @@ class Case:
             )
         except RuntimeError as error:
             pairs = zip(signature.inputs, self.inputs)
-            present = {one.name: t.shape for one, t in pairs if t is not None}
-            if sentence := in_words(error, results, present):
+            given = {one.name: t for one, t in pairs if t is not None}
+            factors = FACTORS.get(signature.name, ())
+            if sentence := in_words(error, results, given, factors):
                 raise ContractError(sentence) from error
+            for node in nodes(results):
+                if words := output_for_input(node, results, given, factors):
+                    error.add_note(words)
             raise
         return self._second(gradients) if again else list(gradients)
 
@@ -328,66 +362,3 @@ class Case:
             name = self.task.signature.outputs[i].name
             self._give(change, SIDE_TENSORS + i, f"second derivative by grad_{name}")
         return [*found[: len(leaves)]]
-
-
-def line_behind(error: BaseException, path: str) -> traceback.FrameSummary | None:
-    """The student's line that an exception went through last; None if it did not.
-
-    Not one of lab 05's files that only hand calls on, unless it was raised there.
-    """
-    frames = traceback.extract_tb(error.__traceback__)
-    ours = [
-        f for f in frames if f.filename == path or f.filename.startswith(f"{path}/")
-    ]
-    if not ours or ours[-1] is frames[-1]:
-        return ours[-1] if ours else None
-    written = [f for f in ours if not f.filename.endswith(HANDING_ON)]
-    return (written or ours)[-1]
-
-
-def sentence_of(error: BaseException, path: str) -> str:
-    """One line about an exception, with the student's line if there is one."""
-    first = str(error).strip().split("\n")[0]
-    text = textwrap.shorten(first, 400, placeholder=" ...") or "no message"
-    frame = line_behind(error, path)
-    where = shown(frame) + order_of(frame.line) if frame else ""
-    if isinstance(error, SyntaxError) and error.lineno:
-        name = error.filename or path
-        where = f" ({name}:{error.lineno}: {quoted(error.text)})"
-        text = error.msg
-    return f"{type(error).__name__}: {text}{where}"
-
-
-def status_of(error: BaseException) -> int:
-    """The status that a student's exception stands for."""
-    if isinstance(error, NotImplementedError) or "not written yet" in str(error):
-        return wire.STATUS_NOT_IMPLEMENTED
-    if isinstance(error, ContractError):
-        return wire.REPLY_CONTRACT
-    if isinstance(error, Forbidden):
-        return wire.REPLY_FORBIDDEN
-    if isinstance(error, SystemExit):
-        return wire.REPLY_EXIT
-    words = ("can't allocate memory", "not enough memory", "can't start new thread")
-    if isinstance(error, MemoryError) or any(word in str(error) for word in words):
-        return wire.STATUS_NO_MEMORY
-    return wire.REPLY_EXCEPTION
-
-
-def attempt(
-    reply: Reply, path: str, run: Callable[[], None], rules: Rules | None
-) -> int:
-    """Run student code; whatever it raises becomes a status and a sentence."""
-    status = wire.STATUS_OK
-    reply.message = b""
-    try:
-        run()
-    except BaseException as error:
-        status = status_of(error)
-        told = status in (wire.REPLY_CONTRACT, wire.REPLY_FORBIDDEN)
-        text = str(error) if told else sentence_of(error, path)
-        reply.message = text.encode()[: wire.MESSAGE_BYTES - 1]
-    if rules and rules.caught:
-        reply.message = rules.caught[0].encode()[: wire.MESSAGE_BYTES - 1]
-        status = wire.REPLY_FORBIDDEN
-    return status

@@ -153,9 +153,9 @@ def shown(frame: traceback.FrameSummary) -> str:
     return f" ({frame.filename}:{frame.lineno}: {quoted(frame.line)})"
 
 
-def quoted(line: str | None) -> str:
-    """A line of source in a message: whole words of it."""
-    return textwrap.shorten(line or "", 120, placeholder=" ...")
+def quoted(text: str | None, most: int = 120) -> str:
+    """A line of source or of an error in a message: whole words of it."""
+    return textwrap.shorten(text or "", most, placeholder=" ...")
 
 
 def audited(

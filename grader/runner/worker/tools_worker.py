@@ -161,7 +161,7 @@ def plain(error: BaseException) -> str:
 
 def line_of(error: BaseException, path: str) -> str:
     """The student's line that it went through last; "" if it did not."""
-    from grader.runner.worker.student import line_behind
+    from grader.runner.worker.student_errors import line_behind
 
     frame = line_behind(error, path.rstrip("/"))
     return f"{frame.filename}:{frame.lineno}" if frame else ""

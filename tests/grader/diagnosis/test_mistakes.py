@@ -14,7 +14,7 @@ from signatures import SIGNATURES
 from grader.course.rungs import ROOT
 from grader.diagnosis.explanation import _trials
 from grader.diagnosis.match import Trial, fits, matches, name_it
-from grader.diagnosis.mistakes import GARBAGE, known
+from grader.diagnosis.mistakes import GARBAGE, known, of_python
 from grader.diagnosis.mistakes.mistake import Formula
 from grader.diagnosis.telling_cases import extra_cases
 from tests.grader.diagnosis.test_explanation import SEED, subject_of
@@ -132,4 +132,7 @@ def test_the_page_lists_every_mistake_with_its_sentence():
         for mistake in (*known(operator), GARBAGE):
             assert (mistake.name, operator, mistake.sentence) in written
             written.discard((mistake.name, operator, mistake.sentence))
+    for mistake in of_python.MISTAKES:
+        assert (mistake.name, "Python", mistake.sentence) in written
+        written.discard((mistake.name, "Python", mistake.sentence))
     assert not written

@@ -30,7 +30,8 @@ FIRST = "mend forward first"
 
 def subject_of(operator: str) -> Any:
     """Enough of a subject for what is asked here."""
-    return SimpleNamespace(operator=operators.get(operator), dtypes=("f32",))
+    found = operators.get(operator)
+    return SimpleNamespace(operator=found, dtypes=("f32",), python=False)
 
 
 @pytest.mark.parametrize(
