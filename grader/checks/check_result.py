@@ -14,6 +14,9 @@ from grader.verdicts import Verdict
 Tell = Callable[[str], None]  # who wants to know which step is taken
 
 
+IN_FULL = {"f16": "float16", "f32": "float32", "f64": "float64"}  # dtypes, in words
+
+
 def nobody(step: str) -> None:
     """Wants to know nothing of a step."""
 

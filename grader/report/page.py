@@ -15,10 +15,11 @@ from pathlib import Path
 
 from signatures import DIRECTIONS, SIGNATURES
 
-from grader.checks.check_result import CheckResult
+from grader.checks.check_result import IN_FULL, CheckResult
 from grader.checks.gates.matrix import rows
 from grader.checks.speed.estimate import Speed
 from grader.engine.score import Results, RungResult, TaskResult
+from grader.report.check_words import check_words
 from grader.report.excerpt import Excerpt, excerpt
 from grader.report.measured import Machine, machine
 from grader.verdicts import Verdict
@@ -30,13 +31,6 @@ LABS = {  # the course, whether or not a lab is there yet
     "04_cuda_kernels": "CUDA kernels",
     "05_torch_extension": "torch extension",
 }
-
-
-ONE_OF_TWO = (  # checks of either direction
-    *("audit", "no_memory", "threads", "memory", "build"),
-    *("order", "races", "traffic", "nvcc", "half"),
-    *("opcheck", "compile"),
-)
 
 
 @dataclass(frozen=True)
@@ -88,20 +82,20 @@ def bad(rung: RungResult) -> list[CheckResult]:
 
 
 def passed(rung: RungResult) -> str:
-    """forward f32 f64, no_memory f64 (backward): in the order in which they ran."""
+    """forward in float32 and float64, memory accesses, backward in float32: so many
+    cases. In the order in which they ran.
+    """
     checks = [check for check in rung.checks if check.verdict is Verdict.PASS]
-    found: dict[str, list[CheckResult]] = {}
+    found: dict[str, list[str]] = {}
     for check in checks:
-        found.setdefault(check.name, []).append(check)
-    parts = []
-    for name, group in found.items():
-        words = [name, *dict.fromkeys(check.dtype for check in group if check.dtype)]
-        of = {check.direction for check in group if check.direction}
-        if name in ONE_OF_TWO and len(of) == 1:
-            words.append(f"({of.pop()})")
-        parts.append(" ".join(words))
+        dtypes = found.setdefault(check_words(replace(check, dtype="")), [])
+        dtypes += [IN_FULL.get(check.dtype, check.dtype)] if check.dtype else []
+    parts = [
+        f"{words} in {' and '.join(dict.fromkeys(dtypes))}" if dtypes else words
+        for words, dtypes in found.items()
+    ]
     cases = sum(check.cases for check in checks)
-    return f"{', '.join(parts)}: {cases} cases" if parts else ""
+    return f"{'; '.join(parts)}: {cases} cases" if parts else ""
 
 
 # ---- of a task -----------------------------------------------------------------------

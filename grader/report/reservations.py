@@ -11,6 +11,7 @@ from typing import NamedTuple
 from signatures import DIRECTIONS
 
 from grader.engine.score import TaskResult
+from grader.report.check_words import CHECKS
 from grader.verdicts import Verdict
 
 _OF = {
@@ -92,5 +93,6 @@ def _in_part(result: TaskResult) -> Iterator[Reservation]:
             if check.verdict is Verdict.PASS and check.message:
                 what, colon, why = check.message.partition(": ")
                 name = rung.rung.id, check.direction
-                what = f"{check.name} {what} (no points are lost by this)"
+                words = CHECKS.get(check.name, check.name)
+                what = f"the check of {words} {what} (no points are lost by this)"
                 yield Reservation(*name, what, f"{colon}{why}")

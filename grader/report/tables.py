@@ -173,8 +173,8 @@ def note(result: Result) -> str:
         kinds = {row["architecture"] for row in result["rows"]} - {""}
         compiled = f"; registers, spills (bytes) and occupancy by nvcc for {min(kinds)}"
         return (
-            f"Counted by cusim in f32, before any cache{compiled if kinds else ''}. "
-            f"Made by `{result['command']}`."
+            "Counted by cusim in float32, before any cache"
+            f"{compiled if kinds else ''}. Made by `{result['command']}`."
         )
     machine = environment["machine"]
     threads = {row["threads"] for row in result["rows"]}

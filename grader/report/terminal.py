@@ -24,6 +24,7 @@ from grader.engine import coverage, plan
 from grader.engine.progress import Progress as Step
 from grader.engine.score import Results, RungResult, TaskResult, shown_points
 from grader.report import heat, reservations
+from grader.report.check_words import check_words
 from grader.toolchain import sandbox
 from grader.verdicts import Verdict
 
@@ -287,11 +288,10 @@ def advice(results: list[TaskResult]) -> None:
     failures = _failures(results)
     started = [f for f in failures if f[1].verdict is not Verdict.NOT_IMPLEMENTED]
     for rung, check in started[:NEXT_STEPS]:
-        dtype = f" {check.dtype}" if check.dtype else ""
         console.print()
         console.print(
             Text(f"{check.verdict}", style="bold red")
-            + Text(f"  {rung.rung.id}, {check.name}{dtype}", style="bold")
+            + Text(f"  {rung.rung.id}, {check_words(check)}", style="bold")
         )
         console.print(Text(f"  {check.message}"), soft_wrap=True)
         if check.diagnosis:

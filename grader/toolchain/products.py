@@ -79,8 +79,8 @@ _LINKER = re.compile(r"undefined reference to `(?P<name>[^']+)'")
 _EXPLAINED = (
     (
         r"(operator.*__half|__half.*operator)",
-        "in the f16 build `real` is __half: write accum_from(x[...]) to compute with "
-        "it, and real_from(...) to store",
+        "in the build for float16 `real` is __half: write accum_from(x[...]) to "
+        "compute with it, and real_from(...) to store",
     ),
     (
         r"expected .*['‘];['’]",

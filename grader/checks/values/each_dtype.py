@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from grader.checks.check_result import CheckResult, Tell, clocked, nobody
+from grader.checks.check_result import IN_FULL, CheckResult, Tell, clocked, nobody
 from grader.checks.subject import Subject
 from grader.checks.values import forward, gradient
 from grader.operators import Case
@@ -22,7 +22,7 @@ def check(
     results: list[CheckResult] = []
     check = JUDGES[direction].check
     for dtype in subject.dtypes:
-        tell(f"{NAMES[direction]} {dtype}")
+        tell(f"{NAMES[direction]} in {IN_FULL[dtype]}")
         results.append(clocked(partial(check, subject, cases, dtype, seed)))
         if results[-1].verdict is not Verdict.PASS:
             break

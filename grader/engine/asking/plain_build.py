@@ -27,9 +27,9 @@ from grader.verdicts import Verdict
 MODULE_CASES = 6  # that also go through the nn.Module
 WRONG = (Verdict.WRONG_VALUE, Verdict.WRONG_GRADIENT)
 IN_HALF = (  # the question is asked of what is right in the other dtypes
-    "right in f32 and f64, wrong in f16: is a sum kept in `real`, or are two `real` "
-    "multiplied? Compute in `accum`: accum_from(x[...]), and real_from(...) once, "
-    "where you store"
+    "right in float32 and float64, wrong in float16: is a sum kept in `real`, or are "
+    "two `real` multiplied? Compute in `accum`: accum_from(x[...]), and real_from(...) "
+    "once, where you store"
 )
 
 

@@ -18,6 +18,7 @@ from signatures import REQUIRED, SIGNATURES, Signature
 from torch.autograd.gradcheck import GradcheckError
 
 from grader import operators
+from grader.checks.check_result import IN_FULL
 from grader.checks.subject import DTYPES, EVERYWHERE, Subject
 from grader.checks.values import forward, gradient
 from grader.checks.values.compare import Expected, mismatch
@@ -41,7 +42,8 @@ class Line:
 
     def __str__(self) -> str:
         count = f"{self.failed} of {self.cases}" if self.failed else f"{self.cases}"
-        text = f"{self.name:<9}  {self.dtype}  {self.verdict.value}  {count} cases"
+        dtype = IN_FULL[self.dtype]
+        text = f"{self.name:<9}  {dtype}  {self.verdict.value}  {count} cases"
         return "\n    ".join(part for part in (text, self.message, self.shapes) if part)
 
 

@@ -152,7 +152,9 @@ def test_a_notebook_runs_where_nothing_is_written_yet(
     shutil.copytree(ours, tmp_path / "build" / "python" / ours.name)
     monkeypatch.setenv("CONVLAB_BUILD", str(tmp_path / "build"))
     shown = executed(students_tree / path.relative_to(ROOT), tmp_path, students_tree)
-    assert "not right\n  forward    f32  NOT_IMPLEMENTED" in list(shown.values())[-1]
+    assert (
+        "not right\n  forward    float32  NOT_IMPLEMENTED" in list(shown.values())[-1]
+    )
     own = next(text for name, text in shown.items() if name.startswith("own-"))
     assert "not written yet" in own
 
@@ -251,11 +253,11 @@ class Skewed(torch.autograd.Function):
 WRONG = {
     "scaled": (
         lambda *a, **k: conv(*a, **k) * 1.001,
-        "forward    f32  WRONG_VALUE",
+        "forward    float32  WRONG_VALUE",
     ),
     "gradient_too_large": (
         lambda x, w, *a, **k: conv(Skewed.apply(x), w, *a, **k),
-        "gradient   f32  WRONG_GRADIENT",
+        "gradient   float32  WRONG_GRADIENT",
     ),
     "detached": (lambda *a, **k: conv(*a, **k).detach(), "has no gradient function"),
     "not_written": (lambda *a, **k: (_ for _ in ()).throw(NotImplementedError), "NOT_"),
@@ -285,7 +287,7 @@ def test_gradcheck_alone_finds_a_gradient_that_is_a_little_too_large():
 def test_check_passes_pytorchs_own_function_with_and_without_gradients():
     report = convlab.check(conv, "conv2d", 3)
     assert report
-    assert "gradcheck  f64  PASS" in repr(report)
+    assert "gradcheck  float64  PASS" in repr(report)
     assert convlab.check(conv, "conv2d", 3, backward=False).lines[-1].name == "forward"
 
 

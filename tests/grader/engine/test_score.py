@@ -350,6 +350,7 @@ def test_an_error_wins_over_what_is_not_written(own_results, rungs, shown):
 
 # ---- reservations --------------------------------------------------------------------
 
+RACES, MEMORY = "the check of races", "the check of memory accesses"
 FREE = "(no points are lost by this)"
 
 
@@ -369,9 +370,9 @@ def test_a_reason_that_several_share_is_told_once():
     name = mine.rung.id
     assert reservations.lines([task(mine)]) == [
         late,
-        f"  {name} forward, backward: memory looked at 1 of 2 cases {FREE}",
-        f"  {name} backward: races looked at 1 of 2 cases {FREE}",
-        f"{name} forward: races looked at 1 of 2 cases {FREE}: {hung}",
+        f"  {name} forward, backward: {MEMORY} looked at 1 of 2 cases {FREE}",
+        f"  {name} backward: {RACES} looked at 1 of 2 cases {FREE}",
+        f"{name} forward: {RACES} looked at 1 of 2 cases {FREE}: {hung}",
     ]
 
 
@@ -385,5 +386,5 @@ def test_a_reason_of_many_files_is_told_by_task():
     ]
     assert reservations.lines([task(*rungs)]) == [
         "a rung stands above this one",
-        f"  {ladder}, {len(rungs)} files: memory looked at 1 of 2 cases {FREE}",
+        f"  {ladder}, {len(rungs)} files: {MEMORY} looked at 1 of 2 cases {FREE}",
     ]
