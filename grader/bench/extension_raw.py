@@ -19,6 +19,7 @@ import torch
 from signatures import SIGNATURES
 from signatures.structs import SCRATCH, ContextC, TensorC, options_struct
 
+from grader.course.foreign import short
 from grader.course.rungs import ROOT
 from grader.engine.answers import known
 from grader.errors import GraderError
@@ -132,5 +133,6 @@ def _linked(operator: str, kernels: Path) -> Path:
     command += ["-o", str(file), "grader/bench/raw.c", str(kernels), "-fopenmp", "-lm"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
     if done.returncode:
-        raise GraderError(f"cannot link {operator}'s kernels: {done.stderr[:200]}")
+        said = short(done.stderr, 200)
+        raise GraderError(f"cannot link {operator}'s kernels: {said}")
     return file

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from grader.checks.check_result import Finding
 from grader.checks.memory import sanitizer_report
-from grader.course.foreign import clean
+from grader.course.foreign import clean, short
 from grader.course.rungs import ROOT
 from grader.runner.supervisor import wire
 from grader.runner.supervisor.session import Outcome, Worker
@@ -126,7 +126,8 @@ def _timeout(state: str, limit: float) -> str:
         "R": "it was busy: an endless loop, or far too slow",
         "S": "it was asleep: waiting for something that never comes",
         "T": "it had stopped itself",
-    }.get(state, f"state {state}")
+        "D": "it waited for a disk, or for a thread it made; run it again",
+    }.get(state, "nobody knows what it did")
     return f"did not return within {limit:.1f} s; {doing}"
 
 
@@ -181,7 +182,7 @@ def _last_words(worker: Worker) -> str:
     """Of an abort: what the C++ exception said that nobody caught, or the assertion."""
     text = clean(worker.output.replace(b"\0", b"?"))
     said = re.findall(r"what\(\):\s+(.+)|: (Assertion .+ failed)", text)
-    words = " ".join(said[-1]).strip(" :")[:LAST_WORDS] if said else ""
+    words = short(" ".join(said[-1]).strip(" :"), LAST_WORDS) if said else ""
     return f"aborted itself: {words}" if words else "aborted itself"
 
 

@@ -29,9 +29,9 @@ try:
     import torch  # noqa: F401
 except ImportError:
     sys.exit(
-        f"convlab_ext: {sys.executable} has no torch: use the Python that has it, "
-        "../../.venv/bin/python in this repository; pip builds in an empty environment "
-        "unless told otherwise: pip install --no-build-isolation -e ."
+        f"convlab_ext: {sys.executable} has no torch: run "
+        f"{os.path.relpath(ROOT / '.venv/bin/python')} {' '.join(sys.argv)} (pip "
+        "builds in an empty environment unless told otherwise: pip install --no-build-isolation -e .)"
     )
 
 try:

@@ -36,7 +36,7 @@ from grader.checks.cuda import under_cusim
 from grader.checks.memory import sanitizer_report
 from grader.checks.subject import Subject
 from grader.checks.values.prepared import prepare
-from grader.course.foreign import clean
+from grader.course.foreign import clean, short
 from grader.course.rungs import ROOT
 from grader.operators import Case
 from grader.runner.supervisor.session import tools
@@ -171,7 +171,7 @@ def _run(
             return stop.finding
         said = _output(tool, subject, memory)
     if "returned status" not in said and not reports(said):
-        words = (said.strip().splitlines() or ["it said nothing"])[-1][:200]
+        words = short((said.strip().splitlines() or ["it said nothing"])[-1], 200)
         text = f"compute-sanitizer could not run this case: {words}"
         return Finding(Verdict.SUSPECT, text, case.name)
     return first(said, case.name, subject.operator.name)

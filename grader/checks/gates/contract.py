@@ -47,8 +47,8 @@ class Gate:
 
 COMPILED = ("compile", "compile_backward")  # gates that compile C++
 FAKE = (
-    "torch.compile and torch.export see the operator through its fake kernel, `fake` "
-    "in convlab_ext/{operator}.py"
+    "torch.compile and torch.export see the operator through its fake kernel: write "
+    "`fake` in convlab_ext/{operator}.py, or compare its sizes with the kernel's"
 )
 ON_A_CARD = "look at what csrc does with tensors on a card: device, stream, scratch"
 LOOK = {  # by the name of a gate's jobs: what to do where nothing else says it

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from grader.course.foreign import short
 from grader.toolchain import gpu_probe, isa, sandbox
 from grader.toolchain.make import build_folder
 
@@ -223,7 +224,7 @@ class Tools:
             name = signal.Signals(number).name if known else str(number)
             return Answer("died", f"{name}: the process crashed", _line(words))
         last = [line for line in words.splitlines() if line.strip()][-1:]
-        said = f" ({last[0][:200]})" if last else ""
+        said = f" ({short(last[0], 200)})" if last else ""
         return Answer("died", f"the process ended itself, with exit code {code}{said}")
 
     def _kill(self) -> None:
@@ -251,7 +252,7 @@ def _note(answer: Answer, event: dict[str, Any]) -> None:
 
 def _answer(event: dict[str, Any]) -> Answer:
     kind, message, location = (
-        str(event.get(key, ""))[:1000] for key in ("kind", "message", "location")
+        short(str(event.get(key, "")), 1000) for key in ("kind", "message", "location")
     )
     return Answer(kind if kind in SAYS else "died", message, location)
 

@@ -19,7 +19,7 @@ from signatures import Signature
 
 from grader.runner.worker.student import RUN_MODULE, Task, Tensors
 from grader.runner.worker.student_memory import ContractError
-from grader.runner.worker.student_rules import Rules
+from grader.runner.worker.student_rules import Rules, quoted
 
 MODULES = (
     "Conv2d",
@@ -116,7 +116,7 @@ class PackageTask(Task):
             except Exception as error:
                 if not (words := advice(error)):
                     raise
-                first = str(error).strip().split("\n")[0][:200]
+                first = quoted(str(error).strip().split("\n")[0], 200)
                 if not isinstance(error, ContractError):
                     first = f"PyTorch says: {first}"
                 raise ContractError(f"{words} ({first})") from error

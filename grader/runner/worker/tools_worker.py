@@ -129,6 +129,7 @@ def told(error: BaseException, path: str) -> dict[str, Any]:
     text = plain(error) or "no message"
     if isinstance(own, NotImplementedError) or "not written yet" in text:
         kind = "unwritten"
+        text = unwritten(own) or text
     if kind == "raised" and own and not isinstance(own, RuntimeError):
         kind = "slip"  # of the pen: Python's own words say all there is to say
     of_opcheck = type(error.__cause__).__name__ == "OpCheckError"  # says what it may be
@@ -144,6 +145,15 @@ def told(error: BaseException, path: str) -> dict[str, Any]:
     return {"kind": kind, "message": text, "location": where}
 
 
+def unwritten(error: BaseException | None) -> str:
+    """Which function to write where, if an error without a word of its own tells it."""
+    frames = traceback.extract_tb(error.__traceback__) if error else []
+    if not frames or str(error):
+        return ""
+    file = "/".join(frames[-1].filename.split("/")[-2:])
+    return f"not written yet: write `{frames[-1].name}` in {file}"
+
+
 def behind(error: BaseException) -> Iterator[BaseException]:
     """An exception, and what it came from, down to the first."""
     seen: set[int] = set()
@@ -156,7 +166,8 @@ def behind(error: BaseException) -> Iterator[BaseException]:
 
 def plain(error: BaseException) -> str:
     """Its words in one line, without colours."""
-    return " ".join(re.sub(r"\x1b?\[\d+m", "", str(error)).split())[:LONGEST]
+    words = re.sub(r"\x1b?\[\d+m", "", str(error))
+    return textwrap.shorten(words, LONGEST, placeholder=" ...")
 
 
 def line_of(error: BaseException, path: str) -> str:

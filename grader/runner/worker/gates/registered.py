@@ -21,6 +21,7 @@ from grader.runner.worker.gates.bound import (
     Named,
     leaves,
 )
+from grader.runner.worker.student_rules import quoted
 
 WORDS = 5  # fewer are no sentence
 EXPECTED = re.compile(  # what relates a thing that is wrong to what it should be
@@ -98,7 +99,7 @@ def _both(words: str) -> str:
     beginning of PyTorch's words, which do not say whose is which.
     """
     if not (found := UNLIKE.search(words)):
-        return words[:SHOWN]
+        return quoted(words, SHOWN)
     what = {"Shapes": "sizes", "Dtypes": "dtype", "Strides are": "strides"}[found[2]]
     kernel, fake = (re.sub(r"torch\.Size\((.*)\)", r"\1", v) for v in found.group(3, 4))
     which = f"result {found[1]}: " if found[1] else ""
@@ -217,7 +218,7 @@ def _says_why(name: str, job: Job, error: Exception) -> None:
     """A refusal has to name what is wrong, and what is right."""
     text = " ".join(str(error).split())
     if lacking := lacks(text, job["names"], job["right"]):
-        said = repr(text[:160]) if text else "nothing"
+        said = repr(quoted(text, 160)) if text else "nothing"
         raise Broken(
             f"{name} refuses {job['what']}, but {lacking}: it says {said}; name "
             "the argument, what it is and what was expected, as the contract's "

@@ -16,6 +16,7 @@ from torch.autograd.gradcheck import GradcheckError
 from torch.autograd.gradcheck import gradgradcheck as second_check
 
 from grader.runner.worker.gates.bound import Bound, Broken, Job, Named, Tensors, leaves
+from grader.runner.worker.student_rules import quoted
 
 GRADGRADCHECK: dict[str, Any] = {
     "eps": 1e-6,
@@ -175,7 +176,7 @@ def _furthest(text: str, inputs: Tensors) -> str:
     """
     words = " ".join(text.split())
     if not (found := MATRICES.search(words)):
-        return words[:200]
+        return quoted(words, 200)
     names = list(inputs)
     of, to = names[int(found[1])], names[int(found[2])]
     right, got = (torch.tensor(literal_eval(matrix)) for matrix in found.group(3, 4))

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import runpy
+
 import pytest
 
 from grader.checks.check_result import CheckResult
 from grader.course.rungs import ROOT, Rung
 from grader.course.tasks import select
 from grader.diagnosis import extension_line
+from grader.runner.worker import tools_worker
 from grader.runner.worker.gates import registered
 from grader.verdicts import Verdict
 
@@ -76,3 +79,24 @@ def test_what_python_says_is_told_at_its_line_of_python(said):
 )
 def test_what_two_kernels_gave_is_told_by_whose_it_is(said, told):
     assert registered._both(said) == told
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        ("NotImplementedError", "not written yet: write `fake` in convlab_ext/add.py"),
+        (
+            "NotImplementedError('no rule')",
+            "NotImplementedError: no rule",
+        ),
+    ],
+)
+def test_a_rule_that_is_not_written_is_named_with_its_file(tmp_path, raised, said):
+    file = tmp_path / "convlab_ext" / "add.py"
+    file.parent.mkdir()
+    file.write_text(f"def fake(*arguments):\n    raise {raised}\n")
+    with pytest.raises(NotImplementedError) as error:
+        runpy.run_path(str(file))["fake"]()
+    told = tools_worker.told(error.value, str(file.parent))
+    assert (told["kind"], told["message"]) == ("unwritten", said)
+    assert told["location"] == f"{file}:2"

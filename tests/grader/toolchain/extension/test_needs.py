@@ -134,15 +134,21 @@ def test_ninja_beside_python_is_found_without_an_activated_environment(monkeypat
 @pytest.mark.parametrize(
     ("missing", "words"),
     [
+        ("torch", f"run .venv/bin/python {SETUP} build_ext --inplace"),
         ("torch", "--no-build-isolation"),
         ("setuptools", "pip install 'setuptools>=77'"),
     ],
 )
 def test_setup_py_without_a_package_says_one_sentence(missing, words):
-    hide = f"import sys; sys.modules[{missing!r}] = None; sys.argv = ['setup.py']\n"
+    argv = ["setup.py", "build_ext", "--inplace"]
+    hide = f"import sys; sys.modules[{missing!r}] = None; sys.argv = {argv}\n"
     run = f"import runpy; runpy.run_path({str(SETUP)!r}, run_name='__main__')"
     done = subprocess.run(
-        [sys.executable, "-c", hide + run], capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", hide + run],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=ROOT,
     )
     assert done.returncode == 1
     (sentence,) = done.stderr.splitlines()
