@@ -24,7 +24,8 @@ from grader.course.rungs import ROOT
 from grader.engine import results
 from grader.engine.score import Results, RungResult, TaskResult, shown_points
 from grader.errors import GraderError
-from grader.report import charts, heat, measured, page, registers, roofline
+from grader.report import charts, measured, page, registers, roofline
+from grader.report.failure import heat
 from grader.report.measured import positive, shown_bytes
 from grader.report.page import Page, key, timed, title
 from grader.verdicts import Verdict

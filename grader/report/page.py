@@ -20,7 +20,7 @@ from grader.checks.gates.matrix import rows
 from grader.checks.speed.estimate import Speed
 from grader.engine.score import Results, RungResult, TaskResult
 from grader.report.check_words import check_words
-from grader.report.excerpt import Excerpt, excerpt
+from grader.report.failure.excerpt import Excerpt, excerpt
 from grader.report.measured import Machine, machine
 from grader.verdicts import Verdict
 

@@ -23,8 +23,9 @@ from grader.course.uses import LEFT, NOBODY
 from grader.engine import coverage, plan
 from grader.engine.progress import Progress as Step
 from grader.engine.score import Results, RungResult, TaskResult, shown_points
-from grader.report import heat, reservations
+from grader.report import reservations
 from grader.report.check_words import check_words
+from grader.report.failure import heat
 from grader.toolchain import sandbox
 from grader.verdicts import Verdict
 

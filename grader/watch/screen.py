@@ -15,8 +15,9 @@ from signatures import DIRECTIONS
 from grader.checks.check_result import CheckResult
 from grader.course.rungs import ROOT, Rung
 from grader.engine.score import RungResult
-from grader.report import heat
-from grader.report.excerpt import excerpt
+from grader.report.check_words import check_words
+from grader.report.failure import heat
+from grader.report.failure.excerpt import excerpt
 from grader.verdicts import Verdict
 from grader.watch.view import HINTS, LIST, View
 
@@ -103,10 +104,8 @@ def _body(view: View, room: int, width: int) -> Iterator[RenderableType]:
 
 def _check(check: CheckResult) -> Text:
     """One line: which check, of what, what came of it."""
-    dtype = f" {check.dtype}" if check.dtype else ""
-    of = "" if check.name in ("forward", "gradient") else f" ({check.direction})"
     cases = f"  {check.cases} cases" if check.cases else ""
-    name = Text(f"  {check.name + dtype + of:<28}")
+    name = Text(f"  {check_words(check):<46}")
     return name + verdict(check.verdict) + Text(cases, style="dim")
 
 
@@ -139,7 +138,7 @@ def _speeds(found: RungResult) -> Iterator[Text]:
             continue
         value = f"{speed.ratio.value:.3g} times as fast as PyTorch"
         said = value if speed.verdict is Verdict.PASS else str(speed.verdict)
-        yield Text(f"  {'speed (' + speed.direction + ')':<28}{said}")
+        yield Text(f"  {'speed, ' + speed.direction:<46}{said}")
 
 
 def _what_next(view: View) -> str:

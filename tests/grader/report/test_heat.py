@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from grader.checks.heat_map import HeatMap, Plane, heat_map, levels
-from grader.report import heat
+from grader.report.failure import heat
 
 GIVEN = Plane("input given", ((0.0, 100.0), (50.0, 0.0)))
 CAME = Plane("output came", ((1.0, 2.0), (9.0, 3.0)), ("..", "#."))

@@ -28,11 +28,11 @@ from grader.engine.answers import as_json
 from grader.engine.results import SCHEMA_FILE
 from grader.errors import GraderError
 from grader.report import bench_page, html
-from grader.report.excerpt import excerpt
+from grader.report.failure.excerpt import excerpt
 from grader.verdicts import Verdict
 from tests.grader.engine import results as made
 
-LARGEST = 400_000  # bytes of the report of a full course
+LARGEST = 450_000  # bytes of the report of a full course
 CONV2D = "03_im2col_cpu/conv2d"
 HOSTILE = '<script>window.hit = 1</script><img src=x onerror="window.hit = 2">'
 

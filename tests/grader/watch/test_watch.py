@@ -81,7 +81,13 @@ def after(terminal: Terminal, before: int) -> str:
 def test_a_right_file_is_told_check_by_check(gelu: tuple[Path, Terminal]) -> None:
     _, terminal = gelu
     text = terminal.until("Right")
-    for name in ("forward f32", "forward f64", "gradient f64", "gradcheck", "memory"):
+    for name in (
+        "forward in float32",
+        "forward in float64",
+        "backward in float64",
+        "finite differences, backward",
+        "memory accesses, forward",
+    ):
         assert re.search(rf"{name} .*PASS", text), text
     assert "labs/02_naive_c/gelu/00_definition.c" in text.splitlines()[0]
     assert "points" in text
@@ -155,7 +161,7 @@ def test_every_key_does_what_its_word_says(gelu: tuple[Path, Terminal]) -> None:
     text = terminal.until("> 02_naive_c/gelu/00_definition")
     assert "02_naive_c/linear/00_definition" in text
     terminal.press("l")
-    terminal.until("forward f32", without="> 02_naive_c")
+    terminal.until("forward in float32", without="> 02_naive_c")
     terminal.press("h")
     terminal.until("hint 1 of")
     terminal.press("h")

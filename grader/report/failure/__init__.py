@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""What a report shows of a failing check beside its sentences."""
