@@ -39,10 +39,16 @@ enum { VECTOR_BYTES = 16, VECTOR_REGISTERS = 16 };
 
 enum { LANES = VECTOR_BYTES / sizeof(real) };
 
-/* The register block of a matrix product: BLOCK_ROWS x BLOCK_VECTORS sums, 24 of 32 or
- * 12 of 16 registers. A step loads BLOCK_VECTORS vectors of the right matrix, and for
- * each row a number of the left one, in all lanes: BLOCK_VECTORS + 1 registers more. */
-enum { BLOCK_ROWS = 6, BLOCK_VECTORS = VECTOR_REGISTERS == 32 ? 4 : 2 };
+/* The register block of a matrix product, rows x vectors of sums: 24 of 32 registers,
+ * or 12 of 16. A step loads the vectors of the right matrix, and for each row a number
+ * of the left one, in all lanes. Where channels are the columns, four vectors fit
+ * better than three: their number is often a multiple of 64. */
+enum {
+    BLOCK_ROWS = VECTOR_REGISTERS == 32 ? 8 : 6,
+    BLOCK_VECTORS = VECTOR_REGISTERS == 32 ? 3 : 2,
+    CHANNEL_ROWS = 6,
+    CHANNEL_VECTORS = VECTOR_REGISTERS == 32 ? 4 : 2,
+};
 
 typedef real vec __attribute__((vector_size(VECTOR_BYTES)));
 

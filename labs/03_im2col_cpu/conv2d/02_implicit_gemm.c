@@ -11,7 +11,8 @@
 #include "operators.h"
 #include "vector.h"
 
-enum { MR = VECTOR_REGISTERS == 32 ? 8 : 4, NV = 3, NR = NV * LANES };  // registers
+enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS, NR = NV * LANES };  // registers
+enum { FEW = 4 };  // rows of a smaller block, for the last filters
 // L1: terms of a sum, for MR filters; L2: a block, terms times pixels
 enum { KC = 288, NC = (1 << 19) / KC / sizeof(real) };
 
@@ -122,22 +123,21 @@ static void pack(const conv_t *c, int64_t K)
     }
 }
 
-/* tile (MR, VECS*LANES) = filters (MR, K) @ panel (K, NR) */
-static inline void multiply(const int VECS, int64_t K, const real *const filters[MR],
-                            const real *restrict panel, real *restrict tile)
+/* tile (ROWS, VECS*LANES) = filters (ROWS, K) @ panel (K, NR) */
+EXPAND void multiply(int ROWS, int VECS, int64_t K, const real *const filters[MR],
+                     const real *restrict panel, real *restrict tile)
 {
     vec sum[MR][NV] = {0}, x[NV];
     for (int64_t k = 0; k < K; k++, panel += NR) {
-        UNROLL for (int j = 0; j < VECS; j++) x[j] = vec_load(panel + j * LANES);
         UNROLL
-        for (int i = 0; i < MR * VECS; i++) {
-            sum[i / VECS][i % VECS] += filters[i / VECS][k] * x[i % VECS];
-        }
+        for (int v = 0; v < VECS; v++) x[v] = vec_keep(vec_load(panel + v * LANES));
+        UNROLL
+        for (int m = 0; m < ROWS; m++)
+            for (int v = 0; v < VECS; v++) sum[m][v] += filters[m][k] * x[v];
     }
     UNROLL
-    for (int i = 0; i < MR * VECS; i++) {
-        vec_store(tile + i / VECS * NR + i % VECS * LANES, sum[i / VECS][i % VECS]);
-    }
+    for (int m = 0; m < ROWS; m++)
+        for (int v = 0; v < VECS; v++) vec_store(tile + m * NR + v * LANES, sum[m][v]);
 }
 
 /* Adds a tile to pixels of output, from pixel q of the block at `to` up to END. */
@@ -174,10 +174,11 @@ static void product(const conv_t *c, int64_t g, int64_t n, int64_t oh, int64_t Q
                 __builtin_prefetch(rows[i / 2] + MR * TERMS + line * LANES);
             }
             const real *panel = c->panels + q / NR * c->PANEL;
-            if (Q - q > LANES)
-                multiply(NV, K, rows, panel, tile);
-            else
-                multiply(1, K, rows, panel, tile);
+            const int few = END - oc <= FEW, wide = Q - q > LANES;
+            if (few && wide) multiply(FEW, NV, K, rows, panel, tile);
+            if (few && !wide) multiply(FEW, 1, K, rows, panel, tile);
+            if (!few && wide) multiply(MR, NV, K, rows, panel, tile);
+            if (!few && !wide) multiply(MR, 1, K, rows, panel, tile);
             add(c, tile, oc, least(MR, END - oc), q, least(Q, q + NR), ic == 0,
                 at4(c->output, n, oc, oh, 0));
         }

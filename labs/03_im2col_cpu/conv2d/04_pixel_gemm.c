@@ -12,7 +12,7 @@
 #include "operators.h"
 #include "vector.h"
 
-enum { MR = 6, NV = VECTOR_REGISTERS == 32 ? 4 : 2, NR = NV * LANES };  // registers
+enum { MR = CHANNEL_ROWS, NV = CHANNEL_VECTORS, NR = NV * LANES };  // registers
 enum { PIXELS = 384, SLAB = 1 << 17 };  // terms of a sum; elements of padded input
 enum { SUMS = 1 << 20 };                // elements of the filters of one pass
 
@@ -107,18 +107,18 @@ __attribute__((noinline)) static void tile(const conv_t *c, int64_t P, int64_t k
     for (int64_t p = 0; p < P; p++, panel += NR) {
         const int64_t at = place[p];
         UNROLL
-        for (int j = 0; j < NV; j++) {
-            y[j] = vec_load(panel + j * LANES);
-            __builtin_prefetch(panel + 4 * NR + j * LANES);
+        for (int v = 0; v < NV; v++) {
+            y[v] = vec_keep(vec_load(panel + v * LANES));
+            __builtin_prefetch(panel + 4 * NR + v * LANES);
         }
         UNROLL
-        for (int i = 0; i < MR * NV; i++)
-            sum[i / NV][i % NV] += seen[i / NV][at] * y[i % NV];
+        for (int m = 0; m < MR; m++)
+            for (int v = 0; v < NV; v++) sum[m][v] += seen[m][at] * y[v];
     }
     UNROLL
-    for (int i = 0; i < MR * NV; i++) {
-        vec_store(sums + i * LANES, vec_load(sums + i * LANES) + sum[i / NV][i % NV]);
-    }
+    for (int m = 0; m < MR; m++)
+        for (int v = 0; v < NV; v++, sums += LANES)
+            vec_store(sums, vec_load(sums) + sum[m][v]);
 }
 
 /* PASS filters of group g: the pixels of B images from n on, BH rows from oh on */

@@ -11,8 +11,8 @@
 #include "operators.h"
 #include "vector.h"
 
-enum { MR = VECTOR_REGISTERS == 32 ? 8 : 4, NV = 3 };  // registers
-enum { CHANNELS = 4, KC = 256, BH = 16 };              // rows of output at a time
+enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS };  // registers
+enum { CHANNELS = 4, KC = 256, BH = 16 };      // rows of output at a time
 
 conv2d_forward_fn fallback_forward;
 
@@ -46,31 +46,29 @@ static void pad(const tensor_t *input, conv2d_params_t p, int64_t n, int64_t ic,
 }
 
 /* VECS vectors of a row, the last of them partly, of `rows` channels */
-static inline void tile(const int VECS, const row_t *row, int64_t left, int64_t rows,
-                        const real *restrict filters, const real *start,
-                        const real *restrict slab, real *restrict output)
+EXPAND void tile(int VECS, const row_t *row, int64_t left, int64_t rows,
+                 const real *restrict filters, const real *start,
+                 const real *restrict slab, real *restrict output)
 {
     const int64_t *restrict offset = row->offset;
     const int64_t K = row->K;
     vec sum[MR][NV], x[NV];
     UNROLL
-    for (int i = 0; i < MR * VECS; i++)
-        sum[i / VECS][i % VECS] = vec_splat(start[i / VECS]);
+    for (int m = 0; m < MR; m++)
+        for (int v = 0; v < VECS; v++) sum[m][v] = vec_splat(start[m]);
     for (int64_t k = 0; k < K; k++, filters += MR) {
+        const real *window = slab + offset[k];
         UNROLL
-        for (int j = 0; j < VECS; j++) x[j] = vec_load(slab + offset[k] + j * LANES);
+        for (int v = 0; v < VECS; v++) x[v] = vec_keep(vec_load(window + v * LANES));
         UNROLL
-        for (int i = 0; i < MR * VECS; i++) {
-            sum[i / VECS][i % VECS] += filters[i / VECS] * x[i % VECS];
-        }
+        for (int m = 0; m < MR; m++)
+            for (int v = 0; v < VECS; v++) sum[m][v] += filters[m] * x[v];
     }
     UNROLL
-    for (int i = 0; i < MR; i++) {
-        if (i >= rows) break;
-        UNROLL
-        for (int j = 0; j < VECS - 1; j++)
-            vec_store(output + i * row->PLANE + j * LANES, sum[i][j]);
-        vec_store_first(output + i * row->PLANE + (VECS - 1) * LANES, sum[i][VECS - 1],
+    for (int m = 0; m < MR; m++, output += row->PLANE) {
+        if (m >= rows) break;
+        for (int v = 0; v < VECS - 1; v++) vec_store(output + v * LANES, sum[m][v]);
+        vec_store_first(output + (VECS - 1) * LANES, sum[m][VECS - 1],
                         least(LANES, left - (VECS - 1) * LANES));
     }
 }
@@ -80,14 +78,14 @@ static void convolve_row(const row_t *row, int64_t rows, const real *filters,
 {
     for (int64_t i = 0; i < row->OW; i += NV * LANES) {
         const int64_t left = row->OW - i;
-        const int vecs = left > 2 * LANES ? 3 : left > LANES ? 2 : 1;
-        vecs == 3   ? tile(3, row, left, rows, filters, start, slab + i, output + i)
+        const int vecs = left > 2 * LANES ? NV : left > LANES ? 2 : 1;
+        vecs > 2    ? tile(NV, row, left, rows, filters, start, slab + i, output + i)
         : vecs == 2 ? tile(2, row, left, rows, filters, start, slab + i, output + i)
                     : tile(1, row, left, rows, filters, start, slab + i, output + i);
     }
 }
 // END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 62 lines)
+// STARTER // helpers, if you want some (the reference takes 60 lines)
 
 /* output[n,oc] = bias[oc] + sum over k of weight[oc,k] * element k of the windows */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,

@@ -16,8 +16,8 @@ conv2d_forward_fn fallback_forward;
 
 // BEGIN SOLUTION
 enum { TILE = 2, KERNEL = 3, AREA = 9, POINTS = 4, PLANES = 16, TILES = 128 };
-enum { NV = VECTOR_REGISTERS / 8, NR = NV * LANES, MR = 6 };  // MR tiles x NV vectors
-enum { INPUT, FILTER, OUTPUT };                               // what is transformed
+enum { MR = CHANNEL_ROWS, NV = CHANNEL_VECTORS, NR = NV * LANES };  // tiles, channels
+enum { INPUT, FILTER, OUTPUT };  // what is transformed
 
 /* The four products of the README along one axis, m = y * y: input and filter are
  * polynomials with values y at 0, 1, -1 and infinity. Row x becomes column i of y. */
@@ -93,25 +93,34 @@ static void weight_panel(const plan_t *p, const real *weight, int64_t C)
     }
 }
 
+/* M (MR, NR) = start (NR), or 0, + V (MR, IC), rows CP apart, @ U (IC, NR) */
+// not inlined: among its caller's pointers its own would not fit into the registers
+__attribute__((noinline)) static void product(int64_t IC, int64_t CP, const real *V,
+                                              const real *U, const real *start, real *M)
+{
+    vec sum[MR][NV] = {0}, u[NV];
+    for (int64_t k = 0; k < IC; k++, U += NR) {
+        UNROLL
+        for (int v = 0; v < NV; v++) u[v] = vec_keep(vec_load(U + v * LANES));
+        UNROLL
+        for (int m = 0; m < MR; m++)
+            for (int v = 0; v < NV; v++) sum[m][v] += V[m * CP + k] * u[v];
+    }
+    UNROLL
+    for (int m = 0; m < MR; m++)
+        for (int v = 0; v < NV; v++, M += LANES)
+            vec_store(M, start ? sum[m][v] + vec_load(start + v * LANES) : sum[m][v]);
+}
+
 /* M[plane] (T, NR) = V[plane] (T, IC) @ U[plane] (IC, NR). Point 1 is 1 in every power:
- * what sums of its plane start with, the bias, is added to each output. */
+ * what is added to its plane, the bias, is added to each output. */
 static void multiply(const plan_t *p, int64_t COUNT, const real *bias)
 {
     const int64_t T = (COUNT + MR - 1) / MR * MR;  // nobody reads the last ones
     for (int64_t i = 0; i < PLANES * T; i += MR) {
-        const real *V = p->V + i / T * p->PV + i % T * p->CP, *u = p->U + i / T * p->PU;
-        real *M = p->M + i / T * p->PM + i % T * NR;
-        vec sum[MR * NV];
-        UNROLL
-        for (int j = 0; j < MR * NV; j++)
-            sum[j] = i / T == POINTS + 1 ? vec_load(bias + j % NV * LANES) : (vec){0};
-        for (int64_t k = 0; k < p->in[1]; k++, u += NR) {
-            UNROLL
-            for (int j = 0; j < MR * NV; j++)
-                sum[j] += V[j / NV * p->CP + k] * vec_load(u + j % NV * LANES);
-        }
-        UNROLL
-        for (int j = 0; j < MR * NV; j++) vec_store(M + j * LANES, sum[j]);
+        const int64_t plane = i / T, t = i % T;
+        product(p->in[1], p->CP, p->V + plane * p->PV + t * p->CP, p->U + plane * p->PU,
+                plane == POINTS + 1 ? bias : NULL, p->M + plane * p->PM + t * NR);
     }
 }
 
@@ -130,7 +139,7 @@ static void output_row(const plan_t *p, const real *M, int64_t C, int64_t r,
         vec_transpose_copy(p->strip + i * ROW, NR, to + i * OW, OH * OW, OW, C);
 }
 // END SOLUTION
-// STARTER // formulas and helpers (the reference takes 98 lines)
+// STARTER // formulas and helpers (the reference takes 104 lines)
 
 /* Slabs of rows of tiles; for each of them, panels of NR filters */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,

@@ -12,16 +12,18 @@
 #include "vector.h"
 
 // BEGIN SOLUTION
-enum {
-    MR = VECTOR_REGISTERS / 4,  // register block: MR x 3 vectors of sums
-    NR = 3 * LANES,
-    KC = 256,      // terms of a sum
-    NC = 12 * NR,  // a block of weight, KC x NC, fits into L2
-};
+enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS, NR = NV * LANES };    // registers
+enum { KC = 256, NC = (1 << 19) / KC / sizeof(real) / NR * NR };  // L1, half of L2
 
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
+}
+
+/* Lanes of a vector that n elements fill */
+static int64_t within(int64_t n)
+{
+    return n < 0 ? 0 : least(n, LANES);
 }
 
 /* A block of weight (N, K), rows IC apart, in panels of NR rows. Of a panel the bias
@@ -42,31 +44,32 @@ typedef struct {
     int64_t step, R, D;
 } block_t;
 
-/* NV vectors of tile in up to MR rows: = bias + lhs (R, K) @ panel (1 + K, NR). What is
- * there already takes the place of the bias in a later block of terms. */
-static inline void micro_kernel(int NV, block_t lhs, const real *panel, block_t tile,
-                                int later)
+/* VECS vectors of tile in up to MR rows: = bias + lhs (R, K) @ panel (1 + K, NR). What
+ * is there already takes the place of the bias in a later block of terms. */
+EXPAND void multiply(int VECS, block_t lhs, const real *panel, block_t tile, int later)
 {
     const real *left[MR];  // rows of lhs; those beyond the edge repeat the last
-    for (int i = 0; i < MR; i++) left[i] = lhs.data + least(i, tile.R - 1) * lhs.step;
-
-    vec sum[MR][3];
+    for (int m = 0; m < MR; m++) left[m] = lhs.data + least(m, tile.R - 1) * lhs.step;
+    vec sum[MR][NV], right[NV];
     UNROLL
-    for (int i = 0; i < MR * NV; i++) {
-        const int64_t n = i % NV * LANES, m = least(i / NV, tile.R - 1) * tile.step;
-        const real *start = later ? tile.data + m + n : panel + n;
-        sum[i / NV][i % NV] = vec_load_first(start, least(tile.D - n, LANES));
+    for (int m = 0; m < MR; m++) {
+        const real *row = later ? tile.data + least(m, tile.R - 1) * tile.step : panel;
+        for (int v = 0; v < VECS; v++)
+            sum[m][v] = vec_load_first(row + v * LANES, within(tile.D - v * LANES));
     }
     for (int64_t k = 0; k < lhs.D; k++) {
         panel += NR;
-        UNROLL for (int i = 0; i < MR * NV; i++) sum[i / NV][i % NV] +=
-            left[i / NV][k] * vec_load(panel + i % NV * LANES);
+        UNROLL
+        for (int v = 0; v < VECS; v++) right[v] = vec_keep(vec_load(panel + v * LANES));
+        UNROLL
+        for (int m = 0; m < MR; m++)
+            for (int v = 0; v < VECS; v++) sum[m][v] += left[m][k] * right[v];
     }
     UNROLL
-    for (int i = 0; i < MR * NV; i++) {
-        if (i / NV >= tile.R) break;
-        real *to = tile.data + i / NV * tile.step + i % NV * LANES;
-        vec_store_first(to, sum[i / NV][i % NV], least(tile.D - i % NV * LANES, LANES));
+    for (int m = 0; m < MR; m++) {
+        real *row = tile.data + m * tile.step;
+        for (int v = 0; v < VECS && m < tile.R; v++)
+            vec_store_first(row + v * LANES, sum[m][v], within(tile.D - v * LANES));
     }
 }
 
@@ -75,19 +78,18 @@ static void block_product(block_t lhs, const real *right, block_t output, int la
 {
     for (int64_t m = 0; m < lhs.R; m += MR) {
         const block_t row = {lhs.data + m * lhs.step, lhs.step, 0, lhs.D};
-        for (int64_t n = 0; n < output.D;) {
+        for (int64_t n = 0, width; n < output.D; n += width) {
             const real *panel = right + n / NR * NR * (lhs.D + 1) + n % NR;
             const block_t tile = {output.data + m * output.step + n, output.step,
                                   output.R - m, output.D - n};
-            const int whole = tile.D > 2 * LANES;  // else one vector at a time
-            whole ? micro_kernel(3, row, panel, tile, later)
-                  : micro_kernel(1, row, panel, tile, later);
-            n += whole ? NR : LANES;
+            width = tile.D > NR - LANES ? NR : LANES;
+            width == NR ? multiply(NV, row, panel, tile, later)
+                        : multiply(1, row, panel, tile, later);
         }
     }
 }
 // END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 62 lines)
+// STARTER // helpers, if you want some (the reference takes 63 lines)
 
 /* output[r,oc] = bias[oc] + sum over ic of input[r,ic] * weight[oc,ic] */
 status_t linear_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
@@ -103,7 +105,6 @@ status_t linear_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     const int64_t ROOM = (least(IC, KC) + 1) * (least(OC, NC) + NR);
     real *right = ctx_scratch(ctx, (size_t)ROOM * sizeof(real));
     if (!right) return STATUS_NO_MEMORY;
-
     for (int64_t n = 0; n < OC; n += NC) {
         for (int64_t k = 0; k == 0 || k < IC; k += KC) {  // IC = 0: sets the bias
             const int64_t N = least(OC - n, NC), K = least(IC - k, KC);

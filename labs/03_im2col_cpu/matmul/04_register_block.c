@@ -74,9 +74,9 @@ static status_t product(ctx_t *ctx, tensor_t lhs, tensor_t rhs, tensor_t output)
     const tensor_t right = {(real *)tensor_contiguous(ctx, &rhs), .stride = {N, 1}};
     if (!right.data && K > 0) return STATUS_NO_MEMORY;
     for (int64_t k = 0; k == 0 || k < K; k += KC) {  // K = 0: sets zeros
-        for (int64_t n = 0; n < N; n += N - n < NR ? NR / 2 : NR)
+        for (int64_t n = 0; n < N; n += N - n < NR ? LANES : NR)
             for (int64_t m = 0; m < M; m += MR)
-                N - n < NR ? micro_kernel(NV / 2, N - n, lhs, right, output, m, n, k)
+                N - n < NR ? micro_kernel(1, N - n, lhs, right, output, m, n, k)
                            : micro_kernel(NV, NR, lhs, right, output, m, n, k);
     }
     return STATUS_OK;

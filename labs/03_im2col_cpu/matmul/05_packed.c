@@ -6,14 +6,14 @@
  *   run     make bench T=03_im2col_cpu/matmul/05
  *
  * Forward, all shapes and strides. Workspace: KC * (NC + NR) elements or less, 0.5 MiB
- * of floats, and KC * M if lhs is transposed or meets more than one block of rhs.
+ * of floats, and KC * M if lhs is transposed or meets two blocks of rhs.
  */
 #include "operators.h"
 #include "vector.h"
 
 // BEGIN SOLUTION
-enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS, NR = NV * LANES };  // registers
-enum { KC = 256, NC = (1 << 19) / KC / sizeof(real) };          // for L1, half of L2
+enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS, NR = NV * LANES };    // registers
+enum { KC = 256, NC = (1 << 19) / KC / sizeof(real) / NR * NR };  // L1, half of L2
 
 /* Element (i, j) stands at data[i * down + j * across]. */
 typedef struct {
@@ -87,10 +87,10 @@ static void block_product(matrix_t lhs, int64_t M, int64_t K, real *right,
             const matrix_t ahead = {m ? panel : next.data + n * next.across,
                                     m ? 0 : next.down, 1};  // fetched by row 0
             const matrix_t tile = {output.data + m * output.down + n, output.down, 1};
-            width = NB - n > NR / 2 ? NR : NR / 2;
+            width = NB - n > NR - LANES ? NR : LANES;
             width == NR
                 ? micro_kernel(NV, K, row, panel, ahead, tile, M - m, NB - n, add)
-                : micro_kernel(NV / 2, K, row, panel, ahead, tile, M - m, NB - n, add);
+                : micro_kernel(1, K, row, panel, ahead, tile, M - m, NB - n, add);
         }
     }
 }
@@ -114,7 +114,7 @@ status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other
     const int64_t M = output->size[axis], N = output->size[axis + 1];
     const int64_t K = input->size[axis + 1], ROOM = least(K, KC) + 1;
     if (tensor_numel(output) == 0) return STATUS_OK;
-    const int copied = input->stride[axis] == 1 || N > NC;
+    const int copied = input->stride[axis] == 1 || N >= 2 * NC;
     real *left = ctx_scratch(ctx, (size_t)(ROOM * (copied ? M : 1)) * sizeof(real));
     real *right = ctx_scratch(ctx, (size_t)(ROOM * (least(N, NC) + NR)) * sizeof(real));
     if (!left || !right) return STATUS_NO_MEMORY;

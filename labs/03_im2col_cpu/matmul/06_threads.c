@@ -12,8 +12,8 @@
 #include "vector.h"
 
 // BEGIN SOLUTION
-enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS, NR = NV * LANES };  // registers
-enum { KC = 256, NC = (1 << 19) / KC / sizeof(real) };          // for L1, half of L2
+enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS, NR = NV * LANES };    // registers
+enum { KC = 256, NC = (1 << 19) / KC / sizeof(real) / NR * NR };  // L1, half of L2
 
 /* Element (i, j) stands at data[i * down + j * across]. */
 typedef struct {
@@ -84,9 +84,9 @@ static void block_product(matrix_t lhs, int64_t M, int64_t K, const real *right,
         for (int64_t n = 0, width; n < NB; n += width) {
             const real *panel = right + n / NR * NR * K + n % NR;
             const matrix_t tile = {output.data + m * output.down + n, output.down, 1};
-            width = NB - n > NR / 2 ? NR : NR / 2;
+            width = NB - n > NR - LANES ? NR : LANES;
             width == NR ? micro_kernel(NV, K, row, panel, tile, M - m, NB - n, add)
-                        : micro_kernel(NV / 2, K, row, panel, tile, M - m, NB - n, add);
+                        : micro_kernel(1, K, row, panel, tile, M - m, NB - n, add);
         }
     }
 }
