@@ -162,11 +162,11 @@ static inline void vec_store_first(real *p, vec v, int64_t n)
 {
 #if defined(VECTOR_STORE)
     if (!vec_one_by_one()) {
-        if (n == LANES) {
+        // AMD's masked stores of AVX2 take many times as long as whole ones
+        if (VECTOR_BYTES == 32 && n == LANES)
             vec_store(p, v);
-            return;
-        }
-        VECTOR_STORE(p, VECTOR_MASK(n), v);
+        else
+            VECTOR_STORE(p, VECTOR_MASK(n), v);
         return;
     }
 #endif

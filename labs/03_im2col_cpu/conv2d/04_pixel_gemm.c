@@ -28,8 +28,9 @@ typedef struct {
     int64_t N, IC, OC, OH, OW, KH, KW;  // of one group
     int64_t K, B, BH, ROWS, COLS;       // the slab is (IC, phases, B, ROWS, COLS)
     int64_t PASS;                       // filters that see the input together
+    int64_t W;                          // of them side by side: up to NR
     int64_t *offset, *place;            // (K), (B*BH*OW)
-    real *panel, *sums, *slab;          // panel (B*BH*OW, NR), sums (PASS/NR, K, NR)
+    real *panel, *sums, *slab;          // panel (B*BH*OW, W), sums (PASS/W, K, W)
 } conv_t;
 
 static int64_t least(int64_t a, int64_t b)
@@ -46,14 +47,15 @@ static status_t plan(ctx_t *ctx, conv_t *c)
     c->ROWS = c->BH + (c->KH - 1) * c->p.dilation_h / SH;
     const int64_t PLANE = c->ROWS * c->COLS, image = (c->IC * SH * SW + 1) * PLANE;
     c->B = c->BH < c->OH ? 1 : 1 + least(SLAB / image, (PIXELS - 1) / (c->OH * c->OW));
-    c->PASS = least((c->OC + NR - 1) / NR, 1 + SUMS / (K * NR)) * NR;
+    c->W = c->OC > 2 * LANES ? NR : c->OC > LANES ? 2 * LANES : LANES;
+    c->PASS = least((c->OC + c->W - 1) / c->W, 1 + SUMS / (K * c->W)) * c->W;
     const int64_t P = c->B * c->BH * c->OW;
     c->offset = ctx_scratch(ctx, (size_t)(K + P) * sizeof(int64_t));
-    c->panel =
-        ctx_scratch(ctx, (size_t)(P * NR + c->PASS * K + image * c->B) * sizeof(real));
+    c->panel = ctx_scratch(ctx, (size_t)(P * c->W + c->PASS * K + image * c->B) *
+                                    sizeof(real));
     if (!c->offset || !c->panel) return STATUS_NO_MEMORY;
     c->place = c->offset + K;
-    c->sums = c->panel + P * NR, c->slab = c->sums + c->PASS * K;
+    c->sums = c->panel + P * c->W, c->slab = c->sums + c->PASS * K;
     for (int64_t i = 0; i < K; i++) {
         const int64_t k = least(i, TERMS);  // those beyond the edge repeat the 1
         const int64_t h = k / c->KW % c->KH * c->p.dilation_h;
@@ -92,33 +94,39 @@ static void pad(const conv_t *c, const tensor_t *input, int64_t n, int64_t ic,
     }
 }
 
-/* sums (MR, NR) += what MR elements of a filter see (MR, P) @ panel (P, NR) */
-// not inlined: among its caller's pointers its own would not fit into the registers
-__attribute__((noinline)) static void tile(const conv_t *c, int64_t P, int64_t k,
-                                           real *restrict sums)
+/* sums (MR, VECS*LANES) += what MR elements of a filter see (MR, P) @ panel */
+EXPAND void multiply(int VECS, const conv_t *c, int64_t P, int64_t k, real *sums)
 {
     const int64_t *restrict place = c->place;
     const real *restrict panel = c->panel;
     const real *seen[MR];
     vec sum[MR][NV] = {0}, y[NV];
-    UNROLL
-    for (int i = 0; i < MR; i++) seen[i] = c->slab + c->offset[k + i];
-    for (int i = 0; i < MR * NV; i++) __builtin_prefetch(sums + i * LANES, 1);
-    for (int64_t p = 0; p < P; p++, panel += NR) {
+    for (int m = 0; m < MR; m++) seen[m] = c->slab + c->offset[k + m];
+    for (int i = 0; i < MR * VECS; i++) __builtin_prefetch(sums + i * LANES, 1);
+    for (int64_t p = 0; p < P; p++, panel += VECS * LANES) {
         const int64_t at = place[p];
         UNROLL
-        for (int v = 0; v < NV; v++) {
+        for (int v = 0; v < VECS; v++) {
             y[v] = vec_keep(vec_load(panel + v * LANES));
             __builtin_prefetch(panel + 4 * NR + v * LANES);
         }
         UNROLL
         for (int m = 0; m < MR; m++)
-            for (int v = 0; v < NV; v++) sum[m][v] += seen[m][at] * y[v];
+            for (int v = 0; v < VECS; v++) sum[m][v] += seen[m][at] * y[v];
     }
     UNROLL
     for (int m = 0; m < MR; m++)
-        for (int v = 0; v < NV; v++, sums += LANES)
+        for (int v = 0; v < VECS; v++, sums += LANES)
             vec_store(sums, vec_load(sums) + sum[m][v]);
+}
+
+// not inlined: among its caller's pointers its own would not fit into the registers
+__attribute__((noinline)) static void tile(const conv_t *c, int64_t P, int64_t k,
+                                           real *sums)
+{
+    c->W == NR          ? multiply(NV, c, P, k, sums)
+    : c->W == 2 * LANES ? multiply(2, c, P, k, sums)
+                        : multiply(1, c, P, k, sums);
 }
 
 /* PASS filters of group g: the pixels of B images from n on, BH rows from oh on */
@@ -133,18 +141,19 @@ static void add_pixels(const conv_t *c, const real *grad, const tensor_t *input,
             oh * SH + f / SW % SH - c->p.padding_h, f % SW - c->p.padding_w,
             c->slab + (f * c->B + b) * c->ROWS * c->COLS);
     }
-    for (int64_t oc = first; oc < least(c->OC, first + c->PASS); oc += NR) {
+    for (int64_t oc = first; oc < least(c->OC, first + c->PASS); oc += c->W) {
         for (int64_t b = 0; b < B; b++) {
             const int64_t plane = ((n + b) * c->p.groups + g) * c->OC + oc;
             vec_transpose_copy(grad + (plane * c->OH + oh) * c->OW, c->OH * c->OW,
-                               c->panel + b * P * NR, NR, least(NR, c->OC - oc), P);
+                               c->panel + b * P * c->W, c->W, least(c->W, c->OC - oc),
+                               P);
         }
         for (int64_t k = 0; k < c->K; k += MR)
-            tile(c, B * P, k, c->sums + (oc - first) * c->K + k * NR);
+            tile(c, B * P, k, c->sums + (oc - first) * c->K + k * c->W);
     }
 }
 // END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 111 lines)
+// STARTER // helpers, if you want some (the reference takes 119 lines)
 
 /* grad_weight (OC, K) = grad_output (OC, pixels) @ column matrix^T (pixels, K) */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
@@ -173,14 +182,14 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
         for (int64_t n = 0; n < c.N; n += c.B)
             for (int64_t oh = 0; oh < c.OH; oh += c.BH)
                 add_pixels(&c, grad, input, g, first, n, oh);
-        for (int64_t oc = first; oc < least(OC, first + c.PASS); oc += NR) {
-            const int64_t at = g * OC + oc, count = least(NR, OC - oc);
+        for (int64_t oc = first; oc < least(OC, first + c.PASS); oc += c.W) {
+            const int64_t at = g * OC + oc, count = least(c.W, OC - oc);
             const real *sums = c.sums + (oc - first) * c.K;
             if (grad_weight)
-                vec_transpose_copy(sums, NR, real_data(grad_weight) + at * TERMS, TERMS,
-                                   TERMS, count);
+                vec_transpose_copy(sums, c.W, real_data(grad_weight) + at * TERMS,
+                                   TERMS, TERMS, count);
             for (int64_t k = 0; grad_bias && k < count; k++)
-                real_data(grad_bias)[at + k] = sums[TERMS * NR + k];
+                real_data(grad_bias)[at + k] = sums[TERMS * c.W + k];
         }
     }
     return STATUS_OK;
