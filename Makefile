@@ -52,10 +52,11 @@ help:  ## list these commands
 grade: $(READY)  ## check everything, or T= or LAB= [CHECK=forward|gradient FRESH=1 JOBS= TIMES=1]
 	@$(GRADER) grade $(CHOICE) $(if $(CHECK),--check $(CHECK)) $(if $(SEED),--seed $(SEED))
 
-bench: $(READY)  ## time T= on every speed case against PyTorch [CASES= PARTS= THREADS= AGAINST=]
+bench: $(READY)  ## time T= on every speed case against PyTorch, or NET=resnet18 [CASES= PARTS= THREADS= AGAINST=]
 	@$(GRADER) bench $(CHOICE) $(if $(SEED),--seed $(SEED)) \
 	    $(if $(THREADS),--threads $(THREADS)) $(if $(PARTS),--parts $(PARTS)) \
-	    $(if $(AGAINST),--against $(AGAINST)) $(if $(CASES),--cases $(CASES))
+	    $(if $(AGAINST),--against $(AGAINST)) $(if $(CASES),--cases $(CASES)) \
+	    $(if $(NET),--net $(NET))
 
 carry: $(READY)  ## build/carried: the grader's packages, for a machine without network
 	@$(GRADER) carry

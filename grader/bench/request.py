@@ -63,7 +63,16 @@ def write_files(files: Mapping[str, str]) -> list[str]:
 
 
 def machine_words(peaks: dict[str, Any], wanted: Wanted) -> str:
-    """The machine card in a few lines."""
+    """The machine card, and what a table's columns mean."""
+    return (
+        f"{card(peaks, wanted)} The interval is that of the ratio to PyTorch; an error "
+        "is the largest against double precision, as a share of the largest value. "
+        f"{command(wanted)}"
+    )
+
+
+def card(peaks: dict[str, Any], wanted: Wanted) -> str:
+    """The machine in a few lines."""
     environment = results.environment()
     sizes = ", ".join(
         f"{b['gbs']:.0f} GB/s in {_size(b['bytes'])}" for b in peaks["bandwidth"]
@@ -77,9 +86,7 @@ def machine_words(peaks: dict[str, Any], wanted: Wanted) -> str:
         f"peak moved by {100 * peaks['moved']:.0f} % during the run."
         f"{isa_words()} The process keeps "
         "its memory (mallopt, speed/machine.py), so that PyTorch pays for no page "
-        "twice. The interval is that of the ratio to PyTorch; an error is the largest "
-        "against double precision, as a share of the largest value. "
-        f"{command(wanted)}"
+        "twice."
     )
 
 

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""`make bench`: time every rung that is selected on every speed case."""
+"""`make bench`: time every rung that is selected on every speed case, or a network."""
 
 from __future__ import annotations
 
 import argparse
 import os
 
-from grader.bench import extension_cell, extension_costs, gpu_ladders, ladders
+from grader.bench import (
+    extension_cell,
+    extension_costs,
+    gpu_ladders,
+    ladders,
+    networks,
+)
 from grader.bench.extension_cell import NAME as CELL
 from grader.bench.request import Wanted
 from grader.checks.speed.baseline import BOTH, VARIANTS
@@ -20,11 +26,17 @@ from grader.toolchain.make import build_tools
 
 def run(args: argparse.Namespace) -> int:
     """Measure, print and write."""
+    if args.net and (args.task or args.lab):
+        raise GraderError(
+            f"NET={args.net} times a whole network; leave T= and LAB= away"
+        )
     selection = tasks.select(args.task, args.lab)
     seed = grading.new_seed() if args.seed is None else args.seed
     with results.lock():
         build_tools()
         wanted = _wanted(args, seed)
+        if args.net:
+            return networks.bench(args.net, wanted)
         languages = {task.language for task in selection.tasks}
         if {task.id for task in selection.tasks} == {f"05_torch_extension/{CELL}"}:
             return extension_cell.bench(wanted)
@@ -40,6 +52,7 @@ def _wanted(args: argparse.Namespace, seed: int) -> Wanted:
     said = {
         "T": args.task,
         "LAB": args.lab,
+        "NET": args.net,
         "THREADS": args.threads if args.threads > 1 else None,
         "PARTS": args.parts,
         "AGAINST": args.against,
@@ -54,7 +67,7 @@ def _wanted(args: argparse.Namespace, seed: int) -> Wanted:
                 f"{','.join(VARIANTS[1:])}"
             )
     parts = tuple(filter(None, (args.parts or "").split(",")))
-    for part in parts:
+    for part in parts if not args.net else ():
         if part not in ("forward", "backward", BOTH) and not part.startswith("grad_"):
             raise GraderError(
                 f"PARTS={part}: expected some of forward,backward,{BOTH} and the "
@@ -65,7 +78,7 @@ def _wanted(args: argparse.Namespace, seed: int) -> Wanted:
         raise GraderError(
             f"THREADS={args.threads}: expected 1 to {cores}, the cores of this machine"
         )
-    label = (args.task or args.lab or "all").strip("/").replace("/", "_")
+    label = (args.task or args.lab or args.net or "all").strip("/").replace("/", "_")
     many = f"_{args.threads}_threads" if args.threads > 1 else ""
     return Wanted(
         f"{label}{many}{isa.suffix()}",

@@ -64,6 +64,9 @@ def parser() -> argparse.ArgumentParser:
         if name == "bench":
             verb.add_argument("--threads", type=int, default=1)
             verb.add_argument("--parts", help="forward,backward,grad_input,...")
+            verb.add_argument(
+                "--net", help="a whole network: resnet18, mobilenet, unet"
+            )
             verb.add_argument("--cases", help="only these, by name")
             verb.add_argument("--against", help="slow2d,channels_last: also these")
         if name == "debug":
