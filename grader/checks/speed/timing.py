@@ -242,6 +242,10 @@ class Stopwatch:
             return 0
         return int(os.pread(self._queue, 128, 0).split()[1])
 
+    def now(self) -> float:
+        """Seconds by a clock that stands still while this thread waits for a core."""
+        return 1e-9 * (time.perf_counter_ns() - self._waited())
+
     def time(self, work: Callable[[], object], calls: int = 1) -> Sample:
         """Run `work`, which does `calls` calls."""
         waited, worked = self._waited(), time.process_time_ns()
