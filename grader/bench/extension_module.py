@@ -14,12 +14,17 @@ from grader.errors import GraderError
 from grader.toolchain.extension.kernels import LAB
 
 
-def loaded(*operators: str) -> ModuleType:
-    """The package, with these operators. Raises GraderError if one is not built."""
+def beside(name: str) -> Any:
+    """A package of the lab's folder: "convlab_ext", "nets", "train.layers"."""
     if str(LAB) not in sys.path:
         sys.path.insert(0, str(LAB))
+    return importlib.import_module(name)
+
+
+def loaded(*operators: str) -> ModuleType:
+    """The package, with these operators. Raises GraderError if one is not built."""
     try:
-        package = importlib.import_module("convlab_ext")
+        package: ModuleType = beside("convlab_ext")
         for operator in operators:
             getattr(package, operator)
     except (AttributeError, ImportError, OSError) as error:

@@ -13,18 +13,16 @@ and leaves the others as they were, if they are of this machine and this PyTorch
 
 from __future__ import annotations
 
-import importlib
 import json
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from grader.bench import layer_times
-from grader.bench.extension_module import loaded
+from grader.bench.extension_module import beside, loaded
 from grader.bench.network_table import MAKES, PARTS, Row, key_order, page, read, whole
 from grader.bench.request import Wanted, card, command, folder, write_files
 from grader.checks.speed import machine, timing
@@ -48,12 +46,7 @@ RATE = 1e-4  # of the optimizer: so small that the weights stay what they are
 
 def names() -> tuple[str, ...]:
     """The networks that there are."""
-    return tuple(_nets().NETS)
-
-
-def _nets() -> Any:
-    loaded()  # puts the lab's folder on Python's path
-    return importlib.import_module("nets")
+    return tuple(beside("nets").NETS)
 
 
 def bench(net: str, wanted: Wanted) -> int:
@@ -121,7 +114,14 @@ def _row(net: str, images: int, part: str, wanted: Wanted) -> Row:
     data = Data(images, wanted.seed)
     sides = {make: Network(net, make, part, data, wanted.seed) for make in MAKES}
     begin = time.monotonic()
-    error, gradient_error = _errors(sides)
+    try:
+        error, gradient_error = _errors(sides)
+    except (NotImplementedError, RuntimeError) as why:
+        said = str(why).partition("\n")[0] or repr(why)
+        raise GraderError(
+            f"{net} cannot run with our layers: {said}; make grade LAB=05 says what is "
+            "missing"
+        ) from why
     budget = max(BUDGET, PAIRS * (time.monotonic() - begin))
     tries = TRIES if budget == BUDGET else 1
     rounds, settled = timing.settle(
@@ -180,9 +180,8 @@ class Network:
     """One make of a network, as a side of timing.measure."""
 
     def __init__(self, net: str, make: str, part: str, data: Data, seed: int) -> None:
-        nets = _nets()
-        layers = getattr(importlib.import_module("train.layers"), make)()
-        self.network = nets.drawn(net, layers, seed).train(part == "step")
+        layers = getattr(beside("train.layers"), make)()
+        self.network = beside("nets").drawn(net, layers, seed).train(part == "step")
         self.part, self.data = part, data
         self.images = data.images.clone()
         self.labels: Tensor | None = None

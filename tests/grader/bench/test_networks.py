@@ -186,6 +186,27 @@ def test_a_word_that_no_network_knows_is_told(net, words, sentence):
         networks.bench(net, replace(FEW, **{"cases": (), "parts": (), **words}))
 
 
+def test_an_operator_that_is_not_written_yet_is_told(monkeypatch):
+    def unwritten(*_):
+        raise NotImplementedError
+
+    monkeypatch.setattr(networks.loaded(), "conv2d", unwritten)
+    with pytest.raises(GraderError, match=r"resnet18 cannot run .* make grade LAB=05"):
+        networks.bench("resnet18", FEW)
+
+
+def test_what_is_built_is_not_loaded_before(monkeypatch):
+    """Else a run would time the library of the run before."""
+    order = []
+    monkeypatch.setattr(
+        networks.package, "in_place", lambda *_: order.append("b") or []
+    )
+    monkeypatch.setattr(networks, "loaded", lambda *_: order.append("loaded"))
+    monkeypatch.setattr(networks, "_rows", lambda *_: [])
+    networks.bench("resnet18", FEW)
+    assert order == ["b", "loaded"]
+
+
 def test_a_network_and_a_task_are_not_asked_for_together(capsys):
     assert cli.main(["bench", "--net", "unet", "02_naive_c"]) == cli.USAGE_ERROR
     assert "leave T= and LAB= away" in capsys.readouterr().err
