@@ -26,11 +26,16 @@ FEW = Wanted("resnet18", "NET=resnet18", 1, cases=("1",), parts=("forward",))
 
 
 @pytest.fixture(autouse=True)
-def small(tools, monkeypatch, tmp_path):
-    """convlab_ext as the tests build it, small images, few rounds, other tables."""
+def small(monkeypatch):
+    """convlab_ext as the tests build it, and small images."""
     extension.package()
-    monkeypatch.setattr(networks.package, "in_place", lambda *_: [])
     monkeypatch.setattr(networks, "SIZE", 64)
+
+
+@pytest.fixture
+def short(tools, monkeypatch, tmp_path):
+    """Few rounds, and tables elsewhere."""
+    monkeypatch.setattr(networks.package, "in_place", lambda *_: [])
     monkeypatch.setattr(networks, "BUDGET", 0.01)
     monkeypatch.setattr(networks, "WATCHED", 0.0)
     monkeypatch.setattr(timing, "ROUNDS", 2)
@@ -76,7 +81,7 @@ def test_every_convolution_and_product_is_ours_on_our_side(net):
 
 
 @pytest.mark.parametrize("part", network_table.PARTS)
-def test_a_wrong_layer_has_no_time(part, monkeypatch, capsys):
+def test_a_wrong_layer_has_no_time(short, part, monkeypatch, capsys):
     class Skewed(networks.Network):
         def __init__(self, net, make, *more):
             super().__init__(net, make, *more)
@@ -134,7 +139,7 @@ def table(said: str) -> list[str]:
     return [line for line in lines if line.startswith("| ")][2:]
 
 
-def test_a_run_tells_how_far_it_is_and_writes_its_table(tmp_path, capsys):
+def test_a_run_tells_how_far_it_is_and_writes_its_table(short, tmp_path, capsys):
     assert networks.bench("resnet18", replace(FEW, parts=())) == 0
     said = capsys.readouterr().out
     begun = [
@@ -158,7 +163,7 @@ def test_a_run_tells_how_far_it_is_and_writes_its_table(tmp_path, capsys):
 
 
 def test_rows_that_were_not_asked_for_are_kept_if_the_machine_is_the_same(
-    capsys, tmp_path
+    short, capsys, tmp_path
 ):
     networks.bench("resnet18", FEW)
     networks.bench("resnet18", replace(FEW, cases=("2",)))
@@ -186,7 +191,7 @@ def test_a_word_that_no_network_knows_is_told(net, words, sentence):
         networks.bench(net, replace(FEW, **{"cases": (), "parts": (), **words}))
 
 
-def test_an_operator_that_is_not_written_yet_is_told(monkeypatch):
+def test_an_operator_that_is_not_written_yet_is_told(short, monkeypatch):
     def unwritten(*_):
         raise NotImplementedError
 
@@ -195,7 +200,7 @@ def test_an_operator_that_is_not_written_yet_is_told(monkeypatch):
         networks.bench("resnet18", FEW)
 
 
-def test_what_is_built_is_not_loaded_before(monkeypatch):
+def test_what_is_built_is_not_loaded_before(short, monkeypatch):
     """Else a run would time the library of the run before."""
     order = []
     monkeypatch.setattr(
