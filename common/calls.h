@@ -2,6 +2,7 @@
 /* calls.h - the operators by number, so that a command can name one
  *
  * The numbers are positions in operators.h and in SIGNATURES of its Python package.
+ * Behind them come the functions of tensor_view.h (view_calls.c), one each.
  */
 #ifndef CONVLAB_CALLS_H
 #define CONVLAB_CALLS_H
@@ -19,7 +20,14 @@ typedef struct {
     call_fn forward_check, backward_check;  // run check.c's; `function` is not used
 } operator_calls_t;
 
-enum { OPERATORS = 10 };
+enum { OPERATORS = 10, VIEWS = 7 };
 extern const operator_calls_t OPERATOR_CALLS[OPERATORS];
+extern const operator_calls_t VIEW_CALLS[VIEWS];  // `name` is the function's
+
+static inline const operator_calls_t *calls_of(int32_t number)
+{
+    return number < OPERATORS ? &OPERATOR_CALLS[number]
+                              : &VIEW_CALLS[number - OPERATORS];
+}
 
 #endif

@@ -51,6 +51,7 @@ SLOW = (
     "tests/grader/checks/gates",
     "tests/grader/checks/memory",
     "tests/grader/checks/speed",
+    "tests/grader/checks/views",
     "tests/grader/commands/test_debug.py",
     "tests/grader/commands/test_editor.py",
     "tests/grader/commands/test_handed.py",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from dataclasses import replace
 
 from grader.bench import (
     extension_cell,
@@ -17,6 +18,7 @@ from grader.bench.extension_cell import NAME as CELL
 from grader.bench.request import Wanted
 from grader.checks.speed.baseline import BOTH, VARIANTS
 from grader.course import rungs, tasks
+from grader.course.rungs import Selection
 from grader.engine import grade as grading
 from grader.engine import results
 from grader.errors import GraderError
@@ -30,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
         raise GraderError(
             f"NET={args.net} times a whole network; leave T= and LAB= away"
         )
-    selection = tasks.select(args.task, args.lab)
+    selection = _timed(tasks.select(args.task, args.lab))
     seed = grading.new_seed() if args.seed is None else args.seed
     with results.lock():
         build_tools()
@@ -45,6 +47,14 @@ def run(args: argparse.Namespace) -> int:
         if "cuda" in languages and "c" not in languages:
             return gpu_ladders.bench(selection, wanted)
         return ladders.bench(selection, wanted)
+
+
+def _timed(selection: Selection) -> Selection:
+    """Without ladders of views: nobody waits for them."""
+    left = tuple(task for task in selection.tasks if not task.functions)
+    if not left and selection.tasks:
+        raise GraderError("a view moves no number: there is nothing to time")
+    return replace(selection, tasks=left)
 
 
 def _wanted(args: argparse.Namespace, seed: int) -> Wanted:

@@ -132,6 +132,11 @@ def one_rung(wanted: str | None, example: str) -> Rung:
     if len(rungs) != 1:
         listed = ", ".join(rung.id for rung in rungs[:6]) or "none"
         raise GraderError(f"{wanted!r} names {len(rungs)} rungs, say which: {listed}")
+    if rungs[0].is_view:
+        raise GraderError(
+            f"{rungs[0].id} makes views and has no cases: make grade prints the call, "
+            f'and convlab.load("{rungs[0].id}") makes it in Python'
+        )
     return rungs[0]
 
 

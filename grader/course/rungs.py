@@ -11,6 +11,9 @@ import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from signatures import DIRECTIONS
+from signatures.views import TENSOR_VIEW, VIEWS
+
 from grader.course import bands, traffic
 from grader.course.architectures import ARCHITECTURES
 from grader.course.foreign import named_file
@@ -22,7 +25,7 @@ NUMERICS = (DIRECT, WINOGRAD, TF32)  # classes: checks/values/precision.py
 SUFFIX = {"python": ".py", "c": ".c", "cuda": ".cu"}
 EXTENSION = "extension"  # lab 05: a package, built by its setup.py
 STEPS = ("stable",)  # of lab 05, those that are graded: folders of its csrc
-COMPILED = ("c", "cuda")  # languages whose rungs become shared objects
+COMPILED = ("c", "cuda", "view")  # kinds of rungs that become shared objects
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,11 @@ class Rung:
     def id(self) -> str:
         """02_naive_c/conv2d/00_definition, 05_torch_extension/conv2d/stable."""
         return f"{self.task}/{self.step or self.file.stem}"
+
+    @property
+    def is_view(self) -> bool:
+        """Whether it defines functions of common/tensor_view.h, and no operator."""
+        return self.task.endswith(f"/{TENSOR_VIEW}")
 
     @property
     def shown(self) -> str:
@@ -88,6 +96,18 @@ class Task:
     def id(self) -> str:
         """02_naive_c/conv2d."""
         return f"{self.lab}/{self.operator}"
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """Of a ladder of views its functions, each with the same share of the points;
+        none of an operator's.
+        """
+        return VIEWS if self.operator == TENSOR_VIEW else ()
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """What is asked of it. A view has no backward, all of it counts as forward."""
+        return DIRECTIONS[:1] if self.functions else DIRECTIONS
 
 
 @dataclass(frozen=True)

@@ -367,11 +367,12 @@ class Grader(Closing):
     def _asked(self, task: Task, results: list[RungResult]) -> tuple[str, ...]:
         """The directions this run was to check; of single rungs, what they define."""
         if self.check:
-            return ("forward",) if self.check == "forward" else ("backward",)
+            asked = "forward" if self.check == "forward" else "backward"
+            return tuple(d for d in task.directions if d == asked)
         if len(results) == len(task.rungs):
-            return DIRECTIONS
+            return task.directions
         seen = [d for d in DIRECTIONS if any(r.verdict(d) for r in results)]
-        return tuple(seen) or DIRECTIONS
+        return tuple(seen) or task.directions
 
 
 def _settle(core: int) -> None:

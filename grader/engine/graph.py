@@ -107,6 +107,8 @@ class Graph:
         """Lower rungs of the ladder, for directions that a rung lacks."""
         assert node.facts
         rung, (defines, _) = node.rung, node.facts
+        if rung.is_view:  # its functions are no directions
+            return
         below = [
             r for r in self.tasks[rung.task].rungs if r.id < rung.id and not r.needs
         ]

@@ -24,6 +24,7 @@ NUMBERS, RULES, HALF, MODULE, GRADCHECK = (
 THREADS, SECOND = "threads", "second"
 MEMORY, ORDER, RACES, TRAFFIC, GATES = "memory", "order", "races", "traffic", "gates"
 PYTHON, C, CUDA = "python", "c", "cuda"  # kinds beside EXTENSION, by language
+VIEW = "view"  # a kind in C: functions of tensor_view.h
 
 
 _STARTER = re.compile(rb"^\s*return STATUS_NOT_IMPLEMENTED;", re.MULTILINE)
@@ -61,6 +62,7 @@ _LOOKS = (
 )
 UNDER_CUSIM = tuple(question.name for question in _LOOKS)
 _GATES = Question(GATES, dtypes=_BOTH)
+_VIEWS = Question("views", asks="the function's name", dtypes=())
 
 PLAN: dict[str, dict[str, tuple[Question, ...]]] = {
     PYTHON: {
@@ -82,18 +84,22 @@ PLAN: dict[str, dict[str, tuple[Question, ...]]] = {
         "forward": (_FORWARD, _MODULE, _GATES),
         "backward": (_GRADIENT, _AUDIT, _GRADCHECK, _GATES),
     },
+    VIEW: {"forward": (_VIEWS,), "backward": ()},
 }
 # operators of lab 05 that are also a module
 WITH_MODULE = ("conv2d", "depthwise_conv2d", "layer_norm", "linear", "lltm")
 # what their forward saves for backward, moments and gates, is no argument
 FROM_SAVED = ("layer_norm", "lltm")
-SECONDS = {PYTHON: 4.0, C: 5.0, CUDA: 15.0, EXTENSION: 40.0}  # where none is known
+# where none is known
+SECONDS = {PYTHON: 4.0, C: 5.0, CUDA: 15.0, EXTENSION: 40.0, VIEW: 2.0}
 
 
 def kind(rung: Rung) -> str:
     """Which table a rung has."""
     if rung.step:
         return EXTENSION
+    if rung.is_view:
+        return VIEW
     return {".py": PYTHON, ".c": C, ".cu": CUDA}[rung.file.suffix]
 
 

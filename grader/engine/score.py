@@ -6,7 +6,8 @@ every report reads them. The exit status follows from them too.
 
 Forward and backward each carry half of a task's points for being right, given once: to
 any file of the ladder that passes every check of that direction. The rest is for speed
-(bands.py): the fastest right file of a direction earns it.
+(bands.py): the fastest right file of a direction earns it. In a ladder of views
+(tensor_view.h) each function has the same share of the points.
 """
 
 from __future__ import annotations
@@ -23,6 +24,15 @@ from grader.course.foreign import THE_LINE
 from grader.course.rungs import Rung, Task
 from grader.toolchain.nvcc import Compiled
 from grader.verdicts import Verdict
+
+
+def _rank(verdict: Verdict) -> int:
+    """0 for what passed, then what is pending, what is wrong, what is not written."""
+    if verdict is Verdict.PASS:
+        return 0
+    if verdict is Verdict.NOT_IMPLEMENTED:
+        return 3
+    return 1 if verdict.pending else 2
 
 
 def shown_points(value: float) -> str:
@@ -130,6 +140,8 @@ class TaskResult:
 
         A rung that only a GPU can run counts if there is no other.
         """
+        if self.task.functions:
+            return self._of_functions() if direction in self.task.directions else None
         here = [r for r in self.rungs if not r.rung.needs] or self.rungs
         verdicts = [v for r in here if (v := r.verdict(direction)) is not None]
         for wanted in (lambda v: v is Verdict.PASS, lambda v: v.pending):
@@ -137,6 +149,34 @@ class TaskResult:
             if found:
                 return found
         return verdicts[-1] if verdicts else None
+
+    def of_function(self, name: str) -> Verdict | None:
+        """The best that a ladder of views has for one of its functions. A file that was
+        not run stands for the function that it is named after.
+        """
+        found = [
+            check.verdict
+            for rung in self.rungs
+            for check in rung.checks
+            if check.name == name
+            or (check.name not in self.task.functions and rung.rung.id.endswith(name))
+        ]
+        return min(found, key=_rank, default=None)
+
+    def _of_functions(self) -> Verdict | None:
+        """The worst that such a ladder has for any of them; None if nobody knows."""
+        found = [self.of_function(name) for name in self.task.functions]
+        known = [verdict for verdict in found if verdict is not None]
+        whole = len(self.rungs) == len(self.task.rungs)
+        if whole and len(known) < len(found):
+            return None
+        return max(known, key=_rank, default=None)
+
+    def _shares(self, *, pending: bool) -> float:
+        """The points of the functions that have passed, or are pending."""
+        found = [self.of_function(name) for name in self.task.functions]
+        mine = [v for v in found if v and v.ok and v.pending is pending]
+        return self.task.points * len(mine) / len(found)
 
     def speed(self, direction: str) -> Speed | None:
         """The timed file of a direction; the best one, should there be several."""
@@ -168,6 +208,8 @@ class TaskResult:
         """Earned."""
         if self.told:
             return self.told[0]
+        if self.task.functions:
+            return self._shares(pending=False)
         return sum(self._parts(direction)[0] for direction in DIRECTIONS)
 
     @property
@@ -175,6 +217,8 @@ class TaskResult:
         """Neither earned nor lost."""
         if self.told:
             return self.told[1]
+        if self.task.functions:
+            return self._shares(pending=True)
         return sum(self._parts(direction)[1] for direction in DIRECTIONS)
 
     @property

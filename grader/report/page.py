@@ -125,6 +125,9 @@ def bad_files(result: TaskResult) -> int:
 
 def task_outcome(result: TaskResult) -> Outcome:
     """The first direction that is not right, or PASS."""
+    if result.task.functions:
+        verdict = result.best("forward")
+        return outcome(verdict) if verdict else NOTHING
     return _worst(_best(result, direction) for direction in DIRECTIONS)
 
 

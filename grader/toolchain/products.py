@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from signatures import DIRECTIONS
+from signatures.views import PREFIX, VIEWS
 
 from grader.course import lines
 from grader.course.foreign import THE_LINE, short
@@ -127,8 +128,10 @@ def folder_of(rung: Rung, mode: str, folder: str = "") -> str:
 
 
 def dtypes_of(rung: Rung, folder: str) -> tuple[str, ...]:
-    """What a folder is built for."""
-    return DTYPES[:1] if folder.startswith(FLOAT_ONLY) else (*DTYPES, *rung.dtypes)
+    """What a folder is built for. A view is the same for every dtype."""
+    if rung.is_view or folder.startswith(FLOAT_ONLY):
+        return DTYPES[:1]
+    return (*DTYPES, *rung.dtypes)
 
 
 def products(rung: Rung, folder: str, ending: str) -> dict[str, Path]:
@@ -218,9 +221,15 @@ def wanted(rung: Rung, mode: str) -> tuple[str, ...]:
 
 def directions_of(rung: Rung, files: dict[str, Path]) -> tuple[str, ...]:
     """Which directions an object defines."""
+    return _defined(rung, symbols(files["f32"], dynamic=False)[0])
+
+
+def _defined(rung: Rung, names: set[str]) -> tuple[str, ...]:
+    """The directions of an operator, or the views, that have one of these names."""
+    if rung.is_view:
+        return tuple(view for view in VIEWS if f"{PREFIX}{view}" in names)
     operator = rung.task.split("/")[1]
-    defined = symbols(files["f32"], dynamic=False)[0]
-    return tuple(d for d in DIRECTIONS if f"{operator}_{d}" in defined)
+    return tuple(d for d in DIRECTIONS if f"{operator}_{d}" in names)
 
 
 # ---- judging them --------------------------------------------------------------------
@@ -228,7 +237,6 @@ def directions_of(rung: Rung, files: dict[str, Path]) -> tuple[str, ...]:
 
 def judged(rung: Rung, libraries: dict[str, Path], mode: str) -> Build:
     """What built libraries take from elsewhere, and which directions they define."""
-    operator = rung.task.split("/")[1]
     defined = symbols(libraries["f32"])[0]
     taken = {name for file in libraries.values() for name in symbols(file)[1]}
     borrowed = sorted(taken & FORBIDDEN_SYMBOLS)
@@ -247,15 +255,20 @@ def judged(rung: Rung, libraries: dict[str, Path], mode: str) -> Build:
         return Build({}, forbidden=elf.OWN_TABLE)
     if found := next(filter(None, map(elf.forbidden, files)), ""):
         return Build({}, forbidden=found)
-    directions = tuple(d for d in DIRECTIONS if f"{operator}_{d}" in defined)
+    directions = _defined(rung, defined)
     if not directions:
         exported = ", ".join(f"'{name}'" for name in sorted(defined)[:3])
-        return Build(
-            {},
-            error=f"defines neither '{operator}_forward' nor '{operator}_backward' "
-            f"(it exports {exported or 'nothing'})",
-        )
+        lacking = _lacking(rung)
+        return Build({}, error=f"{lacking} (it exports {exported or 'nothing'})")
     return Build(libraries, directions)
+
+
+def _lacking(rung: Rung) -> str:
+    """What a rung is to define, and does not."""
+    if rung.is_view:
+        return f"defines no function of common/tensor_view.h: '{PREFIX}{VIEWS[0]}' ..."
+    operator = rung.task.split("/")[1]
+    return f"defines neither '{operator}_forward' nor '{operator}_backward'"
 
 
 def _of_sanitizers(names: set[str]) -> str:

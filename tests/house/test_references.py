@@ -16,7 +16,6 @@ from tests.house.test_style import ROOT, files
 
 EXPECTED = {  # file: reference, and why it leads nowhere
     "Makefile: T=rung": "any rung",
-    "grader/python/convlab/binding.mk: dlpack.h": "PyTorch's",
     "docs/guides/cuda_on_the_cpu.md: kernel.cu": "the reader's own",
     "docs/guides/first_hour.md: labs/02_naive_c/conv2d/02_mine.c": "the reader's own",
     "grader/runner/worker/limits.c: linux/landlock.h": "the system's",

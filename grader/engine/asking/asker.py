@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from signatures import DIRECTIONS
 
-from grader.checks.check_result import CheckResult
+from grader.checks.check_result import CheckResult, clocked
 from grader.checks.unrun import (
     HOPELESS,
     build_failed,
@@ -117,7 +117,7 @@ class Asker:
             if rung.file.exists():
                 raise  # of the machine: they end the command with a sentence
             lost = Build({}, error=f"'{rung.shown}' {GONE}")
-            answer = Answer(RungResult(rung, tuple(build_failed(lost))))
+            answer = Answer(RungResult(rung, tuple(self._failed(rung, lost))))
         except Exception as error:
             answer = Answer(RungResult(rung, tuple(our_fault(of_ours(error)))))
         return replace(answer, seconds=time.monotonic() - start)
@@ -178,8 +178,28 @@ class Asker:
             return Answer(self._python_rung(rung, warm=warm))
         built = self.builds.whole(rung)
         if built.error or built.forbidden or built.blocked:
-            return Answer(RungResult(rung, tuple(build_failed(built))))
+            return Answer(RungResult(rung, tuple(self._failed(rung, built))))
+        if plan.kind(rung) == plan.VIEW:
+            return Answer(self._views(rung, built))
         return self._compiled_rung(rung, built, lower)
+
+    def _failed(self, rung: Rung, built: Build) -> list[CheckResult]:
+        """A file without a usable library."""
+        found = build_failed(built)
+        return found[:1] if rung.is_view else found
+
+    def _views(self, rung: Rung, built: Build) -> RungResult:
+        """A file that makes views: every function that it defines."""
+        from grader.checks.views import asking, drawing
+
+        def one(function: str) -> CheckResult:
+            self.tell(rung.id, function)
+            questions = drawing.questions(function, self.seed)
+            library = built.libraries["f32"]
+            return clocked(lambda: asking.check(library, function, questions))
+
+        found = [one(function) for function in built.directions]
+        return RungResult(rung, tuple(self.asked_for(found)))
 
     def _only_on_card(self, rung: Rung) -> RungResult:
         """A rung that cusim cannot run."""

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* _binding - the way from a PyTorch tensor to an operator in C and back
  *
- * A tensor comes as a DLPack capsule: a struct that says where the numbers lie, with
- * which sizes and strides. From it a tensor_t is filled, and nothing is copied. The
+ * A tensor says where its numbers lie, with which sizes and strides. With these a
+ * tensor_t is filled, and nothing is copied. The
  * operator is then called through the table of calls.h, after <op>_check and without
  * Python's lock. What came of it goes back as numbers and a sentence; _operator.py
  * makes exceptions of them.
@@ -12,12 +12,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include <ATen/dlpack.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -29,48 +29,44 @@ namespace py = pybind11;
 
 /* ---- tensors --------------------------------------------------------------------- */
 
-static dtype_t dtype_of(DLDataType type)
+static dtype_t dtype_of(const std::string &name)
 {
-    const int bits = type.lanes == 1 ? type.bits : 0;
-    if (type.code == kDLFloat && bits == 16) return DTYPE_F16;
-    if (type.code == kDLBfloat && bits == 16) return DTYPE_BF16;
-    if (type.code == kDLFloat && bits == 32) return DTYPE_F32;
-    if (type.code == kDLFloat && bits == 64) return DTYPE_F64;
-    if (type.code == kDLInt && bits == 32) return DTYPE_I32;
-    if (type.code == kDLInt && bits == 64) return DTYPE_I64;
+    static const std::map<std::string, dtype_t> known = {
+        {"torch.float16", DTYPE_F16}, {"torch.bfloat16", DTYPE_BF16},
+        {"torch.float32", DTYPE_F32}, {"torch.float64", DTYPE_F64},
+        {"torch.int32", DTYPE_I32},   {"torch.int64", DTYPE_I64},
+    };
+    const auto found = known.find(name);
+    if (found != known.end()) return found->second;
     throw std::invalid_argument("a tensor of a dtype that tensor.h does not know");
 }
 
-static device_t device_of(DLDevice device)
+static device_t device_of(const std::string &type)
 {
-    if (device.device_type == kDLCPU) return DEVICE_CPU;
-    if (device.device_type == kDLCUDA) return DEVICE_CUDA;
+    if (type == "cpu") return DEVICE_CPU;
+    if (type == "cuda") return DEVICE_CUDA;
     throw std::invalid_argument("a tensor on a device that tensor.h does not know");
 }
 
-/* A tensor_t over PyTorch's own memory. The capsule keeps that memory alive and is left
- * unconsumed: its destructor gives it back. */
+/* A tensor_t over PyTorch's own memory, which lives as long as `owner`. */
 struct View {
-    py::capsule capsule;
+    py::object owner;
     tensor_t tensor = {};
 
-    explicit View(const py::object &given) : capsule(given.attr("__dlpack__")())
+    explicit View(const py::object &given) : owner(given)
     {
-        const auto *managed = capsule.get_pointer<DLManagedTensor>();
-        const DLTensor &from = managed->dl_tensor;
-        if (from.ndim > TENSOR_MAX_DIMS) {
+        const auto size = given.attr("shape").cast<std::vector<int64_t>>();
+        const auto stride = given.attr("stride")().cast<std::vector<int64_t>>();
+        if (size.size() > TENSOR_MAX_DIMS) {
             throw std::invalid_argument("a tensor of more than 6 axes");
         }
-        tensor.data = static_cast<char *>(from.data) + from.byte_offset;
-        tensor.ndim = from.ndim;
-        tensor.dtype = dtype_of(from.dtype);
-        tensor.device = device_of(from.device);
-        int64_t dense = 1;  // the stride where the producer leaves strides out
-        for (int32_t d = from.ndim - 1; d >= 0; d--) {
-            tensor.size[d] = from.shape[d];
-            tensor.stride[d] = from.strides ? from.strides[d] : dense;
-            dense *= from.shape[d];
-        }
+        const auto address = given.attr("data_ptr")().cast<uintptr_t>();
+        tensor.data = reinterpret_cast<void *>(address);
+        tensor.ndim = static_cast<int32_t>(size.size());
+        tensor.dtype = dtype_of(py::str(given.attr("dtype")));
+        tensor.device = device_of(py::str(given.attr("device").attr("type")));
+        std::copy(size.begin(), size.end(), tensor.size);
+        std::copy(stride.begin(), stride.end(), tensor.stride);
     }
 
     std::vector<int64_t> size() const

@@ -34,7 +34,7 @@ class Listing:
     def __init__(self) -> None:
         tasks.all_tasks.cache_clear()
         self.rungs: dict[str, list[str]] = {name: [] for name in SIGNATURES}
-        for task in tasks.all_tasks():
+        for task in [t for t in tasks.all_tasks() if not t.functions]:
             self.rungs[task.operator] += [rung.id for rung in task.rungs]
 
     def __iter__(self) -> Iterator[str]:

@@ -26,6 +26,7 @@ from signatures import DIRECTIONS, SIGNATURES
 from convlab._load_error import LoadError
 from convlab._native import build_rung, device, function_in
 from convlab._operator import Code, COperator, python_signature
+from convlab._tensor_view import load_views
 from grader.course import tasks
 from grader.course.rungs import Rung, Task
 from grader.errors import GraderError
@@ -62,12 +63,15 @@ class Loaded:
         return "\n".join(lines)
 
 
-def load(path: str | Path) -> Loaded:
-    """A task or rung by id, path or the beginning of one, as a differentiable function.
+def load(path: str | Path) -> Any:
+    """A task or rung by id, path or the beginning of one, as a differentiable function
+    (Loaded), or the views that it makes (Views).
 
     Raises LoadError if there is none of that name, or if it cannot be built.
     """
     task, rung = _find(str(path))
+    if task.functions:
+        return load_views(task, rung)
     if task.language == "python":
         return _load_python(task, rung)
     if task.language == "extension":

@@ -25,8 +25,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
-import torch
-
 from convlab._load_error import LoadError
 from grader.course.rungs import ROOT, Rung
 from grader.engine.answers.known import build
@@ -42,7 +40,6 @@ _EXPLAINED = {
     "Python.h": "Python's own headers are missing: install them (on Debian: apt-get "
     "install python3-dev)",
     "pybind11/pybind11.h": "the package pybind11 has no headers: install it again",
-    "ATen/dlpack.h": "this PyTorch came without headers: install the official wheel",
 }
 
 
@@ -112,7 +109,6 @@ def _make_binding(folder: Path, *goals: str) -> None:
     headers = (
         sysconfig.get_path("include"),
         Path(found.origin).parent / "include",
-        Path(torch.__file__).parent / "include",
     )
     includes = " ".join(f"-isystem {path}" for path in headers)
     arguments = ["make", "-s", "-f", MAKEFILE, f"OUT={folder}", f"INCLUDES={includes}"]

@@ -2,7 +2,7 @@
 # Called by _native.py:
 #
 #   make -f grader/python/convlab/binding.mk OUT=build/python/cpython-311 \
-#       INCLUDES="-isystem ..."    of Python, pybind11 and PyTorch (for dlpack.h)
+#       INCLUDES="-isystem ..."    of Python and pybind11
 
 OUT      ?= build/python
 INCLUDES ?= $(error convlab.load calls this file and says where the headers are)

@@ -170,6 +170,7 @@ def _sources(links: Links) -> str:
         made.update(f"{file}\0{len(data)}\0".encode() + data)
     chosen = [os.environ.get(name, "") for name in ("CC", "CXX", "NVCC")]
     rungs = [r for t in all_tasks() if t.language in COMPILED for r in t.rungs]
+    rungs = [rung for rung in rungs if not rung.is_view]
     chosen += [f"{r.id} {d} {links.earlier(r, d)}" for r in rungs for d in DIRECTIONS]
     return hashlib.sha256(f"{made.hexdigest()} {chosen}".encode()).hexdigest()
 

@@ -1,0 +1,63 @@
+/* 04 reshape
+ *
+ *   idea    old axes that follow each other without a gap are one run; cut it anew
+ *   expect  no speed: either no number moves, or the shape is refused
+ *   limit   a new axis may not lie across two runs: that takes a copy
+ *   run     make grade T=02_naive_c/tensor_view/04
+ */
+#include "tensor_view.h"
+
+// BEGIN SOLUTION
+/* Puts the size that a -1 stands for in its place. 0 if the sizes do not fit. */
+static int infer(int64_t count, shape_t *p)
+{
+    int64_t others = 1;
+    int32_t open = -1;  // the axis of size -1
+    for (int32_t d = 0; d < p->ndim; d++) {
+        if (p->size[d] < -1 || (p->size[d] == -1 && open >= 0)) return 0;
+        if (p->size[d] == -1)
+            open = d;
+        else
+            others *= p->size[d];
+    }
+    if (open < 0) return others == count;
+    if (others == 0 || count % others != 0) return 0;
+    p->size[open] = count / others;
+    return 1;
+}
+// END SOLUTION
+// STARTER // helpers, if you want some (the reference takes 16 lines)
+
+status_t view_reshape(const tensor_t *input, shape_t p, tensor_t *view)
+{
+    // BEGIN SOLUTION
+    const int64_t COUNT = tensor_numel(input);
+    if (!infer(COUNT, &p)) return STATUS_INVALID_ARGUMENT;
+    tensor_t made = *input;
+    made.ndim = p.ndim;
+    for (int32_t d = 0; d < p.ndim; d++) {
+        made.size[d] = p.size[d];
+        made.stride[d] = 0;  // of an empty tensor, and of axes in front of all runs
+    }
+    int32_t to = p.ndim - 1;  // the new axis that is next; all behind it are done
+    for (int32_t d = input->ndim - 1; d >= 0 && COUNT > 0; d--) {
+        const int64_t step = input->stride[d];
+        int64_t run = input->size[d];  // elements of a run, each `step` behind the last
+        if (run == 1) continue;
+        while (d > 0 &&
+               (input->size[d - 1] == 1 || input->stride[d - 1] == run * step)) {
+            run *= input->size[--d];
+        }
+        int64_t cut = 1;  // elements of the run that new axes have taken
+        while (to >= 0 && (cut < run || p.size[to] == 1)) {
+            made.stride[to] = cut * step;
+            cut *= p.size[to--];
+        }
+        if (cut != run) return STATUS_INVALID_ARGUMENT;
+    }
+    *view = made;
+    return STATUS_OK;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 26 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}
