@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /* tensor_view.h - views: another tensor_t over the same memory
  *
- * PyTorch keeps a tensor in two parts. A storage owns bytes and knows nothing of axes. A
- * tensor says where in these bytes its first element lies, and with which sizes and
+ * PyTorch keeps a tensor in two parts. A storage owns bytes and knows nothing of axes.
+ * A tensor says where in these bytes its first element lies, and with which sizes and
  * strides the others follow. A view is a second tensor over the storage of a first one:
  * what you write through one of them, the other reads.
  *
  * The functions of labs/02_naive_c/tensor_view make views. They compute with sizes,
- * strides and addresses; they never read or write an element. `data` may point to memory
- * that cannot be read here, for instance to that of a GPU.
+ * strides and addresses; they never read or write an element. `data` may point to
+ * memory that cannot be read here, for instance to that of a GPU.
  *
  * What holds for all of them:
  *   arguments  the tensor or storage that is viewed, then what is asked for, the result
@@ -17,13 +17,14 @@
  *              tensor of no axes takes 0 and -1 where an axis does not matter, as in
  *              torch.transpose.
  *   result     STATUS_OK, or STATUS_INVALID_ARGUMENT exactly where PyTorch raises an
- *              error; then *view may hold anything. STATUS_NOT_IMPLEMENTED: not written.
+ *              error; then *view may hold anything. A starter says
+ *              STATUS_NOT_IMPLEMENTED.
  *   *view      data, ndim, dtype, device, and the first ndim sizes and strides are
  *              written. dtype and device are those of the tensor that is viewed.
- *   compared   sizes, and in a view that has elements the place of its first one and the
- *              stride of every axis with two elements or more. No index multiplies
- *              another stride by anything but 0, and an empty view has no first element:
- *              these may hold any number that is not negative.
+ *   compared   sizes and, in a view that has elements, the place of its first one and
+ *              the stride of every axis with two elements or more. Every other stride
+ *              is only multiplied by 0, and an empty view has no first element: these
+ *              may hold any number.
  *   memory     *view is another struct than *input. Nothing is allocated.
  *
  * No product or sum of the numbers below leaves int64_t, but start and end of a slice

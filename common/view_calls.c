@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* view_calls - the functions of tensor_view.h, called with arrays of numbers
  *
- * Commands carry tensors. A view is a function of sizes, strides and arguments, so these
- * go as int64 arrays and come back as one; grader/checks/views/asking.py is the other
- * side. An array of axes always has room for LONGEST of them.
+ * Commands carry tensors. A view is a function of sizes, strides and arguments, so
+ * these go as int64 arrays and come back as one; grader/checks/views/asking.py is the
+ * other side. An array of axes always has room for LONGEST of them.
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@ enum {
     POISON = 0x5a  // bytes of what has not been written
 };
 
-/* ---- arrays of numbers ------------------------------------------------------------ */
+/* ---- arrays of numbers ----------------------------------------------------------- */
 
 typedef struct {
     int64_t *next;
@@ -80,7 +80,7 @@ static shape_t take_shape(numbers_t from)
     return made;
 }
 
-/* ---- what comes back -------------------------------------------------------------- */
+/* ---- what comes back ------------------------------------------------------------- */
 
 static int same(const tensor_t *a, const tensor_t *b)
 {
@@ -116,7 +116,7 @@ static status_t answer(status_t status, int kept, const tensor_t *view, tensor_t
     return answered(status);
 }
 
-/* ---- the functions, each through its own type ------------------------------------- */
+/* ---- the functions, each through its own type ------------------------------------ */
 
 static status_t as_strided_call(void *function, ctx_t *ctx, tensor_t *const in[],
                                 tensor_t *const out[], const void *options)
@@ -227,7 +227,7 @@ static status_t from_dlpack_call(void *function, ctx_t *ctx, tensor_t *const in[
     return answer(status, 1, &view, out[0]);
 }
 
-/* ---- by number -------------------------------------------------------------------- */
+/* ---- by number ------------------------------------------------------------------- */
 
 static status_t nothing_to_check(void *function, ctx_t *ctx, tensor_t *const in[],
                                  tensor_t *const out[], const void *options)

@@ -333,3 +333,39 @@ def test_c_takes_tensors_and_numbers():
     assert c.scaled(column, 2, 0.5) == 2.5
     with pytest.raises(TypeError, match="a tensor, an int or a float"):
         c.scaled(column, "2", 0.5)
+
+
+# ---- derivations ---------------------------------------------------------------------
+
+DERIVATIONS = ROOT / "labs" / "01_python_function" / "conv2d_gradients.ipynb"
+SLIPS = {
+    "derive-unfold": ("kw * dilation[1] - padding", "kw - padding"),
+    "derive-conv2d": ("* w.shape[1] + ic", "+ ic"),
+    "derive-gelu": ("claimed = share_of_t +", "claimed ="),
+    "derive-layer-norm": (" - spread)", ")"),
+    "derive-lltm": ("gamma = of_c +", "gamma ="),
+    "derive-subm-steps": ("gx[p] +=", "gx[p] ="),
+}
+
+
+@pytest.mark.parametrize("name", SLIPS)
+def test_a_wrong_formula_stops_its_derivation(name):
+    space: dict[str, Any] = {"convlab": convlab, "torch": torch}
+    words = {"steps", name.split("-")[1]}
+    family = [c for c in code_cells(DERIVATIONS) if c.id.startswith("derive-")]
+    family = [cell for cell in family if cell.id.split("-")[1] in words]
+    right, wrong = SLIPS[name]
+    with pytest.raises(AssertionError):
+        for cell in family:
+            source = cell.source
+            if cell.id == name:
+                assert source.count(right) == 1
+                source = source.replace(right, wrong)
+            run_cell(source, cell.id, space)
+
+
+def test_every_derivation_is_right():
+    space: dict[str, Any] = {"convlab": convlab, "torch": torch}
+    for cell in code_cells(DERIVATIONS):
+        if cell.id.startswith("derive-"):
+            run_cell(cell.source, cell.id, space)
