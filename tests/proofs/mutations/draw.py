@@ -186,6 +186,7 @@ _C_TOKEN = re.compile(
 )
 _C_TYPE = re.compile(
     r"void|const|static|inline|int|real|accum|vec|bits|restrict|typedef|struct|\w+_t"
+    r"|DL\w+"  # of DLPack
 )
 _C_KEYWORDS = ("if", "for", "while", "else", "return", "sizeof", "continue", "break")
 
