@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,8 +22,8 @@ from grader.runner.supervisor.call import Call, Output, Run
 from grader.runner.supervisor.session import Outcome, Worker
 from grader.verdicts import Verdict
 
-SECONDS = 5.0  # for a call; it takes microseconds
-ALL = 60.0  # and for all calls about a function
+SECONDS = 5.0  # for a question; it takes microseconds
+TOGETHER = 20.0  # for all of a function
 ANSWER = 6 + 2 * LONGEST  # numbers that come back
 LENT = ("device_type", "device_id", "ndim", "code", "bits", "lanes", "byte_offset")
 
@@ -56,23 +55,77 @@ class Given:
 
 def check(library: Path, function: str, questions: Sequence[Question]) -> CheckResult:
     """All questions about a function, the smallest first: the first that is answered
-    wrongly speaks for it.
+    wrongly speaks for it. One call asks them all; only where that does not come back
+    they are asked one by one, to know which it was.
     """
     number = len(SIGNATURES) + VIEWS.index(function)
-    findings: list[Finding] = []
-    end = time.monotonic() + ALL
     with Worker.for_library(library, library, number) as worker:
-        outcome = worker.wait_ready()
-        ended = _ended(worker, outcome, "") or outcomes.of_status(worker, "")
-        for asked in () if ended else questions:
-            answer = _ask(worker, number, asked, end)
-            if isinstance(answer, Finding):
-                ended = answer
-                break
-            if wrong := _compared(asked, answer):
-                findings.append(wrong)
+        ended = _not_ready(worker)
+        answers = [] if ended else _together(worker, number, questions)
+    if not ended and not answers:
+        with Worker.for_library(library, library, number) as worker:
+            ended = _not_ready(worker) or _one_by_one(
+                worker, number, questions, answers
+            )
+    compared = (_compared(*pair) for pair in zip(questions, answers))
+    findings = [wrong for wrong in compared if wrong]
     found = [ended, *findings] if ended else findings
     return summarize(function, "forward", "", len(questions), found)
+
+
+def _not_ready(worker: Worker) -> Finding | None:
+    """Why a worker cannot be asked; None if it can."""
+    return _ended(worker, worker.wait_ready(), "") or outcomes.of_status(worker, "")
+
+
+def _together(
+    worker: Worker, number: int, questions: Sequence[Question]
+) -> list[Given]:
+    """All answers; none if one of the calls did not come back with one."""
+    call = _call(number, questions, deadline=TOGETHER)
+    returned = worker.run(call) is Outcome.RETURNED
+    if not returned or outcomes.of_status(worker, ""):
+        return []
+    return _answers(call)
+
+
+def _one_by_one(
+    worker: Worker, number: int, questions: Sequence[Question], answers: list[Given]
+) -> Finding | None:
+    """Adds an answer for each question, up to the first that has none: why it is so."""
+    for asked in questions:
+        call = _call(number, [asked], deadline=SECONDS)
+        if found := _ended(worker, worker.run(call), str(asked)):
+            return found
+        if found := outcomes.of_status(worker, ""):
+            written = found.verdict is not Verdict.NOT_IMPLEMENTED
+            text = f"{asked}: {found.message}" if written else found.message
+            return Finding(found.verdict, text)
+        answers += _answers(call)
+    return None
+
+
+def _call(number: int, questions: Sequence[Question], *, deadline: float) -> Call:
+    """A call that asks these, each with numbers of its own."""
+    sent = [torch.tensor(numbers) for numbers in zip(*(q.sent for q in questions))]
+    call = Call(
+        number,
+        Run.FORWARD,
+        [numbers[0] for numbers in sent],
+        [Output((ANSWER,), torch.int64)],
+        copies=len(questions),
+        deadline=deadline,
+    )
+    for i, numbers in enumerate(sent):
+        call.set_input(i, numbers if len(questions) > 1 else numbers[0])
+    return call
+
+
+def _answers(call: Call) -> list[Given]:
+    numbers = call.tensors[0]
+    assert numbers is not None
+    rows = numbers.reshape(-1, ANSWER).tolist()
+    return [Given(tuple(row)) for row in rows]
 
 
 def _ended(worker: Worker, outcome: Outcome, said: str) -> Finding | None:
@@ -85,24 +138,6 @@ def _ended(worker: Worker, outcome: Outcome, said: str) -> Finding | None:
     if found.verdict is Verdict.CRASH and "memory that is not there" in text:
         text += "; a view is made of sizes and strides, no element can be read here"
     return Finding(found.verdict, text, location=found.location)
-
-
-def _ask(worker: Worker, number: int, asked: Question, end: float) -> Given | Finding:
-    """One call: an answer, or why there is none."""
-    if time.monotonic() > end:
-        return Finding(Verdict.TIMEOUT, f"all calls together took over {ALL:.0f} s")
-    sent = [torch.tensor(numbers, dtype=torch.int64) for numbers in asked.sent]
-    output = Output((ANSWER,), torch.int64)
-    call = Call(number, Run.FORWARD, sent, [output], deadline=SECONDS)
-    if found := _ended(worker, worker.run(call), str(asked)):
-        return found
-    if found := outcomes.of_status(worker, ""):
-        if found.verdict is Verdict.NOT_IMPLEMENTED:
-            return found
-        return Finding(found.verdict, f"{asked}: {found.message}")
-    numbers = call.tensors[0]
-    assert numbers is not None
-    return Given(tuple(numbers.tolist()))
 
 
 def _compared(asked: Question, given: Given) -> Finding | None:
