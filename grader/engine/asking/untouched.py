@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 from signatures import DIRECTIONS
+from signatures.views import PREFIX, VIEWS
 
 from grader.checks.check_result import CheckResult
 from grader.checks.unrun import is_starter, same_for_backward
@@ -27,6 +28,8 @@ def result(rung: Rung) -> RungResult | None:
     if plan.kind(rung) == plan.PYTHON:
         return _python(rung)
     text = rung.file.read_text(encoding="utf-8", errors="replace")
+    if rung.is_view:
+        return _view(rung, text)
     operator = rung.task.split("/")[1]
     defined = [d for d in DIRECTIONS if re.search(rf"\b{operator}_{d}\(", text)]
     if not defined or not all(is_starter(rung, d) for d in defined):
@@ -43,6 +46,13 @@ def _python(rung: Rung) -> RungResult | None:
     return RungResult(rung, (forward, same_for_backward(forward)))
 
 
-def _unwritten(direction: str) -> CheckResult:
+def _view(rung: Rung, text: str) -> RungResult | None:
+    names = [name for name in VIEWS if f" {PREFIX}{name}(" in text]
+    if len(names) != 1 or "    return STATUS_NOT_IMPLEMENTED;\n}" not in text:
+        return None
+    return RungResult(rung, (_unwritten("forward", names[0]),))
+
+
+def _unwritten(direction: str, name: str = "") -> CheckResult:
     no, text = Verdict.NOT_IMPLEMENTED, "not written yet"
-    return CheckResult(CHECKS[direction], direction, no, message=text)
+    return CheckResult(name or CHECKS[direction], direction, no, message=text)

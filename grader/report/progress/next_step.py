@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from signatures import DIRECTIONS
-
 from grader.course.rungs import Task
 from grader.engine.score import Results, RungResult, TaskResult, shown_points
 from grader.verdicts import Verdict
@@ -46,7 +44,7 @@ def next_step(whole: Results | None, tasks: Sequence[Task]) -> NextStep:
 
 def _wrong(task: Task, result: TaskResult | None) -> Iterator[NextStep]:
     for rung in result.rungs if result else ():
-        for direction in DIRECTIONS:
+        for direction in task.directions:
             verdict = rung.verdict(direction)
             if verdict in UNWRITTEN or (verdict and (verdict.ok or verdict.pending)):
                 continue
@@ -61,13 +59,14 @@ def _wrong(task: Task, result: TaskResult | None) -> Iterator[NextStep]:
 
 
 def _unwritten(task: Task, result: TaskResult | None) -> Iterator[NextStep]:
-    open_ones = [d for d in DIRECTIONS if not result or result.best(d) in UNWRITTEN]
+    asked = task.directions
+    open_ones = [d for d in asked if not result or result.best(d) in UNWRITTEN]
     if not open_ones or not task.rungs:
         return
     known = {r.rung.id: r for r in result.rungs} if result else {}
     files = [r for r in task.rungs if not _is_written(known.get(r.id), open_ones)]
     path = "of the core path" if task.core else "beyond the core path"
-    both = "" if len(open_ones) == len(DIRECTIONS) else f", {open_ones[0]} in it"
+    both = "" if len(open_ones) == len(asked) else f", {open_ones[0]} in it"
     yield NextStep(
         (files or task.rungs)[0].shown,
         task.id,
@@ -84,7 +83,7 @@ def _is_written(result: RungResult | None, directions: Sequence[str]) -> bool:
 
 
 def _slow(task: Task, result: TaskResult | None) -> Iterator[NextStep]:
-    for direction in DIRECTIONS:
+    for direction in task.directions:
         speed = result.speed(direction) if result else None
         if not (result and speed and speed.band and speed.ratio):
             continue

@@ -22,9 +22,11 @@ from grader.checks.views.placing import Layout
 from grader.commands.handout import starter
 from grader.course.rungs import ROOT, Rung
 from grader.course.tasks import select
+from grader.engine.asking import untouched
 from grader.engine.score import RungResult, TaskResult
 from grader.report.page import task_outcome
 from grader.verdicts import Verdict
+from tests import put
 
 LADDER = "02_naive_c/tensor_view"
 FOLDER = ROOT / "labs" / LADDER
@@ -237,6 +239,18 @@ def test_every_function_has_the_same_share_of_the_points(verdicts, points, pendi
     found = result(*verdicts)
     assert (found.points, found.pending, found.ok) == (points, pending, ok)
     assert (task_outcome(found).kind in ("pass", "pending")) is ok
+
+
+@every_view
+def test_a_starter_that_nobody_has_touched_is_known_without_asking(
+    function, tmp_path, monkeypatch
+):
+    file = put(tmp_path / f"00_{function}.c", starter(source(function)))
+    monkeypatch.setattr(untouched.given, "is_untouched", lambda rung: True)
+    found = untouched.result(Rung(LADDER, file))
+    assert found and [check.name for check in found.checks] == [function]
+    file.write_text(source(function))
+    assert untouched.result(Rung(LADDER, file)) is None
 
 
 def test_a_file_that_does_not_build_stands_for_the_function_in_its_name():
