@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from signatures import DIRECTIONS
-from signatures.views import TENSOR_VIEW, VIEWS
+from signatures.view_names import TENSOR_VIEW, VIEWS
 
 from grader.course import bands, traffic
 from grader.course.architectures import ARCHITECTURES

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from signatures import SIGNATURES
-from signatures.views import TENSOR_VIEW
+from signatures.view_names import TENSOR_VIEW
 
 from grader.course import architectures, bands, renamed, rungs, traffic
 from grader.course.candidates import verify as verify_uses

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from signatures import DIRECTIONS
-from signatures.views import PREFIX, VIEWS
+from signatures.view_names import PREFIX, VIEWS
 
 from grader.course import lines
 from grader.course.foreign import THE_LINE, short

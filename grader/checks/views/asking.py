@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 from signatures import SIGNATURES
-from signatures.views import VIEWS
+from signatures.view_names import VIEWS
 
 from grader.checks import outcomes
 from grader.checks.check_result import CheckResult, Finding, summarize

@@ -190,11 +190,11 @@ class Asker:
 
     def _views(self, rung: Rung, built: Build) -> RungResult:
         """A file that makes views: every function that it defines."""
-        from grader.checks.views import asking, drawing
+        from grader.checks.views import asking, random_views
 
         def one(function: str) -> CheckResult:
             self.tell(rung.id, function)
-            questions = drawing.questions(function, self.seed)
+            questions = random_views.questions(function, self.seed)
             library = built.libraries["f32"]
             return clocked(lambda: asking.check(library, function, questions))
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from signatures import DIRECTIONS
-from signatures.views import PREFIX, VIEWS
+from signatures.view_names import PREFIX, VIEWS
 
 from grader.checks.check_result import CheckResult
 from grader.checks.unrun import is_starter, same_for_backward

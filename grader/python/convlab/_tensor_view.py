@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from signatures.views import PREFIX, VIEWS
+from signatures.view_names import PREFIX, VIEWS
 
 from convlab._load_error import LoadError
 from convlab._native import build_rung, function_in

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 
-from signatures.views import TENSOR_VIEW
+from signatures.view_names import TENSOR_VIEW
 
 from tests import PROGRAMS
 from tests.proofs.mutations import draw

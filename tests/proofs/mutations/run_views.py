@@ -12,9 +12,9 @@ from __future__ import annotations
 import sys
 import time
 
-from signatures.views import VIEWS
+from signatures.view_names import VIEWS
 
-from grader.checks.views import asking, drawing
+from grader.checks.views import asking, random_views
 from grader.runner.supervisor.cores import pin
 from grader.toolchain import make
 from grader.verdicts import Verdict
@@ -44,7 +44,7 @@ def grade(mutation: Mutation, seed: int) -> Outcome:
         if isinstance(built, str):
             verdict, message = Verdict.BUILD, built
         else:
-            questions = drawing.questions(function, seed)
+            questions = random_views.questions(function, seed)
             found = asking.check(built["f32"], function, questions)
             verdict, message = found.verdict, found.message
     seconds = round(time.perf_counter() - start, 1)

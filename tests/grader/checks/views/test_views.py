@@ -13,10 +13,10 @@ from pathlib import Path
 import convlab
 import pytest
 import torch
-from signatures.views import PREFIX, VIEWS
+from signatures.view_names import PREFIX, VIEWS
 
 from grader.checks.check_result import CheckResult
-from grader.checks.views import asking, drawing
+from grader.checks.views import asking, random_views
 from grader.checks.views.dlpack import Borrowing, Lending
 from grader.checks.views.placing import Layout
 from grader.commands.handout import starter
@@ -52,7 +52,7 @@ def check(tmp_path: Path, tools: None) -> Check:
         command = ["cc", "-std=c11", "-O1", "-g", "-fPIC", "-shared", "-nostartfiles"]
         command += [f"-I{ROOT}/common", "-o", str(library), str(file)]
         subprocess.run(command, check=True, timeout=60)
-        return asking.check(library, function, drawing.questions(function, seed))
+        return asking.check(library, function, random_views.questions(function, seed))
 
     return checked
 
@@ -71,17 +71,19 @@ def test_header_worker_and_python_name_the_same_functions_in_the_same_order():
 
 @every_view
 def test_questions_are_drawn_anew_and_come_again_with_their_seed(function):
-    first, again = (drawing.questions(function, SEED) for _ in range(2))
-    assert first == again != drawing.questions(function, SEED + 1)
-    assert len(first) == drawing.COUNT >= 200
+    first, again = (random_views.questions(function, SEED) for _ in range(2))
+    assert first == again != random_views.questions(function, SEED + 1)
+    assert len(first) == random_views.COUNT >= 200
 
 
 @every_view
 def test_questions_have_tensors_of_every_kind(function):
-    given = [asked.given for asked in drawing.questions(function, SEED)]
+    given = [asked.given for asked in random_views.questions(function, SEED)]
     assert len({one.dtype for one in given}) == 6
     if function == "as_strided":
-        given = [Layout(*a.arguments[:2]) for a in drawing.questions(function, SEED)]
+        given = [
+            Layout(*a.arguments[:2]) for a in random_views.questions(function, SEED)
+        ]
     kinds = {
         "no axes": [one for one in given if not one.size],
         "empty": [one for one in given if 0 in one.size],
@@ -93,13 +95,13 @@ def test_questions_have_tensors_of_every_kind(function):
 
 @pytest.mark.parametrize("function", [name for name in VIEWS if name != "to_dlpack"])
 def test_pytorch_takes_most_questions_and_refuses_some(function):
-    said = [asked.answer() for asked in drawing.questions(function, SEED)]
+    said = [asked.answer() for asked in random_views.questions(function, SEED)]
     refused = Counter(words.split(" at ")[0] for view, words in said if view is None)
     assert 20 <= refused.total() <= 125, refused
 
 
 def test_nothing_is_refused_where_a_tensor_is_lent():
-    asked = drawing.questions("to_dlpack", SEED)
+    asked = random_views.questions("to_dlpack", SEED)
     assert all(isinstance(one, Lending) and one.lent() for one in asked)
 
 
@@ -117,7 +119,9 @@ def test_a_struct_that_is_borrowed_means_the_same_to_pytorch_with_an_offset():
 @pytest.mark.parametrize("seed", range(4))
 def test_the_reference_passes(function, seed, check):
     found = check(function, source(function), seed)
-    assert (found.verdict, found.cases) == (Verdict.PASS, drawing.COUNT), found.message
+    assert (found.verdict, found.cases) == (Verdict.PASS, random_views.COUNT), (
+        found.message
+    )
 
 
 @every_view

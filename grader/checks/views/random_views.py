@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable
 
 import torch
-from signatures.views import VIEWS
+from signatures.view_names import VIEWS
 
 from grader.checks.views.dlpack import MAX_DIMS, OF_CPU, OF_CUDA, Borrowing, Lending
 from grader.checks.views.placing import CPU, CUDA, DTYPES, Layout
