@@ -57,8 +57,12 @@ static void note_bad_address(const void *address, const void *code)
             "the thread's local variables need more than 256 KB; use smaller arrays or "
             "device memory",
             {here("accessed", code)});
+    } else if (in_kernel() && address < (void *)4096) {
+        found(Level::error, "null_pointer",
+              text("the kernel used a NULL pointer (address %#zx)", (size_t)address),
+              {here("accessed", code)});
     } else if (in_kernel()) {
-        found(Level::error, address < (void *)4096 ? "null_pointer" : "illegal_address",
+        found(Level::error, "illegal_address",
               text("the kernel used the address %p, where there is no memory", address),
               {here("accessed", code)});
     }

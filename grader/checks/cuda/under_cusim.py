@@ -15,6 +15,7 @@ from collections.abc import Mapping
 
 from cusim.report import Count
 
+from grader.checks import told
 from grader.checks.check_result import CheckResult, Finding, Stopped, summarize
 from grader.checks.cuda import cusim_report
 from grader.checks.memory import sanitizer_report
@@ -319,7 +320,8 @@ def _over(
             text += f"the limit is {most:,.4g}{formula}"
             at, more = _where(word, counts, most)
             text = sanitizer_report.with_source(text + more, at)
-            found.append(Finding(Verdict.TRAFFIC, text, case, at))
+            axis = told.WARP_WALKS_WRONG_AXIS if NEIGHBOURS in more else None
+            found.append(Finding(Verdict.TRAFFIC, text, case, at, axis))
     return found
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 from signatures import SIGNATURES
 
+from grader.checks import told
 from grader.course.rungs import ROOT
 from grader.diagnosis.explanation import _trials
 from grader.diagnosis.match import Trial, fits, matches, name_it
@@ -126,6 +127,8 @@ def _pretend(trial: Trial, formula: Formula) -> Trial:
 
 def test_the_page_lists_every_mistake_with_its_sentence():
     page = (ROOT / "docs" / "guides" / "mistakes.md").read_text()
+    seen = re.findall(r"^\| `(\w+)` \| ([^|]+) \|$", page, re.M)
+    assert seen == sorted(told.SENTENCES.items())
     rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|$", page, re.M)
     written = {(name, op, text) for name, ops, text in rows for op in ops.split(", ")}
     for operator in SIGNATURES:
