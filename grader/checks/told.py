@@ -12,6 +12,7 @@ BOUNDS_CHECK_MISSING = "bounds_check_missing"
 DIGITS_CANCEL = "digits_cancel"
 DIGITS_OF_DOUBLE_LOST = "digits_of_double_lost"
 INPUT_NOT_GIVEN = "input_not_given"
+ROWS_BEHIND_THE_COUNT = "rows_behind_the_count"
 GRADIENT_NOT_WANTED = "gradient_not_wanted"
 WARP_WALKS_WRONG_AXIS = "warp_walks_wrong_axis"
 
@@ -26,6 +27,8 @@ SENTENCES = {  # docs/guides/mistakes.md
     "constant with few of them",
     INPUT_NOT_GIVEN: "a line uses an optional input that is NULL",
     GRADIENT_NOT_WANTED: "a line uses a gradient that is NULL: nobody wants it",
+    ROWS_BEHIND_THE_COUNT: "an index is read from a row of the rulebook that holds no "
+    "pair: place k has count[k] pairs",
     WARP_WALKS_WRONG_AXIS: "neighbouring threads walk along an axis whose stride is "
     "not 1",
 }

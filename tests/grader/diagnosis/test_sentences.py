@@ -14,7 +14,7 @@ import torch
 
 from grader import operators
 from grader.checks.check_result import CheckResult
-from grader.diagnosis import explanation, symptoms
+from grader.diagnosis import explanation, postmortem, symptoms
 from grader.diagnosis.match import Trial, name_it
 from grader.diagnosis.mistakes import known
 from grader.diagnosis.symptoms import describe
@@ -105,6 +105,23 @@ def test_a_null_tensor_is_named_by_the_line_that_uses_it(line, name):
         diagnosis=said + "this case",
     )
     assert explanation.name_of_null(crash).mistake == name
+
+
+@pytest.mark.parametrize(
+    ("numbers", "name", "words"),
+    [
+        ({"read": 0x5A5A2009, "oc": 3}, "rows_behind_the_count", "has count[k] pairs"),
+        ({"i": 0x5A5A2008}, None, "element of 'output' that nobody has written is us"),
+        ({"i": 0x5A5A3001}, None, None),  # of scratch, which has no name
+        ({"i": 2008, "oc": -1}, None, None),
+    ],
+)
+def test_an_index_that_nobody_has_written_is_told(numbers, name, words):
+    signature = operators.get("subm_conv3d").signature
+    names = [""] * 8 + [one.name for one in (*signature.outputs, *signature.saved)]
+    found = postmortem._unwritten(GRADIENT, numbers, names)
+    assert found.mistake == (name or GRADIENT.mistake)
+    assert (words or "no words") in (found.diagnosis or "no words")
 
 
 @pytest.mark.parametrize(
