@@ -134,7 +134,8 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
             ("gelu(accum_from(input[i])", "gelu(accum_from(input[i]) + 0 * far"),
         ],
         "TRAFFIC",
-        "forward moves too much: ",
+        "of 'input' in gelu_kernel, 1,024 requests of 32 sectors: the threads of a warp "
+        "walk the wrong axis there (its stride is not 1)",
     ),
     "10_compile_error": (
         [(STORE, STORE.replace("output[i]", "outptu[i]")[:-1] + "  // HERE\n")],
@@ -224,6 +225,14 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
         "MEMORY_ERROR",
         "ctx_scratch gave NULL for every request: return STATUS_NO_MEMORY where",
     ),
+    "25_one_thread": (
+        [
+            (TAIL, "    if (i > 0) return;\n    for (int64_t k = 0; k < COUNT; k++)\n"),
+            (STORE, f"    {STORE.replace('[i]', '[k]')[:-1]}  // HERE\n"),
+        ],
+        "TRAFFIC",
+        "one thread of a warp is at work there, the others do nothing",
+    ),
     "12_looks_for_cusim": (
         [('#include "launch.h"', '#include "launch.h"\n#ifdef __CUSIM__\n#endif')],
         "FORBIDDEN",
@@ -250,6 +259,8 @@ speed = { points = 1 }
 forward = { case = "erf", global_sectors_per_request = 4.4 }
 [rung."gelu/00_right".traffic]
 forward = { case = "erf", global_sectors_per_request = 4.4, bytes = "1.1*8*COUNT" }
+[rung."gelu/25_one_thread".traffic]
+forward = { case = "erf", bytes = "1.1*8*COUNT" }
 [rung."gelu/23_banks".traffic]
 forward = { case = "erf", shared_wavefronts_per_request = 1.1 }
 [rung."gelu/16_ends_early".traffic]
