@@ -29,6 +29,7 @@ class Finding:
     message: str
     case: str = ""
     location: str | None = None  # file:line
+    mistake: str | None = None  # its name, if the message tells one (told.py)
 
 
 @dataclass(frozen=True)
@@ -112,4 +113,5 @@ def summarize(
         first.location,
         first.case or None,
         self_reported or first.verdict is Verdict.FORBIDDEN,
+        mistake=first.mistake,
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import functools
 import gzip
 import hashlib
 import io
@@ -35,6 +36,10 @@ from grader.toolchain import given
 from grader.toolchain.make import build_folder
 
 NAME = "convlab-handout"
+TRAFFIC = """ *
+ * A direction that moves more than the limits of this rung in lab.toml gets the verdict
+ * TRAFFIC and no points, even if its results are right.
+"""
 SHIPPED = (  # * also stands for folders
     "Makefile",
     "README.md",
@@ -187,7 +192,7 @@ def _student_edition(name: str, text: str) -> str:
         return notebook(name, text)
     if name.endswith(".md"):
         return page(text)
-    text = starter(text)
+    text = warned(name, starter(text))
     if name.startswith("labs/") and MARKER.search(text):
         raise GraderError(
             f"{name}: BEGIN SOLUTION, END SOLUTION and STARTER do not fit together"
@@ -201,6 +206,20 @@ def starter(text: str) -> str:
     """
     offered = leaks.REGION.sub(lambda match: match[2], text)
     return re.sub(r"(?m)^([ ]*)(?://|#) STARTER ?", r"\1", offered)
+
+
+def warned(name: str, text: str) -> str:
+    """A starter whose head says what too much traffic costs, if that is limited."""
+    if not name.endswith(".cu") or name not in _limited():
+        return text
+    return re.sub(r"(?m)^ \*   run .*\n", rf"\g<0>{TRAFFIC}", text, count=1)
+
+
+@functools.cache
+def _limited() -> set[str]:
+    """The rungs with limits in lab.toml."""
+    rungs = (rung for task in all_tasks() for rung in task.rungs)
+    return {rung.shown for rung in rungs if rung.traffic}
 
 
 def page(text: str) -> str:

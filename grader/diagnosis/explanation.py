@@ -9,23 +9,26 @@ common.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
 
+from grader.checks import told
 from grader.checks.check_result import CheckResult, Stopped
 from grader.checks.subject import DTYPES, Subject
 from grader.checks.values.compare import Expected, wrong_elements
 from grader.checks.values.forward import expectations, output_dtypes
 from grader.checks.values.gradient import expected_gradients, room_for
+from grader.course.foreign import THE_LINE
 from grader.diagnosis import without_numbers
 from grader.diagnosis.drawing import draw
 from grader.diagnosis.match import Trial, name_it, possible, tensors
 from grader.diagnosis.mistakes import GARBAGE, Mistake, formulas, known
 from grader.diagnosis.mistakes.mistake import Setting
-from grader.diagnosis.symptoms import describe, read_as_contiguous
+from grader.diagnosis.symptoms import NAMES, describe, read_as_contiguous
 from grader.diagnosis.telling_cases import extra_cases
 from grader.diagnosis.which_cases import EXACTLY, common, listed
 from grader.operators import Case
@@ -97,7 +100,8 @@ def explain(
             result, diagnosis=past, mistake="strides_ignored" if sure else None
         )
     words = _when(trials) if nothing else describe(trials)
-    return replace(result, diagnosis=words and words + besides)
+    name = NAMES.get(words or "")
+    return replace(result, diagnosis=words and words + besides, mistake=name)
 
 
 def _says_it_all(result: CheckResult) -> bool:
@@ -138,6 +142,23 @@ def _null_tensors(
             f"{listed(unwanted)} {_are(unwanted)} NULL: not wanted in this case"
         )
     return "; ".join(parts) or None
+
+
+def name_of_null(result: CheckResult) -> CheckResult:
+    """The result with a name, if the line that used a NULL pointer uses, and does not
+    test, one of the tensors that are NULL in this case.
+    """
+    line = result.message.partition(THE_LINE)[2]
+    if result.verdict is not Verdict.CRASH or not line:
+        return result
+    for part in (result.diagnosis or "").split("; "):
+        for name in re.findall(r"'(\w+)'", part):
+            tested = rf"(if \(|&& |!){name}\b|\b{name} (\?|&&)"
+            if re.search(rf"\b{name}\b", line) and not re.search(tested, line):
+                unwanted = part.endswith("not wanted in this case")
+                named = told.GRADIENT_NOT_WANTED if unwanted else told.INPUT_NOT_GIVEN
+                return replace(result, mistake=named)
+    return result
 
 
 def _are(names: Sequence[str]) -> str:

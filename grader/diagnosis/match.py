@@ -10,6 +10,7 @@ for, or one in which it differs in many elements.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -17,10 +18,19 @@ import torch
 
 from grader.checks.check_result import Finding
 from grader.checks.values.compare import UNIT, C
-from grader.diagnosis.mistakes.mistake import Answers, Formula, Mistake, Setting
+from grader.diagnosis.mistakes.mistake import (
+    PAST_THE_END,
+    Answers,
+    Formula,
+    Mistake,
+    Setting,
+)
 from grader.operators import Case
 
 ROOM = 16.0  # times the ordinary tolerance: a wrong formula has terms of its own
+_PAST = re.compile(
+    r"writes (?:'(\w+)' right past its end|[^']*past the end of '(\w+)')"
+)
 ENOUGH = 8  # elements of a single case that are evidence
 
 
@@ -54,6 +64,12 @@ class Trial:
         return self.got is None or bool(self.wrong)
 
     @property
+    def past(self) -> str:
+        """The tensor that was written past its end, which ended the call; or ""."""
+        found = _PAST.search(self.finding.message) if self.finding else None
+        return found[1] or found[2] if found else ""
+
+    @property
     def strided(self) -> bool:
         """Whether some input is a view that is not contiguous."""
         given = (*self.setting.inputs.values(), *self.setting.grads)
@@ -72,6 +88,9 @@ def fits(answers: Answers | None, trial: Trial, name: str) -> int | None:
     """Elements in which the formula differs from the truth and is right about the
     student; None if it is wrong about any element.
     """
+    foretells_end = any(value is PAST_THE_END for value in (answers or {}).values())
+    if foretells_end:
+        return 1 if answers and answers.get(trial.past) is PAST_THE_END else None
     if trial.got is None:
         names = trial.setting.truth
         return 0 if any(_touches(answers, trial, n) for n in names) else None
@@ -129,7 +148,8 @@ def tensors(trials: Iterable[Trial]) -> list[str]:
     names: dict[str, bool] = {}
     for trial in trials:
         for name in trial.setting.truth:
-            names[name] = names.get(name, False) or name in trial.wrong
+            wrong = name in trial.wrong or name == trial.past
+            names[name] = names.get(name, False) or wrong
     return [name for name, wrong in names.items() if wrong]
 
 

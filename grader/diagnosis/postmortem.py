@@ -17,12 +17,13 @@ import re
 import shutil
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from signatures import DIRECTIONS
 
+from grader.checks import told
 from grader.checks.check_result import CheckResult, Stopped
 from grader.checks.memory import access, sanitizer_report
 from grader.checks.subject import Subject
@@ -31,6 +32,7 @@ from grader.course.foreign import THE_LINE, clean
 from grader.course.rungs import ROOT, Rung
 from grader.runner.supervisor.call import Run
 from grader.runner.supervisor.session import Outcome, Worker
+from grader.runner.supervisor.wire import TAG_UNWRITTEN
 from grader.toolchain.products import SANITIZE, Build
 from grader.verdicts import Verdict
 
@@ -40,6 +42,7 @@ PRINTING = 3.0  # and for gdb to print a stopped one
 STUCK = 2.0  # seconds after which an endless loop is looked at
 GONE = "?ZX"  # a process that has ended, as the kernel tells it
 SHOWN = 10  # variables
+POISON = 0x5A5A0000  # of an int32, with a tag in its low half (protocol.h)
 LARGEST = 1 << 40  # an index beyond is a variable that was never set
 
 GDB = (
@@ -120,7 +123,7 @@ def explain(
             continue
         frames = _again(rung, built, mode, subject, result, numbers[0], seed)
         if frames:
-            return _told(result, rung, frames)
+            return _told(result, rung, frames, subject.names())
     return result
 
 
@@ -133,7 +136,9 @@ def _modes(result: CheckResult) -> tuple[str, ...]:
     return ("debug", "release")  # unoptimised, it may not crash
 
 
-def _told(result: CheckResult, rung: Rung, frames: list[Frame]) -> CheckResult:
+def _told(
+    result: CheckResult, rung: Rung, frames: list[Frame], names: Sequence[str]
+) -> CheckResult:
     """The result with what gdb found. A sanitizer's line stays the truth."""
     known, location = result.location, frames[0].location
     if THE_LINE in result.message:
@@ -142,9 +147,30 @@ def _told(result: CheckResult, rung: Rung, frames: list[Frame]) -> CheckResult:
         message = result.message
     else:
         message = sanitizer_report.with_source(result.message, location)
-    told = indices(rung, frames)
-    message = f"{message}, with {told}" if told else message
-    return dataclasses.replace(result, message=message, location=location)
+    where = indices(rung, frames)
+    message = f"{message}, with {where}" if where else message
+    result = dataclasses.replace(result, message=message, location=location)
+    return _unwritten(result, frames[0].numbers, names)
+
+
+def _unwritten(
+    result: CheckResult, numbers: Mapping[str, int], names: Sequence[str]
+) -> CheckResult:
+    """The result with what is said of indices that nobody has written: each element of
+    a result holds the number of its tensor until it gets a value (poison.h).
+    """
+    tags = {name: value ^ POISON for name, value in numbers.items()}
+    owners = {name: tag - TAG_UNWRITTEN for name, tag in tags.items()}
+    found = {name: names[at] for name, at in owners.items() if 0 <= at < len(names)}
+    if not found:
+        return result
+    (owner, *_), mistake = found.values(), result.mistake
+    text = f"an element of '{owner}' that nobody has written is used, as "
+    text += " and ".join(found)
+    if owner == "rulebook":
+        mistake = told.ROWS_BEHIND_THE_COUNT
+        text += ": place k has count[k] pairs, the rows behind them hold none"
+    return dataclasses.replace(result, diagnosis=text, mistake=mistake)
 
 
 def indices(rung: Rung, frames: list[Frame]) -> str:

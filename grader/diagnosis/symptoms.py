@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import torch
 
+from grader.checks import told
 from grader.checks.values.compare import UNIT, C
 from grader.diagnosis.match import Trial, tensors
 from grader.diagnosis.which_cases import EXACTLY, FEW, common, listed, smallest
@@ -17,12 +18,18 @@ FLOAT, HALF = 2.0**-24, 2.0**-11  # rounding units; TF32 rounds as half does
 NEAR = 64.0  # times the tolerance: still a matter of rounding
 LEAST_FLOAT, LEAST_HALF = 2.0**-34, 2.0**-17  # what is smaller is not their rounding
 SPREAD = 0.5  # of all elements: rounding spares few
+FLOATS = (
+    "the error is as large as float's rounding: is something kept in float in the "
+    "double build (a literal with f, expf, a float variable), or a constant written "
+    "with few digits?"
+)
 LOST = 1e-3  # more than a double loses in the square of a number around 10000
 MANY, CLOSE = 8, 1e-4  # elements, and how nearly they share one relation
 CANCELS = (
     "wrong only where the numbers lie far from 0: in a difference of large ones, such "
     "as the average of squares less the square of the average, no digits are left"
 )
+NAMES = {FLOATS: told.DIGITS_OF_DOUBLE_LOST, CANCELS: told.DIGITS_CANCEL}
 
 
 def read_as_contiguous(trials: Sequence[Trial]) -> str | None:
@@ -102,11 +109,7 @@ def _rounding(trials: Sequence[Trial]) -> str | None:
         return None
     dtype, spread = trials[0].dtype, off >= SPREAD * among
     if dtype == torch.float64 and spread and LEAST_FLOAT <= worst <= FLOAT:
-        return (
-            "the error is as large as float's rounding: is something kept in float in "
-            "the double build (a literal with f, expf, a float variable), or a "
-            "constant written with few digits?"
-        )
+        return FLOATS
     if dtype == torch.float32 and spread and LEAST_HALF <= worst <= HALF:
         return (
             "the error is as large as the rounding of half precision: are sums or "

@@ -295,9 +295,9 @@ def advice(results: list[TaskResult]) -> None:
             + Text(f"  {rung.rung.id}, {check_words(check)}", style="bold")
         )
         console.print(Text(f"  {check.message}"), soft_wrap=True)
-        if check.diagnosis:
+        if check.diagnosis or check.mistake:
             name = f"{check.mistake.replace('_', ' ')}? " if check.mistake else ""
-            said = Text(f"  {name}", style="bold") + Text(check.diagnosis)
+            said = Text(f"  {name}", style="bold") + Text(check.diagnosis or "")
             console.print(said, soft_wrap=True)
         if check.heat:
             for line in heat.blocks(check.heat, console.width - 2):

@@ -66,6 +66,9 @@ struct Count {
     Key key;
     uint64_t requests, lanes, full, sectors, wavefronts, bytes;
     uint32_t width;  // bytes of one lane
+    Where memory;    // what was allocated there gave all of it
+    uintptr_t begin, size;
+    bool several;  // allocations
 };
 
 enum { LAST_LINES = 256 };
@@ -124,6 +127,19 @@ static uint64_t wavefronts_of(const Request &request)
     return sum;
 }
 
+static void note_memory(Count &count, uintptr_t address)
+{
+    if (address - count.begin < count.size) return;  // as the last time
+    const Allocation *const found = allocation_at((const void *)address);
+    if (!found) return;
+    const Where &made = found->made;
+    count.several |= count.size &&
+                     (made.file != count.memory.file || made.line != count.memory.line);
+    count.memory = made;
+    count.begin = (uintptr_t)found->base;
+    count.size = found->bytes;
+}
+
 static void add(Count &count, const Request &request, uint32_t warp_lanes)
 {
     count.requests++;
@@ -134,6 +150,7 @@ static void add(Count &count, const Request &request, uint32_t warp_lanes)
         const uint64_t sectors = sectors_of(request);
         count.sectors += sectors;
         count.bytes += 32 * sectors;
+        note_memory(count, request.address[__builtin_ctz(request.lanes)]);
     } else {
         count.wavefronts += wavefronts_of(request);
     }
@@ -218,14 +235,24 @@ void count_access(const Access &access)
 {
     const int lane = access.by->lane;
     const uint32_t line = line_of({access.code, access.space, access.op});
+    size_t offset = 0;
+    const bool shared = is_shared(access.address, &offset);
+    const uintptr_t address = shared ? offset : (uintptr_t)access.address;
+    const uint32_t all = state->lanes[(size_t)access.by->warp];
+    if (all == 1) {  // nobody will join; kept requests would fill the memory
+        Request alone = {};
+        alone.address[0] = address;
+        alone.lanes = 1;
+        alone.bytes = (uint32_t)access.bytes;
+        add(state->count[line], alone, all);
+        return;
+    }
     Stream &stream =
         stream_of(state->warps[(size_t)access.by->warp], line, access.turn);
     const size_t index = stream.next[lane]++;
     if (index == stream.requests.size()) stream.requests.push_back({});
     Request &request = stream.requests[index];
-    size_t offset = 0;
-    const bool shared = is_shared(access.address, &offset);
-    request.address[lane] = shared ? offset : (uintptr_t)access.address;
+    request.address[lane] = address;
     request.lanes |= 1u << lane;
     request.bytes = std::max(request.bytes, (uint32_t)access.bytes);
 }
@@ -248,6 +275,11 @@ void count_launch_end()
                  (unsigned long long)count.requests, (unsigned long long)count.lanes);
         line += text(", \"possible_lanes\": %llu, \"sectors\": %llu",
                      (unsigned long long)count.full, (unsigned long long)count.sectors);
+        if (count.size && !count.several && count.memory.file) {
+            const std::string place =
+                text("%s:%d", count.memory.file, count.memory.line);
+            line += ", \"memory\": " + quoted(place.c_str());
+        }
         line +=
             text(", \"wavefronts\": %llu, \"bytes\": %llu}",
                  (unsigned long long)count.wavefronts, (unsigned long long)count.bytes);

@@ -249,18 +249,26 @@ static const char *verb(const Access &access)
 static void report(const Access &access, const Place &place, const Past &past,
                    bool past_write)
 {
-    const char *const name = shared_name(access.address);
+    const bool global = access.space != Space::shared;
+    const char *where = global ? "global memory" : "shared memory";
+    const char *name = shared_name(access.address);
+    if (name && strcmp(name, "dynamic shared memory") == 0) {
+        where = name;
+        name = nullptr;
+    }
     const bool other_block = past.block != state->block;
     const bool same_warp = !other_block && past.thread / 32 == access.by->warp;
-    const bool global = access.space != Space::shared;
+    const bool both_write = past_write && access.op == Op::store;
     const char *const advice =
         other_block
             ? "blocks run in any order: give each element to one block (does the index "
               "hold blockIdx?), or use an atomic operation or a second kernel"
-        : global    ? "give each element to one thread (is the index right?), or put a "
-                      "barrier between the two accesses"
-        : same_warp ? "put __syncwarp() or __syncthreads() between the two accesses"
-                    : "put __syncthreads() between the two accesses";
+        : global ? "give each element to one thread (is the index right?), or put a "
+                   "barrier between the two accesses"
+        : both_write ? "give each word to one thread (is the index right?), or put a "
+                       "barrier between the two writes"
+        : same_warp  ? "put __syncwarp() or __syncthreads() between the two accesses"
+                     : "put __syncthreads() between the two accesses";
     Place other = {past_write ? "written" : "read"};
     other.code = state->codes[past.code];
     other.in_kernel = !other_block;
@@ -272,8 +280,7 @@ static void report(const Access &access, const Place &place, const Past &past,
              other_block ? "different blocks"
              : same_warp ? "one warp"
                          : "one block",
-             access.space == Space::shared ? "shared memory" : "global memory",
-             name ? " in " : "", name ? name : "", advice);
+             where, name ? " in " : "", name ? name : "", advice);
     if (same_warp) {
         const uint32_t code = number_of(access.code);
         state->narrow.insert({{code, past.code}, {sentence, {place, other}}});

@@ -118,6 +118,26 @@ static void host_access(const volatile void *address, const void *code)
           {here("read", code)});
 }
 
+/* ---- how far accesses reach ------------------------------------------------------ */
+
+static uint64_t reached[64];  // a bit for each word, up to 4096; some share one
+
+static inline void reach(const volatile void *address)
+{
+    const uint64_t mixed = (uint64_t)address / WORD * 0x9e3779b97f4a7c15;
+    reached[mixed >> 58] |= 1ull << (mixed >> 52 & 63);
+}
+
+int trace_reach()
+{
+    int words = 0;
+    for (uint64_t &bits : reached) {
+        words += __builtin_popcountll(bits);
+        bits = 0;
+    }
+    return words;
+}
+
 /* ---- one access ------------------------------------------------------------------ */
 
 /* Whether an access of the thread that runs may be the card's business. What lies on
@@ -140,6 +160,7 @@ static void access(const volatile void *address, size_t bytes, Op op, const void
         if (!is_variable(address)) host_pointer(address, op, code);
         if (op != Op::load) trace_variable(address, bytes);
     }
+    reach(address);
     const volatile char *byte = (const volatile char *)address;
     while (bytes) {
         const size_t part = bytes < 16 ? bytes : 16;

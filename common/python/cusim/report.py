@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+OPERANDS = ("tensor:", "scratch:")  # memory that a worker of the grader has allocated
 Position = tuple[int, int, int]
 
 
@@ -64,6 +65,7 @@ class Count:
     sectors: int = 0  # 32 bytes each, of global memory
     wavefronts: int = 0  # of shared memory
     bytes: int = 0  # 32 x sectors, before any cache
+    memory: str = ""  # "tensor:1", "scratch:0" in an operator's call
 
     @property
     def sectors_per_request(self) -> float:
@@ -207,13 +209,16 @@ def _add_count(counts: list[Count], record: dict[str, Any], lines: Lines) -> Non
     key = (record.get("module", ""), record.get("offset", 0))
     file, line = lines.get(key, ("?", 0))
     kernel, space, op = record["kernel"], record["space"], record["op"]
+    memory = str(record.get("memory", ""))
+    memory = memory if memory.startswith(OPERANDS) else ""
     for count in counts:
         if (count.kernel, count.file, count.line) != (kernel, file, line):
             continue
-        if (count.space, count.op, count.width) == (space, op, record["width"]):
+        access = (count.space, count.op, count.width, count.memory)
+        if access == (space, op, record["width"], memory):
             break
     else:
-        count = Count(kernel, file, line, space, op, record["width"])
+        count = Count(kernel, file, line, space, op, record["width"], memory=memory)
         counts.append(count)
     for name in (
         "requests",

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from cusim import report as cusim
 from cusim.report import Report
 
+from grader.checks import told
 from grader.checks.check_result import NONSENSE
 from grader.checks.check_result import Finding as Found
 from grader.checks.memory import sanitizer_report
@@ -53,12 +54,20 @@ _ADVICE = {  # to a program that copies tensors itself; to a rung
     "; copy it with cudaMemcpy first": ": the launcher runs on the CPU and must not "
     "follow `data`, nor scratch memory: let a kernel read it",
 }
-_BETWEEN = "put __syncthreads() between the two accesses"
+_SHARED, _BLOCKS = "shared memory", "threads of different blocks"
+_BETWEEN = re.compile(
+    r"put (__syncwarp\(\) or )?__syncthreads\(\) between the two accesses"
+)
 _NEXT_TURN = (
     "a __syncthreads() stands at line {}, between the two lines: does one access "
     "belong to the next turn of the loop? Then put another one at the end of the "
     "loop's body"
 )
+_SKIPPED = (
+    "the __syncthreads() at line {} holds back only those who come to it: let every "
+    "thread of the block come to it"
+)
+_CONDITION = re.compile(r"\b(if|else|while|for)\b.*__syncthreads")
 _PAST = re.compile(
     r"(?P<off>\d+) bytes past the end of the \d+ bytes allocated in "
     r"tensor:(?P<number>\d+)"
@@ -122,8 +131,8 @@ def _worded(
     sentence = _INSTEAD.get(found.kind, found.sentence)
     for former, advice in _ADVICE.items():
         sentence = sentence.replace(former, advice)
-    if _BETWEEN in sentence and (line := _barrier_between(found.places)):
-        sentence = sentence.replace(_BETWEEN, _NEXT_TURN.format(line))
+    if _BETWEEN.search(sentence):
+        sentence = _BETWEEN.sub(lambda m: _barrier(m, found.places), sentence)
     spare = _spare(found.sentence, worker, names)
     sentence = _TENSOR.sub(lambda m: _tensor(m, worker, names), sentence)
     sentence = sentence.replace(" 0 bytes past the end", " right past the end")
@@ -134,19 +143,38 @@ def _worded(
         sentence += f" ({'; '.join(who[:3])})"
     sentence += spare
     verdict = _VERDICTS.get(found.kind, Verdict.MEMORY_ERROR)
-    return Found(verdict, sanitizer_report.with_source(sentence, place), case, place)
+    name = told.BOUNDS_CHECK_MISSING if spare else _named(found)
+    sentence = sanitizer_report.with_source(sentence, place)
+    return Found(verdict, sentence, case, place, name)
 
 
-def _barrier_between(places: Sequence[cusim.Place]) -> int:
-    """The line of a barrier that stands between the lines of two accesses, or 0."""
+def _named(found: cusim.Finding) -> str | None:
+    """The mistake that a race shows: one without an order between two accesses, one
+    that an index makes.
+    """
+    accesses = sorted(place.what for place in found.places)
+    if found.kind != "race":
+        return None
+    if accesses == ["read", "written"] and _SHARED in found.sentence:
+        return told.BARRIER_MISSING
+    if accesses == ["written", "written"] and _BLOCKS in found.sentence:
+        return told.BLOCKS_SHARE_AN_ELEMENT
+    return None
+
+
+def _barrier(asked: re.Match[str], places: Sequence[cusim.Place]) -> str:
+    """What is said of a barrier: that one is asked for, or, where one stands between
+    the lines of two accesses, why it does not order them.
+    """
     if len(places) != 2 or places[0].file != places[1].file:
-        return 0
+        return asked[0]
     first, last = sorted(place.line for place in places)
     for number in range(first + 1, last):
         text = lines.line(places[0].file, number).partition("//")[0]
         if "__syncthreads();" in text.replace(" ", ""):
-            return number
-    return 0
+            skipped = _CONDITION.search(text)
+            return (_SKIPPED if skipped else _NEXT_TURN).format(number)
+    return asked[0]
 
 
 def _spare(sentence: str, worker: Worker, names: list[str]) -> str:
@@ -157,7 +185,7 @@ def _spare(sentence: str, worker: Worker, names: list[str]) -> str:
     if not past or not numbered or int(past["number"]) >= len(names):
         return ""
     at = worker.command.tensor[int(past["number"])]
-    sizes = list(at.size[: at.ndim])
+    sizes = list(at.size[: at.ndim]) or [1]
     element = sanitizer_report.ELEMENT[at.dtype]
     count, thread = math.prod(sizes), int(numbered[1])
     if not count or count * element != at.extent:  # a view, or empty

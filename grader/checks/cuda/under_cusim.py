@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from cusim.report import Count
 
+from grader.checks import told
 from grader.checks.check_result import CheckResult, Finding, Stopped, summarize
 from grader.checks.cuda import cusim_report
 from grader.checks.memory import sanitizer_report
@@ -38,6 +39,7 @@ NEIGHBOURS = (
     "let neighbouring threads (threadIdx.x) take neighbours in memory, along the axis "
     "whose stride is 1"
 )
+ALONE = 1.01  # of the 32 threads of a warp
 APART = 31.0  # sectors a request of a warp's 32 threads: none shares one
 
 # warnings of cusim that a rung is held to
@@ -317,9 +319,10 @@ def _over(
             formula = f" ({limit})" if isinstance(limit, str) else ""
             text = f"{limits.direction} moves too much: {came:,.4g} {MEANING[word]}, "
             text += f"the limit is {most:,.4g}{formula}"
-            at, more = _where(word, counts, most)
+            at, more = _where(word, counts, most, subject.names())
             text = sanitizer_report.with_source(text + more, at)
-            found.append(Finding(Verdict.TRAFFIC, text, case, at))
+            axis = told.WARP_WALKS_WRONG_AXIS if NEIGHBOURS in more else None
+            found.append(Finding(Verdict.TRAFFIC, text, case, at, axis))
     return found
 
 
@@ -336,7 +339,9 @@ def counted(word: str, counts: list[Count]) -> float:
     return passes / requests if requests else 0.0
 
 
-def _where(word: str, counts: list[Count], most: float) -> tuple[str | None, str]:
+def _where(
+    word: str, counts: list[Count], most: float, names: Sequence[str] = ()
+) -> tuple[str | None, str]:
     """The line with the largest part of what is too much, and words for it."""
     shared = word.startswith("shared")
     of = [c for c in counts if (c.space == "shared") is shared]
@@ -352,14 +357,26 @@ def _where(word: str, counts: list[Count], most: float) -> tuple[str | None, str
     worst = max(of, key=excess)
     rate = worst.wavefronts_per_request if shared else worst.sectors_per_request
     file = worst.file.removeprefix(f"{ROOT}/")
-    words = f"; most by the {worst.op} of {worst.width} bytes in {worst.kernel}"
+    words = f"; most by the {worst.op} of {worst.width} bytes"
+    words += f"{_operand(worst.memory, names)} in {worst.kernel}"
     words += f", {worst.requests:,} requests of {rate:.3g} "
     words += "wavefronts" if shared else "sectors"
-    if not shared and rate >= APART:
+    if not shared and worst.requests and worst.lanes_per_request < ALONE:
+        words += ": one thread of a warp is at work there, the others do nothing: give "
+        words += "each thread elements of its own"
+    elif not shared and rate >= APART:
         words += (
-            ": the threads of a warp walk the wrong axis there, each has a sector of "
-            f"its own; {NEIGHBOURS}"
+            ": the threads of a warp walk the wrong axis there (its stride is not 1), "
+            f"each has a sector of its own; {NEIGHBOURS}"
         )
     elif not shared and rate > 2 * worst.width:  # a stride of 2 explains twice as many
         words += f": 32 neighbours lie in {worst.width} sectors; {NEIGHBOURS}"
     return (f"{file}:{worst.line}" if worst.line else None), words
+
+
+def _operand(memory: str, names: Sequence[str]) -> str:
+    """of 'input', for a sentence; nothing where several tensors are accessed there."""
+    kind, _, number = memory.partition(":")
+    if kind == "tensor" and number.isdigit() and int(number) < len(names):
+        return f" of '{names[int(number)]}'"
+    return " of scratch memory" if kind == "scratch" else ""

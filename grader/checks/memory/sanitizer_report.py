@@ -63,6 +63,12 @@ _UNDEFINED = (
         r"\1s '\2' at an address that is no multiple of \3; tensors are aligned to "
         r"their element, no more",
     ),
+    (
+        r"member access within misaligned address \S+ for type '([^']+)', which "
+        r"requires (\d+) byte alignment.*",
+        r"uses a '\1' at an address that is no multiple of \2; tensors are aligned to "
+        r"their element, no more",
+    ),
     (r"division by zero.*", r"divides an integer by zero"),
     (r".*null pointer.*", r"uses a NULL pointer"),
 )

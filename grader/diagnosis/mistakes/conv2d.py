@@ -13,6 +13,7 @@ from grader.diagnosis.mistakes import conv_sums, formulas, wrong_windows
 from grader.diagnosis.mistakes.convolution import (
     by_filter,
     groups_of,
+    range_one_short,
     slide,
     window,
     windowed,
@@ -281,6 +282,7 @@ MISTAKES = (
         (*map(windowed, wrong_windows.options_swapped()), *_kernel_axes()),
     ),
     *wrong_windows.ignored(windowed),
+    range_one_short(),
     Mistake(
         "groups_ignored",
         "filters read the channels of another group: which channels belong to filter "

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 
 import torch
 
 from grader.diagnosis.mistakes import formulas
-from grader.diagnosis.mistakes.mistake import Formula, Setting
-from grader.diagnosis.mistakes.wrong_windows import Alter, Window, padded
+from grader.diagnosis.mistakes.mistake import Formula, Mistake, Setting
+from grader.diagnosis.mistakes.wrong_windows import Alter, Window, padded, reads
 from grader.operators.entry import Tensors
 
 T = torch.Tensor
@@ -71,3 +73,42 @@ def by_filter(channels: Callable[[T, T, int, int, int], T]) -> Formula:
         return slide(s, {**inputs, "input": image}, window(s), groups=OC)
 
     return formulas.through(forward)
+
+
+# ---- the windows of one place --------------------------------------------------------
+
+
+def _last_left_out(s: Setting, inputs: Tensors, *, down: int, right: int) -> T | None:
+    """Each place of the kernel misses the last windows in which it reads inside of the
+    image: those whose neighbour below or to the right reads outside.
+    """
+    w = window(s)
+    OH, OW = w.windows
+    wider = replace(w, windows=(OH + 1, OW + 1))
+    found = reads(wider, inputs["input"].shape[2:])  # (KH*KW, (OH+1)*(OW+1))
+    if found is None:
+        return None
+    inside = (found > 0).unflatten(1, wider.windows)
+    kept = inside[:, :OH, :OW] & inside[:, down:, right:][:, :OH, :OW]
+    places = torch.eye(len(kept), dtype=torch.float64)
+    weight = inputs["weight"]
+    made = slide(s, {**inputs, "weight": 0 * weight}, w)  # the bias alone
+    for place, windows in zip(places.unflatten(1, weight.shape[2:]), kept):
+        alone = slide(s, {"input": inputs["input"], "weight": weight * place}, w)
+        assert made is not None and alone is not None
+        made = made + alone * windows
+    return made
+
+
+def range_one_short() -> Mistake:
+    """A count of windows that lacks its + 1, along the rows, the columns or both."""
+    forms: Iterator[Formula] = (
+        formulas.through(partial(_last_left_out, down=down, right=right))
+        for down, right in ((1, 1), (1, 0), (0, 1))
+    )
+    return Mistake(
+        "range_one_short",
+        "each place of the kernel leaves out the last window in which it reads inside "
+        "of the image: from first to last there are last - first + 1",
+        tuple(forms),
+    )

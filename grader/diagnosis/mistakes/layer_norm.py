@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import torch
 
-from grader.diagnosis.mistakes import formulas
+from grader.diagnosis.mistakes import formulas, warp_sums
 from grader.diagnosis.mistakes.layer_norm_backward import (
     BACKWARD_MISTAKES,
     centered,
@@ -76,6 +76,13 @@ def _over_first_axis(t: T, eps: float) -> T:
 
 def _over_all(t: T, eps: float) -> T:
     return norm(t, list(t.shape), eps=eps)
+
+
+def _of_own_lane(t: T, eps: float) -> T:
+    """Each element takes the mean and the variance that its lane of a warp has."""
+    D = t.shape[-1]
+    less_mean = t - warp_sums.own_sums(t) / D
+    return less_mean * (warp_sums.own_sums(less_mean.square()) / D + eps).rsqrt()
 
 
 # ---- weight and bias -----------------------------------------------------------------
@@ -191,6 +198,12 @@ MISTAKES = (
         "mean and variance run over other elements: each row has its own, over its "
         "last axis",
         (_of(_over_rows), _of(_over_first_axis), _of(_over_all)),
+    ),
+    Mistake(
+        "sum_in_lane_zero",
+        "every lane of a warp uses its own sum, but after __shfl_down_sync only lane 0 "
+        "has the sum of all",
+        (_of(_of_own_lane),),
     ),
     Mistake(
         "weight_and_bias_swapped",

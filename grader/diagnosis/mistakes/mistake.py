@@ -17,6 +17,7 @@ from grader.operators import Operator
 from grader.operators.entry import Tensors
 
 Answers = dict[str, torch.Tensor | None]  # by name; None: this cannot be foretold
+PAST_THE_END = torch.empty(0)  # of an answer: this is written past its end
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,13 @@ from dataclasses import replace
 import torch
 
 from grader.diagnosis.mistakes import formulas, wrong_windows
-from grader.diagnosis.mistakes.mistake import Answers, Formula, Mistake, Setting
+from grader.diagnosis.mistakes.mistake import (
+    PAST_THE_END,
+    Answers,
+    Formula,
+    Mistake,
+    Setting,
+)
 from grader.diagnosis.mistakes.strides import strides_ignored
 from grader.diagnosis.mistakes.wrong_windows import Alter, Window, padded
 from grader.operators.entry import Tensors
@@ -19,7 +25,7 @@ T = torch.Tensor
 
 
 def window(s: Setting) -> Window:
-    """The right window of a case; unfold's columns are counted by an image of zeros."""
+    """The window of a case; unfold's columns are counted by an image of zeros."""
     o = s.options
     extents = s.inputs["input"].shape[2:]
     counts = [
@@ -129,6 +135,37 @@ def _padding_not_written(s: Setting) -> Answers:
     return {"output": torch.where(inside > 0, output, formulas.UNWRITTEN)}
 
 
+# ---- how many windows ----------------------------------------------------------------
+
+
+def _miscounted(name: str, value: int, axes: str) -> Formula:
+    """Windows are as many as they would be with this value of an option; each is the
+    right one, and stands where it would stand then.
+    """
+
+    def formula(s: Setting) -> Answers:
+        instead = wrong_windows.set_to(value, axes)(s.options[name])
+        counted = window(s.option(**{name: instead})).windows
+        found = slide(s, s.inputs, replace(window(s), windows=counted))
+        assert found is not None
+        more = s.truth["output"].shape[-1] - found.shape[-1]
+        if more < 0:
+            return {"output": PAST_THE_END}
+        fill = formulas.UNWRITTEN
+        return {"output": torch.nn.functional.pad(found, (0, more), value=fill)}
+
+    return formulas.forward_only(formula)
+
+
+def _miscounts() -> Iterator[Mistake]:
+    for name, value in (("dilation", 1), ("stride", 1), ("padding", 0)):
+        yield Mistake(
+            "windows_miscounted",
+            f"the windows are counted without the {name}: there are more, or fewer",
+            tuple(_miscounted(name, value, axes) for axes in wrong_windows.AXES),
+        )
+
+
 # ---- overlap -------------------------------------------------------------------------
 
 
@@ -180,6 +217,7 @@ MISTAKES = (
         "contents, so write the zeros as well",
         (formulas.forward_only(_padding_not_written),),
     ),
+    *_miscounts(),
     Mistake(
         "overlap_overwritten",
         "where windows overlap one of them wins: what several windows read collects a "

@@ -145,7 +145,8 @@ def _changed(outside: str, **pairs: Callable[[Pair], Pair]) -> Alter:
     return alter
 
 
-def _set_to(value: int, axes: str) -> Callable[[Pair], Pair]:
+def set_to(value: int, axes: str) -> Callable[[Pair], Pair]:
+    """A pair that holds this value along h, w or both."""
     return lambda pair: _along(pair, (value, value), axes)
 
 
@@ -169,7 +170,7 @@ def options_swapped() -> Iterator[Alter]:
 def padding_ignored() -> Iterator[Alter]:
     """Windows begin at the image's corner."""
     for outside, axes in itertools.product(("zeros", "memory"), AXES):
-        yield _changed(outside, padding=_set_to(0, axes))
+        yield _changed(outside, padding=set_to(0, axes))
 
 
 def _border_hidden() -> Iterator[Alter]:
@@ -219,13 +220,13 @@ def _padding_not_zero() -> Iterator[Alter]:
 def _stride_ignored() -> Iterator[Alter]:
     """Windows step by one."""
     for outside, axes in itertools.product(("zeros", "memory"), AXES):
-        yield _changed(outside, stride=_set_to(1, axes))
+        yield _changed(outside, stride=set_to(1, axes))
 
 
 def _dilation_ignored() -> Iterator[Alter]:
     """The kernel's places lie side by side."""
     for outside, axes in itertools.product(("zeros", "memory"), AXES):
-        yield _changed(outside, dilation=_set_to(1, axes))
+        yield _changed(outside, dilation=set_to(1, axes))
 
 
 def ignored(windowed: Callable[[Alter], Formula]) -> tuple[Mistake, ...]:

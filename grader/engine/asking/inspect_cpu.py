@@ -121,7 +121,7 @@ class HostInspection(Inspection):
             words = result.diagnosis or ""
             told = "a view" in words or which_cases.ONE_AXIS in words
             result = replace(result, diagnosis=words if told else None)
-        return self._after_death(result)
+        return explanation.name_of_null(self._after_death(result))
 
     def _after_death(self, result: CheckResult) -> CheckResult:
         return postmortem.explain(self.rung, self.subject, result, self.seed, build)

@@ -181,5 +181,6 @@ class DeviceInspection(Inspection):
                         verdict=found.verdict,
                         message=f"{case.name}: {found.message}",
                         location=found.location,
+                        mistake=found.mistake,
                     )
         return result

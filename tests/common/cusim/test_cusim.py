@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,17 @@ def test_a_bug_has_its_name_at_its_line(bug: dict[str, Any], compiler: str) -> N
 def test_a_bug_that_is_not_seen_says_why() -> None:
     assert all(bug["instead"] for bug in BUGS if "kind" not in bug)
     assert len(BUGS) >= 30
+
+
+def test_a_thread_that_works_for_long_does_not_spin() -> None:
+    """As long as its accesses are seen: in the build for races and traffic."""
+    program = built(HERE / "one_thread.cu", "trace").path
+    begin = time.monotonic()
+    done = run(program, patience=1, deadline=300)
+    assert time.monotonic() - begin > 1
+    assert (done.status, said(done.report)) == (0, []), done.output
+    assert done.output == "100\n"
+    assert {count.lanes_per_request for count in done.report.counts} == {1.0}
 
 
 # ---- right programs ------------------------------------------------------------------

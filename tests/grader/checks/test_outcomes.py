@@ -163,9 +163,10 @@ def test_a_tensor_on_the_device_has_its_own_bytes_not_those_of_its_block(said, t
 # ---- what cusim says, in words for a rung --------------------------------------------
 
 
-def of_kernel(sentence: str, *places: cusim.Place) -> str:
-    """What is made of it, where 'output' has 4 rows of 3 floats."""
-    at = SimpleNamespace(extent=48, dtype=2, ndim=2, size=[4, 3])
+def of_kernel(sentence: str, *places: cusim.Place, ndim: int = 2) -> str:
+    """What is made of it, where 'output' has 4 rows of 3 floats, or 1 without axes."""
+    extent = 48 if ndim else 4
+    at = SimpleNamespace(extent=extent, dtype=2, ndim=ndim, size=[4, 3])
     worker = SimpleNamespace(command=SimpleNamespace(tensor=[at]))
     found = cusim.Finding("error", "any", sentence, places)
     return cusim_report._worded(found, None, "", worker, ["output"]).message
@@ -192,6 +193,11 @@ def test_a_spare_thread_is_told_to_return_where_it_is_one(sentence, words):
     assert words in found
 
 
+def test_a_tensor_without_axes_has_one_element():
+    one = ROW_4.replace("the 48", "the 4").format(1)
+    assert "'output' has 1 element and this is thread 1" in of_kernel(one, ndim=0)
+
+
 def test_a_launcher_is_not_told_to_copy():
     said = "the host touched device memory, 4 bytes into the 48 bytes allocated in "
     found = of_kernel(said + "tensor:0; copy it with cudaMemcpy first")
@@ -199,17 +205,45 @@ def test_a_launcher_is_not_told_to_copy():
     assert "must not follow `data`" in found and "let a kernel read it" in found
 
 
+@pytest.mark.parametrize("asked", ["put ", "put __syncwarp() or "])
 @pytest.mark.parametrize(
-    ("lines", "words"),
-    [((1, 3), "stands at line 2"), ((3, 1), "stands at line 2"), ((1, 2), "put __s")],
+    ("barrier", "lines", "words"),
+    [
+        ("__syncthreads();", (1, 3), "stands at line 2, between the two lines"),
+        ("__syncthreads();", (3, 1), "Then put another one at the end of the loop's"),
+        ("__syncthreads();", (1, 2), "() between the two accesses"),
+        ("if (i < 9) __syncthreads();", (1, 3), "let every thread of the block come"),
+        ("// __syncthreads();", (1, 3), "() between the two accesses"),
+    ],
 )
-def test_a_barrier_is_not_asked_for_where_one_stands(monkeypatch, lines, words):
-    text = ["", "tile[i] = 1;", "__syncthreads();", "sum += tile[j];"]
+def test_a_barrier_is_not_asked_for_where_one_stands(
+    monkeypatch, asked, barrier, lines, words
+):
+    text = ["", "tile[i] = 1;", barrier, "sum += tile[j];"]
     monkeypatch.setattr(cusim_report.lines, "line", lambda _, number: text[number])
     places = [cusim.Place("read", "a.cu", line) for line in lines]
-    found = of_kernel("put __syncthreads() between the two accesses", *places)
+    asked += "__syncthreads() between the two accesses"
+    found = of_kernel(asked, *places)
     assert words in found
-    assert ("end of the loop's body" in found) == ("stands" in words)
+    assert (asked in found) == ("accesses" in words)
+
+
+@pytest.mark.parametrize(
+    ("who", "where", "accesses", "name"),
+    [
+        ("one block", "shared memory", "read written", "barrier_missing"),
+        ("one block", "dynamic shared memory", "written read", "barrier_missing"),
+        ("one block", "shared memory", "written written", None),
+        ("one block", "global memory", "read written", None),
+        ("different blocks", "global memory", "written written", "blocks_share"),
+        ("different blocks", "global memory", "read written", None),
+    ],
+)
+def test_a_race_has_a_name_where_what_was_seen_tells_it(who, where, accesses, name):
+    said = f"two threads of {who} use the same word of {where}"
+    places = tuple(cusim.Place(what, "a.cu", 1) for what in accesses.split())
+    found = cusim_report._named(cusim.Finding("error", "race", said, places))
+    assert (found or "").startswith(name or "no name") == bool(name)
 
 
 # ---- what is told of traffic ---------------------------------------------------------

@@ -142,8 +142,19 @@ def test_a_tracked_file_is_shipped_whatever_its_name_is(tmp_path, monkeypatch):
 def test_every_rung_of_the_repository_has_its_starter(made):
     assert len(RUNGS) > 20
     for file in RUNGS:
-        name = file.relative_to(ROOT)
-        assert (made.tree / name).read_text() == starter(str(name))
+        name = str(file.relative_to(ROOT))
+        assert (made.tree / name).read_text() == handout.warned(name, starter(name))
+
+
+def test_a_starter_with_limits_says_what_too_much_traffic_costs():
+    limited = [rung for task in all_tasks() for rung in task.rungs if rung.traffic]
+    assert len(limited) > 30
+    for rung in limited:
+        text = handout.warned(rung.shown, starter(rung.shown))
+        head = text.partition("*/")[0]
+        assert "the verdict\n * TRAFFIC and no points" in head, rung.shown
+    free = "labs/02_naive_c/add/00_broadcast.c"
+    assert "TRAFFIC" not in handout.warned(free, starter(free))
 
 
 def test_both_archives_hold_the_same_and_are_the_same_every_time(made, repository):

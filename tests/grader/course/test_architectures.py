@@ -14,7 +14,7 @@ from grader.course import candidates, rungs, tasks, uses
 from grader.course.rungs import Task
 from grader.errors import GraderError
 from grader.verdicts import Verdict
-from tests.grader.checks.cuda.test_cuda_rungs import RIGHT
+from tests.grader.checks.cuda.gelu_ladder import RIGHT
 
 
 def lab_of(folder: Path, words: str, suffix: str = ".cu") -> list[Task]:

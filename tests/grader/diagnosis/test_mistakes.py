@@ -11,12 +11,15 @@ from dataclasses import replace
 import pytest
 from signatures import SIGNATURES
 
+from grader.checks import told
+from grader.checks.check_result import Finding
 from grader.course.rungs import ROOT
 from grader.diagnosis.explanation import _trials
 from grader.diagnosis.match import Trial, fits, matches, name_it
 from grader.diagnosis.mistakes import GARBAGE, known, of_python
-from grader.diagnosis.mistakes.mistake import Formula
+from grader.diagnosis.mistakes.mistake import PAST_THE_END, Formula
 from grader.diagnosis.telling_cases import extra_cases
+from grader.verdicts import Verdict
 from tests.grader.diagnosis.test_explanation import SEED, subject_of
 from tests.proofs.wrong_code import PARTS, source
 
@@ -110,6 +113,10 @@ def _pretend(trial: Trial, formula: Formula) -> Trial:
     """A trial whose submission computes a formula."""
     said = {} if trial.empty else trial.ask(formula)
     truth = trial.setting.truth
+    past = [n for n, value in (said or {}).items() if value is PAST_THE_END]
+    if past:
+        end = Finding(Verdict.MEMORY_ERROR, f"writes '{past[0]}' right past its end")
+        return replace(trial, got=None, wrong={}, finding=end)
     if said is None or any(said.get(n, t) is None for n, t in truth.items()):
         return replace(trial, got=None, wrong={})
     got = {name: said.get(name, value) for name, value in truth.items()}
@@ -126,6 +133,8 @@ def _pretend(trial: Trial, formula: Formula) -> Trial:
 
 def test_the_page_lists_every_mistake_with_its_sentence():
     page = (ROOT / "docs" / "guides" / "mistakes.md").read_text()
+    seen = re.findall(r"^\| `(\w+)` \| ([^|]+) \|$", page, re.M)
+    assert seen == sorted(told.SENTENCES.items())
     rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|$", page, re.M)
     written = {(name, op, text) for name, ops, text in rows for op in ops.split(", ")}
     for operator in SIGNATURES:

@@ -14,7 +14,7 @@ import torch
 
 from grader import operators
 from grader.checks.check_result import CheckResult
-from grader.diagnosis import explanation
+from grader.diagnosis import explanation, postmortem, symptoms
 from grader.diagnosis.match import Trial, name_it
 from grader.diagnosis.mistakes import known
 from grader.diagnosis.symptoms import describe
@@ -84,6 +84,61 @@ def test_a_null_pointer_has_the_names_of_the_tensors_that_are_not_there():
         "'grad_weight' and 'grad_bias' are NULL: not wanted in this case"
     )
     assert "'bias' is NULL: not given in this case" in (told("no_bias") or "")
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("*at1(grad_bias, oc) += grad", "gradient_not_wanted"),
+        ("sum = *at1(bias, oc)", "input_not_given"),
+        ("sum = bias ? *at1(bias, oc) : rows[oc]", None),
+        ("if (bias) sum += rows[oc]", None),
+        ("sums[oc] = 0", None),
+    ],
+)
+def test_a_null_tensor_is_named_by_the_line_that_uses_it(line, name):
+    said = "'bias' is NULL: not given in this case; 'grad_bias' is NULL: not wanted in "
+    crash = CheckResult(
+        "gradient",
+        "backward",
+        Verdict.CRASH,
+        message=f"no_bias: uses a NULL pointer; the line is: {line}",
+        diagnosis=said + "this case",
+    )
+    assert explanation.name_of_null(crash).mistake == name
+
+
+@pytest.mark.parametrize(
+    ("numbers", "name", "words"),
+    [
+        ({"read": 0x5A5A2009, "oc": 3}, "rows_behind_the_count", "has count[k] pairs"),
+        ({"i": 0x5A5A2008}, None, "element of 'output' that nobody has written is us"),
+        ({"i": 0x5A5A3001}, None, None),  # of scratch, which has no name
+        ({"i": 2008, "oc": -1}, None, None),
+    ],
+)
+def test_an_index_that_nobody_has_written_is_told(numbers, name, words):
+    signature = operators.get("subm_conv3d").signature
+    names = [""] * 8 + [one.name for one in (*signature.outputs, *signature.saved)]
+    found = postmortem._unwritten(GRADIENT, numbers, names)
+    assert found.mistake == (name or GRADIENT.mistake)
+    assert (words or "no words") in (found.diagnosis or "no words")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "name"),
+    [
+        (symptoms.FLOATS, "digits_of_double_lost"),
+        (symptoms.CANCELS, "digits_cancel"),
+        ("every wrong element is 0", None),
+    ],
+)
+def test_lost_digits_have_a_name(monkeypatch, sentence, name):
+    trials = trials_of("gelu", lambda y, x, o: 3 * y + y.abs())
+    monkeypatch.setattr(explanation, "_trials", lambda *_, **__: trials)
+    monkeypatch.setattr(explanation, "describe", lambda _: sentence)
+    found = explanation.explain(subject_of("gelu"), FORWARD, [], 0)
+    assert (found.mistake, found.diagnosis) == (name, sentence)
 
 
 def test_cases_with_empty_tensors_are_not_among_all():

@@ -1,18 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Rungs in CUDA, graded without a GPU: each mistake gets its verdict and its line.
-
-One grading of a ladder with a right file and one file for each mistake, each of them
-the right one with an edit; the line that the report must name says HERE.
-"""
+"""Rungs in CUDA, graded without a GPU: each mistake gets its verdict and its line."""
 
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import subprocess
-from collections.abc import Iterable
-from typing import Any
 
 import convlab
 import jsonschema
@@ -25,210 +18,17 @@ from grader.course.traffic import parse, value
 from grader.engine.results import SCHEMA_FILE
 from grader.errors import GraderError
 from grader.toolchain import nvcc
-from tests import put, some
+from tests import some
+from tests.grader.checks.cuda.gelu_ladder import (
+    FILES,
+    LADDER,
+    NAMES,
+    failed,
+    graded_ladder,
+    rung_in,
+    text_of,
+)
 from tests.grader.engine.test_grade import Tree, copy_of_the_repository
-
-LADDER = "04_cuda_kernels/gelu"
-RIGHT = """#include "launch.h"
-
-enum { THREADS = 64 };
-
-static __device__ accum gelu(accum x, int64_t approximate)
-{
-    const accum root = (accum)0.7978845608028654;
-    const accum inner = root * (x + (accum)0.044715 * x * x * x);
-    if (approximate == GELU_TANH) return x / 2 * (1 + real_tanh(inner));
-    return x / 2 * (1 + real_erf(x * (accum)0.70710678118654752));
-}
-
-static __global__ void gelu_kernel(const real *input, int64_t approximate,
-                                   real *output, int64_t COUNT)
-{
-    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= COUNT) return;
-    output[i] = real_from(gelu(accum_from(input[i]), approximate));
-}
-
-extern "C" status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
-                                 tensor_t *output)
-{
-    const int64_t COUNT = tensor_numel(input);
-    if (COUNT == 0) return STATUS_OK;
-    const real *dense = tensor_contiguous(ctx, input);
-    if (!dense) return STATUS_NO_MEMORY;
-    const unsigned blocks = grid_of(ceil_div(COUNT, THREADS));
-    gelu_kernel<<<blocks, THREADS, 0, ctx->stream>>>(dense, p.approximate,
-                                                     real_data(output), COUNT);
-    CUDA_TRY(ctx, cudaGetLastError());
-    return STATUS_OK;
-}
-"""
-TAIL = "    if (i >= COUNT) return;\n"
-STORE = "    output[i] = real_from(gelu(accum_from(input[i]), approximate));\n"
-VALUE = "real_from(gelu(accum_from(input[i]), approximate))"
-TURNED = f"""    __shared__ real tile[THREADS];
-    const int64_t from = (int64_t)blockIdx.x * blockDim.x;
-    const int64_t left = COUNT - from < THREADS ? COUNT - from : THREADS;
-    if (i < COUNT) tile[threadIdx.x] = {VALUE};
-    SYNC
-    const int64_t other = left - 1 - threadIdx.x;
-    if (i < COUNT) output[from + other] = tile[other];  // HERE
-"""
-LAUNCH = "    gelu_kernel<<<"
-TRY = "    CUDA_TRY(ctx, cudaGetLastError());\n"
-
-# file -> the edits that make it, its verdict, and words of its message
-FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
-    "00_right": ([], "PASS", ""),
-    "01_wrong_value": ([("0.044715", "0.044")], "WRONG_VALUE", "elements are wrong"),
-    "02_past_the_end": (
-        [(TAIL, TAIL.replace(">=", ">")), (STORE, STORE[:-1] + "  // HERE\n")],
-        "MEMORY_ERROR",
-        "past the end of 'input'",
-    ),
-    "03_no_barrier": (
-        [(TAIL, ""), (STORE, TURNED.replace("SYNC", ";"))],
-        "RACE",
-        "__syncthreads() between the two accesses",
-    ),
-    "04_with_barrier": (
-        [(TAIL, ""), (STORE, TURNED.replace("SYNC", "__syncthreads();"))],
-        "PASS",
-        "",
-    ),
-    "05_divergent": (
-        [(TAIL, ""), (STORE, TURNED.replace("SYNC", "if (i < 9) __syncthreads();"))],
-        "RACE",
-        "",
-    ),
-    "06_unchecked": (
-        [(LAUNCH, "    // HERE is the line below\n" + LAUNCH), (TRY, "")],
-        "WRONG_CONTRACT",
-        "CUDA_TRY(ctx, cudaGetLastError())",
-    ),
-    "07_writes_input": (
-        [(STORE, STORE + "    const_cast<real *>(input)[i] = 0;\n")],
-        "MEMORY_ERROR",
-        "wrote to its input 'input'",
-    ),
-    "08_host_pointer": (
-        [
-            ("int64_t approximate,\n", "const int64_t *approximate,\n"),
-            (VALUE, "real_from(gelu(accum_from(input[i]), *approximate))"),
-            ("(dense, p.approximate,", "(dense, &p.approximate,"),
-            ("*approximate));\n", "*approximate));  // HERE\n"),
-        ],
-        "MEMORY_ERROR",
-        "memory of the host",
-    ),
-    "09_strided": (
-        [
-            (TAIL, TAIL + "    const accum far = accum_from(input[i * 33 % COUNT]);\n"),
-            ("% COUNT]);\n", "% COUNT]);  // HERE\n"),
-            ("gelu(accum_from(input[i])", "gelu(accum_from(input[i]) + 0 * far"),
-        ],
-        "TRAFFIC",
-        "forward moves too much: ",
-    ),
-    "10_compile_error": (
-        [(STORE, STORE.replace("output[i]", "outptu[i]")[:-1] + "  // HERE\n")],
-        "BUILD",
-        "outptu",
-    ),
-    "11_inline_ptx": (
-        [(TAIL, TAIL + '    asm volatile("membar.gl;");  // HERE\n')],
-        "BUILD",
-        "inline PTX is not run by cusim",
-    ),
-    "13_two_barriers": (
-        [
-            (TAIL, ""),
-            (
-                STORE,
-                "    if (threadIdx.x < 32) __syncthreads();  // HERE\n"
-                "    else { __syncthreads(); }\n    if (i < COUNT)\n" + STORE,
-            ),
-        ],
-        "RACE",
-        "met in different __syncthreads",
-    ),
-    "14_leak": (
-        [(LAUNCH, "    void *mine;\n    cudaMalloc(&mine, 100);  // HERE\n" + LAUNCH)],
-        "MEMORY_ERROR",
-        "device memory that it never frees",
-    ),
-    "15_for_a_card": (
-        [(TAIL, TAIL + '    asm volatile("membar.gl;");\n')],
-        "PENDING_GPU",
-        "needs a GPU: cusim cannot run this rung; it is for sm_80, sm_90a, and no nvcc",
-    ),
-    "16_ends_early": (
-        [("if (i >= COUNT) return;", "if (i >= COUNT || i >= 30000) return;")],
-        "INCOMPLETE",
-        "2768 of 32768 elements of 'output' were never written",
-    ),
-    "17_local_array": (  # who reports it is UBSan, not cusim
-        [
-            (TAIL, TAIL + "    accum x[3];\n    for (int k = 0; k <= 3; k++)\n"),
-            (STORE, "        x[k] = accum_from(input[i]);  // HERE\n" + STORE),
-            ("gelu(accum_from(input[i])", "gelu(x[0]"),
-        ],
-        "MEMORY_ERROR",
-        "uses index 3 of an array 'float [3]', which has no such element",
-    ),
-    "12_looks_for_cusim": (
-        [('#include "launch.h"', '#include "launch.h"\n#ifdef __CUSIM__\n#endif')],
-        "FORBIDDEN",
-        "the same in every build",
-    ),
-}
-
-LAB = """title = "CUDA"
-language = "cuda"
-[ladder.gelu]
-points = 4
-speed = { points = 1 }
-[rung."gelu/09_strided".traffic]
-forward = { case = "erf", global_sectors_per_request = 4.4 }
-[rung."gelu/00_right".traffic]
-forward = { case = "erf", global_sectors_per_request = 4.4, bytes = "1.1*8*COUNT" }
-[rung."gelu/16_ends_early".traffic]
-forward = { case = "erf", global_sectors_per_request = 4.4 }
-[rung."gelu/15_for_a_card"]
-architectures = ["sm_80", "sm_90a"]
-needs = "gpu"
-"""
-
-
-def text_of(name: str) -> str:
-    """The right file with its edits."""
-    text = RIGHT
-    for old, new in FILES[name][0]:
-        assert old in text, (name, old)
-        text = text.replace(old, new, 1)
-    return text
-
-
-def rung_in(tree: Tree, name: str) -> dict[str, Any]:
-    """What was found of a file."""
-    (found,) = [r for r in tree.task(LADDER)["rungs"] if r["id"] == f"{LADDER}/{name}"]
-    return found
-
-
-def graded_ladder(made: Tree, names: Iterable[str], **environment: str) -> Tree:
-    """The tree with a ladder of these files, graded; only forward is written."""
-    folder = made.root / "labs" / LADDER
-    known = tuple(f'[rung."gelu/{name}"' for name in names)
-    head, *entries = re.split(r"^(?=\[rung)", LAB, flags=re.MULTILINE)
-    entries = [entry for entry in entries if entry.startswith(known)]
-    put(folder.parent / "lab.toml", head + "".join(entries))
-    for name in names:
-        put(folder / f"{name}.cu", text_of(name))
-    environment = {"NVCC": "none", "CI": "", **environment}
-    done = made.run("grade", LADDER, timeout=600, **environment)
-    assert "Traceback" not in done.stdout + done.stderr, done
-    assert made.results_file.exists(), done
-    return made
 
 
 @pytest.fixture(scope="module")
@@ -238,19 +38,17 @@ def graded(tools, tmp_path_factory) -> Tree:
     return graded_ladder(made, FILES)
 
 
-def failed(tree: Tree, name: str) -> dict[str, Any]:
-    """The first check of a file that did not pass; {} if all did."""
-    checks = rung_in(tree, name)["checks"]
-    assert checks
-    return next((check for check in checks if check["verdict"] != "PASS"), {})
-
-
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_gets_the_verdict_of_its_mistake(graded, name):
     _, verdict, words = FILES[name]
     found = failed(graded, name)
     assert found.get("verdict", "PASS") == verdict, found
     assert words in found.get("message", ""), found
+
+
+def test_what_a_message_tells_has_a_name_and_nothing_else(graded):
+    found = {name: failed(graded, name).get("mistake") for name in FILES}
+    assert {name: mistake for name, mistake in found.items() if mistake} == NAMES
 
 
 @pytest.mark.parametrize("name", [n for n in FILES if "HERE" in text_of(n)])

@@ -31,8 +31,8 @@ from grader.toolchain.make import run_make
 from grader.toolchain.symbols import symbols
 from grader.verdicts import Verdict
 from tests.conftest import needs_gpu, needs_nvcc
+from tests.grader.checks.cuda.gelu_ladder import RIGHT, STORE, TAIL
 from tests.grader.checks.cuda.test_compute_sanitizer import RACE
-from tests.grader.checks.cuda.test_cuda_rungs import RIGHT, STORE, TAIL
 
 PRETENDED = gpu_probe.Gpu(
     "a pretended card", "sm_90", 1, 1, 0, 1 << 30, 13000, 13000, 1e9

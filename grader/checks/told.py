@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+"""Mistakes that a message tells by itself: they are seen, and no formula is asked.
+
+What a name says is what was seen, so that it is true whatever led to it.
+"""
+
+from __future__ import annotations
+
+BARRIER_MISSING = "barrier_missing"
+BLOCKS_SHARE_AN_ELEMENT = "blocks_share_an_element"
+BOUNDS_CHECK_MISSING = "bounds_check_missing"
+DIGITS_CANCEL = "digits_cancel"
+DIGITS_OF_DOUBLE_LOST = "digits_of_double_lost"
+INPUT_NOT_GIVEN = "input_not_given"
+ROWS_BEHIND_THE_COUNT = "rows_behind_the_count"
+GRADIENT_NOT_WANTED = "gradient_not_wanted"
+WARP_WALKS_WRONG_AXIS = "warp_walks_wrong_axis"
+
+SENTENCES = {  # docs/guides/mistakes.md
+    BARRIER_MISSING: "threads of a block write and read one word of shared memory, and "
+    "no barrier stands between the two",
+    BLOCKS_SHARE_AN_ELEMENT: "two blocks write one element of global memory",
+    BOUNDS_CHECK_MISSING: "a thread behind the last row or element writes or reads all "
+    "the same",
+    DIGITS_CANCEL: "a difference of large numbers has no digits left",
+    DIGITS_OF_DOUBLE_LOST: "results in double have the digits of float, or of a "
+    "constant with few of them",
+    INPUT_NOT_GIVEN: "a line uses an optional input that is NULL",
+    GRADIENT_NOT_WANTED: "a line uses a gradient that is NULL: nobody wants it",
+    ROWS_BEHIND_THE_COUNT: "an index is read from a row of the rulebook that holds no "
+    "pair: place k has count[k] pairs",
+    WARP_WALKS_WRONG_AXIS: "neighbouring threads walk along an axis whose stride is "
+    "not 1",
+}
