@@ -128,7 +128,8 @@ static void next_tick(suseconds_t microseconds)
 /* Once a second. A thread that has had the processor all the time waits for another
  * one, which cannot run: here as on a card, where nobody promises that it would. One
  * that goes on from word to word works: in the build that sees its accesses it may take
- * as long as the call. What tells of it allocates memory, and a library may be halfway through the heap: it is
+ * as long as the call. What tells of it allocates memory, and a library may be
+ * halfway through the heap: it is
  * told when the signal comes in the program's own code. */
 static void on_tick(int, siginfo_t *, void *context)
 {

@@ -44,7 +44,8 @@ void trace_block_sync();                         // all threads of the block hav
 void trace_warp_sync(int warp, unsigned lanes);  // these lanes have met
 void trace_thread_end(int thread);
 void trace_fill(const void *address, size_t bytes);  // the host writes device memory
-int trace_reach();  // about how many words kernels have accessed since the last question
+// about how many words kernels have accessed since the last question
+int trace_reach();
 // a __device__ variable gets what lies on the device
 void trace_variable(const volatile void *address, size_t bytes);
 #else

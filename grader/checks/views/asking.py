@@ -13,7 +13,7 @@ from signatures.view_names import VIEWS
 
 from grader.checks import outcomes
 from grader.checks.check_result import CheckResult, Finding, summarize
-from grader.checks.views import told
+from grader.checks.views import sentences
 from grader.checks.views.dlpack import MAX_DIMS, Lending
 from grader.checks.views.placing import DTYPES, Layout
 from grader.checks.views.questions import LONGEST, Question
@@ -146,7 +146,7 @@ def _compared(asked: Question, given: Given) -> Finding | None:
         text = _lent(asked, given)
     else:
         right, said = asked.answer()
-        text = told.difference(asked, given.refused, given.layout(), right, said)
+        text = sentences.difference(asked, given.refused, given.layout(), right, said)
     if not text and not given.kept:
         text = "wrote to *input, which is const"
     return Finding(Verdict.WRONG_VALUE, f"{asked}: {text}") if text else None
@@ -160,7 +160,7 @@ def _lent(asked: Lending, given: Given) -> str:
     got = dict(zip(LENT, rest))
     for name, right in asked.lent().items():
         if got[name] != right:
-            return f"{name} is {told.number(got[name])}, expected {right}"
+            return f"{name} is {sentences.number(got[name])}, expected {right}"
     if asked.given.numel and data != asked.given.start:
         return f"data lies {data - asked.given.start} bytes from input's first element"
     if asked.given.size and not (own_shape and own_strides):
