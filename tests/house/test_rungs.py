@@ -30,7 +30,6 @@ OVER = {
     "04_cuda_kernels/depthwise_conv2d": "00 01 02 03 04",
     "04_cuda_kernels/linear": "01 02",
     "04_cuda_kernels/lltm": "01 03 04",
-    "04_cuda_kernels/matmul": "02 03 04 05 06 07 08 09 10",
     "04_cuda_kernels/subm_conv3d": "00 01 02 03",
 }
 

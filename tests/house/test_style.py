@@ -38,7 +38,6 @@ LONG_RUNGS = {  # docs/decisions/0013-long-rungs.md
     "labs/03_im2col_cpu/depthwise_conv2d/05_lane_sums.c": "strides are a part of it",
     "labs/03_im2col_cpu/depthwise_conv2d/06_stride_phases.c": "phases along two axes",
     "labs/03_im2col_cpu/depthwise_conv2d/07_channel_lanes.c": "05 with other lanes",
-    "labs/04_cuda_kernels/matmul/06_warp_tile.cu": "two ideas that need each other",
 }
 TO_DIVIDE = {  # convolutions of lab 03, until they are divided
     f"labs/03_im2col_cpu/conv2d/{name}.c": lines
