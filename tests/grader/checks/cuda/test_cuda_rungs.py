@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import convlab
@@ -19,12 +20,17 @@ import jsonschema
 import pytest
 import torch
 
+from grader.checks.check_result import CheckResult
+from grader.checks.cuda import under_cusim
 from grader.commands import debug
 from grader.course import architectures
+from grader.course.rungs import Rung
 from grader.course.traffic import parse, value
+from grader.engine.asking import inspect_cuda
 from grader.engine.results import SCHEMA_FILE
 from grader.errors import GraderError
 from grader.toolchain import nvcc
+from grader.verdicts import Verdict
 from tests import put, some
 from tests.grader.engine.test_grade import Tree, copy_of_the_repository
 
@@ -358,11 +364,40 @@ def test_a_limit_is_nothing_but_arithmetic(formula):
         value(formula, {"COUNT": 10, "K": 4})
 
 
+def test_limits_may_hold_for_several_cases():
+    one = {"forward": {"case": "m96", "bytes": 8}}
+    both = {"forward": {"case": ["m96", "m96_turned"], "bytes": 8}}
+    (first,) = parse("lab.toml", one)
+    assert [limits.case for limits in parse("lab.toml", both)] == ["m96", "m96_turned"]
+    assert parse("lab.toml", both)[0] == first
+
+
+@pytest.mark.parametrize("over", ["", "m96", "m96_turned"])
+def test_each_case_is_looked_at_until_one_is_over_its_limit(monkeypatch, over):
+    asked = []
+
+    def traffic(_watched, limits, *_):
+        asked.append(limits.case)
+        verdict = Verdict.TRAFFIC if limits.case == over else Verdict.PASS
+        return CheckResult("traffic", limits.direction, verdict, message=limits.case)
+
+    monkeypatch.setattr(under_cusim, "traffic", traffic)
+    words = {"case": ["m96", "m96_turned"], "bytes": 8}
+    moves = parse("lab.toml", {"backward": {**words, "case": "m2"}, "forward": words})
+    asker = object.__new__(inspect_cuda.DeviceInspection)
+    asker.rung = Rung("04_cuda_kernels/matmul", Path("x.cu"), traffic=moves)
+    asker.seed, asker.subject = 0, None
+    found = asker._moved(None, "forward", [])
+    assert asked == ["m96"] if over == "m96" else ["m96", "m96_turned"]
+    assert found.verdict is (Verdict.TRAFFIC if over else Verdict.PASS)
+
+
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
         ({"sideways": {"case": "x"}}, "expected a table for forward or backward"),
         ({"forward": {"bytes": 3}}, "has no case"),
+        ({"forward": {"case": [], "bytes": 3}}, "has no case"),
         ({"forward": {"case": "x", "byte": 3}}, "unknown word 'byte'"),
         ({"forward": {"case": "x", "bytes": "1 +"}}, "is no formula"),
     ],
