@@ -48,6 +48,32 @@ PUBLIC = {
     "5bc918a87dc1": "lab 05, a call of a helper that every file of rules has",
     "b14044df6447": "lab 05, how every operator begins",
     "a3f4f0da226d": "the gradients of a convolution, as the last arguments of a call",
+    "ee982db3648b": "lab 04, what every launcher of matmul does: it is given there",
+    "b487f7259e7a": "the same, nothing to launch",
+    "3483a0ad0212": "the same, in one line",
+    "618ac6c82caf": "the same, a part of that line",
+    "99160798208c": "the same, the number of blocks",
+    "f259294c403b": "the same, whether the launch could be made",
+    "a3d5672f09be": "lab 04, the matrices of a tile: matmul gives them",
+    "6d9eb2f01e6c": "the same, where an output lies",
+    "ab15b8323bbc": "the same, where a thread stands in its tile",
+    "666cd0bf3809": "lab 04, linear/01 has matmul's kernel: its frame is given",
+    "b67ca9532588": "the same, whether numbers lie down a column",
+    "53b164870f86": "the same, the numbers of a pack",
+    "d0affdc264e3": "the same, sums become a pack",
+    "015943d15a9e": "the same, a pack is stored",
+    "4ab868e4aa1f": "the same, lane and warp",
+    "0692c9b9a66e": "the same, in other words",
+    "631bc8ba560e": "the same, which column a lane owns",
+    "674f04db654f": "the same, how many registers a thread may have",
+    "ea266691402f": "lab 03, the sizes of vector.h's register block",
+    "9f8fb14bc010": "the same, of the block of channels",
+    "8e876a368990": "lab 03, whether a tensor is one row",
+    "3460f3823e8e": "lab 03, depthwise: what a plane is made of",
+    "a81064ce12b2": "the same, the options",
+    "80fa2b0f7f04": "the same, how sums begin",
+    "b0b53034a9b8": "the same, what a call works on",
+    "8ef68244cb72": "the same, what it makes",
     "3edd914b855f": "lab 02, how a view is made",
     "9eaf7a5283d5": "lab 02, how a function begins whose calls can fail",
     "c0d2fb37ec91": "lab 02, set_zero: many starters have it",
@@ -69,7 +95,7 @@ _PARAMETERS = re.compile(
 )
 # static accum gelu(accum x, int64_t approximate)
 _HELPER = re.compile(
-    r"static(const)?(void|int|accum|real|int64_t|status_t|tensor_t|\w+_t)\*?\w+\([^;]*"
+    r"static(__device__)?(const)?(void|bool|int|accum|real|pack|\w+_t)\*?\w+\([^;]*"
 )
 
 

@@ -4,7 +4,7 @@
     [rung."matmul/07_double_buffer"]
     architectures = ["sm_80", "sm_90"]     # for nvcc; without it those of ARCHITECTURES
 
-    [rung."matmul/10_wgmma"]
+    [rung."matmul/11_wgmma"]
     architectures = ["sm_90a"]
     needs = "gpu"                          # cusim cannot run it
 

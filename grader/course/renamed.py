@@ -11,6 +11,9 @@ from typing import Any
 
 RENAMED = {
     "02_naive_c/subm_conv2d": "02_naive_c/subm_conv3d",
+    "04_cuda_kernels/matmul/08_tf32": "04_cuda_kernels/matmul/09_tf32",
+    "04_cuda_kernels/matmul/09_3xtf32": "04_cuda_kernels/matmul/10_3xtf32",
+    "04_cuda_kernels/matmul/10_wgmma": "04_cuda_kernels/matmul/11_wgmma",
     "03_im2col_cpu/conv2d/17_depthwise": (
         "03_im2col_cpu/depthwise_conv2d/02_padded_plane"
     ),

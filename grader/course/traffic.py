@@ -51,9 +51,10 @@ def parse(where: str, entry: Any) -> tuple[Limits, ...]:
                 f"{where}: traffic.{direction}: expected a table for forward or "
                 "backward"
             )
+        cases = words.get("case", ())
         most = {word: limit for word, limit in words.items() if word != "case"}
         unknown = sorted(set(most) - set(MEANING))
-        if unknown or "case" not in words:
+        if unknown or not cases:
             said = f"unknown word {unknown[0]!r}" if unknown else "no case"
             raise GraderError(
                 f"{where}: traffic.{direction} has {said}, expected case and some of "
@@ -62,7 +63,8 @@ def parse(where: str, entry: Any) -> tuple[Limits, ...]:
         for word, limit in most.items():
             if isinstance(limit, str):
                 _parsed(f"{where}: traffic.{direction}.{word}", limit)
-        made.append(Limits(direction, str(words["case"]), tuple(most.items())))
+        for case in [cases] if isinstance(cases, str) else cases:
+            made.append(Limits(direction, str(case), tuple(most.items())))
     return tuple(made)
 
 

@@ -24,6 +24,7 @@ import pytest
 from signatures import SIGNATURES
 
 from grader.course.absent import absent
+from grader.course.tasks import all_tasks
 from tests import ROOT, some
 
 SKIPPED = re.compile(r"^(build|\.venv|\.git)$|cache")  # folders outside of git
@@ -38,7 +39,6 @@ LONG_RUNGS = {  # docs/decisions/0013-long-rungs.md
     "labs/03_im2col_cpu/depthwise_conv2d/05_lane_sums.c": "strides are a part of it",
     "labs/03_im2col_cpu/depthwise_conv2d/06_stride_phases.c": "phases along two axes",
     "labs/03_im2col_cpu/depthwise_conv2d/07_channel_lanes.c": "05 with other lanes",
-    "labs/04_cuda_kernels/matmul/06_warp_tile.cu": "two ideas that need each other",
 }
 TO_DIVIDE = {  # convolutions of lab 03, until they are divided
     f"labs/03_im2col_cpu/conv2d/{name}.c": lines
@@ -54,6 +54,9 @@ TO_DIVIDE = {  # convolutions of lab 03, until they are divided
         "12_winograd_weight": 212,
         "14_dilation_phases": 180,
     }.items()
+}
+WITHOUT_HINTS = {  # ladders whose rungs have only those of the ladder: it shrinks
+    f"03_im2col_cpu/{name}" for name in ("conv2d", "linear", "matmul")
 }
 MODULE_LINES = 400
 LONG_MODULES = {
@@ -456,6 +459,13 @@ def test_every_ladder_has_three_hints():
                 count = len([hint for hint in entry.get("hints", ()) if hint.strip()])
                 bad += [f"{name}: {ladder} has {count}"] if count != 3 else []
     none(bad)
+
+
+def test_every_rung_of_a_ladder_with_several_has_a_hint_of_its_own():
+    several = [t for t in all_tasks() if t.lab[:2] in ("03", "04") and t.rungs[1:]]
+    without = {t.id for t in several for rung in t.rungs if not rung.hints}
+    none(sorted(f"{name}: a rung without a hint" for name in without - WITHOUT_HINTS))
+    none([f"{name}: take it out of WITHOUT_HINTS" for name in WITHOUT_HINTS - without])
 
 
 def test_every_rung_that_a_lab_toml_names_has_a_file():

@@ -116,12 +116,22 @@ class DeviceInspection(Inspection):
         if isinstance(watched, CheckResult):
             return replace(watched, name=name, direction=direction)
         if name == "traffic":
-            limits = [x for x in self.rung.traffic if x.direction == direction]
-            return under_cusim.traffic(
-                watched, limits[0], cases, self.seed, self.subject
-            )
+            return self._moved(watched, direction, cases)
         below = self._below
         return under_cusim.look(name, watched, cases, direction, self.seed, below=below)
+
+    def _moved(
+        self, watched: Subject, direction: str, cases: list[Case]
+    ) -> CheckResult:
+        """The traffic of the first case that is over its limit, or of the last."""
+        for limits in self.rung.traffic:
+            if limits.direction == direction:
+                found = under_cusim.traffic(
+                    watched, limits, cases, self.seed, self.subject
+                )
+                if not found.verdict.ok:
+                    break
+        return found
 
     def _watch(self, mode: str) -> Subject | CheckResult:
         """The rung in another build, or why there is none."""

@@ -7,11 +7,11 @@
  */
 #include "operators.h"
 
-// BEGIN SOLUTION
 /* Where t keeps its element for the i-th position of the common shape: along an axis of
  * size 1 it stands still, and an axis that it lacks is never reached. */
 static int64_t offset_of(const tensor_t *t, const tensor_t *shape, int64_t i)
 {
+    // BEGIN SOLUTION
     const int64_t missing = shape->ndim - t->ndim;  // axes that t lacks
     int64_t offset = 0;
     for (int32_t d = t->ndim - 1; d >= 0; d--) {
@@ -20,6 +20,9 @@ static int64_t offset_of(const tensor_t *t, const tensor_t *shape, int64_t i)
         i /= size;
     }
     return offset;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 8 lines)
+    // STARTER return 0;
 }
 
 static int is_plain(const tensor_t *t, const tensor_t *shape)
@@ -30,6 +33,7 @@ static int is_plain(const tensor_t *t, const tensor_t *shape)
 /* grad = scale * grad_output, summed down to the shape of grad */
 static void sum_to_shape(const tensor_t *grad_output, accum scale, tensor_t *grad)
 {
+    // BEGIN SOLUTION
     const int64_t COUNT = tensor_numel(grad_output);
     const real *from = real_data(grad_output);
     real *restrict sums = real_data(grad);  // overlaps nothing
@@ -42,9 +46,9 @@ static void sum_to_shape(const tensor_t *grad_output, accum scale, tensor_t *gra
         const real term = from[tensor_offset(grad_output, grad_output->ndim, i)];
         sums[offset_of(grad, grad_output, i)] += scale * term;
     }
+    // END SOLUTION
+    // STARTER // your code (the reference takes 12 lines)
 }
-// END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 30 lines)
 
 /* output = input + alpha * other, both stretched to the shape of output */
 status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
@@ -65,6 +69,7 @@ status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
     return STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 12 lines)
+    // STARTER (void)offset_of, (void)is_plain, (void)sum_to_shape;
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 

@@ -10,7 +10,6 @@
  */
 #include "operators.h"
 
-// BEGIN SOLUTION
 gelu_forward_fn rational_forward;
 gelu_backward_fn exponential_backward;
 
@@ -22,40 +21,51 @@ enum {
 /* How many threads, so that each has enough to do. */
 static int32_t threads_for(const ctx_t *ctx, int64_t COUNT)
 {
+    // BEGIN SOLUTION
     const int64_t enough = COUNT / WORTH > 1 ? COUNT / WORTH : 1;
     return enough < ctx->threads ? (int32_t)enough : ctx->threads;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 2 lines)
+    // STARTER return 0;
 }
 
 /* Piece number t of T of a row of COUNT numbers, as a tensor. */
 static tensor_t piece(const real *row, int64_t COUNT, int64_t t, int64_t T)
 {
+    // BEGIN SOLUTION
     const int64_t units = (COUNT + UNIT - 1) / UNIT;
     const int64_t first = units * t / T * UNIT, end = units * (t + 1) / T * UNIT;
     tensor_t view = {(void *)(row + first), 1, REAL_DTYPE, DEVICE_CPU, {0}, {1}};
     view.size[0] = (end < COUNT ? end : COUNT) - first;
     return view;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 5 lines)
+    // STARTER return (tensor_t){0};
 }
-// END SOLUTION
-// STARTER // who takes how much? (the reference takes 19 lines)
 
-// BEGIN SOLUTION
 /* The caller's scratch memory serves one thread at a time. */
 static void *in_turn(ctx_t *ctx, size_t bytes)
 {
+    // BEGIN SOLUTION
     void *block;
 #pragma omp critical(scratch)
     block = ctx_scratch(ctx->scratch_state, bytes);
     return block;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 3 lines)
+    // STARTER return NULL;
 }
 
 static ctx_t for_one_thread(ctx_t *ctx)
 {
+    // BEGIN SOLUTION
     ctx_t own = *ctx;
     own.threads = 1, own.scratch = in_turn, own.scratch_state = ctx;
     return own;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 3 lines)
+    // STARTER return (ctx_t){0};
 }
-// END SOLUTION
-// STARTER // a context for each thread (the reference takes 12 lines)
 
 /* output = gelu(input), element by element */
 status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
@@ -79,6 +89,7 @@ status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
     return (status_t)worst;
     // END SOLUTION
     // STARTER // your code (the reference takes 14 lines)
+    // STARTER (void)threads_for, (void)piece, (void)in_turn, (void)for_one_thread;
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 

@@ -2,7 +2,7 @@
  *
  *   idea    one thread for each output: a row of the left matrix times a column
  *   expect  1x, the baseline of this ladder
- *   limit   neighbours own a column of output: 32 sectors for 32 numbers of lhs
+ *   limit   the threads of a warp read 32 different rows of lhs: 32 sectors a request
  *   run     make grade T=04_cuda_kernels/matmul/00
  */
 #include "launch.h"
@@ -12,7 +12,6 @@ enum { THREADS = 256 };  // of a block
 /* output (..., M, N) = lhs (..., M, K) @ rhs (..., K, N)
  * A block owns 256 elements of output, a thread one; neighbouring threads walk down a
  * column (m), as in a loop over n, then m. No shared memory. */
-// BEGIN SOLUTION
 static __global__ void matmul_kernel(const __grid_constant__ tensor_t lhs,
                                      const __grid_constant__ tensor_t rhs,
                                      real *__restrict__ output, int64_t M, int64_t N,
@@ -20,6 +19,7 @@ static __global__ void matmul_kernel(const __grid_constant__ tensor_t lhs,
 {
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= COUNT) return;  // the last block may be partly empty
+    // BEGIN SOLUTION
     const int64_t m = i % M, n = i / M % N, b = i / (M * N);
     const matrix_t left = matrix_of(&lhs, b), right = matrix_of(&rhs, b);
 
@@ -29,53 +29,24 @@ static __global__ void matmul_kernel(const __grid_constant__ tensor_t lhs,
             accum_from(*matrix_at(&left, m, k)) * accum_from(*matrix_at(&right, k, n));
     }
     output[(b * M + m) * N + n] = real_from(sum);
+    // END SOLUTION
+    // STARTER // your code: m, n and b of element i, then the loop over k
+    // STARTER // (the reference takes 8 lines)
 }
-// END SOLUTION
-// STARTER // the kernel (the reference takes 16 lines)
 
-// BEGIN SOLUTION
-/* output = lhs @ rhs, matrix by matrix, on the stream */
-static status_t product(ctx_t *ctx, const tensor_t *lhs, const tensor_t *rhs,
-                        tensor_t *output)
-{
-    const int64_t M = output->size[output->ndim - 2];
-    const int64_t N = output->size[output->ndim - 1];
-    const int64_t K = lhs->size[lhs->ndim - 1];
-    const int64_t COUNT = tensor_numel(output);
-    if (COUNT == 0) return STATUS_OK;  // a grid of 0 blocks is an error
-    const unsigned blocks = grid_of(ceil_div(COUNT, THREADS));
-    matmul_kernel<<<blocks, THREADS, 0, ctx->stream>>>(*lhs, *rhs, real_data(output), M,
-                                                       N, K, COUNT);
-    CUDA_TRY(ctx, cudaGetLastError());
-    return STATUS_OK;
-}
-// END SOLUTION
-// STARTER // a helper for one product, if you want one (the reference takes 14 lines)
-
-/* output = input (..., M, K) @ other (..., K, N), matrix by matrix */
+/* output = input (..., M, K) @ other (..., K, N), matrix by matrix, on the stream */
 extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *other, tensor_t *output)
 {
-    // BEGIN SOLUTION
-    return product(ctx, input, other, output);
-    // END SOLUTION
-    // STARTER // your code (the reference takes 1 line)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
-}
-
-/* grad_input (M, K) = grad_output (M, N) @ other^T (N, K)
- * grad_other (K, N) = input^T (K, M) @ grad_output (M, N)     for each matrix */
-extern "C" status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output,
-                                    const tensor_t *input, const tensor_t *other,
-                                    tensor_t *grad_input, tensor_t *grad_other)
-{
-    // BEGIN SOLUTION
-    const tensor_t lhs = tensor_transposed(input), rhs = tensor_transposed(other);
-    status_t status = STATUS_OK;
-    if (grad_input) status = product(ctx, grad_output, &rhs, grad_input);
-    if (status != STATUS_OK || !grad_other) return status;
-    return product(ctx, &lhs, grad_output, grad_other);
-    // END SOLUTION
-    // STARTER // your code (the reference takes 5 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete it when the kernel is written
+    const int64_t M = output->size[output->ndim - 2];
+    const int64_t N = output->size[output->ndim - 1];
+    const int64_t K = input->size[input->ndim - 1];
+    const int64_t COUNT = tensor_numel(output);
+    if (COUNT == 0) return STATUS_OK;  // a grid of 0 blocks is an error
+    const unsigned blocks = grid_of(ceil_div(COUNT, THREADS));
+    matmul_kernel<<<blocks, THREADS, 0, ctx->stream>>>(
+        *input, *other, real_data(output), M, N, K, COUNT);
+    CUDA_TRY(ctx, cudaGetLastError());
+    return STATUS_OK;
 }

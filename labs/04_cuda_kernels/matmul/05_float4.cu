@@ -17,7 +17,6 @@ enum { PAD = LANES };                // rows of tiles begin at a pack
 enum { BM = 128, BN = 128, BK = 2 * LANES, TM = 8, TN = 8 };  // BK * BN = THREADS packs
 enum { THREADS_M = BM / TM, THREADS_N = BN / TN, THREADS = THREADS_M * THREADS_N };
 
-// BEGIN SOLUTION
 /* A pack can be loaded or stored at p, of which `count` numbers are inside. */
 static __device__ bool is_packed(const real *p, int64_t count)
 {
@@ -33,6 +32,7 @@ static __device__ void fetch(matrix_t *matrix, real tile[BK][BN + PAD])
     const int i = threadIdx.x;  // of a pack
     const int k = down ? i % (BK / LANES) * LANES : i / (BN / LANES);
     const int x = down ? i / (BK / LANES) : i % (BN / LANES) * LANES;
+    // BEGIN SOLUTION
     const int64_t stride = down ? matrix->row_stride : matrix->column_stride;
     const real *from = matrix_at(matrix, k, x);
     const int64_t rows = matrix->rows - k, columns = matrix->columns - x;
@@ -51,23 +51,21 @@ static __device__ void fetch(matrix_t *matrix, real tile[BK][BN + PAD])
         *(pack *)&tile[k][x] = *(const pack *)lanes;
     }
     matrix->data += BK * matrix->row_stride, matrix->rows -= BK;
+    // END SOLUTION
+    // STARTER // your code: one pack of each thread (the reference takes 18 lines)
+    // STARTER (void)k, (void)x;  // delete this line when you use them
 }
-// END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 29 lines)
 
 /* output (..., M, N) = lhs (..., M, K) @ rhs (..., K, N)
  * A block owns a tile of 128 x 128 of output, at (m0, n0) of matrix b; a thread owns
  * 8 x 8 of it: 4 neighbours and every 16th 4 from there, in both directions (f32). The
  * grid counts tiles in the order (b, m0, n0), along x.
  * Shared memory: two tiles of 8 x 132 numbers, 8448 bytes in f32. */
-// BEGIN SOLUTION
 static __global__ void __launch_bounds__(THREADS, 8 / sizeof(accum))
     matmul_kernel(const __grid_constant__ tensor_t lhs_transposed,
                   const __grid_constant__ tensor_t rhs, real *__restrict__ output,
                   int64_t M, int64_t N, int64_t K)
 {
-    __shared__ __align__(16) real left_tile[BK][BM + PAD];   // (k, m)
-    __shared__ __align__(16) real right_tile[BK][BN + PAD];  // (k, n)
     const int tn = threadIdx.x % THREADS_N * LANES;
     const int tm = threadIdx.x / THREADS_N * LANES;
     const int64_t ROWS = ceil_div(M, BM), COLUMNS = ceil_div(N, BN);  // of tiles
@@ -79,6 +77,9 @@ static __global__ void __launch_bounds__(THREADS, 8 / sizeof(accum))
     right.data += n0 * right.column_stride, right.columns -= n0;
 
     accum sum[TM][TN] = {{0}};  // stays 0 if K is 0
+    // BEGIN SOLUTION
+    __shared__ __align__(16) real left_tile[BK][BM + PAD];   // (k, m)
+    __shared__ __align__(16) real right_tile[BK][BN + PAD];  // (k, n)
     for (int64_t k0 = 0; k0 < K; k0 += BK) {
         fetch(&left, left_tile);
         fetch(&right, right_tile);
@@ -96,6 +97,10 @@ static __global__ void __launch_bounds__(THREADS, 8 / sizeof(accum))
         }
         __syncthreads();  // all have read before the next tiles overwrite these
     }
+    // END SOLUTION
+    // STARTER // your code: the tiles and the loop of 04, a pack a load
+    // STARTER // (the reference takes 19 lines)
+    // STARTER (void)fetch;  // delete this line when you call it
     for (int i = 0; i < TM; i++) {
         const int64_t m = m0 + tm + i / LANES * LANES * THREADS_M + i % LANES;
         for (int j = 0; j < TN && m < M; j += LANES) {
@@ -109,52 +114,20 @@ static __global__ void __launch_bounds__(THREADS, 8 / sizeof(accum))
         }
     }
 }
-// END SOLUTION
-// STARTER // the kernel (the reference takes 47 lines)
 
-// BEGIN SOLUTION
-/* output = lhs @ rhs, matrix by matrix, on the stream */
-static status_t product(ctx_t *ctx, const tensor_t *lhs, const tensor_t *rhs,
-                        tensor_t *output)
-{
-    const int64_t M = output->size[output->ndim - 2];
-    const int64_t N = output->size[output->ndim - 1];
-    const int64_t K = lhs->size[lhs->ndim - 1];
-    if (tensor_numel(output) == 0) return STATUS_OK;  // a grid of 0 blocks is an error
-    const int64_t COUNT = tensor_count(output, output->ndim - 2);  // matrices
-    const unsigned blocks = grid_of(ceil_div(M, BM) * ceil_div(N, BN) * COUNT);
-    matmul_kernel<<<blocks, THREADS, 0, ctx->stream>>>(tensor_transposed(lhs), *rhs,
-                                                       real_data(output), M, N, K);
-    CUDA_TRY(ctx, cudaGetLastError());
-    return STATUS_OK;
-}
-// END SOLUTION
-// STARTER // a helper for one product, if you want one (the reference takes 14 lines)
-
-/* output = input (..., M, K) @ other (..., K, N), matrix by matrix */
+/* output = input (..., M, K) @ other (..., K, N), matrix by matrix, on the stream */
 extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *other, tensor_t *output)
 {
-    // BEGIN SOLUTION
-    return product(ctx, input, other, output);
-    // END SOLUTION
-    // STARTER // your code (the reference takes 1 line)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
-}
-
-/* grad_input (M, K) = grad_output (M, N) @ other^T (N, K)
- * grad_other (K, N) = input^T (K, M) @ grad_output (M, N)     for each matrix */
-extern "C" status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output,
-                                    const tensor_t *input, const tensor_t *other,
-                                    tensor_t *grad_input, tensor_t *grad_other)
-{
-    // BEGIN SOLUTION
-    const tensor_t lhs = tensor_transposed(input), rhs = tensor_transposed(other);
-    status_t status = STATUS_OK;
-    if (grad_input) status = product(ctx, grad_output, &rhs, grad_input);
-    if (status != STATUS_OK || !grad_other) return status;
-    return product(ctx, &lhs, grad_output, grad_other);
-    // END SOLUTION
-    // STARTER // your code (the reference takes 5 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete it when the kernel is written
+    const int64_t M = output->size[output->ndim - 2];
+    const int64_t N = output->size[output->ndim - 1];
+    const int64_t K = input->size[input->ndim - 1];
+    if (tensor_numel(output) == 0) return STATUS_OK;  // a grid of 0 blocks is an error
+    const int64_t COUNT = tensor_count(output, output->ndim - 2);  // matrices
+    const unsigned blocks = grid_of(ceil_div(M, BM) * ceil_div(N, BN) * COUNT);
+    matmul_kernel<<<blocks, THREADS, 0, ctx->stream>>>(tensor_transposed(input), *other,
+                                                       real_data(output), M, N, K);
+    CUDA_TRY(ctx, cudaGetLastError());
+    return STATUS_OK;
 }

@@ -16,7 +16,6 @@ enum { LANES = 16 / sizeof(real), PAD = LANES };  // 4 in f32
 enum { BM = 128, BN = 128, BK = 2 * LANES, WM = 64, WN = 32, TM = 8, TN = 8 };
 enum { THREADS = BM / WM * (BN / WN) * 32 };  // as many as a tile has packs
 
-// BEGIN SOLUTION
 /* The matrices of t consist of packs, along a row or down a column. */
 static bool is_packed(const tensor_t *t)
 {
@@ -44,44 +43,47 @@ static __device__ source_t source_of(const matrix_t *matrix, int64_t x0)
     const int k = down ? i % (BK / LANES) * LANES : i / (BN / LANES);
     const int x = down ? i / (BK / LANES) : i % (BN / LANES) * LANES;
     const int64_t rows = x0 + x < matrix->columns ? matrix->rows - k : 0;
-    return {matrix_at(matrix, k, x0 + x),
-            BK * matrix->row_stride,
-            k,
-            x,
-            (int)ceil_div(rows, BK),
-            down};
+    source_t source;
+    source.next = matrix_at(matrix, k, x0 + x);
+    source.step = BK * matrix->row_stride;
+    source.k = k, source.x = x, source.down = down;
+    source.tiles = (int)ceil_div(rows, BK);
+    return source;
 }
 
+/* The pack of this tile, or zeros behind the last one; then `next` moves on. */
 static __device__ pack load(source_t *from, int tile)
 {
+    // BEGIN SOLUTION
     const pack numbers = tile < from->tiles ? *(const pack *)from->next : pack{};
     from->next += from->step;
     return numbers;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 3 lines)
+    // STARTER return pack{};
 }
 
 /* The numbers of a column go to rows of their own. */
 static __device__ void put(pack numbers, const source_t *from, real tile[BK][BN + PAD])
 {
+    // BEGIN SOLUTION
     const real *lanes = (const real *)&numbers;
     if (!from->down) *(pack *)&tile[from->k][from->x] = numbers;
     for (int l = 0; from->down && l < LANES; l++) tile[from->k + l][from->x] = lanes[l];
+    // END SOLUTION
+    // STARTER // your code (the reference takes 3 lines)
 }
-// END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 42 lines)
 
 /* output (..., M, N) = lhs (..., M, K) @ rhs (..., K, N)
  * A block owns a tile of 128 x 128 of output, at (m0, n0) of matrix b; a warp 64 x 32
  * of it; a thread 8 x 8 of these, in f32 twice 4 rows, 32 apart, and twice 4 columns,
  * 16 apart. The lanes are numbered so that two next to each other share a left pack.
  * Shared memory: two pairs of tiles of 8 x 132 numbers, 16896 bytes in f32. */
-// BEGIN SOLUTION
 static __global__ void __launch_bounds__(THREADS, 8 / sizeof(accum))
     matmul_kernel(const __grid_constant__ tensor_t lhs_transposed,
                   const __grid_constant__ tensor_t rhs, real *__restrict__ output,
                   int64_t M, int64_t N, int64_t K)
 {
-    __shared__ __align__(16) real left_tile[2][BK][BM + PAD];   // (k, m)
-    __shared__ __align__(16) real right_tile[2][BK][BN + PAD];  // (k, n)
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int tm = warp / (BN / WN) * WM + lane / 2 % 8 * LANES;  // 8 x 4 lanes
     const int tn = warp % (BN / WN) * WN + (lane / 16 * 2 + lane % 2) * LANES;
@@ -96,6 +98,9 @@ static __global__ void __launch_bounds__(THREADS, 8 / sizeof(accum))
     const int64_t rows = M - m0 - tm, columns = N - n0 - tn;  // from there on
 
     accum sum[TM][TN] = {{0}};  // stays 0 if K is 0
+    // BEGIN SOLUTION
+    __shared__ __align__(16) real left_tile[2][BK][BM + PAD];   // (k, m)
+    __shared__ __align__(16) real right_tile[2][BK][BN + PAD];  // (k, n)
     for (int tile = 0; tile < ceil_div(K, BK); tile++) {
         const int now = tile % 2;
         put(next_left, &from_left, left_tile[now]);
@@ -116,6 +121,9 @@ static __global__ void __launch_bounds__(THREADS, 8 / sizeof(accum))
             }
         }
     }
+    // END SOLUTION
+    // STARTER // your code: put, load ahead, multiply (the reference takes 21 lines)
+    // STARTER (void)next_left, (void)next_right, (void)put, (void)tm, (void)tn;
     for (int i = 0; i < TM; i++) {
         const int m = i / LANES * LANES * (WM / TM) + i % LANES;
         for (int j = 0; j < TN; j += LANES) {
@@ -126,54 +134,22 @@ static __global__ void __launch_bounds__(THREADS, 8 / sizeof(accum))
         }
     }
 }
-// END SOLUTION
-// STARTER // the kernel (the reference takes 49 lines)
 
-// BEGIN SOLUTION
-/* output = lhs @ rhs, matrix by matrix, on the stream */
-static status_t product(ctx_t *ctx, const tensor_t *lhs, const tensor_t *rhs,
-                        tensor_t *output)
-{
-    const int64_t M = output->size[output->ndim - 2];
-    const int64_t N = output->size[output->ndim - 1];
-    const int64_t K = lhs->size[lhs->ndim - 1];
-    if (tensor_numel(output) == 0) return STATUS_OK;  // a grid of 0 blocks is an error
-    const bool packed = is_packed(lhs) && is_packed(rhs) && is_packed(output);
-    if (!packed) return fallback_forward(ctx, lhs, rhs, output);
-    const int64_t COUNT = tensor_count(output, output->ndim - 2);  // matrices
-    const unsigned blocks = grid_of(ceil_div(M, BM) * ceil_div(N, BN) * COUNT);
-    matmul_kernel<<<blocks, THREADS, 0, ctx->stream>>>(tensor_transposed(lhs), *rhs,
-                                                       real_data(output), M, N, K);
-    CUDA_TRY(ctx, cudaGetLastError());
-    return STATUS_OK;
-}
-// END SOLUTION
-// STARTER // a helper for one product, if you want one (the reference takes 16 lines)
-
-/* output = input (..., M, K) @ other (..., K, N), matrix by matrix */
+/* output = input (..., M, K) @ other (..., K, N), matrix by matrix, on the stream */
 extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *other, tensor_t *output)
 {
-    // BEGIN SOLUTION
-    return product(ctx, input, other, output);
-    // END SOLUTION
-    // STARTER // your code (the reference takes 1 line)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
-}
-
-/* grad_input (M, K) = grad_output (M, N) @ other^T (N, K)
- * grad_other (K, N) = input^T (K, M) @ grad_output (M, N)     for each matrix */
-extern "C" status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output,
-                                    const tensor_t *input, const tensor_t *other,
-                                    tensor_t *grad_input, tensor_t *grad_other)
-{
-    // BEGIN SOLUTION
-    const tensor_t lhs = tensor_transposed(input), rhs = tensor_transposed(other);
-    status_t status = STATUS_OK;
-    if (grad_input) status = product(ctx, grad_output, &rhs, grad_input);
-    if (status != STATUS_OK || !grad_other) return status;
-    return product(ctx, &lhs, grad_output, grad_other);
-    // END SOLUTION
-    // STARTER // your code (the reference takes 5 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete it when the kernel is written
+    const int64_t M = output->size[output->ndim - 2];
+    const int64_t N = output->size[output->ndim - 1];
+    const int64_t K = input->size[input->ndim - 1];
+    if (tensor_numel(output) == 0) return STATUS_OK;  // a grid of 0 blocks is an error
+    const bool packed = is_packed(input) && is_packed(other) && is_packed(output);
+    if (!packed) return fallback_forward(ctx, input, other, output);
+    const int64_t COUNT = tensor_count(output, output->ndim - 2);  // matrices
+    const unsigned blocks = grid_of(ceil_div(M, BM) * ceil_div(N, BN) * COUNT);
+    matmul_kernel<<<blocks, THREADS, 0, ctx->stream>>>(tensor_transposed(input), *other,
+                                                       real_data(output), M, N, K);
+    CUDA_TRY(ctx, cudaGetLastError());
+    return STATUS_OK;
 }

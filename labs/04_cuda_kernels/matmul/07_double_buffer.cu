@@ -21,13 +21,13 @@ enum { THREADS = BM / WM * (BN / WN) * 32 };
 enum { STAGES = LANES, AHEAD = (STAGES - 1) * BK };                   // tiles in 33 KB
 enum { SMALL = sizeof(real) < 4, LEAST = SMALL ? 4 : sizeof(real) };  // for cp.async
 
-// BEGIN SOLUTION
 /* Starts to copy tile[k][x] = matrix (k0 + k, x0 + x), or 0 outside, which adds nothing
  * to a sum: packs, if rows lie so in memory; else number by number, along a row or down
  * a column 8 long. A warp takes 8 x 4 then, which PAD puts in 32 different banks. */
 static __device__ void fetch(const matrix_t *matrix, int64_t k0, int64_t x0,
                              real tile[BK][BN + PAD])
 {
+    // BEGIN SOLUTION
     const bool packed = matrix->column_stride == 1 && matrix->row_stride % LANES == 0 &&
                         (uintptr_t)matrix->data % sizeof(pack) == 0;
     const bool down = !packed && matrix->row_stride < matrix->column_stride;
@@ -36,30 +36,51 @@ static __device__ void fetch(const matrix_t *matrix, int64_t k0, int64_t x0,
     int k = down ? i % BK : i / BN, x = down ? i / BK : i % BN;
     const real *from = matrix_at(matrix, k0 + k, x0 + x);
     for (; k < BK && x < BN; k += dk, x += dx) {
-        const int64_t rest = k0 + k < matrix->rows ? matrix->columns - x0 - x : 0;
-        const unsigned n = rest < 0 ? 0 : rest < width ? (unsigned)rest : width;
+        int64_t rest = k0 + k < matrix->rows ? matrix->columns - x0 - x : 0;
+        if (rest < 0) rest = 0;
+        const unsigned n = rest < width ? (unsigned)rest : width;
         if (packed) ptx::cp_async_zfill<16>(&tile[k][x], from, n * sizeof(real));
         if (!packed && SMALL) tile[k][x] = n ? *from : real_from(0);
         if (!packed && !SMALL) ptx::cp_async_zfill<LEAST>(&tile[k][x], from, n * LEAST);
         from += dk * matrix->row_stride + dx * matrix->column_stride;
     }
+    // END SOLUTION
+    // STARTER // your code: cp_async_zfill in a loop (the reference takes 16 lines)
 }
-// END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 19 lines)
+
+/* sum += the products of two tiles: for each k the outer product of 8 numbers of the
+ * left tile, in packs from (k, tm) on, WM / TM packs apart, and 8 of the right one. */
+static __device__ void multiply(const real left_tile[BK][BM + PAD],
+                                const real right_tile[BK][BN + PAD], int tm, int tn,
+                                accum (&sum)[TM][TN])
+{
+    // BEGIN SOLUTION
+#pragma unroll 1  // more at once need more than 128 registers
+    for (int k = 0; k < BK; k++) {
+        __align__(16) real column[TM], row[TN];
+        for (int i = 0; i < TM; i += LANES) {
+            *(pack *)(column + i) = *(const pack *)&left_tile[k][tm + i * (WM / TM)];
+            *(pack *)(row + i) = *(const pack *)&right_tile[k][tn + i * (WN / TN)];
+        }
+        for (int i = 0; i < TM; i++) {
+            const accum factor = accum_from(column[i]);
+            for (int j = 0; j < TN; j++) sum[i][j] += factor * accum_from(row[j]);
+        }
+    }
+    // END SOLUTION
+    // STARTER // your code: as in 05 (the reference takes 11 lines)
+}
 
 /* output (..., M, N) = lhs (..., M, K) @ rhs (..., K, N)
  * A block owns a tile of 128 x 128 of output, at (m0, n0) of matrix b; a warp owns 64 x
  * 32 of it, a thread 8 x 8 of these, in packs, the first at (tm, tn). The grid counts
  * tiles in the order (b, m0, n0), along x.
  * Shared memory: STAGES times two tiles of 8 x 132 numbers, 33792 bytes in f32. */
-// BEGIN SOLUTION
 static __global__ void __launch_bounds__(THREADS, 8 / sizeof(accum))
     matmul_kernel(const __grid_constant__ tensor_t lhs_transposed,
                   const __grid_constant__ tensor_t rhs, real *__restrict__ output,
                   int64_t M, int64_t N, int64_t K)
 {
-    __shared__ __align__(16) real left_tile[STAGES][BK][BM + PAD];   // (k, m)
-    __shared__ __align__(16) real right_tile[STAGES][BK][BN + PAD];  // (k, n)
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int tm = warp / (BN / WN) * WM + lane / 2 % 8 * LANES;  // 8 x 4 threads
     const int tn = warp % (BN / WN) * WN + (lane / 16 * 2 + lane % 2) * LANES;
@@ -70,7 +91,10 @@ static __global__ void __launch_bounds__(THREADS, 8 / sizeof(accum))
     const matrix_t left = matrix_of(&lhs_transposed, b), right = matrix_of(&rhs, b);
 
     accum sum[TM][TN] = {};  // stays 0 if K is 0
-    int stage = 0;           // for the next tiles; the oldest are in the one behind it
+    // BEGIN SOLUTION
+    int stage = 0;  // for the next tiles; the oldest are in the one behind it
+    __shared__ __align__(16) real left_tile[STAGES][BK][BM + PAD];   // (k, m)
+    __shared__ __align__(16) real right_tile[STAGES][BK][BN + PAD];  // (k, n)
     for (int64_t k0 = -AHEAD; k0 < K; k0 += BK) {  // multiplies the tiles at k0
         ptx::cp_async_wait<STAGES - 2>();          // my copies of these tiles are done
         __syncthreads();  // everybody's are, and nobody reads the tiles before them
@@ -81,20 +105,12 @@ static __global__ void __launch_bounds__(THREADS, 8 / sizeof(accum))
         ptx::cp_async_commit();  // also of nothing: the wait counts groups
         stage = (stage + 1) % STAGES;
         if (k0 < 0) continue;  // the first tiles are on their way
-#pragma unroll 1               // more at once need more than 128 registers
-        for (int k = 0; k < BK; k++) {
-            __align__(16) real column[TM], row[TN];
-            for (int i = 0; i < TM; i += LANES) {
-                *(pack *)(column + i) =
-                    *(pack *)&left_tile[stage][k][tm + i * (WM / TM)];
-                *(pack *)(row + i) = *(pack *)&right_tile[stage][k][tn + i * (WN / TN)];
-            }
-            for (int i = 0; i < TM; i++) {
-                const accum factor = accum_from(column[i]);
-                for (int j = 0; j < TN; j++) sum[i][j] += factor * accum_from(row[j]);
-            }
-        }
+        multiply(left_tile[stage], right_tile[stage], tm, tn, sum);
     }
+    // END SOLUTION
+    // STARTER // your code: wait, meet, fetch ahead, commit, multiply
+    // STARTER // (the reference takes 15 lines)
+    // STARTER (void)left, (void)right, (void)tm, (void)tn, (void)fetch, (void)multiply;
     for (int i = 0; i < TM; i++) {
         const int64_t m = m0 + tm + i / LANES * LANES * (WM / TM) + i % LANES;
         for (int j = 0; j < TN && m < M; j += LANES) {
@@ -108,52 +124,20 @@ static __global__ void __launch_bounds__(THREADS, 8 / sizeof(accum))
         }
     }
 }
-// END SOLUTION
-// STARTER // the kernel (the reference takes 53 lines)
 
-// BEGIN SOLUTION
-/* output = lhs @ rhs, matrix by matrix, on the stream */
-static status_t product(ctx_t *ctx, const tensor_t *lhs, const tensor_t *rhs,
-                        tensor_t *output)
-{
-    const int64_t M = output->size[output->ndim - 2];
-    const int64_t N = output->size[output->ndim - 1];
-    const int64_t K = lhs->size[lhs->ndim - 1];
-    if (tensor_numel(output) == 0) return STATUS_OK;  // a grid of 0 blocks is an error
-    const int64_t COUNT = tensor_count(output, output->ndim - 2);  // matrices
-    const unsigned blocks = grid_of(ceil_div(M, BM) * ceil_div(N, BN) * COUNT);
-    matmul_kernel<<<blocks, THREADS, 0, ctx->stream>>>(tensor_transposed(lhs), *rhs,
-                                                       real_data(output), M, N, K);
-    CUDA_TRY(ctx, cudaGetLastError());
-    return STATUS_OK;
-}
-// END SOLUTION
-// STARTER // a helper for one product, if you want one (the reference takes 14 lines)
-
-/* output = input (..., M, K) @ other (..., K, N), matrix by matrix */
+/* output = input (..., M, K) @ other (..., K, N), matrix by matrix, on the stream */
 extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *other, tensor_t *output)
 {
-    // BEGIN SOLUTION
-    return product(ctx, input, other, output);
-    // END SOLUTION
-    // STARTER // your code (the reference takes 1 line)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
-}
-
-/* grad_input (M, K) = grad_output (M, N) @ other^T (N, K)
- * grad_other (K, N) = input^T (K, M) @ grad_output (M, N)     for each matrix */
-extern "C" status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output,
-                                    const tensor_t *input, const tensor_t *other,
-                                    tensor_t *grad_input, tensor_t *grad_other)
-{
-    // BEGIN SOLUTION
-    const tensor_t lhs = tensor_transposed(input), rhs = tensor_transposed(other);
-    status_t status = STATUS_OK;
-    if (grad_input) status = product(ctx, grad_output, &rhs, grad_input);
-    if (status != STATUS_OK || !grad_other) return status;
-    return product(ctx, &lhs, grad_output, grad_other);
-    // END SOLUTION
-    // STARTER // your code (the reference takes 5 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete it when the kernel is written
+    const int64_t M = output->size[output->ndim - 2];
+    const int64_t N = output->size[output->ndim - 1];
+    const int64_t K = input->size[input->ndim - 1];
+    if (tensor_numel(output) == 0) return STATUS_OK;  // a grid of 0 blocks is an error
+    const int64_t COUNT = tensor_count(output, output->ndim - 2);  // matrices
+    const unsigned blocks = grid_of(ceil_div(M, BM) * ceil_div(N, BN) * COUNT);
+    matmul_kernel<<<blocks, THREADS, 0, ctx->stream>>>(tensor_transposed(input), *other,
+                                                       real_data(output), M, N, K);
+    CUDA_TRY(ctx, cudaGetLastError());
+    return STATUS_OK;
 }

@@ -356,6 +356,14 @@ def test_a_notebook_loses_outputs_and_solutions():
         handout.notebook("x", "{}")
 
 
+def test_a_starter_line_that_stands_alone_is_uncovered():
+    solved = (
+        "    // BEGIN SOLUTION\n    f();\n    // END SOLUTION\n    // STARTER g();\n"
+    )
+    given = handout.starter(f"    // STARTER return 1;  // delete\n{solved}    h();\n")
+    assert given == "    return 1;  // delete\n    g();\n    h();\n"
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [

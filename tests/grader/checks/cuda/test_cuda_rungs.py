@@ -14,7 +14,6 @@ import torch
 
 from grader.commands import debug
 from grader.course import architectures
-from grader.course.traffic import parse, value
 from grader.engine.results import SCHEMA_FILE
 from grader.errors import GraderError
 from grader.toolchain import nvcc
@@ -136,38 +135,6 @@ def test_gdb_is_told_which_thread_of_which_block():
     assert [debug.place(words) for words in ("3", "3,1")] == [(3,), (3, 1)]
     with pytest.raises(GraderError, match="expected x, x,y or x,y,z"):
         debug.place("3,-1")
-
-
-# ---- formulas ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("formula", "number"), [("1.1 * (COUNT + K) / 2 - 1", 6.7), (4.4, 4.4)]
-)
-def test_a_limit_is_arithmetic_of_sizes(formula, number):
-    assert value(formula, {"COUNT": 10, "K": 4}) == pytest.approx(number)
-
-
-@pytest.mark.parametrize(
-    "formula", ["COUNT ** 9", "__import__('os')", "X", "COUNT if K else 0", "'a' * 9"]
-)
-def test_a_limit_is_nothing_but_arithmetic(formula):
-    with pytest.raises(GraderError, match="expected numbers"):
-        value(formula, {"COUNT": 10, "K": 4})
-
-
-@pytest.mark.parametrize(
-    ("entry", "words"),
-    [
-        ({"sideways": {"case": "x"}}, "expected a table for forward or backward"),
-        ({"forward": {"bytes": 3}}, "has no case"),
-        ({"forward": {"case": "x", "byte": 3}}, "unknown word 'byte'"),
-        ({"forward": {"case": "x", "bytes": "1 +"}}, "is no formula"),
-    ],
-)
-def test_strange_limits_are_refused(entry, words):
-    with pytest.raises(GraderError, match=words):
-        parse("lab.toml", entry)
 
 
 # ---- nvcc ----------------------------------------------------------------------------

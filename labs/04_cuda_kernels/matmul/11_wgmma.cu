@@ -1,9 +1,9 @@
-/* 10 wgmma
+/* 11 wgmma
  *
  *   idea    one thread orders whole tiles; four warps multiply from shared memory
  *   expect  published: tensor cores of an H100 reach their peak by wgmma only
  *   limit   nothing is copied while a block stores; operands are turned by a copy
- *   run     make grade T=04_cuda_kernels/matmul/10
+ *   run     make grade T=04_cuda_kernels/matmul/11
  *
  * For Hopper (sm_90a). It has not run on a card yet: nvcc compiles it, and that is all
  * that is known. The copy engine (TMA) swizzles, and rounds to TF32 as CUTLASS has it
@@ -24,15 +24,12 @@ enum { TILE = BM * BK, STAGE = 2 * TILE * 4, BYTES = STAGES * STAGE + 1024 };
  * (m0, n0) of matrix b, four warps 64 x 128 of it, a thread 64 numbers, see hopper.h.
  * Shared memory: 4 stages of 2 tiles of 128 x 32 floats, 131072 bytes; 1024 to align
  * them; 4 barriers of 8 bytes. */
-// BEGIN SOLUTION
 static __global__ void __launch_bounds__(THREADS)
     matmul_kernel(const __grid_constant__ CUtensorMap lhs,
                   const __grid_constant__ CUtensorMap rhs, real *__restrict__ output,
                   int64_t M, int64_t N, int64_t K)
 {
     extern __shared__ unsigned char shared[];
-    __shared__ uint64_t full[STAGES];  // barriers: the tiles of a stage have come
-    float *tiles = (float *)(((uintptr_t)shared + 1023) / 1024 * 1024);
     const int64_t TILES_M = ceil_div(M, BM), TILES_N = ceil_div(N, BN);
     const int64_t n0 = blockIdx.x % TILES_N * BN;
     const int64_t m0 = blockIdx.x / TILES_N % TILES_M * BM;
@@ -40,6 +37,9 @@ static __global__ void __launch_bounds__(THREADS)
     const int STEPS = (int)ceil_div(K, BK);
     const int lane = threadIdx.x % 32, row0 = threadIdx.x / 32 * 16;  // of its warp
 
+    // BEGIN SOLUTION
+    __shared__ uint64_t full[STAGES];  // barriers: the tiles of a stage have come
+    float *tiles = (float *)(((uintptr_t)shared + 1023) / 1024 * 1024);
     const auto order = [&](int step) {
         float *to = tiles + step % STAGES * 2 * TILE;
         uint64_t *barrier = &full[step % STAGES];
@@ -52,9 +52,14 @@ static __global__ void __launch_bounds__(THREADS)
         hopper::barrier_ready();
         for (int s = 0; s < STAGES && s < STEPS; s++) order(s);
     }
+    // END SOLUTION
+    // STARTER // your code: thread 0 begins the barriers and orders the first tiles; a
+    // STARTER // function orders the tiles of a step (the reference takes 14 lines)
+    // STARTER (void)shared;  // delete this line when you use it
     __syncthreads();  // nobody waits at a barrier that has not begun
 
     float sum[64] = {};
+    // BEGIN SOLUTION
     for (int step = 0; step < STEPS; step++) {
         const float *left = tiles + step % STAGES * 2 * TILE + row0 / WM * WM * BK;
         const float *right = tiles + step % STAGES * 2 * TILE + TILE;
@@ -67,20 +72,21 @@ static __global__ void __launch_bounds__(THREADS)
         __syncthreads();  // all have read this stage before it is ordered anew
         if (threadIdx.x == 0 && step + STAGES < STEPS) order(step + STAGES);
     }
+    // END SOLUTION
+    // STARTER // your code: wait, multiply, meet, order (the reference takes 12 lines)
+    // STARTER (void)STEPS;
     for (int i = 0; i < 64; i++) {
         const int64_t m = m0 + row0 + lane / 4 + i / 2 % 2 * 8;
         const int64_t n = n0 + i / 4 * 8 + lane % 4 * 2 + i % 2;
         if (m < M && n < N) output[(b * M + m) * N + n] = real_from(sum[i]);
     }
 }
-// END SOLUTION
-// STARTER // the kernel (the reference takes 46 lines)
 
-/* output = input (..., M, K) @ other (..., K, N), matrix by matrix */
+/* output = input (..., M, K) @ other (..., K, N), matrix by matrix, on the stream */
 extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *other, tensor_t *output)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete it when the kernel is written
     const int64_t M = output->size[output->ndim - 2];
     const int64_t N = output->size[output->ndim - 1];
     const int64_t K = input->size[input->ndim - 1];
@@ -108,24 +114,4 @@ extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
                                                            real_data(output), M, N, K);
     CUDA_TRY(ctx, cudaGetLastError());
     return STATUS_OK;
-    // END SOLUTION
-    // STARTER // your code (the reference takes 27 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
-}
-
-/* grad_input (M, K) = grad_output (M, N) @ other^T (N, K)
- * grad_other (K, N) = input^T (K, M) @ grad_output (M, N)     for each matrix */
-extern "C" status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output,
-                                    const tensor_t *input, const tensor_t *other,
-                                    tensor_t *grad_input, tensor_t *grad_other)
-{
-    // BEGIN SOLUTION
-    const tensor_t lhs = tensor_transposed(input), rhs = tensor_transposed(other);
-    status_t status = STATUS_OK;
-    if (grad_input) status = matmul_forward(ctx, grad_output, &rhs, grad_input);
-    if (status != STATUS_OK || !grad_other) return status;
-    return matmul_forward(ctx, &lhs, grad_output, grad_other);
-    // END SOLUTION
-    // STARTER // your code (the reference takes 5 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
 }
