@@ -303,7 +303,9 @@ def test_no_line_of_a_solution_is_anywhere_in_it(made):
 
 def test_a_given_object_holds_code_and_two_names_only(made):
     archives = sorted((made.tree / "given" / given.arch()).glob("*.a"))
-    operators = {task.operator for task in all_tasks() if task.lab == given.LAB}
+    # a ladder of views has no given object
+    mine = [t for t in all_tasks() if t.lab == given.LAB and not t.functions]
+    operators = {task.operator for task in mine}
     assert {path.name for path in archives} == {
         f"{operator}.{dtype}.a" for operator in operators for dtype in ("f32", "f64")
     }
