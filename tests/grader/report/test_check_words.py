@@ -69,8 +69,9 @@ def test_a_check_is_told_in_words(of, words):
 def test_every_check_has_words():
     asked = {
         question.asks or question.name
-        for kind in plan.PLAN.values()
-        for questions in kind.values()
+        for kind, of_kind in plan.PLAN.items()
+        if kind != plan.VIEW  # a view's checks are called after its functions
+        for questions in of_kind.values()
         for question in questions
     }
     gates = {gate.name for gate in (*GATES, *ON_CARD)}
