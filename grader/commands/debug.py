@@ -24,7 +24,7 @@ from grader import operators
 from grader.checks.subject import DTYPES, Subject
 from grader.checks.values.forward import output_dtypes
 from grader.course.rungs import ROOT, Rung
-from grader.course.tasks import select
+from grader.course.tasks import one_rung
 from grader.engine import results
 from grader.engine.answers import known
 from grader.engine.answers.known import build
@@ -98,7 +98,7 @@ def debug(
 
     Raises GraderError if `wanted` is not one rung, or has no such case.
     """
-    rung = one_rung(wanted, "make debug T=02_naive_c/conv2d/00 CASE=plain")
+    rung = with_cases(wanted, "make debug T=02_naive_c/conv2d/00 CASE=plain")
     operator = operators.get(rung.task.split("/")[1])
     cases = {case.name: case for case in operator.cases(seed)}
     case = cases.get(case_name or next(iter(cases)))
@@ -123,21 +123,15 @@ def debug(
     _c(now)
 
 
-def one_rung(wanted: str | None, example: str) -> Rung:
-    """The rung that T= names. Raises GraderError if it names none or several."""
-    if not wanted:
-        raise GraderError(f"say which rung: {example}")
-    selection = select(wanted)
-    rungs = [r for t in selection.tasks for r in t.rungs if r.id in selection.rungs]
-    if len(rungs) != 1:
-        listed = ", ".join(rung.id for rung in rungs[:6]) or "none"
-        raise GraderError(f"{wanted!r} names {len(rungs)} rungs, say which: {listed}")
-    if rungs[0].is_view:
+def with_cases(wanted: str | None, example: str) -> Rung:
+    """The rung that T= names, of an operator. Raises GraderError for another one."""
+    rung, _ = one_rung(wanted, example)
+    if rung.is_view:
         raise GraderError(
-            f"{rungs[0].id} makes views and has no cases: make grade prints the call, "
-            f'and convlab.load("{rungs[0].id}") makes it in Python'
+            f"{rung.id} makes views and has no cases: make grade prints the call, "
+            f'and convlab.load("{rung.id}") makes it in Python'
         )
-    return rungs[0]
+    return rung
 
 
 def _save_tensors(now: Situation) -> None:

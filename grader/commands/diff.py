@@ -10,8 +10,8 @@ from rich.text import Text
 
 from grader.course.below import below, body
 from grader.course.foreign import cleaned
-from grader.course.rungs import Rung, Task
-from grader.course.tasks import select
+from grader.course.rungs import Rung
+from grader.course.tasks import one_rung
 from grader.errors import GraderError
 from grader.report import terminal
 
@@ -20,7 +20,7 @@ STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 def run(args: argparse.Namespace) -> int:
     """Print it. Raises GraderError where there is nothing to compare with."""
-    rung, task = _chosen(args.task)
+    rung, task = one_rung(args.task, "make diff T=03_im2col_cpu/matmul/02")
     other = below(rung, task)
     if other is None:
         raise GraderError(
@@ -39,22 +39,6 @@ def run(args: argparse.Namespace) -> int:
     terminal.console.print()
     terminal.say(f"{added} lines are new, {gone} are gone; head comments not counted")
     return 0
-
-
-def _chosen(wanted: str | None) -> tuple[Rung, Task]:
-    if not wanted:
-        raise GraderError("say which file: make diff T=03_im2col_cpu/matmul/02")
-    selection = select(wanted)
-    found = [
-        (rung, task)
-        for task in selection.tasks
-        for rung in task.rungs
-        if rung.id in selection.rungs
-    ]
-    if len(found) != 1:
-        names = ", ".join(rung.id for rung, _ in found) or "it has no file yet"
-        raise GraderError(f"make diff needs one file, and {wanted} names: {names}")
-    return found[0]
 
 
 def _lines(rung: Rung) -> list[str]:

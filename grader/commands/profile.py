@@ -16,7 +16,7 @@ from grader.bench.profile import counts, findings, object_code
 from grader.bench.profile.findings import Profile
 from grader.checks.speed import baseline, machine, speed
 from grader.checks.subject import Subject
-from grader.commands.debug import Situation, one_rung, save_memory
+from grader.commands.debug import Situation, save_memory, with_cases
 from grader.course.rungs import Rung, Task
 from grader.course.tasks import select
 from grader.engine import results
@@ -36,7 +36,7 @@ DTYPE, SEED = "f32", 0
 
 def run(args: argparse.Namespace) -> int:
     """Each direction that the file defines. Raises GraderError for another language."""
-    rung = one_rung(args.task, "make profile T=03_im2col_cpu/matmul/02")
+    rung = with_cases(args.task, "make profile T=03_im2col_cpu/matmul/02")
     task = next(t for t in select(args.task).tasks if t.id == rung.task)
     if rung.file.suffix != ".c":
         raise GraderError(

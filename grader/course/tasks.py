@@ -264,6 +264,26 @@ def select(wanted: str | None, lab: str | None = None) -> Selection:
     return Selection(tuple(chosen), frozenset(ids), whole=False)
 
 
+def one_rung(wanted: str | None, example: str) -> tuple[Rung, Task]:
+    """The rung that T= names, and its ladder; `example` is a command that names one.
+
+    Raises GraderError if T= names none or several.
+    """
+    if not wanted:
+        raise GraderError(f"say which rung: {example}")
+    selection = select(wanted)
+    found = [
+        (rung, task)
+        for task in selection.tasks
+        for rung in task.rungs
+        if rung.id in selection.rungs
+    ]
+    if len(found) != 1:
+        listed = ", ".join(rung.id for rung, _ in found[:6]) or "none"
+        raise GraderError(f"{wanted!r} names {len(found)} rungs, say which: {listed}")
+    return found[0]
+
+
 def _as_id(wanted: str) -> str:
     """A path or an id, as an id."""
     name = wanted.strip()

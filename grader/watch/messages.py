@@ -11,7 +11,7 @@ from grader.engine.score import TaskResult
 
 @dataclass(frozen=True)
 class Asked:
-    """Grade what `wanted` names (T=; "" is everything); `timed`: time it anew."""
+    """Grade what `wanted` names (T=; "" is everything); `fresh`: whatever is known."""
 
     number: int
     wanted: str

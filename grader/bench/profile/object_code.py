@@ -17,7 +17,7 @@ _LINE = re.compile(r"(\S+):(\d+)( \(discriminator \d+\))?$")
 _TARGET = re.compile(r"([0-9a-f]+) <")
 _MULTIPLY_ADD = re.compile(r"vf(n?m(add|sub))\d+([ps][sd])")
 _MULTIPLY = re.compile(r"v?(mul|add|sub)([ps][sd])$")
-_STACK = re.compile(r"\(%r[sb]p")
+_STACK, _FRAME = re.compile(r"\(%rsp"), re.compile(r"\(%r[sb]p")
 
 
 @dataclass(frozen=True)
@@ -69,19 +69,20 @@ class Loop:
     @property
     def loads(self) -> int:
         """Vectors and numbers that come from memory; a store's operand is its last."""
-        return sum(not i.operands.endswith(")") for i in self._in_memory())
+        return sum(not i.operands.endswith(")") for i in self.in_memory())
 
     @property
     def spills(self) -> int:
         """Vectors that go to the stack or come from it."""
-        stack = "(%rsp" if not self.frame else None
-        found = 0
-        for i in self._in_memory():
-            on_stack = stack in i.operands if stack else bool(_STACK.search(i.operands))
-            found += on_stack
-        return found
+        return sum(self.is_on_stack(i) for i in self.in_memory())
 
-    def _in_memory(self) -> list[Instruction]:
+    def is_on_stack(self, instruction: Instruction) -> bool:
+        """Whether it reads or writes its function's frame."""
+        stack = _FRAME if self.frame else _STACK
+        return bool(stack.search(instruction.operands))
+
+    def in_memory(self) -> list[Instruction]:
+        """Those that move or use vectors and numbers in memory."""
         return [
             i
             for i in self.body
@@ -89,13 +90,13 @@ class Loop:
         ]
 
 
-def loops(library: Path, source: Path) -> list[Loop]:
-    """Of all functions of a shared object that was made of a source; what comes from a
+def loops(compiled: Path, source: Path) -> list[Loop]:
+    """Of all functions of an object that was made of a source; what comes from a
     header counts for the line before. Raises GraderError without objdump.
     """
     if not shutil.which("objdump"):
         raise GraderError("make profile needs objdump: apt-get install binutils")
-    command = ["objdump", "-d", "-l", "--no-show-raw-insn", str(library)]
+    command = ["objdump", "-d", "-l", "--no-show-raw-insn", str(compiled)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     functions = re.split(r"(?m)^[0-9a-f]+ <[^>]+>:\n", done.stdout)[1:]
     return [loop for code in functions for loop in _innermost(code, source.name)]

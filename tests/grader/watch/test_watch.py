@@ -216,9 +216,9 @@ def test_q_ends_it_and_all_its_processes(tools: Path, tmp_path: Path) -> None:
         terminal.until("graded once")
         terminal.press("q")
         terminal.until("ended with 0")
-        mine = str(tree.root).encode()
-        names = [p.read_bytes() for p in cmdlines() if p.exists()]
-        assert not [n for n in names if mine in n and b"sleep" not in n]
+        mine = [e.parent for e in cmdlines() if told_cwd(e.parent) == str(tree.root)]
+        left = [words for p in mine if b"grader" in (words := told(p, "cmdline"))]
+        assert not left
 
 
 def cmdlines() -> list[Path]:
