@@ -295,6 +295,20 @@ MISTAKES = (
         tuple(bias_missing()),
     ),
     Mistake(
+        "padding_and_bias_missing",
+        "two mistakes: this comes out without padding and without the bias",
+        tuple(
+            formulas.without_bias(windowed(alter))
+            for alter in wrong_windows.padding_ignored()
+        ),
+    ),
+    Mistake(
+        "kernel_flipped_without_bias",
+        "two mistakes: the kernel is flipped (PyTorch's conv2d slides it as it is), "
+        "and the bias is missing",
+        tuple(formulas.without_bias(flip) for flip in _flips()),
+    ),
+    Mistake(
         "bias_per_channel",
         "the bias counts several times, once for every channel or place of the kernel: "
         "it belongs to the whole sum",

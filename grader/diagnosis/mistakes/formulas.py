@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import torch
 
@@ -142,6 +143,16 @@ def both(first: Formula, second: Formula) -> Formula:
         return None if one is None or other is None else {**one, **other}
 
     return formula
+
+
+def without_bias(formula: Formula) -> Formula:
+    """A forward that makes another mistake and leaves out the bias besides."""
+
+    def less(setting: Setting) -> Answers | None:
+        rest = {k: v for k, v in setting.inputs.items() if k != "bias"}
+        return formula(replace(setting, inputs=rest))
+
+    return forward_only(less)
 
 
 # ---- memory --------------------------------------------------------------------------

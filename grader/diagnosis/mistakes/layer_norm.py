@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 
@@ -57,6 +58,12 @@ def _unbiased_eps_outside(t: T, eps: float) -> T:
     if D == 1:
         return torch.full_like(t, formulas.UNKNOWN)  # 0 / 0
     return centered(t) / (deviation(t) * math.sqrt(D / (D - 1)) + eps)
+
+
+def _normalised_alone(s: Setting) -> Setting:
+    """Without weight and bias."""
+    rest = {k: v for k, v in s.inputs.items() if k not in ("weight", "bias")}
+    return replace(s, inputs=rest)
 
 
 def _with_eps(constant: float) -> Formula:
@@ -176,6 +183,12 @@ MISTAKES = (
         (_of(_unbiased_eps_outside),),
     ),
     Mistake(
+        "unbiased_and_eps_forgotten",
+        "two mistakes: the squares are divided by D - 1 (PyTorch's layer_norm divides "
+        "by D), and eps is missing under the root",
+        (_of(lambda t, _: _unbiased_eps_outside(t, 0.0)),),
+    ),
+    Mistake(
         "root_forgotten",
         "this is divided by the variance, not by its root",
         (_of(lambda t, eps: centered(t) / (deviation(t) ** 2 + eps)),),
@@ -220,6 +233,11 @@ MISTAKES = (
         "weight_missing",
         "the weight is missing, everything else is right",
         (formulas.forward_only(without("weight")),),
+    ),
+    Mistake(
+        "weight_and_bias_missing",
+        "weight and bias are both missing, everything else is right",
+        (formulas.forward_only(formulas.altered(_normalised_alone)),),
     ),
     Mistake(
         "bias_missing",

@@ -217,6 +217,12 @@ MISTAKES = (
         "the weight is read as its transpose: it is (OC, IC)",
         tuple(_weight_transposed()),
     ),
+    Mistake(
+        "weight_transposed_without_bias",
+        "two mistakes: the weight is read as its transpose (it is (OC, IC)), and the "
+        "bias is missing",
+        tuple(formulas.without_bias(formula) for formula in _weight_transposed()),
+    ),
     *averages(_averaged, "the rows"),
     Mistake(
         "bias_first_row",

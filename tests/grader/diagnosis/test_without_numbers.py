@@ -12,6 +12,7 @@ from grader.checks.check_result import CheckResult
 from grader.checks.subject import Subject
 from grader.checks.values import audit, forward, gradient
 from grader.course.rungs import ROOT
+from grader.diagnosis import without_numbers
 from grader.diagnosis.explanation import explain
 from grader.diagnosis.mistakes import of_python
 from grader.verdicts import Verdict
@@ -120,6 +121,21 @@ PRESENT: list[
     ),
 ]
 
+WORDS = {  # what the message says besides the line
+    "changed_in_place": "make a new tensor instead of changing this one in place",
+    "cut_from_graph": "not with .data or detach()",
+}
+SAID = {  # by PyTorch, or by the worker -> the mistake that it proves
+    "a leaf Variable that requires grad is being used in an in-place operation.": (
+        "changed_in_place"
+    ),
+    "one of the variables needed for gradient computation has been modified by an "
+    "inplace operation": "changed_in_place",
+    "writes to 'input': an input, which is read-only": None,  # of C
+    "Trying to backward through the graph a second time": None,
+    "The size of tensor a (5) must match the size of tensor b (8)": None,
+}
+
 ABSENT: list[tuple[str, str, Edits]] = [  # near them, and none of them
     (
         *("matmul", "gradient"),  # of shapes that no other argument has
@@ -158,6 +174,7 @@ def test_it_is_named_with_the_students_line(
     result = found(tmp_path, operator, edits, check)
     assert result.mistake == name, result
     assert name in NAMES
+    assert WORDS.get(name, "") in result.message
     assert result.diagnosis
     lines = edited(operator, edits).splitlines()
     where = [
@@ -171,6 +188,12 @@ def test_what_is_near_to_it_gets_no_name(tools, tmp_path, operator, check, edits
     result = found(tmp_path, operator, edits, check)
     assert result.verdict is not Verdict.PASS
     assert result.mistake not in NAMES, result
+
+
+@pytest.mark.parametrize("message", SAID)
+def test_a_sentence_proves_one_mistake_or_none(message):
+    found = without_numbers.told(message)
+    assert (found.name if found else None) == SAID[message]
 
 
 def test_the_options_exchanged_for_one_axis_are_told_where_calls_end_in_errors(
