@@ -14,7 +14,7 @@ from grader.toolchain.products import failed
         (
             "ambiguous overload for ‘operator+=’ (operand types are ‘accum’ {aka "
             "‘float’} and ‘const real’ {aka ‘const __half’})",
-            "in the f16 build `real` is __half: write accum_from(x[...])",
+            "in the build for float16 `real` is __half: write accum_from(x[...])",
         ),
         ("no match for ‘operator*’ (operand types are ‘Pair’ and ‘float’)", ""),
     ],
