@@ -12,6 +12,7 @@ import re
 import textwrap
 from pathlib import Path
 
+MORE = " ..."  # in place of what is left out
 LONGEST = 2000  # characters of a line
 THE_LINE = "; the line is: "  # a message ends with it, and a line of source
 
@@ -35,10 +36,13 @@ def _cut(line: str) -> str:
 
 
 def short(text: str, most: int) -> str:
-    """A line of at most so many characters, that ends with a whole word."""
+    """A line of at most so many characters, that ends with a whole word, if it has
+    several.
+    """
     if len(text) <= most:
         return text
-    return textwrap.shorten(text, most, placeholder=" ...")
+    shown = textwrap.shorten(text, most, placeholder=MORE)
+    return shown if shown != MORE.strip() else text[: most - len(MORE)] + MORE
 
 
 def named_file(location: str, root: Path) -> Path | None:

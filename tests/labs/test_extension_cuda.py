@@ -156,7 +156,7 @@ def test_a_launch_without_its_check_or_its_stream_is_seen():
     for rung in named_by_lab_05():
         text = rung.file.read_text()
         launches = len(re.findall(r"<<<", without_comments(text)))
-        assert launches, rung.id
+        assert launches or rung.uses, rung.id
         for edit in (
             text.replace("CUDA_TRY(ctx, cudaGetLastError());", "return STATUS_OK;"),
             text.replace("ctx->stream>>>", "0>>>"),

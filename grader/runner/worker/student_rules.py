@@ -154,8 +154,12 @@ def shown(frame: traceback.FrameSummary) -> str:
 
 
 def quoted(text: str | None, most: int = 120) -> str:
-    """A line of source or of an error in a message: whole words of it."""
-    return textwrap.shorten(text or "", most, placeholder=" ...")
+    """A line of source or of an error in a message: whole words of it, if it has
+    several.
+    """
+    line = text or ""
+    shown = textwrap.shorten(line, most, placeholder=" ...")
+    return shown if shown != "..." else f"{line[: most - 4]} ..."
 
 
 def audited(

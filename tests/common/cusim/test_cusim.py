@@ -90,7 +90,7 @@ def test_a_thread_that_works_for_long_does_not_spin() -> None:
     done = run(program, patience=1, deadline=300)
     assert time.monotonic() - begin > 1
     assert (done.status, said(done.report)) == (0, []), done.output
-    assert done.output == "100\n"
+    assert done.output == "300\n"
     assert {count.lanes_per_request for count in done.report.counts} == {1.0}
 
 

@@ -61,7 +61,7 @@ def test_errors_of_pytorch_are_told_with_what_to_do(said, words):
             "SIGABRT: aborted itself: Assertion `n > 0' failed",
         ),
         (b"a word on the way\n", "SIGABRT: aborted itself"),
-        (b"what():  " + b"x" * 9999, "SIGABRT: aborted itself: " + "x" * 300),
+        (b"what():  " + b"x" * 9999, "SIGABRT: aborted itself: " + "x" * 296 + " ..."),
     ],
 )
 def test_an_abort_tells_its_last_words(output, words):
@@ -253,6 +253,7 @@ def counted(line: int, space: str, requests: int, passes: int) -> cusim.Count:
     """Of a load of 4 bytes."""
     key = "wavefronts" if space == "shared" else "sectors"
     words = {"width": 4, "requests": requests, key: passes, "bytes": 32 * passes}
+    words["lanes"] = 32 * requests
     return cusim.Count("k", "labs/a.cu", line, space, "load", **words)
 
 

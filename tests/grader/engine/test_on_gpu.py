@@ -8,6 +8,7 @@ import json
 
 import jsonschema
 import pytest
+from signatures import DIRECTIONS
 
 from grader import operators
 from grader.bench import counting, gpu_ladders
@@ -106,22 +107,43 @@ def test_a_rung_that_nvcc_refuses_is_told_so(a_card, monkeypatch):
     assert found.location == f"{place}:3"
 
 
-def test_the_fastest_is_timed_and_waits_for_a_band(a_card, monkeypatch):
-    small = operators.get("matmul").speed_cases()["m96"]
+@pytest.mark.parametrize(
+    ("files", "case", "library", "directions"),
+    [
+        # matmul has its gradients in a rung of their own
+        (["matmul/00_naive", "matmul/01_coalesced"], "m96", "cuBLAS tf32=off", 1),
+        (
+            ["layer_norm/00_thread_per_row", "layer_norm/01_warp_per_row"],
+            "rows",
+            "CUDA",
+            2,
+        ),
+    ],
+    ids=["matmul", "layer_norm"],
+)
+def test_the_fastest_is_timed_and_waits_for_a_band(
+    a_card, monkeypatch, files, case, library, directions
+):
+    name, wanted = files[0].split("/")[0], DIRECTIONS[:directions]
+    small = operators.get(name).speed_cases()[case]
     monkeypatch.setattr(on_gpu, "timed_case", lambda *_: small)
-    (task,) = select("04_cuda_kernels/matmul").tasks
+    (task,) = select(f"04_cuda_kernels/{name}").tasks
     task = dataclasses.replace(task, speed=dataclasses.replace(task.speed, bands={}))
-    before = [passed("matmul/00_naive"), passed("matmul/01_coalesced")]
+    before = []
+    for result in map(passed, files):
+        checks = tuple(c for c in result.checks if c.direction in wanted)
+        before.append(dataclasses.replace(result, checks=checks))
     after = a_card.timed(task, before, {})
     found = [speed for rung in after for speed in rung.speeds]
-    assert sorted(speed.direction for speed in found) == ["backward", "forward"]
+    assert [speed.direction for speed in found] == list(wanted)
     assert all(speed.ms > 0 for speed in found)
     for speed in found:
-        words = ("no band", "pytorch/cuBLAS tf32=off")
+        words = ("no band", f"pytorch/{library}")
         waits = all(word in speed.message for word in words)
         assert speed.verdict in (Verdict.PENDING_GPU, Verdict.NOISY), speed.message
         assert waits or speed.verdict is Verdict.NOISY, speed.message
-    assert TaskResult(task, tuple(after)).pending == task.speed.points
+    pending = sum(task.speed.points_of(direction) for direction in wanted)
+    assert TaskResult(task, tuple(after)).pending == pending
 
 
 def test_a_band_turns_the_ratio_into_points(a_card, monkeypatch):

@@ -21,4 +21,4 @@ from grader.toolchain.products import failed
 )
 def test_an_operator_that_half_does_not_have_is_explained(said, words):
     found = failed(f"labs/04_cuda_kernels/add/00_a.cu:7:9: error: {said}\n")
-    assert words in found.error and ("f16" in found.error) == bool(words)
+    assert words in found.error and ("float16" in found.error) == bool(words)

@@ -8,7 +8,7 @@
         if ((call) != cudaSuccess) return 1;                                           \
     } while (0)
 
-enum { COUNT = 1 << 16, TURNS = 100 };
+enum { COUNT = 1 << 16, TURNS = 300 };
 
 __global__ void add_ones(float *numbers)
 {

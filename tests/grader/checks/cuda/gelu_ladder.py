@@ -242,6 +242,7 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
 
 NAMES = {  # the others have none
     "01_wrong_value": "cubic_term_wrong",
+    "02_past_the_end": "bounds_check_missing",
     "03_no_barrier": "barrier_missing",
     "05_divergent": "barrier_missing",
     "09_strided": "warp_walks_wrong_axis",

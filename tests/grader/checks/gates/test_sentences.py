@@ -74,7 +74,7 @@ def test_what_python_says_is_told_at_its_line_of_python(said):
             "Stride mismatch! Strides are (4, 1) and (1, 4) (mismatched at 0)!",
             "the fake kernel gave strides (1, 4), the kernel (4, 1)",
         ),
-        ("x" * 500, "x" * 240),
+        ("x" * 500, "x" * 236 + " ..."),
     ],
 )
 def test_what_two_kernels_gave_is_told_by_whose_it_is(said, told):
@@ -87,7 +87,7 @@ def test_what_two_kernels_gave_is_told_by_whose_it_is(said, told):
         ("NotImplementedError", "not written yet: write `fake` in convlab_ext/add.py"),
         (
             "NotImplementedError('no rule')",
-            "NotImplementedError: no rule",
+            "no rule",
         ),
     ],
 )
