@@ -26,8 +26,11 @@ from pathlib import Path
 from signatures import SIGNATURES
 
 from grader.commands import leaks
+from grader.course.exhibits import HUNT
 from grader.course.rungs import ROOT
+from grader.course.tasks import all_tasks
 from grader.errors import GraderError
+from grader.marks import REGION, starter
 from grader.report import terminal
 from grader.toolchain import given
 from grader.toolchain.make import build_folder
@@ -49,6 +52,7 @@ SHIPPED = (  # * also stands for folders
     "labs/[0-9][0-9]_*/*/[0-9][0-9]_*.py",
     "labs/[0-9][0-9]_*/*/[0-9][0-9]_*.c",
     "labs/[0-9][0-9]_*/*/[0-9][0-9]_*.cu",
+    "labs/[0-9][0-9]_*/bug_hunt/[0-9][0-9]_*.case.toml",
     "labs/05_torch_extension/*.py",
     "labs/05_torch_extension/*.cpp",
     "labs/05_torch_extension/*.h",
@@ -58,7 +62,7 @@ SHIPPED = (  # * also stands for folders
 )
 NEVER = re.compile(r"(^|/)(tests|build|\.venv|__pycache__|\.ipynb_checkpoints)/")
 RUNG = re.compile(
-    r"labs/\d\d_\w+/\w+/\d\d_\w+\.(py|c|cu)"
+    r"labs/\d\d_\w+/\w+/\d\d_\w+\.(py|c|cu|cpp|case\.toml)"
     rf"|labs/05_torch_extension/csrc/\w+/({'|'.join(SIGNATURES)})\.cpp"
     rf"|labs/05_torch_extension/convlab_ext/({'|'.join(SIGNATURES)}|_bilinear)\.py"
 )
@@ -163,7 +167,7 @@ def _ship(name: str, target: Path) -> None:
 
 
 def _student_edition(name: str, text: str) -> str:
-    if RUNG.fullmatch(name) and not leaks.REGION.search(text):
+    if RUNG.fullmatch(name) and not REGION.search(text):
         raise GraderError(
             f"{name} has no BEGIN SOLUTION: it would be given away as it is; mark its "
             "solution (CONTRIBUTING.md), or keep it out of git"
@@ -182,15 +186,6 @@ def _student_edition(name: str, text: str) -> str:
             f"{name}: BEGIN SOLUTION, END SOLUTION and STARTER do not fit together"
         )
     return text
-
-
-def starter(text: str) -> str:
-    """A source with its solutions replaced by what students get instead."""
-
-    def offered(match: re.Match[str]) -> str:
-        return re.sub(r"(?m)^([ ]*)(?://|#) STARTER ?", r"\1", match[2])
-
-    return leaks.REGION.sub(offered, text)
 
 
 def page(text: str) -> str:
@@ -261,7 +256,9 @@ def notebook(name: str, text: str) -> str:
 
 
 def _give(tree: Path) -> None:
-    """Add the given objects, and what they are."""
+    """Add the given objects, and what they are; and the exhibits of bug hunts once
+    more, which the students are going to change.
+    """
     built, folder = (
         build_folder() / "given" / given.arch(),
         tree / "given" / given.arch(),
@@ -272,6 +269,12 @@ def _give(tree: Path) -> None:
         for file in sorted(built.glob(f"{operator}.*.a")):
             shutil.copyfile(file, folder / file.name)
     (folder / "README.md").write_text(given.README.format(arch=given.arch()))
+    for task in all_tasks():
+        for rung in task.rungs if task.is_hunt else ():
+            wrong = given.broken(rung).file
+            copy = tree / "given" / HUNT / task.lab / wrong.name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(wrong, copy)
 
 
 def _search(names: list[str], tree: Path) -> None:

@@ -3,24 +3,31 @@
 
 With them a lab can be taken without the one before. The handout carries them in
 given/<arch>/; in the repository they are built on demand from lab 02's solutions.
+An exhibit of a bug hunt is given once more as it was handed out, in given/bug_hunt/: a
+student repairs his own copy, and his case has to expose the bug in this one.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import platform
 import shutil
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from signatures import DIRECTIONS
 
 from grader.course import rungs
+from grader.course.exhibits import HUNT
 from grader.course.rungs import Rung
 from grader.course.tasks import all_tasks
+from grader.errors import GraderError
+from grader.marks import REGION, starter
 from grader.toolchain.build import order_given
-from grader.toolchain.make import build_folder
+from grader.toolchain.make import alone, build_folder, compiler, reason, run_compiler
 from grader.toolchain.products import DTYPES, objects
 from grader.toolchain.symbols import binutils, symbols
 
@@ -57,7 +64,8 @@ def is_untouched(rung: Rung) -> bool:
     files = [rung.file, *rung.also]
     known = _handed_out(rungs.ROOT / MANIFEST)
     return bool(known) and all(
-        known.get(str(file.relative_to(rungs.ROOT)))
+        file.exists()
+        and known.get(str(file.relative_to(rungs.ROOT)))
         == hashlib.sha256(file.read_bytes()).hexdigest()
         for file in files
     )
@@ -95,12 +103,45 @@ def defines(archive: Path, symbol: str) -> bool:
     return symbol in symbols(archive, dynamic=False)[0]
 
 
+def libraries(operator: str) -> dict[str, tuple[Path, Path]]:
+    """An operator's given object as what a worker loads, by dtype, for both directions.
+    Empty where there is none for this machine.
+    """
+    found = [find(operator, direction) for direction in DIRECTIONS]
+    if not all(found):
+        return {}
+    made = {}
+    for dtype in DTYPES:
+        assert found[0]
+        archive = Path(found[0][1].replace("%", dtype))
+        file = _shared(archive, build_folder() / "given" / "shared")
+        made[dtype] = (file, file)
+    return made
+
+
+def _shared(archive: Path, folder: Path) -> Path:
+    """The shared object of an archive. Raises GraderError if it cannot be linked."""
+    file = folder / f"{archive.stem}.so"
+    with alone(file.with_suffix(".lock")):
+        if file.exists() and file.stat().st_mtime > archive.stat().st_mtime:
+            return file
+        words = ["-shared", "-Wl,-Bsymbolic,-z,defs", "-nostartfiles", "-fopenmp"]
+        words += ["-Wl,--whole-archive", str(archive), "-Wl,--no-whole-archive", "-lm"]
+        new = file.with_suffix(".new")
+        done = run_compiler([*compiler().split(), *words, "-o", str(new)])
+        if done.returncode:
+            raise GraderError(f"cannot link {archive.name}: {reason(done.stdout)}")
+        new.replace(file)
+    return file
+
+
 # ---- building ------------------------------------------------------------------------
 
 
 def operators() -> list[str]:
     """Those that lab 02 has a solution of."""
-    return [task.operator for task in all_tasks() if task.lab == LAB]
+    ladders = [task for task in all_tasks() if not task.is_hunt]
+    return [task.operator for task in ladders if task.lab == LAB]
 
 
 def build(operator: str, folder: Path) -> None:
@@ -157,3 +198,42 @@ def _pack(operator: str, sources: dict[Path, list[str]], file: Path) -> None:
     _tool("ar", "rcD", str(work / "new.a"), whole)
     (work / "new.a").replace(file)
     shutil.rmtree(work)
+
+
+# ---- exhibits of a bug hunt ----------------------------------------------------------
+
+
+def broken(rung: Rung) -> Rung:
+    """The exhibit as it was handed out, as a rung of its own.
+
+    Raises GraderError if there is no copy of it.
+    """
+    file = _place(rung)
+    if not is_handout():
+        _derive(rung.file, file)
+    if not file.exists():
+        raise GraderError(
+            f"{file.relative_to(rungs.ROOT)} is missing: it is '{rung.shown}' as it "
+            "was handed out; copy it from the handout"
+        )
+    return replace(rung, task=f"{rung.task}_given", file=file, also=())
+
+
+def _place(rung: Rung) -> Path:
+    """Where the copy of a file lies."""
+    root = rungs.ROOT if is_handout() else rungs.ROOT / "build"
+    return root / "given" / HUNT / rung.task.split("/")[0] / rung.file.name
+
+
+def _derive(source: Path, file: Path) -> None:
+    """Write the copy, if the source still has its marks."""
+    text = source.read_text(encoding="utf-8")
+    if not REGION.search(text):
+        return
+    made = starter(text)
+    if file.exists() and file.read_text(encoding="utf-8") == made:
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    new = file.with_suffix(f".{os.getpid()}.new")
+    new.write_text(made, encoding="utf-8")
+    new.replace(file)

@@ -218,7 +218,7 @@ def wanted(rung: Rung, mode: str) -> tuple[str, ...]:
 
 def directions_of(rung: Rung, files: dict[str, Path]) -> tuple[str, ...]:
     """Which directions an object defines."""
-    operator = rung.task.split("/")[1]
+    operator = rung.operator
     defined = symbols(files["f32"], dynamic=False)[0]
     return tuple(d for d in DIRECTIONS if f"{operator}_{d}" in defined)
 
@@ -228,7 +228,7 @@ def directions_of(rung: Rung, files: dict[str, Path]) -> tuple[str, ...]:
 
 def judged(rung: Rung, libraries: dict[str, Path], mode: str) -> Build:
     """What built libraries take from elsewhere, and which directions they define."""
-    operator = rung.task.split("/")[1]
+    operator = rung.operator
     defined = symbols(libraries["f32"])[0]
     taken = {name for file in libraries.values() for name in symbols(file)[1]}
     borrowed = sorted(taken & FORBIDDEN_SYMBOLS)

@@ -101,6 +101,9 @@ def content(rung: Rung) -> str:
         rung.step,
     )
     parts = [rung.id, rung.sha256, said, of_sources(rungs.ROOT), of_machine()]
+    if rung.exhibit:
+        asked = rung.exhibit.elements, rung.exhibit.gates
+        parts.append((*asked, given.broken(rung).sha256))
     if rung.step:  # its build reads the other operators' files too
         lab = rung.file.parents[2]
         files = [f for d in ("csrc", "convlab_ext") for f in (lab / d).rglob("*")]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ from grader.checks.unrun import (
     our_fault,
     same_for_backward,
 )
-from grader.course.rungs import Rung, Selection
+from grader.course.rungs import COMPILED, Rung, Selection
 from grader.course.uses import FALLBACK
 from grader.engine import plan
 from grader.engine.asking.compiling import Builds
@@ -35,6 +36,7 @@ from grader.engine.asking.on_gpu import OnCard
 from grader.engine.score import RungResult
 from grader.errors import GraderError
 from grader.runner.supervisor.session import Worker
+from grader.toolchain import given
 from grader.toolchain.extension.package import Package
 from grader.toolchain.products import GONE, Build
 from grader.verdicts import Verdict
@@ -43,7 +45,7 @@ if TYPE_CHECKING:  # these import torch, which takes seconds
     from grader.checks.subject import Subject
     from grader.checks.values.fallback import Classes
     from grader.engine.asking.inspection import Inspection
-    from grader.operators import Case
+    from grader.operators import Case, Operator
 
 # what happens after the numbers of a direction: inspection.py
 Look = Callable[[list[CheckResult], str, "list[Case]"], list[CheckResult]]
@@ -169,14 +171,46 @@ class Asker:
         return self.lending.is_right(rung, self.builds.whole(rung), direction)
 
     def _rung(self, rung: Rung, lower: Lower, *, warm: bool) -> Answer:
+        if rung.exhibit:
+            return Answer(self._exhibit(rung, warm=warm))
         if rung.needs:
             return Answer(self._only_on_card(rung))
         if plan.kind(rung) == plan.PYTHON:
             return Answer(self._python_rung(rung, warm=warm))
-        built = self.builds.whole(rung)
-        if built.error or built.forbidden or built.blocked:
-            return Answer(RungResult(rung, tuple(build_failed(built))))
-        return self._compiled_rung(rung, built, lower)
+        return self._compiled_rung(rung, lower)
+
+    def _exhibit(self, rung: Rung, *, warm: bool) -> RungResult:
+        """The repair as any other file, and the case that exposes the bug."""
+        from grader.engine.asking import exposing
+
+        broken = given.broken(rung)
+        had = self._directions(broken)
+        result = self.asked(rung, warm=warm or not self.check)
+        result = exposing.whole(rung, result, had)
+        if self.check:
+            return replace(result, checks=tuple(self.asked_for(result.checks)))
+        self.tell(rung.id, "case")
+        ask = partial(self.asked, broken, warm=warm)
+        found = exposing.case(rung, had, self.seed, ask)
+        return replace(result, checks=(*result.checks, found))
+
+    def _directions(self, rung: Rung) -> tuple[str, ...]:
+        """Which ones a file defines."""
+        if plan.kind(rung) in COMPILED:
+            return self.builds.alone(rung).directions
+        return DIRECTIONS
+
+    def asked(
+        self, rung: Rung, operator: Operator | None = None, *, warm: bool = False
+    ) -> RungResult:
+        """A file that no other one serves, by all questions of its kind, perhaps on the
+        cases of another `operator` alone.
+        """
+        if plan.kind(rung) == plan.PYTHON:
+            return self._python_rung(rung, operator, warm=warm)
+        if operator:
+            return self._numbers(rung, {}, operator)[0]
+        return self._compiled_rung(rung, {}).result
 
     def _only_on_card(self, rung: Rung) -> RungResult:
         """A rung that cusim cannot run."""
@@ -187,8 +221,12 @@ class Asker:
         result = inspect_cuda.with_nvcc(RungResult(rung, tuple(pending)), compiled)
         return self.on_card.checked(result, {}, None)
 
-    def _python_rung(self, rung: Rung, *, warm: bool) -> RungResult:
-        """A file of lab 01; while it is asked the next worker imports torch."""
+    def _python_rung(
+        self, rung: Rung, operator: Operator | None = None, *, warm: bool
+    ) -> RungResult:
+        """A file of lab 01; while it is asked the next worker imports torch. It may be
+        asked as an `operator` that has other cases.
+        """
         from grader import operators
         from grader.checks.subject import Subject
         from grader.engine.asking.inspect_cpu import HostInspection
@@ -197,7 +235,7 @@ class Asker:
         worker, self._spare = self._spare, None
         if warm:
             self.warm_up()
-        operator = operators.get(rung.task.split("/")[1])
+        operator = operator or operators.get(rung.operator)
         subject = Subject(operator, source=rung.file, shown=rung.shown, warm=worker)
         try:
             with HostInspection(subject, rung, self.seed) as look:
@@ -205,9 +243,12 @@ class Asker:
         finally:
             subject.close()
 
-    def _compiled_rung(self, rung: Rung, built: Build, lower: Lower) -> Answer:
+    def _compiled_rung(self, rung: Rung, lower: Lower) -> Answer:
         """A file in C or CUDA, and what its own kind of machine adds."""
-        result, libraries, classes = self._numbers(rung, built, lower)
+        built = self.builds.whole(rung)
+        result, libraries, classes = self._numbers(rung, lower)
+        if not libraries:
+            return Answer(result)
         if any(name.startswith(FALLBACK) for name in built.uses):
             result = counted(self.links, result, self.seed)
         if plan.kind(rung) == plan.CUDA:
@@ -219,16 +260,21 @@ class Asker:
         return Answer(result, libraries)
 
     def _numbers(
-        self, rung: Rung, built: Build, lower: Lower
-    ) -> tuple[RungResult, Libraries, Classes]:
-        """Check the directions a file defines, the other one lent by a lower rung."""
+        self, rung: Rung, lower: Lower, operator: Operator | None = None
+    ) -> tuple[RungResult, Libraries, Classes | None]:
+        """Check the directions a file defines, the other one lent by a lower rung. It
+        may be asked as an `operator` that has other cases. No libraries: not built.
+        """
         from grader import operators
         from grader.checks.subject import Subject
 
+        built = self.builds.whole(rung)
+        if built.error or built.forbidden or built.blocked:
+            return RungResult(rung, tuple(build_failed(built))), {}, None
         lent = {d: r for d, r in lower.items() if d not in built.directions}
         uses = {**built.uses, **{direction: r.id for direction, r in lent.items()}}
         libraries = self.libraries(rung, lent)
-        operator = operators.get(rung.task.split("/")[1])
+        operator = operator or operators.get(rung.operator)
         subject = Subject(operator, libraries=libraries)
         classes = subject.classes = self.classes(rung, lent)
         alone = "forward" not in {*built.directions, *uses}
@@ -250,7 +296,7 @@ class Asker:
     def classes(self, rung: Rung, lent: Lower) -> Classes:
         """How exact the results of both directions have to be."""
         called = {d: lent.get(d, rung) for d in DIRECTIONS}
-        return self.lending.classes(rung.task, called)
+        return self.lending.classes(rung.operator, called)
 
     def _inspection(
         self, subject: Subject, rung: Rung, libraries: tuple[Path, Path]

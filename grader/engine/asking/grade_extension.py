@@ -89,7 +89,7 @@ class Packages:
 
         assert built.folder
         self.tell(rung.id, "gates")
-        operator = operators.get(rung.task.split("/")[1])
+        operator = operators.get(rung.operator)
         folder = folder_for(rung.step, operator.name)
         gates = (*GATES, *(ON_CARD if built.on_card else ()))
         asked = [g for g in gates if self.check is None or self._is_asked(g.direction)]
@@ -108,7 +108,7 @@ class Packages:
         from grader.engine.asking import plain_build
 
         assert built.folder
-        operator = operators.get(rung.task.split("/")[1])
+        operator = operators.get(rung.operator)
         warm = Worker.for_python(built.folder)
         subject = Subject(operator, package=built.folder, shown=SHOWN, warm=warm)
         servers = Servers(kernels.links(self.found), operator, self.seed)

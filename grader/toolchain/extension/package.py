@@ -65,7 +65,7 @@ class Package:
 
 def build(rung: Rung, links: Links) -> Package:
     """Build a step of an operator; the first thing that is wrong in one sentence."""
-    operator = rung.task.split("/")[1]
+    operator = rung.operator
     try:
         needs.verify()
         kernels = extension.kernels(operator, "cpu", links)
@@ -94,7 +94,7 @@ def build(rung: Rung, links: Links) -> Package:
 
 def folder_of(rung: Rung, operator: str = "") -> Path:
     """Where all that is built of a rung goes, or of another operator of its step."""
-    name = operator or rung.task.split("/")[1]
+    name = operator or rung.operator
     return build_folder() / "extension" / "graded" / rung.step / name
 
 
@@ -252,7 +252,7 @@ def _assemble(rung: Rung, target: Path, links: Links) -> None:
     """The package: all Python as it is now, the operator's library, and those of other
     operators that its rules call. One of these that does not build is not there.
     """
-    lab, operator = rung.file.parents[2], rung.task.split("/")[1]
+    lab, operator = rung.file.parents[2], rung.operator
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     for file in (lab / NAME).glob("*.py"):
