@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The exhibits of a bug hunt: complete, wrong operators, as lab.toml describes them.
 
-    [bug_hunt.00_gathered_columns]
+    [bug_hunt.05_gathered_columns]
     operator = "unfold"             # what the file is an operator of
     points = 1                      # half for the repair, half for the case
     tool = "odd options"            # what finds such a bug: one of TOOLS

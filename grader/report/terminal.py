@@ -252,7 +252,7 @@ def _legend(results: list[TaskResult]) -> None:
         console.print(f"[dim]{'; '.join(notes)}[/]")
 
 
-def _cells(rung: RungResult, columns: Sequence[str]) -> list[Text]:
+def _cells(rung: RungResult, columns: Sequence[str] = DIRECTIONS) -> list[Text]:
     cells = []
     for direction in columns:
         word = _word(rung.verdict(direction))

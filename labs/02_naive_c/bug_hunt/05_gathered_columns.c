@@ -1,10 +1,10 @@
-/* 00 gathered columns
+/* 05 gathered columns
  *
  *   does     unfold backward: each pixel gathers the column entries that read it
  *   seen     a kind of bug, in gathering versions of col2im (Caffe's and ATen's loop):
  *            a number that belongs to the outer loop is changed in the inner one
  *   passes   dilation 1, with any stride and padding: what nearly every test uses
- *   run      make grade T=02_naive_c/bug_hunt/00
+ *   run      make grade T=02_naive_c/bug_hunt/05
  */
 #include "operators.h"
 
