@@ -49,12 +49,17 @@ class Rung:
     @property
     def id(self) -> str:
         """02_naive_c/conv2d/00_definition, 05_torch_extension/conv2d/stable."""
-        return f"{self.task}/{self.step or self.file.stem}"
+        return f"{self.task}/{self.step if self.in_package else self.file.stem}"
 
     @property
     def operator(self) -> str:
         """What it is an operator of: its folder's name, but of an exhibit."""
         return self.exhibit.operator if self.exhibit else self.task.split("/")[1]
+
+    @property
+    def in_package(self) -> bool:
+        """Whether it is a step of lab 05's own package."""
+        return bool(self.step) and not self.exhibit
 
     @property
     def case_file(self) -> Path:
@@ -78,8 +83,8 @@ class Rung:
         """Whether file:line is a place in its own files; of lab 05 in its package."""
         own = (ROOT / self.file).resolve()
         named = named_file(location, ROOT)
-        package = own.parents[1] if self.step else own
-        if self.exhibit and named == self.case_file.resolve():
+        package = own.parents[1] if self.in_package else own
+        if self.exhibit and named in [file.resolve() for file in self.also]:
             return True
         return named is not None and named.is_relative_to(package)
 

@@ -162,7 +162,11 @@ def _hunt(toml: Path, entries: Mapping[str, Any]) -> list[Task]:
         plain = {word: entry[word] for word in entry if word in _RUNG_WORDS}
         rung = _rung(toml, task_id, file, {f"{HUNT}/{file.stem}": plain}, ())
         beside = [file.with_suffix(exhibits.CASE)]
-        found.append(replace(rung, exhibit=exhibit, also=tuple(beside)))
+        if language == EXTENSION and (rules := file.with_suffix(".py")).is_file():
+            beside.append(rules)
+        step = STEPS[-1] if language == EXTENSION else ""
+        rung = replace(rung, exhibit=exhibit, also=tuple(beside), step=step)
+        found.append(rung)
         points += exhibit.points
     if not found:
         return []

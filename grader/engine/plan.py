@@ -101,6 +101,8 @@ def questions(rung: Rung, direction: str) -> tuple[Question, ...]:
     """The questions of a direction that hold for this rung."""
     operator = rung.operator
     module = kind(rung) == PYTHON or operator in WITH_MODULE
+    if kind(rung) == EXTENSION and rung.exhibit:
+        module = False  # it has none
     asked = {
         HALF: "f16" in rung.dtypes,
         MODULE: module,

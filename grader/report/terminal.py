@@ -187,7 +187,7 @@ def _uses(results: list[TaskResult]) -> None:
 
 def _gates(results: list[TaskResult]) -> None:
     """Lab 05: gate by operator, in few letters: five operators fit 80 columns."""
-    rungs = [r for result in results for r in result.rungs if r.rung.step]
+    rungs = [r for result in results for r in result.rungs if r.rung.in_package]
     for first in range(0, len(rungs), 5):
         _gates_of(rungs[first : first + 5])
     if rungs and (note := matrix.note()):

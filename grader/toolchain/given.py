@@ -216,7 +216,18 @@ def broken(rung: Rung) -> Rung:
             f"{file.relative_to(rungs.ROOT)} is missing: it is '{rung.shown}' as it "
             "was handed out; copy it from the handout"
         )
-    return replace(rung, task=f"{rung.task}_given", file=file, also=())
+    return replace(rung, task=f"{rung.task}_given", file=file, also=_rules(rung, file))
+
+
+def _rules(rung: Rung, file: Path) -> tuple[Path, ...]:
+    """Of lab 05 the Python beside it, as that was handed out."""
+    made = []
+    for source in rung.also:
+        if source.suffix == ".py":
+            made.append(file.with_suffix(".py"))
+            if not is_handout():
+                _derive(source, made[-1], whole=True)
+    return tuple(made)
 
 
 def _place(rung: Rung) -> Path:
@@ -225,10 +236,10 @@ def _place(rung: Rung) -> Path:
     return root / "given" / HUNT / rung.task.split("/")[0] / rung.file.name
 
 
-def _derive(source: Path, file: Path) -> None:
-    """Write the copy, if the source still has its marks."""
+def _derive(source: Path, file: Path, *, whole: bool = False) -> None:
+    """Write the copy, if the source still has its marks; `whole`: it needs none."""
     text = source.read_text(encoding="utf-8")
-    if not REGION.search(text):
+    if not REGION.search(text) and not whole:
         return
     made = starter(text)
     if file.exists() and file.read_text(encoding="utf-8") == made:

@@ -26,7 +26,7 @@ from grader.checks.unrun import (
     our_fault,
     same_for_backward,
 )
-from grader.course.rungs import COMPILED, Rung, Selection
+from grader.course.rungs import COMPILED, EXTENSION, Rung, Selection
 from grader.course.uses import FALLBACK
 from grader.engine import plan
 from grader.engine.asking.compiling import Builds
@@ -208,6 +208,8 @@ class Asker:
         """
         if plan.kind(rung) == plan.PYTHON:
             return self._python_rung(rung, operator, warm=warm)
+        if plan.kind(rung) == EXTENSION:
+            return self.packages.checked(rung, operator)
         if operator:
             return self._numbers(rung, {}, operator)[0]
         return self._compiled_rung(rung, {}).result
