@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The exhibits of a bug hunt: complete, wrong operators, as lab.toml describes them.
+r"""The exhibits of a bug hunt: complete, wrong operators, as lab.toml describes them.
 
     [bug_hunt.05_gathered_columns]
     operator = "unfold"             # what the file is an operator of
@@ -10,6 +10,7 @@
     mistake = "dilation_ignored"    # the known mistake that it equals, if any
     passes = [{ name = "plain", ... }]         # cases that it passes all the same
     story = ["...", "...", "..."]   # seen where, passed why, found how
+    picture = "..x\n..."           # of our case: . is right, x is wrong
     hints = ["...", "...", "..."]
     gates = ["opcheck"]             # of lab 05: asked beside values and gradients
 
@@ -48,7 +49,7 @@ TOOLS = (  # the order of docs/guides/bug_museum.md
 )
 WORDS = {
     *("operator", "points", "tool", "elements", "verdict", "mistake"),
-    *("passes", "story", "hints", "gates"),
+    *("passes", "story", "hints", "gates", "picture"),
 }
 SENTENCES = 3  # of a story
 
@@ -66,6 +67,7 @@ class Exhibit:
     story: tuple[str, ...]
     hints: tuple[str, ...]
     mistake: str = ""
+    picture: str = ""  # of a result on the reference's case: x where it is wrong
     gates: tuple[str, ...] = ()
 
 
@@ -97,6 +99,7 @@ def parse(where: str, entry: Mapping[str, Any]) -> Exhibit:
         tuple(story),
         tuple(entry.get("hints", ())),
         entry.get("mistake", ""),
+        entry.get("picture", ""),
         tuple(entry.get("gates", ())),
     )
 
