@@ -39,7 +39,7 @@ GRADER := $(PY) -m grader
 CHOICE = $(if $(T),'$(T)') $(if $(LAB),--lab '$(LAB)')
 
 .DEFAULT_GOAL := help
-.PHONY: help grade bench carry tables debug hint report doctor build jupyter notebooks train test trust stress lint nvcc versions lock system-packages handout clean
+.PHONY: help grade watch bench carry tables debug diff hint progress report doctor editor build jupyter notebooks train test trust stress lint nvcc versions lock system-packages handout clean
 
 help:  ## list these commands
 	@echo 'convlab: carry tensor operators from Python to CUDA. Start with: make grade'
@@ -68,8 +68,17 @@ debug: $(READY)  ## stop inside a case: T=rung CASE=name [SEED= DTYPE=f32; CUDA:
 	    $(if $(DTYPE),--dtype $(DTYPE)) $(if $(THREAD),--thread '$(THREAD)') \
 	    $(if $(BLOCK),--block '$(BLOCK)')
 
+watch: $(READY)  ## grade a file each time it is saved: everything, or T= or LAB=
+	@$(GRADER) watch $(CHOICE)
+
+diff: $(READY)  ## what T=rung changes against the rung that it builds on
+	@$(GRADER) diff $(CHOICE)
+
 hint: $(READY)  ## one more hint for T=
 	@$(GRADER) hint $(CHOICE)
+
+progress: $(READY)  ## points by lab and over time, and what is next
+	@$(GRADER) progress
 
 report: $(READY)  ## make build/grade/report.html from the last results once more
 	@$(GRADER) report
@@ -90,6 +99,9 @@ train: $(MORE)  ## train a network with every make of layers [NET= DATA= EPOCHS=
 	    $(if $(DTYPE),--dtype '$(DTYPE)') $(if $(SEED),--seed '$(SEED)') \
 	    $(if $(DEVICE),--device '$(DEVICE)') $(if $(PROFILE),--profile) \
 	    $(if $(THREADS),--threads '$(THREADS)') $(if $(TO),--to '$(TO)')
+
+editor: $(READY)  ## compile_commands.json: an editor with clangd knows our headers and flags
+	@$(GRADER) editor
 
 doctor: $(READY)  ## what this machine has, and what a missing thing costs
 	@$(GRADER) doctor
@@ -123,11 +135,11 @@ lock: $(READY)  ## pin requirements/*.in anew, with hashes and without addresses
 	done
 
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
-system-packages:  ## what Debian and Ubuntu can add: sandbox, debugger, clang, emulators, Chromium
+system-packages:  ## what Debian and Ubuntu can add: sandbox, debugger, clang, emulators, Chromium, tmux
 	$(SUDO) apt-get update -q
 	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
 	    bubblewrap gdb clang chromium valgrind \
-	    qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+	    qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross tmux
 
 clean:  ## remove everything that was built, but not .venv and what was found out
 	@for folder in build $(KNOWN_ISA:%=build/%); do \

@@ -17,9 +17,8 @@ REGION = re.compile(
 
 
 def starter(text: str) -> str:
-    """A source with its solutions replaced by what students get instead."""
-
-    def offered(match: re.Match[str]) -> str:
-        return re.sub(r"(?m)^([ ]*)(?://|#) STARTER ?", r"\1", match[2])
-
-    return REGION.sub(offered, text)
+    """A source with its solutions replaced by what students get instead; a STARTER line
+    that stands alone is uncovered, too.
+    """
+    offered = REGION.sub(lambda match: match[2], text)
+    return re.sub(r"(?m)^([ ]*)(?://|#) STARTER ?", r"\1", offered)

@@ -52,6 +52,7 @@ SLOW = (
     "tests/grader/checks/memory",
     "tests/grader/checks/speed",
     "tests/grader/commands/test_debug.py",
+    "tests/grader/commands/test_editor.py",
     "tests/grader/commands/test_handout.py",
     "tests/grader/commands/test_notebooks.py",
     "tests/grader/commands/test_versions.py",
@@ -61,6 +62,7 @@ SLOW = (
     "tests/grader/report/test_report_browser.py",
     "tests/grader/runner",
     "tests/grader/toolchain",
+    "tests/grader/watch",
     "tests/house/test_references.py",
 )
 SLOW_FIXTURES = {"extension", "tools", "graded"}
@@ -78,6 +80,7 @@ TOGETHER = (
     "tests/grader/engine/test_grade.py",
     "tests/grader/report/test_report.py",
     "tests/grader/report/test_report_browser.py",
+    "tests/grader/watch/test_watch.py",
 )
 # and one process all that use lab 05's package
 LAB_05 = (

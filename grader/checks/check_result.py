@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from grader.checks.heat_map import HeatMap
 from grader.course.foreign import cleaned
 from grader.verdicts import Verdict
 
@@ -43,6 +44,7 @@ class CheckResult:
     self_reported: bool = False  # rests on what the worker says of itself
     diagnosis: str | None = None  # what went wrong, as far as it can be told
     mistake: str | None = None  # the name of a known mistake it equals
+    heat: HeatMap | None = None  # which elements of the smallest case are wrong
     seconds: float = field(default=0.0, compare=False)  # that the check took
 
     def __post_init__(self) -> None:

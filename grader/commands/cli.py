@@ -19,16 +19,28 @@ INTERRUPTED = 130
 COMMANDS = {
     "grade": "build, check and score; write results.json and the report",
     "bench": "time every rung that is selected on every speed case",
+    "watch": "grade a file each time it is saved, in a terminal that stays",
     "build": "compile everything that is selected; the first error of each",
     "debug": "stop inside one case of one rung, with its inputs on disk",
+    "diff": "what a file changes against the rung that it builds on",
     "hint": "a task's hints, one more each time they are asked for",
     "carry": "what the grader needs beside torch, as a folder to take along",
     "doctor": "what this machine has, and what a missing thing costs",
+    "editor": "write compile_commands.json for clangd",
     "handout": "derive what students get: starters, given objects, archives",
+    "progress": "points by lab and over time, and what is next",
     "report": "make the HTML report from the last results.json once more",
     "tables": "put the measured tables into the READMEs once more",
 }
-WHOLE = ("carry", "doctor", "handout", "report", "tables")  # of no task
+WHOLE = (
+    "carry",
+    "doctor",
+    "editor",
+    "handout",
+    "progress",
+    "report",
+    "tables",
+)  # of no task
 
 
 def parser() -> argparse.ArgumentParser:
@@ -40,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
         if name in WHOLE:
             continue
         verb.add_argument("task", nargs="?", help="a path, an id, or a prefix of ids")
-        if name in ("grade", "bench", "build"):
+        if name in ("grade", "bench", "build", "watch"):
             verb.add_argument("--lab", help="only labs that begin with this, e.g. 02")
         if name == "grade":
             verb.add_argument("--check", choices=("forward", "gradient"))

@@ -7,6 +7,7 @@ import argparse
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
 
@@ -18,6 +19,11 @@ from grader.toolchain import gpu_probe, nvcc, sandbox
 from grader.toolchain.extension import needs
 from grader.toolchain.make import named_compiler, named_cpp, sanitizers_missing
 
+WALL = "student code sees nothing of your files"
+FIRST = (  # of what is missing, after what is needed
+    *("C++ compiler", "sanitizers", "bubblewrap", "gdb", "addr2line", "ONNX", "clang"),
+    "nvcc",
+)
 ONNX = ("onnx", "onnxscript", "onnxruntime")  # packages
 
 
@@ -29,6 +35,8 @@ class Item:
     found: str  # what there is; "" if nothing
     without: str  # what its absence costs, and how to get it
     needed: bool = False
+    install: str = ""  # the command, where one can be named
+    gain: str = ""  # what that brings
 
 
 def _version(command: str, *flags: str) -> str:
@@ -64,6 +72,11 @@ def _bwrap() -> str:
     return ""
 
 
+def _bwrap_install() -> str:
+    """Nothing where it is installed and may not work."""
+    return "" if shutil.which("bwrap") else "make system-packages"
+
+
 def _bwrap_cost() -> str:
     weaker = "Landlock" if sandbox.has_landlock() else "the system call filter alone"
     if shutil.which("bwrap"):
@@ -86,11 +99,12 @@ def _card() -> tuple[str, str]:
 
 def items() -> list[Item]:
     """Everything that is looked for."""
+    return [*_needed(), *_sandbox(), *_finders(), *_compilers(), *_cards()]
+
+
+def _needed() -> list[Item]:
+    """Without these nothing can be graded."""
     compiler, *words = named_compiler().split()
-    no_gdb = "no make debug, no loop indices after a crash (make system-packages)"
-    card, no_card = _card()
-    cuda = "CUDA kernels are run on the CPU only and not compiled by NVIDIA's compiler"
-    kernels = named_cpp().split()[0]
     return [
         Item("Python", sys.version.split()[0], "", needed=True),
         Item("PyTorch", _package("torch"), "nothing can be graded", needed=True),
@@ -99,28 +113,82 @@ def items() -> list[Item]:
             _version(compiler, *words, "--version"),
             "nothing can be graded (apt-get install build-essential)",
             needed=True,
+            install="apt-get install build-essential",
+            gain="it compiles labs 02 and 03",
         ),
         Item("make", _version("make"), "nothing can be built", needed=True),
-        Item("bubblewrap", _bwrap(), _bwrap_cost()),
-        Item("Landlock", _landlock(), "student code can read your files"),
-        Item("gdb", _version("gdb"), no_gdb),
-        Item("sanitizers", _sanitizers(), "there is no memory check"),
+    ]
+
+
+def _sandbox() -> list[Item]:
+    return [
         Item(
-            "addr2line", _version("addr2line"), "a crash is reported without its line"
+            "bubblewrap", _bwrap(), _bwrap_cost(), install=_bwrap_install(), gain=WALL
+        ),
+        Item("Landlock", _landlock(), "student code can read your files"),
+    ]
+
+
+def _finders() -> list[Item]:
+    """What finds where something went wrong."""
+    return [
+        Item(
+            "gdb",
+            _version("gdb"),
+            "no make debug, no loop indices after a crash (make system-packages)",
+            install="make system-packages",
+            gain="make debug stops in a failing case",
         ),
         Item(
-            "clang", _version("clang"), "there is no second compiler to try (CC=clang)"
+            "sanitizers",
+            _sanitizers(),
+            "there is no memory check",
+            install="apt-get install gcc",
+            gain="reads and writes beyond a tensor are found, with their line",
+        ),
+        Item(
+            "addr2line",
+            _version("addr2line"),
+            "a crash is reported without its line",
+            install="apt-get install binutils",
+            gain="a crash is told with its line",
+        ),
+    ]
+
+
+def _compilers() -> list[Item]:
+    """More of them, and what lab 05 is built with."""
+    kernels = named_cpp().split()[0]
+    return [
+        Item(
+            "clang",
+            _version("clang"),
+            "there is no second compiler to try (CC=clang)",
+            install="make system-packages",
+            gain="make grade CC=clang tries a second compiler",
         ),
         Item(
             f"C++ compiler ({kernels})",
             _version(kernels),
             "lab 04 cannot be graded (apt-get install g++)",
+            install="apt-get install g++",
+            gain="lab 04 can be graded",
         ),
         *_extension(),
-        Item("nvcc", nvcc.release(), cuda),
-        Item("GPU", card, f"speed on a GPU is not measured: {no_card}"),
-        *(_on_card() if card else []),
+        Item(
+            "nvcc",
+            nvcc.release(),
+            "CUDA kernels run on the CPU only: NVIDIA's compiler is not there",
+            install="make nvcc",
+            gain="kernels are compiled for a card, with registers and occupancy",
+        ),
     ]
+
+
+def _cards() -> list[Item]:
+    card, no_card = _card()
+    missing = f"speed on a GPU is not measured: {no_card}"
+    return [Item("GPU", card, missing), *(_on_card() if card else [])]
 
 
 def _extension() -> list[Item]:
@@ -135,7 +203,13 @@ def _extension() -> list[Item]:
     lacking = f"the gate onnx is skipped: pip install {' '.join(onnx)}"
     return [
         Item("lab 05", parts, f"its extension cannot be built: {missing}"),
-        Item("ONNX", "" if onnx else ", ".join(ONNX), lacking),
+        Item(
+            "ONNX",
+            "" if onnx else ", ".join(ONNX),
+            lacking,
+            install=f"pip install {' '.join(onnx)}",
+            gain="lab 05's operators are exported and run outside of PyTorch",
+        ),
     ]
 
 
@@ -154,14 +228,28 @@ def _on_card() -> list[Item]:
     ]
 
 
+def first(found: Sequence[Item]) -> str:
+    """The line to end with: what to install first, and what it gains."""
+    missing = [item for item in found if not item.found and item.install]
+    order = {name: i for i, name in enumerate(FIRST)}
+
+    def rank(item: Item) -> tuple[bool, int]:
+        return not item.needed, order.get(item.name.split(" (")[0], len(FIRST))
+
+    if not missing:
+        return "Nothing that you can install is missing."
+    item = min(missing, key=rank)
+    return f"Install first: {item.name}, with {item.install}. Then {item.gain}."
+
+
 def run(args: argparse.Namespace) -> int:
     """Print the table. 1 if a thing is missing without which nothing can be graded."""
     grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     grid.add_column("what", no_wrap=True)
     grid.add_column("here")
     grid.add_column("without it")
-    bad = 0
-    for item in items():
+    bad, looked_for = 0, items()
+    for item in looked_for:
         missing = not item.found
         bad += missing and item.needed
         style = "bold red" if missing and item.needed else "yellow" if missing else ""
@@ -169,4 +257,5 @@ def run(args: argparse.Namespace) -> int:
         grid.add_row(item.name, here, item.without if missing else "", style=style)
     console.print(grid)
     console.print(f"\nStudent code runs at sandbox level: {sandbox.level()}")
+    console.print(first(looked_for), soft_wrap=True)
     return 1 if bad else 0

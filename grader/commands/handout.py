@@ -46,6 +46,8 @@ SHIPPED = (  # * also stands for folders
     "requirements/*",
     "common/*",
     "grader/*",
+    ".devcontainer/*",
+    "labs/AGENTS.md",
     "labs/[0-9][0-9]_*/lab.toml",
     "labs/[0-9][0-9]_*/README.md",
     "labs/[0-9][0-9]_*/*.ipynb",
@@ -70,8 +72,8 @@ MARKER = re.compile(r"^[ ]*(?://|#) (BEGIN|END) SOLUTION|^[ ]*(?://|#) STARTER",
 
 # what make offers: a student's commands, and those that need the repository
 OFFERED = re.compile(
-    "help|grade|bench|carry|watch|debug|diff|hint|profile|progress|reset|build|doctor"
-    "|report|jupyter|notebooks|train|nvcc|versions|system-packages|clean"
+    "help|grade|bench|carry|watch|debug|diff|editor|hint|profile|progress|reset|build"
+    "|doctor|report|jupyter|notebooks|train|nvcc|versions|system-packages|clean"
 )
 WITHHELD = re.compile("tables|test|trust|stress|lint|lock|handout|batch|docs")
 

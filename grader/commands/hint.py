@@ -6,24 +6,29 @@ from __future__ import annotations
 import argparse
 
 from grader.course.tasks import select
-from grader.engine import results
+from grader.engine.hints import one_more
 from grader.errors import GraderError
 from grader.report import terminal
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the hints seen so far and the next one."""
+    """Print the hints seen so far and the next one, of a task or of one rung."""
     wanted: str | None = args.task
     if not wanted:
         raise GraderError("say which task: make hint T=02_naive_c/conv2d")
-    task = select(wanted).tasks[0]
-    if not task.hints:
-        raise GraderError(f"{task.id} has no hints")
-    results.make_folder(results.folder())
-    counter = results.folder() / f"hints-{task.id.replace('/', '-')}"
-    seen = int(counter.read_text()) if counter.exists() else 0
-    seen = min(seen + 1, len(task.hints))
-    counter.write_text(str(seen))
-    for number, text in enumerate(task.hints[:seen], start=1):
-        terminal.say(f"hint {number} of {len(task.hints)}: {text}")
+    selection = select(wanted)
+    task = selection.tasks[0]
+    named = [rung for rung in task.rungs if rung.id in selection.rungs and rung.hints]
+    alone = len(selection.rungs) == 1 and named
+    if task.is_hunt and not alone:
+        listed = ", ".join(rung.id for rung in named)
+        raise GraderError(f"say which exhibit: {listed}")
+    about = named[0] if alone else task
+    for number, text in enumerate(one_more(about), start=1):
+        terminal.say(f"hint {number} of {len(about.hints)}: {text}")
+    if named and not alone:
+        first, *others = (rung.id for rung in named)
+        more = ", ".join(name.rsplit("/", 1)[1] for name in others)
+        also = f" (also {more})" if more else ""
+        terminal.say(f"hints about one file: make hint T={first}{also}")
     return 0

@@ -7,11 +7,11 @@ r"""The exhibits of a bug hunt: complete, wrong operators, as lab.toml describes
     tool = "odd options"            # what finds such a bug: one of TOOLS
     elements = 20                   # numbers that the inputs of a case may have at most
     verdict = { backward = "WRONG_GRADIENT" }  # of the file as it was handed out
-    mistake = "dilation_ignored"    # the known mistake that it equals, if any
+    mistake = "dilation_ignored"    # its name, or how the grader's words begin
     passes = [{ name = "plain", ... }]         # cases that it passes all the same
     story = ["...", "...", "..."]   # seen where, passed why, found how
     picture = "..x\n..."           # of our case: . is right, x is wrong
-    hints = ["...", "...", "..."]
+    hints = ["...", "...", "..."]   # and other words of a rung: flags, uses ...
     gates = ["opcheck"]             # of lab 05: asked beside values and gradients
 
 Beside the file lies NAME.case.toml: there the student says what exposes the
@@ -49,7 +49,7 @@ TOOLS = (  # the order of docs/guides/bug_museum.md
 )
 WORDS = {
     *("operator", "points", "tool", "elements", "verdict", "mistake"),
-    *("passes", "story", "hints", "gates", "picture"),
+    *("passes", "story", "gates", "picture"),
 }
 SENTENCES = 3  # of a story
 
@@ -65,7 +65,6 @@ class Exhibit:
     verdict: Mapping[str, Verdict]  # direction -> of the file as it was handed out
     passes: tuple[Mapping[str, Any], ...]  # lines of a case file
     story: tuple[str, ...]
-    hints: tuple[str, ...]
     mistake: str = ""
     picture: str = ""  # of a result on the reference's case: x where it is wrong
     gates: tuple[str, ...] = ()
@@ -97,7 +96,6 @@ def parse(where: str, entry: Mapping[str, Any]) -> Exhibit:
         {d: Verdict(word) for d, word in entry["verdict"].items()},
         tuple(entry["passes"]),
         tuple(story),
-        tuple(entry.get("hints", ())),
         entry.get("mistake", ""),
         entry.get("picture", ""),
         tuple(entry.get("gates", ())),

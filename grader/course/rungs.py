@@ -41,6 +41,7 @@ class Rung:
     architectures: tuple[str, ...] = ARCHITECTURES  # lab 04: for nvcc
     needs: str = ""  # lab 04: "gpu" if cusim cannot run it
     dtypes: tuple[str, ...] = ()  # lab 04: it is right in these, too
+    hints: tuple[str, ...] = ()  # besides those of its ladder
     step: str = ""  # lab 05: stable
     also: tuple[Path, ...] = ()  # lab 05: the operator's Python, and what it shares;
     # of an exhibit its case

@@ -43,7 +43,7 @@ _LAB_WORDS = {"title", "language", "ladder", "rung", HUNT}
 _LADDER_WORDS = {"points", "core", "hints", "speed", "bench", "dtypes"}
 _OPERATOR_WORDS = {"points", "core", "hints", "kernels"}  # of lab 05
 _CUDA_WORDS = {"traffic", "architectures", "needs", "dtypes"}
-_RUNG_WORDS = {"uses", "flags", "numerics", *_CUDA_WORDS}
+_RUNG_WORDS = {"uses", "flags", "numerics", "hints", *_CUDA_WORDS}
 
 
 # ---- reading labs --------------------------------------------------------------------
@@ -97,7 +97,7 @@ def _ladders(toml: Path, entries: Mapping[str, Any]) -> list[Task]:
                 language,
                 points,
                 bool(entry.get("core", False)),
-                _hints(toml, operator, entry),
+                _hints(place, entry),
                 tuple(_rung(toml, task_id, file, rungs, more) for file in files),
                 bands.parse(
                     place,
@@ -135,7 +135,7 @@ def _extension(toml: Path, entries: Mapping[str, Any]) -> list[Task]:
                 EXTENSION,
                 _points(toml, operator, entry),
                 bool(entry.get("core", False)),
-                _hints(toml, operator, entry),
+                _hints(f"{_shown(toml)}: ladder.{operator}", entry),
                 tuple(
                     Rung(name, file, step=step, also=(rules, *shared))
                     for step, file in there
@@ -216,6 +216,7 @@ def _rung(
         )
     moved = traffic.parse(where, entry.get("traffic", {}))
     fits = architectures.parse(where, file.suffix, entry)
+    fits["hints"] = _hints(where, entry)
     flags = tuple(entry.get("flags", ()))
     alone = all(use.within(task) for use in used)  # others are not built for them
     fits["dtypes"] = architectures.dtypes(where, file.suffix, entry) or (
@@ -237,14 +238,11 @@ def _points(toml: Path, operator: str, entry: Mapping[str, Any]) -> float:
     return float(points)
 
 
-def _hints(toml: Path, operator: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
-    """The ladder's hints, from the vaguest to the plainest."""
+def _hints(place: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """The hints of a ladder or a rung, from the vaguest to the plainest."""
     hints = entry.get("hints", [])
     if not isinstance(hints, list) or not all(isinstance(h, str) for h in hints):
-        raise GraderError(
-            f"{_shown(toml)}: ladder.{operator}: hints are a list of sentences, "
-            f"not {hints!r}"
-        )
+        raise GraderError(f"{place}: hints are a list of sentences, not {hints!r}")
     return tuple(hints)
 
 

@@ -20,6 +20,7 @@ from grader.checks.subject import DTYPES, Subject
 from grader.checks.values.compare import Expected, wrong_elements
 from grader.checks.values.forward import expectations, output_dtypes
 from grader.checks.values.gradient import expected_gradients, room_for
+from grader.diagnosis.drawing import draw
 from grader.diagnosis.match import Trial, name_it, possible, tensors
 from grader.diagnosis.mistakes import GARBAGE, Mistake, formulas, known
 from grader.diagnosis.mistakes.mistake import Setting
@@ -72,6 +73,7 @@ def explain(
             "depend on threads, or on what an earlier call left behind?"
         )
         return replace(result, diagnosis=text)
+    result = replace(result, heat=draw(failed))
     if all(t.garbage for t in failed) and any(t.tainted for t in failed):
         text = _sentence([(name, GARBAGE) for name in tensors(failed)])
         return replace(result, diagnosis=text, mistake=GARBAGE.name)

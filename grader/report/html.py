@@ -24,7 +24,7 @@ from grader.course.rungs import ROOT
 from grader.engine import results
 from grader.engine.score import Results, RungResult, TaskResult, shown_points
 from grader.errors import GraderError
-from grader.report import charts, measured, page, registers, roofline
+from grader.report import charts, heat, measured, page, registers, roofline
 from grader.report.measured import positive, shown_bytes
 from grader.report.page import Page, key, timed, title
 from grader.verdicts import Verdict
@@ -113,6 +113,7 @@ def document(template: str, **words: Any) -> str:
     style = templates.get_template("style.css").render()
     return templates.get_template(template).render(
         number=charts.number,
+        heat=heat,
         script=Markup(script),
         style=Markup(style),
         script_hash=_hash(script),

@@ -24,7 +24,7 @@ from grader.course.uses import LEFT, NOBODY
 from grader.engine import coverage, plan
 from grader.engine.progress import Progress as Step
 from grader.engine.score import Results, RungResult, TaskResult, shown_points
-from grader.report import reservations
+from grader.report import heat, reservations
 from grader.toolchain import sandbox
 from grader.verdicts import Verdict
 
@@ -308,6 +308,9 @@ def advice(results: list[TaskResult]) -> None:
             name = f"{check.mistake.replace('_', ' ')}? " if check.mistake else ""
             said = Text(f"  {name}", style="bold") + Text(check.diagnosis)
             console.print(said, soft_wrap=True)
+        if check.heat:
+            for line in heat.blocks(check.heat, console.width - 2):
+                console.print(Text("  ") + line, soft_wrap=True)
         if check.location:
             console.print(Text(f"  at {check.location}"), soft_wrap=True)
         if check.replay and check.verdict is not Verdict.BUILD:

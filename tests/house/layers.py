@@ -26,6 +26,7 @@ ROOMS = (
     "grader.report",
     "convlab",
     "grader.bench",
+    "grader.watch",
     "grader.commands",
     "grader.__main__",
 )

@@ -47,6 +47,7 @@ DECISION = re.compile(r"\b[Dd]ecisions? (\d{4})(?: (?:to|and) (\d{4}))?")
 ANY = re.compile(r"<[^<>\n]+>|\.\.\.|\b(?:NN|NAME|FILE)(?=_|\b)")
 MADE = re.compile(  # by our commands: not there before somebody has run them
     r"(build|\.venv|given)(/|$)|((results|counts_04|bench_.*)\.json|train\.md)$"
+    r"|^compile_commands\.json$"
 )
 SILENT = re.compile(  # programs in the manner of others, pages that a program writes
     r"tests/programs/(redteam|cusim/(bugs|right|foreign))/|docs/results/"

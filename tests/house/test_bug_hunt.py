@@ -54,7 +54,7 @@ def test_both_cases_of_an_exhibit_are_toml_and_differ(rung: Rung) -> None:
 
 @every_exhibit
 def test_an_exhibit_has_three_hints_and_what_it_passes(rung: Rung) -> None:
-    assert len([hint for hint in rung.exhibit.hints if hint.strip()]) == 3
+    assert len([hint for hint in rung.hints if hint.strip()]) == 3
     assert len(rung.exhibit.passes) >= 2
     assert rung.exhibit.verdict
 

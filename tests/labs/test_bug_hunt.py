@@ -74,8 +74,9 @@ def test_the_grader_rejects_the_bug_and_gives_nothing_for_it(
     result = graded(asker, untouched(rung))
     found = {d: v for d in DIRECTIONS if (v := result.verdict(d)) not in (None, "PASS")}
     assert found == dict(rung.exhibit.verdict), result.checks
-    mistakes = {check.mistake for check in result.checks if check.mistake}
-    assert mistakes == ({rung.exhibit.mistake} if rung.exhibit.mistake else set())
+    named = [(c.mistake or "", c.diagnosis or "") for c in result.checks]
+    wanted = rung.exhibit.mistake  # a known mistake's name, or how the words begin
+    assert any(m == wanted or words.startswith(wanted) for m, words in named)
     assert earned(result) == 0
     (case,) = [check for check in result.checks if check.name == CASE_CHECK]
     assert case.verdict in (Verdict.WRONG_CONTRACT, Verdict.LIMIT)

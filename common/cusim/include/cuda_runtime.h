@@ -13,6 +13,7 @@
 #define CUDART_VERSION 13000
 #define CUDA_VERSION   13000
 
+#ifndef CUSIM_EDITOR  // editor.h has meanings for them
 #define __global__        __cusim_global__
 #define __device__        __cusim_device__
 #define __host__          __cusim_host__
@@ -20,6 +21,7 @@
 #define __managed__       __cusim_managed__
 #define __grid_constant__ __cusim_grid_constant__
 #define __shared__        __cusim_shared__
+#endif
 #define __launch_bounds__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __forceinline__  inline

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.checks.check_result import CheckResult
+from grader.checks.heat_map import heat_map
 from grader.checks.speed.estimate import Estimate, Speed
 from grader.course.bands import Band
 from grader.course.rungs import Rung, Task
@@ -139,13 +140,15 @@ def _graded(entry: Entry) -> Rung:
 def check_entry(result: CheckResult) -> Entry:
     """A check."""
     made = asdict(result)
-    replay = made.pop("replay")
-    return {**made, "verdict": str(result.verdict), "replay": replay}
+    replay, drawn = made.pop("replay"), made.pop("heat")
+    heat = {"heat": drawn} if drawn else {}
+    return {**made, "verdict": str(result.verdict), "replay": replay, **heat}
 
 
 def check(entry: Entry) -> CheckResult:
     """The same as a record."""
     known = _of(CheckResult, entry)
+    known["heat"] = heat_map(entry.get("heat"))
     return CheckResult(**{**known, "verdict": Verdict(entry["verdict"])})
 
 

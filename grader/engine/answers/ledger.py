@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 from functools import wraps
@@ -233,6 +233,12 @@ class Ledger(Closing):
         """
         where = "kind = ? AND name = ? AND sha256 = ?"
         return self._rows(where, (kind, name, sha256))
+
+    @_told
+    def history(self) -> Iterator[Row]:
+        """All answers, in the order in which they came."""
+        for found in self._base.execute("SELECT * FROM answers ORDER BY id"):
+            yield Row(*found)
 
     @_told
     def seconds(self) -> dict[str, float]:

@@ -93,6 +93,9 @@ class Asker:
             self._spare.end()
             self._spare = None
 
+    def heard(self, results: list[CheckResult]) -> None:
+        """Some answers about the rung that is asked; for those who want them early."""
+
     def warm_up(self) -> None:
         """Start a Python worker before it is needed: it imports torch meanwhile."""
         if self._spare is None:
@@ -343,25 +346,40 @@ class Asker:
         directions: tuple[str, ...] = DIRECTIONS,
         lent: Container[str] = (),
     ) -> list[CheckResult]:
-        """Forward, then gradient; within each the first failure is the last word."""
+        """Forward, then gradient; within each the first failure is the last word. The
+        looks at a right rung's other builds come last: they take longer.
+        """
         from grader.diagnosis import explanation
 
-        results: list[CheckResult] = []
-        cases = subject.cases(self.seed)
-        forward_ok = "forward" in lent
+        cases, forward_ok = subject.cases(self.seed), "forward" in lent
+        found: dict[str, list[CheckResult]] = {}
         if "forward" in directions:
-            found = self._direction(subject, rung, "forward", forward_ok=True)
-            results += look(found, "forward", cases)
+            asked = self._direction(subject, rung, "forward", forward_ok=True)
+            if not _all_pass(asked):
+                asked = self._looked(look, asked, "forward", cases)
+            found["forward"] = asked
             # backward is asked of the function: a module may still be missing
-            function = [r for r in results if r.name != plan.MODULE]
-            forward_ok = all(r.verdict is Verdict.PASS for r in function)
+            function = [r for r in asked if r.name != plan.MODULE]
+            forward_ok = _all_pass(function)
             if subject.python and function[-1].verdict in HOPELESS:
-                results.append(same_for_backward(function[-1]))
-                return self.asked_for(results)
+                return self.asked_for([*asked, same_for_backward(function[-1])])
         if "backward" in directions and self.check in (None, "gradient"):
-            found = self._direction(subject, rung, "backward", forward_ok=forward_ok)
-            results += look(found, "backward", cases)
+            words = subject, rung, "backward"
+            found["backward"] = self._direction(*words, forward_ok=forward_ok)
+        results: list[CheckResult] = []
+        for direction, asked in found.items():
+            seen = direction == "forward" and not _all_pass(asked)
+            whole = asked if seen else self._looked(look, asked, direction, cases)
+            results += whole
         return self.asked_for(explanation.after_wrong_forward(results, subject))
+
+    def _looked(
+        self, look: Look, found: list[CheckResult], direction: str, cases: list[Case]
+    ) -> list[CheckResult]:
+        """What was found, and what a look at the rung's other builds adds."""
+        whole = look(found, direction, cases)
+        self.heard(whole[max(0, len(found) - 1) :])  # the last one may have its reason
+        return whole
 
     def asked_for(self, results: Sequence[CheckResult]) -> list[CheckResult]:
         """CHECK=gradient needs forward to run, but does not report it."""
@@ -376,4 +394,9 @@ class Asker:
         from grader.engine.asking import plain_build
 
         words = subject, rung, direction, self.seed, self.tell
-        return plain_build.ask(*words, forward_ok=forward_ok)
+        ask = plain_build.ask
+        return ask(*words, heard=self.heard, forward_ok=forward_ok)
+
+
+def _all_pass(results: Sequence[CheckResult]) -> bool:
+    return all(result.verdict is Verdict.PASS for result in results)

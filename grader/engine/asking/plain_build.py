@@ -41,16 +41,20 @@ def ask(
     tell: Callable[[str, str], None],
     *,
     forward_ok: bool,
+    heard: Callable[[list[CheckResult]], None] = lambda _: None,
 ) -> list[CheckResult]:
     """All of them up to the first that is not passed. `tell` is called with the rung's
-    id and what is being done; `forward_ok`: gradcheck may call forward.
+    id and what is being done, `heard` with each answer; `forward_ok`: gradcheck may
+    call forward.
     """
     results: list[CheckResult] = []
     for question in plan.questions(rung, direction):
         if question.forward and not forward_ok:
             continue
         say = lambda words: tell(rung.id, words)  # noqa: E731
-        results += _answer(subject, rung, direction, question, seed, say)
+        answer = _answer(subject, rung, direction, question, seed, say)
+        heard(answer)
+        results += answer
         if results and results[-1].verdict is not Verdict.PASS:
             break
     return results

@@ -7,7 +7,6 @@
  */
 #include "operators.h"
 
-// BEGIN SOLUTION
 /* Where t keeps its element for the i-th position of the common shape, in elements
  * after data. Axes are aligned at the last one. Along an axis of size 1 the operand
  * stands still; an axis that it lacks is never reached:
@@ -16,6 +15,7 @@
  *     t        (3, 1)    reads its element              1, 0    */
 static int64_t broadcast_offset(const tensor_t *t, const tensor_t *shape, int64_t i)
 {
+    // BEGIN SOLUTION
     const int32_t missing = shape->ndim - t->ndim;  // axes that t lacks
     int64_t offset = 0;
     for (int32_t d = t->ndim - 1; d >= 0; d--) {
@@ -24,12 +24,17 @@ static int64_t broadcast_offset(const tensor_t *t, const tensor_t *shape, int64_
         i /= size;
     }
     return offset;
+    // END SOLUTION
+    // STARTER // your code: one axis after the other, the last one first
+    // STARTER // (the reference takes 8 lines)
+    // STARTER return 0;
 }
 
 /* grad = scale * grad_output, summed down to the shape of grad: an element that forward
  * read at many positions collects a term from each of them. */
 static void sum_to_shape(const tensor_t *grad_output, accum scale, tensor_t *grad)
 {
+    // BEGIN SOLUTION
     const int32_t axes = grad_output->ndim;
     real *sums = real_data(grad);
     for (int64_t i = 0; i < tensor_numel(grad); i++) sums[i] = 0;
@@ -38,9 +43,9 @@ static void sum_to_shape(const tensor_t *grad_output, accum scale, tensor_t *gra
         const real term = real_data(grad_output)[tensor_offset(grad_output, axes, i)];
         sums[broadcast_offset(grad, grad_output, i)] += scale * term;
     }
+    // END SOLUTION
+    // STARTER // your code: zeros first (the reference takes 7 lines)
 }
-// END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 21 lines)
 
 /* output = input + alpha * other, both stretched to the shape of output */
 status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
@@ -56,7 +61,8 @@ status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
     }
     return STATUS_OK;
     // END SOLUTION
-    // STARTER // your code (the reference takes 8 lines)
+    // STARTER // your code: one loop over output (the reference takes 8 lines)
+    // STARTER (void)broadcast_offset;  // delete this line when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
@@ -64,12 +70,9 @@ status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
 status_t add_backward(ctx_t *ctx, const tensor_t *grad_output, add_params_t p,
                       tensor_t *grad_input, tensor_t *grad_other)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete it when sum_to_shape is written
     (void)ctx;
     if (grad_input) sum_to_shape(grad_output, 1, grad_input);
     if (grad_other) sum_to_shape(grad_output, (accum)p.alpha, grad_other);
     return STATUS_OK;
-    // END SOLUTION
-    // STARTER // your code (the reference takes 4 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -7,12 +7,13 @@
  */
 #include "operators.h"
 
-// BEGIN SOLUTION
-/* One output: the window of input under (oh, ow), dotted with filter oc. */
+/* One output: the window of input under (oh, ow), dotted with filter oc. The filter
+ * sees the IC channels of its group; a place outside of the image adds 0. */
 static accum window_dot(const tensor_t *input, const tensor_t *weight,
                         conv2d_params_t p, int64_t n, int64_t oc, int64_t oh,
                         int64_t ow)
 {
+    // BEGIN SOLUTION
     const int64_t OC = weight->size[0] / p.groups, IC = weight->size[1];  // in a group
     const int64_t KH = weight->size[2], KW = weight->size[3];
     const int64_t IH = input->size[2], IW = input->size[3];
@@ -30,9 +31,10 @@ static accum window_dot(const tensor_t *input, const tensor_t *weight,
         }
     }
     return sum;
+    // END SOLUTION
+    // STARTER // your code: three loops (the reference takes 16 lines)
+    // STARTER return 0;
 }
-// END SOLUTION
-// STARTER // a helper for one window, if you want one (the reference takes 21 lines)
 
 /* output[n,oc,oh,ow] = bias[oc] + sum over ic, kh, kw of input * weight */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
@@ -40,30 +42,34 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
 {
     // BEGIN SOLUTION
     (void)ctx;
+    const int64_t N = output->size[0], OC = output->size[1];
     const int64_t OH = output->size[2], OW = output->size[3];
-    for (int64_t n = 0; n < output->size[0]; n++) {
-        for (int64_t oc = 0; oc < output->size[1]; oc++) {
+    for (int64_t n = 0; n < N; n++) {
+        for (int64_t oc = 0; oc < OC; oc++) {
             const accum start = bias ? *at1(bias, oc) : 0;
-            for (int64_t i = 0; i < OH * OW; i++) {  // two loops in one: i = oh*OW + ow
-                const accum sum = window_dot(input, weight, p, n, oc, i / OW, i % OW);
-                *at4(output, n, oc, i / OW, i % OW) = (real)(start + sum);
+            for (int64_t oh = 0; oh < OH; oh++) {
+                for (int64_t ow = 0; ow < OW; ow++) {
+                    const accum sum = window_dot(input, weight, p, n, oc, oh, ow);
+                    *at4(output, n, oc, oh, ow) = (real)(start + sum);
+                }
             }
         }
     }
     return STATUS_OK;
     // END SOLUTION
-    // STARTER // your code (the reference takes 12 lines)
+    // STARTER // your code: four loops around window_dot
+    // STARTER // (the reference takes 15 lines)
+    // STARTER (void)window_dot;  // delete this line when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-// BEGIN SOLUTION
-/* Forward added input * weight to one output. A change of the input counts weight times
- * there, a change of the weight input times: so each product hands the gradient of the
- * output on to both of its factors. */
+/* grad is the gradient of one output. That output is a sum of products x * w: add
+ * grad * w to the gradient of x, and grad * x to the gradient of w. */
 static void window_backward(real grad, const tensor_t *input, const tensor_t *weight,
                             conv2d_params_t p, int64_t n, int64_t oc, int64_t oh,
                             int64_t ow, tensor_t *grad_input, tensor_t *grad_weight)
 {
+    // BEGIN SOLUTION
     const int64_t OC = weight->size[0] / p.groups, IC = weight->size[1];  // in a group
     const int64_t KH = weight->size[2], KW = weight->size[3];
     const int64_t IH = input->size[2], IW = input->size[3];
@@ -82,6 +88,8 @@ static void window_backward(real grad, const tensor_t *input, const tensor_t *we
             }
         }
     }
+    // END SOLUTION
+    // STARTER // your code: the loops of window_dot (the reference takes 17 lines)
 }
 
 static void set_zero(tensor_t *output)
@@ -89,8 +97,6 @@ static void set_zero(tensor_t *output)
     if (!output) return;  // a gradient that nobody wants
     for (int64_t i = 0; i < tensor_numel(output); i++) real_data(output)[i] = 0;
 }
-// END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 27 lines)
 
 /* The same loops; windows share input and all share weight, so gradients add up. */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
@@ -98,23 +104,27 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
                          tensor_t *grad_input, tensor_t *grad_weight,
                          tensor_t *grad_bias)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete this line when you begin
     (void)ctx;
-    const int64_t OH = grad_output->size[2], OW = grad_output->size[3];
     set_zero(grad_input), set_zero(grad_weight), set_zero(grad_bias);
-
-    for (int64_t n = 0; n < grad_output->size[0]; n++) {
-        for (int64_t oc = 0; oc < grad_output->size[1]; oc++) {
-            for (int64_t i = 0; i < OH * OW; i++) {  // i = oh*OW + ow
-                const real grad = *at4(grad_output, n, oc, i / OW, i % OW);
-                if (grad_bias) *at1(grad_bias, oc) += grad;
-                window_backward(grad, input, weight, p, n, oc, i / OW, i % OW,
-                                grad_input, grad_weight);
+    // BEGIN SOLUTION
+    const int64_t N = grad_output->size[0], OC = grad_output->size[1];
+    const int64_t OH = grad_output->size[2], OW = grad_output->size[3];
+    for (int64_t n = 0; n < N; n++) {
+        for (int64_t oc = 0; oc < OC; oc++) {
+            for (int64_t oh = 0; oh < OH; oh++) {
+                for (int64_t ow = 0; ow < OW; ow++) {
+                    const real grad = *at4(grad_output, n, oc, oh, ow);
+                    if (grad_bias) *at1(grad_bias, oc) += grad;
+                    window_backward(grad, input, weight, p, n, oc, oh, ow, grad_input,
+                                    grad_weight);
+                }
             }
         }
     }
-    return STATUS_OK;
     // END SOLUTION
-    // STARTER // your code (the reference takes 14 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
+    // STARTER // your code: the four loops of forward around window_backward
+    // STARTER // (the reference takes 14 lines)
+    // STARTER (void)window_backward;  // delete this line when you call it
+    return STATUS_OK;
 }

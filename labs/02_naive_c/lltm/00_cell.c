@@ -14,11 +14,11 @@
  *     weight   | 0 ... H-1 | H ... H+IC-1 |
  *     reads    |   h[n]    |   input[n]   |      rows  i 0..  o H..  g 2*H..   */
 
-// BEGIN SOLUTION
 /* preact[n,row] = bias[row] + weight[row] . [h[n], input[n]] */
 static accum preact(const tensor_t *input, const tensor_t *weight, const tensor_t *bias,
                     const tensor_t *h, int64_t n, int64_t row)
 {
+    // BEGIN SOLUTION
     const int64_t H = h->size[1], IC = input->size[1];
     accum sum = *at1(bias, row);
     for (int64_t j = 0; j < H; j++) sum += *at2(weight, row, j) * *at2(h, n, j);
@@ -26,6 +26,9 @@ static accum preact(const tensor_t *input, const tensor_t *weight, const tensor_
         sum += *at2(weight, row, H + ic) * *at2(input, n, ic);
     }
     return sum;
+    // END SOLUTION
+    // STARTER // your code: two loops (the reference takes 7 lines)
+    // STARTER return 0;
 }
 
 static accum sigmoid(accum x)
@@ -37,8 +40,6 @@ static accum elu(accum x)
 {
     return x > 0 ? x : real_expm1(x);  // expm1 keeps the digits of a small exp(x) - 1
 }
-// END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 19 lines)
 
 /* new_c = c + g * i, new_h = tanh(new_c) * o, where i, o, g are the gates of preact */
 status_t lltm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
@@ -64,18 +65,19 @@ status_t lltm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
     }
     return STATUS_OK;
     // END SOLUTION
-    // STARTER // your code (the reference takes 17 lines)
+    // STARTER // your code: loops over n and j (the reference takes 17 lines)
+    // STARTER (void)preact, (void)sigmoid, (void)elu;  // delete when you call them
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-// BEGIN SOLUTION
-/* preact(n, row) walked again with the arrows turned round: grad, the gradient of the
- * sum, goes to both factors of each product and to the bias. */
+/* The loops of preact once more. grad is the gradient of its sum: it goes to the bias,
+ * and grad times one factor of each product goes to the gradient of the other. */
 static void preact_backward(accum grad, const tensor_t *input, const tensor_t *weight,
                             const tensor_t *h, int64_t n, int64_t row,
                             tensor_t *grad_input, tensor_t *grad_weight,
                             tensor_t *grad_bias, tensor_t *grad_h)
 {
+    // BEGIN SOLUTION
     const int64_t H = h->size[1], IC = input->size[1];
     if (grad_bias) *at1(grad_bias, row) += grad;
     for (int64_t j = 0; j < H; j++) {
@@ -86,6 +88,8 @@ static void preact_backward(accum grad, const tensor_t *input, const tensor_t *w
         if (grad_input) *at2(grad_input, n, ic) += grad * *at2(weight, row, H + ic);
         if (grad_weight) *at2(grad_weight, row, H + ic) += grad * *at2(input, n, ic);
     }
+    // END SOLUTION
+    // STARTER // your code (the reference takes 10 lines)
 }
 
 static void set_zero(tensor_t *output)
@@ -93,8 +97,6 @@ static void set_zero(tensor_t *output)
     if (!output) return;  // a gradient that nobody wants
     for (int64_t i = 0; i < tensor_numel(output); i++) real_data(output)[i] = 0;
 }
-// END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 21 lines)
 
 /* The chain rule, from the last line of forward to the first */
 status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
@@ -104,11 +106,11 @@ status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
                        tensor_t *grad_weight, tensor_t *grad_bias, tensor_t *grad_h,
                        tensor_t *grad_c)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete this line when you begin
     (void)ctx;
-    const int64_t N = h->size[0], H = h->size[1];
     set_zero(grad_input), set_zero(grad_weight), set_zero(grad_bias), set_zero(grad_h);
-
+    // BEGIN SOLUTION
+    const int64_t N = h->size[0], H = h->size[1];
     for (int64_t n = 0; n < N; n++) {
         for (int64_t j = 0; j < H; j++) {
             const accum i = *at2(gates, n, j), o = *at2(gates, n, H + j);
@@ -131,8 +133,8 @@ status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
             }
         }
     }
-    return STATUS_OK;
     // END SOLUTION
-    // STARTER // your code (the reference takes 24 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
+    // STARTER // your code: the loops of forward (the reference takes 21 lines)
+    // STARTER (void)preact_backward;  // delete this line when you call it
+    return STATUS_OK;
 }

@@ -7,7 +7,6 @@
  */
 #include "operators.h"
 
-// BEGIN SOLUTION
 /* Matrix b of a batch, as a tensor of two axes: a view, no element moves. */
 static tensor_t matrix_of(const tensor_t *t, int64_t b)
 {
@@ -26,14 +25,18 @@ static tensor_t matrix_of(const tensor_t *t, int64_t b)
 static tensor_t transposed(tensor_t matrix)
 {
     tensor_t view = matrix;
+    // BEGIN SOLUTION
     view.size[0] = matrix.size[1], view.size[1] = matrix.size[0];
     view.stride[0] = matrix.stride[1], view.stride[1] = matrix.stride[0];
+    // END SOLUTION
+    // STARTER // your code (the reference takes 2 lines)
     return view;
 }
 
 /* output (M, N) = lhs (M, K) @ rhs (K, N) */
 static void product(tensor_t lhs, tensor_t rhs, tensor_t output)
 {
+    // BEGIN SOLUTION
     const int64_t M = output.size[0], N = output.size[1], K = lhs.size[1];
     for (int64_t m = 0; m < M; m++) {
         for (int64_t n = 0; n < N; n++) {
@@ -42,24 +45,21 @@ static void product(tensor_t lhs, tensor_t rhs, tensor_t output)
             *at2(&output, m, n) = (real)sum;
         }
     }
+    // END SOLUTION
+    // STARTER // your code: three loops (the reference takes 8 lines)
 }
-// END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 30 lines)
 
 /* output = input (..., M, K) @ other (..., K, N), matrix by matrix */
 status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                         tensor_t *output)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete it when product is written
     (void)ctx;
     const int64_t COUNT = tensor_count(output, output->ndim - 2);  // matrices
     for (int64_t b = 0; b < COUNT; b++) {
         product(matrix_of(input, b), matrix_of(other, b), matrix_of(output, b));
     }
     return STATUS_OK;
-    // END SOLUTION
-    // STARTER // your code (the reference takes 6 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
 /* grad_input (M, K) = grad_output (M, N) @ other^T (N, K)
@@ -80,6 +80,7 @@ status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     }
     return STATUS_OK;
     // END SOLUTION
-    // STARTER // your code (the reference takes 10 lines)
+    // STARTER // your code: the loop of forward (the reference takes 10 lines)
+    // STARTER (void)transposed;  // delete this line when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -7,7 +7,6 @@
  */
 #include "operators.h"
 
-// BEGIN SOLUTION
 /* Matrix b of a batch, as a tensor of two axes: a view, no element moves. */
 static tensor_t matrix_of(const tensor_t *t, int64_t b)
 {
@@ -26,8 +25,11 @@ static tensor_t matrix_of(const tensor_t *t, int64_t b)
 static tensor_t transposed(tensor_t matrix)
 {
     tensor_t view = matrix;
+    // BEGIN SOLUTION
     view.size[0] = matrix.size[1], view.size[1] = matrix.size[0];
     view.stride[0] = matrix.stride[1], view.stride[1] = matrix.stride[0];
+    // END SOLUTION
+    // STARTER // your code (the reference takes 2 lines)
     return view;
 }
 
@@ -40,7 +42,7 @@ static status_t product(ctx_t *ctx, tensor_t lhs, tensor_t rhs, tensor_t output)
     const int64_t M = output.size[0], N = output.size[1], K = lhs.size[1];
     const real *rows = tensor_contiguous(ctx, &rhs);  // (K, N)
     if (!rows && K * N > 0) return STATUS_NO_MEMORY;
-
+    // BEGIN SOLUTION
     for (int64_t m = 0; m < M; m++) {
         real *restrict sums = at2(&output, m, 0);  // (N), overlaps no input
         for (int64_t n = 0; n < N; n++) sums[n] = 0;
@@ -49,16 +51,17 @@ static status_t product(ctx_t *ctx, tensor_t lhs, tensor_t rhs, tensor_t output)
             for (int64_t n = 0; n < N; n++) sums[n] += factor * rows[k * N + n];
         }
     }
+    // END SOLUTION
+    // STARTER // your code: one row of output at a time (the reference takes 8 lines)
+    // STARTER (void)M;  // delete this line when your loop uses it
     return STATUS_OK;
 }
-// END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 34 lines)
 
 /* output = input (..., M, K) @ other (..., K, N), matrix by matrix */
 status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                         tensor_t *output)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete it when product is written
     const int64_t COUNT = tensor_count(output, output->ndim - 2);  // matrices
     status_t status = STATUS_OK;
     for (int64_t b = 0; b < COUNT && status == STATUS_OK; b++) {
@@ -66,9 +69,6 @@ status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other
                          matrix_of(output, b));
     }
     return status;
-    // END SOLUTION
-    // STARTER // your code (the reference takes 7 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
 /* grad_input (M, K) = grad_output (M, N) @ other^T (N, K)
@@ -90,6 +90,7 @@ status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     }
     return status;
     // END SOLUTION
-    // STARTER // your code (the reference takes 11 lines)
+    // STARTER // your code: the loop of forward (the reference takes 11 lines)
+    // STARTER (void)transposed;  // delete this line when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -16,7 +16,6 @@
  *                              k = 5   reads x + 1   (1,0) (3,2)
  *                              k = 7   reads z + 1   (3,0)    */
 
-// BEGIN SOLUTION
 typedef struct {
     int64_t n, z, y, x;
 } point_t;
@@ -43,6 +42,7 @@ static int is_before(point_t lhs, point_t rhs)
 static void sort_rows(const tensor_t *coordinates, int32_t *order, int64_t P)
 {
     for (int64_t i = 0; i < P; i++) order[i] = (int32_t)i;
+    // BEGIN SOLUTION
     for (int64_t gap = P; gap > 1;) {
         gap = gap / 3 + 1;
         for (int64_t i = gap; i < P; i++) {
@@ -56,12 +56,16 @@ static void sort_rows(const tensor_t *coordinates, int32_t *order, int64_t P)
             order[hole] = row;
         }
     }
+    // END SOLUTION
+    // STARTER // your code, with point_at and is_before (the reference takes 13 lines)
+    // STARTER (void)point_at, (void)is_before;  // delete this line when you call them
 }
 
 /* The row of a point, or -1: halves [low, high), outside of which it cannot be. */
 static int64_t find_row(const tensor_t *coordinates, const int32_t *order, int64_t P,
                         point_t point)
 {
+    // BEGIN SOLUTION
     int64_t low = 0, high = P;
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
@@ -75,25 +79,64 @@ static int64_t find_row(const tensor_t *coordinates, const int32_t *order, int64
         }
     }
     return -1;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 13 lines)
+    // STARTER return -1;
 }
 
-/* output[write] += weight[:,:,kd,kh,kw] @ features[read], k = (kd*KH + kh)*KW + kw */
-static void pair_forward(const tensor_t *features, const tensor_t *weight, int64_t k,
-                         int64_t read, int64_t write, tensor_t *output)
+/* The weights of one place of the kernel: a view (OC, IC). */
+static tensor_t matrix_at(const tensor_t *weight, int64_t kd, int64_t kh, int64_t kw)
 {
-    const int64_t OC = weight->size[0], IC = weight->size[1];
-    const int64_t KH = weight->size[3], KW = weight->size[4];
-    const int64_t kd = k / KW / KH, kh = k / KW % KH, kw = k % KW;
+    return (tensor_t){.data = at5(weight, 0, 0, kd, kh, kw),
+                      .size = {weight->size[0], weight->size[1]},
+                      .stride = {weight->stride[0], weight->stride[1]}};
+}
+
+/* output[write] += matrix (OC, IC) @ features[read] */
+static void pair_forward(const tensor_t *features, tensor_t matrix, int64_t read,
+                         int64_t write, tensor_t *output)
+{
+    // BEGIN SOLUTION
+    const int64_t OC = matrix.size[0], IC = matrix.size[1];
     for (int64_t oc = 0; oc < OC; oc++) {
         accum sum = 0;
         for (int64_t ic = 0; ic < IC; ic++) {
-            sum += *at5(weight, oc, ic, kd, kh, kw) * *at2(features, read, ic);
+            sum += *at2(&matrix, oc, ic) * *at2(features, read, ic);
         }
         *at2(output, write, oc) += (real)sum;
     }
+    // END SOLUTION
+    // STARTER // your code (the reference takes 8 lines)
 }
-// END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 65 lines)
+
+/* Finds the pairs of one place of the kernel: row `write` reads the row that lies
+ * `shift` away from it, if there is one. Adds each pair's part to output, and writes
+ * `pairs` (P, 2), in rising order of write, unless it is NULL. Returns how many. */
+static int64_t place_forward(const tensor_t *features, const tensor_t *coordinates,
+                             const int32_t *order, point_t shift, tensor_t matrix,
+                             int32_t *pairs, tensor_t *output)
+{
+    // BEGIN SOLUTION
+    const int64_t P = features->size[0];
+    int64_t count = 0;
+    for (int64_t write = 0; write < P; write++) {
+        point_t point = point_at(coordinates, write);
+        point.z += shift.z, point.y += shift.y, point.x += shift.x;
+        const int64_t read = find_row(coordinates, order, P, point);
+        if (read < 0) continue;  // no point there
+        pair_forward(features, matrix, read, write, output);
+        if (pairs) {
+            pairs[2 * count] = (int32_t)read;
+            pairs[2 * count + 1] = (int32_t)write;
+        }
+        count++;
+    }
+    return count;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 15 lines)
+    // STARTER (void)find_row, (void)pair_forward;  // delete when you call them
+    // STARTER return 0;
+}
 
 /* output[write] = bias + sum of weight @ features[read] over the rulebook's pairs */
 status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
@@ -101,36 +144,32 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
                              const tensor_t *bias, subm_conv3d_params_t p,
                              tensor_t *output, tensor_t *rulebook, tensor_t *count)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete this line when you begin
     const int64_t P = features->size[0], OC = weight->size[0];
     const int64_t KD = weight->size[2], KH = weight->size[3], KW = weight->size[4];
     int32_t *order = ctx_scratch(ctx, (size_t)P * sizeof(int32_t));
     if (!order && P > 0) return STATUS_NO_MEMORY;
     sort_rows(coordinates, order, P);
-
-    for (int64_t i = 0; i < P * OC; i++) {
-        real_data(output)[i] = bias ? *at1(bias, i % OC) : 0;
-    }
-    for (int64_t k = 0; k < KD * KH * KW; k++) {
-        int64_t pairs = 0;
-        for (int64_t write = 0; write < P; write++) {
-            point_t point = point_at(coordinates, write);
-            point.z += (k / KW / KH - KD / 2) * p.dilation_d;
-            point.y += (k / KW % KH - KH / 2) * p.dilation_h;
-            point.x += (k % KW - KW / 2) * p.dilation_w;
-            const int64_t read = find_row(coordinates, order, P, point);
-            if (read < 0) continue;  // no point there
-            pair_forward(features, weight, k, read, write, output);
-            if (rulebook) {
-                int32_t *pair = (int32_t *)rulebook->data + (k * P + pairs) * 2;
-                pair[0] = (int32_t)read, pair[1] = (int32_t)write;
-            }
-            pairs++;
+    for (int64_t row = 0; row < P; row++) {
+        for (int64_t oc = 0; oc < OC; oc++) {
+            *at2(output, row, oc) = bias ? *at1(bias, oc) : 0;
         }
-        if (count) ((int64_t *)count->data)[k] = pairs;
+    }
+    int64_t k = 0;  // (kd*KH + kh)*KW + kw
+    for (int64_t kd = 0; kd < KD; kd++) {
+        for (int64_t kh = 0; kh < KH; kh++) {
+            for (int64_t kw = 0; kw < KW; kw++, k++) {
+                const point_t shift = {.z = (kd - KD / 2) * p.dilation_d,
+                                       .y = (kh - KH / 2) * p.dilation_h,
+                                       .x = (kw - KW / 2) * p.dilation_w};
+                int32_t *pairs =
+                    rulebook ? (int32_t *)rulebook->data + k * P * 2 : NULL;
+                const int64_t found =
+                    place_forward(features, coordinates, order, shift,
+                                  matrix_at(weight, kd, kh, kw), pairs, output);
+                if (count) ((int64_t *)count->data)[k] = found;
+            }
+        }
     }
     return STATUS_OK;
-    // END SOLUTION
-    // STARTER // your code (the reference takes 27 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -13,24 +13,52 @@
  *     forward    features[read]       -- weight[:,:,kd,kh,kw] ->  output[write]
  *     backward   grad_features[read]  <-    its transpose    --  grad_output[write]  */
 
-// BEGIN SOLUTION
-/* One pair: each product of forward hands the gradient on to both of its factors. */
-static void pair_backward(const tensor_t *grad_output, const tensor_t *features,
-                          const tensor_t *weight, int64_t k, int64_t read,
-                          int64_t write, tensor_t *grad_features, tensor_t *grad_weight)
+/* The weights of one place of the kernel, or their gradients: a view (OC, IC). */
+static tensor_t matrix_at(const tensor_t *weight, int64_t kd, int64_t kh, int64_t kw)
 {
-    const int64_t OC = weight->size[0], IC = weight->size[1];
-    const int64_t KH = weight->size[3], KW = weight->size[4];
-    const int64_t kd = k / KW / KH, kh = k / KW % KH, kw = k % KW;
-    for (int64_t oc = 0; oc < OC; oc++) {
+    return (tensor_t){.data = at5(weight, 0, 0, kd, kh, kw),
+                      .size = {weight->size[0], weight->size[1]},
+                      .stride = {weight->stride[0], weight->stride[1]}};
+}
+
+/* One pair. Forward added products x * w to output[write]: add grad * w to the gradient
+ * of x, and grad * x to the gradient of w, where each is wanted. */
+static void pair_backward(const tensor_t *grad_output, const tensor_t *features,
+                          const tensor_t *matrix, int64_t read, int64_t write,
+                          tensor_t *grad_features, tensor_t *grad_matrix)
+{
+    // BEGIN SOLUTION
+    for (int64_t oc = 0; oc < matrix->size[0]; oc++) {
         const real grad = *at2(grad_output, write, oc);
-        for (int64_t ic = 0; ic < IC; ic++) {
-            const real x = *at2(features, read, ic);
-            const real w = *at5(weight, oc, ic, kd, kh, kw);
+        for (int64_t ic = 0; ic < matrix->size[1]; ic++) {
+            const real x = *at2(features, read, ic), w = *at2(matrix, oc, ic);
             if (grad_features) *at2(grad_features, read, ic) += grad * w;
-            if (grad_weight) *at5(grad_weight, oc, ic, kd, kh, kw) += grad * x;
+            if (grad_matrix) *at2(grad_matrix, oc, ic) += grad * x;
         }
     }
+    // END SOLUTION
+    // STARTER // your code: loops over oc and ic (the reference takes 8 lines)
+}
+
+/* All pairs of place k: pair i is (read, write) = rulebook[k, i, 0], rulebook[k, i, 1];
+ * there are count[k] of them. */
+static void place_backward(const tensor_t *grad_output, const tensor_t *features,
+                           const tensor_t *rulebook, const tensor_t *count, int64_t k,
+                           const tensor_t *matrix, tensor_t *grad_features,
+                           tensor_t *grad_matrix)
+{
+    // BEGIN SOLUTION
+    const int64_t *stride = rulebook->stride;
+    const int64_t pairs = ((const int64_t *)count->data)[k * count->stride[0]];
+    for (int64_t i = 0; i < pairs; i++) {
+        const int32_t *pair = rulebook->data;
+        pair += k * stride[0] + i * stride[1];
+        pair_backward(grad_output, features, matrix, pair[0], pair[stride[2]],
+                      grad_features, grad_matrix);
+    }
+    // END SOLUTION
+    // STARTER // your code (the reference takes 8 lines)
+    // STARTER (void)pair_backward;  // delete this line when you call it
 }
 
 static void set_zero(tensor_t *output)
@@ -38,8 +66,6 @@ static void set_zero(tensor_t *output)
     if (!output) return;  // a gradient that nobody wants
     for (int64_t i = 0; i < tensor_numel(output); i++) real_data(output)[i] = 0;
 }
-// END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 22 lines)
 
 /* Up to KD*KH*KW others read a point, all pairs of its place a weight: sums. */
 status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
@@ -48,26 +74,28 @@ status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
                               subm_conv3d_params_t p, tensor_t *grad_features,
                               tensor_t *grad_weight, tensor_t *grad_bias)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete this line when you begin
     (void)ctx, (void)p;  // the rulebook knows the dilation
-    const int64_t P = features->size[0], OC = weight->size[0];
-    const int64_t *stride = rulebook->stride;
     set_zero(grad_features), set_zero(grad_weight), set_zero(grad_bias);
-
-    for (int64_t k = 0; k < count->size[0]; k++) {
-        const int64_t pairs = ((const int64_t *)count->data)[k * count->stride[0]];
-        for (int64_t i = 0; i < pairs; i++) {
-            const int32_t *pair = rulebook->data;
-            pair += k * stride[0] + i * stride[1];
-            pair_backward(grad_output, features, weight, k, pair[0], pair[stride[2]],
-                          grad_features, grad_weight);
+    int64_t k = 0;
+    for (int64_t kd = 0; kd < weight->size[2]; kd++) {
+        for (int64_t kh = 0; kh < weight->size[3]; kh++) {
+            for (int64_t kw = 0; kw < weight->size[4]; kw++, k++) {
+                const tensor_t matrix = matrix_at(weight, kd, kh, kw);
+                tensor_t grad_matrix = {0};
+                if (grad_weight) grad_matrix = matrix_at(grad_weight, kd, kh, kw);
+                place_backward(grad_output, features, rulebook, count, k, &matrix,
+                               grad_features, grad_weight ? &grad_matrix : NULL);
+            }
         }
     }
-    for (int64_t i = 0; grad_bias && i < P * OC; i++) {
-        *at1(grad_bias, i % OC) += *at2(grad_output, i / OC, i % OC);
+    // BEGIN SOLUTION
+    for (int64_t row = 0; grad_bias && row < grad_output->size[0]; row++) {
+        for (int64_t oc = 0; oc < grad_output->size[1]; oc++) {
+            *at1(grad_bias, oc) += *at2(grad_output, row, oc);
+        }
     }
-    return STATUS_OK;
     // END SOLUTION
-    // STARTER // your code (the reference takes 17 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
+    // STARTER // your code: the gradient of bias (the reference takes 5 lines)
+    return STATUS_OK;
 }

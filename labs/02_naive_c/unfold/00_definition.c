@@ -15,16 +15,16 @@
  *                                                           1 0    d e
  *     b and e stand in both windows, so they appear twice   1 1    e f   */
 
-// BEGIN SOLUTION
 /* Row (ic, kh, kw) of output for image n: gathers, 0 where it looks past the edge. */
-static void unfold_row(const tensor_t *input, unfold_params_t p, int64_t n, int64_t row,
-                       tensor_t *output)
+static void unfold_row(const tensor_t *input, unfold_params_t p, int64_t n, int64_t ic,
+                       int64_t kh, int64_t kw, tensor_t *output)
 {
+    // BEGIN SOLUTION
     const int64_t IH = input->size[2], IW = input->size[3];
     const int64_t KH = p.kernel_h, KW = p.kernel_w;
     const int64_t OH = conv2d_extent(IH, KH, p.stride_h, p.padding_h, p.dilation_h);
     const int64_t OW = conv2d_extent(IW, KW, p.stride_w, p.padding_w, p.dilation_w);
-    const int64_t ic = row / (KH * KW), kh = row / KW % KH, kw = row % KW;
+    const int64_t row = (ic * KH + kh) * KW + kw;
 
     for (int64_t oh = 0; oh < OH; oh++) {
         for (int64_t ow = 0; ow < OW; ow++) {
@@ -35,9 +35,9 @@ static void unfold_row(const tensor_t *input, unfold_params_t p, int64_t n, int6
                 inside ? *at4(input, n, ic, ih, iw) : 0;
         }
     }
+    // END SOLUTION
+    // STARTER // your code: loops over oh and ow (the reference takes 14 lines)
 }
-// END SOLUTION
-// STARTER // a helper for one row, if you want one (the reference takes 18 lines)
 
 /* output[n, (ic*KH + kh)*KW + kw, oh*OW + ow] = input[n,ic,ih,iw], or 0 outside */
 status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_params_t p,
@@ -45,28 +45,33 @@ status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_params_t p,
 {
     // BEGIN SOLUTION
     (void)ctx;
-    for (int64_t n = 0; n < output->size[0]; n++) {
-        for (int64_t row = 0; row < output->size[1]; row++) {
-            unfold_row(input, p, n, row, output);
+    for (int64_t n = 0; n < input->size[0]; n++) {
+        for (int64_t ic = 0; ic < input->size[1]; ic++) {
+            for (int64_t kh = 0; kh < p.kernel_h; kh++) {
+                for (int64_t kw = 0; kw < p.kernel_w; kw++) {
+                    unfold_row(input, p, n, ic, kh, kw, output);
+                }
+            }
         }
     }
     return STATUS_OK;
     // END SOLUTION
-    // STARTER // your code (the reference takes 7 lines)
+    // STARTER // your code: four loops around unfold_row (the reference takes 11 lines)
+    // STARTER (void)unfold_row;  // delete this line when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-// BEGIN SOLUTION
-/* The same walk with the arrow turned round: scatters row (ic, kh, kw) back. Windows
- * overlap, so an element of the image may be met many times: it adds, never assigns. */
+/* The same walk in the other direction: scatters row (ic, kh, kw) back. Windows
+ * overlap, so an element of the image may be met many times: add, never assign. */
 static void fold_row(const tensor_t *grad_output, unfold_params_t p, int64_t n,
-                     int64_t row, tensor_t *grad_input)
+                     int64_t ic, int64_t kh, int64_t kw, tensor_t *grad_input)
 {
+    // BEGIN SOLUTION
     const int64_t IH = grad_input->size[2], IW = grad_input->size[3];
     const int64_t KH = p.kernel_h, KW = p.kernel_w;
     const int64_t OH = conv2d_extent(IH, KH, p.stride_h, p.padding_h, p.dilation_h);
     const int64_t OW = conv2d_extent(IW, KW, p.stride_w, p.padding_w, p.dilation_w);
-    const int64_t ic = row / (KH * KW), kh = row / KW % KH, kw = row % KW;
+    const int64_t row = (ic * KH + kh) * KW + kw;
 
     for (int64_t oh = 0; oh < OH; oh++) {
         for (int64_t ow = 0; ow < OW; ow++) {
@@ -76,9 +81,9 @@ static void fold_row(const tensor_t *grad_output, unfold_params_t p, int64_t n,
             *at4(grad_input, n, ic, ih, iw) += *at3(grad_output, n, row, oh * OW + ow);
         }
     }
+    // END SOLUTION
+    // STARTER // your code: the loops of unfold_row (the reference takes 13 lines)
 }
-// END SOLUTION
-// STARTER // a helper for one row, if you want one (the reference takes 17 lines)
 
 /* grad_input[n,ic,ih,iw] = sum of grad_output over all places that read this element */
 status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output, unfold_params_t p,
@@ -89,13 +94,19 @@ status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output, unfold_params_
     if (!grad_input) return STATUS_OK;
     for (int64_t i = 0; i < tensor_numel(grad_input); i++) real_data(grad_input)[i] = 0;
 
-    for (int64_t n = 0; n < grad_output->size[0]; n++) {
-        for (int64_t row = 0; row < grad_output->size[1]; row++) {
-            fold_row(grad_output, p, n, row, grad_input);
+    for (int64_t n = 0; n < grad_input->size[0]; n++) {
+        for (int64_t ic = 0; ic < grad_input->size[1]; ic++) {
+            for (int64_t kh = 0; kh < p.kernel_h; kh++) {
+                for (int64_t kw = 0; kw < p.kernel_w; kw++) {
+                    fold_row(grad_output, p, n, ic, kh, kw, grad_input);
+                }
+            }
         }
     }
     return STATUS_OK;
     // END SOLUTION
-    // STARTER // your code (the reference takes 9 lines)
+    // STARTER // your code: zeros, then the loops of forward
+    // STARTER // (the reference takes 13 lines)
+    // STARTER (void)fold_row;  // delete this line when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -75,6 +75,35 @@ def test_what_is_public_on_purpose_is_still_there():
     assert set(leaks.PUBLIC) <= known
 
 
+def test_what_an_earlier_lab_gives_is_no_secret_of_a_later_one(tmp_path):
+    line = "    sums[place_of(grad, i)] += scale * term_of(i);\n"
+    asked = f"// BEGIN SOLUTION\n{line}// END SOLUTION\n"
+    files = [
+        put(tmp_path / "02_first" / "add" / "00_a.c", f"{line}{asked}"),
+        put(tmp_path / "02_first" / "add" / "01_b.c", asked),
+        put(tmp_path / "03_second" / "add" / "00_c.c", asked),
+    ]
+    assert list(leaks.solution_lines(files).values()) == ["add/00_a.c"]
+    assert leaks.solution_lines([files[0], files[2]]).keys() == {leaks.bare(line)}
+    files[0].write_text(line)
+    assert leaks.solution_lines([files[0], files[2]]) == {}
+    assert list(leaks.solution_lines(files[:2]).values()) == ["add/01_b.c"]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("const int64_t N = output->size[0], OC = output.size[1];", False),
+        ("const int64_t N = tensor_count(t, t->ndim - 1);", False),
+        ("static accum gelu(accum x, int64_t approximate)", False),
+        ("const int64_t N = output->size[0] / p.groups;", True),
+        ("static const double SQRT_1_2 = 0.70710678118654752440;", True),
+    ],
+)
+def test_sizes_and_the_head_of_a_helper_are_told_on_purpose(line, told):
+    assert leaks.telling(leaks.bare(line)) is told
+
+
 GRAM = 12  # tokens
 SHARE = 0.2  # of a solution's runs of tokens that the grader may happen to have
 

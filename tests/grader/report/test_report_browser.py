@@ -18,6 +18,14 @@ from tests.grader.engine import results as made
 from tests.grader.report.browser import Browser, chromium
 from tests.grader.report.test_report import HOSTILE, hostile, rendered
 
+HEAT = {
+    "case": "all_options",
+    "planes": [
+        {"title": "input given", "values": [[1, 2]], "wrong": [], "more": False},
+        {"title": "output came", "values": [[1, None]], "wrong": [".#"], "more": True},
+        {"title": "output expected", "values": [[1, 3]], "wrong": [".#"], "more": True},
+    ],
+}
 PHONE, DESKTOP, PAPER = 390, 1280, 688  # pixels; paper is A4 within its margins
 LADDER = "03-im2col-cpu-conv2d"
 
@@ -118,7 +126,12 @@ def course() -> dict[str, Any]:
     wrong = next(t for t in results["tasks"] if t["id"] == "02_naive_c/add")
     message = "case: " + "word " * 40 + "w" * 200
     wrong["rungs"][0]["checks"][0] = made.check(
-        "forward", "forward", "WRONG_VALUE", message=message, replay="make debug T=x"
+        "forward",
+        "forward",
+        "WRONG_VALUE",
+        message=message,
+        replay="make debug T=x",
+        heat=HEAT,
     )
     return results
 
@@ -138,6 +151,28 @@ def test_the_browser_notices_requests_and_messages(browser, tmp_path):
     browser.value(WAIT)
     assert "http://example.invalid/x" in browser.requests
     assert any("nothing is not defined" in text for text in browser.printed)
+
+
+def test_a_heat_map_crosses_what_came_wrong_and_says_its_numbers(show):
+    page = show()
+    page.value(UNFOLD)
+    drawn = "document.querySelector('svg.heat')"
+    assert page.value(f"{drawn}.querySelectorAll('.heat-wrong').length") == 1
+    said = page.value(
+        f"[...{drawn}.querySelectorAll('rect title')].map((t) => t.textContent)"
+    )
+    assert said == ["1", "2", "1", "not a finite number, wrong", "1", "3"]
+    left = page.value(
+        f"(() => {{ const all = [...{drawn}.querySelectorAll('rect')];"
+        "const cross = document.querySelector('.heat-wrong').getBoundingClientRect();"
+        "const box = all[3].getBoundingClientRect();"
+        "return cross.left > box.left && cross.right < box.right; })()"
+    )
+    assert left is True
+    colours = page.value(
+        f"[...{drawn}.querySelectorAll('rect')].map((r) => getComputedStyle(r).fill)"
+    )
+    assert colours[0] != colours[1] and colours[3] == "none"
 
 
 def test_what_students_write_is_not_run(show, tmp_path):

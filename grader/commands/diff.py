@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""`make diff T=`: what a file changes against the rung that it builds on."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+
+from rich.text import Text
+
+from grader.course.below import below, body
+from grader.course.foreign import cleaned
+from grader.course.rungs import Rung, Task
+from grader.course.tasks import select
+from grader.errors import GraderError
+from grader.report import terminal
+
+STYLES = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print it. Raises GraderError where there is nothing to compare with."""
+    rung, task = _chosen(args.task)
+    other = below(rung, task)
+    if other is None:
+        raise GraderError(
+            f"{rung.id} is the lowest file of its direction: there is nothing below it "
+            "to compare with"
+        )
+    old, new = (_lines(file) for file in (other, rung))
+    names = other.shown, rung.shown
+    found = list(difflib.unified_diff(old, new, *names, lineterm=""))
+    for line in found:
+        bold = line.startswith(("---", "+++"))
+        style = "bold" if bold else STYLES.get(line[:1], "")
+        terminal.console.print(Text(cleaned(line), style=style), soft_wrap=True)
+    changed = found[2:]
+    added, gone = (sum(line.startswith(c) for line in changed) for c in "+-")
+    terminal.console.print()
+    terminal.say(f"{added} lines are new, {gone} are gone; head comments not counted")
+    return 0
+
+
+def _chosen(wanted: str | None) -> tuple[Rung, Task]:
+    if not wanted:
+        raise GraderError("say which file: make diff T=03_im2col_cpu/matmul/02")
+    selection = select(wanted)
+    found = [
+        (rung, task)
+        for task in selection.tasks
+        for rung in task.rungs
+        if rung.id in selection.rungs
+    ]
+    if len(found) != 1:
+        names = ", ".join(rung.id for rung, _ in found) or "it has no file yet"
+        raise GraderError(f"make diff needs one file, and {wanted} names: {names}")
+    return found[0]
+
+
+def _lines(rung: Rung) -> list[str]:
+    return body(rung.file.read_text(encoding="utf-8", errors="replace"))

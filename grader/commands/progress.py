@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+"""`make progress`: points by lab and over time, and what is next; nothing is graded."""
+
+from __future__ import annotations
+
+import argparse
+
+from grader.course.tasks import all_tasks
+from grader.engine import results
+from grader.engine.answers.history import moments
+from grader.engine.answers.ledger import NAME, Ledger
+from grader.errors import GraderError
+from grader.report import terminal
+from grader.report.progress import standing
+from grader.report.progress.next_step import next_step
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show it, and write the page."""
+    del args
+    tasks, whole = all_tasks(), results.read()
+    history = []
+    if (results.folder() / NAME).exists():
+        with Ledger(results.folder(), write=False) as ledger:
+            history = list(moments(ledger, tasks))
+    step = next_step(whole, tasks)
+    standing.show(whole, tasks, history, step)
+    if history:
+        try:
+            page = standing.write(history, step)
+        except GraderError as error:  # no jinja2: what was shown stands without it
+            terminal.complain(str(error))
+        else:
+            terminal.say(f"  pictures: {results.near(page)}")
+    return 0

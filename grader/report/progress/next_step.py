@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""What to do next, and why: first what to mend, then to write, then to speed up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from signatures import DIRECTIONS
+
+from grader.course.rungs import Task
+from grader.engine.score import Results, RungResult, TaskResult, shown_points
+from grader.verdicts import Verdict
+
+UNWRITTEN = (None, Verdict.NOT_IMPLEMENTED)
+WORTH_IT = 0.05  # points for speed; less is not worth a sentence
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """A file, what to do with it, and the reason."""
+
+    file: str  # as people see it; "" if nothing is left
+    task: str
+    reason: str
+
+    @property
+    def command(self) -> str:
+        """What to run while working on it."""
+        return f"make watch T={self.task}" if self.task else ""
+
+
+def next_step(whole: Results | None, tasks: Sequence[Task]) -> NextStep:
+    """Begun and wrong comes first, then the core path, then what lies beyond it."""
+    found = {result.task.id: result for result in whole.tasks} if whole else {}
+    in_order = sorted(
+        tasks, key=lambda task: not task.core
+    )  # each part in course order
+    for steps in (_wrong, _unwritten, _slow):
+        for task in in_order:
+            step = next(steps(task, found.get(task.id)), None)
+            if step:
+                return step
+    return NextStep("", "", "every task is right, and as fast as it has to be")
+
+
+def _wrong(task: Task, result: TaskResult | None) -> Iterator[NextStep]:
+    for rung in result.rungs if result else ():
+        for direction in DIRECTIONS:
+            verdict = rung.verdict(direction)
+            if verdict in UNWRITTEN or (verdict and (verdict.ok or verdict.pending)):
+                continue
+            if result and result.best(direction) is Verdict.PASS:
+                continue  # another file has earned the points
+            now = {r.id: r.sha256 for r in task.rungs}.get(rung.rung.id)
+            reason = f"you have begun it: {direction} is {verdict}"
+            if now != rung.rung.sha256:
+                reason = f"it has changed since {direction} was {verdict}: grade it"
+            if now is not None:
+                yield NextStep(rung.rung.shown, task.id, reason)
+
+
+def _unwritten(task: Task, result: TaskResult | None) -> Iterator[NextStep]:
+    open_ones = [d for d in DIRECTIONS if not result or result.best(d) in UNWRITTEN]
+    if not open_ones or not task.rungs:
+        return
+    known = {r.rung.id: r for r in result.rungs} if result else {}
+    files = [r for r in task.rungs if not _is_written(known.get(r.id), open_ones)]
+    path = "of the core path" if task.core else "beyond the core path"
+    both = "" if len(open_ones) == len(DIRECTIONS) else f", {open_ones[0]} in it"
+    yield NextStep(
+        (files or task.rungs)[0].shown,
+        task.id,
+        f"the next task {path}{both}, {shown_points(task.points)} points",
+    )
+
+
+def _is_written(result: RungResult | None, directions: Sequence[str]) -> bool:
+    """Whether nothing is left to write in a file of these directions."""
+    if result is None:
+        return False
+    asked = [result.verdict(d) for d in directions]
+    return Verdict.NOT_IMPLEMENTED not in asked
+
+
+def _slow(task: Task, result: TaskResult | None) -> Iterator[NextStep]:
+    for direction in DIRECTIONS:
+        speed = result.speed(direction) if result else None
+        if not (result and speed and speed.band and speed.ratio):
+            continue
+        left = (1 - speed.earned) * speed.band.worth
+        if left < WORTH_IT:
+            continue
+        ratio = f"{speed.ratio.value:.2g}"
+        yield NextStep(
+            f"labs/{task.id}",
+            task.id,
+            f"{direction} is right and {ratio} times as fast as PyTorch: "
+            f"{shown_points(left)} points for speed are left",
+        )

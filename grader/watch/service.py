@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: MIT
+"""The process that grades for `make watch`: PyTorch and a Python worker stay warm.
+
+It answers one request after the other over a pipe. SIGUSR1 abandons the one that runs:
+the next save has made it pointless.
+
+    python -m grader.watch.service DESCRIPTOR
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+import time
+from multiprocessing.connection import Connection
+from types import FrameType
+
+from grader.checks.check_result import CheckResult
+from grader.course import tasks
+from grader.engine import grade as grading
+from grader.engine import merge, results
+from grader.engine.answers.ledger import Ledger
+from grader.engine.asking.asker import Asker
+from grader.engine.progress import Progress
+from grader.engine.score import Results
+from grader.errors import GraderError
+from grader.report import html
+from grader.runner.supervisor import orphans
+from grader.runner.supervisor.session import Worker
+from grader.toolchain import sandbox
+from grader.toolchain.make import build_tools
+from grader.watch.messages import (
+    Abandoned,
+    Asked,
+    Ended,
+    Graded,
+    Heard,
+    Refused,
+    Step,
+    Told,
+)
+
+_PR_SET_PDEATHSIG = 1
+
+
+class Abandon(BaseException):
+    """The request that runs is not wanted any more."""
+
+
+class Service:
+    """Answers requests until its pipe is closed."""
+
+    def __init__(self, pipe: Connection) -> None:
+        self.pipe = pipe
+        self.number = 0  # of the request that runs
+        self.rung = ""  # that is asked now
+        self.running = False
+
+    def run(self) -> None:
+        """Import PyTorch, then answer."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's process ends us
+        signal.signal(signal.SIGUSR1, self._abandon)
+        import torch
+
+        torch.set_num_threads(1)
+        orphans.end()
+        try:
+            sandbox.level()
+            build_tools()
+            _Asker.spare = Worker.for_python()
+        except (GraderError, OSError) as error:
+            self._tell(Refused(0, str(error)))
+            return
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                self._answer(self.pipe.recv())
+
+    def _abandon(self, signum: int, frame: FrameType | None) -> None:
+        if self.running:
+            self.running = False
+            raise Abandon
+
+    def _tell(self, message: Told) -> None:
+        self.pipe.send(message)
+
+    def _answer(self, asked: Asked) -> None:
+        """One request, to its last word."""
+        self.number = asked.number
+        try:
+            self.running = True
+            self._grade(asked)
+            self.running = False
+        except Abandon:
+            self._tell(Abandoned(asked.number))
+        except (GraderError, OSError) as error:
+            self.running = False
+            self._tell(Refused(asked.number, str(error)))
+
+    def _grade(self, asked: Asked) -> None:
+        start = time.monotonic()
+        tasks.all_tasks.cache_clear()  # a file may be new, or gone
+        selection = tasks.select(asked.wanted)
+        _Asker.service = self
+        with (
+            results.lock(),
+            Ledger(results.folder()) as ledger,
+            _Grader(
+                selection,
+                seed=grading.new_seed(),
+                progress=self._progress,
+                ledger=ledger,
+                fresh=asked.fresh,
+            ) as grader,
+        ):
+            found = grader.run()
+            seed, peaks = grader.seed, grader.race.as_json()
+            whole = merge.merged(found, seed, peaks, ledger)
+            results.set_aside()
+            results.write(whole)
+        with contextlib.suppress(GraderError):  # no jinja2: there is no page
+            html.write(whole)
+        points, of = _standing(whole)
+        seconds = time.monotonic() - start
+        self._tell(Graded(asked.number, tuple(found), points, of, seconds))
+
+    def _progress(self, now: Progress) -> None:
+        if now.ended:
+            self._tell(Ended(self.number, now.ended))
+            return
+        self.rung = now.rung
+        self._tell(Step(self.number, now.rung, now.check))
+
+    def heard(self, checks: list[CheckResult]) -> None:
+        """Answers about the rung that is asked now."""
+        if checks:
+            self._tell(Heard(self.number, self.rung, tuple(checks)))
+
+
+class _Asker(Asker):
+    """Passes answers on as they come, and has a Python worker from before."""
+
+    service: Service
+    spare: Worker | None = None
+
+    def heard(self, results: list[CheckResult]) -> None:
+        """Tell them."""
+        self.service.heard(results)
+
+    def warm_up(self) -> None:
+        """Take the one that has waited, and start the next."""
+        if self._spare is None and _Asker.spare is not None:
+            self._spare, _Asker.spare = _Asker.spare, None
+        super().warm_up()
+
+    def close(self) -> None:
+        """Keep a worker for the next request."""
+        if self._spare is not None:
+            _Asker.spare, self._spare = self._spare, None
+        elif _Asker.spare is None:
+            _Asker.spare = Worker.for_python()
+        super().close()
+
+
+class _Grader(grading.Grader):
+    asks = _Asker
+
+
+def _standing(whole: Results) -> tuple[float, float]:
+    """Points of the core path, and how many there are."""
+    core = [task for task in whole.tasks if task.task.core]
+    everything = [task for task in tasks.all_tasks() if task.core]
+    return sum(t.points for t in core), sum(t.points for t in everything)
+
+
+def main() -> None:
+    """Serve the pipe that was handed over, and end with the terminal's process."""
+    # the terminal belongs to the other process
+    silent = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(silent, number)
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    Service(Connection(int(sys.argv[1]))).run()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

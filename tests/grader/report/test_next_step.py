@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""What is said to be next is true, and is the most useful thing to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from grader.course.tasks import all_tasks
+from grader.engine.answers import as_json
+from grader.engine.score import Results
+from grader.report.progress.next_step import NextStep, next_step
+from tests.grader.engine import results as made
+
+TASKS = all_tasks()
+FIRST_CORE = next(task for task in TASKS if task.core)
+
+
+def whole() -> dict[str, Any]:
+    """Every task of the course right, as the files are now."""
+    shas = {rung.id: rung for task in TASKS for rung in task.rungs}
+    tasks = []
+    for task in TASKS:
+        rungs = [
+            {
+                "id": rung.id,
+                "file": rung.shown,
+                "sha256": shas[rung.id].sha256,
+                "uses": {},
+                "checks": made.passing(),
+                "speed": [],
+            }
+            for rung in task.rungs
+        ]
+        tasks.append(
+            {"id": task.id, "points": task.points, "pending": 0, "of": task.points,
+             "core": task.core, "rungs": rungs}
+        )  # fmt: skip
+    return {"schema": 1, "seed": 1, "environment": {}, "tasks": tasks}
+
+
+def step(found: dict[str, Any]) -> NextStep:
+    results: Results = as_json.results(found)
+    return next_step(results, TASKS)
+
+
+def break_it(found: dict[str, Any], task: str, verdict: str) -> dict[str, Any]:
+    """The first file's forward has this verdict, and no other file of the task is
+    there.
+    """
+    entry = next(t for t in found["tasks"] if t["id"] == task)
+    entry["rungs"] = entry["rungs"][:1]
+    entry["rungs"][0]["checks"][0]["verdict"] = verdict
+    return entry
+
+
+def test_without_results_it_is_the_first_file_of_the_core_path() -> None:
+    found = next_step(None, TASKS)
+    assert found.file == FIRST_CORE.rungs[0].shown
+    assert "core path" in found.reason
+    assert found.command == f"make watch T={FIRST_CORE.id}"
+
+
+def test_where_all_is_right_nothing_is_left() -> None:
+    assert step(whole()).file == ""
+
+
+def test_what_is_begun_and_wrong_comes_before_what_is_not_written() -> None:
+    found = whole()
+    break_it(found, FIRST_CORE.id, "NOT_IMPLEMENTED")
+    break_it(found, "03_im2col_cpu/conv2d", "WRONG_VALUE")
+    told = step(found)
+    assert told.task == "03_im2col_cpu/conv2d"
+    assert told.reason == "you have begun it: forward is WRONG_VALUE"
+
+
+def test_a_file_that_has_changed_since_is_not_called_wrong() -> None:
+    found = whole()
+    entry = break_it(found, "03_im2col_cpu/conv2d", "CRASH")
+    entry["rungs"][0]["sha256"] = "another"
+    assert "it has changed since forward was CRASH" in step(found).reason
+
+
+def test_a_wrong_file_beside_a_right_one_costs_nothing() -> None:
+    found = whole()
+    entry = next(t for t in found["tasks"] if t["id"] == "03_im2col_cpu/conv2d")
+    entry["rungs"][0]["checks"][0]["verdict"] = "WRONG_VALUE"
+    assert step(found).file == ""
+
+
+def test_the_core_path_comes_before_what_is_extra() -> None:
+    found = whole()
+    extra = next(task for task in TASKS if not task.core)
+    last = [task for task in TASKS if task.core][-1]
+    break_it(found, extra.id, "NOT_IMPLEMENTED")
+    assert "beyond the core path" in step(found).reason
+    break_it(found, last.id, "NOT_IMPLEMENTED")
+    assert step(found).task == last.id and "forward in it" in step(found).reason

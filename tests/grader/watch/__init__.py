@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""Tests of `make watch`, in a real terminal."""

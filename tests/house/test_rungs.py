@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""A student can write a rung: its gaps are short, and the page that lists them is true.
+
+OVER names the rungs that still ask for more. It only shrinks: a rung that keeps the
+limits has to leave it.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.house import rungs
+from tests.house.rungs import Rung
+from tests.house.test_style import none
+
+GAP, WRITTEN = 25, 90  # lines of one gap, and of all gaps of a rung
+
+# rungs that are still to be divided, by ladder
+OVER = {
+    "03_im2col_cpu/add": "00 01",
+    "03_im2col_cpu/conv2d": "00 01 02 03 04 05 06 07 08 09 10 12 14 15 16",
+    "03_im2col_cpu/depthwise_conv2d": "00 01 02 03 04 05 06 07",
+    "03_im2col_cpu/layer_norm": "04",
+    "03_im2col_cpu/linear": "00 01",
+    "03_im2col_cpu/lltm": "00 01 02 03 04 05",
+    "03_im2col_cpu/matmul": "00 01 02 03 04 05 06",
+    "03_im2col_cpu/subm_conv3d": "00 01 02 03 04 05 06",
+    "03_im2col_cpu/unfold": "01",
+    "04_cuda_kernels/conv2d": "00 01 02 03 04 05",
+    "04_cuda_kernels/depthwise_conv2d": "00 01 02 03 04",
+    "04_cuda_kernels/linear": "01 02",
+    "04_cuda_kernels/lltm": "01 03 04",
+    "04_cuda_kernels/matmul": "02 03 04 05 06 07 08 09 10",
+    "04_cuda_kernels/subm_conv3d": "00 01 02 03",
+}
+
+
+def asks_too_much(rung: Rung) -> bool:
+    """Whether a gap is too wide, or all of them together are too much."""
+    return rung.widest > GAP or rung.written > WRITTEN
+
+
+def listed() -> set[str]:
+    """The rungs that OVER names: ladder and number."""
+    return {f"{ladder}/{n}" for ladder, all_ in OVER.items() for n in all_.split()}
+
+
+def test_a_gap_has_at_most_25_lines_and_a_rung_at_most_90_to_write():
+    found = {rung.name[: rung.name.rindex("/") + 3]: rung for rung in rungs.counted()}
+    over = {name for name, rung in found.items() if asks_too_much(rung)}
+    none(
+        [
+            f"{name}: {found[name].written} lines to write, in gaps of "
+            f"{', '.join(map(str, found[name].gaps))}: divide it, or give a part"
+            for name in sorted(over - listed())
+        ]
+        + [
+            f"{name}: keeps the limits or is gone; take it out of OVER"
+            for name in sorted(listed() - over)
+        ]
+    )
+
+
+def test_the_page_is_what_is_counted():
+    assert rungs.FILE.read_text() == rungs.page(), (
+        "write it again: python -m tests.house.rungs"
+    )
+
+
+@pytest.mark.parametrize(
+    ("gaps", "over"),
+    [((25, 25, 25, 15), False), ((26,), True), ((25, 25, 25, 16), True)],
+)
+def test_the_limits_are_limits(gaps: tuple[int, ...], over: bool):
+    assert asks_too_much(Rung("02_naive_c/add/00_x", 100, gaps, None)) is over
+
+
+def test_comments_and_blanks_are_no_lines_and_a_moved_line_is_not_new(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    texts = {
+        "lower": "/* a\n * b */\nint x;\nint y;  // why\n",
+        "upper": "int y;\n\n// int z;\nint x;\nint y;\n",
+    }
+    monkeypatch.setattr(rungs, "text", texts.__getitem__)
+    assert rungs.code_lines(texts["lower"]) == ["int x;", "int y;"]
+    assert rungs.fresh("upper", ["lower"]) == ["int y;"]
+    assert rungs.fresh("lower", ["upper"]) == []
