@@ -44,6 +44,7 @@ PUBLIC = {
     "6707b4e82ec8": "the same, its only line",
     "5bc918a87dc1": "lab 05, a call of a helper that every file of rules has",
     "b14044df6447": "lab 05, how every operator begins",
+    "f259294c403b": "lab 04, what stands behind every launch: shown in launch.h",
     "a3f4f0da226d": "the gradients of a convolution, as the last arguments of a call",
     "3edd914b855f": "lab 02, how a view is made",
     "9eaf7a5283d5": "lab 02, how a function begins whose calls can fail",

@@ -26,7 +26,7 @@ SIZE = 2048  # of one axis
 WINDOW = 16  # an option that counts elements
 NUMBERS = 2048  # of one input, where an axis of 0 counts as 1
 GRADCHECKED = 100  # numbers of a case that gradcheck is asked on, too
-VALUES = ("normal", "wide", "far", "integers", "short_integers")
+VALUES = ("normal", "wide", "far", "large", "integers", "short_integers")
 NAME = "case"
 
 
