@@ -169,7 +169,7 @@ def _ship(name: str, target: Path) -> None:
 
 
 def _student_edition(name: str, text: str) -> str:
-    if RUNG.fullmatch(name) and not REGION.search(text):
+    if RUNG.fullmatch(name) and not REGION.search(text + _beside(name)):
         raise GraderError(
             f"{name} has no BEGIN SOLUTION: it would be given away as it is; mark its "
             "solution (CONTRIBUTING.md), or keep it out of git"
@@ -188,6 +188,15 @@ def _student_edition(name: str, text: str) -> str:
             f"{name}: BEGIN SOLUTION, END SOLUTION and STARTER do not fit together"
         )
     return text
+
+
+def _beside(name: str) -> str:
+    """Of an exhibit in two files (lab 05) the other one: one of them has the marks."""
+    file = ROOT / name
+    both = [file.with_suffix(suffix) for suffix in (".cpp", ".py")]
+    if HUNT not in file.parts or not all(map(Path.exists, both)):
+        return ""
+    return "".join(one.read_text(encoding="utf-8") for one in both)
 
 
 def page(text: str) -> str:
@@ -273,10 +282,11 @@ def _give(tree: Path) -> None:
     (folder / "README.md").write_text(given.README.format(arch=given.arch()))
     for task in all_tasks():
         for rung in task.rungs if task.is_hunt else ():
-            wrong = given.broken(rung).file
-            copy = tree / "given" / HUNT / task.lab / wrong.name
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(wrong, copy)
+            wrong = given.broken(rung)
+            for file in (wrong.file, *wrong.also):
+                copy = tree / "given" / HUNT / task.lab / file.name
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file, copy)
 
 
 def _search(names: list[str], tree: Path) -> None:

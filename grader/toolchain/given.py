@@ -33,6 +33,7 @@ from grader.toolchain.symbols import binutils, symbols
 
 LAB = "02_naive_c"  # whose solutions they are
 MANIFEST = "MANIFEST"  # a handout has one at its root
+GIVEN = "_given"  # of an exhibit as it was handed out: the end of its task's name
 MARCH = {"x86_64": "x86-64-v2"}  # machine -> the oldest processor that is served
 
 README = """# Given objects
@@ -204,47 +205,37 @@ def _pack(operator: str, sources: dict[Path, list[str]], file: Path) -> None:
 
 
 def broken(rung: Rung) -> Rung:
-    """The exhibit as it was handed out, as a rung of its own.
+    """The exhibit as it was handed out, as a rung of its own. make is told a path in the
+    tree, so that it does not lie in another build folder.
 
     Raises GraderError if there is no copy of it.
     """
-    file = _place(rung)
-    if not is_handout():
-        _derive(rung.file, file)
-    if not file.exists():
-        raise GraderError(
-            f"{file.relative_to(rungs.ROOT)} is missing: it is '{rung.shown}' as it "
-            "was handed out; copy it from the handout"
-        )
-    return replace(rung, task=f"{rung.task}_given", file=file, also=_rules(rung, file))
-
-
-def _rules(rung: Rung, file: Path) -> tuple[Path, ...]:
-    """Of lab 05 the Python beside it, as that was handed out."""
-    made = []
-    for source in rung.also:
-        if source.suffix == ".py":
-            made.append(file.with_suffix(".py"))
-            if not is_handout():
-                _derive(source, made[-1], whole=True)
-    return tuple(made)
-
-
-def _place(rung: Rung) -> Path:
-    """Where the copy of a file lies."""
     root = rungs.ROOT if is_handout() else rungs.ROOT / "build"
-    return root / "given" / HUNT / rung.task.split("/")[0] / rung.file.name
+    folder = root / "given" / HUNT / rung.task.split("/")[0]
+    sources = [rung.file, *(file for file in rung.also if file.suffix == ".py")]
+    copies = [folder / source.name for source in sources]
+    if not is_handout():
+        _derive(sources, copies)
+    for copy in copies:
+        if not copy.exists():
+            raise GraderError(
+                f"{copy.relative_to(rungs.ROOT)} is missing: it is '{rung.shown}' as "
+                "it was handed out; copy it from the handout"
+            )
+    task = f"{rung.task.removesuffix(GIVEN)}{GIVEN}"
+    return replace(rung, task=task, file=copies[0], also=tuple(copies[1:]))
 
 
-def _derive(source: Path, file: Path, *, whole: bool = False) -> None:
-    """Write the copy, if the source still has its marks; `whole`: it needs none."""
-    text = source.read_text(encoding="utf-8")
-    if not REGION.search(text) and not whole:
+def _derive(sources: list[Path], copies: list[Path]) -> None:
+    """Write the copies, if the sources still have their marks."""
+    texts = [source.read_text(encoding="utf-8") for source in sources]
+    if not any(map(REGION.search, texts)):
         return
-    made = starter(text)
-    if file.exists() and file.read_text(encoding="utf-8") == made:
-        return
-    file.parent.mkdir(parents=True, exist_ok=True)
-    new = file.with_suffix(f".{os.getpid()}.new")
-    new.write_text(made, encoding="utf-8")
-    new.replace(file)
+    for text, copy in zip(texts, copies):
+        made = starter(text)
+        if copy.exists() and copy.read_text(encoding="utf-8") == made:
+            continue
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        new = copy.with_name(f"{copy.name}.{os.getpid()}")
+        new.write_text(made, encoding="utf-8")
+        new.replace(copy)

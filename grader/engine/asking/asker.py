@@ -188,8 +188,7 @@ class Asker:
 
         broken = given.broken(rung)
         had = self._directions(broken)
-        result = self.asked(rung, warm=warm or not self.check)
-        result = exposing.whole(rung, result, had)
+        result = exposing.whole(rung, self.asked(rung, warm=True), had)
         if self.check:
             return replace(result, checks=tuple(self.asked_for(result.checks)))
         self.tell(rung.id, "case")
@@ -332,9 +331,8 @@ class Asker:
         cases = subject.operator.cases(self.seed)
         if gradient.is_written(subject, cases[0], self.seed):
             return no_forward(subject.operator.name)
-        return CheckResult(
-            "gradient", "backward", Verdict.NOT_IMPLEMENTED, message="not written yet"
-        )
+        no, text = Verdict.NOT_IMPLEMENTED, "not written yet"
+        return CheckResult("gradient", "backward", no, message=text)
 
     # ---- its questions ---------------------------------------------------------------
 

@@ -2,8 +2,8 @@
 """03 kept share
 
   does     gelu; backward takes over a factor that forward has computed anyway
-  seen     pytorch/pytorch issues 58509 (2021) and 76185 (2022): gradients that are right,
-           and gradients of gradients that are not
+  seen     pytorch/pytorch issues 58509 (2021) and 76185 (2022): gradients that are
+           right, and gradients of gradients that are not
   passes   values, gradients and gradcheck of every tensor; one derivative is right
   run      make grade T=01_python_function/bug_hunt/03
 

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+from grader.commands import tables as museum
 from grader.course.exhibits import TOOLS
-from grader.report import museum
 
 
 def test_the_tour_is_up_to_date() -> None:
