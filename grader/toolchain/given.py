@@ -205,8 +205,8 @@ def _pack(operator: str, sources: dict[Path, list[str]], file: Path) -> None:
 
 
 def broken(rung: Rung) -> Rung:
-    """The exhibit as it was handed out, as a rung of its own. make is told a path in the
-    tree, so that it does not lie in another build folder.
+    """The exhibit as it was handed out, as a rung of its own. It lies in the tree even
+    if another build folder is named: make is told a path from the root.
 
     Raises GraderError if there is no copy of it.
     """

@@ -66,8 +66,8 @@ def fake_backward(
 
 def keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
     """Both factors, and the options."""
-    ctx.save_for_backward(*inputs[:2])
-    ctx.options = inputs[3:]
+    factors, ctx.options = inputs[:2], inputs[3:]
+    ctx.save_for_backward(*factors)
 
 
 def backward(ctx: Any, grad_output: Tensor) -> tuple[Any, ...]:
