@@ -66,8 +66,8 @@ def fake_backward(
 
 def keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
     """Both factors, and the options."""
-    factors, ctx.options = inputs[:2], inputs[3:]
-    ctx.save_for_backward(*factors)
+    ctx.options = inputs[3:]
+    ctx.save_for_backward(inputs[0], inputs[1])
 
 
 def backward(ctx: Any, grad_output: Tensor) -> tuple[Any, ...]:
