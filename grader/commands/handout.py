@@ -273,10 +273,11 @@ def _give(tree: Path) -> None:
     (folder / "README.md").write_text(given.README.format(arch=given.arch()))
     for task in all_tasks():
         for rung in task.rungs if task.is_hunt else ():
-            wrong = given.broken(rung).file
-            copy = tree / "given" / HUNT / task.lab / wrong.name
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(wrong, copy)
+            wrong = given.broken(rung)
+            for file in (wrong.file, *wrong.also):
+                copy = tree / "given" / HUNT / task.lab / file.name
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file, copy)
 
 
 def _search(names: list[str], tree: Path) -> None:

@@ -14,6 +14,7 @@ import hashlib
 import os
 import platform
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -209,24 +210,25 @@ def broken(rung: Rung) -> Rung:
     Raises GraderError if there is no copy of it.
     """
     file = _place(rung)
+    rules = [source for source in rung.also if source.suffix == ".py"]
     if not is_handout():
-        _derive(rung.file, file)
+        marked = any(REGION.search(source.read_text("utf-8")) for source in rules)
+        _derive(rung.file, file, whole=marked)
     if not file.exists():
         raise GraderError(
             f"{file.relative_to(rungs.ROOT)} is missing: it is '{rung.shown}' as it "
             "was handed out; copy it from the handout"
         )
-    return replace(rung, task=f"{rung.task}_given", file=file, also=_rules(rung, file))
+    return replace(rung, task=f"{rung.task}_given", file=file, also=_rules(rules, file))
 
 
-def _rules(rung: Rung, file: Path) -> tuple[Path, ...]:
+def _rules(sources: Sequence[Path], file: Path) -> tuple[Path, ...]:
     """Of lab 05 the Python beside it, as that was handed out."""
     made = []
-    for source in rung.also:
-        if source.suffix == ".py":
-            made.append(file.with_suffix(".py"))
-            if not is_handout():
-                _derive(source, made[-1], whole=True)
+    for source in sources:
+        made.append(file.with_suffix(".py"))
+        if not is_handout():
+            _derive(source, made[-1], whole=True)
     return tuple(made)
 
 

@@ -40,7 +40,9 @@ def test_an_exhibit_opens_with_what_it_does_where_it_was_seen_and_what_it_passes
 
 @every_exhibit
 def test_the_repair_is_small_and_so_is_what_stands_in_its_place(rung: Rung) -> None:
-    found = REGION.findall(rung.file.read_text())
+    rules = [file for file in rung.also if file.suffix == ".py"]
+    texts = [file.read_text() for file in (rung.file, *rules)]
+    found = [block for text in texts for block in REGION.findall(text)]
     assert 0 < sum(len(repair.splitlines()) for repair, _ in found) <= MOST_CHANGED
     assert 0 < sum(len(wrong.splitlines()) for _, wrong in found) <= MOST_CHANGED
 

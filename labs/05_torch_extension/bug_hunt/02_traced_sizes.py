@@ -66,8 +66,8 @@ def fake_backward(
 
 def keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
     """Both factors, and the options."""
-    input, weight, ctx.bias, *ctx.options = inputs
-    ctx.save_for_backward(input, weight)
+    image, filters, _, *ctx.options = inputs
+    ctx.save_for_backward(image, filters)
 
 
 def backward(ctx: Any, grad_output: Tensor) -> tuple[Any, ...]:
