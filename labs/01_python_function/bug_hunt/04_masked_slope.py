@@ -2,8 +2,8 @@
 """04 masked slope
 
   does     lltm; the slope of elu is put together from its two branches
-  seen     pytorch/extension-cpp, cpp/lltm.cpp (2018 to 2024), the C++ step of PyTorch's
-           tutorial on extensions: NaN in backward
+  seen     pytorch/extension-cpp, cpp/lltm.cpp at commit 37ef02f, the C++ step of
+           PyTorch's tutorial: backward is NaN for inputs that are large (tried)
   passes   states and inputs of ordinary size
   run      make grade T=01_python_function/bug_hunt/04
 

@@ -2,7 +2,7 @@
  *
  *   does     gelu backward: each thread has a share of the elements, taken in units
  *   seen     sgl-project/sgl-kernel-xpu pull request 469 (2026): an activation whose
- *            vectors and whose rest were two launches; no number was ever wrong
+ *            vectors reached into the elements of a second launch
  *   passes   one thread; any number of threads, as far as values can tell
  *   run      make grade T=03_im2col_cpu/bug_hunt/01
  *

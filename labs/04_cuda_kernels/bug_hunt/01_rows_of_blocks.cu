@@ -1,8 +1,8 @@
 /* 01 rows of blocks
  *
  *   does     add forward: blocks along a row in x, and the rows of output in y
- *   seen     PaddlePaddle/Paddle pull request 31144 (2021), layer_norm; ml-explore/mlx
- *            issue 2267 (2025), random numbers: refused by CUDA at some sizes
+ *   seen     PaddlePaddle/Paddle pull request 31144 (2021), backward of layer_norm;
+ *            ml-explore/mlx issue 2267 (2025), random numbers: refused by CUDA
  *   passes   every tensor that is small enough for a test
  *   run      make grade T=04_cuda_kernels/bug_hunt/01
  */

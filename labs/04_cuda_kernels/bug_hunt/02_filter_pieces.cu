@@ -2,7 +2,7 @@
  *
  *   does     conv2d forward: a block keeps a piece of its filter in shared memory
  *   seen     ORNL/HeCBench issue 253 (2026), a loop over tiles; pytorch/pytorch pull
- *            request 20182 (2019), softmax: numbers that change now and then
+ *            request 20182 (2019), softmax: both found by a race checker
  *   passes   filters of at most 32 weights: few channels, small kernels
  *   run      make grade T=04_cuda_kernels/bug_hunt/02
  */
