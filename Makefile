@@ -39,7 +39,7 @@ GRADER := $(PY) -m grader
 CHOICE = $(if $(T),'$(T)') $(if $(LAB),--lab '$(LAB)')
 
 .DEFAULT_GOAL := help
-.PHONY: help grade watch bench carry tables debug diff hint progress report doctor editor build jupyter notebooks train test trust stress lint nvcc versions lock system-packages handout clean
+.PHONY: help grade watch bench carry tables debug diff hint profile progress reset update solution report doctor editor build jupyter notebooks train test trust stress lint nvcc versions lock system-packages handout clean
 
 help:  ## list these commands
 	@echo 'convlab: carry tensor operators from Python to CUDA. Start with: make grade'
@@ -77,8 +77,20 @@ diff: $(READY)  ## what T=rung changes against the rung that it builds on
 hint: $(READY)  ## one more hint for T=
 	@$(GRADER) hint $(CHOICE)
 
+profile: $(READY)  ## where the time of T=rung goes and what limits it, in words
+	@$(GRADER) profile $(CHOICE)
+
 progress: $(READY)  ## points by lab and over time, and what is next
 	@$(GRADER) progress
+
+reset: $(READY)  ## T= as the handout had it; a copy of yours is kept
+	@$(GRADER) reset $(CHOICE)
+
+update: $(READY)  ## FROM=archive: a newer handout over started work; nothing is lost
+	@FROM='$(FROM)' $(GRADER) update
+
+solution: $(READY)  ## the reference of T=, once its KEY= is released [FROM=convlab-solutions.zip]
+	@FROM='$(FROM)' KEY='$(KEY)' $(GRADER) solution $(CHOICE)
 
 report: $(READY)  ## make build/grade/report.html from the last results once more
 	@$(GRADER) report

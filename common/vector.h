@@ -39,6 +39,11 @@ enum { VECTOR_BYTES = 16, VECTOR_REGISTERS = 16 };
 
 enum { LANES = VECTOR_BYTES / sizeof(real) };
 
+/* The register block of a matrix product: BLOCK_ROWS x BLOCK_VECTORS sums, 24 of 32 or
+ * 12 of 16 registers. A step loads BLOCK_VECTORS vectors of the right matrix, and for
+ * each row a number of the left one, in all lanes: BLOCK_VECTORS + 1 registers more. */
+enum { BLOCK_ROWS = 6, BLOCK_VECTORS = VECTOR_REGISTERS == 32 ? 4 : 2 };
+
 typedef real vec __attribute__((vector_size(VECTOR_BYTES)));
 
 /* In front of a loop with a constant count: no loop is left, so that an array of vec
@@ -70,6 +75,18 @@ static inline vec vec_load(const real *p)
 static inline void vec_store(real *p, vec v)
 {
     memcpy(p, &v, sizeof v);
+}
+
+/* v, in a register from here on. Without it gcc reads a loaded vector from memory again
+ * in each multiply-add that takes it: as many loads as multiply-adds. */
+static inline vec vec_keep(vec v)
+{
+#if defined(__x86_64__)
+    __asm__("" : "+v"(v));
+#elif defined(__aarch64__)
+    __asm__("" : "+w"(v));
+#endif
+    return v;
 }
 
 /* The sum of all lanes: the upper half is added to the lower one until one is left. */
@@ -125,6 +142,7 @@ EXPAND int vec_one_by_one(void)
  * 0 <= n <= LANES. */
 static inline vec vec_load_first(const real *p, int64_t n)
 {
+    if (__builtin_constant_p(n) && n == LANES) return vec_load(p);
 #if defined(VECTOR_LOAD)
     if (!vec_one_by_one()) return VECTOR_LOAD(p, VECTOR_MASK(n));
 #endif
@@ -138,6 +156,10 @@ static inline void vec_store_first(real *p, vec v, int64_t n)
 {
 #if defined(VECTOR_STORE)
     if (!vec_one_by_one()) {
+        if (n == LANES) {
+            vec_store(p, v);
+            return;
+        }
         VECTOR_STORE(p, VECTOR_MASK(n), v);
         return;
     }

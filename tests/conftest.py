@@ -53,6 +53,7 @@ SLOW = (
     "tests/grader/checks/speed",
     "tests/grader/commands/test_debug.py",
     "tests/grader/commands/test_editor.py",
+    "tests/grader/commands/test_handed.py",
     "tests/grader/commands/test_handout.py",
     "tests/grader/commands/test_notebooks.py",
     "tests/grader/commands/test_versions.py",
@@ -73,6 +74,7 @@ QUICK_AMONG_SLOW = {  # of a slow folder
 
 # files whose tests look at one costly preparation: one process does all of such a file
 TOGETHER = (
+    "tests/grader/commands/test_handed.py",
     "tests/common/cusim/test_nvcc.py",
     "tests/grader/checks/cuda/test_cuda_rungs.py",
     "tests/grader/checks/gates/test_graded.py",

@@ -28,8 +28,12 @@ COMMANDS = {
     "doctor": "what this machine has, and what a missing thing costs",
     "editor": "write compile_commands.json for clangd",
     "handout": "derive what students get: starters, given objects, archives",
+    "profile": "where the time of a file goes, and what limits it",
     "progress": "points by lab and over time, and what is next",
     "report": "make the HTML report from the last results.json once more",
+    "reset": "put a file back as the handout had it; a copy is kept",
+    "solution": "a task's reference, once the instructor has released its KEY",
+    "update": "bring started work up to a newer handout, FROM=archive",
     "tables": "put the measured tables into the READMEs once more",
 }
 WHOLE = (
@@ -40,6 +44,7 @@ WHOLE = (
     "progress",
     "report",
     "tables",
+    "update",
 )  # of no task
 
 

@@ -98,7 +98,7 @@ def debug(
 
     Raises GraderError if `wanted` is not one rung, or has no such case.
     """
-    rung = _one_rung(wanted)
+    rung = one_rung(wanted, "make debug T=02_naive_c/conv2d/00 CASE=plain")
     operator = operators.get(rung.operator)
     cases = {case.name: case for case in operator.cases(seed)}
     case = cases.get(case_name or next(iter(cases)))
@@ -123,11 +123,10 @@ def debug(
     _c(now)
 
 
-def _one_rung(wanted: str | None) -> Rung:
+def one_rung(wanted: str | None, example: str) -> Rung:
+    """The rung that T= names. Raises GraderError if it names none or several."""
     if not wanted:
-        raise GraderError(
-            "say which rung: make debug T=02_naive_c/conv2d/00 CASE=plain"
-        )
+        raise GraderError(f"say which rung: {example}")
     selection = select(wanted)
     rungs = [r for t in selection.tasks for r in t.rungs if r.id in selection.rungs]
     if len(rungs) != 1:
@@ -199,7 +198,7 @@ def _c(now: Situation) -> NoReturn:
         where = built.location or now.rung.shown
         raise GraderError(f"{where}: {built.error or built.forbidden}")
     library = built.libraries[now.dtype]
-    memory = _save_memory(now, library, built.directions)
+    memory = save_memory(now, library, built.directions)
     command = ["gdb", "-q", "-nx", "-iex", "set auto-load off"]
     command += ["-ex", "set breakpoint pending on"]
     command += ["-ex", "set print entry-values no"]
@@ -234,7 +233,7 @@ def place(text: str) -> tuple[int, ...]:
     return tuple(int(word) for word in words)
 
 
-def _save_memory(
+def save_memory(
     now: Situation, library: Path, directions: tuple[str, ...]
 ) -> tuple[Path, Path]:
     """The command and the inputs as a worker would find them."""

@@ -27,6 +27,7 @@ from signatures import SIGNATURES
 
 from grader.commands import leaks
 from grader.course.exhibits import HUNT
+from grader.course.handed import sealed, starters
 from grader.course.rungs import ROOT
 from grader.course.tasks import all_tasks
 from grader.errors import GraderError
@@ -72,8 +73,9 @@ MARKER = re.compile(r"^[ ]*(?://|#) (BEGIN|END) SOLUTION|^[ ]*(?://|#) STARTER",
 
 # what make offers: a student's commands, and those that need the repository
 OFFERED = re.compile(
-    "help|grade|bench|carry|watch|debug|diff|editor|hint|profile|progress|reset|build"
-    "|doctor|report|jupyter|notebooks|train|nvcc|versions|system-packages|clean"
+    "help|grade|bench|carry|watch|debug|diff|editor|hint|profile|progress|reset|update"
+    "|solution|build|doctor|report|jupyter|notebooks|train|nvcc|versions"
+    "|system-packages|clean"
 )
 WITHHELD = re.compile("tables|test|trust|stress|lint|lock|handout|batch|docs")
 
@@ -91,13 +93,14 @@ def run(args: argparse.Namespace) -> int:
     shutil.rmtree(tree, ignore_errors=True)
     for name in names:
         _ship(name, tree / name)
+    starters.pack(tree, [name for name in names if theirs(name)])
     _give(tree)
     _search(names, tree)
     _write_manifest(tree)
     final = folder / "student"
     shutil.rmtree(final, ignore_errors=True)
     tree.rename(final)
-    archives = _pack(final, folder)
+    archives = [*_pack(final, folder), _seal(names, folder)]
     if left_out:
         more = f" and {len(left_out) - LISTED} more" if len(left_out) > LISTED else ""
         listed = ", ".join(left_out[:LISTED])
@@ -115,6 +118,11 @@ def allowed(name: str) -> bool:
     """Whether a path is one that students get."""
     matches = any(fnmatch.fnmatchcase(name, pattern) for pattern in SHIPPED)
     return matches and not NEVER.search(name)
+
+
+def theirs(name: str) -> bool:
+    """Whether a path is one that students write in."""
+    return bool(RUNG.fullmatch(name)) or name.endswith(".ipynb")
 
 
 def _names() -> tuple[list[str], list[str]]:
@@ -346,6 +354,31 @@ def _pack(tree: Path, folder: Path) -> list[Path]:
             info.external_attr = (0o100000 | _mode(file)) << 16
             archive.writestr(info, file.read_bytes())
     return [gz, zipped]
+
+
+def _seal(names: list[str], folder: Path) -> Path:
+    """The solutions, each task locked with a key of its own; the keys lie beside the
+    archive, for the instructor.
+    """
+    by_task: dict[str, dict[str, bytes]] = {}
+    for task in all_tasks():
+        for rung in task.rungs:
+            for file in (rung.file, *rung.also):
+                name = os.path.relpath(file, ROOT)
+                if name in names and RUNG.fullmatch(name):
+                    by_task.setdefault(task.id, {})[name] = file.read_bytes()
+    archive, keys = folder / sealed.ARCHIVE, []
+    with zipfile.ZipFile(archive, "w") as packed:
+        for task_id, files in by_task.items():
+            block, key = sealed.seal(files)
+            packed.writestr(sealed.file_of(task_id), block)
+            keys.append(f"make solution T={task_id} KEY={key}\n")
+    (folder / sealed.KEYS).write_text("".join(keys), encoding="utf-8")
+    terminal.say(
+        f"solutions, one key a task: {os.path.relpath(archive)}; the keys are in "
+        f"{os.path.relpath(folder / sealed.KEYS)}: give one out to release a task"
+    )
+    return archive
 
 
 def _mode(file: Path) -> int:

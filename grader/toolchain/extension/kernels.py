@@ -6,9 +6,12 @@ Lab 05 copies no kernel. Its lab.toml names where an operator's kernels come fro
     [ladder.conv2d]
     kernels.cpu = "03_im2col_cpu/conv2d"                       # its best rung
     kernels.cuda = "04_cuda_kernels/conv2d/04_backward_weight"   # or a rung by name
+    kernels.direct = "03_im2col_cpu/conv2d/04_pixel_gemm"   # of the processor, too
 
 and `kernels` makes one object of them, with all they use inside and their functions
 renamed by device and dtype: conv2d_forward_cpu_f32, as csrc/kernels.h declares them.
+The object for the processor holds the rungs of `direct` as well, which compute without
+Winograd: conv2d_forward_direct_f32.
 """
 
 from __future__ import annotations
@@ -35,6 +38,7 @@ from grader.toolchain.symbols import binutils, symbols
 
 LAB = ROOT / "labs" / "05_torch_extension"
 DEVICES = {"cpu": "release", "cuda": GPU}  # device -> mode of the build
+DIRECT = "direct"  # a second set for the processor
 MADE = "CONVLAB_KERNELS"  # in the environment: the objects are made, in this folder
 
 
@@ -91,27 +95,40 @@ def _made(operator: str, device: str, chosen: Links) -> Kernels:
     target = _entries()[operator].get("kernels", {}).get(device, "")
     if not target:
         return Kernels(None, reason=f"lab.toml names no kernels.{device}")
+    parts, served, reason = _parts(operator, target, device, DEVICES[device], chosen)
+    if not parts:
+        return Kernels(None, reason=reason)
+    second = _entries()[operator]["kernels"].get(DIRECT) if device == "cpu" else None
+    if second:
+        more, _, why = _parts(operator, second, DIRECT, DEVICES[device], chosen)
+        parts, reason = parts + more, reason or why
+    file = folder_of_kernels() / f"{operator}.{device}.o"
+    _together(parts, file)
+    return Kernels(file, served, reason)
+
+
+def _parts(
+    operator: str, target: str, name: str, mode: str, chosen: Links
+) -> tuple[list[tuple[Path, dict[str, str]]], dict[str, str], str]:
+    """The objects of a target's rungs with their new symbols (conv2d_forward_cpu_f32 if
+    `name` is cpu); which rung serves each direction; why one of them has none, or "".
+    """
     parts: list[tuple[Path, dict[str, str]]] = []
     served: dict[str, str] = {}
-    reason = f"{target}: no rung defines a direction"
+    reason = ""
     for direction in DIRECTIONS:
-        found = _rung(chosen, target, direction, DEVICES[device])
+        found = _rung(chosen, target, direction, mode)
         if isinstance(found, str):
             reason = found
             continue
-        name, files = found
-        served[direction] = name
+        rung, files = found
+        served[direction] = rung
         symbol = f"{operator}_{direction}"
         parts += [
-            (file, {symbol: f"{symbol}_{device}_{dtype}"})
+            (file, {symbol: f"{symbol}_{name}_{dtype}"})
             for dtype, file in files.items()
         ]
-    if not parts:
-        return Kernels(None, reason=reason)
-    file = folder_of_kernels() / f"{operator}.{device}.o"
-    _together(parts, file)
-    missing = len(served) < len(DIRECTIONS)
-    return Kernels(file, served, reason if missing else "")
+    return parts, served, reason
 
 
 def _entries() -> dict[str, dict[str, dict[str, str]]]:

@@ -11,8 +11,8 @@
 #include "vector.h"
 
 // BEGIN SOLUTION
-// MR x 3 vectors of sums: 3 quarters of the registers. KC terms: long chains round more
-enum { MR = VECTOR_REGISTERS / 4, NR = 3 * LANES, KC = 256 };
+// MR x NV sums, 3 quarters of the registers. KC terms: long chains round more
+enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS, NR = NV * LANES, KC = 256 };
 
 /* The last two axes of t in the other order: a view, no element moves. */
 static tensor_t transposed(const tensor_t *t)
@@ -39,32 +39,32 @@ static int64_t within(int64_t n, int64_t most)
     return n < 0 ? 0 : n < most ? n : most;
 }
 
-/* A block (MR, NR) of output at (m, n) = or += lhs (MR, KC) @ right (KC, NR) at k */
-static void micro_kernel(tensor_t lhs, tensor_t right, tensor_t output, int64_t m,
-                         int64_t n, int64_t k)
+/* MR rows, VECS vectors, of output at (m0, n0) = or += KC terms from k0 on */
+EXPAND void micro_kernel(int VECS, int64_t columns, tensor_t lhs, tensor_t right,
+                         tensor_t output, int64_t m0, int64_t n0, int64_t k0)
 {
-    const int64_t rows = within(output.size[0] - m, MR), columns = output.size[1] - n;
-    const int64_t end = within(lhs.size[1], k + KC), across = lhs.stride[1],
-                  add = k > 0;
+    const int64_t rows = output.size[0] - m0;
+    const int64_t end = within(lhs.size[1], k0 + KC), across = lhs.stride[1];
     const real *row[MR];  // of lhs; those beyond the edge repeat the last
-    int64_t count[3];     // columns of each vector
-    for (int i = 0; i < MR; i++) row[i] = at2(&lhs, m + within(i, rows - 1), 0);
-    for (int v = 0; v < 3; v++) count[v] = within(columns - v * LANES, LANES);
-    vec sum[MR][3] = {0}, factor[3];
-    for (; k < end; k++) {
-        const real *from = at2(&right, k, n);
-        UNROLL for (int v = 0; v < 3; v++) factor[v] =
-            vec_load_first(from + v * LANES, count[v]);
-        UNROLL for (int i = 0; i < 3 * MR; i++) sum[i / 3][i % 3] +=
-            row[i / 3][k * across] * factor[i % 3];
+    for (int m = 0; m < MR; m++) row[m] = at2(&lhs, m0 + within(m, rows - 1), 0);
+    vec sum[MR][NV] = {0}, line[NV];
+    for (int64_t k = k0; k < end; k++) {
+        UNROLL
+        for (int v = 0; v < VECS; v++)
+            line[v] = vec_keep(vec_load_first(at2(&right, k, n0 + v * LANES),
+                                              within(columns - v * LANES, LANES)));
+        UNROLL
+        for (int m = 0; m < MR; m++)
+            for (int v = 0; v < VECS; v++) sum[m][v] += row[m][k * across] * line[v];
     }
     UNROLL
-    for (int i = 0; i < 3 * MR; i++) {
-        if (i / 3 >= rows) break;
-        real *to = at2(&output, m + i / 3, n + i % 3 * LANES);
-        const vec start = add ? vec_load_first(to, count[i % 3]) : (vec){0};
-        vec_store_first(to, start + sum[i / 3][i % 3], count[i % 3]);
-    }
+    for (int m = 0; m < MR; m++)
+        for (int v = 0; v < VECS && m < rows; v++) {
+            const int64_t count = within(columns - v * LANES, LANES);
+            real *to = at2(&output, m0 + m, n0 + v * LANES);
+            if (k0) sum[m][v] += vec_load_first(to, count);
+            vec_store_first(to, sum[m][v], count);
+        }
 }
 
 /* output (M, N) = lhs (M, K) @ rhs (K, N), block by block of output */
@@ -73,12 +73,11 @@ static status_t product(ctx_t *ctx, tensor_t lhs, tensor_t rhs, tensor_t output)
     const int64_t M = output.size[0], N = output.size[1], K = lhs.size[1];
     const tensor_t right = {(real *)tensor_contiguous(ctx, &rhs), .stride = {N, 1}};
     if (!right.data && K > 0) return STATUS_NO_MEMORY;
-
     for (int64_t k = 0; k == 0 || k < K; k += KC) {  // K = 0: sets zeros
-        for (int64_t n = 0; n < N; n += NR) {
+        for (int64_t n = 0; n < N; n += N - n < NR ? NR / 2 : NR)
             for (int64_t m = 0; m < M; m += MR)
-                micro_kernel(lhs, right, output, m, n, k);
-        }
+                N - n < NR ? micro_kernel(NV / 2, N - n, lhs, right, output, m, n, k)
+                           : micro_kernel(NV, NR, lhs, right, output, m, n, k);
     }
     return STATUS_OK;
 }

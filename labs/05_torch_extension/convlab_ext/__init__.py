@@ -7,6 +7,7 @@
     y = torch.ops.convlab.conv2d(x, weight, bias, [2, 2], [0, 0], [1, 1], 1)
     convlab_ext.parts()    # what this build has
     layer = convlab_ext.Conv2d(3, 8, 3)    # torch.nn's, with ours inside
+    with convlab_ext.direct(): ...    # conv2d without Winograd (direct.py)
 
 Each operator is a library of its own, _conv2d.abi3.so; one that is not built is a name
 that raises a sentence when it is used. CONVLAB_NOW=lltm in the environment compiles one
@@ -21,6 +22,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
+
+from convlab_ext.direct import direct as direct
+from convlab_ext.direct import from_environment
 
 HERE = Path(__file__).resolve().parent
 OPERATORS = (
@@ -92,3 +96,4 @@ def parts() -> str:
 
 for _operator in OPERATORS:
     _load(_operator)
+from_environment()

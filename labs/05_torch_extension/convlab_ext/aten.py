@@ -19,6 +19,8 @@ from typing import Any
 
 import torch
 
+from convlab_ext.direct import switch
+
 HERE = Path(__file__).resolve().parent
 NAMESPACE = "convlab_aten"
 OPERATORS = ("add", "conv2d")  # the others would differ in the same five places
@@ -53,4 +55,5 @@ def load(operator: str) -> None:
             f"convlab_ext.{operator}"
         ) from error
     importlib.import_module(f"convlab_ext.{operator}").rules(NAMESPACE)
+    switch(on=switch())  # as in the libraries before it
     _loaded.add(operator)

@@ -8,13 +8,21 @@
  *
  *     KERNELS(conv2d_forward);                    // declares and collects them
  *     conv2d_forward_kernels.of(DEVICE_CPU, DTYPE_F64)
+ *
+ * For the processor an operator can have a second set, conv2d_forward_direct_f32: rungs
+ * that sum the products of the definition, without Winograd's transforms. keep_direct
+ * chooses between the two (convlab_ext/direct.py).
  */
 #pragma once
 
+#include <atomic>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
 #include "operators.h"
+
+#define KERNEL_HERE __attribute__((weak, visibility("hidden")))
 
 inline const char *name_of(device_t device)
 {
@@ -34,15 +42,22 @@ inline const char *name_of(dtype_t dtype)
     return "an unknown dtype";
 }
 
+/* Whether the second set serves; one flag for each library, for all its threads. */
+__attribute__((visibility("hidden"))) inline std::atomic<bool> direct_is_on{false};
+
 template <typename Function> struct kernels_t {
     const char *name;  // conv2d_forward
-    Function *cpu_f32, *cpu_f64, *cuda_f16, *cuda_f32, *cuda_f64;
+    Function *cpu_f32, *cpu_f64, *direct_f32, *direct_f64;
+    Function *cuda_f16, *cuda_f32, *cuda_f64;
 
     Function *of(device_t device, dtype_t dtype) const
     {
         Function *found = nullptr;
-        if (device == DEVICE_CPU && dtype == DTYPE_F32) found = cpu_f32;
-        if (device == DEVICE_CPU && dtype == DTYPE_F64) found = cpu_f64;
+        const bool direct = direct_is_on.load(std::memory_order_relaxed);
+        if (device == DEVICE_CPU && dtype == DTYPE_F32)
+            found = direct && direct_f32 ? direct_f32 : cpu_f32;
+        if (device == DEVICE_CPU && dtype == DTYPE_F64)
+            found = direct && direct_f64 ? direct_f64 : cpu_f64;
         if (device == DEVICE_CUDA && dtype == DTYPE_F16) found = cuda_f16;
         if (device == DEVICE_CUDA && dtype == DTYPE_F32) found = cuda_f32;
         if (device == DEVICE_CUDA && dtype == DTYPE_F64) found = cuda_f64;
@@ -53,12 +68,32 @@ template <typename Function> struct kernels_t {
     }
 };
 
-#define KERNEL_HERE __attribute__((weak, visibility("hidden")))
+/* Let the second set serve from now on, or not; nullopt leaves it as it is. Gives what
+ * held before. */
+template <typename Forward, typename Backward>
+bool keep_direct(std::optional<bool> on, const kernels_t<Forward> &forward,
+                 const kernels_t<Backward> &backward)
+{
+    if (!on) return direct_is_on;
+    if (*on && !(forward.direct_f32 && backward.direct_f32))
+        throw std::runtime_error(
+            std::string(forward.name) +
+            ": this build has no second set of kernels; name their rung in lab.toml, "
+            "kernels.direct, and build again: make build LAB=05");
+    return direct_is_on.exchange(*on);
+}
+
 #define KERNELS(name)                                                                  \
     extern "C" {                                                                       \
     KERNEL_HERE name##_fn name##_cpu_f32, name##_cpu_f64;                              \
+    KERNEL_HERE name##_fn name##_direct_f32, name##_direct_f64;                        \
     KERNEL_HERE name##_fn name##_cuda_f16, name##_cuda_f32, name##_cuda_f64;           \
     }                                                                                  \
-    static const kernels_t<name##_fn> name##_kernels = {                               \
-        #name,           name##_cpu_f32,  name##_cpu_f64,                              \
-        name##_cuda_f16, name##_cuda_f32, name##_cuda_f64}
+    static const kernels_t<name##_fn> name##_kernels = {#name,                         \
+                                                        name##_cpu_f32,                \
+                                                        name##_cpu_f64,                \
+                                                        name##_direct_f32,             \
+                                                        name##_direct_f64,             \
+                                                        name##_cuda_f16,               \
+                                                        name##_cuda_f32,               \
+                                                        name##_cuda_f64}

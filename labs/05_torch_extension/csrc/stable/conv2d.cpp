@@ -50,6 +50,13 @@ backward(const Tensor &grad_output, const Tensor &input, const Tensor &weight,
     // STARTER throw std::runtime_error("conv2d_backward is not written yet");
 }
 
+/* Without Winograd from now on, or with it, or as it is; gives what held before.
+ * It takes no tensor, so that no device has it. */
+static bool direct(std::optional<bool> on)
+{
+    return keep_direct(on, conv2d_forward_kernels, conv2d_backward_kernels);
+}
+
 STABLE_TORCH_LIBRARY_FRAGMENT(convlab, m)
 {
     m.def("conv2d(Tensor input, Tensor weight, Tensor? bias, SymInt[2] stride, "
@@ -57,6 +64,12 @@ STABLE_TORCH_LIBRARY_FRAGMENT(convlab, m)
     m.def("conv2d_backward(Tensor grad_output, Tensor input, Tensor weight, "
           "SymInt[2] stride, SymInt[2] padding, SymInt[2] dilation, SymInt groups, "
           "bool[3] output_mask) -> (Tensor, Tensor, Tensor)");
+    m.def("conv2d_direct(bool? on) -> bool");
+}
+
+STABLE_TORCH_LIBRARY_IMPL(convlab, CompositeExplicitAutograd, m)
+{
+    m.impl("conv2d_direct", TORCH_BOX(&direct));
 }
 
 STABLE_TORCH_LIBRARY_IMPL(convlab, CPU, m)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+"""How often each instruction of a rung is executed in one call: callgrind's counts.
+
+They are exact and the same on every machine, but no times: valgrind knows no caches
+here, and no AVX-512, so that a build for AVX2 is counted.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from grader.errors import GraderError
+
+DEADLINE = 300.0  # seconds: a call takes about fifty times as long
+
+
+def available() -> bool:
+    """Whether valgrind is there."""
+    return shutil.which("valgrind") is not None
+
+
+def counted(command: Sequence[str], library: Path, folder: Path) -> Counter[int]:
+    """Address of an instruction in the library -> how often. Raises GraderError."""
+    out = folder / "callgrind.out"
+    valgrind = ["valgrind", "-q", "--tool=callgrind", "--dump-instr=yes"]
+    valgrind += ["--compress-pos=no", "--compress-strings=no"]
+    valgrind += [f"--callgrind-out-file={out}", *command]
+    try:
+        done = subprocess.run(
+            valgrind, capture_output=True, text=True, timeout=DEADLINE
+        )
+    except subprocess.TimeoutExpired as error:
+        raise GraderError("valgrind took too long: profile a faster file") from error
+    if done.returncode or not out.exists():
+        reason = (done.stderr.strip().splitlines() or ["no reason told"])[-1]
+        raise GraderError(f"valgrind could not run the call: {reason}")
+    return _of_library(out.read_text(errors="replace"), str(library))
+
+
+def _of_library(text: str, library: str) -> Counter[int]:
+    found: Counter[int] = Counter()
+    inside = skip = False
+    for line in text.splitlines():
+        if line.startswith("ob="):
+            inside = line[3:] == library
+        elif line.startswith("calls="):
+            skip = True  # the next line is what the call cost altogether
+        elif line.startswith("0x"):
+            if inside and not skip:
+                at, _, count = line.split()[:3]
+                found[int(at, 16)] += int(count)
+            skip = False
+    return found

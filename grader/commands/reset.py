@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""`make reset T=`: a file as the handout had it; the student's own gets a copy."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from grader.course import rungs
+from grader.course.handed import starters
+from grader.course.tasks import select
+from grader.errors import GraderError
+from grader.report import terminal
+from grader.toolchain import given
+
+
+def run(args: argparse.Namespace) -> int:
+    """Ask, keep a copy, put the starters back."""
+    if not given.is_handout():
+        raise GraderError(
+            "this is the repository, whose files are complete; git restore brings one "
+            "back, and make reset works in a handout"
+        )
+    if not args.task:
+        raise GraderError("say which file or task: make reset T=02_naive_c/conv2d/00")
+    selection = select(args.task)
+    known = starters.read(rungs.ROOT)
+    files = [
+        os.path.relpath(file, rungs.ROOT)
+        for task in selection.tasks
+        for rung in task.rungs
+        if rung.id in selection.rungs
+        for file in (rung.file, *rung.also)
+    ]
+    changed = [n for n in dict.fromkeys(files) if _differs(n, known)]
+    if not changed:
+        terminal.say("nothing to do: these files are as the handout has them")
+        return 0
+    for name in changed:
+        terminal.say(f"  {name}")
+    if not _agreed(f"Put back {len(changed)} file{'s' * (len(changed) > 1)}? [y/N] "):
+        terminal.say("nothing was changed")
+        return 1
+    for name in changed:
+        copy = starters.keep(rungs.ROOT, name)
+        (rungs.ROOT / name).write_bytes(known[name])
+        terminal.say(f"{name} is the starter again; yours is kept as {copy}")
+    return 0
+
+
+def _differs(name: str, known: dict[str, bytes]) -> bool:
+    """Whether a file is the handout's, and changed; a student's own file stays."""
+    return name in known and (rungs.ROOT / name).read_bytes() != known[name]
+
+
+def _agreed(question: str) -> bool:
+    """Raises GraderError where nobody can be asked."""
+    if os.environ.get("YES", "") not in ("", "0"):
+        return True
+    if not sys.stdin.isatty():
+        raise GraderError(
+            "make reset asks first, and there is no terminal; YES=1 agrees"
+        )
+    return input(question).strip().lower() in ("y", "yes")

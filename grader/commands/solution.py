@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""`make solution T= KEY=`: the reference of a task that the instructor has released."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from grader.course import rungs
+from grader.course.handed import sealed
+from grader.course.tasks import select
+from grader.errors import GraderError
+from grader.report import terminal
+from grader.toolchain import given
+
+FOLDER = "solutions"  # beside labs: what is in it is not graded
+
+
+def run(args: argparse.Namespace) -> int:
+    """Unlock it into a folder of its own; no file of labs is touched."""
+    if not given.is_handout():
+        raise GraderError("this is the repository: labs holds the solutions")
+    if not args.task:
+        raise GraderError(
+            "say of which task: make solution T=02_naive_c/conv2d KEY=..."
+        )
+    tasks = select(args.task).tasks
+    if len(tasks) != 1:
+        names = ", ".join(task.id for task in tasks)
+        raise GraderError(f"make solution opens one task, and T= names: {names}")
+    key = os.environ.get("KEY", "")
+    if not key:
+        raise GraderError(
+            f"the solutions of {tasks[0].id} are locked: your instructor gives out "
+            "KEY= when the deadline has passed"
+        )
+    archive = Path(os.environ.get("FROM") or rungs.ROOT / sealed.ARCHIVE)
+    files = sealed.unseal(sealed.block(archive, tasks[0].id), key)
+    for name, contents in files.items():
+        file = rungs.ROOT / FOLDER / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(contents)
+        terminal.say(f"{FOLDER}/{name}")
+    terminal.say("compare with yours: diff -u solutions/labs/... labs/...")
+    return 0

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""`make update FROM=archive`: a newer handout over started work, without losing any."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from grader.course import rungs
+from grader.course.handed import renewal, starters
+from grader.errors import GraderError
+from grader.report import terminal
+from grader.toolchain import given
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do it and say what was done; 1 if a conflict is left to the student."""
+    del args
+    if not given.is_handout():
+        raise GraderError("make update works in a handout; here git pull does it")
+    named = os.environ.get("FROM", "")
+    if not named:
+        raise GraderError(
+            "say from which archive: make update FROM=convlab-handout.zip"
+        )
+    if not (rungs.ROOT / starters.ARCHIVE).exists():
+        raise GraderError(
+            f"this handout is too old to be updated: it has no {starters.ARCHIVE}; "
+            "unpack the new one beside it and copy your files over"
+        )
+    new = renewal.unpacked(Path(named))
+    report = renewal.renew(rungs.ROOT, new)
+    _tell(report)
+    return 1 if report.conflicts else 0
+
+
+def _tell(report: renewal.Report) -> None:
+    terminal.say(f"{report.replaced} files are new, {report.removed} are gone")
+    for name in report.merged:
+        terminal.say(f"merged: {name} has your lines and the new ones")
+    for name in report.conflicts:
+        terminal.say(
+            f"conflict: {name} stays as you wrote it; {name}{renewal.BESIDE} shows "
+            "where the new starter differs: take over what you want and delete it"
+        )
+    for name, copy in report.kept:
+        terminal.say(f"kept: {name} as it was is {copy}")
