@@ -18,6 +18,7 @@ from signatures import DIRECTIONS, SIGNATURES
 from grader.checks.check_result import CheckResult
 from grader.checks.gates.matrix import rows
 from grader.checks.speed.estimate import Speed
+from grader.course.exhibits import CASE_CHECK
 from grader.engine.score import Results, RungResult, TaskResult
 from grader.report.excerpt import Excerpt, excerpt
 from grader.report.measured import Machine, machine
@@ -75,7 +76,7 @@ def short(rung: RungResult) -> str:
 def directions(rung: RungResult) -> dict[str, Outcome]:
     """What came of those that the file defines: an error speaks for all."""
     found: dict[str, Outcome] = {}
-    for direction in DIRECTIONS:
+    for direction in (*DIRECTIONS, CASE_CHECK):
         mine = [outcome(c.verdict) for c in rung.checks if c.direction == direction]
         if mine:
             found[direction] = _worst(mine)
@@ -130,7 +131,9 @@ def bad_files(result: TaskResult) -> int:
 
 
 def task_outcome(result: TaskResult) -> Outcome:
-    """The first direction that is not right, or PASS."""
+    """The first direction that is not right, or PASS; in a bug hunt of all its files."""
+    if result.task.is_hunt:
+        return _worst(one for r in result.rungs for one in directions(r).values())
     return _worst(_best(result, direction) for direction in DIRECTIONS)
 
 
