@@ -131,7 +131,7 @@ def bad_files(result: TaskResult) -> int:
 
 
 def task_outcome(result: TaskResult) -> Outcome:
-    """The first direction that is not right, or PASS; in a bug hunt of all its files."""
+    """The first direction that is not right, or PASS; of all files in a bug hunt."""
     if result.task.is_hunt:
         return _worst(one for r in result.rungs for one in directions(r).values())
     return _worst(_best(result, direction) for direction in DIRECTIONS)
