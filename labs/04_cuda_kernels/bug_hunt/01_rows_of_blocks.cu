@@ -10,7 +10,7 @@
 
 enum { THREADS = 32 };  // of a block
 
-/* Where an operand keeps the first element that a row of output reads, in elements after
+/* Where an operand keeps the first element that a row of output reads, counted from
  * data. Along an axis of size 1 it stands still; an axis that it lacks is never met. */
 static __device__ int64_t row_begin(const tensor_t *t, const tensor_t *output,
                                     int64_t row)
