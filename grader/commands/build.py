@@ -26,7 +26,8 @@ def run(args: argparse.Namespace) -> int:
             if built.error or built.blocked:
                 reason = built.error or built.blocked
                 terminal.say(f"{built.location or rung.shown}: {reason}")
-    operators = [t.operator for t in selection.tasks if t.language == rungs.EXTENSION]
+    ladders = [task for task in selection.tasks if not task.is_hunt]
+    operators = [t.operator for t in ladders if t.language == rungs.EXTENSION]
     if operators:
         for sentence in package.in_place(operators, known.kernel_links()):
             terminal.say(sentence)

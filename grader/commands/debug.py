@@ -99,7 +99,7 @@ def debug(
     Raises GraderError if `wanted` is not one rung, or has no such case.
     """
     rung = with_cases(wanted, "make debug T=02_naive_c/conv2d/00 CASE=plain")
-    operator = operators.get(rung.task.split("/")[1])
+    operator = operators.get(rung.operator)
     cases = {case.name: case for case in operator.cases(seed)}
     case = cases.get(case_name or next(iter(cases)))
     if case is None:

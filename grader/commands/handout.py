@@ -27,10 +27,12 @@ from pathlib import Path
 from signatures import SIGNATURES
 
 from grader.commands import leaks
+from grader.course.exhibits import CASE, HUNT
 from grader.course.handed import sealed, starters
 from grader.course.rungs import ROOT
 from grader.course.tasks import all_tasks
 from grader.errors import GraderError
+from grader.marks import REGION, starter
 from grader.report import terminal
 from grader.toolchain import given
 from grader.toolchain.make import build_folder
@@ -58,6 +60,7 @@ SHIPPED = (  # * also stands for folders
     "labs/[0-9][0-9]_*/*/[0-9][0-9]_*.py",
     "labs/[0-9][0-9]_*/*/[0-9][0-9]_*.c",
     "labs/[0-9][0-9]_*/*/[0-9][0-9]_*.cu",
+    "labs/[0-9][0-9]_*/bug_hunt/[0-9][0-9]_*.case.toml",
     "labs/05_torch_extension/*.py",
     "labs/05_torch_extension/*.cpp",
     "labs/05_torch_extension/*.h",
@@ -67,7 +70,7 @@ SHIPPED = (  # * also stands for folders
 )
 NEVER = re.compile(r"(^|/)(tests|build|\.venv|__pycache__|\.ipynb_checkpoints)/")
 RUNG = re.compile(
-    r"labs/\d\d_\w+/\w+/\d\d_\w+\.(py|c|cu)"
+    r"labs/\d\d_\w+/\w+/\d\d_\w+\.(py|c|cu|cpp|case\.toml)"
     rf"|labs/05_torch_extension/csrc/\w+/({'|'.join(SIGNATURES)})\.cpp"
     rf"|labs/05_torch_extension/convlab_ext/({'|'.join(SIGNATURES)}|_bilinear)\.py"
 )
@@ -179,7 +182,7 @@ def _ship(name: str, target: Path) -> None:
 
 
 def _student_edition(name: str, text: str) -> str:
-    if RUNG.fullmatch(name) and not leaks.REGION.search(text):
+    if RUNG.fullmatch(name) and not REGION.search(text + _beside(name)):
         raise GraderError(
             f"{name} has no BEGIN SOLUTION: it would be given away as it is; mark its "
             "solution (CONTRIBUTING.md), or keep it out of git"
@@ -200,12 +203,13 @@ def _student_edition(name: str, text: str) -> str:
     return text
 
 
-def starter(text: str) -> str:
-    """A source with its solutions replaced by what students get instead; a STARTER line
-    that stands alone is uncovered, too.
-    """
-    offered = leaks.REGION.sub(lambda match: match[2], text)
-    return re.sub(r"(?m)^([ ]*)(?://|#) STARTER ?", r"\1", offered)
+def _beside(name: str) -> str:
+    """Of an exhibit in two files (lab 05) the other one: one of them has the marks."""
+    file = ROOT / name
+    both = [file.with_suffix(suffix) for suffix in (".cpp", ".py")]
+    if HUNT not in file.parts or not all(map(Path.exists, both)):
+        return ""
+    return "".join(one.read_text(encoding="utf-8") for one in both)
 
 
 def warned(name: str, text: str) -> str:
@@ -290,7 +294,9 @@ def notebook(name: str, text: str) -> str:
 
 
 def _give(tree: Path) -> None:
-    """Add the given objects, and what they are."""
+    """Add the given objects, and what they are; and the exhibits of bug hunts once
+    more, which the students are going to change.
+    """
     built, folder = (
         build_folder() / "given" / given.arch(),
         tree / "given" / given.arch(),
@@ -301,16 +307,19 @@ def _give(tree: Path) -> None:
         for file in sorted(built.glob(f"{operator}.*.a")):
             shutil.copyfile(file, folder / file.name)
     (folder / "README.md").write_text(given.README.format(arch=given.arch()))
+    given.give_exhibits(tree)
 
 
 def _search(names: list[str], tree: Path) -> None:
-    """Raises GraderError if a solution's line is left anywhere in the tree."""
-    sources = [ROOT / name for name in names if RUNG.fullmatch(name)]
+    """Raises GraderError if a solution's line is left anywhere in the tree. A case has
+    the words of the grader's own case files: they tell nothing.
+    """
+    rungs = [name for name in names if RUNG.fullmatch(name)]
+    sources = [ROOT / name for name in rungs if not name.endswith(CASE)]
     if found := leaks.find(tree, leaks.solution_lines(sources)):
         raise GraderError(
             f"the handout would give solutions away in {len(found)} places, the first: "
-            f"{found[0]}; mark it as a solution, or say in leaks.py why it is "
-            "public"
+            f"{found[0]}; mark it as a solution, or say in leaks.py why it is public"
         )
 
 

@@ -20,6 +20,9 @@ def run(args: argparse.Namespace) -> int:
     task = selection.tasks[0]
     named = [rung for rung in task.rungs if rung.id in selection.rungs and rung.hints]
     alone = len(selection.rungs) == 1 and named
+    if task.is_hunt and not alone:
+        listed = ", ".join(rung.id for rung in named)
+        raise GraderError(f"say which exhibit: {listed}")
     about = named[0] if alone else task
     for number, text in enumerate(one_more(about), start=1):
         terminal.say(f"hint {number} of {len(about.hints)}: {text}")

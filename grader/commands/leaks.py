@@ -14,11 +14,8 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-REGION = re.compile(
-    r"^[ ]*(?://|#) BEGIN SOLUTION\n(.*?)^[ ]*(?://|#) END SOLUTION\n"
-    r"((?:^[ ]*(?://|#) STARTER[^\n]*\n)*)",
-    re.M | re.S,
-)
+from grader.marks import REGION
+
 TELLING = 24  # characters, blanks not counted
 
 # lines that are told on purpose, by fingerprint: written out they would be found here

@@ -1,17 +1,90 @@
 # SPDX-License-Identifier: MIT
-"""`make tables`: put the measured tables into the READMEs of the labs once more."""
+"""`make tables`: put the measured tables into the READMEs of the labs once more, and
+the exhibits of the bug hunts into docs/guides/bug_museum.md.
+
+That page has what lab.toml says of every exhibit, in the order of the tools that find
+such bugs, between the markers `<!-- exhibits -->` and `<!-- end exhibits -->`.
+"""
 
 from __future__ import annotations
 
 import argparse
+import re
 
+from grader.course.exhibits import TOOLS
+from grader.course.rungs import ROOT, Rung
+from grader.course.tasks import all_tasks
 from grader.engine import results
 from grader.report import tables as pages
 from grader.report import terminal
+
+PAGE = ROOT / "docs" / "guides" / "bug_museum.md"
+_REGION = re.compile(r"(<!-- exhibits -->\n).*?(<!-- end exhibits -->\n)", re.S)
+MEANING = {  # of a tool: what it does
+    "odd sizes": "Sizes that differ from axis to axis and are multiples of nothing.",
+    "odd options": "Stride, padding, dilation and groups that are neither 1 nor 0, and "
+    "not the same along both axes.",
+    "absent inputs": "Optional inputs that are absent, gradients that nobody wants.",
+    "strided views": "The same numbers in memory of another order: transposed, with "
+    "gaps, expanded.",
+    "integers": "Numbers that are exact in the dtype, so that one lost bit shows.",
+    "large numbers": "Numbers of very different sizes in one tensor.",
+    "gradcheck": "The gradient beside finite differences of the same forward.",
+    "second derivatives": "The gradient of a gradient.",
+    "sanitizer": "Every access to memory is looked at: AddressSanitizer and UBSan.",
+    "race report": "Every access of every thread is looked at: who wrote, who read, "
+    "and what stood between them.",
+    "launch check": "Every launch is asked for its error, at once.",
+    "opcheck": "PyTorch's own test of what an operator promises: schema, fake kernel, "
+    "autograd.",
+    "vmap": "The same call with a batch axis that the operator does not see.",
+}
 
 
 def run(args: argparse.Namespace) -> int:
     """Fill the marked places."""
     changed = [results.near(page) for page in pages.write()]
+    changed += [results.near(PAGE)] if write() else []
     terminal.say(", ".join(changed) or "every table is up to date")
     return 0
+
+
+# ---- the bug museum ------------------------------------------------------------------
+
+
+def filled(text: str) -> str:
+    """The page with its exhibits made anew."""
+    body = "\n".join(_sections())
+    return _REGION.sub(lambda match: f"{match[1]}{body}\n{match[2]}", text)
+
+
+def write() -> bool:
+    """Bring the page up to date; whether it has changed."""
+    before = PAGE.read_text(encoding="utf-8")
+    after = filled(before)
+    PAGE.write_text(after, encoding="utf-8")
+    return after != before
+
+
+def exhibits() -> list[Rung]:
+    """All of them, in the order of the course."""
+    return [rung for task in all_tasks() if task.is_hunt for rung in task.rungs]
+
+
+def _sections() -> list[str]:
+    made: list[str] = []
+    for tool in TOOLS:
+        found = [r for r in exhibits() if r.exhibit and r.exhibit.tool == tool]
+        if found:
+            made += [f"## {tool.capitalize()}", "", MEANING[tool], ""]
+            made += [line for rung in found for line in _told(rung)]
+    return made
+
+
+def _told(rung: Rung) -> list[str]:
+    """One exhibit in three sentences, with its picture if it has one."""
+    assert rung.exhibit
+    lines = [f"**[`{rung.id}`](../../{rung.shown})**", *rung.exhibit.story, ""]
+    if rung.exhibit.picture:
+        lines += ["```", *rung.exhibit.picture.strip("\n").splitlines(), "```", ""]
+    return lines

@@ -8,7 +8,8 @@ In lab.toml, beside a ladder's points:
 
 `of` names what a share is of: PyTorch's speed, or a rate of this machine measured in
 the same run. Below `floor` there are no points, from `full` on there are all, and in
-between they grow with the logarithm: each doubling is worth the same.
+between they grow with the logarithm: each doubling is worth the same. What a rate
+counts is the work of one call, however it is written: Cost.
 """
 
 from __future__ import annotations
@@ -26,6 +27,16 @@ OF = ("pytorch", "multiply_add", "fma", "bandwidth")
 STEP = 0.05  # earned shares are rounded to this, so that a second run says the same
 _WORDS = {"points", "of", "forward", "backward"}
 _BAND_WORDS = {"case", "floor", "full"}
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one call has to do."""
+
+    work: float  # multiply-adds; elements where nothing is multiplied and summed
+    flops: float  # 0 where the work is elements
+    bytes: float  # of all tensors in and out, each once
+    least: float = 0.0  # multiply-adds of the best known algorithm; 0: bytes alone tell
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,11 @@ _HEAD = re.compile(r"\A\s*(/\*.*?\*/\n|(#[^\n]*\n)+)?", re.DOTALL)
 
 
 def below(rung: Rung, task: Task) -> Rung | None:
-    """None if there is none: then the rung begins something."""
+    """None if there is none: then the rung begins something. No exhibit of a bug hunt
+    has one: the others are of other operators.
+    """
+    if rung.exhibit:
+        return None
     mine = defined(rung)
     lower = [other for other in task.rungs if other.id < rung.id]
     return next((r for r in reversed(lower) if defined(r) & mine), None)
@@ -21,7 +25,7 @@ def below(rung: Rung, task: Task) -> Rung | None:
 
 def defined(rung: Rung) -> set[str]:
     """The directions whose functions stand in a file, as its text has it."""
-    operator = rung.task.split("/")[1]
+    operator = rung.operator
     text = rung.file.read_text(encoding="utf-8", errors="replace")
     if rung.file.suffix == ".py":
         return set(DIRECTIONS)

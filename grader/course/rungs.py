@@ -16,14 +16,15 @@ from signatures.view_names import TENSOR_VIEW, VIEWS
 
 from grader.course import bands, traffic
 from grader.course.architectures import ARCHITECTURES
+from grader.course.exhibits import CASE, HUNT, Exhibit
 from grader.course.foreign import named_file
 from grader.course.uses import Use
 
 ROOT = Path(__file__).resolve().parents[2]
 DIRECT, WINOGRAD, TF32 = "direct", "winograd", "tf32"
 NUMERICS = (DIRECT, WINOGRAD, TF32)  # classes: checks/values/precision.py
-SUFFIX = {"python": ".py", "c": ".c", "cuda": ".cu"}
 EXTENSION = "extension"  # lab 05: a package, built by its setup.py
+SUFFIX = {"python": ".py", "c": ".c", "cuda": ".cu", EXTENSION: ".cpp"}
 STEPS = ("stable",)  # of lab 05, those that are graded: folders of its csrc
 COMPILED = ("c", "cuda", "view")  # kinds of rungs that become shared objects
 
@@ -45,12 +46,29 @@ class Rung:
     dtypes: tuple[str, ...] = ()  # lab 04: it is right in these, too
     hints: tuple[str, ...] = ()  # besides those of its ladder
     step: str = ""  # lab 05: stable
-    also: tuple[Path, ...] = ()  # lab 05: the operator's Python, and what it shares
+    also: tuple[Path, ...] = ()  # lab 05: the operator's Python, and what it shares;
+    # of an exhibit its case
+    exhibit: Exhibit | None = field(default=None, compare=False)  # of a bug hunt
 
     @property
     def id(self) -> str:
         """02_naive_c/conv2d/00_definition, 05_torch_extension/conv2d/stable."""
-        return f"{self.task}/{self.step or self.file.stem}"
+        return f"{self.task}/{self.step if self.in_package else self.file.stem}"
+
+    @property
+    def operator(self) -> str:
+        """What it is an operator of: its folder's name, but of an exhibit."""
+        return self.exhibit.operator if self.exhibit else self.task.split("/")[1]
+
+    @property
+    def in_package(self) -> bool:
+        """Whether it is a step of lab 05's own package."""
+        return bool(self.step) and not self.exhibit
+
+    @property
+    def case_file(self) -> Path:
+        """Where an exhibit's case stands."""
+        return self.file.with_suffix(CASE)
 
     @property
     def is_view(self) -> bool:
@@ -74,16 +92,18 @@ class Rung:
         """Whether file:line is a place in its own files; of lab 05 in its package."""
         own = (ROOT / self.file).resolve()
         named = named_file(location, ROOT)
-        package = own.parents[1] if self.step else own
+        package = own.parents[1] if self.in_package else own
+        if self.exhibit and named in [file.resolve() for file in self.also]:
+            return True
         return named is not None and named.is_relative_to(package)
 
 
 @dataclass(frozen=True)
 class Task:
-    """A ladder: what one operator is worth in one lab."""
+    """A ladder: what one operator is worth in one lab; or a lab's bug hunt."""
 
     lab: str  # 02_naive_c
-    operator: str
+    operator: str  # its folder's name: of a bug hunt HUNT
     language: str
     points: float
     core: bool = False
@@ -108,6 +128,11 @@ class Task:
     def directions(self) -> tuple[str, ...]:
         """What is asked of it. A view has no backward, all of it counts as forward."""
         return DIRECTIONS[:1] if self.functions else DIRECTIONS
+
+    @property
+    def is_hunt(self) -> bool:
+        """Whether its files are exhibits: each counts for itself."""
+        return self.operator == HUNT
 
 
 @dataclass(frozen=True)

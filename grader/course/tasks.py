@@ -12,14 +12,16 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from signatures import SIGNATURES
 from signatures.view_names import TENSOR_VIEW
 
-from grader.course import architectures, bands, renamed, rungs, traffic
+from grader.course import architectures, bands, exhibits, renamed, rungs, traffic
 from grader.course.candidates import verify as verify_uses
+from grader.course.exhibits import HUNT
 from grader.course.rungs import (
     DIRECT,
     EXTENSION,
@@ -38,7 +40,7 @@ LARGEST = 1 << 20  # bytes of a rung
 RUNG_NAME = re.compile(r"\d\d(_[a-z0-9]+){1,4}")
 EXTRA_FLAGS = ("-O2", "-O3", "-Ofast", "-ffast-math", "-funroll-loops", "-fno-openmp")
 
-_LAB_WORDS = {"title", "language", "ladder", "rung"}
+_LAB_WORDS = {"title", "language", "ladder", "rung", HUNT}
 _LADDER_WORDS = {"points", "core", "hints", "speed", "bench", "dtypes"}
 _OPERATOR_WORDS = {"points", "core", "hints", "kernels"}  # of lab 05
 _CUDA_WORDS = {"traffic", "architectures", "needs", "dtypes"}
@@ -59,7 +61,6 @@ def all_tasks() -> tuple[Task, ...]:
 
 
 def _lab(toml: Path) -> list[Task]:
-    lab = toml.parent.name
     try:
         entries = tomllib.loads(toml.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
@@ -67,12 +68,18 @@ def _lab(toml: Path) -> list[Task]:
     _known_words(toml, "the file", entries, _LAB_WORDS)
     language = entries.get("language", "")
     if language == EXTENSION:
-        return _extension(toml, entries)
+        return [*_extension(toml, entries), *_hunt(toml, entries)]
     if language not in SUFFIX:
         raise GraderError(
             f"{_shown(toml)}: language is {language!r}, expected one of "
-            f"{', '.join((*SUFFIX, EXTENSION))}"
+            f"{', '.join(SUFFIX)}"
         )
+    return [*_ladders(toml, entries), *_hunt(toml, entries)]
+
+
+def _ladders(toml: Path, entries: Mapping[str, Any]) -> list[Task]:
+    """The operators of labs 01 to 04."""
+    lab, language = toml.parent.name, entries["language"]
     rungs = entries.get("rung", {})
     tasks = []
     for operator, entry in entries.get("ladder", {}).items():
@@ -137,6 +144,34 @@ def _extension(toml: Path, entries: Mapping[str, Any]) -> list[Task]:
             )
         )
     return _in_order(tasks)
+
+
+def _hunt(toml: Path, entries: Mapping[str, Any]) -> list[Task]:
+    """The bug hunt of a lab, if there is one: a task whose files are exhibits. A file
+    that lab.toml does not know is none of them (absent.py).
+    """
+    lab, language = toml.parent, entries["language"]
+    task_id = f"{lab.name}/{HUNT}"
+    found, points = [], 0.0
+    for file in _files(lab / HUNT, SUFFIX[language]):
+        if file.stem not in entries.get(HUNT, {}):
+            continue
+        entry = entries[HUNT][file.stem]
+        where = f"{_shown(toml)}: {HUNT}.{file.stem}"
+        _known_words(toml, f"{HUNT}.{file.stem}", entry, exhibits.WORDS | _RUNG_WORDS)
+        exhibit = exhibits.parse(where, entry)
+        plain = {word: entry[word] for word in entry if word in _RUNG_WORDS}
+        rung = _rung(toml, task_id, file, {f"{HUNT}/{file.stem}": plain}, ())
+        beside = [file.with_suffix(exhibits.CASE)]
+        if language == EXTENSION and (rules := file.with_suffix(".py")).is_file():
+            beside.append(rules)
+        step = STEPS[-1] if language == EXTENSION else ""
+        rung = replace(rung, exhibit=exhibit, also=tuple(beside), step=step)
+        found.append(rung)
+        points += exhibit.points
+    if not found:
+        return []
+    return [Task(lab.name, HUNT, language, points, rungs=tuple(found))]
 
 
 def _files(folder: Path, suffix: str) -> list[Path]:
@@ -294,7 +329,7 @@ def _as_id(wanted: str) -> str:
         except ValueError as error:
             raise GraderError(f"{wanted} is not inside {rungs.ROOT}") from error
     name = name.removeprefix("./").removeprefix("labs/").rstrip("/")
-    name = re.sub(r"\.(py|c|cu|cpp)$", "", name)
+    name = re.sub(rf"({re.escape(exhibits.CASE)}|\.(py|c|cu|cpp))$", "", name)
     name = re.sub(r"^(\w+)/csrc/(\w+)/(\w+)$", r"\1/\3/\2", name)
     name = re.sub(r"^(\w+)/convlab_ext/(\w+)$", r"\1/\2", name)
     return renamed.current(name)

@@ -31,7 +31,7 @@ def placed(result: CheckResult, rung: Rung) -> CheckResult:
     if result.verdict is Verdict.PASS:
         return result
     lines = rung.file.read_text(encoding="utf-8", errors="replace").splitlines()
-    operator = rung.task.split("/")[1]
+    operator = rung.operator
     if found := SCHEMA.search(result.message):
         number = _schema(lines, found["called"] or found["unserved"] or operator)
     elif name := _result(result.message, operator):

@@ -17,7 +17,7 @@ from signatures import DIRECTIONS
 
 from grader.checks.unrun import our_fault
 from grader.closing import Closing
-from grader.course.rungs import COMPILED, EXTENSION, Selection, Task
+from grader.course.rungs import COMPILED, Selection, Task
 from grader.engine import plan, schedule
 from grader.engine.answers import records
 from grader.engine.answers.ledger import CHECKS, Ledger
@@ -248,7 +248,7 @@ class Grader(Closing):
         if not node.wanted:
             defines = node.facts[0] if node.facts else DIRECTIONS
             self._add(node, "lend", defines, known, then=self._lent)
-        elif plan.kind(node.rung) == EXTENSION:
+        elif node.rung.in_package:
             self._add(node, "package", known, then=self._packaged)
         else:
             more = self._python_follows

@@ -107,7 +107,7 @@ class Graph:
         """Lower rungs of the ladder, for directions that a rung lacks."""
         assert node.facts
         rung, (defines, _) = node.rung, node.facts
-        if rung.is_view:  # its functions are no directions
+        if rung.is_view or rung.exhibit:  # no file of the folder lends it anything
             return
         below = [
             r for r in self.tasks[rung.task].rungs if r.id < rung.id and not r.needs
@@ -147,7 +147,7 @@ class Graph:
 
     def _kernels(self, rung: Rung) -> Iterator[Linked]:
         """Lab 05: every rung that an operator's kernels may come from."""
-        for other in kernels.candidates_of(rung.task.split("/")[1]):
+        for other in kernels.candidates_of(rung.operator):
             node = self.nodes.get(other.id)
             for direction in DIRECTIONS:
                 if node is None:
@@ -211,9 +211,9 @@ class Graph:
 
 
 def _given_for(rung: Rung) -> list[str]:
-    """The operators whose given objects may be linked with a rung."""
-    if rung.step:
-        return [rung.task.split("/")[1]]
+    """The operators whose given objects may be linked with a rung, or judge a case."""
+    if rung.step or rung.exhibit:
+        return [rung.operator]
     if rung.file.suffix != ".c":
         return []
     return sorted({(use.target or rung.task).split("/")[1] for use in rung.uses})

@@ -96,6 +96,6 @@ def _over(newer: TaskResult, older: TaskResult) -> TaskResult:
 
 def _with_gates(found: RungResult) -> RungResult:
     """An operator of lab 05 with its gates."""
-    if not found.rung.step:
+    if not found.rung.in_package:
         return found
     return replace(found, gates=matrix.of((c.name, c.verdict) for c in found.checks))

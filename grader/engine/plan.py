@@ -105,8 +105,10 @@ def kind(rung: Rung) -> str:
 
 def questions(rung: Rung, direction: str) -> tuple[Question, ...]:
     """The questions of a direction that hold for this rung."""
-    operator = rung.task.split("/")[1]
+    operator = rung.operator
     module = kind(rung) == PYTHON or operator in WITH_MODULE
+    if kind(rung) == EXTENSION and rung.exhibit:
+        module = False  # it has none
     asked = {
         HALF: "f16" in rung.dtypes,
         MODULE: module,
@@ -123,7 +125,7 @@ def is_below(rung: Rung, selection: Selection) -> bool:
     """Whether a rung above this one is graded in the same run, and is written: then
     the slow checks of lab 04 leave out what costs most.
     """
-    if kind(rung) != CUDA:
+    if kind(rung) != CUDA or rung.exhibit:
         return False
     above = (
         other

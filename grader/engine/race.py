@@ -243,7 +243,7 @@ class Race:
         from grader import operators
         from grader.checks.subject import Subject
 
-        operator = operators.get(result.rung.task.split("/")[1])
+        operator = operators.get(result.rung.operator)
         subject = Subject(operator, libraries=self.libraries[result.rung.id])
         subject.classes = self.classes.get(result.rung.id)
         return subject

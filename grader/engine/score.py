@@ -7,7 +7,8 @@ every report reads them. The exit status follows from them too.
 Forward and backward each carry half of a task's points for being right, given once: to
 any file of the ladder that passes every check of that direction. The rest is for speed
 (bands.py): the fastest right file of a direction earns it. In a ladder of views
-(tensor_view.h) each function has the same share of the points.
+(tensor_view.h) each function has the same share of the points. The files of a bug hunt
+count each for itself: half for the repair, half for the case.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from signatures import DIRECTIONS
 
 from grader.checks.check_result import CheckResult
 from grader.checks.speed.estimate import Speed
+from grader.course.exhibits import CASE_CHECK
 from grader.course.foreign import THE_LINE
 from grader.course.rungs import Rung, Task
 from grader.toolchain.nvcc import Compiled
@@ -101,6 +103,24 @@ class RungResult:
             return None
         return next((v for v in mine if v is not Verdict.PASS), Verdict.PASS)
 
+    @property
+    def repair(self) -> Verdict | None:
+        """Of an exhibit: PASS if all its directions are right; None if not asked."""
+        found = [v for d in DIRECTIONS if (v := self.verdict(d)) is not None]
+        return next(
+            (v for v in found if v is not Verdict.PASS), next(iter(found), None)
+        )
+
+    def halves(self) -> list[tuple[float, float]]:
+        """Points earned and pending of an exhibit: of its repair, of its case."""
+        half = self.rung.exhibit.points / 2 if self.rung.exhibit else 0.0
+        made = []
+        for verdict in (self.repair, self.verdict(CASE_CHECK)):
+            waits = verdict is not None and verdict.pending
+            right = verdict is Verdict.PASS
+            made.append((half if right else 0.0, half if waits else 0.0))
+        return made
+
     def with_commands(self, seed: int) -> RungResult:
         """Each failing check with the command that shows its case again."""
         return replace(self, checks=tuple(self._told(c, seed) for c in self.checks))
@@ -172,7 +192,7 @@ class TaskResult:
             return None
         return max(known, key=_rank, default=None)
 
-    def _shares(self, *, pending: bool) -> float:
+    def _share(self, *, pending: bool) -> float:
         """The points of the functions that have passed, or are pending."""
         found = [self.of_function(name) for name in self.task.functions]
         mine = [v for v in found if v and v.ok and v.pending is pending]
@@ -203,27 +223,33 @@ class TaskResult:
             return right, fast
         return right + fast * timed.earned, 0.0
 
+    def _all_parts(self) -> list[tuple[float, float]]:
+        """The same of all that earns points."""
+        if self.task.is_hunt:
+            return [half for rung in self.rungs for half in rung.halves()]
+        if self.task.functions:
+            return [(self._share(pending=False), self._share(pending=True))]
+        return [self._parts(direction) for direction in DIRECTIONS]
+
     @property
     def points(self) -> float:
         """Earned."""
         if self.told:
             return self.told[0]
-        if self.task.functions:
-            return self._shares(pending=False)
-        return sum(self._parts(direction)[0] for direction in DIRECTIONS)
+        return sum(earned for earned, _ in self._all_parts())
 
     @property
     def pending(self) -> float:
         """Neither earned nor lost."""
         if self.told:
             return self.told[1]
-        if self.task.functions:
-            return self._shares(pending=True)
-        return sum(self._parts(direction)[1] for direction in DIRECTIONS)
+        return sum(pending for _, pending in self._all_parts())
 
     @property
     def ok(self) -> bool:
         """Everything that was asked for passed or is pending."""
+        if self.task.is_hunt:
+            return all(check.verdict.ok for r in self.rungs for check in r.checks)
         found = (self.best(direction) for direction in self.asked)
         return all(verdict is not None and verdict.ok for verdict in found)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import torch
 
-from grader.course.work import Cost
+from grader.course.bands import Cost
 from grader.operators.entry import Case, Operator, Tensors, numel
 
 Tensor = torch.Tensor

@@ -9,6 +9,7 @@ lead.
 
 from __future__ import annotations
 
+import copy
 import math
 import random
 import tomllib
@@ -79,6 +80,7 @@ class Operator:
     #: ATen operators allowed in lab 01 besides primitives.PLUMBING
     primitives: tuple[str, ...] = ()
     plain_add: bool = False  # aten::add only without broadcasting and alpha
+    only: tuple[Case, ...] = ()  # in place of all its cases, where it has some
 
     # ---- overridden by entries -------------------------------------------------------
 
@@ -208,8 +210,16 @@ class Operator:
             **{flag: line.get(flag, False) for flag in _FLAGS},
         )
 
+    def on(self, *cases: Case) -> Operator:
+        """The same operator, checked on these cases alone."""
+        made = copy.copy(self)
+        made.only = cases
+        return made
+
     def cases(self, seed: int, *, drawn: int = 8) -> list[Case]:
         """The cases of the operator's file, and some drawn from the seed."""
+        if self.only:
+            return list(self.only)
         path = CASES / f"{self.name}.toml"
         lines = tomllib.loads(path.read_text(encoding="utf-8"))["cases"]
         rng = random.Random(f"{self.name} {seed}")
@@ -219,6 +229,8 @@ class Operator:
 
     def thread_cases(self) -> list[Case]:
         """The cases for rungs with threads, whose shares do not come out even."""
+        if self.only:
+            return list(self.only)
         path = CASES / f"{self.name}.toml"
         lines = tomllib.loads(path.read_text(encoding="utf-8"))["threads"]
         return [self.case(line) for line in lines]

@@ -5,6 +5,11 @@ from __future__ import annotations
 
 import torch
 
+LAYOUTS = (
+    *("contiguous", "transposed", "reversed", "channels_last", "gaps"),
+    *("broadcast", "broadcast_last", "scalar"),
+)
+
 
 def lay_out(dense: torch.Tensor, layout: str) -> torch.Tensor:
     """A tensor with these values and the named layout.

@@ -18,6 +18,7 @@ from signatures import DIRECTIONS, SIGNATURES
 from grader.checks.check_result import IN_FULL, CheckResult
 from grader.checks.gates.matrix import rows
 from grader.checks.speed.estimate import Speed
+from grader.course.exhibits import CASE_CHECK
 from grader.engine.score import Results, RungResult, TaskResult
 from grader.report.check_words import check_words
 from grader.report.failure.excerpt import Excerpt, excerpt
@@ -69,7 +70,7 @@ def short(rung: RungResult) -> str:
 def directions(rung: RungResult) -> dict[str, Outcome]:
     """What came of those that the file defines: an error speaks for all."""
     found: dict[str, Outcome] = {}
-    for direction in DIRECTIONS:
+    for direction in (*DIRECTIONS, CASE_CHECK):
         mine = [outcome(c.verdict) for c in rung.checks if c.direction == direction]
         if mine:
             found[direction] = _worst(mine)
@@ -124,7 +125,9 @@ def bad_files(result: TaskResult) -> int:
 
 
 def task_outcome(result: TaskResult) -> Outcome:
-    """The first direction that is not right, or PASS."""
+    """The first direction that is not right, or PASS; of all files in a bug hunt."""
+    if result.task.is_hunt:
+        return _worst(one for r in result.rungs for one in directions(r).values())
     if result.task.functions:
         verdict = result.best("forward")
         return outcome(verdict) if verdict else NOTHING

@@ -18,6 +18,7 @@ from signatures import DIRECTIONS, SIGNATURES
 
 from grader.checks.check_result import CheckResult
 from grader.checks.gates import matrix
+from grader.course.exhibits import CASE_CHECK
 from grader.course.foreign import cleaned
 from grader.course.uses import LEFT, NOBODY
 from grader.engine import coverage, plan
@@ -98,7 +99,8 @@ def _line(now: Step) -> None:
     that is timed. Every line is there at once: rich flushes what it has printed.
     """
     if now.ended and 0 < len(now.ended.rungs) < now.total:
-        found = "; ".join(f"{d} {_verdicts(now.ended, d)}" for d in DIRECTIONS)
+        columns = _columns([now.ended])
+        found = "; ".join(f"{d} {_verdicts(now.ended, d)}" for d in columns)
         say(f"{now.rung}: {found} ({now.done}/{now.total} files)")
     elif now.check.startswith("speed"):
         say(f"{now.rung}: {now.check}")
@@ -136,7 +138,8 @@ def table(results: list[TaskResult], standing: Standing) -> None:
     pending = any(standing[result.task.id][1] for result in results)
     grid = _grid()
     grid.add_column("task / rung", overflow="ellipsis")  # verdicts stay whole
-    for name in DIRECTIONS:
+    columns = _columns(results)
+    for name in columns:
         grid.add_column(name, no_wrap=True)
     for name in ("points", *(("pending",) if pending else ())):
         grid.add_column(name, justify="right", no_wrap=True)
@@ -146,15 +149,22 @@ def table(results: list[TaskResult], standing: Standing) -> None:
         waiting = shown_points(left) if left else ""
         mark = "" if result.task.core else " *"
         title = Text(f"{result.task.id}{mark}", style="bold")
-        grid.add_row(title, "", "", earned, *((waiting,) if pending else ()))
+        row = [title, *("" for _ in columns), earned, *((waiting,) if pending else ())]
+        grid.add_row(*row)
         if not result.task.rungs:
             grid.add_row(Text("  no file yet", style="dim"), "-", "-")
         for rung in result.rungs:
-            grid.add_row(f"  {rung.rung.file.name}", *_cells(rung))
+            grid.add_row(f"  {rung.rung.file.name}", *_cells(rung, columns))
     console.print(grid)
     _uses(results)
     _gates(results)
     _legend(results)
+
+
+def _columns(results: list[TaskResult]) -> tuple[str, ...]:
+    """The directions, and in a bug hunt the case."""
+    hunts = any(result.task.is_hunt for result in results)
+    return (*DIRECTIONS, *((CASE_CHECK,) if hunts else ()))
 
 
 def _uses(results: list[TaskResult]) -> None:
@@ -179,7 +189,7 @@ def _uses(results: list[TaskResult]) -> None:
 
 def _gates(results: list[TaskResult]) -> None:
     """Lab 05: gate by operator, in few letters: five operators fit 80 columns."""
-    rungs = [r for result in results for r in result.rungs if r.rung.step]
+    rungs = [r for result in results for r in result.rungs if r.rung.in_package]
     for first in range(0, len(rungs), 5):
         _gates_of(rungs[first : first + 5])
     if rungs and (note := matrix.note()):
@@ -191,7 +201,7 @@ def _gates_of(rungs: list[RungResult]) -> None:
     if not any(columns):
         return
     grid = _grid()
-    for name in ("gate", *(r.rung.task.split("/")[1] for r in rungs)):
+    for name in ("gate", *(r.rung.operator for r in rungs)):
         grid.add_column(name)
     for gate, cells in matrix.rows(columns):
         grid.add_row(gate, *map(_short, cells))
@@ -244,9 +254,9 @@ def _legend(results: list[TaskResult]) -> None:
         console.print(f"[dim]{'; '.join(notes)}[/]")
 
 
-def _cells(rung: RungResult) -> list[Text]:
+def _cells(rung: RungResult, columns: Sequence[str] = DIRECTIONS) -> list[Text]:
     cells = []
-    for direction in ("forward", "backward"):
+    for direction in columns:
         word = _word(rung.verdict(direction))
         lender = rung.uses.get(direction)
         if lender and rung.verdict(direction) is None:

@@ -3,29 +3,37 @@
 
 With them a lab can be taken without the one before. The handout carries them in
 given/<arch>/; in the repository they are built on demand from lab 02's solutions.
+An exhibit of a bug hunt is given once more as it was handed out, in given/bug_hunt/: a
+student repairs his own copy, and his case has to expose the bug in this one.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import platform
 import shutil
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from signatures import DIRECTIONS
 
 from grader.course import rungs
+from grader.course.exhibits import HUNT
 from grader.course.rungs import Rung
 from grader.course.tasks import all_tasks
+from grader.errors import GraderError
+from grader.marks import REGION, starter
 from grader.toolchain.build import order_given
-from grader.toolchain.make import build_folder
+from grader.toolchain.make import alone, build_folder, compiler, reason, run_compiler
 from grader.toolchain.products import DTYPES, objects
 from grader.toolchain.symbols import binutils, symbols
 
 LAB = "02_naive_c"  # whose solutions they are
 MANIFEST = "MANIFEST"  # a handout has one at its root
+GIVEN = "_given"  # of an exhibit as it was handed out: the end of its task's name
 MARCH = {"x86_64": "x86-64-v2"}  # machine -> the oldest processor that is served
 
 README = """# Given objects
@@ -57,7 +65,8 @@ def is_untouched(rung: Rung) -> bool:
     files = [rung.file, *rung.also]
     known = _handed_out(rungs.ROOT / MANIFEST)
     return bool(known) and all(
-        known.get(str(file.relative_to(rungs.ROOT)))
+        file.exists()
+        and known.get(str(file.relative_to(rungs.ROOT)))
         == hashlib.sha256(file.read_bytes()).hexdigest()
         for file in files
     )
@@ -95,13 +104,45 @@ def defines(archive: Path, symbol: str) -> bool:
     return symbol in symbols(archive, dynamic=False)[0]
 
 
+def libraries(operator: str) -> dict[str, tuple[Path, Path]]:
+    """An operator's given object as what a worker loads, by dtype, for both directions.
+    Empty where there is none for this machine.
+    """
+    found = [find(operator, direction) for direction in DIRECTIONS]
+    if not all(found):
+        return {}
+    made = {}
+    for dtype in DTYPES:
+        assert found[0]
+        archive = Path(found[0][1].replace("%", dtype))
+        file = _shared(archive, build_folder() / "given" / "shared")
+        made[dtype] = (file, file)
+    return made
+
+
+def _shared(archive: Path, folder: Path) -> Path:
+    """The shared object of an archive. Raises GraderError if it cannot be linked."""
+    file = folder / f"{archive.stem}.so"
+    with alone(file.with_suffix(".lock")):
+        if file.exists() and file.stat().st_mtime > archive.stat().st_mtime:
+            return file
+        words = ["-shared", "-Wl,-Bsymbolic,-z,defs", "-nostartfiles", "-fopenmp"]
+        words += ["-Wl,--whole-archive", str(archive), "-Wl,--no-whole-archive", "-lm"]
+        new = file.with_suffix(".new")
+        done = run_compiler([*compiler().split(), *words, "-o", str(new)])
+        if done.returncode:
+            raise GraderError(f"cannot link {archive.name}: {reason(done.stdout)}")
+        new.replace(file)
+    return file
+
+
 # ---- building ------------------------------------------------------------------------
 
 
 def operators() -> list[str]:
     """Those that lab 02 has a solution of."""
-    mine = [task for task in all_tasks() if task.lab == LAB]
-    return [task.operator for task in mine if not task.functions]
+    tasks = [task for task in all_tasks() if not (task.is_hunt or task.functions)]
+    return [task.operator for task in tasks if task.lab == LAB]
 
 
 def build(operator: str, folder: Path) -> None:
@@ -158,3 +199,54 @@ def _pack(operator: str, sources: dict[Path, list[str]], file: Path) -> None:
     _tool("ar", "rcD", str(work / "new.a"), whole)
     (work / "new.a").replace(file)
     shutil.rmtree(work)
+
+
+# ---- exhibits of a bug hunt ----------------------------------------------------------
+
+
+def broken(rung: Rung) -> Rung:
+    """The exhibit as it was handed out, as a rung of its own. It lies in the tree even
+    if another build folder is named: make is told a path from the root.
+
+    Raises GraderError if there is no copy of it.
+    """
+    root = rungs.ROOT if is_handout() else rungs.ROOT / "build"
+    folder = root / "given" / HUNT / rung.task.split("/")[0]
+    sources = [rung.file, *(file for file in rung.also if file.suffix == ".py")]
+    copies = [folder / source.name for source in sources]
+    if not is_handout():
+        _derive(sources, copies)
+    for copy in copies:
+        if not copy.exists():
+            raise GraderError(
+                f"{copy.relative_to(rungs.ROOT)} is missing: it is '{rung.shown}' as "
+                "it was handed out; copy it from the handout"
+            )
+    task = f"{rung.task.removesuffix(GIVEN)}{GIVEN}"
+    return replace(rung, task=task, file=copies[0], also=tuple(copies[1:]))
+
+
+def give_exhibits(tree: Path) -> None:
+    """Copy every exhibit as it is handed out into a handout's tree."""
+    for task in all_tasks():
+        for rung in task.rungs if task.is_hunt else ():
+            wrong = broken(rung)
+            folder = tree / "given" / HUNT / task.lab
+            folder.mkdir(parents=True, exist_ok=True)
+            for file in (wrong.file, *wrong.also):
+                shutil.copyfile(file, folder / file.name)
+
+
+def _derive(sources: list[Path], copies: list[Path]) -> None:
+    """Write the copies, if the sources still have their marks."""
+    texts = [source.read_text(encoding="utf-8") for source in sources]
+    if not any(map(REGION.search, texts)):
+        return
+    for text, copy in zip(texts, copies):
+        made = starter(text)
+        if copy.exists() and copy.read_text(encoding="utf-8") == made:
+            continue
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        new = copy.with_name(f"{copy.name}.{os.getpid()}")
+        new.write_text(made, encoding="utf-8")
+        new.replace(copy)

@@ -228,7 +228,7 @@ def _defined(rung: Rung, names: set[str]) -> tuple[str, ...]:
     """The directions of an operator, or the views, that have one of these names."""
     if rung.is_view:
         return tuple(view for view in VIEWS if f"{PREFIX}{view}" in names)
-    operator = rung.task.split("/")[1]
+    operator = rung.operator
     return tuple(d for d in DIRECTIONS if f"{operator}_{d}" in names)
 
 
@@ -267,7 +267,7 @@ def _lacking(rung: Rung) -> str:
     """What a rung is to define, and does not."""
     if rung.is_view:
         return f"defines no function of common/tensor_view.h: '{PREFIX}{VIEWS[0]}' ..."
-    operator = rung.task.split("/")[1]
+    operator = rung.operator
     return f"defines neither '{operator}_forward' nor '{operator}_backward'"
 
 

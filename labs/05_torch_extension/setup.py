@@ -9,6 +9,7 @@ of labs 03 and 04 that lab.toml names. What does not compile costs one operator.
     OPERATORS=conv2d,add   only these
     STEPS=pybind,aten      the steps before it, (a) and (b), much slower to compile; the
                            default is (c): stable
+    EXHIBIT=FILE.cpp       build this in the place of the operator's own file: bug_hunt/
     CUDA=1, CUDA=0         insist on CUDA, or leave it out; by default it is built if
                            a fitting nvcc is there, a GPU is not needed
 
@@ -78,10 +79,12 @@ def library(operator: str, step: str, cuda: needs.Cuda) -> CppExtension:
         flags.append(f"-DTORCH_TARGET_VERSION={TARGET}")
     if cuda.built:
         flags += ["-DCONVLAB_CUDA", "-DUSE_CUDA"]
+    source = os.environ.get("EXHIBIT") or f"csrc/{step}/{operator}.cpp"
+    ours = [str(HERE / "csrc" / step), str(HERE / "csrc"), str(ROOT / "common")]
     return CppExtension(
         f"convlab_ext._{operator}{SUFFIXES[step]}",
-        [f"csrc/{step}/{operator}.cpp", "csrc/check.cpp"],
-        include_dirs=[str(ROOT / "common"), *cuda.include],
+        [source, "csrc/check.cpp"],
+        include_dirs=[*ours, *cuda.include],
         extra_objects=objects,
         depends=[*map(str, HERE.glob("csrc/**/*.h")), *objects],
         extra_compile_args=flags,

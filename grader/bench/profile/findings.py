@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from grader.bench.profile.object_code import Loop
 from grader.checks.speed.machine import Peaks
-from grader.course.work import Cost
+from grader.course.bands import Cost
 
 AT_THE_LIMIT = 0.8  # of a peak
 MANY_LOADS = 1.0  # for a multiply-add: a core does two of each in a cycle, at best

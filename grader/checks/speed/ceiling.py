@@ -11,7 +11,7 @@ suspected they are taken anew, and the larger ones count.
 from __future__ import annotations
 
 from grader.checks.speed.machine import Peaks
-from grader.course.work import Cost
+from grader.course.bands import Cost
 
 SHARE = 0.5  # of the least time: what is faster is suspected
 ATTEMPTS = 3  # to find a higher peak than the one that is known

@@ -7,8 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from grader.course.bands import Band
-from grader.course.work import Cost
+from grader.course.bands import Band, Cost
 from grader.verdicts import Verdict
 
 NOISY = 0.05  # half of an interval, above which nothing is said

@@ -23,8 +23,7 @@ from grader.checks.speed.estimate import Speed
 from grader.checks.speed.speed import Student
 from grader.checks.speed.timed_values import Watch, Wrong
 from grader.checks.subject import Subject
-from grader.course.bands import Band
-from grader.course.work import Cost
+from grader.course.bands import Band, Cost
 from grader.operators import Case, Operator
 from grader.operators.cost import cost
 from grader.runner.supervisor.call import REPEAT_SHIFT

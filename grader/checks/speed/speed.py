@@ -25,8 +25,7 @@ from grader.checks.speed.timed_values import Watch, Wrong
 from grader.checks.subject import Subject
 from grader.checks.values.forward import output_dtypes
 from grader.checks.values.gradient import room_for
-from grader.course.bands import Band
-from grader.course.work import Cost
+from grader.course.bands import Band, Cost
 from grader.operators import Case
 from grader.operators.cost import cost
 from grader.runner.supervisor.call import Call, Output, Placement, Run

@@ -101,8 +101,11 @@ def content(rung: Rung) -> str:
         rung.step,
     )
     parts = [rung.id, rung.sha256, said, of_sources(rungs.ROOT), of_machine()]
+    if rung.exhibit:
+        asked = rung.exhibit.elements, rung.exhibit.gates
+        parts.append((*asked, given.broken(rung).sha256))
     if rung.step:  # its build reads the other operators' files too
-        lab = rung.file.parents[2]
+        lab = rungs.ROOT / "labs" / rung.task.split("/")[0]
         files = [f for d in ("csrc", "convlab_ext") for f in (lab / d).rglob("*")]
         files = [f for f in files if f.suffix in SOURCES and f.is_file()]
         parts.append(of_files([*files, lab / "setup.py", lab / "lab.toml"], lab))

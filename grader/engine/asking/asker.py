@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from signatures import DIRECTIONS
 
-from grader.checks.check_result import CheckResult, clocked
+from grader.checks.check_result import CheckResult
 from grader.checks.unrun import (
     HOPELESS,
     build_failed,
@@ -25,7 +25,7 @@ from grader.checks.unrun import (
     our_fault,
     same_for_backward,
 )
-from grader.course.rungs import Rung, Selection
+from grader.course.rungs import EXTENSION, Rung, Selection
 from grader.course.uses import FALLBACK
 from grader.engine import plan
 from grader.engine.asking.compiling import Builds
@@ -43,7 +43,7 @@ if TYPE_CHECKING:  # these import torch, which takes seconds
     from grader.checks.subject import Subject
     from grader.checks.values.fallback import Classes
     from grader.engine.asking.inspection import Inspection
-    from grader.operators import Case
+    from grader.operators import Case, Operator
 
 # what happens after the numbers of a direction: inspection.py
 Look = Callable[[list[CheckResult], str, "list[Case]"], list[CheckResult]]
@@ -172,33 +172,45 @@ class Asker:
         return self.lending.is_right(rung, self.builds.whole(rung), direction)
 
     def _rung(self, rung: Rung, lower: Lower, *, warm: bool) -> Answer:
+        if rung.exhibit:
+            from grader.engine.asking import exposing
+
+            return Answer(exposing.exhibit(self, rung, warm=warm))
         if rung.needs:
             return Answer(self._only_on_card(rung))
         if plan.kind(rung) == plan.PYTHON:
             return Answer(self._python_rung(rung, warm=warm))
-        built = self.builds.whole(rung)
-        if built.error or built.forbidden or built.blocked:
-            return Answer(RungResult(rung, tuple(self._failed(rung, built))))
-        if plan.kind(rung) == plan.VIEW:
-            return Answer(self._views(rung, built))
-        return self._compiled_rung(rung, built, lower)
+        if rung.is_view:
+            return Answer(self._views(rung))
+        return self._compiled_rung(rung, lower)
+
+    def asked(
+        self, rung: Rung, operator: Operator | None = None, *, warm: bool = False
+    ) -> RungResult:
+        """A file that no other one serves, by all questions of its kind, perhaps on the
+        cases of another `operator` alone.
+        """
+        if plan.kind(rung) == plan.PYTHON:
+            return self._python_rung(rung, operator, warm=warm)
+        if plan.kind(rung) == EXTENSION:
+            return self.packages.checked(rung, operator)
+        if operator:
+            return self._numbers(rung, {}, operator)[0]
+        return self._compiled_rung(rung, {}).result
 
     def _failed(self, rung: Rung, built: Build) -> list[CheckResult]:
         """A file without a usable library."""
         found = build_failed(built)
         return found[:1] if rung.is_view else found
 
-    def _views(self, rung: Rung, built: Build) -> RungResult:
+    def _views(self, rung: Rung) -> RungResult:
         """A file that makes views: every function that it defines."""
-        from grader.checks.views import asking, random_views
+        from grader.engine.asking import ask_views
 
-        def one(function: str) -> CheckResult:
-            self.tell(rung.id, function)
-            questions = random_views.questions(function, self.seed)
-            library = built.libraries["f32"]
-            return clocked(lambda: asking.check(library, function, questions))
-
-        found = [one(function) for function in built.directions]
+        built = self.builds.whole(rung)
+        if built.error or built.forbidden or built.blocked:
+            return RungResult(rung, tuple(self._failed(rung, built)))
+        found = ask_views.each(rung, built, self.seed, self.tell)
         return RungResult(rung, tuple(self.asked_for(found)))
 
     def _only_on_card(self, rung: Rung) -> RungResult:
@@ -210,8 +222,12 @@ class Asker:
         result = inspect_cuda.with_nvcc(RungResult(rung, tuple(pending)), compiled)
         return self.on_card.checked(result, {}, None)
 
-    def _python_rung(self, rung: Rung, *, warm: bool) -> RungResult:
-        """A file of lab 01; while it is asked the next worker imports torch."""
+    def _python_rung(
+        self, rung: Rung, operator: Operator | None = None, *, warm: bool
+    ) -> RungResult:
+        """A file of lab 01; while it is asked the next worker imports torch. It may be
+        asked as an `operator` that has other cases.
+        """
         from grader import operators
         from grader.checks.subject import Subject
         from grader.engine.asking.inspect_cpu import HostInspection
@@ -220,7 +236,7 @@ class Asker:
         worker, self._spare = self._spare, None
         if warm:
             self.warm_up()
-        operator = operators.get(rung.task.split("/")[1])
+        operator = operator or operators.get(rung.operator)
         subject = Subject(operator, source=rung.file, shown=rung.shown, warm=worker)
         try:
             with HostInspection(subject, rung, self.seed) as look:
@@ -228,9 +244,12 @@ class Asker:
         finally:
             subject.close()
 
-    def _compiled_rung(self, rung: Rung, built: Build, lower: Lower) -> Answer:
+    def _compiled_rung(self, rung: Rung, lower: Lower) -> Answer:
         """A file in C or CUDA, and what its own kind of machine adds."""
-        result, libraries, classes = self._numbers(rung, built, lower)
+        built = self.builds.whole(rung)
+        result, libraries, classes = self._numbers(rung, lower)
+        if not libraries:
+            return Answer(result)
         if any(name.startswith(FALLBACK) for name in built.uses):
             result = counted(self.links, result, self.seed)
         if plan.kind(rung) == plan.CUDA:
@@ -242,16 +261,21 @@ class Asker:
         return Answer(result, libraries)
 
     def _numbers(
-        self, rung: Rung, built: Build, lower: Lower
-    ) -> tuple[RungResult, Libraries, Classes]:
-        """Check the directions a file defines, the other one lent by a lower rung."""
+        self, rung: Rung, lower: Lower, operator: Operator | None = None
+    ) -> tuple[RungResult, Libraries, Classes | None]:
+        """Check the directions a file defines, the other one lent by a lower rung. It
+        may be asked as an `operator` that has other cases. No libraries: not built.
+        """
         from grader import operators
         from grader.checks.subject import Subject
 
+        built = self.builds.whole(rung)
+        if built.error or built.forbidden or built.blocked:
+            return RungResult(rung, tuple(build_failed(built))), {}, None
         lent = {d: r for d, r in lower.items() if d not in built.directions}
         uses = {**built.uses, **{direction: r.id for direction, r in lent.items()}}
         libraries = self.libraries(rung, lent)
-        operator = operators.get(rung.task.split("/")[1])
+        operator = operator or operators.get(rung.operator)
         subject = Subject(operator, libraries=libraries)
         classes = subject.classes = self.classes(rung, lent)
         alone = "forward" not in {*built.directions, *uses}
@@ -273,7 +297,7 @@ class Asker:
     def classes(self, rung: Rung, lent: Lower) -> Classes:
         """How exact the results of both directions have to be."""
         called = {d: lent.get(d, rung) for d in DIRECTIONS}
-        return self.lending.classes(rung.task, called)
+        return self.lending.classes(rung.operator, called)
 
     def _inspection(
         self, subject: Subject, rung: Rung, libraries: tuple[Path, Path]

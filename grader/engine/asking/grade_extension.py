@@ -29,7 +29,7 @@ from grader.toolchain.products import Build
 from grader.verdicts import Verdict
 
 if TYPE_CHECKING:  # imports torch
-    pass
+    from grader.operators import Operator
 
 SHOWN = "labs/05_torch_extension"
 
@@ -47,16 +47,17 @@ class Packages:
         """`found` is what this grading knows of other labs' rungs."""
         self.seed, self.check, self.tell, self.found = seed, check, tell, found
 
-    def checked(self, rung: Rung) -> RungResult:
-        """Build a step of an operator and find out all about it."""
+    def checked(self, rung: Rung, operator: Operator | None = None) -> RungResult:
+        """Build a step of an operator, or an exhibit, and find out all about it,
+        perhaps on other cases than its own.
+        """
         built = self.build(rung)
         if built.folder is None:
             return self.joined(rung, built, [], {})
-        values = self.values(rung, built)
+        values = self.values(rung, built, operator)
         right = any(c.verdict is Verdict.PASS for c in _last(values).values())
-        return self.joined(
-            rung, built, values, self.gates(rung, built) if right else {}
-        )
+        gates = self.gates(rung, built, operator) if right else {}
+        return self.joined(rung, built, values, gates)
 
     def build(self, rung: Rung) -> Package:
         """Build it, with its kernels."""
@@ -82,16 +83,23 @@ class Packages:
         told = [extension_line.placed(one, rung) for one in self._asked_for(found)]
         return RungResult(rung, tuple(told), uses)
 
-    def gates(self, rung: Rung, built: Package) -> dict[str, list[CheckResult]]:
-        """What the gates say, by direction."""
+    def gates(
+        self, rung: Rung, built: Package, operator: Operator | None = None
+    ) -> dict[str, list[CheckResult]]:
+        """What the gates say, by direction; of an exhibit those that lab.toml names."""
         from grader import operators
         from grader.checks.gates.contract import GATES, ON_CARD, Contract
 
         assert built.folder
         self.tell(rung.id, "gates")
-        operator = operators.get(rung.task.split("/")[1])
+        operator = operator or operators.get(rung.operator)
         folder = folder_for(rung.step, operator.name)
         gates = (*GATES, *(ON_CARD if built.on_card else ()))
+        if rung.exhibit:
+            folder = folder_for(rung.task.split("/")[1], rung.file.stem)
+            gates = tuple(g for g in GATES if g.id in rung.exhibit.gates)
+        if not gates:
+            return {}
         asked = [g for g in gates if self.check is None or self._is_asked(g.direction)]
         contract = Contract(operator, built.folder, folder, self.seed, gates=asked)
         contract.start()
@@ -100,7 +108,9 @@ class Packages:
         finally:
             contract.stop()
 
-    def values(self, rung: Rung, built: Package) -> list[CheckResult]:
+    def values(
+        self, rung: Rung, built: Package, operator: Operator | None = None
+    ) -> list[CheckResult]:
         """Forward, then gradient; within each the first failure is the last word."""
         from grader import operators
         from grader.checks.subject import Subject
@@ -108,7 +118,7 @@ class Packages:
         from grader.engine.asking import plain_build
 
         assert built.folder
-        operator = operators.get(rung.task.split("/")[1])
+        operator = operator or operators.get(rung.operator)
         warm = Worker.for_python(built.folder)
         subject = Subject(operator, package=built.folder, shown=SHOWN, warm=warm)
         servers = Servers(kernels.links(self.found), operator, self.seed)

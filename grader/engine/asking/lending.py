@@ -56,12 +56,11 @@ class Lending:
         for servers in self._servers.values():
             servers.close()
 
-    def classes(self, task: str, called: dict[str, Rung]) -> Classes:
-        """How exact the results of these files have to be, by direction."""
+    def classes(self, name: str, called: dict[str, Rung]) -> Classes:
+        """How exact results of an operator's files have to be, by direction."""
         from grader import operators
         from grader.checks.values.fallback import Classes, Servers
 
-        name = task.split("/")[1]
         if name not in self._servers:
             operator = operators.get(name)
             self._servers[name] = Servers(self.links, operator, self.seed)
@@ -75,12 +74,12 @@ class Lending:
         from grader.checks.subject import Subject
         from grader.checks.values import forward, gradient
 
-        operator = operators.get(rung.task.split("/")[1])
+        operator = operators.get(rung.operator)
         library = first = built.libraries["f64"]
         if operator.signature.saved:
             first = self.links.forward_for(rung, built).libraries["f64"]
         subject = Subject(operator, libraries={"f64": (first, library)})
-        subject.classes = self.classes(rung.task, dict.fromkeys(DIRECTIONS, rung))
+        subject.classes = self.classes(rung.operator, dict.fromkeys(DIRECTIONS, rung))
         check = forward.check if direction == "forward" else gradient.check
         try:
             result = check(subject, subject.cases(self.seed), "f64", self.seed)
@@ -97,7 +96,7 @@ def counted(links: Links, result: RungResult, seed: int) -> RungResult:
     from grader.checks.values.fallback import Servers
 
     rung, checks = result.rung, list(result.checks)
-    operator = operators.get(rung.task.split("/")[1])
+    operator = operators.get(rung.operator)
     with Servers(links, operator, seed) as servers:
         for name, direction in zip(("forward", "gradient"), DIRECTIONS):
             if result.verdict(direction) is not Verdict.PASS:

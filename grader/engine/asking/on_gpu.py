@@ -141,7 +141,7 @@ class OnCard:
 
         lacking = [d for d in lower if d not in built.directions]
         lent = {d: self.links.build(lower[d][0], mode=GPU) for d in lacking}
-        operator = operators.get(rung.task.split("/")[1])
+        operator = operators.get(rung.operator)
         return Subject(operator, libraries=paired(built, lent))
 
     # ---- times -----------------------------------------------------------------------

@@ -30,7 +30,7 @@ def result(rung: Rung) -> RungResult | None:
     text = rung.file.read_text(encoding="utf-8", errors="replace")
     if rung.is_view:
         return _view(rung, text)
-    operator = rung.task.split("/")[1]
+    operator = rung.operator
     defined = [d for d in DIRECTIONS if re.search(rf"\b{operator}_{d}\(", text)]
     if not defined or not all(is_starter(rung, d) for d in defined):
         return None

@@ -35,7 +35,8 @@ class Listing:
         tasks.all_tasks.cache_clear()
         self.rungs: dict[str, list[str]] = {name: [] for name in SIGNATURES}
         for task in [t for t in tasks.all_tasks() if not t.functions]:
-            self.rungs[task.operator] += [rung.id for rung in task.rungs]
+            for rung in task.rungs:
+                self.rungs[rung.operator].append(rung.id)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.rungs)

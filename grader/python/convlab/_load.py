@@ -74,6 +74,8 @@ def load(path: str | Path) -> Any:
         return load_views(task, rung)
     if task.language == "python":
         return _load_python(task, rung)
+    if task.language == "extension" and task.is_hunt:
+        raise LoadError(f"an exhibit of lab 05 is built by make grade alone: {path}")
     if task.language == "extension":
         raise LoadError(
             f"{task.id} is a package of its own: make build LAB=05, then "
@@ -96,6 +98,11 @@ def _find(wanted: str) -> tuple[Task, Rung | None]:
     rungs = [rung for rung in task.rungs if rung.id in chosen.rungs]
     if not rungs:
         raise LoadError(f"{task.id} has no file yet")
+    if task.is_hunt:
+        if len(rungs) > 1:
+            some = ", ".join(rung.id for rung in rungs)
+            raise LoadError(f"{wanted!r} names several exhibits: {some}; choose one")
+        return task, rungs[0]
     if len(rungs) == len(task.rungs) and tasks.select(task.id).rungs == chosen.rungs:
         whole = not re.search(r"/\d\d[^/]*$", wanted)
         return task, None if whole else rungs[0]
@@ -108,14 +115,18 @@ def _find(wanted: str) -> tuple[Task, Rung | None]:
 def _candidates(task: Task, rung: Rung | None) -> list[Rung]:
     """The rungs that may serve a direction, the first choice first.
 
-    One that cusim cannot run serves only if it is the one that was asked for.
+    One that cusim cannot run serves only if it is the one that was asked for. No other
+    file of a bug hunt serves an exhibit.
     """
+    if rung and rung.exhibit:
+        return [rung]
     upto = task.rungs.index(rung) + 1 if rung else len(task.rungs)
     return [r for r in reversed(task.rungs[:upto]) if not r.needs or r is rung]
 
 
 def _load_compiled(task: Task, rung: Rung | None) -> Loaded:
     code: dict[str, Code] = {}
+    operator = rung.operator if rung else task.operator
     for candidate in _candidates(task, rung):
         missing = [d for d in DIRECTIONS if d not in code]
         if not missing:
@@ -123,7 +134,7 @@ def _load_compiled(task: Task, rung: Rung | None) -> Loaded:
         built = build_rung(candidate)
         for direction in missing:
             if direction in built.directions:
-                symbol = f"{task.operator}_{direction}"
+                symbol = f"{operator}_{direction}"
                 addresses = {
                     dtype: function_in(library, symbol)
                     for dtype, library in built.libraries.items()
@@ -133,14 +144,15 @@ def _load_compiled(task: Task, rung: Rung | None) -> Loaded:
         direction: code[direction].file for direction in DIRECTIONS if direction in code
     }
     name = rung.id if rung else task.id
-    called = COperator(task.operator, code, device() if task.language == "cuda" else 0)
-    return Loaded(name, task.operator, called, files)
+    called = COperator(operator, code, device() if task.language == "cuda" else 0)
+    return Loaded(name, operator, called, files)
 
 
 def _load_python(task: Task, rung: Rung | None) -> Loaded:
     """A file of lab 01 holds both directions; it is run anew at every load."""
     chosen = rung or task.rungs[-1]
-    name = f"convlab_{task.operator}_{chosen.file.stem}_{next(_numbers)}"
+    operator = chosen.operator
+    name = f"convlab_{operator}_{chosen.file.stem}_{next(_numbers)}"
     spec = importlib.util.spec_from_file_location(name, chosen.file)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -153,12 +165,12 @@ def _load_python(task: Task, rung: Rung | None) -> Loaded:
         raise LoadError(
             f"{chosen.shown}{line}: {type(error).__name__}: {error}"
         ) from error
-    function = getattr(module, task.operator, None)
+    function = getattr(module, operator, None)
     if not callable(function):
-        raise LoadError(f"{chosen.shown} defines no function '{task.operator}'")
+        raise LoadError(f"{chosen.shown} defines no function '{operator}'")
     files = dict.fromkeys(DIRECTIONS, chosen.shown)
-    loaded = Loaded(rung.id if rung else task.id, task.operator, function, files)
-    kind = SIGNATURES[task.operator].module
+    loaded = Loaded(rung.id if rung else task.id, operator, function, files)
+    kind = SIGNATURES[operator].module
     if hasattr(module, kind):
         setattr(loaded, kind, getattr(module, kind))
     return loaded

@@ -32,6 +32,7 @@ from grader.toolchain.make import build_folder, compiler, reason, run_compiler
 from grader.toolchain.products import JOINED, failed
 
 NAME = "convlab_ext"
+PLAIN_RULES = Path(__file__).with_name("plain_rules.py")  # of an exhibit without any
 
 # words of a source that reach for what its symbols do not show
 REACHES = re.compile(
@@ -65,7 +66,7 @@ class Package:
 
 def build(rung: Rung, links: Links) -> Package:
     """Build a step of an operator; the first thing that is wrong in one sentence."""
-    operator = rung.task.split("/")[1]
+    operator = rung.operator
     try:
         needs.verify()
         kernels = extension.kernels(operator, "cpu", links)
@@ -81,8 +82,9 @@ def build(rung: Rung, links: Links) -> Package:
             forbidden=f"says '{found[0]}': an operator calls its kernels, and nothing "
             "that has to be looked up"
         )
-    lab, folder = rung.file.parents[2], folder_of(rung)
-    if text := _library(lab, operator, rung.step, folder):
+    lab, folder = extension.LAB, folder_of(rung)
+    instead = rung.file if rung.exhibit else None
+    if text := _library(lab, operator, rung.step, folder, instead):
         return _explained(text)
     if sentence := abi.judge(_file(folder, operator)):
         return Package(forbidden=sentence)
@@ -94,7 +96,10 @@ def build(rung: Rung, links: Links) -> Package:
 
 def folder_of(rung: Rung, operator: str = "") -> Path:
     """Where all that is built of a rung goes, or of another operator of its step."""
-    name = operator or rung.task.split("/")[1]
+    if rung.exhibit:
+        hunt = rung.task.split("/")[1]
+        return build_folder() / "extension" / hunt / rung.file.stem
+    name = operator or rung.operator
     return build_folder() / "extension" / "graded" / rung.step / name
 
 
@@ -205,9 +210,13 @@ def _made_of(operator: str, cuda: str) -> str:
 # ---- the library ---------------------------------------------------------------------
 
 
-def _library(lab: Path, operator: str, step: str, folder: Path) -> str:
-    """Run setup.py unless nothing has changed. "" or what it said when it failed."""
-    stamp, now = folder / "stamp", _stamp(lab, operator, step)
+def _library(
+    lab: Path, operator: str, step: str, folder: Path, instead: Path | None = None
+) -> str:
+    """Run setup.py unless nothing has changed. "" or what it said when it failed. An
+    exhibit's C++ is built `instead` of the operator's own.
+    """
+    stamp, now = folder / "stamp", _stamp(lab, operator, step, instead)
     if stamp.exists() and stamp.read_text() == now:
         return ""
     shutil.rmtree(folder / "lib", ignore_errors=True)
@@ -221,6 +230,7 @@ def _library(lab: Path, operator: str, step: str, folder: Path) -> str:
         "HOME": "/tmp",
         "PYTHONDONTWRITEBYTECODE": "1",
         extension.MADE: str(kernels),
+        "EXHIBIT": str(instead or ""),
     }
     command = ["env", "-C", str(lab), *(f"{k}={v}" for k, v in words.items())]
     command += [sys.executable, "setup.py", "-q", "build_ext"]
@@ -228,6 +238,7 @@ def _library(lab: Path, operator: str, step: str, folder: Path) -> str:
     command += ["--build-lib", str(folder / "lib")]
     ours = [lab.parents[1] / name for name in ("grader", "common")]
     seen = [*ours, kernels, *sandbox.python_paths()]
+    seen += [instead] if instead else []
     done = run_compiler(command, sees=lab, own=folder, also=seen)
     if done.returncode:
         return done.stdout or "setup.py failed without a word"
@@ -235,11 +246,11 @@ def _library(lab: Path, operator: str, step: str, folder: Path) -> str:
     return ""
 
 
-def _stamp(lab: Path, operator: str, step: str) -> str:
+def _stamp(lab: Path, operator: str, step: str, instead: Path | None = None) -> str:
     """A hash of all that the library is made of."""
     files = [lab / "setup.py", *sorted((lab / "csrc").glob("*.*"))]
     files += sorted((lab / "csrc" / step).glob("*.h"))
-    files += [lab / "csrc" / step / f"{operator}.cpp"]
+    files += [instead or lab / "csrc" / step / f"{operator}.cpp"]
     files += sorted((ROOT / "common").glob("*.[ch]"))
     files += sorted(extension.folder_of_kernels().glob(f"{operator}.*.o"))
     made = hashlib.sha256()
@@ -253,9 +264,16 @@ def _assemble(rung: Rung, target: Path, links: Links) -> None:
     """The package: all Python as it is now, the operator's library, and those of other
     operators that its rules call. One of these that does not build is not there.
     """
-    lab, operator = rung.file.parents[2], rung.task.split("/")[1]
+    lab, operator = extension.LAB, rung.operator
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
+    if rung.exhibit:
+        rules = [file for file in rung.also if file.suffix == ".py"] or [PLAIN_RULES]
+        shutil.copyfile(lab / NAME / "__init__.py", target / "__init__.py")
+        shutil.copyfile(rules[0], target / f"{operator}.py")
+        library = _file(folder_of(rung), operator)
+        shutil.copyfile(library, target / library.name)
+        return
     for file in (lab / NAME).glob("*.py"):
         shutil.copyfile(file, target / file.name)
     for name in {operator, *_called(lab / NAME / f"{operator}.py")}:

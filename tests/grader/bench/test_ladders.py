@@ -17,8 +17,8 @@ from grader.checks.speed.baseline import BOTH
 from grader.checks.speed.estimate import Speed
 from grader.commands.bench import _wanted
 from grader.commands.cli import parser
+from grader.course.bands import Cost
 from grader.course.tasks import all_tasks, select
-from grader.course.work import Cost
 from grader.errors import GraderError
 from grader.operators.cost import cost
 from grader.verdicts import Verdict

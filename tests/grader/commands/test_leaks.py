@@ -20,6 +20,7 @@ from grader.commands import handout, leaks
 from grader.course.rungs import ROOT
 from grader.course.tasks import all_tasks
 from grader.errors import GraderError
+from grader.marks import REGION
 from tests import put
 
 RUNGS = sorted(rung.file for task in all_tasks() for rung in task.rungs)
@@ -130,7 +131,7 @@ def solutions_in_python() -> dict[str, set[tuple[str, ...]]]:
         f"{file.parent.name}/{number}": grams(text)
         for file in RUNGS
         if file.suffix == ".py"
-        for number, (text, _) in enumerate(leaks.REGION.findall(file.read_text()))
+        for number, (text, _) in enumerate(REGION.findall(file.read_text()))
     }
     return {name: runs for name, runs in found.items() if len(runs) > 2 * GRAM}
 
@@ -153,7 +154,7 @@ def test_references_and_mistakes_are_no_solutions_of_lab_01():
 
 def test_half_a_solution_with_other_names_would_be_noticed():
     file = ROOT / "labs/01_python_function/conv2d/00_unfold_matmul.py"
-    text = leaks.REGION.findall(file.read_text())[1][0]
+    text = REGION.findall(file.read_text())[1][0]
     for number, name in enumerate(("grad_product", "filters", "col", "GM", "weight")):
         text = re.sub(rf"(?<!\.)\b{name}\b", f"other_{number}", text)
     half = "\n".join(text.splitlines()[10:])

@@ -29,10 +29,11 @@ from signatures import SIGNATURES
 
 from grader.commands.notebooks import all_notebooks, execute
 from grader.course.rungs import ROOT
+from grader.marks import REGION
 from grader.verdicts import Verdict
 from tests import some
 from tests.grader.commands.notebook_answers import ANSWERS
-from tests.house.test_style import REGION, starter
+from tests.house.test_style import starter
 
 every_notebook = pytest.mark.parametrize(
     "path", all_notebooks(), ids=lambda path: path.stem

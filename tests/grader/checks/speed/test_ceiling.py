@@ -10,7 +10,7 @@ import pytest
 from grader import operators
 from grader.checks.speed import machine
 from grader.checks.speed.ceiling import implausible
-from grader.course.work import Cost
+from grader.course.bands import Cost
 from tests.grader.checks.speed.test_speed import made_cost
 
 

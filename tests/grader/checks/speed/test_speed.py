@@ -22,10 +22,9 @@ from grader.checks.speed import baseline, machine, speed, timing
 from grader.checks.speed.estimate import Speed
 from grader.checks.subject import Subject
 from grader.course import bands
-from grader.course.bands import Band
+from grader.course.bands import Band, Cost
 from grader.course.rungs import Rung, Task
 from grader.course.tasks import all_tasks
-from grader.course.work import Cost
 from grader.engine import results
 from grader.engine.answers import as_json
 from grader.engine.score import RungResult, TaskResult, exit_status

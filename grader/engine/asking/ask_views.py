@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+"""What is asked of a file that makes views (common/tensor_view.h)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from grader.checks.check_result import CheckResult, clocked
+from grader.checks.views import asking, random_views
+from grader.course.rungs import Rung
+from grader.toolchain.products import Build
+
+
+def each(
+    rung: Rung, built: Build, seed: int, tell: Callable[[str, str], None]
+) -> list[CheckResult]:
+    """One result for each function that the file defines. `tell` is called with the
+    rung's id and the function before it is asked.
+    """
+    library = built.libraries["f32"]
+
+    def one(function: str) -> CheckResult:
+        tell(rung.id, function)
+        questions = random_views.questions(function, seed)
+        return clocked(lambda: asking.check(library, function, questions))
+
+    return [one(function) for function in built.directions]

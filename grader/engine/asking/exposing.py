@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: MIT
+"""An exhibit of a bug hunt: the repair, and the case that exposes the bug.
+
+The repair is asked what any file of its kind is asked. So is the file as it was handed
+out, but on the student's case alone: it has to fail. A right operator, the given object
+in a worker of its own, has to pass the same case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from signatures import DIRECTIONS
+
+from grader import operators
+from grader.checks.check_result import CheckResult, clocked
+from grader.checks.subject import Subject
+from grader.checks.unrun import of_ours
+from grader.checks.values import each_dtype
+from grader.course.exhibits import CASE_CHECK
+from grader.course.rungs import COMPILED, ROOT, Rung
+from grader.engine import plan
+from grader.engine.score import RungResult
+from grader.errors import GraderError
+from grader.operators import Operator, case_file
+from grader.operators.entry import numel
+from grader.toolchain import given
+from grader.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from grader.engine.asking.asker import Asker
+
+Ask = Callable[[Operator], RungResult]
+
+REFUSED = Verdict.WRONG_CONTRACT  # a case that is none, or exposes nothing
+UNASKED = (Verdict.BUILD, Verdict.FORBIDDEN, Verdict.NOT_IMPLEMENTED)
+
+
+def exhibit(asker: Asker, rung: Rung, *, warm: bool) -> RungResult:
+    """The repair, as any other file, and the case that exposes the bug. `warm`: one
+    more file in Python follows. CHECK= asks for the repair alone.
+    """
+    broken = given.broken(rung)
+    had = DIRECTIONS
+    if plan.kind(broken) in COMPILED:
+        had = asker.builds.alone(broken).directions
+    result = whole(rung, asker.asked(rung, warm=True), had)
+    if asker.check:
+        return replace(result, checks=tuple(asker.asked_for(result.checks)))
+    asker.tell(rung.id, CASE_CHECK)
+    found = case(rung, had, asker.seed, partial(asker.asked, broken, warm=warm))
+    return replace(result, checks=(*result.checks, found))
+
+
+def whole(rung: Rung, result: RungResult, had: Sequence[str]) -> RungResult:
+    """The repair's result: a direction that the file had, and has no more, is not
+    written.
+    """
+    if any(check.name == "build" for check in result.checks):
+        return result
+    gone = [d for d in had if result.verdict(d) is None]
+    lost = tuple(_gone(rung, direction) for direction in gone)
+    return replace(result, checks=(*result.checks, *lost))
+
+
+def _gone(rung: Rung, direction: str) -> CheckResult:
+    name = each_dtype.NAMES[direction]
+    text = f"defines no '{rung.operator}_{direction}' any more: put it back, repaired"
+    return CheckResult(name, direction, Verdict.NOT_IMPLEMENTED, message=text)
+
+
+def case(rung: Rung, had: Sequence[str], seed: int, ask: Ask) -> CheckResult:
+    """Whether the case in the file beside it exposes the bug. `had` are the directions
+    of the file as it was handed out, and `ask` asks that one on the cases of an
+    operator.
+    """
+    return clocked(lambda: _guarded(rung, had, seed, ask))
+
+
+# ---- the case ------------------------------------------------------------------------
+
+
+def _guarded(rung: Rung, had: Sequence[str], seed: int, ask: Ask) -> CheckResult:
+    try:
+        return _judged(rung, had, seed, ask)
+    except (GraderError, OSError):
+        raise
+    except Exception as error:
+        return _said(Verdict.GRADER, of_ours(error))
+
+
+def _judged(rung: Rung, had: Sequence[str], seed: int, ask: Ask) -> CheckResult:
+    exhibit, shown = rung.exhibit, shown_case(rung)
+    assert exhibit
+    operator = operators.get(exhibit.operator)
+    try:
+        found = case_file.read(rung.case_file, shown, operator)
+    except case_file.Refused as refused:
+        return _said(REFUSED, str(refused), refused.location)
+    count = sum(map(numel, operator.input_shapes(found).values()))
+    if count > exhibit.elements:
+        text = (
+            f"{shown}: the inputs of this case have {count} numbers, expected at most "
+            f"{exhibit.elements}: a smaller case exposes the bug, too"
+        )
+        return _said(Verdict.LIMIT, text, shown)
+    alone = operator.on(found)
+    if wrong := _right_one(alone, had, seed):
+        text = f"{shown}: a right {exhibit.operator} fails this case, too: {wrong}"
+        return _said(REFUSED, text, shown)
+    failed = [c for c in ask(alone).checks if c.verdict is not Verdict.PASS]
+    return _exposed(failed, shown)
+
+
+def _exposed(failed: list[CheckResult], shown: str) -> CheckResult:
+    """What follows of the checks that the handed out file fails."""
+    ours = next((check for check in failed if check.verdict.pending), None)
+    ours = ours or next((c for c in failed if c.verdict in UNASKED), None)
+    if ours:
+        text = f"{shown}: the file as it was handed out cannot be asked: {ours.message}"
+        return _said(ours.verdict if ours.verdict.pending else Verdict.GRADER, text)
+    if not failed:
+        text = (
+            f"{shown}: the file as it was handed out passes this case: which sizes, "
+            "options or layouts does its bug need?"
+        )
+        return _said(REFUSED, text, shown)
+    return _said(Verdict.PASS, "")
+
+
+def _right_one(operator: Operator, had: Sequence[str], seed: int) -> str:
+    """What a right operator fails of the case; "" if it passes. Where this machine has
+    no given object PyTorch's own result, which is finite, has to do.
+    """
+    libraries = given.libraries(operator.name)
+    if not libraries:
+        return ""
+    subject = Subject(operator, libraries=libraries)
+    try:
+        for direction in had:
+            cases = subject.cases(seed)
+            last = each_dtype.check(subject, cases, direction, seed)[-1]
+            if last.verdict is not Verdict.PASS:
+                return last.message
+    finally:
+        subject.close()
+    return ""
+
+
+def shown_case(rung: Rung) -> str:
+    """The path of an exhibit's case as people see it."""
+    return str(rung.case_file.relative_to(ROOT))
+
+
+def _said(verdict: Verdict, text: str, location: str | None = None) -> CheckResult:
+    place = location if location and ":" in location else None
+    return CheckResult(
+        CASE_CHECK, CASE_CHECK, verdict, cases=1, message=text, location=place
+    )

@@ -1,0 +1,50 @@
+/* 00 stretched sum
+ *
+ *   does     add backward: each gradient is summed down to its operand's own shape
+ *   seen     deeplearning4j/nd4j issue 2424 (2017): a row was added to a
+ *            matrix, and its gradient had the matrix's shape
+ *   passes   operands of one shape; in forward every shape
+ *   run      make grade T=02_naive_c/bug_hunt/00
+ */
+#include "operators.h"
+
+/* Which element of an operand position i of the common shape has read. The operand is a
+ * gradient here, so its elements lie without gaps. Axes are taken from the last one on;
+ * one that the operand lacks, or has with size 1, does not move the place. */
+static int64_t place_read(const tensor_t *grad, const tensor_t *common, int64_t i)
+{
+    int64_t place = 0, step = 1;
+    for (int32_t back = 1; back <= grad->ndim; back++) {
+        const int64_t own = grad->size[grad->ndim - back];
+        const int64_t extent = common->size[common->ndim - back];
+        if (own > 1) place += step * (i % extent);
+        i /= extent;
+        step *= own;
+    }
+    return place;
+}
+
+/* Both gradients in one walk: what comes back at position i goes to the element of each
+ * operand that was read there. */
+status_t add_backward(ctx_t *ctx, const tensor_t *grad_output, add_params_t p,
+                      tensor_t *grad_input, tensor_t *grad_other)
+{
+    const int64_t ARRIVED = tensor_numel(grad_output);
+    tensor_t *const grads[2] = {grad_input, grad_other};
+    const accum factors[2] = {1, (accum)p.alpha};
+    const real *arrived = tensor_contiguous(ctx, grad_output);
+    if (ARRIVED > 0 && !arrived) return STATUS_NO_MEMORY;
+
+    for (int which = 0; which < 2; which++) {
+        if (!grads[which]) continue;  // nobody wants it
+        real *to = real_data(grads[which]);
+        // BEGIN SOLUTION
+        for (int64_t i = 0; i < tensor_numel(grads[which]); i++) to[i] = 0;
+        // END SOLUTION
+        // STARTER for (int64_t i = 0; i < ARRIVED; i++) to[i] = 0;
+        for (int64_t i = 0; i < ARRIVED; i++) {
+            to[place_read(grads[which], grad_output, i)] += factors[which] * arrived[i];
+        }
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""02 traced sizes: the public function and the rules, by torch.library's functions.
+
+A fake kernel says the sizes of the results from tensors without data. It is asked when
+a program is traced; a call in eager mode never meets it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+Pair = int | tuple[int, int]
+
+
+def as_pair(option: Pair) -> list[int]:
+    """One number for each axis."""
+    return [option, option] if isinstance(option, int) else list(option)
+
+
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Pair = 1,
+    padding: Pair = 0,
+    dilation: Pair = 1,
+    groups: int = 1,
+) -> Tensor:
+    """torch.nn.functional.conv2d by the kernel of 02_traced_sizes.cpp."""
+    pairs = [as_pair(option) for option in (stride, padding, dilation)]
+    return torch.ops.convlab.conv2d(input, weight, bias, *pairs, groups)
+
+
+def fake(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    groups: int,
+) -> Tensor:
+    """The output: a plane for each filter, as large as windows fit."""
+    extents = []
+    for axis in (0, 1):
+        reach = dilation[axis] * (weight.shape[2 + axis] - 1)
+        room = input.shape[2 + axis] + 2 * padding[axis] - reach - 1
+        # BEGIN SOLUTION
+        extents.append(room // stride[axis] + 1)
+        # END SOLUTION
+        # STARTER extents.append(room // stride[0] + 1)
+    return input.new_empty(input.shape[0], weight.shape[0], *extents)
+
+
+def fake_backward(
+    grad_output: Tensor, input: Tensor, weight: Tensor, *options: Any
+) -> tuple[Tensor, ...]:
+    """A gradient as large as its tensor where it is wanted, else an empty one."""
+    shapes = input.shape, weight.shape, weight.shape[:1]
+    pairs = zip(shapes, options[-1], strict=True)
+    return tuple(input.new_empty(shape if wanted else (0,)) for shape, wanted in pairs)
+
+
+def keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    """Both factors, and the options."""
+    ctx.options = inputs[3:]
+    ctx.save_for_backward(inputs[0], inputs[1])
+
+
+def backward(ctx: Any, grad_output: Tensor) -> tuple[Any, ...]:
+    """By the operator conv2d_backward."""
+    mask = list(ctx.needs_input_grad[:3])
+    found = torch.ops.convlab.conv2d_backward(
+        grad_output, *ctx.saved_tensors, *ctx.options, mask
+    )
+    kept = [one if wanted else None for one, wanted in zip(found, mask, strict=True)]
+    return *kept, None, None, None, None
+
+
+def rules(namespace: str) -> None:
+    """Hand all of it to PyTorch."""
+    torch.library.register_fake(f"{namespace}::conv2d", fake)
+    torch.library.register_fake(f"{namespace}::conv2d_backward", fake_backward)
+    torch.library.register_autograd(
+        f"{namespace}::conv2d", backward, setup_context=keep
+    )

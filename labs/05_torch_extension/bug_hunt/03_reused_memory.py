@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""03 reused memory: the public function and the rules, by torch.library's functions.
+
+The schema of gelu_backward, in the C++ file, names no tensor that is written to, and no
+result that shares memory with an argument: PyTorch relies on it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
+    """torch.nn.functional.gelu by the loops of 03_reused_memory.cpp."""
+    return torch.ops.convlab.gelu(input, approximate)
+
+
+def fake(input: Tensor, approximate: str) -> Tensor:
+    """As large as the input, without gaps."""
+    return input.new_empty(input.shape)
+
+
+def fake_backward(grad_output: Tensor, input: Tensor, approximate: str) -> Tensor:
+    """The same for the gradient."""
+    return input.new_empty(input.shape)
+
+
+def keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    """The input, and which form."""
+    input, ctx.form = inputs
+    ctx.save_for_backward(input)
+
+
+def backward(ctx: Any, grad_output: Tensor) -> tuple[Any, ...]:
+    """By the operator gelu_backward."""
+    (input,) = ctx.saved_tensors
+    return torch.ops.convlab.gelu_backward(grad_output, input, ctx.form), None
+
+
+def rules(namespace: str) -> None:
+    """Hand all of it to PyTorch."""
+    torch.library.register_fake(f"{namespace}::gelu", fake)
+    torch.library.register_fake(f"{namespace}::gelu_backward", fake_backward)
+    torch.library.register_autograd(f"{namespace}::gelu", backward, setup_context=keep)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""How the exhibits of a bug hunt are named, opened and described."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from grader.course.exhibits import CASE
+from grader.course.rungs import Rung, Task
+from grader.course.tasks import all_tasks
+from grader.marks import REGION, starter
+
+HUNTS = [task for task in all_tasks() if task.is_hunt]
+EXHIBITS = [rung for task in HUNTS for rung in task.rungs]
+KEYS = ("does", "seen", "passes", "run")
+MOST_CHANGED = 12  # lines of a repair: one bug, not a file written anew
+
+every_exhibit = pytest.mark.parametrize("rung", EXHIBITS, ids=lambda rung: rung.id)
+
+
+def _files(rung: Rung) -> list[Path]:
+    """Its sources: one, or two in lab 05."""
+    return [rung.file, *(file for file in rung.also if file.suffix == ".py")]
+
+
+@every_exhibit
+def test_an_exhibit_opens_with_what_it_does_where_it_was_seen_and_what_it_passes(
+    rung: Rung,
+) -> None:
+    text = rung.file.read_text()
+    python = rung.file.suffix == ".py"
+    opening = r"(?:# SPDX[^\n]*\n)?\"\"\"" if python else r"(?:// SPDX[^\n]*\n)?/\* "
+    mark, indent = ("", "  ") if python else (r" \*", "   ")
+    head = rf"{opening}{rung.file.stem.replace('_', ' ')}\n{mark}\n"
+    for word in KEYS[:-1]:
+        head += (
+            rf"{mark}{indent}{word:<7}  \S[^\n]*\n(?:{mark}{indent} {{9}}\S[^\n]*\n)*"
+        )
+    number = rung.file.name[:2]
+    head += rf"{mark}{indent}run      make grade T={rung.task}/{number}\n"
+    assert re.match(head, text), head
+
+
+@every_exhibit
+def test_marks_come_in_pairs_and_none_is_left_in_what_is_handed_out(rung: Rung) -> None:
+    for file in _files(rung):
+        text = file.read_text()
+        marks = re.findall(r"(?m)^ *(?://|#) (BEGIN|END) SOLUTION$", text)
+        assert marks == ["BEGIN", "END"] * len(REGION.findall(text)), file.name
+        assert not re.search("SOLUTION|STARTER", starter(text)), file.name
+
+
+@pytest.mark.parametrize("task", HUNTS, ids=lambda task: task.id)
+def test_exhibits_are_numbered_from_00_without_a_gap(task: Task) -> None:
+    numbers = [rung.file.name[:2] for rung in task.rungs]
+    assert numbers == [f"{number:02}" for number in range(len(numbers))]
+
+
+@every_exhibit
+def test_the_repair_is_small_and_so_is_what_stands_in_its_place(rung: Rung) -> None:
+    found = [one for file in _files(rung) for one in REGION.findall(file.read_text())]
+    assert 0 < sum(len(repair.splitlines()) for repair, _ in found) <= MOST_CHANGED
+    assert 0 < sum(len(wrong.splitlines()) for _, wrong in found) <= MOST_CHANGED
+
+
+@every_exhibit
+def test_both_cases_of_an_exhibit_are_toml_and_differ(rung: Rung) -> None:
+    text = rung.case_file.read_text()
+    assert tomllib.loads(text) != tomllib.loads(starter(text))
+    assert f"{rung.exhibit.elements} numbers" in text, "its head tells the limit"
+
+
+@every_exhibit
+def test_an_exhibit_has_three_hints_and_what_it_passes(rung: Rung) -> None:
+    assert len([hint for hint in rung.hints if hint.strip()]) == 3
+    assert len(rung.exhibit.passes) >= 2
+    assert rung.exhibit.verdict
+
+
+def test_every_case_belongs_to_an_exhibit() -> None:
+    known = {rung.case_file for rung in EXHIBITS}
+    folders = {rung.file.parent for rung in EXHIBITS}
+    assert {file for d in folders for file in d.glob(f"*{CASE}")} == known

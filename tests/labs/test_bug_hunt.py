@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""Every exhibit both ways: why nobody noticed its bug, and that the grader does.
+
+The file as it was handed out passes the settings that lab.toml lists, is rejected by
+the grader, and earns nothing; the repair earns everything, and so does its case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from signatures import DIRECTIONS
+
+from grader import operators
+from grader.course.exhibits import CASE_CHECK
+from grader.course.rungs import Rung, Selection
+from grader.course.tasks import all_tasks
+from grader.engine.asking.asker import Asker
+from grader.engine.score import RungResult
+from grader.marks import starter
+from grader.toolchain import given
+from grader.verdicts import Verdict
+from tests import ROOT, put
+
+SEED = 11
+EXHIBITS = [rung for task in all_tasks() if task.is_hunt for rung in task.rungs]
+
+every_exhibit = pytest.mark.parametrize("rung", EXHIBITS, ids=lambda rung: rung.id)
+
+
+@pytest.fixture(scope="module")
+def asker(tools: Path) -> Iterator[Asker]:
+    """What grades single files."""
+    made = Asker(Selection((), frozenset(), whole=False), seed=SEED)
+    yield made
+    made.close()
+
+
+def graded(asker: Asker, rung: Rung) -> RungResult:
+    """What `make grade` finds out about an exhibit and its case."""
+    asker.rungs[rung.id] = rung
+    return asker.ask(rung.id, {}, {}, warm=False).result
+
+
+def untouched(rung: Rung) -> Rung:
+    """An exhibit as a student finds it, with the case that lies beside it."""
+    broken = given.broken(rung)
+    put(broken.case_file, starter(rung.case_file.read_text()))
+    return broken
+
+
+def earned(result: RungResult) -> float:
+    """The points of an exhibit."""
+    return sum(points for points, _ in result.halves())
+
+
+@every_exhibit
+def test_the_bug_passes_the_settings_for_which_nobody_noticed_it(
+    asker: Asker, rung: Rung
+) -> None:
+    operator = operators.get(rung.operator)
+    cases = [operator.case(line) for line in rung.exhibit.passes]
+    result = asker.asked(given.broken(rung), operator.on(*cases))
+    assert [c for c in result.checks if c.verdict is not Verdict.PASS] == []
+    assert any(check.cases == len(cases) for check in result.checks)
+
+
+@every_exhibit
+def test_the_grader_rejects_the_bug_and_gives_nothing_for_it(
+    asker: Asker, rung: Rung
+) -> None:
+    result = graded(asker, untouched(rung))
+    found = {d: v for d in DIRECTIONS if (v := result.verdict(d)) not in (None, "PASS")}
+    assert found == dict(rung.exhibit.verdict), result.checks
+    named = [(c.mistake or "", c.diagnosis or "") for c in result.checks]
+    wanted = rung.exhibit.mistake  # a known mistake's name, or how the words begin
+    assert any(m == wanted or words.startswith(wanted) for m, words in named)
+    assert earned(result) == 0
+    (case,) = [check for check in result.checks if check.name == CASE_CHECK]
+    assert case.verdict in (Verdict.WRONG_CONTRACT, Verdict.LIMIT)
+    assert case.message.startswith(str(given.broken(rung).case_file.relative_to(ROOT)))
+
+
+@every_exhibit
+def test_the_repair_and_the_case_earn_everything(asker: Asker, rung: Rung) -> None:
+    result = graded(asker, rung)
+    assert [c for c in result.checks if c.verdict is not Verdict.PASS] == []
+    assert earned(result) == rung.exhibit.points
