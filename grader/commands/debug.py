@@ -29,8 +29,8 @@ from grader.engine import results
 from grader.engine.answers import known
 from grader.engine.answers.known import build
 from grader.errors import GraderError
-from grader.operators import Case, Operator
-from grader.operators.entry import Tensors
+from grader.operators import Case, Operator, case_file
+from grader.operators.entry import CaseError, Tensors
 from grader.report import terminal
 from grader.runner import programs
 from grader.runner.supervisor.call import Output, Run
@@ -100,7 +100,7 @@ def debug(
     """
     rung = with_cases(wanted, "make debug T=02_naive_c/conv2d/00 CASE=plain")
     operator = operators.get(rung.operator)
-    cases = {case.name: case for case in operator.cases(seed)}
+    cases = _cases(rung, operator, seed, case_name)
     case = cases.get(case_name or next(iter(cases)))
     if case is None:
         raise GraderError(
@@ -123,9 +123,31 @@ def debug(
     _c(now)
 
 
+def _cases(
+    rung: Rung, operator: Operator, seed: int, wanted: str | None
+) -> dict[str, Case]:
+    """All that CASE= may name. Of an exhibit the first is that of the file beside it,
+    if it is wanted. Raises GraderError if it cannot be read.
+    """
+    cases = {case.name: case for case in operator.cases(seed)}
+    if rung.exhibit and wanted in (None, case_file.NAME):
+        shown = os.path.relpath(rung.case_file, ROOT)
+        try:
+            mine = case_file.read(rung.case_file, shown, operator)
+        except CaseError as error:
+            raise GraderError(str(error)) from error
+        return {mine.name: mine, **cases}
+    return cases
+
+
 def with_cases(wanted: str | None, example: str) -> Rung:
     """The rung that T= names, of an operator. Raises GraderError for another one."""
     rung, _ = one_rung(wanted, example)
+    if rung.exhibit and rung.step:
+        raise GraderError(
+            f"{rung.id} is built in a package of its own, which make grade alone does; "
+            "print in it, or call your own copy from a script"
+        )
     if rung.is_view:
         raise GraderError(
             f"{rung.id} makes views and has no cases: make grade prints the call, "

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""`make diff T=`: what a file changes against the rung that it builds on."""
+"""`make diff T=`: what a file changes against the rung that it builds on; an exhibit
+of a bug hunt against the copy of it that was handed out.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +16,7 @@ from grader.course.rungs import Rung
 from grader.course.tasks import one_rung
 from grader.errors import GraderError
 from grader.report import terminal
+from grader.toolchain import given
 
 STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -21,7 +24,7 @@ STYLES = {"+": "green", "-": "red", "@": "cyan"}
 def run(args: argparse.Namespace) -> int:
     """Print it. Raises GraderError where there is nothing to compare with."""
     rung, task = one_rung(args.task, "make diff T=03_im2col_cpu/matmul/02")
-    other = below(rung, task)
+    other = given.broken(rung) if rung.exhibit else below(rung, task)
     if other is None:
         raise GraderError(
             f"{rung.id} is the lowest file of its direction: there is nothing below it "

@@ -38,6 +38,11 @@ def run(args: argparse.Namespace) -> int:
     """Each direction that the file defines. Raises GraderError for another language."""
     rung = with_cases(args.task, "make profile T=03_im2col_cpu/matmul/02")
     task = next(t for t in select(args.task).tasks if t.id == rung.task)
+    if rung.exhibit:
+        raise GraderError(
+            f"{rung.id} is an exhibit, and nobody times it: make grade T={rung.id} "
+            "checks the repair and the case"
+        )
     if rung.file.suffix != ".c":
         raise GraderError(
             f"{rung.shown}: make profile reads compiled C; of a kernel make bench "

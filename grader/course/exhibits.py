@@ -32,6 +32,7 @@ from grader.verdicts import Verdict
 HUNT = "bug_hunt"  # the folder of a lab, and the table in its lab.toml
 CASE = ".case.toml"
 CASE_CHECK = "case"  # the check of it, and what takes the place of a direction there
+PARTS = (*DIRECTIONS, CASE_CHECK)  # what a file may have a verdict of
 TOOLS = (  # the order of docs/guides/bug_museum.md
     "odd sizes",
     "odd options",

@@ -105,11 +105,11 @@ class RungResult:
 
     @property
     def repair(self) -> Verdict | None:
-        """Of an exhibit: PASS if all its directions are right; None if not asked."""
+        """Of an exhibit: PASS if all its directions are right; None if not asked. What
+        is wrong comes before what is pending.
+        """
         found = [v for d in DIRECTIONS if (v := self.verdict(d)) is not None]
-        return next(
-            (v for v in found if v is not Verdict.PASS), next(iter(found), None)
-        )
+        return min(found, key=lambda v: (v is Verdict.PASS, v.pending), default=None)
 
     def halves(self) -> list[tuple[float, float]]:
         """Points earned and pending of an exhibit: of its repair, of its case."""
@@ -129,7 +129,8 @@ class RungResult:
         case = check.replay
         if not case or case.startswith("make "):
             return check
-        if check.verdict is Verdict.NOT_IMPLEMENTED:  # nothing to stop in
+        nothing_to_stop_in = check.verdict is Verdict.NOT_IMPLEMENTED
+        if nothing_to_stop_in or (self.rung.exhibit and self.rung.step):
             return replace(check, replay=None)
         in_float = " DTYPE=f32" if check.dtype == "f32" else ""
         command = f"make debug T={self.rung.id} CASE={case} SEED={seed}{in_float}"

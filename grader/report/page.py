@@ -18,7 +18,7 @@ from signatures import DIRECTIONS, SIGNATURES
 from grader.checks.check_result import IN_FULL, CheckResult
 from grader.checks.gates.matrix import rows
 from grader.checks.speed.estimate import Speed
-from grader.course.exhibits import CASE_CHECK
+from grader.course.exhibits import PARTS
 from grader.engine.score import Results, RungResult, TaskResult
 from grader.report.check_words import check_words
 from grader.report.failure.excerpt import Excerpt, excerpt
@@ -70,7 +70,7 @@ def short(rung: RungResult) -> str:
 def directions(rung: RungResult) -> dict[str, Outcome]:
     """What came of those that the file defines: an error speaks for all."""
     found: dict[str, Outcome] = {}
-    for direction in (*DIRECTIONS, CASE_CHECK):
+    for direction in PARTS:
         mine = [outcome(c.verdict) for c in rung.checks if c.direction == direction]
         if mine:
             found[direction] = _worst(mine)

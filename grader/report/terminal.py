@@ -18,7 +18,7 @@ from signatures import DIRECTIONS, SIGNATURES
 
 from grader.checks.check_result import CheckResult
 from grader.checks.gates import matrix
-from grader.course.exhibits import CASE_CHECK
+from grader.course.exhibits import PARTS
 from grader.course.foreign import cleaned
 from grader.course.uses import LEFT, NOBODY
 from grader.engine import coverage, plan
@@ -27,7 +27,7 @@ from grader.engine.score import Results, RungResult, TaskResult, shown_points
 from grader.report import reservations
 from grader.report.check_words import check_words
 from grader.report.failure import heat
-from grader.toolchain import sandbox
+from grader.toolchain import given, sandbox
 from grader.verdicts import Verdict
 
 PIPE = 200  # columns of what is no terminal: no file is too narrow for a table
@@ -164,7 +164,7 @@ def table(results: list[TaskResult], standing: Standing) -> None:
 def _columns(results: list[TaskResult]) -> tuple[str, ...]:
     """The directions, and in a bug hunt the case."""
     hunts = any(result.task.is_hunt for result in results)
-    return (*DIRECTIONS, *((CASE_CHECK,) if hunts else ()))
+    return PARTS if hunts else DIRECTIONS
 
 
 def _uses(results: list[TaskResult]) -> None:
@@ -297,7 +297,10 @@ def _failures(results: list[TaskResult]) -> list[tuple[RungResult, CheckResult]]
 def advice(results: list[TaskResult]) -> None:
     """The first few things that are wrong, with the command that shows each again."""
     failures = _failures(results)
-    started = [f for f in failures if f[1].verdict is not Verdict.NOT_IMPLEMENTED]
+    hunts = all(result.task.is_hunt for result in results)
+    started = [
+        (rung, check) for rung, check in failures if hunts or _begun(rung, check)
+    ]
     for rung, check in started[:NEXT_STEPS]:
         console.print()
         console.print(
@@ -322,6 +325,13 @@ def advice(results: list[TaskResult]) -> None:
     todo = [f for f in failures if f[1].verdict is Verdict.NOT_IMPLEMENTED]
     if todo and not started:
         _next(results, *todo[0])
+
+
+def _begun(rung: RungResult, check: CheckResult) -> bool:
+    """Whether a failing file has been worked on: exhibits are wrong as they come."""
+    if rung.rung.exhibit and given.is_untouched(rung.rung):
+        return False
+    return check.verdict is not Verdict.NOT_IMPLEMENTED
 
 
 def _next(results: list[TaskResult], rung: RungResult, check: CheckResult) -> None:

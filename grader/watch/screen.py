@@ -13,6 +13,7 @@ from rich.text import Text
 from signatures import DIRECTIONS
 
 from grader.checks.check_result import CheckResult
+from grader.course.exhibits import PARTS
 from grader.course.rungs import ROOT, Rung
 from grader.engine.score import RungResult
 from grader.report.check_words import check_words
@@ -157,8 +158,8 @@ def _list(view: View, room: int) -> Iterator[Text]:
         rung = view.rungs[at]
         known = view.verdicts.get(rung.id, {})
         text = Text(f"{'>' if at == view.at else ' '} {rung.id:<46}")
-        for direction in DIRECTIONS:
-            text += verdict(known.get(direction)) + Text(" ")
+        for part in PARTS if rung.exhibit else DIRECTIONS:
+            text += verdict(known.get(part)) + Text(" ")
         text.no_wrap, text.overflow = True, "ellipsis"
         if at == view.at:
             text.stylize("bold")

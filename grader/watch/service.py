@@ -147,7 +147,8 @@ class _Asker(Asker):
 
     def heard(self, results: list[CheckResult]) -> None:
         """Tell them."""
-        self.service.heard(results)
+        if not self.aside:
+            self.service.heard(results)
 
     def warm_up(self) -> None:
         """Take the one that has waited, and start the next."""

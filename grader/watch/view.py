@@ -7,9 +7,8 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from signatures import DIRECTIONS
-
 from grader.checks.check_result import CheckResult
+from grader.course.exhibits import PARTS
 from grader.course.rungs import Rung, Task
 from grader.engine.score import RungResult
 from grader.verdicts import Verdict
@@ -72,12 +71,13 @@ class View:
     def learn(self, found: RungResult) -> None:
         """All answers about a file."""
         name = found.rung.id
-        self.verdicts[name] = {d: found.verdict(d) for d in DIRECTIONS}
+        self.verdicts[name] = {part: found.verdict(part) for part in PARTS}
         if name == self.rung.id:
             self.checks, self.result = list(found.checks), found
 
     def is_right(self, rung: Rung) -> bool | None:
-        """Whether every direction that a file defines passes; None: nobody knows."""
+        """Whether every direction that a file defines passes, and of an exhibit the
+        case; None: nobody knows."""
         known = [v for v in self.verdicts.get(rung.id, {}).values() if v]
         return all(v is Verdict.PASS for v in known) if known else None
 

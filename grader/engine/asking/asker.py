@@ -82,6 +82,7 @@ class Asker:
         self.links.verify = self._serves
         self.packages = Packages(seed, check, tell, self.links)
         self.on_card = OnCard(seed, tell, self.links)
+        self.aside = False  # what is asked now is not the student's file
         self._spare: Worker | None = None
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from signatures import DIRECTIONS
 
@@ -23,6 +23,7 @@ from grader.checks.values import each_dtype
 from grader.course.exhibits import CASE_CHECK
 from grader.course.rungs import COMPILED, ROOT, Rung
 from grader.engine import plan
+from grader.engine.asking.compiling import Builds
 from grader.engine.score import RungResult
 from grader.errors import GraderError
 from grader.operators import Operator, case_file
@@ -30,28 +31,45 @@ from grader.operators.entry import numel
 from grader.toolchain import given
 from grader.verdicts import Verdict
 
-if TYPE_CHECKING:
-    from grader.engine.asking.asker import Asker
-
 Ask = Callable[[Operator], RungResult]
 
 REFUSED = Verdict.WRONG_CONTRACT  # a case that is none, or exposes nothing
 UNASKED = (Verdict.BUILD, Verdict.FORBIDDEN, Verdict.NOT_IMPLEMENTED)
 
 
-def exhibit(asker: Asker, rung: Rung, *, warm: bool) -> RungResult:
+class Asks(Protocol):
+    """What an exhibit needs of the one who asks (asker.py)."""
+
+    seed: int
+    check: str | None
+    tell: Callable[[str, str], None]
+    builds: Builds
+    aside: bool
+
+    def asked(
+        self, rung: Rung, operator: Operator | None = None, *, warm: bool = False
+    ) -> RungResult: ...
+
+    def asked_for(self, results: Sequence[CheckResult]) -> list[CheckResult]: ...
+
+
+def exhibit(asker: Asks, rung: Rung, *, warm: bool) -> RungResult:
     """The repair, as any other file, and the case that exposes the bug. `warm`: one
     more file in Python follows. CHECK= asks for the repair alone.
     """
     broken = given.broken(rung)
-    had = DIRECTIONS
+    had: tuple[str, ...] = DIRECTIONS
     if plan.kind(broken) in COMPILED:
         had = asker.builds.alone(broken).directions
     result = whole(rung, asker.asked(rung, warm=True), had)
     if asker.check:
         return replace(result, checks=tuple(asker.asked_for(result.checks)))
     asker.tell(rung.id, CASE_CHECK)
-    found = case(rung, had, asker.seed, partial(asker.asked, broken, warm=warm))
+    asker.aside = True
+    try:
+        found = case(rung, had, asker.seed, partial(asker.asked, broken, warm=warm))
+    finally:
+        asker.aside = False
     return replace(result, checks=(*result.checks, found))
 
 

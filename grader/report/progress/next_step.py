@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from grader.course.exhibits import PARTS
 from grader.course.rungs import Task
 from grader.engine.score import Results, RungResult, TaskResult, shown_points
+from grader.toolchain import given
 from grader.verdicts import Verdict
 
 UNWRITTEN = (None, Verdict.NOT_IMPLEMENTED)
@@ -43,22 +45,27 @@ def next_step(whole: Results | None, tasks: Sequence[Task]) -> NextStep:
 
 
 def _wrong(task: Task, result: TaskResult | None) -> Iterator[NextStep]:
+    files = {rung.id: rung for rung in task.rungs}
     for rung in result.rungs if result else ():
-        for direction in task.directions:
+        now = files.get(rung.rung.id)
+        if now is None or (now.exhibit and given.is_untouched(now)):
+            continue  # gone, or wrong as it was handed out
+        for direction in PARTS if now.exhibit else task.directions:
             verdict = rung.verdict(direction)
             if verdict in UNWRITTEN or (verdict and (verdict.ok or verdict.pending)):
                 continue
-            if result and result.best(direction) is Verdict.PASS:
+            if result and not now.exhibit and result.best(direction) is Verdict.PASS:
                 continue  # another file has earned the points
-            now = {r.id: r.sha256 for r in task.rungs}.get(rung.rung.id)
             reason = f"you have begun it: {direction} is {verdict}"
-            if now != rung.rung.sha256:
+            if now.sha256 != rung.rung.sha256:
                 reason = f"it has changed since {direction} was {verdict}: grade it"
-            if now is not None:
-                yield NextStep(rung.rung.shown, task.id, reason)
+            yield NextStep(rung.rung.shown, now.id if now.exhibit else task.id, reason)
 
 
 def _unwritten(task: Task, result: TaskResult | None) -> Iterator[NextStep]:
+    if task.is_hunt:
+        yield from _hidden(task, result)
+        return
     asked = task.directions
     open_ones = [d for d in asked if not result or result.best(d) in UNWRITTEN]
     if not open_ones or not task.rungs:
@@ -72,6 +79,18 @@ def _unwritten(task: Task, result: TaskResult | None) -> Iterator[NextStep]:
         task.id,
         f"the next task {path}{both}, {shown_points(task.points)} points",
     )
+
+
+def _hidden(task: Task, result: TaskResult | None) -> Iterator[NextStep]:
+    """Exhibits whose bug is not repaired, or not exposed."""
+    found = {one.rung.id: one for one in result.rungs} if result else {}
+    for rung in task.rungs:
+        known = replace(found.get(rung.id, RungResult(rung, ())), rung=rung)
+        worth = rung.exhibit.points if rung.exhibit else 0.0
+        left = worth - sum(map(sum, known.halves()))
+        if left:
+            reason = f"a bug to find, worth {shown_points(left)} beyond the core path"
+            yield NextStep(rung.shown, rung.id, reason)
 
 
 def _is_written(result: RungResult | None, directions: Sequence[str]) -> bool:

@@ -4,7 +4,7 @@
   does     layer_norm, with a backward that makes as few tensors as it can
   seen     linkedin/Liger-Kernel issue 370, pull request 376 (2024): one of many models
            did not converge with a norm that all others trained with
-  passes   a norm without weight; a loss that is a sum; one wanted gradient at a time
+  passes   a norm without weight, or with one of ones; a loss that is a sum
   run      make grade T=01_python_function/bug_hunt/01
 
 With xhat the normalised row and g = grad_output * weight:

@@ -5,13 +5,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from grader.course.exhibits import CASE_CHECK
 from grader.course.tasks import all_tasks
 from grader.engine.answers import as_json
 from grader.engine.score import Results
 from grader.report.progress.next_step import NextStep, next_step
+from grader.toolchain import given
 from tests.grader.engine import results as made
 
 TASKS = all_tasks()
+HUNT = next(task for task in TASKS if task.is_hunt)
+EXPOSED = dict(made.passing()[0], name=CASE_CHECK, direction=CASE_CHECK)
 FIRST_CORE = next(task for task in TASKS if task.core)
 
 
@@ -26,7 +32,7 @@ def whole() -> dict[str, Any]:
                 "file": rung.shown,
                 "sha256": shas[rung.id].sha256,
                 "uses": {},
-                "checks": made.passing(),
+                "checks": made.passing() + ([EXPOSED] if rung.exhibit else []),
                 "speed": [],
             }
             for rung in task.rungs
@@ -95,3 +101,25 @@ def test_the_core_path_comes_before_what_is_extra() -> None:
     assert "beyond the core path" in step(found).reason
     break_it(found, last.id, "NOT_IMPLEMENTED")
     assert step(found).task == last.id and "forward in it" in step(found).reason
+
+
+@pytest.mark.parametrize("touched", [False, True])
+def test_an_exhibit_counts_as_begun_once_it_has_been_changed(
+    monkeypatch: pytest.MonkeyPatch, touched: bool
+) -> None:
+    monkeypatch.setattr(given, "is_untouched", lambda rung: not touched)
+    found = whole()
+    rung = next(t for t in found["tasks"] if t["id"] == HUNT.id)["rungs"][0]
+    rung["checks"][0]["verdict"] = "WRONG_VALUE"
+    begun = "you have begun it: forward is WRONG_VALUE"
+    left = "a bug to find, worth 0.5 beyond the core path"
+    assert step(found).reason == (begun if touched else left)
+    assert step(found).file == HUNT.rungs[0].shown
+
+
+def test_a_repair_without_a_case_leaves_the_other_half() -> None:
+    found = whole()
+    next(t for t in found["tasks"] if t["id"] == HUNT.id)["rungs"][0]["checks"].pop()
+    told = step(found)
+    assert told.reason == "a bug to find, worth 0.5 beyond the core path"
+    assert told.command == f"make watch T={HUNT.rungs[0].id}"
