@@ -18,6 +18,7 @@ from grader.verdicts import Verdict
 PAGE = 4096
 GIB = 1 << 30
 LAST_WORDS = 300  # characters of what an abort says
+READ_ONLY = "an input, which is read-only"
 
 _STATUS = {
     wire.STATUS_NOT_IMPLEMENTED: (Verdict.NOT_IMPLEMENTED, "not written yet"),
@@ -154,7 +155,8 @@ def _death(worker: Worker, case: str, names: list[str]) -> Finding:
     if death.signal in (signal.SIGSEGV, signal.SIGBUS) and worker.faulted:
         sentence = _touched(worker, names)
         if sentence and worker.kind == "python":
-            sentence += ": make a new tensor instead of changing this one in place"
+            if sentence.endswith(READ_ONLY):
+                sentence += ": make a new tensor instead of changing this one in place"
             sentence = sanitizer_report.with_source(sentence, location)
         if sentence:
             return Finding(Verdict.MEMORY_ERROR, sentence, case, location)
@@ -217,7 +219,7 @@ def _touched(worker: Worker, names: list[str]) -> str:
         off = max(first - address, address - last, 0)
         if base <= address < base + wire.SLOT_BYTES and inside:
             where = "" if first <= address < last else ", before its first element"
-            text = f"writes to '{name}'{where}: an input, which is read-only"
+            text = f"writes to '{name}'{where}: {READ_ONLY}"
         elif last <= address < base + wire.SLOT_BYTES + PAGE:
             past = f"{off} bytes past" if off else "right past"
             text = f"{verb} {past} the end of '{name}'"

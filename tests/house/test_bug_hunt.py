@@ -5,18 +5,21 @@ from __future__ import annotations
 
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from grader.commands import leaks
 from grader.course.exhibits import CASE
-from grader.course.rungs import Rung, Task
+from grader.course.rungs import ROOT, Rung, Task
 from grader.course.tasks import all_tasks
 from grader.marks import REGION, starter
 
 HUNTS = [task for task in all_tasks() if task.is_hunt]
 EXHIBITS = [rung for task in HUNTS for rung in task.rungs]
 KEYS = ("does", "seen", "passes", "run")
+SHORT = 8  # characters without blanks; a brace alone tells nothing
 MOST_CHANGED = 12  # lines of a repair: one bug, not a file written anew
 
 every_exhibit = pytest.mark.parametrize("rung", EXHIBITS, ids=lambda rung: rung.id)
@@ -65,6 +68,39 @@ def test_the_repair_is_small_and_so_is_what_stands_in_its_place(rung: Rung) -> N
     found = [one for file in _files(rung) for one in REGION.findall(file.read_text())]
     assert 0 < sum(len(repair.splitlines()) for repair, _ in found) <= MOST_CHANGED
     assert 0 < sum(len(wrong.splitlines()) for _, wrong in found) <= MOST_CHANGED
+
+
+def _told(rung: Rung) -> list[str]:
+    """Lines of the repair, however short, in what a student reads about the exhibit."""
+    repairs = [
+        (file, bare)
+        for file in _files(rung)
+        for repair, _ in REGION.findall(file.read_text())
+        for bare in map(leaks.bare, repair.splitlines())
+        if len(bare) >= SHORT
+    ]
+    page = (ROOT / "docs/guides/bug_museum.md").read_text()
+    words = [
+        *rung.hints,
+        *rung.exhibit.story,
+        starter(rung.case_file.read_text()),
+        page,
+    ]
+    said = re.sub(r"\s+", "", "\n".join(words))
+    return [f"{file.name}: {bare}" for file, bare in repairs if bare in said]
+
+
+@every_exhibit
+def test_nothing_that_is_said_of_an_exhibit_holds_a_line_of_its_repair(
+    rung: Rung,
+) -> None:
+    assert _told(rung) == []
+
+
+def test_a_repair_that_a_hint_tells_is_found() -> None:
+    rung = next(rung for rung in EXHIBITS if rung.id.endswith("01_scaled_rows"))
+    told = replace(rung, hints=("Write g = g * weight there.",))
+    assert _told(told) == ["01_scaled_rows.py: g=g*weight"]
 
 
 @every_exhibit

@@ -32,6 +32,7 @@ from grader.toolchain.make import build_folder, compiler, reason, run_compiler
 from grader.toolchain.products import JOINED, failed
 
 NAME = "convlab_ext"
+IMPORTED = ("__init__.py", "direct.py")  # with the package, whichever operator
 PLAIN_RULES = Path(__file__).with_name("plain_rules.py")  # of an exhibit without any
 
 # words of a source that reach for what its symbols do not show
@@ -269,7 +270,8 @@ def _assemble(rung: Rung, target: Path, links: Links) -> None:
     target.mkdir(parents=True)
     if rung.exhibit:
         rules = [file for file in rung.also if file.suffix == ".py"] or [PLAIN_RULES]
-        shutil.copyfile(lab / NAME / "__init__.py", target / "__init__.py")
+        for name in IMPORTED:
+            shutil.copyfile(lab / NAME / name, target / name)
         shutil.copyfile(rules[0], target / f"{operator}.py")
         library = _file(folder_of(rung), operator)
         shutil.copyfile(library, target / library.name)

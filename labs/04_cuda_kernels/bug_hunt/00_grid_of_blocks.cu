@@ -8,9 +8,9 @@
  */
 #include "launch.h"
 
-enum { THREADS = 64, MOST_BLOCKS = 2 };  // of a block; of a grid
+enum { THREADS = 16, MOST_BLOCKS = 2 };  // of a block; of a grid
 
-/* A block owns 64 windows of the planes, and others each time the whole grid has passed
+/* A block owns 16 windows of the planes, and others each time the whole grid has passed
  * by; a thread copies the KH*KW numbers of one window. No shared memory. */
 static __global__ void window_kernel(const __grid_constant__ tensor_t input,
                                      unfold_params_t p, int64_t OH, int64_t OW,

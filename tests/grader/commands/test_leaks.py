@@ -17,6 +17,7 @@ import tokenize
 import pytest
 
 from grader.commands import handout, leaks
+from grader.course.exhibits import HUNT
 from grader.course.rungs import ROOT
 from grader.course.tasks import all_tasks
 from grader.errors import GraderError
@@ -34,7 +35,10 @@ def test_the_search_knows_solutions_when_it_sees_them(tmp_path):
         shutil.copy(file, tmp_path / f"{name}.txt")
     found = " ".join(leaks.find(tmp_path, LINES))
     for file in RUNGS:
-        assert f"(of {file.parent.name}/{file.name};" in found
+        told = f"(of {file.parent.name}/{file.name};" in found
+        # a repair may be too short to be searched for in all files: test_bug_hunt.py
+        assert told or file.parent.name == HUNT
+    assert f"(of {HUNT}/" in found
 
 
 @pytest.mark.parametrize("place", ["docs/guides/x.md", "grader/x.py", "labs/x.ipynb"])

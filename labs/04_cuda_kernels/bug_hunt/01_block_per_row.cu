@@ -1,14 +1,12 @@
-/* 01 rows of blocks
+/* 01 block per row
  *
- *   does     add forward: blocks along a row in x, and the rows of output in y
- *   seen     PaddlePaddle/Paddle pull request 31144 (2021), backward of layer_norm;
- *            ml-explore/mlx issue 2267 (2025), random numbers: refused by CUDA
- *   passes   every tensor that is small enough for a test
+ *   does     add forward: a block for each row of output, a thread for each number in it
+ *   seen     ggml-org/llama.cpp pull request 16744 (2025): a block as large as two axes of
+ *            a tensor; sgl-project/sglang issue 32065 (2026): one as wide as a layer
+ *   passes   every tensor whose rows are short enough for a test
  *   run      make grade T=04_cuda_kernels/bug_hunt/01
  */
 #include "launch.h"
-
-enum { THREADS = 32 };  // of a block
 
 /* Where an operand keeps the first element that a row of output reads, counted from
  * data. Along an axis of size 1 it stands still; an axis that it lacks is never met. */
@@ -32,18 +30,18 @@ static __device__ int64_t row_step(const tensor_t *t)
     return t->stride[t->ndim - 1];
 }
 
-/* A block owns 32 neighbours of one row, a thread one of them. No shared memory. */
+/* A block owns a row, a thread one number of it. No shared memory. */
 static __global__ void row_kernel(const __grid_constant__ tensor_t input,
                                   const __grid_constant__ tensor_t other, accum alpha,
                                   const __grid_constant__ tensor_t output, int64_t D)
 {
     // BEGIN SOLUTION
-    const int64_t PARTS = ceil_div(D, THREADS);  // blocks of a row
-    const int64_t row = blockIdx.x / PARTS, part = blockIdx.x % PARTS;
+    const int64_t PARTS = ceil_div(D, blockDim.x);  // blocks of a row
+    const int64_t row = blockIdx.x / PARTS;
+    const int64_t d = blockIdx.x % PARTS * blockDim.x + threadIdx.x;
     // END SOLUTION
-    // STARTER const int64_t row = blockIdx.y, part = blockIdx.x;
-    const int64_t d = part * THREADS + threadIdx.x;
-    if (d >= D) return;  // the last block of a row may be partly empty
+    // STARTER const int64_t row = blockIdx.x, d = threadIdx.x;
+    if (d >= D) return;
     const real *left = real_data(&input) + row_begin(&input, &output, row);
     const real *right = real_data(&other) + row_begin(&other, &output, row);
     const accum scaled = alpha * accum_from(right[d * row_step(&other)]);
@@ -60,10 +58,11 @@ extern "C" status_t add_forward(ctx_t *ctx, const tensor_t *input,
     const int64_t ROWS = axes > 0 ? tensor_count(output, axes - 1) : 1;
     if (ROWS * D < 1) return STATUS_OK;  // a grid of 0 blocks is an error
     // BEGIN SOLUTION
-    const dim3 grid(grid_of(ceil_div(D, THREADS) * ROWS));
+    enum { THREADS = 128 };  // of a block
+    const unsigned threads = THREADS, grid = grid_of(ceil_div(D, THREADS) * ROWS);
     // END SOLUTION
-    // STARTER const dim3 grid(grid_of(ceil_div(D, THREADS)), grid_of(ROWS));
-    row_kernel<<<grid, THREADS, 0, ctx->stream>>>(*input, *other, (accum)p.alpha,
+    // STARTER const unsigned threads = (unsigned)D, grid = grid_of(ROWS);
+    row_kernel<<<grid, threads, 0, ctx->stream>>>(*input, *other, (accum)p.alpha,
                                                   *output, D);
     CUDA_TRY(ctx, cudaGetLastError());
     return STATUS_OK;
