@@ -105,7 +105,7 @@ def explain(
 
 
 def _order(case: Case) -> tuple[bool, bool]:
-    """Large cases last, since time may be up before them; before them those of views."""
+    """Views after other cases, and large ones last: time may be up before them."""
     return case.large, any(v != "contiguous" for v in case.layout.values())
 
 
@@ -231,7 +231,8 @@ def _trials(
         return []
     subject.begin()
     end, last = time.process_time() + SECONDS, time.monotonic() + LONGEST
-    crashes, made = 0, []
+    crashes = 0
+    made: list[Trial] = []
     for case in cases:
         over = time.process_time() > end or time.monotonic() > last
         if over or crashes >= CRASHES[subject.python]:
