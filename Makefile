@@ -39,7 +39,7 @@ GRADER := $(PY) -m grader
 CHOICE = $(if $(T),'$(T)') $(if $(LAB),--lab '$(LAB)')
 
 .DEFAULT_GOAL := help
-.PHONY: help grade watch bench carry tables debug diff hint profile progress reset update solution report doctor editor build jupyter notebooks train test trust stress lint nvcc versions lock system-packages handout clean
+.PHONY: help grade watch bench carry tables debug diff hint profile progress reset update solution report doctor editor build jupyter notebooks train test trust stress docs lint nvcc versions lock system-packages handout clean
 
 help:  ## list these commands
 	@echo 'convlab: carry tensor operators from Python to CUDA. Start with: make grade'
@@ -130,6 +130,9 @@ stress: $(MORE)  ## long proofs: hundreds of seeds, all mutations; tables in doc
 
 handout: $(READY)  ## derive what students get: a tree and archives in build/handout
 	@$(GRADER) handout
+
+docs: $(MORE)  ## the book, for students and for instructors, in build/book [EDITION=student]
+	@$(PY) docs/book $(EDITION)
 
 lint: $(MORE)  ## only style, and the order of the rooms
 	@$(PY) -m pytest tests/house/test_style.py tests/house/test_layers.py

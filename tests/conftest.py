@@ -46,6 +46,7 @@ SLOW = (
     "tests/common/cusim/test_nvcc.py",
     "tests/common/test_far_views.py",
     "tests/common/test_portable.py",
+    "tests/docs/test_book.py",
     "tests/grader/bench",
     "tests/grader/checks/cuda",
     "tests/grader/checks/gates",
@@ -75,6 +76,7 @@ QUICK_AMONG_SLOW = {  # of a slow folder
 
 # files whose tests look at one costly preparation: one process does all of such a file
 TOGETHER = (
+    "tests/docs/test_book.py",
     "tests/grader/commands/test_handed.py",
     "tests/common/cusim/test_nvcc.py",
     "tests/grader/checks/cuda/test_cuda_rungs.py",
@@ -88,6 +90,7 @@ TOGETHER = (
 # and one process all that use lab 05's package
 LAB_05 = (
     "tests/labs",
+    "tests/docs/test_book.py",
     "tests/grader/commands/test_debug.py",
     "tests/grader/commands/test_notebooks.py",
 )

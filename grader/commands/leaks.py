@@ -157,10 +157,15 @@ def find(tree: Path, lines: dict[str, str]) -> list[str]:
     """Where a tree has a solution's line: "file: line (of solution; fingerprint)"."""
     found = []
     for file, text in texts(tree):
-        packed = re.sub(r"\s+", "", text)
-        found += [
-            f"{file.relative_to(tree)}: {line} (of {where}; {fingerprint(line)})"
-            for line, where in lines.items()
-            if line in packed
-        ]
+        found += [f"{file.relative_to(tree)}: {told}" for told in inside(text, lines)]
     return found
+
+
+def inside(text: str, lines: dict[str, str]) -> list[str]:
+    """Which solution's lines stand in a text: "line (of solution; fingerprint)"."""
+    packed = re.sub(r"\s+", "", text)
+    return [
+        f"{line} (of {where}; {fingerprint(line)})"
+        for line, where in lines.items()
+        if line in packed
+    ]

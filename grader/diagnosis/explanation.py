@@ -62,7 +62,7 @@ def explain(
     backward, signature = result.name == "gradient", subject.operator.signature
     besides = ""
     every = [*extra_cases(subject.operator), *cases]
-    every.sort(key=lambda case: any(v != "contiguous" for v in case.layout.values()))
+    every.sort(key=_order)
     trials = _trials(subject, every, seed, "f64", backward=backward)
     if not any(t.failed for t in trials):
         trials = _trials(subject, every, seed, result.dtype, backward=backward)
@@ -102,6 +102,11 @@ def explain(
     words = _when(trials) if nothing else describe(trials)
     name = NAMES.get(words or "")
     return replace(result, diagnosis=words and words + besides, mistake=name)
+
+
+def _order(case: Case) -> tuple[bool, bool]:
+    """Views after other cases, and large ones last: time may be up before them."""
+    return case.large, any(v != "contiguous" for v in case.layout.values())
 
 
 def _says_it_all(result: CheckResult) -> bool:
@@ -226,7 +231,8 @@ def _trials(
         return []
     subject.begin()
     end, last = time.process_time() + SECONDS, time.monotonic() + LONGEST
-    crashes, made = 0, []
+    crashes = 0
+    made: list[Trial] = []
     for case in cases:
         over = time.process_time() > end or time.monotonic() > last
         if over or crashes >= CRASHES[subject.python]:
@@ -234,9 +240,12 @@ def _trials(
         if backward and not any(subject.operator.wanted(case)):
             continue
         trial = _trial(subject, case, seed, dtype, backward=backward, saved=saved)
+        late = trial.finding and trial.finding.verdict is Verdict.TIMEOUT
+        if late and any(t.failed for t in made):
+            break  # it says nothing about values; those before it do
         crashes += trial.died
         made.append(trial)
-        if trial.finding and trial.finding.verdict is Verdict.TIMEOUT:
+        if late:
             break
     return made
 

@@ -138,6 +138,35 @@ def test_a_variance_that_cancels_is_wrong_far_from_0(compile_rung):
         assert found.diagnosis.startswith("wrong only where the numbers lie far from 0")
 
 
+LATE = "ROWS * D > 100000 && usleep(1100 * 1000)"  # explanation.CALL_LIMIT is 1 s
+
+
+@pytest.mark.parametrize(
+    ("direction", "name", "change"),
+    [
+        (
+            "forward",
+            "strides_ignored",
+            {
+                "X(r, d)": "real_data(input)[(r) * D + (d)]",
+                "RSTD": f"(r + d == 0 && {LATE}) + 1 / sqrt(VARIANCE + p.eps)",
+            },
+        ),
+        (
+            "backward",
+            "accumulated_into_garbage",
+            {"CLEAR": f"clear(grad_input); {LATE}"},
+        ),
+    ],
+)
+def test_a_large_case_that_takes_too_long_hides_no_name(
+    tools, build, direction, name, change
+):
+    library = build(source("layer_norm", **change))
+    with subject_of("layer_norm", {"f64": library}) as subject:
+        assert explained(subject, direction).mistake == name
+
+
 def test_the_same_bug_in_float_alone_is_found_there(compile_rung):
     with subject_of("conv2d", compile_rung(source("conv2d", WEIGHT=TURNED))) as subject:
         found = {judged(subject, "forward", dtype).mistake for dtype in ("f32", "f64")}

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+"""`make docs`: python docs/book [student|instructor], both editions without a word."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PATHS = (ROOT, ROOT / "common" / "python", ROOT / "grader" / "python")
+sys.path[:0] = map(str, PATHS)
+
+from docs.book.build import main  # noqa: E402
+from grader.errors import GraderError  # noqa: E402
+
+try:
+    sys.exit(main(sys.argv[1:]))
+except GraderError as error:
+    print(f"convlab: {error}", file=sys.stderr)
+    sys.exit(1)

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""The book that `make docs` builds."""
