@@ -27,7 +27,7 @@ from pathlib import Path
 from signatures import SIGNATURES
 
 from grader.commands import leaks
-from grader.course.exhibits import CASE, HUNT
+from grader.course.exhibits import HUNT
 from grader.course.handed import sealed, starters
 from grader.course.rungs import ROOT
 from grader.course.tasks import all_tasks
@@ -311,11 +311,8 @@ def _give(tree: Path) -> None:
 
 
 def _search(names: list[str], tree: Path) -> None:
-    """Raises GraderError if a solution's line is left anywhere in the tree. A case has
-    the words of the grader's own case files: they tell nothing.
-    """
-    rungs = [name for name in names if RUNG.fullmatch(name)]
-    sources = [ROOT / name for name in rungs if not name.endswith(CASE)]
+    """Raises GraderError if a solution's line is left anywhere in the tree."""
+    sources = [ROOT / name for name in names if RUNG.fullmatch(name)]
     if found := leaks.find(tree, leaks.solution_lines(sources)):
         raise GraderError(
             f"the handout would give solutions away in {len(found)} places, the first: "

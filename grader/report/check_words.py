@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from grader.checks.check_result import IN_FULL, CheckResult
+from grader.course.exhibits import CASE_CHECK
 
 DIRECTION = ("forward", "gradient")  # checks that are named by their direction
 CHECKS = {
@@ -32,6 +33,7 @@ CHECKS = {
     "forward_ad": "forward-mode derivatives",
     "torch_func": "torch.func",
     "cuda": "values on CUDA",
+    CASE_CHECK: "the case that exposes the bug",
 }
 
 
@@ -40,7 +42,7 @@ def check_words(check: CheckResult) -> str:
     parts = [CHECKS[check.name]] if check.name in CHECKS else []
     if not parts and check.name not in DIRECTION:
         parts = [check.name.replace("_", " ")]  # of another grader's results
-    if check.direction:
+    if check.direction and check.direction != CASE_CHECK:
         parts.append(check.direction)
     in_type = f" in {IN_FULL.get(check.dtype, check.dtype)}" if check.dtype else ""
     return ", ".join(parts) + in_type

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from tests.house.test_style import REGION, count_to_write, rungs, text
+from tests.house.test_style import REGION, count_to_write, text, written
 from tests.proofs import pages
 
 PAGE = """# How much each rung asks for
@@ -67,10 +67,10 @@ def directions(name: str) -> set[str]:
 
 
 def counted() -> list[Rung]:
-    """Every rung of labs 01 to 04, in the order of the course."""
+    """Every rung of labs 01 to 04 that a student writes, in the order of the course."""
     below: dict[tuple[str, str], str] = {}  # the nearest lower rung of a direction
     found = []
-    for name in sorted(rungs()):
+    for name in sorted(written()):
         mine = sorted((str(Path(name).parent), d) for d in directions(name))
         lower = {below[place] for place in mine if place in below}
         gaps = tuple(

@@ -1,8 +1,8 @@
 /* 01 block per row
  *
- *   does     add forward: a block for each row of output, a thread for each number in it
- *   seen     ggml-org/llama.cpp pull request 16744 (2025): a block as large as two axes of
- *            a tensor; sgl-project/sglang issue 32065 (2026): one as wide as a layer
+ *   does     add forward: a block for each row of output, a thread for each number
+ *   seen     ggml-org/llama.cpp pull request 16744 (2025): a block as large as two axes
+ *            of a tensor; sgl-project/sglang issue 32065 (2026): one as wide as a layer
  *   passes   every tensor whose rows are short enough for a test
  *   run      make grade T=04_cuda_kernels/bug_hunt/01
  */

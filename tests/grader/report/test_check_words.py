@@ -58,6 +58,7 @@ def test_a_recorded_place_is_a_line_of_the_students_file():
         (("gradient", "backward", "f64"), "backward in float64"),
         (("memory", "backward", "f32"), "memory accesses, backward in float32"),
         (("build", "forward", ""), "build, forward"),
+        (("case", "case", ""), "the case that exposes the bug"),
         (("half", "forward", "f16"), "half precision, forward in float16"),
     ],
 )

@@ -67,7 +67,7 @@ def test_a_backward_that_autograd_cannot_follow_is_found(
 
 def test_it_is_asked_of_all_that_start_from_arguments() -> None:
     asked = {
-        rung.task.split("/")[1]
+        rung.operator
         for task in all_tasks()
         for rung in task.rungs
         if plan.SECOND in {q.name for q in plan.questions(rung, "backward")}

@@ -134,7 +134,8 @@ def test_the_text_tells_of_threads(
 
 
 def test_every_rung_of_ours_with_threads_promises_the_same_bits() -> None:
-    ladders = [task for task in all_tasks() if task.language == "c"]
+    tasks = [task for task in all_tasks() if not task.is_hunt]
+    ladders = [task for task in tasks if task.language == "c"]
     with_threads = [r for t in ladders for r in t.rungs if starts_threads(r)]
     assert len(with_threads) > 10
     assert [r.id for r in with_threads if not promises_bits(r)] == []

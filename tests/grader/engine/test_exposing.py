@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""Which failures of an exhibit as it was handed out count for the student's case."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.checks.check_result import CheckResult
+from grader.course.tasks import all_tasks
+from grader.engine.asking import exposing
+from grader.verdicts import Verdict
+
+SHOWN = "labs/02_naive_c/bug_hunt/00_name.case.toml"
+
+
+def found(*verdicts: Verdict) -> CheckResult:
+    """What is said of a case on which the broken file gets these verdicts."""
+    failed = [CheckResult("forward", "forward", v, message="so") for v in verdicts]
+    return exposing._exposed(failed, SHOWN)
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    [
+        v
+        for r in all_tasks()
+        for e in r.rungs
+        if e.exhibit
+        for v in e.exhibit.verdict.values()
+    ],
+)
+def test_every_way_in_which_an_exhibit_is_wrong_exposes_it(verdict: Verdict) -> None:
+    assert found(verdict).verdict is Verdict.PASS
+
+
+def test_a_case_that_the_broken_file_passes_exposes_nothing() -> None:
+    told = found()
+    assert told.verdict is Verdict.WRONG_CONTRACT
+    assert told.message.startswith(f"{SHOWN}: the file as it was handed out passes")
+
+
+@pytest.mark.parametrize("verdict", [Verdict.TIMEOUT, Verdict.BUILD, Verdict.SKIPPED])
+def test_a_file_that_could_not_be_asked_exposes_nothing(verdict: Verdict) -> None:
+    told = found(verdict)
+    assert told.verdict.pending
+    assert told.message == f"{SHOWN}: the file as it was handed out cannot be asked: so"
