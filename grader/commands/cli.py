@@ -27,6 +27,7 @@ COMMANDS = {
     "carry": "what the grader needs beside torch, as a folder to take along",
     "doctor": "what this machine has, and what a missing thing costs",
     "editor": "write compile_commands.json for clangd",
+    "autograde": "grade a submission for Gradescope or Autolab, in their container",
     "export": "the last results as JUnit, Gradescope, Autolab or GitHub read them",
     "handout": "derive what students get: starters, given objects, archives",
     "profile": "where the time of a file goes, and what limits it",
@@ -38,6 +39,7 @@ COMMANDS = {
     "tables": "put the measured tables into the READMEs once more",
 }
 WHOLE = (
+    "autograde",
     "carry",
     "doctor",
     "editor",

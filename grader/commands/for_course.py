@@ -167,13 +167,7 @@ def instructors(student: Path, folder: Path, made: Course, epoch: int) -> list[P
     tree = folder / "instructor"
     shutil.rmtree(tree, ignore_errors=True)
     shutil.copytree(student, tree)
-    (tree / FILE).write_text(course_file.for_grading(made), encoding="utf-8")
-    for operator, lines in hidden_lines(made).items():
-        shown = "".join(f"  {written(line)},\n" for line in lines)
-        with (tree / CASES / f"{operator}.toml").open("a", encoding="utf-8") as file:
-            file.write(
-                f"\n# Of this course: students do not know them.\nhidden = [\n{shown}]\n"
-            )
+    hide(tree, made)
     gradescope = {
         "setup.sh": HOSTS / "gradescope_setup.sh",
         "run_autograder": HOSTS / "gradescope_run.sh",
@@ -188,6 +182,15 @@ def instructors(student: Path, folder: Path, made: Course, epoch: int) -> list[P
     (autolab / "autograde.tar").write_bytes(packed.tar(mine, epoch))
     shutil.copyfile(HOSTS / "autolab.mk", autolab / "autograde-Makefile")
     return [whole, zipped, autolab]
+
+
+def hide(tree: Path, made: Course) -> None:
+    """Give a copy of the students' tree what they do not know: cases and seeds."""
+    (tree / FILE).write_text(course_file.for_grading(made), encoding="utf-8")
+    for operator, lines in hidden_lines(made).items():
+        shown = "".join(f"  {written(line)},\n" for line in lines)
+        with (tree / CASES / f"{operator}.toml").open("a", encoding="utf-8") as file:
+            file.write(f"\n# Of this course, not for students.\nhidden = [\n{shown}]\n")
 
 
 def hidden_lines(made: Course) -> dict[str, list[Mapping[str, Any]]]:
@@ -212,7 +215,7 @@ def hidden_lines(made: Course) -> dict[str, list[Mapping[str, Any]]]:
 
 
 def search(places: list[Path], made: Course) -> None:
-    """Raises GraderError if a students' file or archive holds a secret of the course."""
+    """Raises GraderError if a students' file or archive holds what is hidden."""
     needles = secrets(made)
     for place in places:
         for name, data in _contents(place):

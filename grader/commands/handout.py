@@ -168,7 +168,7 @@ def _git(*arguments: str) -> list[str] | None:
 # ---- one file ------------------------------------------------------------------------
 
 
-def _ship(name: str, target: Path, made: Course | None) -> None:
+def _ship(name: str, target: Path, made: Course | None = None) -> None:
     """Write a file's student edition."""
     source = ROOT / name
     if source.is_symlink():

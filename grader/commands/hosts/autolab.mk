@@ -6,4 +6,4 @@ PYTHON ?= .venv/bin/python
 all:
 	@tar xf autograde.tar
 	@cd convlab && { [ "$(PYTHON)" != .venv/bin/python ] || make doctor > doctor.log 2>&1; }
-	@cd convlab && SPEED=off $(PYTHON) -m grader autograde --host autolab "../$(HANDIN)"
+	@cd convlab && SPEED=off HOST=autolab FROM="../$(HANDIN)" $(PYTHON) -m grader autograde

@@ -3,5 +3,5 @@
 here="${AUTOGRADER:-/autograder}"
 cd "$here/source/convlab" || exit 1
 export SPEED=off
-"${PYTHON:-.venv/bin/python}" -m grader autograde --host gradescope \
-    "$here/submission" --to "$here/results/results.json"
+export HOST=gradescope FROM="$here/submission" TO="$here/results/results.json"
+"${PYTHON:-.venv/bin/python}" -m grader autograde

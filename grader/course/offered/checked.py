@@ -130,7 +130,7 @@ class Place:
         return self.wrong(what, f"near it: {', '.join(near)}" if near else "rename it")
 
     def moment(self) -> datetime:
-        """A date with a time and an offset, so that it is the same moment everywhere."""
+        """A date with a time and an offset, the same moment everywhere."""
         if not isinstance(self.value, datetime) or self.value.tzinfo is None:
             raise self.wrong(
                 "a date with time and offset",

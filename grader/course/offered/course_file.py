@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""course.toml: what an instructor offers of the course, for how many points, until when.
+"""course.toml: what an instructor offers, for how many points, until when.
 
-docs/guides/instructors.md explains every word. The students' edition of the file holds
-neither what is hidden nor how written answers are marked.
+The students' edition of the file holds neither what is hidden nor how written answers
+are marked.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class Question:
-    """A written question. A person marks it (people.toml)."""
+    """A written question. A person marks it."""
 
     id: str
     text: str
@@ -189,7 +189,7 @@ def _part(place: Place, begins: datetime, rungs: Mapping[str, Collection[str]]) 
     if (days.value is None) == (deadline.value is None):
         raise place.wrong(
             "either due_days or deadline",
-            "due_days = 7 counts from `begins`; deadline is a date with time and offset",
+            "due_days = 7 counts from `begins`; a deadline is a date with time",
         )
     if days.value is not None:
         ends = begins + timedelta(days=days.number("days", low=0, high=1000))

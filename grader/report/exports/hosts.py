@@ -6,8 +6,10 @@ GitHub's annotations.
 from __future__ import annotations
 
 import json
+from itertools import islice
 from typing import Any
 
+from grader.course.foreign import cleaned
 from grader.engine.score import shown_points
 from grader.report.exports.sheet import Remark, Row, Sheet
 from grader.verdicts import Verdict
@@ -30,13 +32,15 @@ def gradescope(found: Sheet) -> str:
     return json.dumps(whole, indent=1)
 
 
-def gradescope_failed(sentence: str) -> str:
-    """What Gradescope is told where a submission could not be graded: no test has any
+def failed(host: str, sentence: str) -> str:
+    """What a host is told where a submission could not be graded: no task has any
     points, and the sentence says whose turn it is.
     """
+    if host == "autolab":
+        return f"{cleaned(sentence)}\n{autolab_line({})}"
     whole = {
         "score": 0,
-        "output": sentence,
+        "output": cleaned(sentence),
         "output_format": "text",
         "visibility": "visible",
         "stdout_visibility": "hidden",
@@ -87,7 +91,7 @@ def autolab_line(points: dict[str, float]) -> str:
 
 
 def problem(task: str) -> str:
-    """A task's name as a problem of Autolab: no slash, so that it may stand in a URL."""
+    """A task's name as a problem of Autolab: no slash, it may stand in a URL."""
     return task.replace("/", "-")
 
 
@@ -95,8 +99,10 @@ def github(found: Sheet) -> str:
     """Workflow commands: an annotation for each check that failed, then the points."""
     remarks = [remark for row in found.rows for remark in row.remarks]
     wrong = [r for r in remarks if _severity(r) == "error"]
-    other = [r for r in remarks if _severity(r) != "error"]
-    lines = [_annotation(remark) for remark in [*wrong[:MOST], *other[:MOST]]]
+    rest = (r for r in remarks if _severity(r) != "error")
+    other = list(islice(rest, MOST))
+    shown = list(islice(wrong, MOST))
+    lines = [_annotation(remark) for remark in [*shown, *other]]
     if len(wrong) > MOST:
         lines.append(f"{len(wrong) - MOST} more checks failed: see the report")
     return "\n".join([*lines, f"::notice title=convlab::{_data(_summary(found))}"])

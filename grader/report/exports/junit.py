@@ -10,7 +10,7 @@ from grader.verdicts import Verdict
 
 
 def junit(found: Sheet) -> str:
-    """The whole file. What is pending counts as skipped, a fault of ours as an error."""
+    """The whole file. What is pending is skipped, a fault of ours an error."""
     top = ElementTree.Element("testsuites", name="convlab")
     for row in found.rows:
         top.append(_suite(row))

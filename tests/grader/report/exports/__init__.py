@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Tests of grader/report/exports: each format is opened by a reader that is not ours."""
+"""Tests of grader/report/exports: a reader that is not ours opens each format."""

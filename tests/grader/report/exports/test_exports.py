@@ -139,7 +139,7 @@ def test_gradescope_gets_a_test_for_each_task_and_the_sum(everything):
     assert [test["status"] for test in told["tests"]] == ["failed", "passed"]
     assert told["tests"][1]["max_score"] == 0 and "extra" in told["tests"][1]["name"]
     assert told["stdout_visibility"] == "hidden"
-    jsonschema.validate(json.loads(hosts.gradescope_failed("why")), GRADESCOPE)
+    jsonschema.validate(json.loads(hosts.failed("gradescope", "why")), GRADESCOPE)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**told, "visibility": "nobody"}, GRADESCOPE)
 
