@@ -39,7 +39,7 @@ GRADER := $(PY) -m grader
 CHOICE = $(if $(T),'$(T)') $(if $(LAB),--lab '$(LAB)')
 
 .DEFAULT_GOAL := help
-.PHONY: help grade watch bench carry tables debug diff hint profile progress reset update solution report doctor editor build jupyter notebooks train test trust stress docs lint nvcc versions lock system-packages handout export clean
+.PHONY: help grade watch bench carry tables debug diff hint profile progress reset update solution report doctor editor build jupyter notebooks train test trust stress docs lint nvcc versions lock system-packages handout export submission marks clean
 
 help:  ## list these commands
 	@echo 'convlab: carry tensor operators from Python to CUDA. Start with: make grade'
@@ -136,6 +136,13 @@ handout: $(READY)  ## derive what students get, in build/handout [COURSE=docs/co
 
 docs: $(MORE)  ## the book, for students and for instructors, in build/book [EDITION=student]
 	@$(PY) docs/book $(EDITION)
+
+submission: $(READY)  ## grade COURSE= FROM=alice.zip NAME=alice from a clean copy [WHEN= PART=]
+	@COURSE='$(COURSE)' FROM='$(FROM)' NAME='$(NAME)' WHEN='$(WHEN)' PART='$(PART)' \
+	    $(GRADER) submission
+
+marks: $(READY)  ## everybody's points in COURSE=, and TO=canvas,moodle,gradescope,autolab,junit
+	@COURSE='$(COURSE)' TO='$(TO)' $(GRADER) marks
 
 lint: $(MORE)  ## only style, and the order of the rooms
 	@$(PY) -m pytest tests/house/test_style.py tests/house/test_layers.py

@@ -53,6 +53,7 @@ SLOW = (
     "tests/grader/checks/memory",
     "tests/grader/checks/speed",
     "tests/grader/checks/views",
+    "tests/grader/commands/test_course_handout.py",
     "tests/grader/commands/test_debug.py",
     "tests/grader/commands/test_editor.py",
     "tests/grader/commands/test_handed.py",
@@ -77,6 +78,7 @@ QUICK_AMONG_SLOW = {  # of a slow folder
 # files whose tests look at one costly preparation: one process does all of such a file
 TOGETHER = (
     "tests/docs/test_book.py",
+    "tests/grader/commands/test_course_handout.py",
     "tests/grader/commands/test_handed.py",
     "tests/common/cusim/test_nvcc.py",
     "tests/grader/checks/cuda/test_cuda_rungs.py",

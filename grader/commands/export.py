@@ -11,7 +11,6 @@ from pathlib import Path
 
 from grader.course.tasks import here
 from grader.engine import results
-from grader.engine.score import Results
 from grader.errors import GraderError
 from grader.report import terminal
 from grader.report.exports import hosts
@@ -41,10 +40,11 @@ def run(args: argparse.Namespace) -> int:
         )
     made = here()
     secret = bool(made and made.hidden.seeds)
-    for file in write(whole, kinds, results.folder() / "exports", secret_seeds=secret):
+    found = sheet(whole, secret_seeds=secret)
+    for file in write(found, kinds, results.folder() / "exports"):
         terminal.say(results.near(file))
     if PRINTED in kinds:
-        sys.stdout.write(hosts.github(sheet(whole, secret_seeds=secret)) + "\n")
+        sys.stdout.write(hosts.github(found) + "\n")
     return 0
 
 
@@ -59,16 +59,13 @@ def asked_for(named: str, known: Sequence[str], example: str) -> list[str]:
     return found
 
 
-def write(
-    whole: Results, kinds: Sequence[str], folder: Path, *, secret_seeds: bool
-) -> list[Path]:
-    """The files of these kinds."""
-    found = sheet(whole, secret_seeds=secret_seeds)
+def write(found: Sheet, kinds: Sequence[str], folder: Path) -> list[Path]:
+    """The files of these kinds, of those that are files of one grading."""
     results.make_folder(folder)
     made = []
     for kind in kinds:
         if kind in FILES:
-            name, write = FILES[kind]
-            (folder / name).write_text(write(found), encoding="utf-8")
+            name, text = FILES[kind]
+            (folder / name).write_text(text(found), encoding="utf-8")
             made.append(folder / name)
     return made

@@ -216,33 +216,37 @@ def hidden_lines(made: Course) -> dict[str, list[Mapping[str, Any]]]:
 
 def search(places: list[Path], made: Course) -> None:
     """Raises GraderError if a students' file or archive holds what is hidden."""
-    needles = secrets(made)
+    words, lines = secrets(made)
     for place in places:
         for name, data in _contents(place):
-            text = re.sub(r"\s+", "", data.decode("utf-8", "replace"))
-            for needle, what in needles:
-                if needle.search(text):
-                    raise GraderError(
-                        f"the handout would give away {what}: it stands in {name}; "
-                        "take it out of there, or choose another one"
-                    )
+            text = data.decode("utf-8", "replace")
+            for known, searched in ((words, text), (lines, _bare(text))):
+                for pattern, what in known.items():
+                    if re.search(pattern, searched):
+                        raise GraderError(
+                            f"the handout would give away {what}: it stands in {name}; "
+                            "take it out of there, or choose another one"
+                        )
 
 
-def secrets(made: Course) -> list[tuple[re.Pattern[str], str]]:
-    """What to look for in texts without blanks, and what it is."""
-    found = [(rf"(?<!\d){s}(?!\d)", f"the hidden seed {s}") for s in made.hidden.seeds]
-    found.append((rf"(?<!\w){HIDDEN}seed_\d", "a case that a hidden seed draws"))
-    for operator, lines in made.hidden.cases.items():
-        for line in lines:
-            what = f"the hidden case {line['name']!r} of {operator}"
-            rest = {key: line[key] for key in line if key != "name"}
-            found.append((rf"(?<!\w){re.escape(str(line['name']))}(?!\w)", what))
-            found.append((re.escape(_bare(written(rest)).strip("{}")), what))
+def secrets(made: Course) -> tuple[dict[str, str], dict[str, str]]:
+    """What to look for, and what it is: words as they stand, and lines in texts without
+    blanks.
+    """
+    words = {rf"(?<!\d){s}(?!\d)": f"the hidden seed {s}" for s in made.hidden.seeds}
+    words[rf"\b{HIDDEN}seed_\d"] = "a case that a hidden seed draws"
+    lines = {}
+    for operator, cases in made.hidden.cases.items():
+        for case in cases:
+            what = f"the hidden case {case['name']!r} of {operator}"
+            rest = {key: case[key] for key in case if key != "name"}
+            words[rf"\b{re.escape(str(case['name']))}\b"] = what
+            lines[re.escape(_bare(written(rest)).strip("{}"))] = what
     for question in made.questions.values():
         for text in map(_bare, question.rubric):
             if len(text) >= leaks.TELLING:
-                found.append((re.escape(text), f"the rubric of {question.id}"))
-    return [(re.compile(pattern), what) for pattern, what in found]
+                lines[re.escape(text)] = f"the rubric of {question.id}"
+    return words, lines
 
 
 def _bare(text: str) -> str:

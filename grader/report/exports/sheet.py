@@ -8,7 +8,6 @@ is a known one, its name; a tree with hidden seeds tells no command that repeats
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from grader.checks.check_result import IN_FULL, CheckResult
@@ -53,6 +52,7 @@ class Row:
     of: float
     extra: bool
     checks: tuple[Checked, ...]
+    comment: str = ""  # of a person
 
     @property
     def full(self) -> bool:
@@ -67,7 +67,8 @@ class Row:
     @property
     def text(self) -> str:
         """The remarks as plain text."""
-        lines = [
+        lines = [cleaned(self.comment)] if self.comment else []
+        lines += [
             f"{r.verdict}  {r.rung}, {r.check}: {r.sentence}".rstrip(": ")
             for r in self.remarks
         ]
@@ -146,8 +147,3 @@ def _sentence(check: CheckResult, secret_seeds: bool) -> str:
     parts = [check.message, check.diagnosis or ""]
     parts += [] if secret_seeds else [check.replay or ""]
     return cleaned("; ".join(" ".join(part.split()) for part in parts if part))
-
-
-def passed(rows: Iterable[Row]) -> bool:
-    """Whether every task has all its points."""
-    return all(row.full for row in rows)

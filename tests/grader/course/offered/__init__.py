@@ -24,7 +24,7 @@ id = "week_1"
 title = "One"
 due_days = 7
 questions = [
-  { id = "q1", points = 5, text = "Why?", rubric = ["5: a sum over all paths"] },
+  { id="q1", points=5, text="Why?", rubric=["5: it is a sum over all the paths"] },
 ]
 tasks."01_python_function/add" = { points = 10 }
 tasks."02_naive_c/gelu" = { points = 20, hours = 1.5 }

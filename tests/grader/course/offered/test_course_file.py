@@ -40,7 +40,7 @@ WRONG = [  # what is replaced, by what, the line that is named, what the sentenc
     ("cases.gelu", "cases.gelo", 29, "near it: gelu"),
     ("hidden_nine", "nine", 31, "a name that begins with hidden_"),
     ("[late]", "[late", 5, "expected TOML, but"),
-    ('id = "q1"', 'id = "Q 1"', 16, r"questions.\[0\].id: expected small letters"),
+    ('id="q1"', 'id="Q 1"', 16, r"questions.\[0\].id: expected small letters"),
 ]
 
 
@@ -79,7 +79,7 @@ def test_deadlines_count_from_the_beginning_or_are_dates(tmp_path):
 def test_the_students_edition_says_the_same_but_nothing_that_is_hidden(tmp_path):
     made = read(tmp_path)
     text = course_file.for_students(made)
-    assert not re.search("hidden|730417|918273|rubric|all paths", text)
+    assert not re.search("hidden|730417|918273|rubric|all the paths", text)
     again = read(tmp_path, text)
     assert again.of == made.of and not again.hidden
     assert [p.deadline for p in again.parts] == [p.deadline for p in made.parts]
