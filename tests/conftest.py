@@ -73,7 +73,7 @@ SLOW_FIXTURES = {"extension", "tools", "graded"}
 QUICK_AMONG_SLOW = {  # of a slow folder
     f"tests/grader/engine/test_{name}.py"
     for name in ("score", "ledger", "schedule", "graph", "counted")
-}
+} | {"tests/grader/engine/marks/test_marks.py"}
 
 # files whose tests look at one costly preparation: one process does all of such a file
 TOGETHER = (

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import timedelta
 
@@ -10,11 +11,13 @@ import pytest
 
 from grader.course import rungs, tasks
 from grader.course.offered import course_file, narrowed
+from grader.course.rungs import Task
 from grader.course.tasks import all_tasks
 from grader.errors import GraderError
 from tests import ROOT
 from tests.grader.course.offered import TEXT, read
 
+GUIDE = (ROOT / "docs" / "guides" / "instructors.md").read_text()
 READY = sorted((ROOT / "docs" / "courses").glob("*.toml"))
 
 WRONG = [  # what is replaced, by what, the line that is named, what the sentence says
@@ -124,6 +127,33 @@ def test_in_a_tree_of_a_course_only_its_tasks_are_selected(tmp_path, monkeypatch
         all_tasks.cache_clear()
     assert selected == set(made.offers)
     assert found is not None and found.name == "two_labs"
+
+
+def hours(task: Task, rungs: tuple[str, ...]) -> float:
+    """What docs/guides/instructors.md says: an hour for 15 lines of the reference, the
+    later files of a folder at half, rounded up to half an hour.
+    """
+    counts = [
+        sum(
+            int(count)
+            for file in (rung.file, *rung.also)
+            for count in re.findall(r"the reference takes (\d+) line", file.read_text())
+        )
+        for rung in task.rungs
+        if not rungs or rung.id.rpartition("/")[2] in rungs
+    ]
+    return math.ceil(2 * (counts[0] + sum(counts[1:]) / 2) / 15) / 2
+
+
+@pytest.mark.parametrize("file", READY, ids=[file.stem for file in READY])
+def test_the_hours_of_a_ready_course_follow_from_the_lines_to_write(file):
+    known = {task.id: task for task in all_tasks()}
+    made = course_file.course(file, narrowed.names(all_tasks()))
+    told = {name: offer.hours for name, offer in made.offers.items()}
+    assert told == {n: hours(known[n], o.rungs) for n, o in made.offers.items()}
+    row = next(r for r in GUIDE.splitlines() if f"docs/courses/{file.name}" in r)
+    core = sum(offer.hours for offer in made.offers.values() if not offer.extra)
+    assert f"| {core:g} |" in row
 
 
 @pytest.mark.parametrize("file", READY, ids=[file.stem for file in READY])
