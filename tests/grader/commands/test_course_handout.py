@@ -168,7 +168,7 @@ def test_what_is_hidden_is_in_the_instructors_archives(made):
     ("leak", "what"),
     [
         ("# a case called hidden_nine\n", "the hidden case 'hidden_nine' of gelu"),
-        ('{shapes={ input = [3, 7,\n 9] }, approximate = "tanh"}', "hidden case"),
+        ('{shapes={ input = [3, 7,\n 9] }, approximate = "tanh"}', "the hidden case"),
         ("SEED=730417", "the hidden seed 730417"),
         ("hidden_seed_2_3", "a case that a hidden seed draws"),
         ("5: it is a sum\n over  all the paths", "the rubric of q1"),
