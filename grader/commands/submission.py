@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     tree = build_folder() / "handout" / made.name / "student"
     if not tree.is_dir():
         raise GraderError(
-            f"there is no handout of this course yet: make handout COURSE="
+            "there is no handout of this course yet: make handout COURSE="
             f"{os.environ['COURSE']}"
         )
     place = build_folder() / "submissions" / made.name
