@@ -103,21 +103,28 @@ def run(args: argparse.Namespace) -> int:
     _give(tree)
     _search(names, tree)
     _write_manifest(tree)
+    if made:
+        for_course.search([tree], made)
     final = folder / "student"
     shutil.rmtree(final, ignore_errors=True)
     tree.rename(final)
     archives = [*_pack(final, folder), _seal(kept, folder, made)]
     if made:
-        for_course.search([final, *archives], made)
-        archives += for_course.instructors(final, folder, made, _epoch())
+        for_course.search(archives, made)
     if left_out:
         more = f" and {len(left_out) - LISTED} more" if len(left_out) > LISTED else ""
         listed = ", ".join(left_out[:LISTED])
         terminal.say(f"left out, because git does not track them: {listed}{more}")
     count = sum(1 for file in final.rglob("*") if file.is_file())
-    shown = ", ".join(os.path.relpath(path) for path in (final, *archives))
-    terminal.say(f"{count} files for students: {shown}")
+    terminal.say(f"{count} files for students: {_shown([final, *archives])}")
+    if made:
+        own = for_course.instructors(final, folder, made, _epoch())
+        terminal.say(f"for you alone: {_shown(own)}")
     return 0
+
+
+def _shown(paths: list[Path]) -> str:
+    return ", ".join(os.path.relpath(path) for path in paths)
 
 
 # ---- which files ---------------------------------------------------------------------

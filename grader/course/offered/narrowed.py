@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The tasks as a course offers them: with its points and hints, and speed or not.
 
-A tree that was made for a course has its course.toml at the root; the repository has
-none, and there every task counts as lab.toml says. A task that is not offered stays, so
-that others can use it, but it is worth nothing and nobody asks for it.
+A handout that was made for a course has its course.toml at the root. In the repository
+every task counts as lab.toml says, also where an instructor's file lies beside it. A
+task that is not offered stays, so that others can use it, but it is worth nothing and
+nobody asks for it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import replace
 
 from grader.course import rungs
 from grader.course.bands import SpeedTask
+from grader.course.handed.renewal import MANIFEST
 from grader.course.offered.course_file import FILE, Course, course
 from grader.course.rungs import Task
 
@@ -25,7 +27,8 @@ def names(tasks: Iterable[Task]) -> dict[str, list[str]]:
 def course_here(tasks: Iterable[Task]) -> Course | None:
     """The course that this tree was made for; None in the repository."""
     file = rungs.ROOT / FILE
-    return course(file, names(tasks)) if file.is_file() else None
+    derived = (rungs.ROOT / MANIFEST).is_file() and file.is_file()
+    return course(file, names(tasks)) if derived else None
 
 
 def narrowed(tasks: Iterable[Task], made: Course | None) -> tuple[Task, ...]:

@@ -117,6 +117,9 @@ def test_in_a_tree_of_a_course_only_its_tasks_are_selected(tmp_path, monkeypatch
     made = read(tmp_path)
     monkeypatch.setattr(rungs, "ROOT", tmp_path)
     all_tasks.cache_clear()
+    assert tasks.here() is None  # an instructor's file in the repository
+    (tmp_path / "MANIFEST").touch()
+    all_tasks.cache_clear()
     try:
         selected = {task.id for task in tasks.select(None).tasks}
         with pytest.raises(GraderError, match="no task or rung is called"):
