@@ -91,6 +91,7 @@ class Task:
     rungs: tuple[Rung, ...] = field(default=())
     speed: bands.SpeedTask | None = None
     bench: tuple[str, ...] = ()  # speed cases of `make bench`; (): the small ones
+    offered: bool = True  # whether the course of this tree has it
 
     @property
     def id(self) -> str:
