@@ -39,7 +39,7 @@ GRADER := $(PY) -m grader
 CHOICE = $(if $(T),'$(T)') $(if $(LAB),--lab '$(LAB)')
 
 .DEFAULT_GOAL := help
-.PHONY: help grade watch bench carry tables debug diff hint profile progress reset update solution report doctor editor build jupyter notebooks train test trust stress docs lint nvcc versions lock system-packages handout clean
+.PHONY: help grade watch bench carry tables debug diff hint profile progress reset update solution report doctor editor build jupyter notebooks train test trust stress docs lint nvcc versions lock system-packages handout export submission marks clean
 
 help:  ## list these commands
 	@echo 'convlab: carry tensor operators from Python to CUDA. Start with: make grade'
@@ -96,6 +96,9 @@ solution: $(READY)  ## the reference of T=, once its KEY= is released [FROM=conv
 report: $(READY)  ## make build/grade/report.html from the last results once more
 	@$(GRADER) report
 
+export: $(READY)  ## the last results for TO=junit,gradescope,autolab,github
+	@TO='$(TO)' $(GRADER) export
+
 build: $(READY)  ## compile everything, or T=, and show the first error of each rung
 	@$(GRADER) build $(CHOICE)
 
@@ -128,11 +131,18 @@ trust: $(MORE)  ## the fault table: every known way to break or cheat, and its v
 stress: $(MORE)  ## long proofs: hundreds of seeds, all mutations; tables in docs/results
 	@PYTHONPATH=$(PATHS) $(PY) -m tests.proofs.stress
 
-handout: $(READY)  ## derive what students get: a tree and archives in build/handout
-	@$(GRADER) handout
+handout: $(READY)  ## derive what students get, in build/handout [COURSE=docs/courses/weekend.toml]
+	@COURSE='$(COURSE)' $(GRADER) handout
 
 docs: $(MORE)  ## the book, for students and for instructors, in build/book [EDITION=student]
 	@$(PY) docs/book $(EDITION)
+
+submission: $(READY)  ## grade COURSE= FROM=alice.zip NAME=alice from a clean copy [WHEN= PART=]
+	@COURSE='$(COURSE)' FROM='$(FROM)' NAME='$(NAME)' WHEN='$(WHEN)' PART='$(PART)' \
+	    $(GRADER) submission
+
+marks: $(READY)  ## everybody's points in COURSE=, and TO=canvas,moodle,gradescope,autolab,junit
+	@COURSE='$(COURSE)' TO='$(TO)' $(GRADER) marks
 
 lint: $(MORE)  ## only style, and the order of the rooms
 	@$(PY) -m pytest tests/house/test_style.py tests/house/test_layers.py

@@ -53,6 +53,7 @@ SLOW = (
     "tests/grader/checks/memory",
     "tests/grader/checks/speed",
     "tests/grader/checks/views",
+    "tests/grader/commands/test_course_handout.py",
     "tests/grader/commands/test_debug.py",
     "tests/grader/commands/test_editor.py",
     "tests/grader/commands/test_handed.py",
@@ -72,11 +73,12 @@ SLOW_FIXTURES = {"extension", "tools", "graded"}
 QUICK_AMONG_SLOW = {  # of a slow folder
     f"tests/grader/engine/test_{name}.py"
     for name in ("score", "ledger", "schedule", "graph", "counted")
-}
+} | {"tests/grader/engine/marks/test_marks.py"}
 
 # files whose tests look at one costly preparation: one process does all of such a file
 TOGETHER = (
     "tests/docs/test_book.py",
+    "tests/grader/commands/test_course_handout.py",
     "tests/grader/commands/test_handed.py",
     "tests/common/cusim/test_nvcc.py",
     "tests/grader/checks/cuda/test_cuda_rungs.py",

@@ -11,24 +11,21 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import functools
-import gzip
 import hashlib
-import io
 import json
 import os
 import re
 import shutil
 import subprocess
-import tarfile
-import time
 import zipfile
 from pathlib import Path
 
 from signatures import SIGNATURES
 
-from grader.commands import leaks
+from grader.commands import for_course, leaks
 from grader.course.exhibits import HUNT
-from grader.course.handed import sealed, starters
+from grader.course.handed import packed, sealed, starters
+from grader.course.offered.course_file import Course
 from grader.course.rungs import ROOT
 from grader.course.tasks import all_tasks
 from grader.errors import GraderError
@@ -68,7 +65,10 @@ SHIPPED = (  # * also stands for folders
     "docs/LICENSE",
     "docs/guides/*.md",
 )
-NEVER = re.compile(r"(^|/)(tests|build|\.venv|__pycache__|\.ipynb_checkpoints)/")
+NEVER = re.compile(
+    r"(^|/)(tests|build|\.venv|__pycache__|\.ipynb_checkpoints)/"
+    r"|docs/guides/instructors\.md"
+)
 RUNG = re.compile(
     r"labs/\d\d_\w+/\w+/\d\d_\w+\.(py|c|cu|cpp|case\.toml)"
     rf"|labs/05_torch_extension/csrc/\w+/({'|'.join(SIGNATURES)})\.cpp"
@@ -79,12 +79,13 @@ MARKER = re.compile(r"^[ ]*(?://|#) (BEGIN|END) SOLUTION|^[ ]*(?://|#) STARTER",
 # what make offers: a student's commands, and those that need the repository
 OFFERED = re.compile(
     "help|grade|bench|carry|watch|debug|diff|editor|hint|profile|progress|reset|update"
-    "|solution|build|doctor|report|jupyter|notebooks|train|nvcc|versions"
+    "|solution|export|build|doctor|report|jupyter|notebooks|train|nvcc|versions"
     "|system-packages|clean"
 )
-WITHHELD = re.compile("tables|test|trust|stress|lint|lock|handout|batch|docs")
+WITHHELD = re.compile(
+    "tables|test|trust|stress|lint|lock|handout|submission|marks|batch|docs"
+)
 
-OLDEST = 315532800  # 1980, when the times of zip begin
 LISTED = 4  # names told of files that are left out
 
 
@@ -92,28 +93,41 @@ def run(args: argparse.Namespace) -> int:
     """Derive, search, list and pack; say what came of it."""
     if given.is_handout():
         raise GraderError("this tree is a handout itself; make one in the repository")
+    made = for_course.asked()
     names, left_out = _names()
-    folder = build_folder() / "handout"
+    folder = build_folder() / "handout" / (made.name if made else "")
     tree = folder / "student.new"
     shutil.rmtree(tree, ignore_errors=True)
-    for name in names:
-        _ship(name, tree / name)
-    starters.pack(tree, [name for name in names if theirs(name)])
+    kept = for_course.kept(names, made, RUNG)
+    for name in kept:
+        _ship(name, tree / name, made)
+    starters.pack(tree, [name for name in kept if theirs(name)])
+    for_course.add(tree, made)
     _give(tree)
     _search(names, tree)
     _write_manifest(tree)
+    if made:
+        for_course.search([tree], made)
     final = folder / "student"
     shutil.rmtree(final, ignore_errors=True)
     tree.rename(final)
-    archives = [*_pack(final, folder), _seal(names, folder)]
+    archives = [*_pack(final, folder), _seal(kept, folder, made)]
+    if made:
+        for_course.search(archives, made)
     if left_out:
         more = f" and {len(left_out) - LISTED} more" if len(left_out) > LISTED else ""
         listed = ", ".join(left_out[:LISTED])
         terminal.say(f"left out, because git does not track them: {listed}{more}")
     count = sum(1 for file in final.rglob("*") if file.is_file())
-    shown = ", ".join(os.path.relpath(path) for path in (final, *archives))
-    terminal.say(f"{count} files for students: {shown}")
+    terminal.say(f"{count} files for students: {_shown([final, *archives])}")
+    if made:
+        own = for_course.instructors(final, folder, made, _epoch())
+        terminal.say(f"for you alone: {_shown(own)}")
     return 0
+
+
+def _shown(paths: list[Path]) -> str:
+    return ", ".join(os.path.relpath(path) for path in paths)
 
 
 # ---- which files ---------------------------------------------------------------------
@@ -164,7 +178,7 @@ def _git(*arguments: str) -> list[str] | None:
 # ---- one file ------------------------------------------------------------------------
 
 
-def _ship(name: str, target: Path) -> None:
+def _ship(name: str, target: Path, made: Course | None = None) -> None:
     """Write a file's student edition."""
     source = ROOT / name
     if source.is_symlink():
@@ -177,7 +191,8 @@ def _ship(name: str, target: Path) -> None:
             f"{name} is no text: what it would give away cannot be told; take it out "
             "of SHIPPED in grader/commands/handout.py"
         ) from error
-    target.write_text(_student_edition(name, text), encoding="utf-8")
+    edition = for_course.fewer_hints(name, _student_edition(name, text), made)
+    target.write_text(edition, encoding="utf-8")
     shutil.copymode(source, target)
 
 
@@ -338,37 +353,19 @@ def _epoch() -> int:
             f"SOURCE_DATE_EPOCH is {named!r}, expected seconds since 1970"
         )
     last = _git("log", "-1", "--format=%ct")
-    return max(int(named or (last or ["0"])[0]), OLDEST)
+    return max(int(named or (last or ["0"])[0]), packed.OLDEST)
 
 
 def _pack(tree: Path, folder: Path) -> list[Path]:
-    """convlab-handout.tar.gz and .zip: the same tree gives the same bytes."""
-    epoch = _epoch()
-    files = sorted(file for file in tree.rglob("*") if file.is_file())
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as tar:
-        for file in files:
-            entry = tarfile.TarInfo(f"{NAME}/{file.relative_to(tree)}")
-            entry.size, entry.mtime, entry.mode = (
-                file.stat().st_size,
-                epoch,
-                _mode(file),
-            )
-            with file.open("rb") as data:
-                tar.addfile(entry, data)
+    """convlab-handout.tar.gz and .zip."""
+    epoch, members = _epoch(), packed.files(tree, NAME)
     gz, zipped = folder / f"{NAME}.tar.gz", folder / f"{NAME}.zip"
-    gz.write_bytes(gzip.compress(packed.getvalue(), mtime=epoch))
-    with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in files:
-            info = zipfile.ZipInfo(f"{NAME}/{file.relative_to(tree)}")
-            info.date_time = time.gmtime(epoch)[:6]
-            info.compress_type, info.create_system = zipfile.ZIP_DEFLATED, 3
-            info.external_attr = (0o100000 | _mode(file)) << 16
-            archive.writestr(info, file.read_bytes())
+    gz.write_bytes(packed.tar_gz(members, epoch))
+    zipped.write_bytes(packed.zipped(members, epoch))
     return [gz, zipped]
 
 
-def _seal(names: list[str], folder: Path) -> Path:
+def _seal(names: list[str], folder: Path, made: Course | None) -> Path:
     """The solutions, each task locked with a key of its own; the keys lie beside the
     archive, for the instructor.
     """
@@ -379,19 +376,16 @@ def _seal(names: list[str], folder: Path) -> Path:
                 name = os.path.relpath(file, ROOT)
                 if name in names and RUNG.fullmatch(name):
                     by_task.setdefault(task.id, {})[name] = file.read_bytes()
-    archive, keys = folder / sealed.ARCHIVE, []
-    with zipfile.ZipFile(archive, "w") as packed:
+    archive, keys = folder / sealed.ARCHIVE, {}
+    with zipfile.ZipFile(archive, "w") as locked:
         for task_id, files in by_task.items():
             block, key = sealed.seal(files)
-            packed.writestr(sealed.file_of(task_id), block)
-            keys.append(f"make solution T={task_id} KEY={key}\n")
-    (folder / sealed.KEYS).write_text("".join(keys), encoding="utf-8")
+            locked.writestr(sealed.file_of(task_id), block)
+            keys[task_id] = f"make solution T={task_id} KEY={key}\n"
+    told = for_course.keys_page(keys, made)
+    (folder / sealed.KEYS).write_text(told, encoding="utf-8")
     terminal.say(
         f"solutions, one key a task: {os.path.relpath(archive)}; the keys are in "
         f"{os.path.relpath(folder / sealed.KEYS)}: give one out to release a task"
     )
     return archive
-
-
-def _mode(file: Path) -> int:
-    return 0o755 if file.stat().st_mode & 0o100 else 0o644

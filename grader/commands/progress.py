@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from grader.course.tasks import all_tasks
+from grader.course.tasks import offered_tasks
 from grader.engine import results
 from grader.engine.answers.history import moments
 from grader.engine.answers.ledger import NAME, Ledger
@@ -18,7 +18,7 @@ from grader.report.progress.next_step import next_step
 def run(args: argparse.Namespace) -> int:
     """Show it, and write the page."""
     del args
-    tasks, whole = all_tasks(), results.read()
+    tasks, whole = offered_tasks(), results.read()
     history = []
     if (results.folder() / NAME).exists():
         with Ledger(results.folder(), write=False) as ledger:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Which rungs lab.toml names that have no file: a remark in grade, an error in lint.
 
-Whoever grades others' work deletes the files of a task and copies in what was handed
-in; a student may delete a starter. The other files are graded all the same.
+A student may delete a starter: the other files are graded all the same. A tree that was
+made for a course misses only what was handed out.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from grader.course import rungs
-from grader.course.tasks import all_tasks
+from grader.course.exhibits import HUNT
+from grader.course.handed import starters
+from grader.course.tasks import all_tasks, id_of
 
 NAMED = 4  # rungs that a sentence names
 
@@ -22,6 +24,9 @@ def absent() -> list[str]:
     tasks = all_tasks()
     there = {rung.id for task in tasks for rung in task.rungs}
     told = []
+    handed = {
+        id_of(name) for name in starters.read(rungs.ROOT)
+    }  # none in the repository
     for toml in sorted((rungs.ROOT / "labs").glob("[0-9][0-9]_*/lab.toml")):
         lab = toml.parent.name
         entries = tomllib.loads(toml.read_text(encoding="utf-8"))
@@ -33,7 +38,9 @@ def absent() -> list[str]:
             if task.lab == lab
         }
         names = {f"{lab}/{name}" for name in entries.get("rung", {})}
+        names |= {f"{lab}/{HUNT}/{name}" for name in entries.get(HUNT, {})}
         names |= used | set(_kernels(entries))
+        names &= handed or names
         missing = sorted(n for n in names if n.count("/") == 2 and n not in there)
         if missing:
             told.append(_sentence(str(toml.relative_to(rungs.ROOT)), missing))

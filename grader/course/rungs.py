@@ -111,6 +111,7 @@ class Task:
     rungs: tuple[Rung, ...] = field(default=())
     speed: bands.SpeedTask | None = None
     bench: tuple[str, ...] = ()  # speed cases of `make bench`; (): the small ones
+    offered: bool = True  # whether the course of this tree has it
 
     @property
     def id(self) -> str:
@@ -133,6 +134,11 @@ class Task:
     def is_hunt(self) -> bool:
         """Whether its files are exhibits: each counts for itself."""
         return self.operator == HUNT
+
+    def worth(self, rung: Rung) -> float:
+        """The points of an exhibit: its share of the task's, which a course may set."""
+        whole = sum(one.exhibit.points for one in self.rungs if one.exhibit)
+        return self.points * rung.exhibit.points / whole if rung.exhibit else 0.0
 
 
 @dataclass(frozen=True)

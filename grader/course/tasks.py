@@ -22,6 +22,8 @@ from signatures.view_names import TENSOR_VIEW
 from grader.course import architectures, bands, exhibits, renamed, rungs, traffic
 from grader.course.candidates import verify as verify_uses
 from grader.course.exhibits import HUNT
+from grader.course.offered.course_file import Course
+from grader.course.offered.narrowed import course_here, narrowed
 from grader.course.rungs import (
     DIRECT,
     EXTENSION,
@@ -57,7 +59,17 @@ def all_tasks() -> tuple[Task, ...]:
     for toml in sorted((rungs.ROOT / "labs").glob("[0-9][0-9]_*/lab.toml")):
         tasks += _lab(toml)
     verify_uses(tasks)
-    return tuple(tasks)
+    return narrowed(tasks, course_here(tasks))
+
+
+def here() -> Course | None:
+    """The course that this tree was made for; None in the repository."""
+    return course_here(all_tasks())
+
+
+def offered_tasks() -> tuple[Task, ...]:
+    """Those that the course of this tree has; in the repository all of them."""
+    return tuple(task for task in all_tasks() if task.offered)
 
 
 def _lab(toml: Path) -> list[Task]:
@@ -271,16 +283,16 @@ def select(wanted: str | None, lab: str | None = None) -> Selection:
     A prefix of rungs selects those rungs of their task. Raises GraderError for a name
     nothing begins with, and lists near ones.
     """
-    tasks = all_tasks()
+    tasks = offered_tasks()
     if lab:
         tasks = tuple(task for task in tasks if task.lab.startswith(lab))
         if not tasks:
-            labs = ", ".join(sorted({task.lab for task in all_tasks()}))
+            labs = ", ".join(sorted({task.lab for task in offered_tasks()}))
             raise GraderError(f"no lab begins with {lab!r} (there are: {labs})")
     if not wanted:
         rungs = frozenset(rung.id for task in tasks for rung in task.rungs)
         return Selection(tasks, rungs, whole=not lab)
-    name = _as_id(wanted)
+    name = id_of(wanted)
     chosen = []
     ids: set[str] = set()
     for task in tasks:
@@ -319,7 +331,7 @@ def one_rung(wanted: str | None, example: str) -> tuple[Rung, Task]:
     return found[0]
 
 
-def _as_id(wanted: str) -> str:
+def id_of(wanted: str) -> str:
     """A path or an id, as an id."""
     name = wanted.strip()
     path = Path(name)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from signatures import DIRECTIONS, SIGNATURES
 
-from grader.course.tasks import all_tasks
+from grader.course.tasks import offered_tasks
 from grader.engine.score import TaskResult
 from grader.verdicts import Verdict
 
@@ -27,13 +27,18 @@ class Matrix:
     cells: dict[Cell, Verdict | None]
 
     @property
+    def operators(self) -> list[str]:
+        """Those that any lab has, in the order of operators.h."""
+        return list(dict.fromkeys(operator for operator, _, _ in self.cells))
+
+    @property
     def right(self) -> int:
         """How many cells have passed."""
         return sum(found is Verdict.PASS for found in self.cells.values())
 
     def of(self, operator: str, lab: str) -> list[Verdict | None]:
         """Forward and backward of one task."""
-        return [self.cells[operator, lab, direction] for direction in DIRECTIONS]
+        return [self.cells.get((operator, lab, d)) for d in DIRECTIONS]
 
     def entry(self) -> dict[str, dict[str, dict[str, str]]]:
         """For results.json: operator -> lab -> direction -> verdict, of cells that have
@@ -50,10 +55,13 @@ class Matrix:
 def matrix(results: Iterable[TaskResult]) -> Matrix:
     """All operators in all labs, as these results have them."""
     known = {result.task.id: result for result in results}
-    labs = tuple(sorted({task.lab for task in all_tasks()}))
+    offered = {task.id for task in offered_tasks()}
+    labs = tuple(sorted({name.split("/")[0] for name in offered}))
     cells: dict[Cell, Verdict | None] = {}
     for operator in SIGNATURES:
         for lab in labs:
+            if f"{lab}/{operator}" not in offered | known.keys():
+                continue
             result = known.get(f"{lab}/{operator}")
             for direction in DIRECTIONS:
                 found = result.best(direction) if result else None

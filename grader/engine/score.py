@@ -111,9 +111,9 @@ class RungResult:
         found = [v for d in DIRECTIONS if (v := self.verdict(d)) is not None]
         return min(found, key=lambda v: (v is Verdict.PASS, v.pending), default=None)
 
-    def halves(self) -> list[tuple[float, float]]:
+    def halves(self, worth: float) -> list[tuple[float, float]]:
         """Points earned and pending of an exhibit: of its repair, of its case."""
-        half = self.rung.exhibit.points / 2 if self.rung.exhibit else 0.0
+        half = worth / 2
         made = []
         for verdict in (self.repair, self.verdict(CASE_CHECK)):
             waits = verdict is not None and verdict.pending
@@ -227,7 +227,7 @@ class TaskResult:
     def _all_parts(self) -> list[tuple[float, float]]:
         """The same of all that earns points."""
         if self.task.is_hunt:
-            return [half for rung in self.rungs for half in rung.halves()]
+            return [h for r in self.rungs for h in r.halves(self.task.worth(r.rung))]
         if self.task.functions:
             return [(self._share(pending=False), self._share(pending=True))]
         return [self._parts(direction) for direction in DIRECTIONS]

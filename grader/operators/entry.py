@@ -217,11 +217,14 @@ class Operator:
         return made
 
     def cases(self, seed: int, *, drawn: int = 8) -> list[Case]:
-        """The cases of the operator's file, and some drawn from the seed."""
+        """The cases of the operator's file, those that a course hides, and some drawn
+        from the seed.
+        """
         if self.only:
             return list(self.only)
         path = CASES / f"{self.name}.toml"
-        lines = tomllib.loads(path.read_text(encoding="utf-8"))["cases"]
+        entries = tomllib.loads(path.read_text(encoding="utf-8"))
+        lines = entries["cases"] + entries.get("hidden", [])
         rng = random.Random(f"{self.name} {seed}")
         for i in range(drawn):
             lines.append({**self.draw(rng), "name": f"random_{i}"})

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
-from signatures import DIRECTIONS, SIGNATURES
+from signatures import DIRECTIONS
 
 from grader.checks.check_result import CheckResult
 from grader.checks.gates import matrix
@@ -215,7 +215,7 @@ def course(whole: Results) -> None:
     grid = _grid()
     for name in ("operator", *(lab[:2] for lab in found.labs)):
         grid.add_column(name)
-    for operator in SIGNATURES:
+    for operator in found.operators:
         grid.add_row(operator, *(_pair(found.of(operator, lab)) for lab in found.labs))
     console.print()
     console.print(grid)

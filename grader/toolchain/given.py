@@ -227,9 +227,10 @@ def broken(rung: Rung) -> Rung:
 
 
 def give_exhibits(tree: Path) -> None:
-    """Copy every exhibit as it is handed out into a handout's tree."""
+    """Copy the exhibits of a handout's tree once more, as they are handed out."""
     for task in all_tasks():
-        for rung in task.rungs if task.is_hunt else ():
+        mine = [r for r in task.rungs if (tree / r.shown).exists()]
+        for rung in mine if task.is_hunt else ():
             wrong = broken(rung)
             folder = tree / "given" / HUNT / task.lab
             folder.mkdir(parents=True, exist_ok=True)

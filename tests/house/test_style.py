@@ -41,6 +41,7 @@ LONG_RUNGS = {  # docs/decisions/0013-long-rungs.md
     "labs/03_im2col_cpu/depthwise_conv2d/05_lane_sums.c": "strides are a part of it",
     "labs/03_im2col_cpu/depthwise_conv2d/06_stride_phases.c": "phases along two axes",
     "labs/03_im2col_cpu/depthwise_conv2d/07_channel_lanes.c": "05 with other lanes",
+    "labs/03_im2col_cpu/conv2d/16_parts.c": "both directions deal out the same parts",
 }
 TO_DIVIDE = {  # convolutions of lab 03, until they are divided
     f"labs/03_im2col_cpu/conv2d/{name}.c": lines

@@ -51,9 +51,9 @@ def untouched(rung: Rung) -> Rung:
     return broken
 
 
-def earned(result: RungResult) -> float:
-    """The points of an exhibit."""
-    return sum(points for points, _ in result.halves())
+def earned(result: RungResult, worth: float = 1) -> float:
+    """The points of an exhibit that is worth so many."""
+    return sum(points for points, _ in result.halves(worth))
 
 
 @every_exhibit
@@ -87,4 +87,4 @@ def test_the_grader_rejects_the_bug_and_gives_nothing_for_it(
 def test_the_repair_and_the_case_earn_everything(asker: Asker, rung: Rung) -> None:
     result = graded(asker, rung)
     assert [c for c in result.checks if c.verdict is not Verdict.PASS] == []
-    assert earned(result) == rung.exhibit.points
+    assert earned(result, rung.exhibit.points) == rung.exhibit.points

@@ -50,18 +50,29 @@ class Servers(Closing):
         """Who does the work in the end, through any number of calls: a rung's id or
         that of a given object. Of backward ask for one gradient at a time (`parts`).
         """
+        return list(self.chain(rung, case, direction))[-1]
+
+    def chain(self, rung: Rung, case: Case, direction: str) -> Iterator[str]:
+        """The rungs that a case passes through, down to the one that computes it; not
+        among them who leaves it to a fallback. Below a rung that makes another case of
+        it, as by dealing out images, they are those of the case itself.
+        """
         lower = _lower(rung)
-        if not self._needs(rung, lower, case, direction):
-            return rung.id
-        for use in lower:
+        asked = lower if self._needs(rung, lower, case, direction) else []
+        for use in asked:
             name = self._needs(rung, [use], case, direction)
-            if name:
-                known = {r.id: r for task in all_tasks() for r in task.rungs}
-                below = known.get(name)
-                if not below or direction not in self._build(below).directions:
-                    return name  # by its other direction, of a case that is its own
-                return self.computes(below, case, direction)
-        return rung.id
+            if not name:
+                continue
+            if use.alias != FALLBACK:
+                yield rung.id
+            known = {r.id: r for task in all_tasks() for r in task.rungs}
+            below = known.get(name)
+            if below and direction in self._build(below).directions:
+                yield from self.chain(below, case, direction)
+            else:
+                yield name  # by its other direction, of a case that is its own
+            return
+        yield rung.id
 
     def parts(self, case: Case, direction: str) -> Iterator[tuple[str, Case]]:
         """The results of a call by name, each with a case that asks for it alone."""
@@ -139,7 +150,9 @@ def _lower(rung: Rung) -> list[Use]:
 
 
 class Classes:
-    """The numerics class of each result of a rung: that of the file which computes it.
+    """The numerics class of each result of a rung: that of the file which computes it,
+    or of the first one on the way there that has another than `direct`: what it makes
+    of a case for the rung below is computed in its class.
 
     `rungs` are, by direction, the files that are called.
     """
@@ -161,6 +174,7 @@ class Classes:
         key = (repr(case), result)
         if key not in self._known:
             parts = dict(self.servers.parts(case, direction))
-            name = self.servers.computes(rung, parts.get(result, case), direction)
-            self._known[key] = self._of.get(name, DIRECT)
+            way = self.servers.chain(rung, parts.get(result, case), direction)
+            kinds = (self._of.get(name, DIRECT) for name in way)
+            self._known[key] = next((k for k in kinds if k != DIRECT), DIRECT)
         return self._known[key]

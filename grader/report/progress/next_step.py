@@ -86,8 +86,8 @@ def _hidden(task: Task, result: TaskResult | None) -> Iterator[NextStep]:
     found = {one.rung.id: one for one in result.rungs} if result else {}
     for rung in task.rungs:
         known = replace(found.get(rung.id, RungResult(rung, ())), rung=rung)
-        worth = rung.exhibit.points if rung.exhibit else 0.0
-        left = worth - sum(map(sum, known.halves()))
+        worth = task.worth(rung)
+        left = worth - sum(map(sum, known.halves(worth)))
         if left:
             reason = f"a bug to find, worth {shown_points(left)} beyond the core path"
             yield NextStep(rung.shown, rung.id, reason)

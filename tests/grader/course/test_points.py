@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from signatures import SIGNATURES
@@ -49,3 +50,10 @@ def test_the_readme_of_a_lab_says_what_each_task_is_worth(lab: str) -> None:
     }
     known = {t.operator: ([shown_points(t.points)], not t.core) for t in tasks_of(lab)}
     assert {name: said.get(name) for name in known} == known
+
+
+def test_the_exhibits_of_a_bug_hunt_share_what_a_course_gives_it() -> None:
+    hunt = next(task for task in all_tasks() if task.is_hunt)
+    assert [hunt.worth(rung) for rung in hunt.rungs] == [1.0] * len(hunt.rungs)
+    doubled = replace(hunt, points=2 * hunt.points)
+    assert [doubled.worth(rung) for rung in hunt.rungs] == [2.0] * len(hunt.rungs)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""`python -m grader autograde`: what Gradescope and Autolab start in the instructor's
+tree. FROM= is the submission, HOST= who asks, TO= the file that the answer goes to.
+
+There is an answer whatever happens: a host that gets none gives 0 points and says
+nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from pathlib import Path
+
+from grader.commands import handed_in
+from grader.course import rungs
+from grader.course.offered.course_file import Course
+from grader.course.tasks import here
+from grader.engine.answers import as_json
+from grader.errors import GraderError
+from grader.report.exports import hosts
+from grader.report.exports.sheet import Sheet, sheet
+from grader.toolchain.make import build_folder
+
+FAULT = "The grader failed, not you: nothing was judged. Tell your instructor."
+KNOWN = ("gradescope", "autolab")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Lay the submission over the starters, grade, answer."""
+    del args
+    host, source = os.environ.get("HOST", ""), os.environ.get("FROM", "")
+    if host not in KNOWN or not source:
+        raise GraderError(
+            f"HOST= is {host!r}, expected {' or '.join(KNOWN)}; FROM= names what was "
+            "handed in"
+        )
+    made = here()
+    if made is None:
+        raise GraderError(
+            "this tree was not made for a course: make handout COURSE=file makes one"
+        )
+    try:
+        found = _graded(Path(source).resolve(), made)
+    except GraderError as error:
+        answer = hosts.failed(host, str(error))
+    except Exception:  # whatever it is: the host must get an answer
+        traceback.print_exc()
+        answer = hosts.failed(host, FAULT)
+    else:
+        answer = hosts.gradescope(found) if host == KNOWN[0] else _told(found)
+    if target := os.environ.get("TO", ""):
+        Path(target).write_text(answer, encoding="utf-8")
+    else:
+        sys.stdout.write(answer + "\n")
+    return 0
+
+
+def _graded(source: Path, made: Course) -> Sheet:
+    handed_in.lay(source, rungs.ROOT, made)
+    found = handed_in.grade(rungs.ROOT, build_folder(), made)
+    whole = as_json.results(found)
+    return sheet(whole, secret_seeds=bool(made.hidden.seeds))
+
+
+def _told(found: Sheet) -> str:
+    """For Autolab: students read what is printed, the last line is the scores."""
+    lines = [
+        f"{row.task}: {row.points:g} of {row.of:g}\n{row.text}" for row in found.rows
+    ]
+    return "\n".join([*lines, hosts.autolab(found)])

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""`make export TO=`: the last results.json as other programs read it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from grader.course.tasks import here
+from grader.engine import results
+from grader.errors import GraderError
+from grader.report import terminal
+from grader.report.exports import hosts
+from grader.report.exports.junit import junit
+from grader.report.exports.sheet import Sheet, sheet
+
+FILES: dict[str, tuple[str, Callable[[Sheet], str]]] = {
+    "junit": ("junit.xml", junit),
+    "gradescope": ("gradescope.json", hosts.gradescope),
+    "autolab": ("autolab.json", hosts.autolab),
+}
+PRINTED = "github"  # GitHub reads what a step prints
+KINDS = (*FILES, PRINTED)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the files, print the annotations."""
+    del args
+    kinds = asked_for(os.environ.get("TO", ""), KINDS, "make export TO=junit,github")
+    whole = results.read()
+    if whole is None:
+        reason = results.refusal()
+        raise GraderError(
+            f"{results.near(results.path())} cannot be read: {reason}; grade once more"
+            if reason
+            else "there are no results yet: run make grade first"
+        )
+    made = here()
+    secret = bool(made and made.hidden.seeds)
+    found = sheet(whole, secret_seeds=secret)
+    for file in write(found, kinds, results.folder() / "exports"):
+        terminal.say(results.near(file))
+    if PRINTED in kinds:
+        sys.stdout.write(hosts.github(found) + "\n")
+    return 0
+
+
+def asked_for(named: str, known: Sequence[str], example: str) -> list[str]:
+    """The names in TO=. Raises GraderError for one that nobody knows."""
+    found = [name.strip() for name in named.split(",") if name.strip()]
+    for name in found:
+        if name not in known:
+            raise GraderError(f"TO= names {name!r}, expected {', '.join(known)}")
+    if not found:
+        raise GraderError(f"say for whom, of {', '.join(known)}: {example}")
+    return found
+
+
+def write(found: Sheet, kinds: Sequence[str], folder: Path) -> list[Path]:
+    """The files of these kinds, of those that are files of one grading."""
+    results.make_folder(folder)
+    made = []
+    for kind in kinds:
+        if kind in FILES:
+            name, text = FILES[kind]
+            (folder / name).write_text(text(found), encoding="utf-8")
+            made.append(folder / name)
+    return made

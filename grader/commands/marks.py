@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""`make marks COURSE= [TO=]`: everybody's points by the rules of the course, and the
+files that a gradebook or a platform reads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from grader.commands import export
+from grader.commands.submission import place_of, wanted_course
+from grader.course.offered.course_file import Course
+from grader.engine import results
+from grader.engine.answers import as_json
+from grader.engine.marks import desk
+from grader.engine.marks.people import Person, people
+from grader.engine.marks.total import Total, total
+from grader.errors import GraderError
+from grader.report import mark_table, terminal
+from grader.report.exports import gradebook
+from grader.report.exports.sheet import Row, Sheet, sheet
+
+BOOKS = {"canvas": gradebook.canvas, "moodle": gradebook.moodle}
+KINDS = (*BOOKS, *export.FILES)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show the marks, write the exports."""
+    del args
+    made = wanted_course()
+    folder = place_of(made)
+    records = desk.everybody(folder)
+    known = people(folder / desk.PEOPLE, made)
+    students = sorted({*records, *known})
+    if not students:
+        raise GraderError(
+            f"{results.near(folder)} has no student yet: make submission grades one"
+        )
+    totals = [
+        total(name, known.get(name, Person()), records.get(name), made)
+        for name in students
+    ]
+    mark_table.show(totals, made)
+    named = os.environ.get("TO", "")
+    if named:
+        kinds = export.asked_for(named, KINDS, "make marks TO=canvas,gradescope")
+        _write(totals, records, kinds, folder / "exports", made)
+    return 0
+
+
+def _write(
+    totals: list[Total],
+    records: dict[str, desk.Record],
+    kinds: list[str],
+    folder: Path,
+    made: Course,
+) -> None:
+    """A file of the whole course for a gradebook, one a student for a platform."""
+    results.make_folder(folder)
+    for kind in kinds:
+        if kind in BOOKS:
+            file = folder / f"{kind}.csv"
+            file.write_text(BOOKS[kind](totals, made), encoding="utf-8", newline="")
+            terminal.say(results.near(file))
+    for one in totals if set(kinds) & set(export.FILES) else ():
+        mine = folder / desk.file_of(folder, one.student).stem
+        for file in export.write(_sheet(one, records, made), kinds, mine):
+            terminal.say(results.near(file))
+
+
+def _sheet(one: Total, records: dict[str, desk.Record], made: Course) -> Sheet:
+    """A student's mark as exports tell it: with what the checks said of a task."""
+    record = records.get(one.student)
+    rows = {}
+    if record:
+        whole = as_json.results(dict(record.results))
+        told = sheet(whole, secret_seeds=bool(made.hidden.seeds))
+        rows = {row.task: row for row in told.rows}
+    made_rows = []
+    for item in one.items:
+        seen = rows.get(item.name)
+        words = item.points, item.pending, item.of, item.extra
+        late = one.late.get(item.part, 0)
+        said = [item.comment, f"{late} late days count" if late and seen else ""]
+        said.append("nothing was handed in, or marked yet" if item.missing else "")
+        comment = "; ".join(filter(None, said))
+        checks = seen.checks if seen else ()
+        made_rows.append(Row(item.name, *words, checks, comment))
+    return Sheet(tuple(made_rows))

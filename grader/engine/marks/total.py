@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: MIT
+"""Points of a student in a course: graded ones, less what lateness costs, or those that
+a person gives instead.
+
+The points of a task in the record are a share of what the task was worth when it was
+graded: where course.toml gives other points since, the share counts. Points that a
+person gives count as they stand, however late the work was.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import timedelta
+
+from grader.course.offered.course_file import Course, Part
+from grader.engine.marks.desk import Record
+from grader.engine.marks.people import Given, Person
+
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Item:
+    """A task or a question in a student's mark."""
+
+    part: str
+    name: str
+    points: float
+    of: float
+    extra: bool = False
+    pending: float = 0.0
+    comment: str = ""
+    by_hand: bool = False
+    missing: bool = False  # nothing was handed in, or nobody has marked it
+
+
+@dataclass(frozen=True)
+class Total:
+    """A student's mark."""
+
+    student: str
+    person: Person
+    items: tuple[Item, ...]
+    late: dict[str, int]  # part -> begun days that cost points
+
+    @property
+    def points(self) -> float:
+        """The sum, extra points included."""
+        return round(sum(item.points for item in self.items), 4)
+
+    @property
+    def pending(self) -> float:
+        """Neither earned nor lost."""
+        return round(sum(item.pending for item in self.items), 4)
+
+    def of_part(self, part: str) -> float:
+        """The points of a part."""
+        mine = [item.points for item in self.items if item.part == part]
+        return round(sum(mine), 4)
+
+    def comments(self, part: str) -> str:
+        """What was said of a part, in one text."""
+        said = [self.person.comment] if self.person.comment else []
+        late = self.late.get(part, 0)
+        said += [f"{late} late days count"] if late else []
+        said += [
+            f"{item.name}: {item.comment}"
+            for item in self.items
+            if item.part == part and item.comment
+        ]
+        return "; ".join(said)
+
+
+def total(student: str, person: Person, record: Record | None, made: Course) -> Total:
+    """A student's mark by the rules of the course."""
+    late = _late_days(person, record, made)
+    items: list[Item] = []
+    for part in made.parts:
+        items += _tasks(part, person, record, _share(late[part.id], made))
+        items += _questions(part, person)
+    return Total(student, person, tuple(items), late)
+
+
+def _late_days(person: Person, record: Record | None, made: Course) -> dict[str, int]:
+    """Begun days after each deadline; free days go to the first parts in need."""
+    free = made.late.free_days if made.late else 0
+    found = {}
+    for part in made.parts:
+        days = _begun(part, person, record)
+        if person.late_days is not None:
+            found[part.id] = person.late_days if days is not None else 0
+            continue
+        used = min(free, days or 0)
+        free -= used
+        found[part.id] = (days or 0) - used
+    return found
+
+
+def _begun(part: Part, person: Person, record: Record | None) -> int | None:
+    """Begun days from a part's deadline to its last file; None if there is none."""
+    times = record.handed_in if record else {}
+    mine = [times[offer.task] for offer in part.offers if offer.task in times]
+    if not mine:
+        return None
+    ends = part.deadline + person.extension_days * DAY
+    return max(0, math.ceil((max(mine) - ends) / DAY))
+
+
+def _share(days: int, made: Course) -> float:
+    """What is left of the points after so many late days."""
+    if made.late is None or days == 0:
+        return 1.0
+    if days > made.late.days:
+        return 0.0
+    return max(0.0, 1 - days * made.late.percent_per_day / 100)
+
+
+def _tasks(
+    part: Part, person: Person, record: Record | None, share: float
+) -> list[Item]:
+    entries = {one["id"]: one for one in record.results["tasks"]} if record else {}
+    items = []
+    for offer in part.offers:
+        given, entry = person.tasks.get(offer.task), entries.get(offer.task)
+        if given or entry is None:
+            items.append(_by_hand(part, offer.task, offer.points, given, offer.extra))
+            continue
+        worth = offer.points / entry["of"] if entry["of"] else 0.0
+        points, pending = (entry[w] * worth * share for w in ("points", "pending"))
+        items.append(
+            Item(
+                part.id,
+                offer.task,
+                round(points, 4),
+                offer.points,
+                offer.extra,
+                round(pending, 4),
+            )
+        )
+    return items
+
+
+def _questions(part: Part, person: Person) -> list[Item]:
+    return [
+        _by_hand(part, one.id, one.points, person.written.get(one.id))
+        for one in part.questions
+    ]
+
+
+def _by_hand(
+    part: Part, name: str, of: float, given: Given | None, extra: bool = False
+) -> Item:
+    if given is None:
+        return Item(part.id, name, 0.0, of, extra, missing=True)
+    words = given.points, of, extra, 0.0, given.comment
+    return Item(part.id, name, *words, by_hand=True)

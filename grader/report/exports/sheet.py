@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT
+"""What an export tells of a grading: points and plain sentences, a row a task.
+
+All exports are written from this sheet, so that what is hidden is left out in one
+place: a case whose name begins with hidden_ is told by its verdict and, if the mistake
+is a known one, its name; a tree with hidden seeds tells no command that repeats a run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from grader.checks.check_result import IN_FULL, CheckResult
+from grader.course.foreign import cleaned
+from grader.course.offered.course_file import HIDDEN
+from grader.engine.score import Results, RungResult, TaskResult, shown_points
+from grader.verdicts import Verdict
+
+NOT_TOLD = "a case that is not shown to students"
+
+
+@dataclass(frozen=True)
+class Remark:
+    """A check that did not pass, as students may read it."""
+
+    task: str
+    rung: str
+    file: str
+    line: int  # 0: it is about the whole file
+    check: str  # "forward in float32"
+    verdict: Verdict
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A check of a file, passed or not."""
+
+    rung: str
+    check: str
+    verdict: Verdict
+    remark: Remark | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A task."""
+
+    task: str
+    points: float
+    pending: float
+    of: float
+    extra: bool
+    checks: tuple[Checked, ...]
+    comment: str = ""  # of a person
+
+    @property
+    def full(self) -> bool:
+        """Whether nothing is missing."""
+        return self.points >= self.of
+
+    @property
+    def remarks(self) -> list[Remark]:
+        """What did not pass."""
+        return [check.remark for check in self.checks if check.remark]
+
+    @property
+    def text(self) -> str:
+        """The remarks as plain text."""
+        lines = [cleaned(self.comment)] if self.comment else []
+        lines += [
+            f"{r.verdict}  {r.rung}, {r.check}: {r.sentence}".rstrip(": ")
+            for r in self.remarks
+        ]
+        if self.pending:
+            lines.append(
+                f"{shown_points(self.pending)} points are pending: neither earned nor "
+                "lost"
+            )
+        return "\n".join(lines) or "Everything that was asked passed."
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A grading."""
+
+    rows: tuple[Row, ...]
+
+    def total(self, what: str, *, extra: bool) -> float:
+        """The sum of points, pending or of."""
+        mine = [row for row in self.rows if row.extra is extra]
+        return sum(float(getattr(row, what)) for row in mine)
+
+
+def sheet(whole: Results, *, secret_seeds: bool = False) -> Sheet:
+    """What may be told of these results."""
+    return Sheet(tuple(_row(task, secret_seeds) for task in whole.tasks))
+
+
+def _row(found: TaskResult, secret_seeds: bool) -> Row:
+    checks = [
+        Checked(rung.rung.id, _asked(check), check.verdict, remark)
+        for rung in found.rungs
+        for check in rung.checks
+        for remark in [_remark(rung, check, secret_seeds)]
+    ]
+    return Row(
+        found.task.id,
+        round(found.points, 4),
+        round(found.pending, 4),
+        found.task.points,
+        not found.task.core,
+        tuple(checks),
+    )
+
+
+def _asked(check: CheckResult) -> str:
+    where = f" in {IN_FULL[check.dtype]}" if check.dtype in IN_FULL else ""
+    other = f" of {check.direction}" if check.name not in _NAMED else ""
+    return f"{check.name}{other}{where}"
+
+
+_NAMED = ("forward", "gradient", "gradcheck", "second")
+
+
+def _remark(rung: RungResult, check: CheckResult, secret_seeds: bool) -> Remark | None:
+    if check.verdict is Verdict.PASS:
+        return None
+    file, _, line = (check.location or "").rpartition(":")
+    here = rung.rung.shown
+    return Remark(
+        rung.rung.task,
+        rung.rung.id,
+        file or here,
+        int(line) if line.isdecimal() else 0,
+        _asked(check),
+        check.verdict,
+        _sentence(check, secret_seeds),
+    )
+
+
+def _sentence(check: CheckResult, secret_seeds: bool) -> str:
+    said = (check.message, check.diagnosis or "", check.replay or "")
+    if any(HIDDEN in text for text in said):
+        known = f"; it looks like the mistake {check.mistake}" if check.mistake else ""
+        return f"{NOT_TOLD} fails{known}"
+    parts = [check.message, check.diagnosis or ""]
+    parts += [] if secret_seeds else [check.replay or ""]
+    return cleaned("; ".join(" ".join(part.split()) for part in parts if part))

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""Everybody's marks in a course, as a table in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.markup import escape
+from rich.table import Table
+
+from grader.course.foreign import cleaned
+from grader.course.offered.course_file import Course
+from grader.engine.marks.total import Total
+from grader.report.terminal import console
+
+
+def show(totals: Sequence[Total], made: Course) -> None:
+    """A row for each student."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("student")
+    for name in (*(part.id for part in made.parts), f"of {made.of:g}", "pending"):
+        table.add_column(name, justify="right")
+    table.add_column("remarks")
+    for one in totals:
+        points = (f"{one.of_part(part.id):g}" for part in made.parts)
+        cells = (*points, f"{one.points:g}", f"{one.pending:g}", _remarks(one))
+        table.add_row(*(escape(cleaned(cell)) for cell in (one.student, *cells)))
+    console.print(table)
+
+
+def _remarks(one: Total) -> str:
+    late = [f"{part}: {days} late days" for part, days in one.late.items() if days]
+    by_hand = [item.name for item in one.items if item.by_hand]
+    missing = [item.name for item in one.items if item.missing]
+    said = [*late, *([f"by hand: {', '.join(by_hand)}"] if by_hand else [])]
+    said += [f"missing: {', '.join(missing)}"] if missing else []
+    return "; ".join(said)

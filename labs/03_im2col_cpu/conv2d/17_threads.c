@@ -1,0 +1,139 @@
+/* 17 threads
+ *
+ *   idea    images are independent, and so are filters and groups: share them out
+ *   expect  at most the number of cores; 1.1x to 1.9x of 16_parts with two
+ *   limit   what all threads share: the last cache and memory
+ *   run     make bench T=03_im2col_cpu/conv2d/17
+ *
+ * For every shape; with THREADS=2 behind the command. Workspace: that of 16_parts
+ * for each thread. The steps are those of one thread: equal results, bit for bit.
+ */
+#include "operators.h"
+
+// BEGIN SOLUTION
+conv2d_forward_fn chosen_forward;
+conv2d_backward_fn chosen_backward;
+
+enum { IMAGES, FILTERS, INPUTS };  // what is shared out: INPUTS are input channels
+enum { CHANNELS = 16 };    // a thread takes a multiple of them: whole vectors and tiles
+enum { SMALL = 1 << 17 };  // multiply-adds: waking a second thread takes as long
+
+/* The caller's scratch memory serves one thread at a time. */
+static void *in_turn(ctx_t *ctx, size_t bytes)
+{
+    void *block;
+#pragma omp critical(scratch)
+    block = ctx_scratch(ctx->scratch_state, bytes);
+    return block;
+}
+
+/* `first` to before `end` along an axis of a tensor, a view; NULL of what is absent. */
+static tensor_t *part(tensor_t *view, const tensor_t *t, int32_t axis, int64_t first,
+                      int64_t end)
+{
+    if (!t) return NULL;
+    *view = *t;
+    view->data = real_data(t) + first * t->stride[axis];
+    view->size[axis] = end - first;
+    return view;
+}
+
+typedef struct {
+    const tensor_t *grad_output, *input, *weight, *bias;
+    tensor_t *output, *grad_input, *grad_weight, *grad_bias;
+    conv2d_params_t p;
+} call_t;
+
+/* Filters that stay together: pairs of groups, because 15_dispatch may compute a single
+ * one in another way, with other last digits; all of them, if groups are no pairs. */
+static int64_t together(int64_t OC, int64_t G)
+{
+    const int64_t PAIR = G == 1 ? 1 : G % 2 ? OC : 2 * OC / G;
+    return (CHANNELS + PAIR - 1) / PAIR * PAIR;
+}
+
+/* The call for some images or filters, a to before b, a filter with its group; or for
+ * some channels of grad_input. All but images only of one image where it is forward or
+ * grad_input: other parts of these have gaps. */
+static status_t some(ctx_t *ctx, call_t c, int by, int64_t a, int64_t b)
+{
+    tensor_t view[7];
+    const int64_t G = c.p.groups, IC = c.weight->size[1], OC = c.weight->size[0] / G;
+    if (by == FILTERS) {
+        if (G > 1) c.input = part(view + 6, c.input, 1, a / OC * IC, b / OC * IC);
+        if (G > 1) c.p.groups = (b - a) / OC;
+        c.bias = part(view + 1, c.bias, 0, a, b);
+        c.grad_weight = part(view + 2, c.grad_weight, 0, a, b);
+        c.grad_bias = part(view + 3, c.grad_bias, 0, a, b);
+    } else {
+        c.input = part(view + 2, c.input, by == INPUTS, a, b);
+        c.grad_input = part(view + 3, c.grad_input, by == INPUTS, a, b);
+    }
+    if (by != IMAGES) c.weight = part(view, c.weight, by == INPUTS, a, b);
+    if (by != INPUTS) c.output = part(view + 4, c.output, by == FILTERS, a, b);
+    if (by != INPUTS)
+        c.grad_output = part(view + 5, c.grad_output, by == FILTERS, a, b);
+    if (c.output) return chosen_forward(ctx, c.input, c.weight, c.bias, c.p, c.output);
+    return chosen_backward(ctx, c.grad_output, c.input, c.weight, c.p, c.grad_input,
+                           c.grad_weight, c.grad_bias);
+}
+
+/* Every thread its share. No two write to the same place. */
+static status_t shared_out(ctx_t *ctx, call_t c, int by)
+{
+    const int64_t *K = c.weight->size, G = c.p.groups;
+    const int64_t COUNT = by == IMAGES ? c.input->size[0] : K[by == INPUTS];
+    const int64_t most = by == INPUTS ? CHANNELS : together(COUNT, G);
+    const int64_t unit = by == IMAGES ? 1 : most, UNITS = (COUNT + unit - 1) / unit;
+    const int64_t OUT = tensor_numel(c.output ? c.output : c.grad_output);
+    const int small = OUT * K[1] * K[2] * K[3] < SMALL;
+    const int depthwise = by != IMAGES && G > 1 && K[1] == 1;  // has its own threads
+    const int64_t T = small || depthwise ? 1 : ctx->threads;
+    int worst = STATUS_OK;
+#pragma omp parallel for num_threads((int)T) reduction(max : worst)
+    for (int64_t t = 0; t < T; t++) {
+        ctx_t own = *ctx;
+        own.threads = small || !depthwise ? 1 : ctx->threads;
+        own.scratch = in_turn, own.scratch_state = ctx;
+        const int64_t a = UNITS * t / T * unit, end = UNITS * (t + 1) / T * unit;
+        const int64_t b = end < COUNT ? end : COUNT;
+        const int status = a < b ? (int)some(&own, c, by, a, b) : STATUS_OK;
+        if (status > worst) worst = status;
+    }
+    return (status_t)worst;
+}
+// END SOLUTION
+// STARTER // helpers, if you want some (the reference takes 74 lines)
+
+/* output (N, OC, OH, OW): by images, a single image by filters */
+status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
+                        const tensor_t *bias, conv2d_params_t p, tensor_t *output)
+{
+    // BEGIN SOLUTION
+    const call_t call = {NULL, input, weight, bias, output, NULL, NULL, NULL, p};
+    return shared_out(ctx, call, input->size[0] == 1 ? FILTERS : IMAGES);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 2 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}
+
+/* grad_input (N, IC, IH, IW) by images; grad_weight (OC, IC/G, KH, KW) and grad_bias
+ * (OC), sums over all images, by filters; grad_input of one image by its channels */
+status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
+                         const tensor_t *weight, conv2d_params_t p,
+                         tensor_t *grad_input, tensor_t *grad_weight,
+                         tensor_t *grad_bias)
+{
+    // BEGIN SOLUTION
+    // with parts of fewer channels 15_dispatch might go another way
+    const int64_t IC = input->size[0] == 1 && p.groups == 1 ? weight->size[1] : 0;
+    const int by = IC > CHANNELS && IC % CHANNELS == 0 ? INPUTS : IMAGES;
+    call_t call = {grad_output, input, weight, NULL, NULL, grad_input, NULL, NULL, p};
+    status_t status = grad_input ? shared_out(ctx, call, by) : STATUS_OK;
+    call.grad_input = NULL, call.grad_weight = grad_weight, call.grad_bias = grad_bias;
+    if (status != STATUS_OK || (!grad_weight && !grad_bias)) return status;
+    return shared_out(ctx, call, FILTERS);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 7 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
+}

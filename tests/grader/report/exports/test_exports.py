@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: MIT
+"""Exports of a grading, opened by independent readers: junitparser, a schema written
+from Gradescope's specification, a reader of GitHub's workflow commands.
+
+Gradescope: gradescope-autograders.readthedocs.io/en/latest/specs. Autolab:
+docs.autolabproject.com/lab. GitHub: docs.github.com, "Workflow commands".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import jsonschema
+import pytest
+from junitparser import Error, Failure, JUnitXml, Skipped
+
+from grader.engine.answers import as_json
+from grader.report.exports import hosts
+from grader.report.exports.junit import junit
+from grader.report.exports.sheet import NOT_TOLD, sheet
+from grader.verdicts import Verdict
+from tests.grader.engine import results
+
+NASTY = (
+    '=cmd|"/C calc"!A0 <script>alert(1)</script> & ]]> %0A::error::x\n'
+    "::set-output name=a::b\r##[command]x \x1b[31m\x00 ünï \ud800"
+)
+VISIBLE = {"enum": ["hidden", "after_due_date", "after_published", "visible"]}
+FORMAT = {"enum": ["text", "html", "simple_format", "md", "ansi"]}
+GRADESCOPE = {
+    "type": "object",
+    "required": ["score", "tests"],
+    "additionalProperties": False,
+    "properties": {
+        "score": {"type": "number"},
+        "execution_time": {"type": "number"},
+        "output": {"type": "string"},
+        "output_format": FORMAT,
+        "test_output_format": FORMAT,
+        "test_name_format": FORMAT,
+        "visibility": VISIBLE,
+        "stdout_visibility": VISIBLE,
+        "extra_data": {"type": "object"},
+        "leaderboard": {"type": "array"},
+        "tests": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["score", "max_score"],
+                "additionalProperties": False,
+                "properties": {
+                    "score": {"type": "number"},
+                    "max_score": {"type": "number"},
+                    "status": {"enum": ["passed", "failed"]},
+                    "name": {"type": "string"},
+                    "name_format": FORMAT,
+                    "number": {"type": "string"},
+                    "output": {"type": "string"},
+                    "output_format": FORMAT,
+                    "tags": {"type": "array"},
+                    "visibility": VISIBLE,
+                    "extra_data": {"type": "object"},
+                },
+            },
+        },
+    },
+}
+
+
+def found(*tasks: dict[str, Any], secret_seeds: bool = False):
+    """The sheet of made-up results."""
+    whole = as_json.results(results.whole(list(tasks)))
+    return sheet(whole, secret_seeds=secret_seeds)
+
+
+def failing(task: str = "02_naive_c/gelu", **more: Any) -> dict[str, Any]:
+    """A task with one check that failed."""
+    rung = results.rung(task, 0)
+    rung["checks"] = [
+        results.check("forward", "forward", dtype="f32"),
+        results.check("gradient", "backward", "WRONG_GRADIENT", dtype="f64", **more),
+    ]
+    return results.task(task, [rung], points=2.0)
+
+
+@pytest.fixture
+def everything():
+    return found(
+        results.every_verdict("02_naive_c/layer_norm"),
+        results.task("02_naive_c/add", [results.rung("02_naive_c/add", 0)], core=False),
+    )
+
+
+def commands(printed: str) -> list[tuple[str, dict[str, str], str]]:
+    """What GitHub's runner makes of a step's output: command, properties, text."""
+    read = []
+    for line in printed.splitlines():
+        assert "##[" not in line
+        if line.lstrip().startswith("::"):
+            head, _, text = line.lstrip()[2:].partition("::")
+            name, _, words = head.partition(" ")
+            pairs = dict(word.split("=", 1) for word in words.split(",") if word)
+            read.append(
+                (name, {k: decoded(v) for k, v in pairs.items()}, decoded(text))
+            )
+    return read
+
+
+def decoded(text: str) -> str:
+    for code, letter in (("3A", ":"), ("2C", ","), ("0D", "\r"), ("0A", "\n")):
+        text = text.replace(f"%{code}", letter)
+    return text.replace("%25", "%")
+
+
+# ---- each format ---------------------------------------------------------------------
+
+
+def test_junit_has_a_case_for_each_check_and_the_kind_of_its_outcome(everything):
+    suites = list(JUnitXml.fromstring(junit(everything).encode()))
+    assert [suite.name for suite in suites] == [row.task for row in everything.rows]
+    first = suites[0]
+    kinds = {Failure: "failures", Error: "errors", Skipped: "skipped"}
+    for kind, count in kinds.items():
+        mine = [c for c in first if any(isinstance(r, kind) for r in c.result)]
+        assert len(mine) == getattr(first, count) > 0
+    assert first.tests == len(list(first)) == len(everything.rows[0].checks)
+    assert first.errors == 1  # GRADER: our fault
+    pending = [verdict for verdict in Verdict if verdict.pending]
+    assert first.skipped == len(pending) - 1
+    assert suites[1].failures == suites[1].errors == suites[1].skipped == 0
+
+
+def test_gradescope_gets_a_test_for_each_task_and_the_sum(everything):
+    told = json.loads(hosts.gradescope(everything))
+    jsonschema.validate(told, GRADESCOPE)
+    assert told["score"] == sum(test["score"] for test in told["tests"]) == 6
+    assert [test["status"] for test in told["tests"]] == ["failed", "passed"]
+    assert told["tests"][1]["max_score"] == 0 and "extra" in told["tests"][1]["name"]
+    assert told["stdout_visibility"] == "hidden"
+    jsonschema.validate(json.loads(hosts.failed("gradescope", "why")), GRADESCOPE)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**told, "visibility": "nobody"}, GRADESCOPE)
+
+
+def test_autolab_gets_its_scores_in_one_line(everything):
+    line = hosts.autolab(everything)
+    assert "\n" not in line
+    scores = json.loads(line)["scores"]
+    assert scores == {"02_naive_c-layer_norm": 2, "02_naive_c-add": 4}
+
+
+def test_github_gets_an_annotation_where_a_check_failed(everything):
+    told = commands(hosts.github(everything))
+    kinds = [name for name, _, _ in told]
+    assert kinds.count("error") == hosts.MOST and kinds[-1] == "notice"
+    _, words, text = told[0]
+    assert words["file"] == "labs/02_naive_c/layer_norm/00_wrong_value.c"
+    assert words["line"] == "12" and "WRONG_VALUE" in words["title"]
+    assert text.startswith("all_options: this is what WRONG_VALUE says")
+    assert told[-1][2] == "2 of 4 points and 4 extra; 1 are pending"
+
+
+# ---- nothing gets out, nothing breaks out --------------------------------------------
+
+
+def test_words_of_students_break_out_of_no_format():
+    one = found(failing(message=NASTY, location="labs/a,b:c%.c:3"))
+    (suite,) = JUnitXml.fromstring(junit(one).encode())
+    (bad,) = [case for case in suite if case.result]
+    assert "<script>alert(1)</script> & ]]>" in bad.result[0].message
+    told = json.loads(hosts.gradescope(one))
+    jsonschema.validate(told, GRADESCOPE)
+    formats = {told["output_format"], *(t["output_format"] for t in told["tests"])}
+    assert formats == {"text"} and "\x1b" not in json.dumps(told)
+    read = commands(hosts.github(one))
+    assert [name for name, _, _ in read] == ["error", "notice"]
+    assert read[0][1].keys() == {"file", "line", "title"}
+    json.loads(hosts.autolab(one))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"message": "hidden_nine: 'output'[0, 0] is 1, expected 2"},
+        {"replay": "make debug T=02_naive_c/gelu/00 CASE=hidden_nine SEED=730417"},
+        {"message": "wrong", "diagnosis": "only in hidden_nine"},
+    ],
+)
+def test_a_hidden_case_is_told_by_its_verdict_alone(words):
+    one = found(failing(**words), secret_seeds=True)
+    for text in (hosts.github(one), junit(one), hosts.gradescope(one)):
+        assert NOT_TOLD in text and "WRONG_GRADIENT" in text
+        assert not re.search("hidden_nine|730417|expected 2", text)
+
+
+def test_a_known_mistake_is_named_also_of_a_hidden_case():
+    one = found(failing(message="hidden_nine: off", mistake="no tanh"))
+    assert "it looks like the mistake no tanh" in hosts.github(one)
+
+
+def test_with_hidden_seeds_no_command_repeats_the_run():
+    words = {"message": "tanh: off", "replay": "make debug T=x CASE=tanh SEED=730417"}
+    assert "730417" in hosts.gradescope(found(failing(**words)))
+    one = found(failing(**words), secret_seeds=True)
+    for text in (hosts.github(one), junit(one), hosts.gradescope(one)):
+        assert "730417" not in text and "tanh: off" in text
