@@ -80,13 +80,14 @@ class Asker:
         self.links = self.builds.links
         self.lending = Lending(self.links, seed)
         self.links.verify = self._serves
-        self.packages = Packages(seed, check, tell, self.links)
+        self.packages = Packages(seed, check, tell, self.links, self.heard)
         self.on_card = OnCard(seed, tell, self.links)
         self._spare: Worker | None = None
 
     def close(self) -> None:
         """End what was started."""
         self.lending.close()
+        self.packages.close()
         if self._spare:
             self._spare.end()
             self._spare = None
