@@ -92,7 +92,7 @@ def one_seed(
 
 def seeds(count: int, only: str = "") -> int:
     """The reference with many seeds: not one failure allowed. `only` begins the ids."""
-    rows = known_rows()
+    rows = pages.known_rows("seeds.md")
     failed = 0
     links = reference_links()
     for task in all_tasks():
@@ -137,13 +137,6 @@ def proven(subject: Subject, directions: tuple[str, ...], count: int) -> Margin:
     finally:
         compare.Expected.settled = original  # type: ignore[method-assign, assignment]
     return margin
-
-
-def known_rows() -> dict[str, str]:
-    """Rows of the table as it is, by rung: a run of some rungs replaces only those."""
-    file = pages.RESULTS / "seeds.md"
-    lines = file.read_text().splitlines() if file.exists() else []
-    return {line.split()[1]: line for line in lines if line.startswith("| 0")}
 
 
 def write_seeds(rows: dict[str, str]) -> None:

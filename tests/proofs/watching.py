@@ -204,19 +204,19 @@ def memory(process: int) -> int:
 
 
 def main(saves: int, only: str) -> int:
-    """Measure the files whose names begin so; 1 if a limit is broken. Of all of them
-    the table is written.
+    """Measure the files whose names begin so, put them into the table; 1 if a limit is
+    broken.
     """
     os.sched_setaffinity(0, range(os.cpu_count() or 1))  # a proof has one core
     build_tools()
     cusim.build_tools()
-    found = []
-    for watched in WATCHED:
-        if watched.file.startswith(only):
-            found.append(measure(watched, saves))
-            print(pages.line(found[-1].row()), flush=True)
-    if not only:
-        rows = [one.row() for one in found]
+    rows, broken = pages.known_rows("watch.md"), 0
+    for watched in [one for one in WATCHED if one.file.startswith(only)]:
+        waits = measure(watched, saves)
+        broken += waits.broken()
+        rows[watched.file] = pages.line(waits.row())
+        print(rows[watched.file], flush=True)
+        lines = [rows[one.file] for one in WATCHED if one.file in rows]
         words = PAGE.format(pages.machine(), saves)
-        pages.write("watch.md", words, "\n".join(pages.table(HEAD, rows)))
-    return int(any(one.broken() for one in found))
+        pages.write("watch.md", words, "\n".join([*pages.table(HEAD, []), *lines]))
+    return int(broken > 0)
