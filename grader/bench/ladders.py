@@ -36,6 +36,7 @@ from grader.runner.supervisor.cores import pin
 from grader.toolchain.make import build_folder
 from grader.verdicts import Verdict
 
+SECONDS = 3.0  # that one time takes, mostly
 COLUMNS = (
     "rung",
     "part",
@@ -67,6 +68,7 @@ def bench(selection: Selection, wanted: Wanted) -> int:
     pin(wanted.threads)
     rows: list[Row] = []
     count = sum(rung.id in selection.rungs for task in tasks for rung in task.rungs)
+    terminal.say(_time_it_takes(tasks, selection, wanted))
     with machine.Peaks() as found, terminal.progress(count) as step:
         ladder = Ladders(selection, wanted, found, step)
         try:
@@ -77,12 +79,58 @@ def bench(selection: Selection, wanted: Wanted) -> int:
         peaks = found.as_json()
     if not rows:
         raise GraderError(f"nothing to time: no rung of {wanted.label} is written yet")
-    print("\n".join(table(rows)))
+    print("\n".join(table(side_by_side(rows))))
+    terminal.remarks(list(remarks(rows)))
     print(f"\n{machine_words(peaks, wanted)}")
     written = write(rows, peaks, wanted)
     terminal.say(f"written: {', '.join(results.near(path) for path in written)}")
     right = (Verdict.PASS, Verdict.NOISY)
     return int(any(row.speed.verdict not in right for row in rows))
+
+
+def _time_it_takes(tasks: list[Task], selection: Selection, wanted: Wanted) -> str:
+    """How often the stopwatch will run at most, and how long that is."""
+    count = 0
+    for task in tasks:
+        files = sum(rung.id in selection.rungs for rung in task.rungs)
+        operator = operators.get(task.operator)
+        for name in usual_cases(task, operator, wanted):
+            parts = wanted.parts or parts_of(operator, operator.speed_cases()[name])
+            count += files * len(
+                [part for part in parts if part != BOTH or wanted.parts]
+            )
+    return f"at most {count} times are taken: about {_long(SECONDS * count)}, or less"
+
+
+def _long(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} minutes"
+
+
+def usual_cases(task: Task, operator: Operator, wanted: Wanted) -> tuple[str, ...]:
+    """The cases of a ladder that are timed: those asked for, if it has one of them."""
+    known = operator.speed_cases()
+    usual = task.bench or tuple(operator.speed_cases(large=False))
+    return tuple(name for name in wanted.cases if name in known) or usual
+
+
+def side_by_side(rows: list[Row]) -> list[Row]:
+    """By ladder, part and case, so that the files of one case stand together."""
+    places = {(r.rung.task, r.part, r.speed.case): i for i, r in enumerate(rows[::-1])}
+    return sorted(rows, key=lambda r: -places[r.rung.task, r.part, r.speed.case])
+
+
+def remarks(rows: list[Row]) -> Iterator[str]:
+    """What was not timed and why, and what NOISY is."""
+    for row in rows:
+        if row.speed.ratio is None:
+            what = f"{row.rung.id}, {row.part} of {row.speed.case}"
+            why = f": {row.speed.message}" if row.speed.message else ""
+            yield f"not timed: {what}: {row.speed.verdict}{why}"
+    if any(row.speed.verdict is Verdict.NOISY for row in rows):
+        yield (
+            "NOISY: after three attempts the ratio is still not known to 5 %, mostly "
+            "because something else runs; close it and run the command again"
+        )
 
 
 class Ladders:
@@ -112,8 +160,7 @@ class Ladders:
         """All rungs of a ladder; what one lacks it borrows from the nearest lower."""
         operator = operators.get(task.operator)
         cases = operator.speed_cases()
-        usual = task.bench or tuple(operator.speed_cases(large=False))
-        names = tuple(name for name in self.wanted.cases if name in cases) or usual
+        names = usual_cases(task, operator, self.wanted)
         lower: dict[str, Rung] = {}
         with Servers(self.builds.links, operator, self.wanted.seed) as servers:
             for rung in task.rungs:
@@ -169,7 +216,7 @@ class Ladders:
             )
             if left and not self.wanted.parts:
                 continue
-            self.step(Progress(rung.id, f"{case.name} {part}", self.done, 0))
+            self.step(Progress(rung.id, f"speed, {case.name} {part}", self.done, 0))
             direction = directions[0] if len(directions) == 1 else BOTH
             found = speed.check(
                 subject,

@@ -15,6 +15,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from types import FrameType
 
@@ -23,7 +24,7 @@ from grader.course import tasks
 from grader.engine import grade as grading
 from grader.engine import merge, results
 from grader.engine.answers.ledger import Ledger
-from grader.engine.asking.asker import Asker
+from grader.engine.asking.asker import Answer, Asker, Known
 from grader.engine.progress import Progress
 from grader.engine.score import Results
 from grader.errors import GraderError
@@ -31,6 +32,7 @@ from grader.report import html
 from grader.runner.supervisor import orphans
 from grader.runner.supervisor.session import Worker
 from grader.toolchain import sandbox
+from grader.toolchain.extension.package import Package
 from grader.toolchain.make import build_tools
 from grader.watch.messages import (
     Abandoned,
@@ -150,6 +152,24 @@ class _Asker(Asker):
         if not self.aside:
             self.service.heard(results)
 
+    def ask(
+        self, name: str, lower: Mapping[str, str], known: Known, warm: bool
+    ) -> Answer:
+        """As ever, but a file in Python will be saved again: its next worker imports
+        torch while this one answers.
+        """
+        return super().ask(name, lower, known, warm=True)
+
+    def package(self, name: str, known: Known) -> Package:
+        """Build an operator of lab 05, and start the worker that will load it. The one
+        that waits for a file of lab 01 goes: the gates need its memory.
+        """
+        if _Asker.spare is not None:
+            _Asker.spare.end()
+            _Asker.spare = None
+        self.packages.warm_up(self.rungs[name])
+        return super().package(name, known)
+
     def warm_up(self) -> None:
         """Take the one that has waited, and start the next."""
         if self._spare is None and _Asker.spare is not None:
@@ -160,8 +180,6 @@ class _Asker(Asker):
         """Keep a worker for the next request."""
         if self._spare is not None:
             _Asker.spare, self._spare = self._spare, None
-        elif _Asker.spare is None:
-            _Asker.spare = Worker.for_python()
         super().close()
 
 

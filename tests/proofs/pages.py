@@ -36,6 +36,15 @@ def cell(text: str, most: int = 1000) -> str:
     return short.replace("|", "\\|").replace("\n", " ")
 
 
+def known_rows(name: str) -> dict[str, str]:
+    """Rows of a page as it is, by their first word, that of a lab's file: a run of some
+    files replaces only those.
+    """
+    file = RESULTS / name
+    lines = file.read_text().splitlines() if file.exists() else []
+    return {line.split()[1]: line for line in lines if line.startswith("| 0")}
+
+
 def write(name: str, *parts: str) -> None:
     """A page, its parts a blank line apart, empty ones left out."""
     RESULTS.mkdir(parents=True, exist_ok=True)

@@ -30,7 +30,7 @@ from grader.verdicts import Verdict
 from tests.grader.checks.memory import border
 from tests.grader.checks.speed import stopwatch
 from tests.labs import ulp
-from tests.proofs import pages, right, trust
+from tests.proofs import pages, right, trust, watching
 from tests.proofs.reference import reference_links, subject_of
 
 SEEDS = """# Many seeds on the reference
@@ -92,7 +92,7 @@ def one_seed(
 
 def seeds(count: int, only: str = "") -> int:
     """The reference with many seeds: not one failure allowed. `only` begins the ids."""
-    rows = known_rows()
+    rows = pages.known_rows("seeds.md")
     failed = 0
     links = reference_links()
     for task in all_tasks():
@@ -139,13 +139,6 @@ def proven(subject: Subject, directions: tuple[str, ...], count: int) -> Margin:
     return margin
 
 
-def known_rows() -> dict[str, str]:
-    """Rows of the table as it is, by rung: a run of some rungs replaces only those."""
-    file = pages.RESULTS / "seeds.md"
-    lines = file.read_text().splitlines() if file.exists() else []
-    return {line.split()[1]: line for line in lines if line.startswith("| 0")}
-
-
 def write_seeds(rows: dict[str, str]) -> None:
     """The table, after every rung."""
     known = [rung.id for task in all_tasks() for rung in task.rungs]
@@ -190,6 +183,7 @@ PROOFS: dict[str, Callable[[argparse.Namespace], int]] = {
     "cusim": lambda args: cusim(args.orders),
     "ncu": lambda _: ncu(),
     "ulp": lambda _: ulp.main([]),
+    "watch": lambda args: watching.main(args.saves, args.only),
 }
 
 
@@ -198,10 +192,11 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.proofs.stress")
     parser.add_argument("proofs", nargs="*", choices=[*PROOFS, []])
     parser.add_argument("--seeds", type=int, default=200)
-    parser.add_argument("--only", default="", help="seeds, right: ids that begin so")
+    parser.add_argument("--only", default="", help="ids that begin so")
     known = ("", *LISTS)
     parser.add_argument("--lab", default="", choices=known, help="mutations: a list")
     parser.add_argument("--orders", type=int, default=100, help="cusim: of threads")
+    parser.add_argument("--saves", type=int, default=20, help="watch: of each file")
     args = parser.parse_args(arguments)
     build_tools()
     torch.set_num_threads(1)

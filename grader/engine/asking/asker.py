@@ -80,7 +80,7 @@ class Asker:
         self.links = self.builds.links
         self.lending = Lending(self.links, seed)
         self.links.verify = self._serves
-        self.packages = Packages(seed, check, tell, self.links)
+        self.packages = Packages(seed, check, tell, self.links, self.heard)
         self.on_card = OnCard(seed, tell, self.links)
         self.aside = False  # what is asked now is not the student's file
         self._spare: Worker | None = None
@@ -88,6 +88,7 @@ class Asker:
     def close(self) -> None:
         """End what was started."""
         self.lending.close()
+        self.packages.close()
         if self._spare:
             self._spare.end()
             self._spare = None

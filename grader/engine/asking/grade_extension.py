@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from signatures import DIRECTIONS
@@ -43,9 +45,28 @@ class Packages:
         check: str | None,
         tell: Callable[[str, str], None],
         found: Links,
+        heard: Callable[[list[CheckResult]], None] = lambda _: None,
     ) -> None:
-        """`found` is what this grading knows of other labs' rungs."""
+        """`found` is what this grading knows of other labs' rungs; `heard` is called
+        with answers as they come.
+        """
         self.seed, self.check, self.tell, self.found = seed, check, tell, found
+        self._heard = heard
+        self._waiting: dict[Path, Worker] = {}  # for a package that is being built
+
+    def close(self) -> None:
+        """End what was started and not used."""
+        while self._waiting:
+            self._waiting.popitem()[1].end()
+
+    def warm_up(self, rung: Rung) -> None:
+        """Start the worker that will load an operator's package: it imports torch
+        while the package is built.
+        """
+        folder = package.folder_of(rung) / "package"
+        if folder not in self._waiting:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._waiting[folder] = Worker.for_python(folder)
 
     def checked(self, rung: Rung, operator: Operator | None = None) -> RungResult:
         """Build a step of an operator, or an exhibit, and find out all about it,
@@ -119,23 +140,28 @@ class Packages:
 
         assert built.folder
         operator = operator or operators.get(rung.operator)
-        warm = Worker.for_python(built.folder)
+        warm = self._waiting.pop(built.folder, None) or Worker.for_python(built.folder)
         subject = Subject(operator, package=built.folder, shown=SHOWN, warm=warm)
         servers = Servers(kernels.links(self.found), operator, self.seed)
         subject.classes = Classes(servers, _called(built))
         try:
             tell = self.seed, self.tell
-            forward = plain_build.ask(subject, rung, "forward", *tell, forward_ok=True)
+            ask = partial(plain_build.ask, heard=lambda new: self._hear(rung, new))
+            forward = ask(subject, rung, "forward", *tell, forward_ok=True)
             if forward[-1].verdict in HOPELESS:
                 return [*forward, same_for_backward(forward[-1])]
             if not self._is_asked("backward"):
                 return forward
             right = forward[-1].verdict is Verdict.PASS
             words = subject, rung, "backward", *tell
-            return forward + plain_build.ask(*words, forward_ok=right)
+            return forward + ask(*words, forward_ok=right)
         finally:
             servers.close()
             subject.close()
+
+    def _hear(self, rung: Rung, new: list[CheckResult]) -> None:
+        """Pass answers on as the result will have them."""
+        self._heard([extension_line.placed(one, rung) for one in self._asked_for(new)])
 
     def _asked_for(self, results: list[CheckResult]) -> list[CheckResult]:
         """CHECK=gradient needs forward to run, but does not report it."""

@@ -20,7 +20,7 @@ import json
 import os
 import shutil
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -198,8 +198,14 @@ def _not_known_as_wrong(run: Links, rung: Rung, direction: str) -> bool:
 _tool = partial(binutils, making="lab 05's kernels")
 
 
-def _together(parts: Iterable[tuple[Path, dict[str, str]]], file: Path) -> None:
-    """Link objects into one that exports only the renamed symbols."""
+def _together(parts: Sequence[tuple[Path, dict[str, str]]], file: Path) -> None:
+    """Link objects into one that exports only the renamed symbols, if one of them is
+    another than last time.
+    """
+    note = file.with_suffix(".of")
+    now = repr([(str(source), _stamp(source), names) for source, names in parts])
+    if file.exists() and note.exists() and note.read_text() == f"{now} {_stamp(file)}":
+        return
     work = file.with_suffix(".parts")
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
@@ -223,3 +229,10 @@ def _together(parts: Iterable[tuple[Path, dict[str, str]]], file: Path) -> None:
     else:
         fresh.replace(file)
     shutil.rmtree(work)
+    note.write_text(f"{now} {_stamp(file)}")
+
+
+def _stamp(file: Path) -> tuple[int, int]:
+    """A file's date and size."""
+    found = file.stat()
+    return found.st_mtime_ns, found.st_size

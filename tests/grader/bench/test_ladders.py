@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +72,8 @@ def test_every_part_a_rung_computes_is_timed_and_written(
     assert {row["of_tolerance"] for row in whole["rows"]} == {0.25}
     assert {row["pytorch_error"] for row in whole["rows"]} == {2e-7}
     table = capsys.readouterr().out
+    assert f"at most {2 * len(cases)} times are taken: about" in table
+    assert f"02_naive_c/unfold/00_definition: speed, {cases[0]} forward" in table
     assert "itself" in table and "3e-07 (2e-07)" in table and "1.9 .. 2.1" in table
 
 
@@ -126,6 +130,36 @@ def test_threads_parts_and_variants_reach_the_stopwatch(
     assert {m["threads"] for m in measured} == {2}
     assert "pytorch/native; slow2d 0.5" in capsys.readouterr().out
     assert written(tmp_path, "y")["rows"][0]["others"] == {"slow2d": 0.5}
+
+
+def test_files_of_one_case_stand_together_and_what_has_no_time_says_why(
+    measured: list[dict[str, Any]], tools: Path, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, capsys: Any,
+) -> None:  # fmt: skip
+    usual = speed.check
+
+    def check(subject: Any, case: Any, direction: str, *rest: Any, **words: Any) -> Any:
+        found = usual(subject, case, direction, *rest, **words)
+        if direction == "forward":
+            return replace(found, verdict=Verdict.NOISY)
+        late = Verdict.TIMEOUT
+        return Speed(case.name, direction, late, "pytorch/native", "it took 9 s")
+
+    monkeypatch.setattr(speed, "check", check)
+    wanted = Wanted("w", "", 7, cases=("b2_g1",))
+    assert ladders.bench(select("02_naive_c/conv2d"), wanted) == 1
+    out = capsys.readouterr().out
+    rungs = re.findall(r"^\| (02\S+) +\| (\w+) +\| (\S+)", out, re.M)
+    cases = list(dict.fromkeys((part, case) for _, part, case in rungs))
+    assert len(rungs) == 2 * len(cases) and [
+        (part, case) for _, part, case in rungs
+    ] == [pair for pair in cases for _ in range(2)]
+    assert "conv2d/01_loop_order, backward of " in out
+    assert out.count("TIMEOUT: it took 9 s") == sum(
+        part != "forward" for _, part, _ in rungs
+    )
+    assert f"at most {len(rungs)} times are taken" in out
+    assert out.count("NOISY: after three attempts") == 1
 
 
 def test_wrong_values_are_told_and_end_with_1(

@@ -25,7 +25,10 @@ class Terminal(Closing):
         cwd: Path,
         env: Mapping[str, str],
         size: tuple[int, int] = (80, 24),
+        patience: float = WAIT,
     ) -> None:
+        """`patience`: seconds that `until` waits."""
+        self.patience = patience
         self.name = f"convlab-{os.getpid()}-{time.monotonic_ns()}"
         words = ["env", *(f"{k}={v}" for k, v in env.items()), *command]
         line = f"{shlex.join(words)}; echo ended with $?; sleep 600"
@@ -36,6 +39,10 @@ class Terminal(Closing):
     def close(self) -> None:
         """End the program and the terminal."""
         subprocess.run(["tmux", "-L", self.name, "kill-server"], capture_output=True)
+
+    def process(self) -> int:
+        """The shell that the program runs in."""
+        return int(self._tmux("display-message", "-p", "#{pane_pid}"))
 
     def text(self) -> str:
         """What stands on the screen now."""
@@ -65,7 +72,7 @@ class Terminal(Closing):
 
     def until_it(self, holds: Callable[[str], bool], what: str) -> str:
         """The screen once something holds of it."""
-        end = time.monotonic() + WAIT
+        end = time.monotonic() + self.patience
         while not holds(text := self.text()):
             assert time.monotonic() < end, f"waited for {what}, came:\n{text}"
             time.sleep(0.02)
