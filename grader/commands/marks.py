@@ -23,6 +23,11 @@ from grader.report.exports import gradebook
 from grader.report.exports.sheet import Row, Sheet, sheet
 
 BOOKS = {"canvas": gradebook.canvas, "moodle": gradebook.moodle}
+WHO = {
+    "canvas": lambda who: who.canvas_id or who.id or who.login,
+    "moodle": lambda who: who.id or who.email,
+}
+NEEDED = {"canvas": "canvas_id, id or login", "moodle": "id or email"}
 KINDS = (*BOOKS, *export.FILES)
 
 
@@ -64,6 +69,11 @@ def _write(
             file = folder / f"{kind}.csv"
             file.write_text(BOOKS[kind](totals, made), encoding="utf-8", newline="")
             terminal.say(results.near(file))
+            if nameless := [t.student for t in totals if not WHO[kind](t.person)]:
+                terminal.say(
+                    f"  {kind} cannot tell who they are: {', '.join(nameless)}; give "
+                    f"them {NEEDED[kind]} in {desk.PEOPLE}"
+                )
     for one in totals if set(kinds) & set(export.FILES) else ():
         mine = folder / desk.file_of(folder, one.student).stem
         for file in export.write(_sheet(one, records, made), kinds, mine):

@@ -19,6 +19,7 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from junitparser import JUnitXml
 
 from grader.commands import for_course
 from grader.course.rungs import ROOT
@@ -27,7 +28,7 @@ from grader.operators import get
 from tests import put
 from tests.grader.commands.test_handout import DATE, repository
 from tests.grader.course.offered import TEXT, read
-from tests.grader.report.exports.test_exports import GRADESCOPE
+from tests.grader.report.exports.test_exports import GRADESCOPE, commands
 
 __all__ = ["repository"]  # a fixture
 TASKS = {
@@ -234,6 +235,46 @@ def test_a_tree_gives_0_points_and_with_the_solutions_all(made, tmp_path, name):
     found = graded(tree, tmp_path / "second")
     assert (found["points"], found["of"], found["extra"]) == (95, 95, 0)
     assert {task["id"]: task["of"] for task in found["tasks"]} == TASKS
+    place = {"CONVLAB_BUILD": str(tmp_path / "first"), "PYTHONPATH": ""}
+    done = run(
+        tree, "make", "export", "TO=github,junit", f"PYTHON={sys.executable}", **place
+    )
+    told = commands(done.stdout)
+    assert told[-1][2] == "0 of 95 points" and len(told) == 9
+    assert {kind for kind, _, _ in told} == {"notice"}  # nothing is written yet
+    (suites,) = (tmp_path / "first").rglob("junit.xml")
+    assert len(list(JUnitXml.fromfile(str(suites)))) == len(TASKS)
+
+
+def test_a_submission_is_graded_from_a_clean_copy_and_kept(made, repository, tmp_path):
+    mine = solutions(tmp_path)
+    put(mine / "labs/02_naive_c/lab.toml", "points = 1000")
+    place = {
+        "COURSE": str(made.course),
+        "FROM": str(packed(mine)),
+        "NAME": "Ali Ce",
+        "WHEN": "2026-11-08T10:00:00+01:00",
+        "DESK": str(tmp_path / "desk"),
+        "CONVLAB_BUILD": str(made.folder.parents[1]),
+    }
+    command = [sys.executable, "-m", "grader", "submission"]
+    done = run(repository, *command, **place)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "02_naive_c/gelu                  20 of 20" in done.stdout
+    assert "Ali Ce: 5 files graded in the sandbox" in done.stdout
+    (record,) = (tmp_path / "desk/two_labs/records").glob("*.json")
+    kept = json.loads(record.read_text())
+    assert kept["results"]["points"] == 95 and kept["results"]["seed"] == 730417
+    assert set(kept["handed_in"].values()) == {"2026-11-08T10:00:00+01:00"}
+    assert not list((made.folder.parents[1] / "submissions/two_labs").iterdir())
+    for words, says in (
+        ({"PART": "week_9"}, "PART= names 'week_9', expected week_1, week_2"),
+        ({"WHEN": "soon"}, "WHEN= is 'soon', expected a date"),
+        ({"NAME": ""}, "say what was handed in and by whom"),
+        ({"CONVLAB_BUILD": str(tmp_path)}, "there is no handout of this course yet"),
+    ):
+        done = run(repository, *command, **{**place, **words})
+        assert done.returncode == 2 and says in done.stderr, done.stderr
 
 
 def host(made: Made, home: Path, handed: Path | None) -> dict[str, Any]:
