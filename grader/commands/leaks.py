@@ -26,6 +26,7 @@ PUBLIC = {
     "18195b65cfdf": "the last two arguments of a call, the options of an axis",
     "9589792b1bd4": "the same for the other axis",
     "ad7ae14fcbf0": "how every function of ours hands an error on",
+    "f7cffc5fcb84": "what every starter returns",
     "086baf4444ad": "lab 01, conv2d's last hint",
     "d327e3dbb988": "lab 01, shown in unfold's starter",
     "6b4193afc23f": "lab 01, shown in unfold's starter",
