@@ -51,6 +51,7 @@ SLOW = (
     "tests/grader/checks/cuda",
     "tests/grader/checks/gates",
     "tests/grader/checks/memory",
+    "tests/grader/checks/values/test_classes.py",
     "tests/grader/checks/speed",
     "tests/grader/checks/views",
     "tests/grader/commands/test_course_handout.py",
