@@ -17,7 +17,7 @@
  *     a group for each channel        the ladder depthwise_conv2d
  *
  * (*) with 16 input channels or more. Other layers of several groups are everything
- * else. Rung 14, Winograd for dilated kernels, does not pay: its copies cost too much.
+ * else, and so are dilated ones: 16_parts makes of both what this table knows.
  */
 #include "operators.h"
 
