@@ -49,8 +49,7 @@ def _python(rung: Rung) -> RungResult | None:
 
 def _extension(rung: Rung) -> RungResult | None:
     text = rung.file.read_text(encoding="utf-8", errors="replace")
-    operator = rung.task.split("/")[1]
-    throws = rf'^ *throw std::runtime_error\("{operator}_forward is not written yet"\)'
+    throws = rf'^ *throw std::runtime_error\("{rung.operator}_forward is not written'
     if not re.search(throws, text, re.M):
         return None
     return _neither(rung)
