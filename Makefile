@@ -39,10 +39,10 @@ GRADER := $(PY) -m grader
 CHOICE = $(if $(T),'$(T)') $(if $(LAB),--lab '$(LAB)')
 
 .DEFAULT_GOAL := help
-.PHONY: help grade watch bench carry tables debug diff hint profile progress reset update solution report doctor editor build jupyter notebooks train test trust stress docs lint nvcc versions lock system-packages handout export submission marks clean
+.PHONY: help grade watch bench carry tables debug diff hint profile progress reset update solution report doctor editor build step jupyter notebooks train test trust stress docs lint nvcc versions lock system-packages handout export submission marks clean
 
 help:  ## list these commands
-	@echo 'convlab: carry tensor operators from Python to CUDA. Start with: make grade'
+	@echo 'convlab: carry tensor operators from Python to CUDA. Start with: make grade LAB=02'
 	@echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
@@ -101,6 +101,9 @@ export: $(READY)  ## the last results for TO=junit,gradescope,autolab,github
 
 build: $(READY)  ## compile everything, or T=, and show the first error of each rung
 	@$(GRADER) build $(CHOICE)
+
+step: $(READY)  ## STEPS=pybind or aten: the first steps of lab 05, all operators or T=
+	@STEPS='$(STEPS)' $(GRADER) step $(CHOICE)
 
 jupyter: $(MORE)  ## open the notebooks of the labs in a browser
 	@$(PY) -m jupyter lab labs

@@ -36,6 +36,7 @@ COMMANDS = {
     "progress": "points by lab and over time, and what is next",
     "report": "make the HTML report from the last results.json once more",
     "reset": "put a file back as the handout had it; a copy is kept",
+    "step": "build lab 05's first steps, STEPS=pybind,aten, where Python finds them",
     "solution": "a task's reference, once the instructor has released its KEY",
     "update": "bring started work up to a newer handout, FROM=archive",
     "tables": "put the measured tables into the READMEs once more",

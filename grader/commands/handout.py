@@ -79,7 +79,7 @@ MARKER = re.compile(r"^[ ]*(?://|#) (BEGIN|END) SOLUTION|^[ ]*(?://|#) STARTER",
 # what make offers: a student's commands, and those that need the repository
 OFFERED = re.compile(
     "help|grade|bench|carry|watch|debug|diff|editor|hint|profile|progress|reset|update"
-    "|solution|export|build|doctor|report|jupyter|notebooks|train|nvcc|versions"
+    "|solution|export|build|step|doctor|report|jupyter|notebooks|train|nvcc|versions"
     "|system-packages|clean"
 )
 WITHHELD = re.compile(

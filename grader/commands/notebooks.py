@@ -18,11 +18,16 @@ import nbformat
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
+from nbclient.exceptions import (
+    CellExecutionError,
+    CellTimeoutError,
+    DeadKernelError,
+)
 from nbconvert import HTMLExporter
 
 from grader.course.rungs import ROOT
 
+STOPPED = (CellExecutionError, CellTimeoutError, DeadKernelError)
 CELL_LIMIT = 300  # seconds, of which building the binding takes ten
 
 
@@ -62,6 +67,23 @@ def execute(notebook: Any, folder: Path, root: Path = ROOT) -> Any:
     return client.execute(env=environment)
 
 
+def why(notebook: Any, error: Exception) -> str:
+    """Where and why a notebook stopped, in one sentence."""
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    raised = [
+        number
+        for number, cell in enumerate(cells, start=1)
+        if any(output.output_type == "error" for output in cell.get("outputs", ()))
+    ]
+    where = f"in code cell {raised[0]} of {len(cells)}" if raised else "in a cell"
+    if isinstance(error, CellExecutionError):
+        first = next(iter(str(error.evalue).splitlines()), "no reason given")
+        return f"stopped {where}: {error.ename}: {first}"
+    if isinstance(error, DeadKernelError):
+        return "stopped: its Python process ended (memory?)"
+    return f"stopped: a cell did not end within {CELL_LIMIT} s"
+
+
 def main() -> int:
     """Run them all; 1 if a cell raised."""
     build = Path(os.environ.get("CONVLAB_BUILD", ROOT / "build")).resolve()
@@ -75,9 +97,9 @@ def main() -> int:
         try:
             execute(notebook, folder)
             print(f"{shown}: {stem.with_suffix('.html')}")
-        except CellExecutionError as error:
+        except STOPPED as error:
             failed += 1
-            print(f"{shown}: {error}", file=sys.stderr)
+            print(f"{shown} {why(notebook, error)}", file=sys.stderr)
         nbformat.write(notebook, stem.with_suffix(".ipynb"))
         page, _ = HTMLExporter().from_notebook_node(notebook)
         stem.with_suffix(".html").write_text(page)

@@ -23,8 +23,10 @@ def result(rung: Rung) -> RungResult | None:
     """What asking would find out about a file as the handout has it; None for one that
     is changed, or that has more in it than "not written yet".
     """
-    if rung.step or not given.is_untouched(rung):
+    if not given.is_untouched(rung):
         return None
+    if rung.step:
+        return _extension(rung)
     if plan.kind(rung) == plan.PYTHON:
         return _python(rung)
     text = rung.file.read_text(encoding="utf-8", errors="replace")
@@ -42,6 +44,19 @@ def _python(rung: Rung) -> RungResult | None:
     _, _, body = text.partition("def forward(")
     if "raise NotImplementedError" not in body.partition("\n    @")[0]:
         return None
+    return _neither(rung)
+
+
+def _extension(rung: Rung) -> RungResult | None:
+    text = rung.file.read_text(encoding="utf-8", errors="replace")
+    throws = rf'^ *throw std::runtime_error\("{rung.operator}_forward is not written'
+    if not re.search(throws, text, re.M):
+        return None
+    return _neither(rung)
+
+
+def _neither(rung: Rung) -> RungResult:
+    """Backward is not asked where forward does not return."""
     forward = _unwritten("forward")
     return RungResult(rung, (forward, same_for_backward(forward)))
 

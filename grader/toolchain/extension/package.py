@@ -15,6 +15,7 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -139,7 +140,9 @@ def in_place(operators: list[str], links: Links) -> list[str]:
     return said
 
 
-def earlier_steps(operators: list[str], links: Links) -> str:
+def earlier_steps(
+    operators: list[str], links: Links, steps: Sequence[str] = ("pybind", "aten")
+) -> str:
     """Build steps (a) and (b) of operators there, for the processor; why it failed, in
     a sentence. What has not changed is not compiled again.
     """
@@ -147,7 +150,7 @@ def earlier_steps(operators: list[str], links: Links) -> str:
         _make_kernels(operators, "0", links)
     except GraderError as error:
         return f"not built: {extension.LAB.name}: {error}"
-    return _set_up(operators, "0", "pybind,aten")
+    return _set_up(operators, "0", ",".join(steps))
 
 
 def _set_up(operators: list[str], cuda: str, steps: str = "stable") -> str:

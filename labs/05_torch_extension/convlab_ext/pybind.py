@@ -6,7 +6,7 @@
     y = pybind.ahead("add").forward(x, other, alpha=2.0)     # compiled by setup.py
     y = pybind.now("add").forward(x, other, alpha=2.0)       # compiled by this line
 
-Ahead of time means STEPS=pybind python setup.py build_ext --inplace, which makes a
+Ahead of time means `make step STEPS=pybind`, which runs setup.py and makes a
 module that is imported like any other. Just in time means that
 torch.utils.cpp_extension.load runs the compiler when the program asks for the function,
 and again when a source has changed; it suits an experiment. For the processor alone:

@@ -25,9 +25,10 @@ import pytest
 import torch
 from convlab._check import _Trial
 from convlab._native import python_folder
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from signatures import SIGNATURES
 
-from grader.commands.notebooks import all_notebooks, execute
+from grader.commands.notebooks import all_notebooks, execute, why
 from grader.course.rungs import ROOT
 from grader.marks import REGION
 from grader.verdicts import Verdict
@@ -370,3 +371,15 @@ def test_every_derivation_is_right():
     for cell in code_cells(DERIVATIONS):
         if cell.id.startswith("derive-"):
             run_cell(cell.source, cell.id, space)
+
+
+def test_a_stopped_notebook_says_where_and_why_in_one_sentence(tmp_path: Path) -> None:
+    made = nbformat.v4.new_notebook()
+    lines = "x = 1", "raise ValueError('the sizes differ\\nby one')", "y = 2"
+    made.cells = [nbformat.v4.new_code_cell(line) for line in lines]
+    with pytest.raises(CellExecutionError) as error:
+        execute(made, tmp_path)
+    said = why(made, error.value)
+    assert said == "stopped in code cell 2 of 3: ValueError: the sizes differ"
+    assert "did not end within" in why(made, CellTimeoutError("late"))
+    assert "its Python process ended" in why(made, DeadKernelError("gone"))

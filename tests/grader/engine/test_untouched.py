@@ -6,17 +6,22 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from grader.commands.handout import starter
-from grader.course.rungs import ROOT
+from grader.course.rungs import EXTENSION, ROOT, Task
+from grader.course.tasks import all_tasks
+from grader.engine.asking import untouched
+from grader.verdicts import Verdict
 from tests import put
 from tests.grader.engine.test_grade import Tree, copy_of_the_repository
 from tests.grader.engine.test_reuse import OWN
 
 WRITTEN = OWN.replace("return STATUS_NOT_IMPLEMENTED;", "return STATUS_OK;")
+EXTENSIONS = [t for t in all_tasks() if t.language == EXTENSION and "hunt" not in t.id]
 ADD = ROOT / "labs" / "01_python_function" / "add" / "00_broadcast.py"
 
 
@@ -85,4 +90,19 @@ def test_only_the_direction_that_was_asked_for_is_told(tree: Tree) -> None:
     tree.run("grade", "01", "--check", "gradient", CI="")
     assert found(tree)["01_python_function/add/00_own"] == [
         ("gradient", "backward", "NOT_IMPLEMENTED")
+    ]
+
+
+@pytest.mark.parametrize("task", EXTENSIONS, ids=lambda t: t.id)
+def test_an_untouched_operator_of_lab_05_is_not_built(
+    task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(untouched.given, "is_untouched", lambda rung: True)
+    (rung,) = task.rungs
+    assert untouched.result(rung) is None  # the reference is written
+    file = put(tmp_path / rung.file.name, starter(rung.file.read_text()))
+    result = untouched.result(replace(rung, file=file))
+    assert result and [(c.name, c.direction, c.verdict) for c in result.checks] == [
+        ("forward", "forward", Verdict.NOT_IMPLEMENTED),
+        ("gradient", "backward", Verdict.NOT_IMPLEMENTED),
     ]
