@@ -59,6 +59,7 @@ FLAGS_given   := -O2 $(MARCH) $(COMMON) -g0 $(WARN)
 FLAGS   := $(FLAGS_$(MODE)) \
            $(if $(filter debug sanitize races,$(MODE)),$(filter-out -O%,$(EXTRA)),$(EXTRA))
 
+BESIDE  := $(wildcard $(dir $(RUNG))*.h)
 STEM    := $(BUILD)/rungs/$(FOLDER)/$(basename $(RUNG:labs/%=%))
 OBJECTS := $(DTYPES:%=$(STEM).%.o)
 LIBS    := $(DTYPES:%=$(STEM).%.so)
@@ -97,7 +98,8 @@ $(STEM).%.whole: $(STEM).%.o $(STEM).uses
 # a change of flags is a reason to build again, and another file with an older date
 $(STEM).flags: FORCE
 	@mkdir -p $(@D)
-	@{ cksum < $(RUNG); echo '$(CC) $(FLAGS)'; } > $@.new; cmp -s $@.new $@ || cp $@.new $@
+	@{ cat $(RUNG) $(BESIDE) | cksum; echo '$(CC) $(FLAGS)'; } > $@.new; \
+	cmp -s $@.new $@ || cp $@.new $@
 
 flags:
 	@echo '$(FLAGS)'

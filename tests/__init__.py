@@ -36,6 +36,13 @@ def put(file: Path, text: str = "") -> Path:
     return file
 
 
+def put_rung(place: Path, file: str, text: str) -> Path:
+    """A rung with this text in another place, and beside it what its ladder shares."""
+    for header in (ROOT / file).parent.glob("*.h"):
+        put((place / file).parent / header.name, header.read_text())
+    return put(place / file, text)
+
+
 def output_of(
     command: Sequence[str | Path],
     *,

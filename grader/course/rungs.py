@@ -81,6 +81,13 @@ class Rung:
         return str(self.file.relative_to(ROOT))
 
     @property
+    def headers(self) -> tuple[Path, ...]:
+        """What its ladder gives to several of its files, beside them."""
+        folder = self.file.parent
+        own = folder.name == self.task.split("/")[-1]  # not common/no_fallback.c's
+        return tuple(sorted(folder.glob("*.h"))) if own else ()
+
+    @property
     def sha256(self) -> str:
         """Of its contents, so that a result says what it is about. Of nothing once they
         are gone.

@@ -55,6 +55,7 @@ def compiled(
 def _stamps(rung: Rung, mode: str, used: Sequence[str], build: Build) -> Stamps:
     """Of all that a build is made of but the rung itself, and of what was made."""
     files: set[Path] = {*build.libraries.values(), *(ROOT / "common").rglob("*.*")}
+    files.update(rung.headers)
     if build.wants:
         files.update(objects(rung, mode).values())
     for one in used:

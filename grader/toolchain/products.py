@@ -165,11 +165,13 @@ def made(
     """Compile a rung and link it with these used objects by an `order` to make.
 
     Without them a rung that calls others is compiled only, and `wants` says what for.
-    The compiler sees `also`; `explain` reads its first error.
+    The compiler sees `also` and the headers of the ladder; `explain` reads its first
+    error.
     """
     where = folder_of(rung, mode, folder)
+    seen = [*also, *rung.headers]
     with alone(products(rung, where, "lock")["f32"]):
-        return _made(rung, order, mode, used, where, also, explain or failed)
+        return _made(rung, order, mode, used, where, seen, explain or failed)
 
 
 def _made(
@@ -277,12 +279,17 @@ def _of_sanitizers(names: set[str]) -> str:
 
 
 def hides(rung: Rung, words: Sequence[str] = HIDING) -> str:
-    """A sentence if the text of a rung asks whether, or that, it is not watched."""
-    text = rung.file.read_text(encoding="utf-8", errors="replace").lower()
-    joined = JOINED.sub("", text)
-    if _OWN_MARK.search(joined):
-        return f"marks lines as those of another file: {SAME}"
-    return said(joined, words)
+    """A sentence if the text of a rung, or of a header beside it, asks whether, or
+    that, it is not watched.
+    """
+    for file in (rung.file, *rung.headers):
+        text = file.read_text(encoding="utf-8", errors="replace").lower()
+        joined = JOINED.sub("", text)
+        if _OWN_MARK.search(joined):
+            return f"marks lines as those of another file: {SAME}"
+        if found := said(joined, words):
+            return found
+    return ""
 
 
 def hides_in_tokens(rung: Rung, folder: str) -> str:

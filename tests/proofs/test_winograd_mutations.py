@@ -22,7 +22,7 @@ from grader.checks.values import forward, gradient
 from grader.course.rungs import ROOT, WINOGRAD
 from grader.operators import Case
 from grader.verdicts import Verdict
-from tests import put
+from tests import put_rung
 from tests.proofs.mutations.run import build
 
 FOLDER = "labs/03_im2col_cpu/conv2d"
@@ -94,7 +94,7 @@ def fits(case: Case) -> bool:
 def check(rung: str, text: str, folder: Path) -> CheckResult:
     """Built, then what the grader says of the values."""
     file = f"{FOLDER}/{rung}.c"
-    built = build(put(folder / file, text + NOBODY), file)
+    built = build(put_rung(folder, file, text + NOBODY), file)
     assert not isinstance(built, str), built
     operator = operators.get("conv2d")
     cases = [case for case in operator.cases(SEED, drawn=0) if fits(case)]

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What an answer depends on, as a key: the same key, the same question.
 
-A rung's own part is its file, what lab.toml says of it, and this machine's part: the
-grader, common/, compilers, PyTorch, sandbox, instruction set. Of the rungs that it is
-linked with come their keys and whether they passed. No part is a time or a seed.
+A rung's own part is its file and the headers beside it, what lab.toml says of it, and
+this machine's part: the grader, common/, compilers, PyTorch, sandbox, instruction set.
+Of the rungs that it is linked with come their keys and whether they passed. No part is
+a time or a seed.
 
 Files count by their bytes, not by what the preprocessor makes of them: to run it for
 every rung and dtype takes longer than a whole grading without changes may take, and a
@@ -101,6 +102,7 @@ def content(rung: Rung) -> str:
         rung.step,
     )
     parts = [rung.id, rung.sha256, said, of_sources(rungs.ROOT), of_machine()]
+    parts.append(of_files(rung.headers, rung.file.parent))
     if rung.exhibit:
         asked = rung.exhibit.elements, rung.exhibit.gates
         parts.append((*asked, given.broken(rung).sha256))

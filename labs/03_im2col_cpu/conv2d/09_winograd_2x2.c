@@ -5,9 +5,10 @@
  *   limit   transforms: 16 numbers for 4 inputs and for 4 outputs
  *   run     make bench T=03_im2col_cpu/conv2d/09
  *
- * Lavin and Gray, arXiv 1509.09308. For 3x3, stride 1, dilation 1, one group, else the
- * fallback. Workspace: 16 numbers for each input channel of some TILES tiles and of NR
- * filters, and these filters: 7.9 MiB of floats at most for the cases of `make bench`.
+ * Lavin and Gray, arXiv 1509.09308. For 3x3, stride 1, dilation 1, one group.
+ * Workspace: 16 numbers for each input channel of some TILES tiles and of NR filters.
+ * One infinity or NaN in the input spreads over all outputs of its tile, with PyTorch
+ * over those that see it; lab 05's CONVLAB_DIRECT keeps to direct rungs.
  */
 #include "operators.h"
 #include "vector.h"

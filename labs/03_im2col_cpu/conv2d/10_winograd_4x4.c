@@ -6,15 +6,15 @@
  *   run     make bench T=03_im2col_cpu/conv2d/10
  *
  * For 3x3 and, since F(2x2,5x5) has the same 6 x 6 points, 5x5; stride 1, dilation 1,
- * padding below 3 or 5, one group. grad_input is the same with turned filters, which
- * are read backwards. Workspace: 36 values for each channel of some 64 tiles, in and
- * out, and for at most KEPT filters.
+ * one group. One infinity or NaN in the input spreads over all outputs of its tile,
+ * with PyTorch over those that see it; lab 05's CONVLAB_DIRECT keeps to direct rungs.
+ * Workspace: 36 values for each channel of some 64 tiles, in and out, and for at most
+ * KEPT filters.
  */
 #include "operators.h"
 #include "vector.h"
 
 conv2d_forward_fn fallback_forward;
-conv2d_backward_fn fallback_backward;
 
 // BEGIN SOLUTION
 enum { POINTS = 6, PLANES = 36, SMALL = 3, LARGE = 5 };             // kernels: 3x3, 5x5
@@ -54,7 +54,7 @@ EXPAND void points(int side, int R, int C, const vec *x, vec y[][POINTS], int i)
 
 typedef struct {
     const int64_t *in, *out;  // sizes N, C, H, W of what is read and written
-    int64_t KERNEL, TILE, turned, padding_h, padding_w;
+    int64_t KERNEL, TILE, padding_h, padding_w;
     int64_t TH, TW;           // TH x TW tiles an image
     int64_t CP, ROW, PV, PM;  // to the next pixel, row, plane: no 2^n
     real *rows, *strip, *filters, *U, *V, *M;
@@ -105,18 +105,12 @@ static void input_row(const plan_t *p, const real *image, int64_t th, real *V)
     }
 }
 
-/* U[plane][k][c] of K channels and C filters, which lie (C, IC, AREA), or turned: (K,
- * OC, AREA), each written from its end */
+/* U[plane][k][c] of K channels and C filters, which lie (C, IC, AREA) */
 static void weight_chunk(const plan_t *p, const real *weight, int64_t C, int64_t K,
                          real *U)
 {
     const int64_t AREA = p->KERNEL * p->KERNEL, ROW = POINTS * PU;
-    if (!p->turned)
-        vec_transpose_copy(weight, p->in[1] * AREA, p->filters, NR, C, K * AREA);
-    for (int64_t k = 0; p->turned && k < K; k++) {
-        vec_transpose_copy(weight + k * p->out[1] * AREA, AREA,
-                           p->filters + (k * AREA + AREA - 1) * NR, -NR, C, AREA);
-    }
+    vec_transpose_copy(weight, p->in[1] * AREA, p->filters, NR, C, K * AREA);
     for (int64_t i = 0; i < K * NR; i += LANES) {
         const real *from = p->filters + i / NR * AREA * NR + i % NR;
         if (i % NR >= C) continue;
@@ -197,16 +191,14 @@ static void output_row(const plan_t *p, real *M, const real *bias, int64_t C,
 
 /* Slabs of rows of tiles. U is made anew for each of them unless all of it is small. */
 static status_t convolve(ctx_t *ctx, const tensor_t *from, const tensor_t *by,
-                         const tensor_t *bias, int turned, conv2d_params_t params,
-                         tensor_t *to)
+                         const tensor_t *bias, conv2d_params_t params, tensor_t *to)
 {
     const real *x = tensor_contiguous(ctx, from), *w = tensor_contiguous(ctx, by);
     const int64_t *in = from->size, *out = to->size, IC = in[1], OC = out[1];
     const int64_t KERNEL = by->size[2], HALO = KERNEL - 1, TILE = POINTS - HALO;
-    plan_t p = {.in = in, .out = out, .KERNEL = KERNEL, .TILE = TILE, .turned = turned};
+    plan_t p = {.in = in, .out = out, .KERNEL = KERNEL, .TILE = TILE};
     p.TH = (out[2] + TILE - 1) / TILE, p.TW = (out[3] + TILE - 1) / TILE;
-    p.padding_h = turned ? HALO - params.padding_h : params.padding_h;
-    p.padding_w = turned ? HALO - params.padding_w : params.padding_w;
+    p.padding_h = params.padding_h, p.padding_w = params.padding_w;
     const int64_t AREA = KERNEL * KERNEL, ROWS = in[0] * p.TH;
     const int64_t CHUNKS = (IC + KC - 1) / KC, PANELS = (OC + NR - 1) / NR;
     const int keep = PANELS * CHUNKS * KC * NR * PLANES <= KEPT;
@@ -233,9 +225,9 @@ static status_t convolve(ctx_t *ctx, const tensor_t *from, const tensor_t *by,
             real *y = real_data(to) + c * out[2] * out[3], start[NR] = {0};
             for (int64_t i = 0; bias && i < C; i++) start[i] = *at1(bias, c + i);
             for (int64_t k = 0; k < IC; k += KC, u += keep ? PLANES * PU : 0) {
-                const int64_t K = least(KC, IC - k),
-                              f = turned ? k * OC + c : c * IC + k;
-                if (r0 == 0 || !keep) weight_chunk(&p, w + f * AREA, C, K, u);
+                const int64_t K = least(KC, IC - k);
+                if (r0 == 0 || !keep)
+                    weight_chunk(&p, w + (c * IC + k) * AREA, C, K, u);
                 multiply(&p, (r1 - r0) * p.TW, k, K, C, u);
             }
             for (int64_t r = r0; r < r1; r++) {
@@ -251,11 +243,10 @@ static int fits(const tensor_t *weight, conv2d_params_t p)
 {
     const int64_t K = weight->size[2];
     return (K == SMALL || K == LARGE) && weight->size[3] == K && p.groups == 1 &&
-           p.stride_h * p.stride_w * p.dilation_h * p.dilation_w == 1 &&
-           p.padding_h < K && p.padding_w < K;
+           p.stride_h * p.stride_w * p.dilation_h * p.dilation_w == 1;
 }
 // END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 212 lines)
+// STARTER // helpers, if you want some (the reference takes 204 lines)
 
 /* output = bias + each tile of 4 x 4 or 2 x 2 from its 6 x 6 inputs and all filters */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
@@ -264,29 +255,8 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     // BEGIN SOLUTION
     if (!fits(weight, p)) return fallback_forward(ctx, input, weight, bias, p, output);
     if (tensor_numel(output) == 0) return STATUS_OK;
-    return convolve(ctx, input, weight, bias, 0, p, output);
+    return convolve(ctx, input, weight, bias, p, output);
     // END SOLUTION
     // STARTER // your code (the reference takes 3 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
-}
-
-/* grad_input: the same from grad_output and turned filters, channels swapped */
-status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
-                         const tensor_t *weight, conv2d_params_t p,
-                         tensor_t *grad_input, tensor_t *grad_weight,
-                         tensor_t *grad_bias)
-{
-    // BEGIN SOLUTION
-    const int mine = fits(weight, p) && grad_input;
-    if (!mine || grad_weight || grad_bias) {
-        const status_t status =
-            fallback_backward(ctx, grad_output, input, weight, p,
-                              mine ? NULL : grad_input, grad_weight, grad_bias);
-        if (!mine || status != STATUS_OK) return status;
-    }
-    if (tensor_numel(grad_input) == 0) return STATUS_OK;
-    return convolve(ctx, grad_output, weight, NULL, 1, p, grad_input);
-    // END SOLUTION
-    // STARTER // your code (the reference takes 9 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -5,13 +5,27 @@
  *   limit   as in 10_winograd_4x4
  *   run     make bench T=03_im2col_cpu/conv2d/11
  *
- * For 3x3, stride 1, dilation 1, padding below 3, one group. Workspace: that of 10,
- * whose backward it is: a copy of the filters, turned, would cost more than reading
- * them backwards there.
+ * For 3x3, stride 1, dilation 1, padding below 3, one group. One infinity or NaN in
+ * grad_output spreads over the outputs of its tile, as in 10_winograd_4x4. Workspace: a
+ * copy of weight, and that of 10, which is called.
  */
-#include "operators.h"
+#include "turned.h"
 
-conv2d_backward_fn fallback_backward, tiles_backward;
+conv2d_forward_fn tiles_forward;
+conv2d_backward_fn fallback_backward;
+
+enum { KERNEL = 3 };
+
+static int fits(const tensor_t *weight, conv2d_params_t p)
+{
+    // BEGIN SOLUTION
+    return weight->size[2] == KERNEL && weight->size[3] == KERNEL && p.groups == 1 &&
+           p.padding_h < KERNEL && p.padding_w < KERNEL &&
+           p.stride_h * p.stride_w * p.dilation_h * p.dilation_w == 1;
+    // END SOLUTION
+    // STARTER // the layers of the head comment (the reference takes 3 lines)
+    // STARTER return 0;
+}
 
 /* grad_input: each tile of 4 x 4 from 6 x 6 of grad_output and all filters, turned */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
@@ -20,14 +34,22 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
                          tensor_t *grad_bias)
 {
     // BEGIN SOLUTION
-    status_t status = STATUS_OK;
-    if (grad_weight || grad_bias) {
-        status = fallback_backward(ctx, grad_output, input, weight, p, NULL,
-                                   grad_weight, grad_bias);
+    const int mine = fits(weight, p) && grad_input;
+    if (!mine || grad_weight || grad_bias) {
+        const status_t status =
+            fallback_backward(ctx, grad_output, input, weight, p,
+                              mine ? NULL : grad_input, grad_weight, grad_bias);
+        if (!mine || status != STATUS_OK) return status;
     }
-    if (!grad_input || status != STATUS_OK) return status;
-    return tiles_backward(ctx, grad_output, input, weight, p, grad_input, NULL, NULL);
+    if (tensor_numel(grad_input) == 0) return STATUS_OK;
+    const taps_t all = {.STEP = 1, .T = KERNEL};
+    const tensor_t filters = turned(ctx, weight, 1, all, all);
+    if (!filters.data) return STATUS_NO_MEMORY;
+    // a window of grad_output begins KERNEL - 1 before the first that sees the pixel
+    p.padding_h = KERNEL - 1 - p.padding_h, p.padding_w = KERNEL - 1 - p.padding_w;
+    return tiles_forward(ctx, grad_output, &filters, NULL, p, grad_input);
     // END SOLUTION
-    // STARTER // your code (the reference takes 7 lines)
+    // STARTER (void)fits;
+    // STARTER // fallback, turned.h, padding, 10 (the reference takes 13 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

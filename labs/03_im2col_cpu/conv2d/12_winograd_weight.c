@@ -6,7 +6,9 @@
  *   run     make bench T=03_im2col_cpu/conv2d/12
  *
  * For 3x3, stride 1, dilation 1, one group. Workspace: 36 values for each channel of a
- * slab of tiles, and 36 * IC * OC, or all tiles in one slab, whichever is smaller.
+ * slab of tiles, and 36 * IC * OC, or all tiles in one slab, whichever is smaller. One
+ * infinity or NaN spreads over all weights of its two channels, with PyTorch over those
+ * that meet it; lab 05's CONVLAB_DIRECT keeps to direct rungs.
  */
 #include "operators.h"
 #include "vector.h"

@@ -120,6 +120,8 @@ def test_nothing_is_in_it_that_the_allow_list_does_not_name(made):
     parts = ("tests", "docs/results", "docs/decisions", ".git", ".ci")
     assert not [part for part in parts if (made.tree / part).exists()]
     assert {"Makefile", "LICENSE", "common/operators.h", "docs/LICENSE"} <= made.files
+    beside = {str(f.relative_to(ROOT)) for f in ROOT.glob("labs/*/*/*.h")}
+    assert beside and beside <= made.files
 
 
 def test_a_file_that_git_does_not_track_stays_at_home_and_is_named(made):

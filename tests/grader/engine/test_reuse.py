@@ -75,6 +75,9 @@ def test_only_what_changed_is_asked_again(tree: Tree) -> None:
     file.write_text(file.read_text() + "\n")
     assert graded(tree) == {"00_definition", "00_call", "01_top"}
 
+    put(tree.root / "labs" / "03_next" / "gelu" / "shared.h", "// for its files\n")
+    assert graded(tree) == {"00_call", "01_top", "02_own"}
+
     head = tree.root / "common" / "tensor.h"
     head.write_text(head.read_text() + "\n")
     assert graded(tree) == ALL

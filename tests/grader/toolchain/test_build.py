@@ -6,6 +6,7 @@ Every broken rung is lab 02's gelu with one edit, in a copy of the repository's 
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -21,38 +22,13 @@ from grader.engine import results
 from grader.engine.answers.known import build
 from grader.errors import GraderError
 from grader.toolchain import make, sandbox
-from grader.toolchain.products import DTYPES, Build
+from grader.toolchain.products import DTYPES
 from tests import put
 from tests.conftest import needs_bwrap
+from tests.grader.toolchain.conftest import LADDER
 
-LADDER = "02_naive_c/gelu"
 REFERENCE = (ROOT / "labs" / LADDER / "00_definition.c").read_text()
 ENDS = "    return STATUS_OK;"
-
-
-@pytest.fixture
-def root(tmp_path, monkeypatch) -> Path:
-    """A repository with common/ and one ladder, which the grader takes for its own."""
-    (tmp_path / "labs" / LADDER).mkdir(parents=True)
-    (tmp_path / "build").mkdir()
-    shutil.copytree(ROOT / "common", tmp_path / "common")
-    monkeypatch.setattr(rungs, "ROOT", tmp_path)
-    monkeypatch.setenv("CONVLAB_BUILD", str(tmp_path / "build"))
-    return tmp_path
-
-
-@pytest.fixture
-def build_text(root):
-    """The Build of a rung with this text."""
-
-    def built(
-        text: str, *, flags: tuple[str, ...] = (), mode: str = "release"
-    ) -> Build:
-        file = root / "labs" / LADDER / "00_mine.c"
-        file.write_text(text)
-        return build(Rung(LADDER, file, flags), mode=mode)
-
-    return built
 
 
 def edited(old: str, new: str) -> str:
@@ -295,6 +271,20 @@ def test_the_debug_build_keeps_every_variable(build_text):
     library = build_text(REFERENCE, mode="debug").libraries["f64"]
     command = ["readelf", "--debug-dump=info", str(library)]
     assert "-O0" in subprocess.check_output(command, text=True, timeout=30)
+
+
+def test_a_rung_is_built_again_when_a_header_beside_it_changes(root, build_text):
+    header = root / "labs" / LADDER / "shared.h"
+    for name in ("first_name", "second_name"):
+        put(header, f"__attribute__((used)) static int {name}(void)\n{{ return 1; }}\n")
+        os.utime(header, (0, len(name)))  # an old date: its text counts
+        found = build_text(f'#include "shared.h"\n{REFERENCE}')
+        assert name.encode() in found.libraries["f32"].read_bytes()
+
+
+def test_a_header_cannot_switch_off_the_sanitizers(root, build_text):
+    put(root / "labs" / LADDER / "shared.h", "int x __attribute__((no_sanitize));\n")
+    assert "no_sanitize" in build_text(REFERENCE).forbidden
 
 
 @needs_bwrap

@@ -30,7 +30,7 @@ from typing import Any
 from grader.engine.grade import new_seed
 from grader.runner.supervisor.cores import cpu
 from grader.verdicts import Verdict
-from tests import PROGRAMS, ROOT, put
+from tests import PROGRAMS, ROOT, put_rung
 from tests.proofs.mutations.draw import Mutation, committed, lot
 from tests.proofs.pages import cell, table
 
@@ -82,7 +82,7 @@ def copied(file: str, text: str) -> Iterator[Path]:
     """Another text for a file, in a folder of its own in the repository."""
     (ROOT / "build").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="mutant-", dir=ROOT / "build") as folder:
-        yield put(Path(folder) / file, text)
+        yield put_rung(Path(folder), file, text)
 
 
 @contextmanager

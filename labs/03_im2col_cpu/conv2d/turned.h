@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+/* turned.h - filters for grad_input
+ *
+ * grad_input is a convolution of grad_output. Its filters are those of forward, turned
+ * by 180 degrees, with input and output channels exchanged:
+ *
+ *     a b c        i h g
+ *     d e f        f e d        of the same two channels
+ *     g h i        c b a
+ */
+#ifndef CONVLAB_TURNED_H
+#define CONVLAB_TURNED_H
+
+#include "operators.h"
+
+/* T taps along an axis of a filter: tap, tap + STEP, ... */
+typedef struct {
+    int64_t tap, STEP, T;
+} taps_t;
+
+/* A tensor (A, B, H, W) without gaps. */
+static inline tensor_t dense(real *data, int64_t A, int64_t B, int64_t H, int64_t W)
+{
+    const int64_t HW = H * W;
+    return (tensor_t){
+        data, 4, REAL_DTYPE, DEVICE_CPU, {A, B, H, W}, {B * HW, HW, W, 1}};
+}
+
+/* Filters (G*OC, IC, KH, KW) to filters (G*IC, OC, h.T, w.T) of these taps: a tensor in
+ * scratch; its data is NULL if there is no memory. */
+static inline tensor_t turned(ctx_t *ctx, const tensor_t *weight, int64_t G, taps_t h,
+                              taps_t w)
+{
+    const int64_t OC = weight->size[0] / G, IC = weight->size[1], T = h.T * w.T;
+    int64_t *taps = (int64_t *)ctx_scratch(ctx, (size_t)T * sizeof(int64_t));
+    real *data = (real *)ctx_scratch(ctx, (size_t)(G * IC * OC * T) * sizeof(real));
+    if (!taps) return dense(NULL, G * IC, OC, h.T, w.T);
+    for (int64_t k = 0; k < T; k++) {
+        taps[T - 1 - k] = (h.tap + k / w.T * h.STEP) * weight->stride[2] +
+                          (w.tap + k % w.T * w.STEP) * weight->stride[3];
+    }
+    real *to = data;
+    for (int64_t i = 0; data && i < G * IC; i++) {
+        const real *filter = at4(weight, i / IC * OC, i % IC, 0, 0);
+        for (int64_t oc = 0; oc < OC; oc++, filter += weight->stride[0], to += T) {
+            for (int64_t k = 0; k < T; k++) to[k] = filter[taps[k]];
+        }
+    }
+    return dense(data, G * IC, OC, h.T, w.T);
+}
+
+#endif
