@@ -33,6 +33,7 @@ KEYS = (
     ("o", "report"),
     ("q", "quit"),
 )
+NUMBERS = ("forward", "gradient")  # checks of which "not written yet" is all
 BAR = 20  # characters of the bar of files that are right
 
 
@@ -97,7 +98,10 @@ def _body(view: View, room: int, width: int) -> Iterator[RenderableType]:
         yield from _speeds(view.result)
     bad = next((c for c in view.checks if c.verdict is not Verdict.PASS), None)
     if bad:
-        yield from _wrong(view.rung, bad, width)
+        if bad.verdict is Verdict.NOT_IMPLEMENTED and bad.name in NUMBERS:
+            yield from _to_write(view)
+        else:
+            yield from _wrong(view.rung, bad, width)
     elif view.result and view.result.checks:
         yield Text("")
         yield Text(_what_next(view))
@@ -105,9 +109,18 @@ def _body(view: View, room: int, width: int) -> Iterator[RenderableType]:
 
 def _check(check: CheckResult) -> Text:
     """One line: which check, of what, what came of it."""
-    cases = f"  {check.cases} cases" if check.cases else ""
+    cases = f"  {check.cases} case{'s' * (check.cases > 1)}" if check.cases else ""
     name = Text(f"  {check_words(check):<46}")
     return name + verdict(check.verdict) + Text(cases, style="dim")
+
+
+def _to_write(view: View) -> Iterator[Text]:
+    """What a file lacks, where nothing in it is wrong."""
+    no = Verdict.NOT_IMPLEMENTED
+    lacking = dict.fromkeys(c.direction for c in view.checks if c.verdict is no)
+    yield Text("")
+    what = " and ".join(lacking)
+    yield Text(f"  To write: {what}. Key h shows a hint; saving the file grades it.")
 
 
 def _wrong(rung: Rung, check: CheckResult, width: int) -> Iterator[RenderableType]:

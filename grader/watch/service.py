@@ -21,6 +21,7 @@ from types import FrameType
 
 from grader.checks.check_result import CheckResult
 from grader.course import tasks
+from grader.course.rungs import Selection
 from grader.engine import grade as grading
 from grader.engine import merge, results
 from grader.engine.answers.ledger import Ledger
@@ -31,7 +32,7 @@ from grader.errors import GraderError
 from grader.report import html
 from grader.runner.supervisor import orphans
 from grader.runner.supervisor.session import Worker
-from grader.toolchain import sandbox
+from grader.toolchain import cusim, given, sandbox
 from grader.toolchain.extension.package import Package
 from grader.toolchain.make import build_tools
 from grader.watch.messages import (
@@ -106,6 +107,7 @@ class Service:
         tasks.all_tasks.cache_clear()  # a file may be new, or gone
         selection = tasks.select(asked.wanted)
         _Asker.service = self
+        self._cusim(asked, selection)
         with (
             results.lock(),
             Ledger(results.folder()) as ledger,
@@ -127,6 +129,18 @@ class Service:
         points, of = _standing(whole)
         seconds = time.monotonic() - start
         self._tell(Graded(asked.number, tuple(found), points, of, seconds))
+
+    def _cusim(self, asked: Asked, selection: Selection) -> None:
+        """Build what runs CUDA on the processor, once, and say so: it takes a minute
+        where it has not been built.
+        """
+        rungs = [r for t in selection.tasks for r in t.rungs if r.id in selection.rungs]
+        for rung in rungs:
+            if rung.file.suffix == ".cu" and not given.is_untouched(rung):
+                words = "building cusim, once (about a minute)"
+                self._tell(Step(asked.number, rung.id, words))
+                cusim.build_tools()
+                return
 
     def _progress(self, now: Progress) -> None:
         if now.ended:

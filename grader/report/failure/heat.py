@@ -47,8 +47,13 @@ def blocks(heat: HeatMap, width: int) -> Iterator[Text]:
             for (_, rows), w in zip(columns, wide)
         )
         yield Text((" " * BETWEEN).join(cells), no_wrap=True)
-    if any(plane.more for plane in heat.planes):
-        yield Text("(a part around the first wrong element)", style="dim")
+    yield Text(caption(heat), style="dim")
+
+
+def caption(heat: HeatMap) -> str:
+    """Which case is drawn: it may be a smaller one than the sentence is about."""
+    part = any(plane.more for plane in heat.planes)
+    return f"case {heat.case}{', a part around the first wrong element' * part}"
 
 
 def _shade(level: int | None, shades: str) -> str:

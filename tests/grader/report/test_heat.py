@@ -14,7 +14,7 @@ from grader.report.failure import heat
 GIVEN = Plane("input given", ((0.0, 100.0), (50.0, 0.0)))
 CAME = Plane("output came", ((1.0, 2.0), (9.0, 3.0)), ("..", "#."))
 RIGHT = Plane("output expected", ((1.0, 2.0), (1.0, 3.0)), ("..", "#."))
-DRAWN = HeatMap("case", (GIVEN, CAME, RIGHT))
+DRAWN = HeatMap("odd", (GIVEN, CAME, RIGHT))
 
 
 def lines(drawn: HeatMap, width: int = 80) -> list[str]:
@@ -22,7 +22,8 @@ def lines(drawn: HeatMap, width: int = 80) -> list[str]:
 
 
 def test_planes_stand_side_by_side_with_a_map_of_what_is_wrong():
-    head, first, second = lines(DRAWN)
+    head, first, second, about = lines(DRAWN)
+    assert about == "case odd"
     assert head.split("   ") == ["input given", "output came", "output expected",
                                  "wrong: X"]  # fmt: skip
     assert first.endswith("--") and second.endswith("X-")

@@ -173,6 +173,8 @@ def test_a_heat_map_crosses_what_came_wrong_and_says_its_numbers(show):
         f"[...{drawn}.querySelectorAll('rect')].map((r) => getComputedStyle(r).fill)"
     )
     assert colours[0] != colours[1] and colours[3] == "none"
+    about = page.value("document.querySelector('.heat-box + p').textContent")
+    assert about == "case all_options, a part around the first wrong element"
 
 
 def test_what_students_write_is_not_run(show, tmp_path):

@@ -48,6 +48,10 @@ class Terminal(Closing):
         """What stands on the screen now."""
         return self._tmux("capture-pane", "-p")
 
+    def colours(self) -> str:
+        """The same with its escape sequences."""
+        return self._tmux("capture-pane", "-p", "-e")
+
     def press(self, keys: str) -> None:
         """Type something."""
         self._tmux("send-keys", "-l", keys)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.commands.handout import starter
 from grader.course.rungs import ROOT
 from tests.grader.engine.test_grade import Tree, copy_of_the_repository
 from tests.grader.watch.terminal import Terminal
@@ -50,10 +51,12 @@ def gelu(watched: tuple[Tree, Terminal]) -> Iterator[tuple[Path, Terminal]]:
     file.write_text(RIGHT)
 
 
-def watch(tree: Tree, *wanted: str, size: tuple[int, int] = (80, 24)) -> Terminal:
+def watch(
+    tree: Tree, *wanted: str, size: tuple[int, int] = (80, 24), **more: str
+) -> Terminal:
     """`python -m grader watch` in a terminal."""
     env = {"CONVLAB_BUILD": str(tree.build), "PATH": os.environ["PATH"]}
-    env["BROWSER"] = "true"
+    env |= {"BROWSER": "true", **more}
     command = [sys.executable, "-m", "grader", "watch", *wanted]
     return Terminal(command, cwd=tree.root, env=env, size=size)
 
@@ -104,6 +107,24 @@ def test_a_wrong_value_is_told_with_its_line_of_advice(
     assert "output came" in text and "wrong: X" in text
     text = save(file, RIGHT, terminal)
     assert "WRONG_VALUE" not in text
+
+
+def test_a_file_that_is_not_written_says_what_is_to_be_written(
+    gelu: tuple[Path, Terminal],
+) -> None:
+    file, terminal = gelu
+    text = save(file, starter(RIGHT), terminal)
+    assert "To write: forward and backward. Key h shows a hint" in text
+    assert re.search(r"NOT_IMPLEMENTED  1 case$", text, re.MULTILINE), text
+
+
+def test_without_colour_words_say_the_same(tools: Path, tmp_path: Path) -> None:
+    tree = copy_of_the_repository(tmp_path, tools, "02_naive_c/gelu")
+    with watch(tree, "02_naive_c/gelu", NO_COLOR="1") as terminal:
+        text = terminal.until("Right", "graded once")
+        assert "PASS" in text
+        colours = re.findall(r"\x1b\[[0-9;]*m", terminal.colours())
+        assert not [c for c in colours if re.search(r"[;\[](3[0-8]|9[0-7])[;m]", c)]
 
 
 def test_a_syntax_error_shows_the_line(gelu: tuple[Path, Terminal]) -> None:
