@@ -69,7 +69,7 @@ GRADESCOPE = {
 }
 
 
-def found(*tasks: dict[str, Any], secret_seeds: bool = False):
+def found(*tasks: dict[str, Any], secret_seeds: tuple[int, ...] = ()):
     """The sheet of made-up results."""
     whole = as_json.results(results.whole(list(tasks)))
     return sheet(whole, secret_seeds=secret_seeds)
@@ -186,10 +186,11 @@ def test_words_of_students_break_out_of_no_format():
         {"message": "hidden_nine: 'output'[0, 0] is 1, expected 2"},
         {"replay": "make debug T=02_naive_c/gelu/00 CASE=hidden_nine SEED=730417"},
         {"message": "wrong", "diagnosis": "only in hidden_nine"},
+        {"message": "x.c:1: error: expected ';'; the line is: seeds = [730417]"},
     ],
 )
 def test_a_hidden_case_is_told_by_its_verdict_alone(words):
-    one = found(failing(**words), secret_seeds=True)
+    one = found(failing(**words), secret_seeds=(730417,))
     for text in (hosts.github(one), junit(one), hosts.gradescope(one)):
         assert NOT_TOLD in text and "WRONG_GRADIENT" in text
         assert not re.search("hidden_nine|730417|expected 2", text)
@@ -203,6 +204,6 @@ def test_a_known_mistake_is_named_also_of_a_hidden_case():
 def test_with_hidden_seeds_no_command_repeats_the_run():
     words = {"message": "tanh: off", "replay": "make debug T=x CASE=tanh SEED=730417"}
     assert "730417" in hosts.gradescope(found(failing(**words)))
-    one = found(failing(**words), secret_seeds=True)
+    one = found(failing(**words), secret_seeds=(730417,))
     for text in (hosts.github(one), junit(one), hosts.gradescope(one)):
         assert "730417" not in text and "tanh: off" in text
