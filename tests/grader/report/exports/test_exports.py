@@ -19,7 +19,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped
 from grader.engine.answers import as_json
 from grader.report.exports import hosts
 from grader.report.exports.junit import junit
-from grader.report.exports.sheet import NOT_TOLD, sheet
+from grader.report.exports.sheet import NOT_TOLD, Remark, sheet
 from grader.verdicts import Verdict
 from tests.grader.engine import results
 
@@ -178,6 +178,15 @@ def test_words_of_students_break_out_of_no_format():
     assert [name for name, _, _ in read] == ["error", "notice"]
     assert read[0][1].keys() == {"file", "line", "title"}
     json.loads(hosts.autolab(one))
+
+
+def test_an_annotation_is_one_line_whatever_its_words_are():
+    said = "x\r\n::error::y%0A ##[z"
+    bad = Remark("t", "r", "a\nb,c:d", 3, "forward", Verdict.CRASH, said)
+    line = hosts._annotation(bad)
+    assert "\n" not in line and "\r" not in line
+    ((_, words, text),) = commands(line)
+    assert words["file"] == "a\nb,c:d" and text == said.replace("##[", "## [")
 
 
 @pytest.mark.parametrize(
