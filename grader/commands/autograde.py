@@ -62,7 +62,7 @@ def _graded(source: Path, made: Course) -> Sheet:
     handed_in.lay(source, rungs.ROOT, made)
     found = handed_in.grade(rungs.ROOT, build_folder(), made)
     whole = as_json.results(found)
-    return sheet(whole, secret_seeds=bool(made.hidden.seeds))
+    return sheet(whole, secret_seeds=made.hidden.seeds)
 
 
 def _told(found: Sheet) -> str:

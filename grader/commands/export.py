@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
             else "there are no results yet: run make grade first"
         )
     made = here()
-    secret = bool(made and made.hidden.seeds)
+    secret = made.hidden.seeds if made else ()
     found = sheet(whole, secret_seeds=secret)
     for file in write(found, kinds, results.folder() / "exports"):
         terminal.say(results.near(file))

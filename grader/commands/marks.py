@@ -86,7 +86,7 @@ def _sheet(one: Total, records: dict[str, desk.Record], made: Course) -> Sheet:
     rows = {}
     if record:
         whole = as_json.results(dict(record.results))
-        told = sheet(whole, secret_seeds=bool(made.hidden.seeds))
+        told = sheet(whole, secret_seeds=made.hidden.seeds)
         rows = {row.task: row for row in told.rows}
     made_rows = []
     for item in one.items:

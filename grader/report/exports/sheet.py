@@ -3,7 +3,8 @@
 
 All exports are written from this sheet, so that what is hidden is left out in one
 place: a case whose name begins with hidden_ is told by its verdict and, if the mistake
-is a known one, its name; a tree with hidden seeds tells no command that repeats a run.
+is a known one, its name. A tree with hidden seeds tells no command that repeats a run,
+and nothing that holds such a number.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from grader.course.offered.course_file import HIDDEN
 from grader.engine.score import Results, RungResult, TaskResult, shown_points
 from grader.verdicts import Verdict
 
+Seeds = tuple[int, ...]
 NOT_TOLD = "a case that is not shown to students"
 
 
@@ -92,12 +94,12 @@ class Sheet:
         return sum(float(getattr(row, what)) for row in mine)
 
 
-def sheet(whole: Results, *, secret_seeds: bool = False) -> Sheet:
+def sheet(whole: Results, *, secret_seeds: Seeds = ()) -> Sheet:
     """What may be told of these results."""
     return Sheet(tuple(_row(task, secret_seeds) for task in whole.tasks))
 
 
-def _row(found: TaskResult, secret_seeds: bool) -> Row:
+def _row(found: TaskResult, secret_seeds: Seeds) -> Row:
     checks = [
         Checked(rung.rung.id, _asked(check), check.verdict, remark)
         for rung in found.rungs
@@ -123,7 +125,7 @@ def _asked(check: CheckResult) -> str:
 _NAMED = ("forward", "gradient", "gradcheck", "second")
 
 
-def _remark(rung: RungResult, check: CheckResult, secret_seeds: bool) -> Remark | None:
+def _remark(rung: RungResult, check: CheckResult, secret_seeds: Seeds) -> Remark | None:
     if check.verdict is Verdict.PASS:
         return None
     file, _, line = (check.location or "").rpartition(":")
@@ -139,9 +141,12 @@ def _remark(rung: RungResult, check: CheckResult, secret_seeds: bool) -> Remark 
     )
 
 
-def _sentence(check: CheckResult, secret_seeds: bool) -> str:
+def _sentence(check: CheckResult, secret_seeds: Seeds) -> str:
     said = (check.message, check.diagnosis or "", check.replay or "")
-    if any(HIDDEN in text for text in said):
+    # a message may quote any file that a compiler could read
+    told = " ".join(said[:2] if secret_seeds else said)
+    words = (HIDDEN, *map(str, secret_seeds))
+    if any(word in told for word in words) or HIDDEN in said[2]:
         known = f"; it looks like the mistake {check.mistake}" if check.mistake else ""
         return f"{NOT_TOLD} fails{known}"
     parts = [check.message, check.diagnosis or ""]

@@ -19,7 +19,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped
 from grader.engine.answers import as_json
 from grader.report.exports import hosts
 from grader.report.exports.junit import junit
-from grader.report.exports.sheet import NOT_TOLD, sheet
+from grader.report.exports.sheet import NOT_TOLD, Remark, sheet
 from grader.verdicts import Verdict
 from tests.grader.engine import results
 
@@ -69,7 +69,7 @@ GRADESCOPE = {
 }
 
 
-def found(*tasks: dict[str, Any], secret_seeds: bool = False):
+def found(*tasks: dict[str, Any], secret_seeds: tuple[int, ...] = ()):
     """The sheet of made-up results."""
     whole = as_json.results(results.whole(list(tasks)))
     return sheet(whole, secret_seeds=secret_seeds)
@@ -180,16 +180,26 @@ def test_words_of_students_break_out_of_no_format():
     json.loads(hosts.autolab(one))
 
 
+def test_an_annotation_is_one_line_whatever_its_words_are():
+    said = "x\r\n::error::y%0A ##[z"
+    bad = Remark("t", "r", "a\nb,c:d", 3, "forward", Verdict.CRASH, said)
+    line = hosts._annotation(bad)
+    assert "\n" not in line and "\r" not in line
+    ((_, words, text),) = commands(line)
+    assert words["file"] == "a\nb,c:d" and text == said.replace("##[", "## [")
+
+
 @pytest.mark.parametrize(
     "words",
     [
         {"message": "hidden_nine: 'output'[0, 0] is 1, expected 2"},
         {"replay": "make debug T=02_naive_c/gelu/00 CASE=hidden_nine SEED=730417"},
         {"message": "wrong", "diagnosis": "only in hidden_nine"},
+        {"message": "x.c:1: error: expected ';'; the line is: seeds = [730417]"},
     ],
 )
 def test_a_hidden_case_is_told_by_its_verdict_alone(words):
-    one = found(failing(**words), secret_seeds=True)
+    one = found(failing(**words), secret_seeds=(730417,))
     for text in (hosts.github(one), junit(one), hosts.gradescope(one)):
         assert NOT_TOLD in text and "WRONG_GRADIENT" in text
         assert not re.search("hidden_nine|730417|expected 2", text)
@@ -203,6 +213,6 @@ def test_a_known_mistake_is_named_also_of_a_hidden_case():
 def test_with_hidden_seeds_no_command_repeats_the_run():
     words = {"message": "tanh: off", "replay": "make debug T=x CASE=tanh SEED=730417"}
     assert "730417" in hosts.gradescope(found(failing(**words)))
-    one = found(failing(**words), secret_seeds=True)
+    one = found(failing(**words), secret_seeds=(730417,))
     for text in (hosts.github(one), junit(one), hosts.gradescope(one)):
         assert "730417" not in text and "tanh: off" in text
