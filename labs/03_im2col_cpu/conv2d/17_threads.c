@@ -94,7 +94,7 @@ static status_t shared_out(ctx_t *ctx, call_t c, int by)
     for (int64_t t = 0; t < T; t++) {
         ctx_t own = *ctx;
         own.threads = small || !depthwise ? 1 : ctx->threads;
-        own.scratch = in_turn, own.scratch_state = ctx;
+        own.scratch_state = ctx, own.scratch = in_turn;
         const int64_t a = UNITS * t / T * unit, end = UNITS * (t + 1) / T * unit;
         const int64_t b = end < COUNT ? end : COUNT;
         const int status = a < b ? (int)some(&own, c, by, a, b) : STATUS_OK;
