@@ -23,7 +23,7 @@ CORE_SECONDS = 120  # of each program of a compiler, for one rung
 DEADLINE = 5.0 * CORE_SECONDS  # by the clock: on a busy machine they take longer
 LATE = 124  # the status of a command that the clock has ended
 OUR_DEADLINE = 900.0  # for the grader's own programs, cusim among them
-COMPILER_LIMITS = ("--fsize=67108864", "--as=8589934592", "--core=0")  # bytes
+COMPILER_LIMITS = ("--fsize=134217728", "--as=8589934592", "--core=0")  # bytes
 KEPT = 200_000  # bytes of compiler output that are read
 ROOM = 64 << 20  # bytes; a disk with less may be what a compiler complains of
 
