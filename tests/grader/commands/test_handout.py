@@ -24,6 +24,7 @@ from pathlib import Path
 import pytest
 
 from grader.commands import handout, leaks
+from grader.course.exhibits import HUNT
 from grader.course.rungs import ROOT
 from grader.course.tasks import all_tasks
 from grader.errors import GraderError
@@ -236,7 +237,9 @@ def test_a_handout_makes_no_handout(made):
 def test_starters_compile_without_a_warning(made):
     files = sorted(made.tree.glob("labs/*/*/[0-9]*.c"))
     assert len(files) == len([file for file in RUNGS if file.suffix == ".c"]) > 10
-    for file in files:
+    # an exhibit is complete, and perhaps calls rungs that it is linked with
+    starters = [file for file in files if file.parent.name != HUNT]
+    for file in starters:
         name = str(file.relative_to(made.tree))
         command = ["make", "-s", "-f", "common/rung.mk", "MODE=strict", f"RUNG={name}"]
         command.append("EXTRA=-Wno-unused-parameter")  # nothing is used yet
@@ -259,6 +262,7 @@ def test_at_first_there_are_0_points_and_afterwards_all_of_them(made, tmp_path):
     verdicts = {
         check["verdict"]
         for task in results["tasks"]
+        if not task["id"].endswith(HUNT)  # its files are complete, and wrong
         for rung in task["rungs"]
         for check in rung["checks"]
     }
