@@ -301,7 +301,7 @@ def test_a_rung_is_named_by_id_path_or_prefix(wanted):
 
 def test_a_prefix_selects_all_its_tasks_and_no_name_selects_everything():
     assert {task.lab for task in select("02").tasks} == {"02_naive_c"}
-    assert len(select("02").tasks) == len(SIGNATURES) + 1  # and tensor_view
+    assert len(select("02").tasks) == len(SIGNATURES) + 2  # and tensor_view, bug_hunt
     assert {task.lab for task in select(None, "01").tasks} == {"01_python_function"}
     found = select(None)
     assert found.whole
@@ -374,7 +374,7 @@ def starter(text: str, mark: str) -> str:
 
 def test_starters_get_no_points_and_no_tracebacks(tools, tmp_path):
     python = ("01_python_function/add", "01_python_function/linear")
-    ladders = [f"02_naive_c/{task.operator}" for task in select("02").tasks]
+    ladders = [task.id for task in select("02").tasks if not task.is_hunt]
     tree = copy_of_the_repository(tmp_path, tools, *python, *ladders)
     for suffix, mark in ((".c", "//"), (".py", "#")):
         for file in (tree.root / "labs").rglob(f"*{suffix}"):
