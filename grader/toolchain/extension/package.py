@@ -84,7 +84,7 @@ def build(rung: Rung, links: Links) -> Package:
             forbidden=f"says '{found[0]}': an operator calls its kernels, and nothing "
             "that has to be looked up"
         )
-    lab, folder = extension.LAB, folder_of(rung)
+    lab, folder = _lab_of(rung), folder_of(rung)
     instead = rung.file if rung.exhibit else None
     if text := _library(lab, operator, rung.step, folder, instead):
         return _explained(text)
@@ -94,6 +94,11 @@ def build(rung: Rung, links: Links) -> Package:
     lacking = [d for d in DIRECTIONS if d not in kernels.served]
     blocked = f"{lacking[0]} has no kernel: {kernels.reason}" if lacking else ""
     return Package(folder / "package", kernels.served, on_card, blocked=blocked)
+
+
+def _lab_of(rung: Rung) -> Path:
+    """The folder with setup.py: an exhibit lies elsewhere, perhaps as it was given."""
+    return extension.LAB if rung.exhibit else rung.file.parents[2]
 
 
 def folder_of(rung: Rung, operator: str = "") -> Path:
@@ -268,7 +273,7 @@ def _assemble(rung: Rung, target: Path, links: Links) -> None:
     """The package: all Python as it is now, the operator's library, and those of other
     operators that its rules call. One of these that does not build is not there.
     """
-    lab, operator = extension.LAB, rung.operator
+    lab, operator = _lab_of(rung), rung.operator
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     if rung.exhibit:
