@@ -18,6 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from grader import operators
 from grader.checks.subject import Subject
 from grader.checks.values import audit, forward
+from grader.course.exhibits import HUNT
 from grader.course.rungs import ROOT
 from grader.operators.primitives import PLUMBING
 from grader.runner.worker.student_rules import Engine, Forbidden, Rules
@@ -25,7 +26,7 @@ from grader.verdicts import Verdict
 from tests import put
 
 LAB = ROOT / "labs" / "01_python_function"
-REFERENCES = sorted(LAB.glob("*/[0-9]*.py"))
+REFERENCES = sorted(f for f in LAB.glob("*/[0-9]*.py") if f.parent.name != HUNT)
 DIRECTIONS = ("forward", "backward")
 SEED = 3
 
