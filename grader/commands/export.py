@@ -27,7 +27,9 @@ KINDS = (*FILES, PRINTED)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the files, print the annotations."""
+    """Write the files, print the annotations; 1 if GitHub is to see a check that is
+    wrong.
+    """
     del args
     kinds = asked_for(os.environ.get("TO", ""), KINDS, "make export TO=junit,github")
     whole = results.read()
@@ -45,6 +47,7 @@ def run(args: argparse.Namespace) -> int:
         terminal.say(results.near(file))
     if PRINTED in kinds:
         sys.stdout.write(hosts.github(found) + "\n")
+        return int(hosts.wrong(found))  # a step that ends with 1 is red
     return 0
 
 

@@ -108,6 +108,12 @@ def github(found: Sheet) -> str:
     return "\n".join([*lines, f"::notice title=convlab::{_data(_summary(found))}"])
 
 
+def wrong(found: Sheet) -> bool:
+    """Whether a check is wrong: not one that nobody has written, nor a pending one."""
+    remarks = (remark for row in found.rows for remark in row.remarks)
+    return any(_severity(remark) == "error" for remark in remarks)
+
+
 def _severity(remark: Remark) -> str:
     if remark.verdict is Verdict.NOT_IMPLEMENTED:
         return "notice"

@@ -239,6 +239,7 @@ def test_a_tree_gives_0_points_and_with_the_solutions_all(made, tmp_path, name):
     done = run(
         tree, "make", "export", "TO=github,junit", f"PYTHON={sys.executable}", **place
     )
+    assert done.returncode == 0, done.stderr
     told = commands(done.stdout)
     assert told[-1][2] == "0 of 95 points" and len(told) == 9
     assert {kind for kind, _, _ in told} == {"notice"}  # nothing is written yet

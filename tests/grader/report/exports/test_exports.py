@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import json
 import re
+from argparse import Namespace
 from typing import Any
 
 import jsonschema
 import pytest
 from junitparser import Error, Failure, JUnitXml, Skipped
 
+from grader.commands import export
 from grader.engine.answers import as_json
 from grader.report.exports import hosts
 from grader.report.exports.junit import junit
@@ -75,12 +77,14 @@ def found(*tasks: dict[str, Any], secret_seeds: tuple[int, ...] = ()):
     return sheet(whole, secret_seeds=secret_seeds)
 
 
-def failing(task: str = "02_naive_c/gelu", **more: Any) -> dict[str, Any]:
-    """A task with one check that failed."""
+def failing(
+    task: str = "02_naive_c/gelu", verdict: str = "WRONG_GRADIENT", **more: Any
+) -> dict[str, Any]:
+    """A task with one check that failed, or has another verdict."""
     rung = results.rung(task, 0)
     rung["checks"] = [
         results.check("forward", "forward", dtype="f32"),
-        results.check("gradient", "backward", "WRONG_GRADIENT", dtype="f64", **more),
+        results.check("gradient", "backward", verdict, dtype="f64", **more),
     ]
     return results.task(task, [rung], points=2.0)
 
@@ -160,6 +164,26 @@ def test_github_gets_an_annotation_where_a_check_failed(everything):
     assert words["line"] == "12" and "WRONG_VALUE" in words["title"]
     assert text.startswith("all_options: this is what WRONG_VALUE says")
     assert told[-1][2] == "2 of 4 points and 4 extra; 1 are pending"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "status"),
+    [
+        ("WRONG_VALUE", 1),
+        ("CRASH", 1),
+        ("NOT_IMPLEMENTED", 0),  # not written yet
+        ("NOISY", 0),
+        ("PASS", 0),
+    ],
+)
+def test_a_step_at_github_is_red_where_a_check_is_wrong(
+    monkeypatch, capsys, verdict, status
+):
+    whole = as_json.results(results.whole([failing(verdict=verdict)]))
+    monkeypatch.setattr(export.results, "read", lambda: whole)
+    monkeypatch.setenv("TO", "github")
+    assert export.run(Namespace()) == status
+    assert commands(capsys.readouterr().out)[-1][0] == "notice"
 
 
 # ---- nothing gets out, nothing breaks out --------------------------------------------
