@@ -26,6 +26,7 @@ from grader.runner.supervisor import session
 from grader.toolchain import cusim, gpu_probe, nvcc, sandbox
 from grader.toolchain.make import alone, build_tools
 from tests import put
+from tests.grader.report.browser import Browser, chromium
 
 # .ci/run fails where a test is skipped for any other reason than a missing GPU
 needs_gdb = pytest.mark.skipif(not shutil.which("gdb"), reason="gdb is not installed")
@@ -252,3 +253,13 @@ def plain_compiler(tmp_path: Path) -> str:
     )
     wrapper.chmod(0o755)
     return str(wrapper)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A headless Chromium with one page."""
+    if chromium() is None:
+        pytest.skip("needs chromium (make system-packages)")
+    started = Browser(tmp_path_factory.mktemp("profile"))
+    yield started
+    started.close()

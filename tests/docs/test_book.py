@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -12,7 +11,6 @@ import pytest
 
 from docs.book import build
 from grader.toolchain.make import build_folder
-from tests.grader.report.browser import Browser, chromium
 
 PHONE, DESKTOP = 420, 1300
 OWN = ("file:", "data:")
@@ -24,15 +22,6 @@ def book() -> Path:
     """The folder with both editions."""
     assert build.main([]) == 0
     return build_folder() / "book"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    if chromium() is None:
-        pytest.skip("needs chromium (make system-packages)")
-    started = Browser(tmp_path_factory.mktemp("profile"))
-    yield started
-    started.close()
 
 
 def html(book: Path, edition: str) -> list[Path]:

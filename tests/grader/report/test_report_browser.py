@@ -7,7 +7,7 @@ each page; tests/grader/report/browser.py keeps every request and every message.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pytest
 
 from tests import put
 from tests.grader.engine import results as made
-from tests.grader.report.browser import Browser, chromium
+from tests.grader.report.browser import Browser
 from tests.grader.report.test_report import HOSTILE, hostile, rendered
 
 HEAT = {
@@ -94,15 +94,6 @@ CHARTS = """
 """
 
 Show = Callable[..., Browser]
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    if chromium() is None:
-        pytest.skip("needs chromium (make system-packages)")
-    started = Browser(tmp_path_factory.mktemp("profile"))
-    yield started
-    started.close()
 
 
 @pytest.fixture
