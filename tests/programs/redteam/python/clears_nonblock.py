@@ -3,9 +3,10 @@
 
 import contextlib
 import fcntl
+import os
 
 from frame import *
 
-for descriptor in range(256):
+for descriptor in range(os.sysconf("SC_OPEN_MAX")):
     with contextlib.suppress(OSError):
         fcntl.fcntl(descriptor, fcntl.F_SETFL, 0)
