@@ -23,7 +23,7 @@ from xdist.scheduler.loadscope import LoadScopeScheduling
 
 from grader.course.rungs import ROOT
 from grader.runner.supervisor import session
-from grader.toolchain import cusim, gpu_probe, nvcc, sandbox
+from grader.toolchain import build, cusim, gpu_probe, nvcc, sandbox
 from grader.toolchain.make import alone, build_tools
 from tests import put
 from tests.grader.report.browser import Browser, chromium
@@ -170,11 +170,12 @@ def own_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def same_cores_afterwards() -> Iterator[None]:
-    """The grader pins the process to a core and looks for nvcc once: the next test
-    starts as this one did.
+    """The grader pins the process to a core, looks for nvcc once and keeps builds: the
+    next test starts as this one did.
     """
     before = os.sched_getaffinity(0)
     nvcc.find.cache_clear()  # a test may have had NVCC=none
+    build.forget()  # or another builder
     yield
     os.sched_setaffinity(0, before)
 

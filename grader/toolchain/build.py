@@ -52,6 +52,11 @@ def compiled(
     return build
 
 
+def forget() -> None:
+    """Build all anew from here on."""
+    _kept.clear()
+
+
 def _stamps(rung: Rung, mode: str, used: Sequence[str], build: Build) -> Stamps:
     """Of all that a build is made of but the rung itself, and of what was made."""
     files: set[Path] = {*build.libraries.values(), *(ROOT / "common").rglob("*.*")}

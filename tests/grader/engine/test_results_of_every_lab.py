@@ -15,6 +15,7 @@ from grader.engine.answers import as_json
 from grader.engine.grade import Grader
 from grader.engine.merge import merged
 from grader.engine.score import TaskResult
+from grader.verdicts import Verdict
 
 ONE_OF_EACH = (
     "01_python_function/add",
@@ -44,6 +45,9 @@ def test_a_run_of_another_task_keeps_what_every_lab_has_earned(
     jsonschema.validate(whole, json.loads(results.SCHEMA_FILE.read_text()))
     read = results.read()
     assert read and json.loads(json.dumps(as_json.results_entry(read))) == whole
+    checks = [c for task in read.tasks for r in task.rungs for c in r.checks]
+    waiting = Verdict.PASS, Verdict.PENDING_GPU, Verdict.SKIPPED  # for speed, for nvcc
+    assert [c for c in checks if c.verdict not in waiting] == []
     # all is right; what is not earned is for speed, which waits
     assert all(task.points + task.pending == task.task.points for task in read.tasks)
 
