@@ -265,10 +265,15 @@ class Grader(Closing):
     # ---- what comes of them ----------------------------------------------------------
 
     def _is_starter(self, node: Node) -> bool:
-        """Decide an untouched starter without asking it."""
+        """Decide an untouched starter without asking it, and an untouched exhibit if
+        more than bug hunts are asked for.
+        """
         if node.begun or self.fresh or not node.wanted:
             return False
-        result = untouched.result(node.rung)
+        if node.rung.exhibit and not all(t.is_hunt for t in self.selection.tasks):
+            result = untouched.exhibit(node.rung)
+        else:
+            result = untouched.result(node.rung)
         if result:
             checks = tuple(self.asker.asked_for(result.checks))
             self._decided(node, Answer(replace(result, checks=checks)))

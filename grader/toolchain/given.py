@@ -61,8 +61,8 @@ def is_handout() -> bool:
 
 
 def is_untouched(rung: Rung) -> bool:
-    """Whether a rung's files are those of the handout."""
-    files = [rung.file, *rung.also]
+    """Whether a rung's files are those of the handout, an exhibit's case included."""
+    files = [rung.file, *rung.also, *([rung.case_file] if rung.exhibit else [])]
     known = _handed_out(rungs.ROOT / MANIFEST)
     return bool(known) and all(
         file.exists()

@@ -381,9 +381,8 @@ class Asker:
 
     def asked_for(self, results: Sequence[CheckResult]) -> list[CheckResult]:
         """CHECK=gradient needs forward to run, but does not report it."""
-        wanted = {None: DIRECTIONS, "forward": ("forward",)}
-        kept = wanted.get(self.check, ("backward",))
-        return [result for result in results if result.direction in kept]
+        kept = "backward" if self.check == "gradient" else self.check
+        return [result for result in results if kept in (None, result.direction)]
 
     def _direction(
         self, subject: Subject, rung: Rung, direction: str, *, forward_ok: bool
