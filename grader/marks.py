@@ -22,3 +22,9 @@ def starter(text: str) -> str:
     """
     offered = REGION.sub(lambda match: match[2], text)
     return re.sub(r"(?m)^([ ]*)(?://|#) STARTER ?", r"\1", offered)
+
+
+def solved(text: str) -> str:
+    """A source as its author reads it: complete, without marks and STARTER lines."""
+    whole = REGION.sub(lambda match: match[1], text)
+    return re.sub(r"(?m)^[ ]*(?://|#) STARTER[^\n]*\n", "", whole)

@@ -80,6 +80,21 @@ PUBLIC = {
     "b75179770e54": "the same, a call",
     "1e0de7123d92": "the same, another call",
     "fff668efa623": "the same, and the weight before them",
+    "4883ae106e66": "lab 03, which layers Winograd takes",
+    "8e4bea70aaf0": "lab 03, how a rung hands a call on",
+    "96e40318b7a7": "the same, backward",
+    "ccce3dc55173": "the same, without the status",
+    "a704d2b85f84": "the same, in two lines",
+    "c3f1304999d8": "the same, without the status",
+    "0075e6cf3405": "the same, to a function of the file",
+    "767bd4727412": "lab 03, weight without gaps",
+    "886c74565559": "lab 03, room for a table of offsets",
+    "b844cbbac2b0": "lab 03, nothing to do",
+    "dd9ad6473ecc": "the same, no gradient is wanted",
+    "3a5288413968": "the same, in a condition",
+    "b974b5f9c814": "lab 03, conv2d: the loop over panels of filters",
+    "95b90d141a31": "the same, over those of one pass",
+    "1a17c8d99535": "lab 03, the sizes and strides of weight",
 }
 _LOOP = re.compile(r"for\([^;]*;[^;]*;\w+(\+\+|--)\)\{?|for\w+inrange.*")
 # in lab 05: static Tensor forward(const Tensor &input, double alpha)

@@ -17,14 +17,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from grader.marks import solved
 from tests.house.test_style import REGION, count_to_write, text, written
 from tests.proofs import pages
 
 PAGE = """# How much each rung asks for
 
 Written by `python -m tests.house.rungs`. Lines without blanks and comments; `in all`
-is the whole file. A student *writes* the solutions; each is one *gap*. *New* are the
-lines that the nearest lower rung of the same direction does not have.
+is the whole file without marks. A student *writes* the solutions; each is one *gap*.
+*New* are the lines that the nearest lower rung of the same direction does not have.
 
 {summary}"""
 FILE = pages.RESULTS / "rungs.md"
@@ -36,7 +37,7 @@ class Rung:
     """What is counted of one file."""
 
     name: str  # 02_naive_c/conv2d/00_definition
-    long: int  # lines of the file
+    long: int  # lines of the file, without marks
     gaps: tuple[int, ...]  # lines of each solution
     new: int | None  # lines that lower rungs do not have; None without a lower rung
 
@@ -78,7 +79,7 @@ def counted() -> list[Rung]:
         )
         new = len(fresh(name, lower)) if lower else None
         short = name.removeprefix("labs/").rsplit(".", 1)[0]
-        found.append(Rung(short, len(text(name).splitlines()), gaps, new))
+        found.append(Rung(short, len(solved(text(name)).splitlines()), gaps, new))
         below |= dict.fromkeys(mine, name)
     return found
 

@@ -17,7 +17,6 @@ GAP, WRITTEN = 25, 90  # lines of one gap, and of all gaps of a rung
 
 # rungs that are still to be divided, by ladder
 OVER = {
-    "03_im2col_cpu/conv2d": "00 01 04 05 06 07 08 09 10 12 15 17",
     "03_im2col_cpu/depthwise_conv2d": "01 02 05 06 07",
     "03_im2col_cpu/layer_norm": "04",
     "03_im2col_cpu/linear": "00 01",

@@ -8,15 +8,13 @@
  * For grad_input with at most 4 channels in a group; the rest is the fallback's.
  * Workspace: a group's filters, NR pixels of its output, its padded image, gaps copied.
  */
-#include "operators.h"
-#include "vector.h"
+#include "phases.h"
 
 enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS, NR = NV * LANES };  // registers
 enum { FEW = 4 };
 
 conv2d_backward_fn fallback_backward;
 
-// BEGIN SOLUTION
 /* Of a group: its padded image has ROWS x COLS elements in each phase of a channel. */
 typedef struct {
     int64_t OC, K, P, OW, ROWS, COLS;
@@ -24,15 +22,11 @@ typedef struct {
     real *image;      // (IC, phases, ROWS, COLS)
 } fold_t;
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* block (MR, NR) = filters^T (MR, OC) @ panel (OC, NR) */
 static void tile(int64_t OC, const real *restrict filters, const real *restrict panel,
                  real *restrict block)
 {
+    // BEGIN SOLUTION
     vec sum[MR][NV] = {0}, y[NV];
     for (int64_t oc = 0; oc < OC; oc++, filters += MR, panel += NR) {
         UNROLL
@@ -44,21 +38,27 @@ static void tile(int64_t OC, const real *restrict filters, const real *restrict 
     UNROLL
     for (int m = 0; m < MR; m++)
         for (int v = 0; v < NV; v++) vec_store(block + m * NR + v * LANES, sum[m][v]);
+    // END SOLUTION
+    // STARTER // sums in registers, stored at the end (the reference takes 11 lines)
 }
 
 /* image += block, n pixels of a row of output in columns k to k + MR */
 static void fold(const fold_t *f, int64_t k, const real *block, int64_t n, real *image)
 {
+    // BEGIN SOLUTION
     for (int64_t i = 0; i < least(MR, f->K - k); i++) {
         real *restrict sums = image + f->offset[k + i];  // never in block
         for (int64_t j = 0; j < n; j++) sums[j] += block[i * NR + j];
     }
+    // END SOLUTION
+    // STARTER // each column to its place (the reference takes 4 lines)
 }
 
 /* One image and group: the padded image, phase by phase, is a sum of folded columns. */
 static void fold_all(const fold_t *f, const real *filters, const real *grad,
                      real *panel)
 {
+    // BEGIN SOLUTION
     real block[MR * NR];
     for (int64_t q = 0; q < f->P; q += NR) {
         const int64_t COUNT = least(NR, f->P - q);
@@ -77,21 +77,25 @@ static void fold_all(const fold_t *f, const real *filters, const real *grad,
             }
         }
     }
+    // END SOLUTION
+    // STARTER (void)tile, (void)fold;
+    // STARTER // NR pixels at a time: panel, tiles, fold (the reference takes 18 lines)
 }
 
 /* Row h of the padded image, its phases put together, to row of grad_input */
 static void unpad(const fold_t *f, int64_t SW, int64_t padding, const real *phases,
                   int64_t IW, real *row)
 {
+    // BEGIN SOLUTION
     for (int64_t phase = 0; phase < SW; phase++, phases += f->ROWS * f->COLS) {
-        const int64_t begin = phase < padding ? (padding - phase + SW - 1) / SW : 0;
+        const int64_t begin = phase < padding ? parts(padding - phase, SW) : 0;
         const real *from = phases + begin;
         for (int64_t iw = begin * SW + phase - padding; iw < IW; iw += SW)
             row[iw] = *from++;
     }
+    // END SOLUTION
+    // STARTER // phase by phase, without the padding (the reference takes 6 lines)
 }
-// END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 63 lines)
 
 /* columns (K, P) = weight^T (K, OC) @ grad_output (OC, P), folded to grad_input */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
@@ -99,7 +103,6 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
                          tensor_t *grad_input, tensor_t *grad_weight,
                          tensor_t *grad_bias)
 {
-    // BEGIN SOLUTION
     const int64_t *size = weight->size, *out = grad_output->size;
     const int few = size[1] <= FEW;
     status_t status = STATUS_OK;
@@ -112,8 +115,8 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     const int64_t IC = size[1], IH = grad_input->size[2], IW = grad_input->size[3];
     fold_t f = {size[0] / p.groups, IC * KH * KW, out[2] * out[3], out[3],
                 .image = NULL};
-    f.ROWS = (IH + 2 * p.padding_h + SH - 1) / SH;
-    f.COLS = (IW + 2 * p.padding_w + SW - 1) / SW;
+    f.ROWS = parts(IH + 2 * p.padding_h, SH);
+    f.COLS = parts(IW + 2 * p.padding_w, SW);
     const int64_t IMAGE = IC * SH * SW * f.ROWS * f.COLS;
     const real *weights = tensor_contiguous(ctx, weight);
     const real *grads = tensor_contiguous(ctx, grad_output);
@@ -133,6 +136,7 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
             real *to = filters + k / MR * MR * f.OC + k % MR;
             for (int64_t oc = 0; oc < f.OC; oc++) to[oc * MR] = filter[oc * f.K + k];
         }
+        // BEGIN SOLUTION
         memset(f.image, 0, (size_t)IMAGE * sizeof(real));
         fold_all(&f, filters, grads + (n * p.groups + g) * f.OC * f.P, panel);
         for (int64_t r = 0; r < IC * IH; r++) {
@@ -140,9 +144,10 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
             unpad(&f, SW, p.padding_w, f.image + (phase * f.ROWS + h / SH) * f.COLS, IW,
                   real_data(grad_input) + ((n * p.groups + g) * IC * IH + r) * IW);
         }
+        // END SOLUTION
+        // STARTER (void)fold_all, (void)unpad, (void)grads, (void)panel, (void)n;
+        // STARTER // fold, then without the padding (the reference takes 7 lines)
+        // STARTER return STATUS_NOT_IMPLEMENTED;
     }
     return STATUS_OK;
-    // END SOLUTION
-    // STARTER // your code (the reference takes 41 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -15,15 +15,16 @@
 
 conv2d_forward_fn fallback_forward;
 
-// BEGIN SOLUTION
 enum { TILE = 2, KERNEL = 3, AREA = 9, POINTS = 4, PLANES = 16, TILES = 128 };
 enum { MR = CHANNEL_ROWS, NV = CHANNEL_VECTORS, NR = NV * LANES };  // tiles, channels
 enum { INPUT, FILTER, OUTPUT };  // what is transformed
 
 /* The four products of the README along one axis, m = y * y: input and filter are
- * polynomials with values y at 0, 1, -1 and infinity. Row x becomes column i of y. */
+ * polynomials with values y at 0, 1, -1 and infinity, and two numbers of output come
+ * from the products of these. Row x becomes column i of y. */
 EXPAND void points(int side, const vec *x, vec y[][POINTS], int i)
 {
+    // BEGIN SOLUTION
     const vec even = x[0] + x[2];
     if (side == INPUT) {
         y[0][i] = x[0] - x[2], y[1][i] = x[1] + x[2];
@@ -34,6 +35,8 @@ EXPAND void points(int side, const vec *x, vec y[][POINTS], int i)
     } else {
         y[0][i] = even + x[1], y[1][i] = x[1] - x[2] - x[3];
     }
+    // END SOLUTION
+    // STARTER // side is INPUT, FILTER or OUTPUT (the reference takes 10 lines)
 }
 
 typedef struct {
@@ -52,6 +55,7 @@ static int64_t least(int64_t a, int64_t b)
 EXPAND void transform(int side, int R, int C, const real *from, int64_t from_row,
                       int64_t from_col, real *to, int64_t to_row, int64_t to_col)
 {
+    // BEGIN SOLUTION
     vec x[POINTS][POINTS], half[POINTS][POINTS];
     UNROLL
     for (int i = 0; i < C * C; i++)
@@ -63,6 +67,9 @@ EXPAND void transform(int side, int R, int C, const real *from, int64_t from_row
     UNROLL
     for (int i = 0; i < R * R; i++)
         vec_store(to + i / R * to_row + i % R * to_col, x[i % R][i / R]);
+    // END SOLUTION
+    // STARTER (void)points;
+    // STARTER // load, points twice, store (the reference takes 11 lines)
 }
 
 /* V[plane][tile][k] of row r of tiles, which step by 2 over four rows of an image */
@@ -99,6 +106,7 @@ static void weight_panel(const plan_t *p, const real *weight, int64_t C)
 __attribute__((noinline)) static void product(int64_t IC, int64_t CP, const real *V,
                                               const real *U, const real *start, real *M)
 {
+    // BEGIN SOLUTION
     vec sum[MR][NV] = {0}, u[NV];
     for (int64_t k = 0; k < IC; k++, U += NR) {
         UNROLL
@@ -111,18 +119,23 @@ __attribute__((noinline)) static void product(int64_t IC, int64_t CP, const real
     for (int m = 0; m < MR; m++)
         for (int v = 0; v < NV; v++, M += LANES)
             vec_store(M, start ? sum[m][v] + vec_load(start + v * LANES) : sum[m][v]);
+    // END SOLUTION
+    // STARTER // sums in registers, stored at the end (the reference takes 12 lines)
 }
 
 /* M[plane] (T, NR) = V[plane] (T, IC) @ U[plane] (IC, NR). Point 1 is 1 in every power:
  * what is added to its plane, the bias, is added to each output. */
 static void multiply(const plan_t *p, int64_t COUNT, const real *bias)
 {
+    // BEGIN SOLUTION
     const int64_t T = (COUNT + MR - 1) / MR * MR;  // nobody reads the last ones
     for (int64_t i = 0; i < PLANES * T; i += MR) {
         const int64_t plane = i / T, t = i % T;
         product(p->in[1], p->CP, p->V + plane * p->PV + t * p->CP, p->U + plane * p->PU,
                 plane == POINTS + 1 ? bias : NULL, p->M + plane * p->PM + t * NR);
     }
+    // END SOLUTION
+    // STARTER (void)product;  // MR tiles at a time (the reference takes 6 lines)
 }
 
 /* Two rows of C channels of output, by way of a strip with channels last */
@@ -139,14 +152,11 @@ static void output_row(const plan_t *p, const real *M, int64_t C, int64_t r,
     for (int64_t i = 0; i < least(TILE, OH - oh); i++)
         vec_transpose_copy(p->strip + i * ROW, NR, to + i * OW, OH * OW, OW, C);
 }
-// END SOLUTION
-// STARTER // formulas and helpers (the reference takes 104 lines)
 
 /* Slabs of rows of tiles; for each of them, panels of NR filters */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                         const tensor_t *bias, conv2d_params_t p, tensor_t *output)
 {
-    // BEGIN SOLUTION
     if (weight->size[2] != KERNEL || weight->size[3] != KERNEL || p.groups != 1 ||
         p.stride_h * p.stride_w * p.dilation_h * p.dilation_w != 1) {
         return fallback_forward(ctx, input, weight, bias, p, output);
@@ -169,6 +179,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
 
     for (int64_t r0 = 0; r0 < ROWS; r0 += SLAB) {
         const int64_t r1 = least(ROWS, r0 + SLAB);
+        // BEGIN SOLUTION
         for (int64_t r = r0; r < r1; r++)
             input_row(&c, x, r, c.V + (r - r0) * c.TW * c.CP);
         for (int64_t oc = 0; oc < OC; oc += NR) {
@@ -180,9 +191,11 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
             for (int64_t r = r0; r < r1; r++)
                 output_row(&c, c.M + (r - r0) * c.TW * NR, C, r, y);
         }
+        // END SOLUTION
+        // STARTER (void)input_row, (void)weight_panel, (void)multiply;
+        // STARTER (void)output_row, (void)x, (void)w, (void)OC, (void)r1;
+        // STARTER // rows of tiles, then panels (the reference takes 11 lines)
+        // STARTER return STATUS_NOT_IMPLEMENTED;
     }
     return STATUS_OK;
-    // END SOLUTION
-    // STARTER // your code (the reference takes 34 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
 }

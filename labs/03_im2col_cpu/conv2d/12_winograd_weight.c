@@ -15,7 +15,6 @@
 
 conv2d_backward_fn fallback_backward;
 
-// BEGIN SOLUTION
 enum { TILE = 4, KERNEL = 3, AREA = 9, POINTS = TILE + KERNEL - 1, PLANES = 36 };
 enum { MR = CHANNEL_ROWS, NV = CHANNEL_VECTORS, NR = NV * LANES };  // registers
 enum { KC = 8 * MR, TILES = 64 };  // channels, tiles, about
@@ -46,6 +45,7 @@ static int64_t least(int64_t a, int64_t b)
 EXPAND void transform(const double *m, int R, int C, const real *from, int64_t from_row,
                       int64_t from_col, real *to, int64_t to_row, int64_t to_col)
 {
+    // BEGIN SOLUTION
     vec half[PLANES];  // (C, R)
     UNROLL
     for (int i = 0; i < C * R; i++) {
@@ -65,6 +65,8 @@ EXPAND void transform(const double *m, int R, int C, const real *from, int64_t f
             if (row[c] != 0) sum += (real)row[c] * half[c * R + i / R];
         vec_store(to + i / R * to_row + i % R * to_col, sum);
     }
+    // END SOLUTION
+    // STARTER // m @ from, then that @ m^T (the reference takes 19 lines)
 }
 
 /* V[plane][tile][c] of row r of tiles. Two rows of the image serve the next one too. */
@@ -91,6 +93,7 @@ static void input_row(const plan_t *p, const real *input, int64_t r, real *V)
 EXPAND void product(int VECS, int64_t T, const real *V, const real *M, int first,
                     real *U)
 {
+    // BEGIN SOLUTION
     vec sum[MR][NV] = {0}, tile[NV];
     for (int64_t t = 0; t < T; t++, M += NR) {
         UNROLL
@@ -105,12 +108,15 @@ EXPAND void product(int VECS, int64_t T, const real *V, const real *M, int first
             real *u = U + m * NR + v * LANES;
             vec_store(u, first ? sum[m][v] : vec_load(u) + sum[m][v]);
         }
+    // END SOLUTION
+    // STARTER // sums over the tiles, in registers (the reference takes 14 lines)
 }
 
 /* U[plane] (K, C) = or += V[plane] (T, K)^T @ M[plane] (T, C), channels from k on */
 static void multiply(const plan_t *p, int64_t T, int64_t k, int64_t K, int64_t C,
                      int first, real *U)
 {
+    // BEGIN SOLUTION
     const int64_t BLOCKS = (K + MR - 1) / MR;
     for (int64_t i = 0; i < PLANES * BLOCKS; i++) {
         const int64_t plane = i / BLOCKS, b = i % BLOCKS * MR;
@@ -119,6 +125,8 @@ static void multiply(const plan_t *p, int64_t T, int64_t k, int64_t K, int64_t C
         if (C > 2 * LANES) product(NV, T, V, p->M + plane * p->PM, first, u);
         if (C <= 2 * LANES) product(2, T, V, p->M + plane * p->PM, first, u);
     }
+    // END SOLUTION
+    // STARTER (void)product;  // MR channels at a time (the reference takes 8 lines)
 }
 
 /* M[plane][tile][c] of row r of tiles of grad_output, C channels of it */
@@ -174,6 +182,7 @@ static status_t correlate(ctx_t *ctx, const tensor_t *input, const tensor_t *gra
         const int64_t r1 = least(ROWS, r0 + SLAB), T = (r1 - r0) * p.TW;
         for (int64_t r = r0; r < r1; r++)
             input_row(&p, x, r, p.V + (r - r0) * p.TW * KC);
+        // BEGIN SOLUTION
         real *u = p.U;
         for (int64_t c = 0; c < OC; c += NR) {
             const int64_t C = least(NR, OC - c);
@@ -185,11 +194,13 @@ static status_t correlate(ctx_t *ctx, const tensor_t *input, const tensor_t *gra
                 if (r1 == ROWS) weight_chunk(&p, u, C, K, weight + (c * IC + k) * AREA);
             }
         }
+        // END SOLUTION
+        // STARTER (void)grad_row, (void)multiply, (void)weight_chunk, (void)g, (void)T;
+        // STARTER // panel by panel (the reference takes 11 lines)
+        // STARTER return STATUS_NOT_IMPLEMENTED;
     }
     return STATUS_OK;
 }
-// END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 154 lines)
 
 /* grad_weight = what the tiles of input and of grad_output have in common, summed */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
@@ -197,18 +208,18 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
                          tensor_t *grad_input, tensor_t *grad_weight,
                          tensor_t *grad_bias)
 {
-    // BEGIN SOLUTION
     const int fits = weight->size[2] == KERNEL && weight->size[3] == KERNEL &&
                      p.stride_h * p.stride_w * p.dilation_h * p.dilation_w == 1 &&
                      p.groups == 1 && tensor_numel(grad_output) > 0;
+    // BEGIN SOLUTION
     status_t status = STATUS_OK;
     if (!fits || grad_input || grad_bias) {
         status = fallback_backward(ctx, grad_output, input, weight, p, grad_input,
                                    fits ? NULL : grad_weight, grad_bias);
     }
     if (!fits || !grad_weight || status != STATUS_OK) return status;
-    return correlate(ctx, input, grad_output, p, real_data(grad_weight));
     // END SOLUTION
-    // STARTER // your code (the reference takes 10 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
+    // STARTER // what is not ours to the fallback (the reference takes 6 lines)
+    // STARTER if (!fits || !grad_weight) return STATUS_NOT_IMPLEMENTED;
+    return correlate(ctx, input, grad_output, p, real_data(grad_weight));
 }

@@ -21,7 +21,6 @@
  */
 #include "operators.h"
 
-// BEGIN SOLUTION
 conv2d_forward_fn implicit_forward, few_forward, pointwise_forward, tiles_forward,
     fives_forward;
 conv2d_backward_fn strided_backward, pixels_backward, few_backward, pointwise_backward,
@@ -36,6 +35,7 @@ typedef enum { DENSE, FEW_CHANNELS, POINTWISE, TILES, FIVES, DEPTHWISE } shape_t
 /* What a layer is, for the rule above. OC has no say: threads share out filters. */
 static shape_t shape_of(const tensor_t *weight, conv2d_params_t p)
 {
+    // BEGIN SOLUTION
     const int64_t IC = weight->size[1], KH = weight->size[2], KW = weight->size[3];
     const int unit = p.stride_h == 1 && p.stride_w == 1;
     const int dense = p.dilation_h == 1 && p.dilation_w == 1;
@@ -47,6 +47,9 @@ static shape_t shape_of(const tensor_t *weight, conv2d_params_t p)
     if (!dense) return DENSE;
     if (KH == 3 && KW == 3) return TILES;
     return KH == 5 && KW == 5 ? FIVES : DENSE;
+    // END SOLUTION
+    // STARTER // the table above, from its first line on (the reference takes 11 lines)
+    // STARTER return DENSE;
 }
 
 /* The options without groups, of which there are as many as channels. */
@@ -55,8 +58,6 @@ static depthwise_conv2d_params_t options_of(conv2d_params_t p)
     return (depthwise_conv2d_params_t){p.stride_h,  p.stride_w,   p.padding_h,
                                        p.padding_w, p.dilation_h, p.dilation_w};
 }
-// END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 27 lines)
 
 /* output (N, OC, OH, OW) */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
@@ -74,6 +75,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     }
     return implicit_forward(ctx, input, weight, bias, p, output);
     // END SOLUTION
+    // STARTER (void)shape_of, (void)options_of;
     // STARTER // your code (the reference takes 10 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

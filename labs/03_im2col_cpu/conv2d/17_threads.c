@@ -10,7 +10,6 @@
  */
 #include "operators.h"
 
-// BEGIN SOLUTION
 conv2d_forward_fn chosen_forward;
 conv2d_backward_fn chosen_backward;
 
@@ -31,11 +30,15 @@ static void *in_turn(ctx_t *ctx, size_t bytes)
 static tensor_t *part(tensor_t *view, const tensor_t *t, int32_t axis, int64_t first,
                       int64_t end)
 {
+    // BEGIN SOLUTION
     if (!t) return NULL;
     *view = *t;
     view->data = real_data(t) + first * t->stride[axis];
     view->size[axis] = end - first;
     return view;
+    // END SOLUTION
+    // STARTER // the same data, from another place on (the reference takes 5 lines)
+    // STARTER return t ? view : NULL;
 }
 
 typedef struct {
@@ -48,8 +51,12 @@ typedef struct {
  * one in another way, with other last digits; all of them, if groups are no pairs. */
 static int64_t together(int64_t OC, int64_t G)
 {
+    // BEGIN SOLUTION
     const int64_t PAIR = G == 1 ? 1 : G % 2 ? OC : 2 * OC / G;
     return (CHANNELS + PAIR - 1) / PAIR * PAIR;
+    // END SOLUTION
+    // STARTER // whole pairs, CHANNELS or more (the reference takes 2 lines)
+    // STARTER return OC * G;
 }
 
 /* The call for some images or filters, a to before b, a filter with its group; or for
@@ -58,6 +65,7 @@ static int64_t together(int64_t OC, int64_t G)
 static status_t some(ctx_t *ctx, call_t c, int by, int64_t a, int64_t b)
 {
     tensor_t view[7];
+    // BEGIN SOLUTION
     const int64_t G = c.p.groups, IC = c.weight->size[1], OC = c.weight->size[0] / G;
     if (by == FILTERS) {
         if (G > 1) c.input = part(view + 6, c.input, 1, a / OC * IC, b / OC * IC);
@@ -73,6 +81,9 @@ static status_t some(ctx_t *ctx, call_t c, int by, int64_t a, int64_t b)
     if (by != INPUTS) c.output = part(view + 4, c.output, by == FILTERS, a, b);
     if (by != INPUTS)
         c.grad_output = part(view + 5, c.grad_output, by == FILTERS, a, b);
+    // END SOLUTION
+    // STARTER // views of what the share needs (the reference takes 15 lines)
+    // STARTER (void)part, (void)view;
     if (c.output) return chosen_forward(ctx, c.input, c.weight, c.bias, c.p, c.output);
     return chosen_backward(ctx, c.grad_output, c.input, c.weight, c.p, c.grad_input,
                            c.grad_weight, c.grad_bias);
@@ -89,6 +100,7 @@ static status_t shared_out(ctx_t *ctx, call_t c, int by)
     const int small = OUT * K[1] * K[2] * K[3] < SMALL;
     const int depthwise = by != IMAGES && G > 1 && K[1] == 1;  // has its own threads
     const int64_t T = small || depthwise ? 1 : ctx->threads;
+    // BEGIN SOLUTION
     int worst = STATUS_OK;
 #pragma omp parallel for num_threads((int)T) reduction(max : worst)
     for (int64_t t = 0; t < T; t++) {
@@ -101,9 +113,11 @@ static status_t shared_out(ctx_t *ctx, call_t c, int by)
         if (status > worst) worst = status;
     }
     return (status_t)worst;
+    // END SOLUTION
+    // STARTER (void)in_turn, (void)some, (void)unit, (void)UNITS, (void)T;
+    // STARTER // contexts, shares of whole units (the reference takes 11 lines)
+    // STARTER return STATUS_NOT_IMPLEMENTED;
 }
-// END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 74 lines)
 
 /* output (N, OC, OH, OW): by images, a single image by filters */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
@@ -113,6 +127,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     const call_t call = {NULL, input, weight, bias, output, NULL, NULL, NULL, p};
     return shared_out(ctx, call, input->size[0] == 1 ? FILTERS : IMAGES);
     // END SOLUTION
+    // STARTER (void)shared_out;
     // STARTER // your code (the reference takes 2 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
