@@ -14,7 +14,7 @@ EXPECTED = {
     ("tiles", "output"): WINOGRAD,  # by a rung two calls below
     ("tiles_parts", "output"): WINOGRAD,  # dealt out first: no lower rung's class
     ("tiles_parts", "grad_weight"): WINOGRAD,
-    ("tiles_strided", "output"): DIRECT,  # left to the fallback
+    ("tiles_strided_h", "output"): DIRECT,  # left to the fallback
 }
 
 
