@@ -27,6 +27,7 @@ static void inside(int64_t shift, int64_t stride, int64_t in, int64_t out,
     if (*end > out) *end = out;
     // END SOLUTION
     // STARTER // as in 00_shifted_rows (the reference takes 3 lines)
+    // STARTER *first = *end = 0;  // instead: nothing is inside
 }
 
 /* What place k reads: tap_t above says what its parts are. */
@@ -115,9 +116,8 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
             }
         }
         // END SOLUTION
-        // STARTER // the plane's sum to grad_bias; then for each place the gradients of its
-        // STARTER // (the reference takes 17 lines)
-        // STARTER // rows and of its weight (the reference takes 17 lines)
+        // STARTER // the plane's sum to grad_bias; then for each place the gradients of
+        // STARTER // its rows and of its weight (the reference takes 17 lines)
         // STARTER (void)oc, (void)M, (void)K, (void)PLANE, (void)one;
         // STARTER (void)inside, (void)tap_of, (void)add_row, (void)dot_row;
     }

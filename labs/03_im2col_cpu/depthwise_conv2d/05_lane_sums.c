@@ -156,9 +156,8 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
             channels(&l, &s, c, END - c < CHANNELS ? END - c : CHANNELS, all + t * OWN);
     }
     // END SOLUTION
-    // STARTER // offset: where in a slab each place begins. Then each thread t, its slab all
-    // STARTER // (the reference takes 9 lines)
-    // STARTER // zeros, takes channels IC * t / T to IC * (t + 1) / T
+    // STARTER // offset: where in a slab each place begins. Then each thread t, its
+    // STARTER // slab all zeros, takes channels IC * t / T to IC * (t + 1) / T
     // STARTER // (the reference takes 9 lines)
     // STARTER (void)channels;
     return STATUS_OK;

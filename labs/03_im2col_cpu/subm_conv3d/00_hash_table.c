@@ -99,9 +99,8 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
             pairs++;
         }
         // END SOLUTION
-        // STARTER // row `write` reads the point (kd - KD/2) * p.dilation_d and so on away: list
-        // STARTER // (the reference takes 10 lines)
-        // STARTER // the pairs that are found, in rising order of write
+        // STARTER // row `write` reads the point (kd - KD/2) * p.dilation_d and so on
+        // STARTER // away: list the pairs that are found, in rising order of write
         // STARTER // (the reference takes 10 lines)
         // STARTER (void)slot_of, (void)kd, (void)kh, (void)kw, (void)pair;
         if (count) ((int64_t *)count->data)[k] = pairs;

@@ -114,7 +114,7 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
             pairs++;
         }
         // END SOLUTION
-        // STARTER // the place's pairs, and who reads each row
+        // STARTER // the place's pairs, as in 00_hash_table, and who reads each row
         // STARTER // (the reference takes 12 lines)
         // STARTER (void)slot_of, (void)reader;
         multiply(features, weight, k, pair, pairs, output);
@@ -128,8 +128,8 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
             pair[i++] = reader[write], pair[i++] = write;
         }
         // END SOLUTION
-        // STARTER // the pairs of the place opposite, in rising order of write
-        // STARTER // (the reference takes 5 lines)
+        // STARTER // the pairs of the place opposite, in rising order of write: the
+        // STARTER // rulebook has them under that place (the reference takes 5 lines)
         multiply(features, weight, PLACES - 1 - k, pair, pairs, output);
     }
     return STATUS_OK;

@@ -63,6 +63,7 @@ status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
     // END SOLUTION
     // STARTER // grad_bias (the reference takes 4 lines)
     if (P * OC * IC == 0) return STATUS_OK;
+    // for grad, for rows, and for a product (OC, IC)
     real *room = ctx_scratch(ctx, (size_t)(P * (OC + IC) + OC * IC) * sizeof(real));
     if (!room) return STATUS_NO_MEMORY;
 

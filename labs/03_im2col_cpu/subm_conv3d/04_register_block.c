@@ -120,8 +120,8 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
         }
     }
     // END SOLUTION
-    // STARTER // vectors of output channels in parallel; places, MR pairs
-    // STARTER // (the reference takes 8 lines)
+    // STARTER // vectors of output channels, in parallel; for each all places, MR pairs
+    // STARTER // at a time (the reference takes 8 lines)
     // STARTER (void)micro_kernel, (void)least;
     return STATUS_OK;
 }
