@@ -100,6 +100,13 @@ PUBLIC = {
     "c42380b1102e": "the same, whether there is some",
     "3fd79f393cbb": "the same, what joined is called for",
     "a60fe501aced": "the same, its sizes",
+    "dd8f4604a1a0": "lab 03, input without gaps, in other words",
+    "b5b8f02c1168": "lab 03, layer_norm: weight, if there is one",
+    "66d513a68c6e": "the same, bias",
+    "c5639b7eef83": "the same, whether there was memory",
+    "3515571cdcc3": "the same, the fallback",
+    "d7932f6b9ffe": "the same, its sizes",
+    "097d2ea26502": "the same, the bytes of a row",
     "e60d6006f25f": "lab 03, subm_conv3d: the head of a loop over vectors",
 }
 _LOOP = re.compile(r"for\([^;]*;[^;]*;\w+(\+\+|--)\)\{?|for\w+inrange.*")

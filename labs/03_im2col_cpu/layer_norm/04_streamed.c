@@ -75,7 +75,7 @@ status_t layer_norm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *w
                             const tensor_t *bias, layer_norm_params_t p,
                             tensor_t *output, tensor_t *mean, tensor_t *rstd)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete this line when you begin
     const int64_t D = input->size[input->ndim - 1], R = tensor_numel(input) / D;
     const int64_t bytes = D * (int64_t)sizeof(real);  // of a row
     real *y = real_data(output);                      // (R, D)
@@ -86,9 +86,6 @@ status_t layer_norm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *w
     const real *w = weight ? tensor_contiguous(ctx, weight) : NULL;  // (D)
     const real *b = bias ? tensor_contiguous(ctx, bias) : NULL;      // (D)
     if (!x || (weight && !w) || (bias && !b)) return STATUS_NO_MEMORY;
-    // END SOLUTION
-    // STARTER // D, R, bytes, y, streamed; the fallback; x, w and b
-    // STARTER // (the reference takes 10 lines)
 
     // BEGIN SOLUTION
     const real zero[SUMS] = {0};
@@ -106,9 +103,9 @@ status_t layer_norm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *w
               : normalize(1, x, m, s, w, b, D, y, streamed);
     }
     vec_stream_end();
-    return STATUS_OK;
     // END SOLUTION
     // STARTER // SUMS rows of at most PAGE bytes together, or one: mean, rstd, output;
-    // STARTER // vec_stream_end() at the end (the reference takes 16 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
+    // STARTER // vec_stream_end() at the end (the reference takes 15 lines)
+    // STARTER (void)streamed;
+    return STATUS_OK;
 }
