@@ -17,12 +17,6 @@ GAP, WRITTEN = 25, 90  # lines of one gap, and of all gaps of a rung
 
 # rungs that are still to be divided, by ladder
 OVER = {
-    "03_im2col_cpu/depthwise_conv2d": "01 02 05 06 07",
-    "03_im2col_cpu/layer_norm": "04",
-    "03_im2col_cpu/linear": "00 01",
-    "03_im2col_cpu/lltm": "01 03 05",
-    "03_im2col_cpu/matmul": "00 01 02 03 04 05 06",
-    "03_im2col_cpu/subm_conv3d": "00 01 02 03 04 05 06",
     "04_cuda_kernels/conv2d": "00 01 02 03 04 05",
     "04_cuda_kernels/depthwise_conv2d": "00 01 02 03 04",
     "04_cuda_kernels/linear": "01 02",

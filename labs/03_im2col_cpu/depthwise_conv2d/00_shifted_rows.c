@@ -26,8 +26,10 @@ static void inside(int64_t shift, int64_t stride, int64_t in, int64_t out,
     if (*end > out) *end = out;
     // END SOLUTION
     // STARTER // your code (the reference takes 3 lines)
+    // STARTER *first = *end = 0;  // instead: nothing is inside
 }
 
+/* What place k reads: tap_t above says what its parts are. */
 static tap_t tap_of(int64_t k, int64_t KW, const tensor_t *input,
                     const tensor_t *output, depthwise_conv2d_params_t p)
 {
@@ -40,7 +42,8 @@ static tap_t tap_of(int64_t k, int64_t KW, const tensor_t *input,
     inside(w, p.stride_w, IW, output->size[3], &t.ow0, &t.ow1);
     return t;
     // END SOLUTION
-    // STARTER // your code (the reference takes 7 lines)
+    // STARTER // the place's shift along both axes, and what is inside
+    // STARTER // (the reference takes 7 lines)
     // STARTER return (tap_t){0};
 }
 
@@ -62,7 +65,7 @@ status_t depthwise_conv2d_forward(ctx_t *ctx, const tensor_t *input,
                                   const tensor_t *weight, const tensor_t *bias,
                                   depthwise_conv2d_params_t p, tensor_t *output)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete this line when you begin
     if (tensor_numel(output) == 0) return STATUS_OK;
     const int64_t OC = output->size[1], M = OC / input->size[1];
     const int64_t KW = weight->size[3], K = weight->size[2] * KW;
@@ -72,6 +75,7 @@ status_t depthwise_conv2d_forward(ctx_t *ctx, const tensor_t *input,
     const real *filters = tensor_contiguous(ctx, weight);
     if (!planes || !filters) return STATUS_NO_MEMORY;
     for (int64_t i = 0; i < output->size[0] * OC; i++) {  // i = n*OC + oc
+        // BEGIN SOLUTION
         const real start = bias ? *at1(bias, i % OC) : 0;
         real *to = real_data(output) + i * PIXELS;
         for (int64_t pixel = 0; pixel < PIXELS; pixel++) to[pixel] = start;
@@ -82,10 +86,11 @@ status_t depthwise_conv2d_forward(ctx_t *ctx, const tensor_t *input,
                 add_row(to + oh * OW + t.ow0, from + oh * t.down, p.stride_w,
                         filters[i % OC * K + k], t.ow1 - t.ow0);
         }
+        // END SOLUTION
+        // STARTER // a plane: its bias everywhere, then each place adds its rows
+        // STARTER // (the reference takes 10 lines)
+        // STARTER (void)inside, (void)tap_of, (void)add_row;
+        // STARTER (void)M, (void)K, (void)PLANE, (void)PIXELS;
     }
     return STATUS_OK;
-    // END SOLUTION
-    // STARTER // your code (the reference takes 21 lines)
-    // STARTER (void)inside, (void)tap_of, (void)add_row;  // delete: you call them
-    // STARTER return STATUS_NOT_IMPLEMENTED;
 }

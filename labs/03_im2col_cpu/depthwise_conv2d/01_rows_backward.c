@@ -26,9 +26,11 @@ static void inside(int64_t shift, int64_t stride, int64_t in, int64_t out,
     *end = shift < in ? (in - 1 - shift) / stride + 1 : 0;
     if (*end > out) *end = out;
     // END SOLUTION
-    // STARTER // your code (the reference takes 3 lines)
+    // STARTER // as in 00_shifted_rows (the reference takes 3 lines)
+    // STARTER *first = *end = 0;  // instead: nothing is inside
 }
 
+/* What place k reads: tap_t above says what its parts are. */
 static tap_t tap_of(int64_t k, int64_t KW, const tensor_t *input,
                     const tensor_t *output, depthwise_conv2d_params_t p)
 {
@@ -41,7 +43,7 @@ static tap_t tap_of(int64_t k, int64_t KW, const tensor_t *input,
     inside(w, p.stride_w, IW, output->size[3], &t.ow0, &t.ow1);
     return t;
     // END SOLUTION
-    // STARTER // your code (the reference takes 7 lines)
+    // STARTER // as in 00_shifted_rows (the reference takes 7 lines)
     // STARTER return (tap_t){0};
 }
 
@@ -82,7 +84,7 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                    depthwise_conv2d_params_t p, tensor_t *grad_input,
                                    tensor_t *grad_weight, tensor_t *grad_bias)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete this line when you begin
     set_zero(grad_input), set_zero(grad_weight), set_zero(grad_bias);
     if (tensor_numel(grad_output) == 0) return STATUS_OK;
     const int64_t OC = weight->size[0], M = OC / input->size[1];
@@ -95,6 +97,7 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
     if (!planes || !filters || !grad) return STATUS_NO_MEMORY;
     for (int64_t i = 0; i < grad_output->size[0] * OC; i++, grad += PIXELS) {
         const int64_t oc = i % OC;
+        // BEGIN SOLUTION
         if (grad_bias)  // it reads a 1 everywhere
             *at1(grad_bias, oc) += dot_row(grad, &one, 0, PIXELS);
         for (int64_t k = oc * K; k < (oc + 1) * K; k++) {
@@ -112,11 +115,11 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                         dot_row(row, planes + at, p.stride_w, COUNT);
             }
         }
+        // END SOLUTION
+        // STARTER // the plane's sum to grad_bias; then for each place the gradients of
+        // STARTER // its rows and of its weight (the reference takes 17 lines)
+        // STARTER (void)oc, (void)M, (void)K, (void)PLANE, (void)one;
+        // STARTER (void)inside, (void)tap_of, (void)add_row, (void)dot_row;
     }
     return STATUS_OK;
-    // END SOLUTION
-    // STARTER // your code (the reference takes 31 lines)
-    // STARTER (void)inside, (void)tap_of, (void)add_row, (void)dot_row;
-    // STARTER (void)set_zero;  // delete: you call them
-    // STARTER return STATUS_NOT_IMPLEMENTED;
 }

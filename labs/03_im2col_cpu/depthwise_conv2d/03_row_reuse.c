@@ -58,6 +58,7 @@ EXPAND void convolve(const plane_t *s, const real *padded, const real *restrict 
             vec sum[MR];
             UNROLL
             for (int i = 0; i < MR; i++) sum[i] = vec_splat(start);
+            // BEGIN SOLUTION
             for (int64_t kw = 0; kw < s->KW; kw++) {
                 const real *at = padded + oh * s->PITCH + ow + kw * s->p.dilation_w;
                 UNROLL
@@ -69,6 +70,9 @@ EXPAND void convolve(const plane_t *s, const real *padded, const real *restrict 
                             sum[r - kh] += weight[kh * s->KW + kw] * row;
                 }
             }
+            // END SOLUTION
+            // STARTER // each row of the plane is loaded once, and added to all sums
+            // STARTER // that it is part of (the reference takes 11 lines)
             UNROLL
             for (int i = 0; i < MR; i++) {
                 if (oh + i >= s->OH) break;

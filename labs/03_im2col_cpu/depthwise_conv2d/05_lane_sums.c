@@ -9,54 +9,30 @@
  * plane, and the filters of CHANNELS channels with a vector for each element; a copy of
  * each tensor with gaps.
  */
-#include "operators.h"
-#include "vector.h"
+#include "slab.h"
 
 enum { TAPS = 9 };       // sums in registers: all of a 3x3 kernel
 enum { CHANNELS = 16 };  // of an image in turn: memory is read in its order
 
 depthwise_conv2d_backward_fn fallback_backward;
 
-// BEGIN SOLUTION
-/* A padded plane, its columns sorted as in 02_padded_plane. */
-typedef struct {
-    int64_t IH, IW, PITCH, SIZE;  // of a plane of input; from row to row; in all
-    depthwise_conv2d_params_t p;
-} slab_t;
-
-static int64_t column(const slab_t *s, int64_t x)
-{
-    const int64_t S = s->p.stride_w;
-    return x % S * (s->PITCH / S) + x / S;
-}
-
-static void pad(const slab_t *s, const real *restrict plane, real *slab)
-{
-    const int64_t S = s->p.stride_w;
-    for (int64_t first = 0; first < S; first++) {
-        const int64_t COUNT = (s->IW - first + S - 1) / S;
-        const real *from = plane + first;
-        real *restrict to = slab + s->p.padding_h * s->PITCH;
-        to += column(s, s->p.padding_w + first);
-        for (int64_t ih = 0; ih < s->IH; ih++, from += s->IW, to += s->PITCH)
-            for (int64_t i = 0; i < COUNT; i++)  // unswitched: two loops are of vectors
-                to[i] = S == 1 ? from[i] : S == 2 ? from[2 * i] : from[i * S];
-    }
-}
-
 /* sum[i] += grad * row i from `at` on, COUNT elements */
 EXPAND void multiply(const real *grad, const real *const rows[TAPS], int64_t at,
                      int64_t COUNT, vec sum[TAPS])
 {
+    // BEGIN SOLUTION
     const vec y = vec_load_first(grad, COUNT);
     UNROLL
     for (int i = 0; i < TAPS; i++) sum[i] += y * vec_load_first(rows[i] + at, COUNT);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 3 lines)
 }
 
 /* total[k] += grad (OH, OW) * the slab from offset[k] on, each lane for itself */
 static void correlate(const real *slab, int64_t down, const int64_t *offset,
                       const real *grad, int64_t K, int64_t OH, int64_t OW, real *total)
 {
+    // BEGIN SOLUTION
     const int64_t WHOLE = OW - OW % LANES;
     for (int64_t k = 0; k < K; k += TAPS) {
         const real *rows[TAPS], *row = grad;
@@ -75,6 +51,9 @@ static void correlate(const real *slab, int64_t down, const int64_t *offset,
             vec_store(to, vec_load(to) + sum[i]);
         }
     }
+    // END SOLUTION
+    // STARTER // TAPS places at a time: their sums over the plane, then to total
+    // STARTER // (the reference takes 18 lines)
 }
 
 /* total += grad (COUNT), each lane for itself */
@@ -86,6 +65,7 @@ static void add(const real *grad, int64_t COUNT, real *total)
     vec_store(total, sum);
 }
 
+/* The sum of a total's lanes. */
 static real all_lanes(const real *total)
 {
     real sum = 0;
@@ -105,6 +85,7 @@ typedef struct {
 static void channels(const layer_t *l, const slab_t *s, int64_t c0, int64_t C,
                      real *own)
 {
+    // BEGIN SOLUTION
     const int64_t M = l->M, TOTAL = l->SUMS * LANES, PIXELS = l->OH * l->OW;
     real *total = own + s->SIZE;
     memset(total, 0, (size_t)(C * M * TOTAL) * sizeof(real));
@@ -125,9 +106,11 @@ static void channels(const layer_t *l, const slab_t *s, int64_t c0, int64_t C,
             l->grad_weight[oc * l->K + k] = all_lanes(total + k * LANES);
         if (l->grad_bias) l->grad_bias[oc] = all_lanes(total + TOTAL - LANES);
     }
+    // END SOLUTION
+    // STARTER // zeros; plane by plane; then the lanes of each total
+    // STARTER // (the reference takes 20 lines)
+    // STARTER (void)correlate, (void)add, (void)all_lanes;
 }
-// END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 94 lines)
 
 /* grad_weight[oc,k] = sum over n of a plane of grad_output * one of input, shifted.
  * Each thread takes channels, and adds over images in their order: any number of
@@ -137,7 +120,7 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                    depthwise_conv2d_params_t p, tensor_t *grad_input,
                                    tensor_t *grad_weight, tensor_t *grad_bias)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete this line when you begin
     const int64_t IC = input->size[1], KW = weight->size[3], K = weight->size[2] * KW;
     const int empty = tensor_numel(grad_output) == 0;  // an empty batch: zeros
     if (grad_input || empty) {
@@ -161,6 +144,7 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
     const int64_t T = ctx->threads, OWN = s.SIZE + CHANNELS * l.M * l.SUMS * LANES;
     real *all = ctx_scratch(ctx, (size_t)(T * OWN) * sizeof(real));
     if (!l.input || !l.grad_output || !l.offset || !all) return STATUS_NO_MEMORY;
+    // BEGIN SOLUTION
     for (int64_t k = 0; k < K; k++)
         l.offset[k] =
             k / KW * p.dilation_h * s.PITCH + column(&s, k % KW * p.dilation_w);
@@ -171,8 +155,10 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
         for (int64_t c = IC * t / T; c < END; c += CHANNELS)
             channels(&l, &s, c, END - c < CHANNELS ? END - c : CHANNELS, all + t * OWN);
     }
-    return STATUS_OK;
     // END SOLUTION
-    // STARTER // your code (the reference takes 33 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
+    // STARTER // offset: where in a slab each place begins. Then each thread t, its
+    // STARTER // slab all zeros, takes channels IC * t / T to IC * (t + 1) / T
+    // STARTER // (the reference takes 9 lines)
+    // STARTER (void)channels;
+    return STATUS_OK;
 }

@@ -9,14 +9,12 @@
  * Workspace, for each thread: padded planes of grad_output, one for each filter of a
  * channel, and a plane of grad_input; a copy of a tensor with gaps.
  */
-#include "operators.h"
-#include "vector.h"
+#include "slab.h"
 
 enum { MR = 7 };  // sums in registers, of a row each: images have 7, 14, 28 ... rows
 
 depthwise_conv2d_backward_fn fallback_backward;
 
-// BEGIN SOLUTION
 /* One axis. Place k of the kernel reaches pixel i from window o = (i + P - k*D) / S, if
  * that is a whole number. Pixels phase, phase + S, phase + 2*S ... are reached by the
  * same places, from windows that lie one behind the other. Stride 2, padding 1, K = 3:
@@ -42,8 +40,12 @@ static axis_t axis_of(int64_t IN, int64_t OUT, int64_t K, int64_t S, int64_t P,
  * phase; -1 if it does not. */
 static int64_t window_of(const axis_t *a, int64_t phase, int64_t k)
 {
+    // BEGIN SOLUTION
     const int64_t distance = phase + a->P - k * a->D + a->BEFORE * a->S;
     return distance % a->S == 0 ? distance / a->S : -1;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 2 lines)
+    // STARTER return -1;
 }
 
 typedef struct {
@@ -58,11 +60,11 @@ typedef struct {
 } phase_t;
 
 /* to (ROWS, COLUMNS), `down` from row to row = sum over M slabs and the phase's places
- * of weight * slab, shifted. What is read beyond the last row and column is not
- * stored. */
+ * of weight * slab, shifted. What is read beyond its edges is not stored. */
 static void convolve(const phase_t *f, const real *slab, const real *restrict weight,
                      int64_t ROWS, int64_t COLUMNS, real *restrict to, int64_t down)
 {
+    // BEGIN SOLUTION
     const int64_t PITCH = f->w.ALL;
     for (int64_t h = 0; h < ROWS; h += MR) {
         for (int64_t w = 0; w < COLUMNS; w += LANES) {
@@ -84,16 +86,9 @@ static void convolve(const phase_t *f, const real *slab, const real *restrict we
             }
         }
     }
-}
-
-/* row (IW) from S parts, PART apart, whose columns come in turn */
-static void merge(const real *restrict parts, int64_t PART, int64_t S, int64_t IW,
-                  real *restrict row)
-{
-    for (int64_t i = 0; S == 2 && i < IW / 2; i++)
-        row[2 * i] = parts[i], row[2 * i + 1] = parts[PART + i];
-    for (int64_t iw = S == 2 ? IW / 2 * 2 : 0; iw < IW; iw++)
-        row[iw] = parts[iw % S * PART + iw / S];
+    // END SOLUTION
+    // STARTER // MR rows of sums at a time, all filters and places, one store
+    // STARTER // (the reference takes 21 lines)
 }
 
 /* A plane of grad_input: windows (M, OH, OW) into slabs, then the phases of every S-th
@@ -104,6 +99,7 @@ static void plane(phase_t f, const tensor_t *grad_output, const real *grad,
 {
     const int64_t OH = grad_output->size[2], OW = grad_output->size[3];
     const int64_t IW = f.w.IN, COLUMNS = (IW + f.w.S - 1) / f.w.S;
+    // BEGIN SOLUTION
     for (int64_t i = 0; i < f.M * OH; i++)
         memcpy(slab + i / OH * f.SIZE + (f.h.BEFORE + i % OH) * f.w.ALL + f.w.BEFORE,
                grad + i * OW, (size_t)OW * sizeof(real));
@@ -121,9 +117,11 @@ static void plane(phase_t f, const tensor_t *grad_output, const real *grad,
             merge(parts + j * COLUMNS, PART, f.w.S, IW,
                   grad_input + (h + j * f.h.S) * IW);
     }
+    // END SOLUTION
+    // STARTER // windows into slabs; each phase; merge, if S > 1
+    // STARTER // (the reference takes 17 lines)
+    // STARTER (void)convolve, (void)OH, (void)OW, (void)COLUMNS;
 }
-// END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 84 lines)
 
 /* grad_input[n,ic] = sum over m of grad_output[n,oc], spread by the stride, convolved
  * with filter oc turned over; oc = ic*M + m */
@@ -132,7 +130,7 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                    depthwise_conv2d_params_t p, tensor_t *grad_input,
                                    tensor_t *grad_weight, tensor_t *grad_bias)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete this line when you begin
     const int64_t IC = input->size[1], KH = weight->size[2], KW = weight->size[3];
     const int64_t *in = input->size, *out = grad_output->size;
     const int turned = p.stride_h * p.stride_w == 1 && weight->size[0] == IC;
@@ -156,6 +154,7 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
     real *own = ctx_scratch(ctx, (size_t)(T * OWN) * sizeof(real));
     if (!grad || !filters || !places || !first || !own) return STATUS_NO_MEMORY;
     memset(own, 0, (size_t)(T * OWN) * sizeof(real));
+    // BEGIN SOLUTION
     int64_t count = 0;
     for (int64_t i = 0; i < PHASES; i++) {
         first[i] = count;
@@ -167,6 +166,9 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
         }
     }
     first[PHASES] = count;
+    // END SOLUTION
+    // STARTER (void)window_of;  // fill places and first (the reference takes 11 lines)
+    // STARTER memset(first, 0, (size_t)(PHASES + 1) * sizeof(int64_t));  // none yet
 #pragma omp parallel for num_threads(ctx->threads)  // planes: equal bit for bit
     for (int64_t t = 0; t < T; t++)
         for (int64_t i = N * IC * t / T; i < N * IC * (t + 1) / T; i++)
@@ -174,7 +176,4 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                   filters + i % IC * f.M * f.K, own + t * OWN, own + t * OWN + SLABS,
                   real_data(grad_input) + i * in[2] * in[3]);
     return STATUS_OK;
-    // END SOLUTION
-    // STARTER // your code (the reference takes 40 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -38,7 +38,7 @@ static void pad(const layer_t *l, const real *planes, int64_t C, real *slab)
     for (int64_t ih = 0; ih < l->IH; ih++, to += l->PITCH * LANES)
         vec_transpose_copy(planes + ih * l->IW, l->IH * l->IW, to, LANES, C, l->IW);
     // END SOLUTION
-    // STARTER // your code (the reference takes 3 lines)
+    // STARTER // row by row (the reference takes 3 lines)
 }
 
 /* total[k] += grad (OH, OW, LANES) * the slab from offset[k] on, and the last of total
@@ -71,7 +71,8 @@ static void correlate(const layer_t *l, const real *slab, const real *grad, real
         if (k == 0) vec_store(last, vec_load(last) + bias);
     }
     // END SOLUTION
-    // STARTER // your code (the reference takes 24 lines)
+    // STARTER // correlate of 05_lane_sums, with pixels for vectors
+    // STARTER // (the reference takes 24 lines)
 }
 
 /* Channels c0 to before c0 + C, image after image. own: the slab; grad (OH*OW, LANES);
@@ -99,7 +100,9 @@ static void channels(const layer_t *l, int64_t c0, int64_t C, real *own)
         if (l->grad_bias) l->grad_bias[oc] = sums[TOTAL - LANES];
     }
     // END SOLUTION
-    // STARTER // your code (the reference takes 19 lines)
+    // STARTER // zeros; image by image; then lane c of the totals is channel c0 + c
+    // STARTER // (the reference takes 19 lines)
+    // STARTER (void)pad, (void)correlate;
 }
 
 /* grad_weight[oc,k] = sum over n of a plane of grad_output * one of input, shifted.
@@ -110,7 +113,7 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                    depthwise_conv2d_params_t p, tensor_t *grad_input,
                                    tensor_t *grad_weight, tensor_t *grad_bias)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete this line when you begin
     const int64_t *in = input->size, *out = grad_output->size;
     const int64_t IC = in[1], KW = weight->size[3], K = weight->size[2] * KW;
     layer_t l = {.N = in[0], .IC = IC, .M = weight->size[0] / IC, .K = K, .p = p};
@@ -135,6 +138,7 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
     real *all = ctx_scratch(ctx, (size_t)(T * OWN) * sizeof(real));
     if (!l.input || !l.grad_output || !l.offset || !all) return STATUS_NO_MEMORY;
     memset(all, 0, (size_t)(T * OWN) * sizeof(real));
+    // BEGIN SOLUTION
     for (int64_t k = 0; k < K; k++)
         l.offset[k] = (k / KW * p.dilation_h * l.PITCH + k % KW * p.dilation_w) * LANES;
 #pragma omp parallel for num_threads(ctx->threads)
@@ -144,9 +148,10 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
             channels(&l, i * LANES, left < LANES ? left : LANES, all + t * OWN);
         }
     }
-    return STATUS_OK;
     // END SOLUTION
-    // STARTER // your code (the reference takes 33 lines)
-    // STARTER (void)pad, (void)correlate, (void)channels;  // delete: you call them
-    // STARTER return STATUS_NOT_IMPLEMENTED;
+    // STARTER // offset: where in a slab each place begins. Then each thread t
+    // STARTER // takes blocks BLOCKS * t / T to BLOCKS * (t + 1) / T
+    // STARTER // (the reference takes 8 lines)
+    // STARTER (void)channels, (void)BLOCKS;
+    return STATUS_OK;
 }

@@ -12,21 +12,22 @@
 
 matmul_forward_fn gemm_forward;
 
+/* The (R, D) that begin at data, without gaps. */
 static tensor_t matrix(real *data, int64_t R, int64_t D)
 {
     return (tensor_t){data, 2, REAL_DTYPE, DEVICE_CPU, {R, D}, {D, 1}};
 }
 
+/* The transpose of a matrix: a view, no element moves. */
 static tensor_t transposed(tensor_t matrix)
 {
-    // BEGIN SOLUTION
     tensor_t view = matrix;
+    // BEGIN SOLUTION
     view.size[0] = matrix.size[1], view.size[1] = matrix.size[0];
     view.stride[0] = matrix.stride[1], view.stride[1] = matrix.stride[0];
-    return view;
     // END SOLUTION
-    // STARTER // your code (the reference takes 4 lines)
-    // STARTER return (tensor_t){0};
+    // STARTER // sizes and strides change places (the reference takes 2 lines)
+    return view;
 }
 
 /* [h, input], a matrix (N, H+IC); data is NULL if there is no memory for it. */
@@ -42,8 +43,9 @@ static tensor_t joined(ctx_t *ctx, const tensor_t *h, const tensor_t *input)
     }
     return rows;
     // END SOLUTION
-    // STARTER // your code (the reference takes 8 lines)
-    // STARTER return (tensor_t){0};
+    // STARTER // as in 00_matmul (the reference takes 8 lines)
+    // STARTER (void)matrix;
+    // STARTER return (tensor_t){0};  // as if there were no memory
 }
 
 /* The chain rule from the last line up; then grad_preact (N, 3*H) is the gradient of a
@@ -55,12 +57,13 @@ status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
                        tensor_t *grad_weight, tensor_t *grad_bias, tensor_t *grad_h,
                        tensor_t *grad_c)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete this line when you begin
     const int64_t N = h->size[0], H = h->size[1];
     const tensor_t rows = joined(ctx, h, input);
     real *sums = ctx_scratch(ctx, (size_t)(N * 3 * H + 1) * sizeof(real));
     if (!rows.data || !sums) return STATUS_NO_MEMORY;
     const tensor_t grad = matrix(sums, N, 3 * H);  // of preact
+    // BEGIN SOLUTION
     for (int64_t at = 0; at < N * H; at++) {
         const int64_t n = at / H, j = at % H;
         const accum i = *at2(gates, n, j), o = *at2(gates, n, H + j);
@@ -74,11 +77,19 @@ status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
         *at2(&grad, n, H + j) = grad_o * o * (1 - o);
         *at2(&grad, n, 2 * H + j) = grad_state * i * slope;
     }
+    // END SOLUTION
+    // STARTER // each unit: the chain rule from its last line up, to grad_c and grad
+    // STARTER // (the reference takes 13 lines)
+    // STARTER (void)grad;
+    // BEGIN SOLUTION
     for (int64_t row = 0; grad_bias && row < 3 * H; row++) {
         accum sum = 0;
         for (int64_t n = 0; n < N; n++) sum += *at2(&grad, n, row);
         *at1(grad_bias, row) = sum;
     }
+    // END SOLUTION
+    // STARTER // grad_bias, a sum over samples (the reference takes 5 lines)
+    // BEGIN SOLUTION
     // columns of weight below H belong to h, the others to input
     tensor_t of_h = *weight, of_input = *weight;
     of_h.size[1] = H, of_input.size[1] = input->size[1];
@@ -92,7 +103,8 @@ status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
         status = gemm_forward(ctx, &columns, &rows, grad_weight);
     return status;
     // END SOLUTION
-    // STARTER // your code (the reference takes 34 lines)
-    // STARTER (void)matrix, (void)transposed, (void)joined;  // delete: you call them
+    // STARTER // columns of weight below H belong to h, the others to input: three
+    // STARTER // products, where they are wanted (the reference takes 11 lines)
+    // STARTER (void)transposed;
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

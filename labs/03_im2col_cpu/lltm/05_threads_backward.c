@@ -45,7 +45,7 @@ static inline vec exp_minus_1(vec x)
     const vec power = (vec)(((bits)shifted << MANTISSA) + (bits)vec_splat(1));
     return power * (r * series) + (power - 1);
     // END SOLUTION
-    // STARTER // your code (the reference takes 12 lines)
+    // STARTER // as in 02_vector_gates (the reference takes 12 lines)
     // STARTER return (vec){0};
 }
 
@@ -71,7 +71,7 @@ static void gradients(int64_t H, const real *grad_new_h, const real *grad_new_c,
         if (grad_c) vec_store_first(grad_c + j, of_c, count);
     }
     // END SOLUTION
-    // STARTER // your code (the reference takes 16 lines)
+    // STARTER // as in 03_vector_backward (the reference takes 16 lines)
 }
 
 /* With grad (N, 3*H), the gradient in front of the gates: linear's backward */
@@ -82,13 +82,14 @@ status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
                        tensor_t *grad_weight, tensor_t *grad_bias, tensor_t *grad_h,
                        tensor_t *grad_c)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete this line when you begin
     const int64_t N = h->size[0], H = h->size[1], IC = input->size[1], D = H + IC;
     real *grad = ctx_scratch(ctx, (size_t)(N * 3 * H + 1) * sizeof(real));
     real *joined = ctx_scratch(ctx, (size_t)(N * D + 1) * sizeof(real));
     const tensor_t *given[4] = {grad_new_h, grad_new_c, new_c, gates};
-    const real *rows[4] = {0};
+    const real *rows[4] = {0};  // of given, without gaps
     for (int k = 0; k < 4 && N > 0; k++) rows[k] = tensor_contiguous(ctx, given[k]);
+    // BEGIN SOLUTION
     if (!grad || !joined || (N * H > 0 && !(rows[0] && rows[1] && rows[2] && rows[3])))
         return STATUS_NO_MEMORY;
 #pragma omp parallel for num_threads(ctx->threads)  // a sample belongs to one thread
@@ -99,11 +100,20 @@ status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
         for (int64_t d = 0; d < D; d++)
             joined[n * D + d] = d < H ? *at2(h, n, d) : *at2(input, n, d - H);
     }
+    // END SOLUTION
+    // STARTER // is there memory? Samples in parallel: gradients, and the row of joined
+    // STARTER // (the reference takes 9 lines)
+    // STARTER (void)exp_minus_1, (void)gradients, (void)rows;
+    // STARTER (void)grad, (void)joined;
+    // BEGIN SOLUTION
     real *restrict sums = grad_bias ? real_data(grad_bias) : NULL;  // (3*H)
     for (int64_t row = 0; sums && row < 3 * H; row++) sums[row] = 0;
     for (int64_t n = 0; sums && n < N; n++) {  // by one thread: always in this order
         for (int64_t row = 0; row < 3 * H; row++) sums[row] += grad[n * 3 * H + row];
     }
+    // END SOLUTION
+    // STARTER // grad_bias, by one thread (the reference takes 5 lines)
+    // BEGIN SOLUTION
     const tensor_t left = {grad, 2, REAL_DTYPE, DEVICE_CPU, {N, 3 * H}, {3 * H, 1}};
     const tensor_t left_t = {grad, 2, REAL_DTYPE, DEVICE_CPU, {3 * H, N}, {1, 3 * H}};
     const tensor_t right = {joined, 2, REAL_DTYPE, DEVICE_CPU, {N, D}, {D, 1}};
@@ -116,7 +126,6 @@ status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
         status = gemm_forward(ctx, &left_t, &right, grad_weight);
     return status;
     // END SOLUTION
-    // STARTER // your code (the reference takes 31 lines)
-    // STARTER (void)exp_minus_1, (void)gradients;  // delete: you call them
+    // STARTER // as in 03_vector_backward (the reference takes 11 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -7,14 +7,17 @@
  */
 #include "operators.h"
 
-// BEGIN SOLUTION
 /* The last two axes of t in the other order: a view, no element moves. */
 static tensor_t transposed(const tensor_t *t)
 {
     const int32_t m = t->ndim - 2, n = t->ndim - 1;
     tensor_t view = *t;
+    // BEGIN SOLUTION
     view.size[m] = t->size[n], view.size[n] = t->size[m];
     view.stride[m] = t->stride[n], view.stride[n] = t->stride[m];
+    // END SOLUTION
+    // STARTER // sizes and strides change places (the reference takes 2 lines)
+    // STARTER (void)m, (void)n;
     return view;
 }
 
@@ -32,6 +35,7 @@ static tensor_t matrix_of(const tensor_t *t, int64_t b)
  * each times one number of lhs. */
 static void product(tensor_t lhs, tensor_t rhs, tensor_t output)
 {
+    // BEGIN SOLUTION
     const int64_t M = output.size[0], N = output.size[1], K = lhs.size[1];
     for (int64_t m = 0; m < M; m++) {
         for (int64_t n = 0; n < N; n++) *at2(&output, m, n) = 0;
@@ -42,24 +46,22 @@ static void product(tensor_t lhs, tensor_t rhs, tensor_t output)
             }
         }
     }
+    // END SOLUTION
+    // STARTER // k outside of n; the row begins with zeros
+    // STARTER // (the reference takes 10 lines)
 }
-// END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 29 lines)
 
 /* output = input (..., M, K) @ other (..., K, N), matrix by matrix */
 status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                         tensor_t *output)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete it when product is written
     (void)ctx;
     if (tensor_numel(output) == 0) return STATUS_OK;
     for (int64_t b = 0; b < tensor_count(output, output->ndim - 2); b++) {
         product(matrix_of(input, b), matrix_of(other, b), matrix_of(output, b));
     }
     return STATUS_OK;
-    // END SOLUTION
-    // STARTER // your code (the reference takes 6 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
 /* grad_input (..., M, K) = grad_output (..., M, N) @ other^T (..., N, K)
@@ -75,6 +77,7 @@ status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     if (status != STATUS_OK || !grad_other) return status;
     return matmul_forward(ctx, &lhs, grad_output, grad_other);
     // END SOLUTION
-    // STARTER // your code (the reference takes 5 lines)
+    // STARTER // two products of transposes (the reference takes 5 lines)
+    // STARTER (void)transposed;  // delete this line when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -10,7 +10,6 @@
 #include "operators.h"
 #include "vector.h"
 
-// BEGIN SOLUTION
 // MR x NV sums, 3 quarters of the registers. KC terms: long chains round more
 enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS, NR = NV * LANES, KC = 256 };
 
@@ -19,8 +18,12 @@ static tensor_t transposed(const tensor_t *t)
 {
     const int32_t m = t->ndim - 2, n = t->ndim - 1;
     tensor_t view = *t;
+    // BEGIN SOLUTION
     view.size[m] = t->size[n], view.size[n] = t->size[m];
     view.stride[m] = t->stride[n], view.stride[n] = t->stride[m];
+    // END SOLUTION
+    // STARTER // sizes and strides change places (the reference takes 2 lines)
+    // STARTER (void)m, (void)n;
     return view;
 }
 
@@ -39,7 +42,8 @@ static int64_t within(int64_t n, int64_t most)
     return n < 0 ? 0 : n < most ? n : most;
 }
 
-/* MR rows, VECS vectors, of output at (m0, n0) = or += KC terms from k0 on */
+/* MR rows, VECS vectors, of output at (m0, n0) = or += KC terms from k0 on: = for the
+ * first ones. `columns` are left up to the edge, at most VECS vectors count. */
 EXPAND void micro_kernel(int VECS, int64_t columns, tensor_t lhs, tensor_t right,
                          tensor_t output, int64_t m0, int64_t n0, int64_t k0)
 {
@@ -47,7 +51,8 @@ EXPAND void micro_kernel(int VECS, int64_t columns, tensor_t lhs, tensor_t right
     const int64_t end = within(lhs.size[1], k0 + KC), across = lhs.stride[1];
     const real *row[MR];  // of lhs; those beyond the edge repeat the last
     for (int m = 0; m < MR; m++) row[m] = at2(&lhs, m0 + within(m, rows - 1), 0);
-    vec sum[MR][NV] = {0}, line[NV];
+    vec sum[MR][NV] = {0}, line[NV];  // line: of one row of right
+    // BEGIN SOLUTION
     for (int64_t k = k0; k < end; k++) {
         UNROLL
         for (int v = 0; v < VECS; v++)
@@ -57,6 +62,10 @@ EXPAND void micro_kernel(int VECS, int64_t columns, tensor_t lhs, tensor_t right
         for (int m = 0; m < MR; m++)
             for (int v = 0; v < VECS; v++) sum[m][v] += row[m][k * across] * line[v];
     }
+    // END SOLUTION
+    // STARTER // term by term: load line, then all sums (the reference takes 9 lines)
+    // STARTER (void)end, (void)across, (void)row, (void)line;
+    // BEGIN SOLUTION
     UNROLL
     for (int m = 0; m < MR; m++)
         for (int v = 0; v < VECS && m < rows; v++) {
@@ -65,6 +74,9 @@ EXPAND void micro_kernel(int VECS, int64_t columns, tensor_t lhs, tensor_t right
             if (k0) sum[m][v] += vec_load_first(to, count);
             vec_store_first(to, sum[m][v], count);
         }
+    // END SOLUTION
+    // STARTER // what lies within output is stored (the reference takes 8 lines)
+    // STARTER (void)sum;
 }
 
 /* output (M, N) = lhs (M, K) @ rhs (K, N), block by block of output */
@@ -73,22 +85,25 @@ static status_t product(ctx_t *ctx, tensor_t lhs, tensor_t rhs, tensor_t output)
     const int64_t M = output.size[0], N = output.size[1], K = lhs.size[1];
     const tensor_t right = {(real *)tensor_contiguous(ctx, &rhs), .stride = {N, 1}};
     if (!right.data && K > 0) return STATUS_NO_MEMORY;
+    // BEGIN SOLUTION
     for (int64_t k = 0; k == 0 || k < K; k += KC) {  // K = 0: sets zeros
         for (int64_t n = 0; n < N; n += N - n < NR ? LANES : NR)
             for (int64_t m = 0; m < M; m += MR)
                 N - n < NR ? micro_kernel(1, N - n, lhs, right, output, m, n, k)
                            : micro_kernel(NV, NR, lhs, right, output, m, n, k);
     }
+    // END SOLUTION
+    // STARTER // blocks of NV vectors, of one where fewer columns are left
+    // STARTER // (the reference takes 6 lines)
+    // STARTER (void)M, (void)within;
     return STATUS_OK;
 }
-// END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 60 lines)
 
 /* output = input (..., M, K) @ other (..., K, N), matrix by matrix */
 status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                         tensor_t *output)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete it when product is written
     if (tensor_numel(output) == 0) return STATUS_OK;
     for (int64_t b = 0; b < tensor_count(output, output->ndim - 2); b++) {
         const tensor_t lhs = matrix_of(input, b), rhs = matrix_of(other, b);
@@ -96,9 +111,6 @@ status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other
         if (status != STATUS_OK) return status;
     }
     return STATUS_OK;
-    // END SOLUTION
-    // STARTER // your code (the reference takes 7 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
 /* grad_input (..., M, K) = grad_output (..., M, N) @ other^T (..., N, K)
@@ -114,6 +126,7 @@ status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     if (status != STATUS_OK || !grad_other) return status;
     return matmul_forward(ctx, &lhs, grad_output, grad_other);
     // END SOLUTION
-    // STARTER // your code (the reference takes 5 lines)
+    // STARTER // two products of transposes (the reference takes 5 lines)
+    // STARTER (void)transposed;  // delete this line when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -8,29 +8,19 @@
  * Forward, all shapes and strides. Workspace: KC * (NC + NR) elements or less, 0.5 MiB
  * of floats, and KC * M if lhs is transposed or meets two blocks of rhs.
  */
-#include "operators.h"
-#include "vector.h"
+#include "blocks.h"
 
-// BEGIN SOLUTION
 enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS, NR = NV * LANES };    // registers
 enum { KC = 256, NC = (1 << 19) / KC / sizeof(real) / NR * NR };  // L1, half of L2
 
-/* Element (i, j) stands at data[i * down + j * across]. */
-typedef struct {
-    real *data;
-    int64_t down, across;
-} matrix_t;
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* A block (K, N) in panels of WIDTH columns, each of them row by row:
  *
- *     panel 0   row 0: 0 .. WIDTH-1   row 1   ..   panel 1   row 0: WIDTH .. */
+ *     panel 0   row 0: 0 .. WIDTH-1   row 1   ..   panel 1   row 0: WIDTH ..
+ *
+ * The last panel has room for WIDTH columns, too. */
 static void pack(matrix_t block, int64_t K, int64_t N, int64_t WIDTH, real *restrict to)
 {
+    // BEGIN SOLUTION
     const int64_t down = block.down, across = block.across;
     for (int64_t n = 0; n < N; n += WIDTH) {
         real *panel = to + n * K, *from = block.data + n * across;
@@ -41,9 +31,14 @@ static void pack(matrix_t block, int64_t K, int64_t N, int64_t WIDTH, real *rest
                 panel[k * WIDTH + i] = from[k * down + i * across];
         }
     }
+    // END SOLUTION
+    // STARTER // panel by panel; vec_transpose_copy where down is 1
+    // STARTER // (the reference takes 10 lines)
 }
 
-/* tile, at most (MR, VECS*LANES), = or += lhs (rows, K) @ panel (K, NR) */
+/* tile, at most (MR, VECS*LANES), = or += lhs (rows, K) @ panel (K, NR): += if `add`.
+ * Up to the edge of output there are `rows` and `columns`. Step k fetches row k of
+ * `next`, NV vectors, ahead. */
 EXPAND void micro_kernel(int VECS, int64_t K, matrix_t lhs, const real *panel,
                          matrix_t next, matrix_t tile, int64_t rows, int64_t columns,
                          int add)
@@ -51,7 +46,8 @@ EXPAND void micro_kernel(int VECS, int64_t K, matrix_t lhs, const real *panel,
     const real *left[MR];  // rows of lhs; those beyond the edge repeat the last
     for (int m = 0; m < MR; m++) left[m] = lhs.data + least(m, rows - 1) * lhs.down;
     for (int m = 0; m < MR; m++) __builtin_prefetch(tile.data + m * tile.down, 1);
-    vec sum[MR][NV] = {0}, right[NV];
+    vec sum[MR][NV] = {0}, right[NV];  // right: a row of the panel
+    // BEGIN SOLUTION
     for (int64_t k = 0; k < K; k++, panel += NR, next.data += next.down) {
         UNROLL
         for (int v = 0; v < VECS; v++) {
@@ -64,6 +60,10 @@ EXPAND void micro_kernel(int VECS, int64_t K, matrix_t lhs, const real *panel,
             for (int v = 0; v < VECS; v++) sum[m][v] += factor * right[v];
         }
     }
+    // END SOLUTION
+    // STARTER // as in 04_register_block, from the panel (the reference takes 12 lines)
+    // STARTER (void)left, (void)right;
+    // BEGIN SOLUTION
     UNROLL
     for (int m = 0; m < MR; m++) {
         for (int v = 0; v < VECS; v++) {
@@ -74,12 +74,17 @@ EXPAND void micro_kernel(int VECS, int64_t K, matrix_t lhs, const real *panel,
             vec_store_first(to, sum[m][v], count);
         }
     }
+    // END SOLUTION
+    // STARTER // what lies within output is stored (the reference takes 10 lines)
+    // STARTER (void)sum;
 }
 
-/* A block of output (M, NB) = or += lhs (M, K) @ a packed block of rhs (K, NB) */
+/* A block of output (M, NB) = or += lhs (M, K) @ a packed block of rhs (K, NB). `next`
+ * is packed after this one: the first MR rows fetch it, the others their own panel. */
 static void block_product(matrix_t lhs, int64_t M, int64_t K, real *right,
                           matrix_t next, int64_t NB, matrix_t output, int add)
 {
+    // BEGIN SOLUTION
     for (int64_t m = 0; m < M; m += MR) {
         const matrix_t row = {lhs.data + m * lhs.down, lhs.down, lhs.across};
         for (int64_t n = 0, width; n < NB; n += width) {
@@ -93,23 +98,15 @@ static void block_product(matrix_t lhs, int64_t M, int64_t K, real *right,
                 : micro_kernel(1, K, row, panel, ahead, tile, M - m, NB - n, add);
         }
     }
+    // END SOLUTION
+    // STARTER // tiles of MR rows, NV vectors; one vector where few columns are left
+    // STARTER // (the reference takes 13 lines)
 }
-
-/* Matrix b of a batch, from its element (i, j) on. */
-static matrix_t matrix_of(const tensor_t *t, int64_t b, int64_t i, int64_t j)
-{
-    const int64_t down = t->stride[t->ndim - 2], across = t->stride[t->ndim - 1];
-    real *data = real_data(t) + tensor_offset(t, t->ndim - 2, b);
-    return (matrix_t){data + i * down + j * across, down, across};
-}
-// END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 77 lines)
 
 /* output = input (..., M, K) @ other (..., K, N), matrix by matrix */
 status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                         tensor_t *output)
 {
-    // BEGIN SOLUTION
     const int32_t axis = output->ndim - 2;
     const int64_t M = output->size[axis], N = output->size[axis + 1];
     const int64_t K = input->size[axis + 1], ROOM = least(K, KC) + 1;
@@ -118,6 +115,7 @@ status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other
     real *left = ctx_scratch(ctx, (size_t)(ROOM * (copied ? M : 1)) * sizeof(real));
     real *right = ctx_scratch(ctx, (size_t)(ROOM * (least(N, NC) + NR)) * sizeof(real));
     if (!left || !right) return STATUS_NO_MEMORY;
+    // BEGIN SOLUTION
     for (int64_t b = 0; b < tensor_count(output, axis); b++) {
         for (int64_t k = 0; k == 0 || k < K; k += KC) {  // K = 0: sets zeros
             const int64_t KB = least(K - k, KC);
@@ -135,6 +133,8 @@ status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other
     }
     return STATUS_OK;
     // END SOLUTION
-    // STARTER // your code (the reference takes 24 lines)
+    // STARTER // each block of rhs is packed once; lhs, if copied, as one panel KB wide
+    // STARTER // (the reference takes 16 lines)
+    // STARTER (void)pack, (void)block_product;
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

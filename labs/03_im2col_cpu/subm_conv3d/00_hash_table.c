@@ -22,7 +22,8 @@ typedef struct {
     int64_t SLOTS;   // a power of 2, more than 4 * P: most of them stay free
 } table_t;
 
-/* The slot in which a point stands, or the free one in which it would. */
+/* The slot in which a point stands, or the free one in which it would. The key: each
+ * coordinate times a large odd number of its own, added up. */
 static int32_t *slot_of(const table_t *table, point_t at)
 {
     // BEGIN SOLUTION
@@ -37,11 +38,13 @@ static int32_t *slot_of(const table_t *table, point_t at)
             return row;
     }
     // END SOLUTION
-    // STARTER // your code (the reference takes 10 lines)
-    // STARTER return NULL;
+    // STARTER // from the key's slot on, up to the point or a free one
+    // STARTER // (the reference takes 10 lines)
+    // STARTER return table->slot;
 }
 
-/* All rows in a table; NULL pointers if there is no memory. */
+/* All rows in a table; NULL pointers if there is no memory. Coordinates are
+ * int32_t, and have strides. */
 static table_t table_of(ctx_t *ctx, const tensor_t *coordinates)
 {
     // BEGIN SOLUTION
@@ -60,8 +63,9 @@ static table_t table_of(ctx_t *ctx, const tensor_t *coordinates)
     }
     return table;
     // END SOLUTION
-    // STARTER // your code (the reference takes 14 lines)
-    // STARTER return (table_t){0};
+    // STARTER // sizes, memory, free slots, then row by row
+    // STARTER // (the reference takes 14 lines)
+    // STARTER return (table_t){0};  // as if there were no memory
 }
 
 /* output[write] = bias + sum of weight @ features[read] over the rulebook's pairs */
@@ -70,7 +74,7 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
                              const tensor_t *bias, subm_conv3d_params_t p,
                              tensor_t *output, tensor_t *rulebook, tensor_t *count)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete this line when you begin
     const int64_t P = features->size[0], OC = weight->size[0], IC = weight->size[1];
     const int64_t KD = weight->size[2], KH = weight->size[3], KW = weight->size[4];
     const table_t table = table_of(ctx, coordinates);
@@ -83,6 +87,7 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
         const int64_t kd = k / KW / KH, kh = k / KW % KH, kw = k % KW;
         int32_t *pair = rulebook ? (int32_t *)rulebook->data + k * P * 2 : own;
         int64_t pairs = 0;
+        // BEGIN SOLUTION
         for (int32_t write = 0; write < P; write++) {
             point_t at = table.point[write];
             at.z += (kd - KD / 2) * p.dilation_d;
@@ -93,7 +98,13 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
             pair[2 * pairs] = read, pair[2 * pairs + 1] = write;
             pairs++;
         }
+        // END SOLUTION
+        // STARTER // row `write` reads the point (kd - KD/2) * p.dilation_d and so on
+        // STARTER // away: list the pairs that are found, in rising order of write
+        // STARTER // (the reference takes 10 lines)
+        // STARTER (void)slot_of, (void)kd, (void)kh, (void)kw, (void)pair;
         if (count) ((int64_t *)count->data)[k] = pairs;
+        // BEGIN SOLUTION
         for (int64_t i = 0; i < pairs * OC; i++) {
             const int64_t read = pair[i / OC * 2], write = pair[i / OC * 2 + 1];
             accum sum = 0;
@@ -101,10 +112,9 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
                 sum += *at5(weight, i % OC, ic, kd, kh, kw) * *at2(features, read, ic);
             *at2(output, write, i % OC) += (real)sum;
         }
+        // END SOLUTION
+        // STARTER // what each pair adds to output (the reference takes 7 lines)
+        // STARTER (void)IC;
     }
     return STATUS_OK;
-    // END SOLUTION
-    // STARTER // your code (the reference takes 31 lines)
-    // STARTER (void)slot_of, (void)table_of;  // delete: you call them
-    // STARTER return STATUS_NOT_IMPLEMENTED;
 }

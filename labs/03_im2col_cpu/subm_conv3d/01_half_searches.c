@@ -35,8 +35,8 @@ static int32_t *slot_of(const table_t *table, point_t at)
             return row;
     }
     // END SOLUTION
-    // STARTER // your code (the reference takes 10 lines)
-    // STARTER return NULL;
+    // STARTER // as in 00_hash_table (the reference takes 10 lines)
+    // STARTER return table->slot;
 }
 
 static table_t table_of(ctx_t *ctx, const tensor_t *coordinates)
@@ -57,18 +57,18 @@ static table_t table_of(ctx_t *ctx, const tensor_t *coordinates)
     }
     return table;
     // END SOLUTION
-    // STARTER // your code (the reference takes 14 lines)
-    // STARTER return (table_t){0};
+    // STARTER // as in 00_hash_table (the reference takes 14 lines)
+    // STARTER return (table_t){0};  // as if there were no memory
 }
 
 /* output[write] += weight[:,:,k] @ features[read] for all pairs of the place k */
 static void multiply(const tensor_t *features, const tensor_t *weight, int64_t k,
                      const int32_t *pair, int64_t pairs, tensor_t *output)
 {
-    // BEGIN SOLUTION
     const int64_t OC = weight->size[0], IC = weight->size[1];
     const int64_t KH = weight->size[3], KW = weight->size[4];
     const int64_t kd = k / KW / KH, kh = k / KW % KH, kw = k % KW;
+    // BEGIN SOLUTION
     for (int64_t i = 0; i < pairs * OC; i++) {
         const int64_t read = pair[i / OC * 2], write = pair[i / OC * 2 + 1];
         accum sum = 0;
@@ -77,7 +77,9 @@ static void multiply(const tensor_t *features, const tensor_t *weight, int64_t k
         *at2(output, write, i % OC) += (real)sum;
     }
     // END SOLUTION
-    // STARTER // your code (the reference takes 10 lines)
+    // STARTER // for each pair and output channel, a sum over ic
+    // STARTER // (the reference takes 7 lines)
+    // STARTER (void)OC, (void)IC, (void)kd, (void)kh, (void)kw;
 }
 
 /* output[write] = bias + sum of weight @ features[read] over the rulebook's pairs */
@@ -86,7 +88,7 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
                              const tensor_t *bias, subm_conv3d_params_t p,
                              tensor_t *output, tensor_t *rulebook, tensor_t *count)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete this line when you begin
     const int64_t KD = weight->size[2], KH = weight->size[3], KW = weight->size[4];
     const int64_t P = features->size[0], OC = weight->size[0], PLACES = KD * KH * KW;
     const table_t table = table_of(ctx, coordinates);
@@ -98,6 +100,7 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
     for (int64_t k = 0; k <= PLACES / 2; k++) {
         int32_t *pair = rulebook ? (int32_t *)rulebook->data + k * P * 2 : own;
         int64_t pairs = 0;
+        // BEGIN SOLUTION
         for (int64_t row = 0; row < P; row++) reader[row] = -1;
         for (int32_t write = 0; write < P; write++) {
             point_t at = table.point[write];
@@ -110,20 +113,24 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
             reader[read] = write;
             pairs++;
         }
+        // END SOLUTION
+        // STARTER // the place's pairs, as in 00_hash_table, and who reads each row
+        // STARTER // (the reference takes 12 lines)
+        // STARTER (void)slot_of, (void)reader;
         multiply(features, weight, k, pair, pairs, output);
         if (count) ((int64_t *)count->data)[k] = pairs;
         if (count) ((int64_t *)count->data)[PLACES - 1 - k] = pairs;
         if (k == PLACES / 2) break;  // the centre has no opposite
+        // BEGIN SOLUTION
         if (rulebook) pair += (PLACES - 1 - 2 * k) * P * 2;
         for (int32_t write = 0, i = 0; write < P; write++) {
             if (reader[write] < 0) continue;  // who is read reads, one step back
             pair[i++] = reader[write], pair[i++] = write;
         }
+        // END SOLUTION
+        // STARTER // the pairs of the place opposite, in rising order of write: the
+        // STARTER // rulebook has them under that place (the reference takes 5 lines)
         multiply(features, weight, PLACES - 1 - k, pair, pairs, output);
     }
     return STATUS_OK;
-    // END SOLUTION
-    // STARTER // your code (the reference takes 35 lines)
-    // STARTER (void)slot_of, (void)table_of, (void)multiply;  // delete: you call them
-    // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -15,15 +15,11 @@ matmul_forward_fn product_forward;  // matmul/05_packed
 /* The (rows, columns) that begin at data, without gaps. */
 static tensor_t matrix_of(real *data, int64_t rows, int64_t columns)
 {
-    // BEGIN SOLUTION
     return (tensor_t){.data = data,
                       .ndim = 2,
                       .dtype = REAL_DTYPE,
                       .size = {rows, columns},
                       .stride = {columns, 1}};
-    // END SOLUTION
-    // STARTER // your code (the reference takes 5 lines)
-    // STARTER return (tensor_t){0};
 }
 
 /* to (pairs, D) = the rows of `from` that one side of the pairs names */
@@ -40,11 +36,8 @@ static void gather(const tensor_t *from, const int32_t *side, int64_t step, tens
 
 static void set_zero(tensor_t *output)
 {
-    // BEGIN SOLUTION
     if (!output) return;  // a gradient that nobody wants
     for (int64_t i = 0; i < tensor_numel(output); i++) real_data(output)[i] = 0;
-    // END SOLUTION
-    // STARTER // your code (the reference takes 2 lines)
 }
 
 /* For the pairs (read, write) of a place k:
@@ -56,17 +49,21 @@ status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
                               subm_conv3d_params_t p, tensor_t *grad_features,
                               tensor_t *grad_weight, tensor_t *grad_bias)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete this line when you begin
     (void)p;  // the rulebook knows the dilation
     const int64_t P = features->size[0], OC = weight->size[0], IC = weight->size[1];
     const int64_t KH = weight->size[3], KW = weight->size[4];
     const int64_t step = rulebook->stride[1];
     set_zero(grad_features), set_zero(grad_weight), set_zero(grad_bias);
+    // BEGIN SOLUTION
     for (int64_t row = 0; grad_bias && row < P; row++) {
         for (int64_t oc = 0; oc < OC; oc++)
             *at1(grad_bias, oc) += *at2(grad_output, row, oc);
     }
+    // END SOLUTION
+    // STARTER // grad_bias (the reference takes 4 lines)
     if (P * OC * IC == 0) return STATUS_OK;
+    // for grad, for rows, and for a product (OC, IC)
     real *room = ctx_scratch(ctx, (size_t)(P * (OC + IC) + OC * IC) * sizeof(real));
     if (!room) return STATUS_NO_MEMORY;
 
@@ -79,6 +76,7 @@ status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
         tensor_t rows = matrix_of(room + P * OC, PAIRS, IC);  // (PAIRS, IC)
         gather(grad_output, read + rulebook->stride[2], step, grad);
         if (grad_features) {
+            // BEGIN SOLUTION
             tensor_t filters = *weight;  // (OC, IC) of this place
             filters.ndim = 2, filters.data = at5(weight, 0, 0, kd, kh, kw);
             status = product_forward(ctx, &grad, &filters, &rows);
@@ -86,8 +84,13 @@ status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
                 real *restrict row = real_data(grad_features) + read[i * step] * IC;
                 for (int64_t ic = 0; ic < IC; ic++) row[ic] += *at2(&rows, i, ic);
             }
+            // END SOLUTION
+            // STARTER // the place's filters, product, scatter
+            // STARTER // (the reference takes 7 lines)
+            // STARTER (void)kd, (void)kh, (void)kw, (void)rows;
         }
         if (grad_weight && status == STATUS_OK) {
+            // BEGIN SOLUTION
             gather(features, read, step, rows);
             tensor_t columns = grad;  // (OC, PAIRS)
             columns.size[0] = OC, columns.size[1] = PAIRS;
@@ -98,11 +101,10 @@ status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
                 for (int64_t ic = 0; ic < IC; ic++)
                     *at5(grad_weight, oc, ic, kd, kh, kw) = *at2(&sums, oc, ic);
             }
+            // END SOLUTION
+            // STARTER // gather; grad^T @ rows; to grad_weight
+            // STARTER // (the reference takes 10 lines)
         }
     }
     return status;
-    // END SOLUTION
-    // STARTER // your code (the reference takes 43 lines)
-    // STARTER (void)matrix_of, (void)gather, (void)set_zero;  // delete: you call them
-    // STARTER return STATUS_NOT_IMPLEMENTED;
 }

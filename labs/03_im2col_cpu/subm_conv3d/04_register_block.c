@@ -40,7 +40,8 @@ static void pack(const real *weight, const layer_t *l, real *to)
                                PLACES);
     }
     // END SOLUTION
-    // STARTER // your code (the reference takes 7 lines)
+    // STARTER // panel by panel: all places of an input channel at once
+    // STARTER // (the reference takes 7 lines)
 }
 
 /* output[write] += features[read] @ panel (IC, LANES) in the channels from oc on, for
@@ -68,7 +69,8 @@ static void micro_kernel(const layer_t *l, const real *panel, const int32_t *pai
         if (i < pairs) vec_store_first(to[i], sum[i], width);
     }
     // END SOLUTION
-    // STARTER // your code (the reference takes 18 lines)
+    // STARTER // addresses of MR pairs; load, add all terms, store
+    // STARTER // (the reference takes 18 lines)
 }
 
 /* output[write] = bias + sum of weight @ features[read] over the rulebook's pairs */
@@ -77,7 +79,7 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
                              const tensor_t *bias, subm_conv3d_params_t p,
                              tensor_t *output, tensor_t *rulebook, tensor_t *count)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete this line when you begin
     layer_t l = {.P = features->size[0], .OC = weight->size[0], .IC = weight->size[1]};
     l.PLACES = weight->size[2] * weight->size[3] * weight->size[4];
     const size_t bytes = (size_t)l.PLACES * sizeof(int64_t);  // or of PLACES pairs
@@ -107,6 +109,7 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
             l.output[row * l.OC + oc] = bias ? *at1(bias, oc) : 0;
     }
 
+    // BEGIN SOLUTION
 #pragma omp parallel for num_threads(ctx->threads)
     for (int64_t oc = 0; oc < l.OC; oc += LANES) {
         for (int64_t k = 0; k < l.PLACES; k++) {
@@ -116,9 +119,9 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
                              oc);
         }
     }
-    return STATUS_OK;
     // END SOLUTION
-    // STARTER // your code (the reference takes 34 lines)
-    // STARTER (void)least, (void)pack, (void)micro_kernel;  // delete: you call them
-    // STARTER return STATUS_NOT_IMPLEMENTED;
+    // STARTER // vectors of output channels, in parallel; for each all places, MR pairs
+    // STARTER // at a time (the reference takes 8 lines)
+    // STARTER (void)micro_kernel, (void)least;
+    return STATUS_OK;
 }

@@ -43,7 +43,8 @@ static void pack(const real *weight, const layer_t *l, real *to)
                                PLACES);
     }
     // END SOLUTION
-    // STARTER // your code (the reference takes 7 lines)
+    // STARTER // as in 04_register_block, with channels for filters
+    // STARTER // (the reference takes 7 lines)
 }
 
 /* grad_features[write] += grad_output[read] @ panel (OC, LANES) in the channels from ic
@@ -71,7 +72,8 @@ static void micro_kernel(const layer_t *l, const real *panel, const int32_t *pai
         if (i < pairs) vec_store_first(to[i], sum[i], width);
     }
     // END SOLUTION
-    // STARTER // your code (the reference takes 18 lines)
+    // STARTER // as in 04_register_block, with pairs turned round
+    // STARTER // (the reference takes 18 lines)
 }
 
 /* grad_features[write] = sum over the rulebook's pairs of grad_output[read] with the
@@ -82,7 +84,7 @@ status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
                               subm_conv3d_params_t p, tensor_t *grad_features,
                               tensor_t *grad_weight, tensor_t *grad_bias)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete this line when you begin
     if (grad_weight || grad_bias) {
         const status_t status =
             fallback_backward(ctx, grad_output, features, weight, rulebook, count, p,
@@ -108,15 +110,17 @@ status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
             const int64_t PAIRS = ((const int64_t *)count->data)[k * count->stride[0]];
             const int32_t *pair =
                 (const int32_t *)rulebook->data + k * rulebook->stride[0];
+            // BEGIN SOLUTION
             const real *panel =
                 packed + ic / LANES * PANEL + (l.PLACES - 1 - k) * l.OC * LANES;
             for (int64_t i = 0; i < PAIRS; i += MR)
                 micro_kernel(&l, panel, pair + i * l.down, PAIRS - i, ic);
+            // END SOLUTION
+            // STARTER // the panel of which place? then MR pairs at a time
+            // STARTER // (the reference takes 4 lines)
+            // STARTER (void)micro_kernel, (void)least;
+            // STARTER (void)PANEL, (void)PAIRS, (void)pair;
         }
     }
     return STATUS_OK;
-    // END SOLUTION
-    // STARTER // your code (the reference takes 30 lines)
-    // STARTER (void)least, (void)pack, (void)micro_kernel;  // delete: you call them
-    // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -49,7 +49,8 @@ static void micro_kernel(const layer_t *l, const int32_t *pair, int64_t pairs,
         if (i < rows) vec_store_first(sums + row[i] * l->IC + ic, sum[i], width);
     }
     // END SOLUTION
-    // STARTER // your code (the reference takes 14 lines)
+    // STARTER // MR rows of sums; each pair adds to all; store once
+    // STARTER // (the reference takes 14 lines)
 }
 
 /* grad_weight[:,:,k] = sum over the pairs of place k of grad_output[write]^T @
@@ -60,7 +61,7 @@ status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
                               subm_conv3d_params_t p, tensor_t *grad_features,
                               tensor_t *grad_weight, tensor_t *grad_bias)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete this line when you begin
     if (grad_features) {
         const status_t status =
             fallback_backward(ctx, grad_output, features, weight, rulebook, count, p,
@@ -73,11 +74,15 @@ status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
     l.grad_output = tensor_contiguous(ctx, grad_output);
     if (P * l.OC > 0 && !l.grad_output) return STATUS_NO_MEMORY;
     real *restrict bias = grad_bias ? real_data(grad_bias) : NULL;
+    // BEGIN SOLUTION
     for (int64_t oc = 0; bias && oc < l.OC; oc++) bias[oc] = 0;
     for (int64_t row = 0; bias && row < P; row++) {
         for (int64_t oc = 0; oc < l.OC; oc++)
             bias[oc] += l.grad_output[row * l.OC + oc];
     }
+    // END SOLUTION
+    // STARTER // grad_bias (the reference takes 5 lines)
+    // STARTER (void)bias;
     if (!grad_weight || l.OC * l.IC == 0) return STATUS_OK;
 
     const int64_t BLOCKS = (l.OC + MR - 1) / MR, ALL = l.OC * l.IC;
@@ -89,13 +94,17 @@ status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
         const int64_t k = block / BLOCKS, oc = block % BLOCKS * MR;
         const int64_t PAIRS = ((const int64_t *)count->data)[k * count->stride[0]];
         const int32_t *pair = (const int32_t *)rulebook->data + k * rulebook->stride[0];
+        // BEGIN SOLUTION
         for (int64_t ic = 0; ic < l.IC; ic += LANES)
             micro_kernel(&l, pair, PAIRS, oc, ic, sums + k * ALL);
+        // END SOLUTION
+        // STARTER // its vectors of input channels (the reference takes 2 lines)
+        // STARTER (void)micro_kernel, (void)least, (void)oc, (void)PAIRS, (void)pair;
     }
+    // BEGIN SOLUTION
     vec_transpose_copy(sums, ALL, real_data(grad_weight), PLACES, PLACES, ALL);
-    return STATUS_OK;
     // END SOLUTION
-    // STARTER // your code (the reference takes 31 lines)
-    // STARTER (void)least, (void)micro_kernel;  // delete: you call them
-    // STARTER return STATUS_NOT_IMPLEMENTED;
+    // STARTER // grad_weight (OC, IC, PLACES) is the transpose of sums
+    // STARTER // (the reference takes 1 line)
+    return STATUS_OK;
 }

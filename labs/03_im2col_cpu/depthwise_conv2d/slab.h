@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+/* slab.h - a padded plane whose columns are sorted, so that windows step by 1
+ *
+ * With a horizontal stride of 2 a window begins at every second column. In a slab the
+ * columns that are a stride apart lie side by side: neighbours of a row belong to
+ * neighbouring windows, and whole vectors of them can be loaded.
+ *
+ *     a row, stride 2    a b a b a b  ->  a a a b b b
+ *
+ * merge is the way back: pixels that were computed sorted come in turn again.
+ */
+#ifndef CONVLAB_SLAB_H
+#define CONVLAB_SLAB_H
+
+#include "operators.h"
+#include "vector.h"
+
+/* PITCH is a multiple of the stride; the padding of a slab is zero beforehand. */
+typedef struct {
+    int64_t IH, IW, PITCH, SIZE;  // of a plane of input; from row to row; in all
+    depthwise_conv2d_params_t p;
+} slab_t;
+
+/* Where column x of the padded plane is in a row; x + stride is the next number. */
+static inline int64_t column(const slab_t *s, int64_t x)
+{
+    const int64_t S = s->p.stride_w;
+    return x % S * (s->PITCH / S) + x / S;
+}
+
+/* A plane (IH, IW) into a slab. */
+static inline void pad(const slab_t *s, const real *restrict plane, real *slab)
+{
+    const int64_t S = s->p.stride_w;
+    for (int64_t first = 0; first < S; first++) {
+        const int64_t COUNT = (s->IW - first + S - 1) / S;
+        const real *from = plane + first;
+        real *restrict to = slab + s->p.padding_h * s->PITCH;
+        to += column(s, s->p.padding_w + first);
+        for (int64_t ih = 0; ih < s->IH; ih++, from += s->IW, to += s->PITCH)
+            for (int64_t i = 0; i < COUNT; i++)  // unswitched: two loops are of vectors
+                to[i] = S == 1 ? from[i] : S == 2 ? from[2 * i] : from[i * S];
+    }
+}
+
+/* row (IW) from S parts, PART apart, whose columns come in turn */
+static inline void merge(const real *restrict parts, int64_t PART, int64_t S,
+                         int64_t IW, real *restrict row)
+{
+    for (int64_t i = 0; S == 2 && i < IW / 2; i++)
+        row[2 * i] = parts[i], row[2 * i + 1] = parts[PART + i];
+    for (int64_t iw = S == 2 ? IW / 2 * 2 : 0; iw < IW; iw++)
+        row[iw] = parts[iw % S * PART + iw / S];
+}
+
+#endif
