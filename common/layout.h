@@ -47,6 +47,12 @@ static inline tensor_t tensor_4d(const real *data, int64_t N, int64_t G, int64_t
     return tensor_dense(data, 4, size);
 }
 
+/* The elements of a result that may not be wanted: NULL then. */
+static inline real *data_or_null(const tensor_t *t)
+{
+    return t ? real_data(t) : NULL;
+}
+
 /* An element of a batch of images (N, C, H, W). */
 typedef struct {
     int64_t n, c, h, w;
