@@ -34,8 +34,8 @@ static inline HOST_DEVICE bool is_same(point_t a, point_t b)
 static inline HOST_DEVICE int32_t pair_at(const tensor_t *rulebook, int64_t k,
                                           int64_t i, int64_t side)
 {
-    const int64_t *stride = rulebook->stride;
-    const int64_t at = k * stride[0] + i * stride[1] + side * stride[2];
+    const int64_t *step = rulebook->stride;
+    const int64_t at = k * step[0] + i * step[1] + side * step[2];
     return ((const int32_t *)rulebook->data)[at];
 }
 

@@ -101,7 +101,6 @@ extern "C" status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
                                         subm_conv3d_params_t p, tensor_t *output,
                                         tensor_t *rulebook, tensor_t *count)
 {
-    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete it when both kernels are written
     const int64_t P = features->size[0], OC = weight->size[0];
     const int64_t PLACES = weight->size[2] * weight->size[3] * weight->size[4];
     const size_t bytes = (size_t)(PLACES * P) * sizeof(int32_t);
@@ -113,7 +112,7 @@ extern "C" status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
     pairs_of.data = count ? count->data : ctx_scratch(ctx, (size_t)PLACES * 8);
     int32_t *reads = (int32_t *)ctx_scratch(ctx, bytes);
     if (!pairs_of.data || (P > 0 && (!pairs.data || !reads))) return STATUS_NO_MEMORY;
-
+    // BEGIN SOLUTION
     // without channels a convolution is its rulebook alone
     tensor_t no_features = *features, no_weight = *weight, no_output = *output;
     no_features.size[1] = no_output.size[1] = no_weight.size[0] = no_weight.size[1] = 0;
@@ -132,4 +131,8 @@ extern "C" status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
         *features, filters, bias ? *bias : tensor_t{}, reads, real_data(output));
     CUDA_TRY(ctx, cudaGetLastError());
     return STATUS_OK;
+    // END SOLUTION
+    // STARTER // your code: the rulebook, then both kernels (the reference takes 17 lines)
+    // STARTER (void)OC, (void)table_kernel, (void)tile_kernel;
+    // STARTER return STATUS_NOT_IMPLEMENTED;
 }
