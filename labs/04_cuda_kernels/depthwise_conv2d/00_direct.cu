@@ -143,7 +143,7 @@ depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                           depthwise_conv2d_params_t p, tensor_t *grad_input,
                           tensor_t *grad_weight, tensor_t *grad_bias)
 {
-    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete it when both kernels are written
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete it when both kernels are done
     const int64_t COUNT = grad_input ? tensor_numel(grad_input) : 0;
     if (COUNT > 0) {  // grad_input is wanted, and has elements
         const unsigned blocks = grid_of(ceil_div(COUNT, THREADS));

@@ -74,7 +74,7 @@ static __global__ void gelu_forward_kernel(const real *__restrict__ input,
     }
     *(pack *)(output + first) = some;
     // END SOLUTION
-    // STARTER // your code: the tail one by one, then a pack (the reference takes 12 lines)
+    // STARTER // your code: the tail, then a pack (the reference takes 12 lines)
     // STARTER (void)first;
 }
 

@@ -78,7 +78,7 @@ static __global__ void __launch_bounds__(THREADS)
         sums[(part * 3 + gate) * H + j] = sum[gate];
     }
     // END SOLUTION
-    // STARTER // your code: what 8 threads have, to `sums` (the reference takes 8 lines)
+    // STARTER // your code: 8 threads, to `sums` (the reference takes 8 lines)
 }
 
 /* grad_bias (3*H) = sum of the parts, in their order

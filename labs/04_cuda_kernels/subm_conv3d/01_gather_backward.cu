@@ -123,7 +123,7 @@ extern "C" status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output
         CUDA_TRY(ctx, cudaGetLastError());
     }
     // END SOLUTION
-    // STARTER // your code: the table, then grad_features (the reference takes 13 lines)
+    // STARTER // your code: table and grad_features (the reference takes 13 lines)
     // STARTER (void)P, (void)PLACES, (void)POINTS, (void)turn_kernel;
     // STARTER (void)features_kernel;
     // BEGIN SOLUTION

@@ -72,7 +72,7 @@ static __global__ void __launch_bounds__(THREADS)
                     there ? accum_from(from[(n0 + tx) * filters.stride[1]]) : 0;
             }
             // END SOLUTION
-            // STARTER // your code: a number of each row, 8 lines apart, then the tile of
+            // STARTER // your code: a number of every 16th row, then the tile of
             // STARTER // the weight (the reference takes 10 lines)
             __syncthreads();  // both tiles are written before anybody reads them
             // BEGIN SOLUTION
@@ -132,7 +132,7 @@ extern "C" status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
     CUDA_TRY(ctx, cudaGetLastError());
     return STATUS_OK;
     // END SOLUTION
-    // STARTER // your code: the rulebook, then both kernels (the reference takes 17 lines)
+    // STARTER // your code: rulebook, both kernels (the reference takes 17 lines)
     // STARTER (void)OC, (void)table_kernel, (void)tile_kernel;
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

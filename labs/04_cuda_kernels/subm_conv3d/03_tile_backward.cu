@@ -72,7 +72,7 @@ static __global__ void __launch_bounds__(THREADS)
                     there ? accum_from(from[(n0 + tx) * filters.stride[1]]) : 0;
             }
             // END SOLUTION
-            // STARTER // your code: a number of each row, 8 lines apart, then the tile of
+            // STARTER // your code: a number of every 16th row, then the tile of
             // STARTER // the weight (the reference takes 11 lines)
             __syncthreads();  // both tiles are written before anybody reads them
             // BEGIN SOLUTION
