@@ -99,6 +99,7 @@ PUBLIC = {
     "a9451ed44c81": "lab 04, the loop over tiles",
     "842046e2dcb5": "lab 04, the places of a kernel",
     "528d2abde18a": "the same, bytes of a table of them",
+    "3240f6a73a48": "lab 04, a weight of a filter: a bug hunt shows it",
 }
 _LOOP = re.compile(r"for\([^;]*;[^;]*;\w+(\+\+|--)\)\{?|for\w+inrange.*")
 # in lab 05: static Tensor forward(const Tensor &input, double alpha)
