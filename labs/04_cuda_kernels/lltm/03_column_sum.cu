@@ -13,7 +13,7 @@
 extern "C" matmul_forward_fn gemm_forward;
 
 enum { WIDTH = 32, HEIGHT = 8, THREADS = WIDTH * HEIGHT };  // of a block
-enum { PARTS = 64, LEAST = 4 * HEIGHT };  // at most so many, of so many samples
+enum { PARTS = 64, LEAST = 4 * HEIGHT };  // at most PARTS, each of LEAST samples
 
 /* joined (N, H+IC) = [h, input]
  * A block owns 256 consecutive elements of it, a thread one. No shared memory. */
