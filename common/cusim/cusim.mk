@@ -28,6 +28,7 @@ STEM   ?= $(error say where to: STEM=build/name)
 SOURCE ?= $(error say which: SOURCE=file.cu)
 
 HERE   := $(abspath $(dir $(lastword $(MAKEFILE_LIST))))/
+BESIDE := $(wildcard $(dir $(SOURCE))*.h)
 HOST   := $(shell uname -m)
 include $(HERE)../isa.mk
 CLANG  := $(findstring clang,$(shell $(CXX) --version 2>&1 | head -1))
@@ -117,7 +118,7 @@ $(STEM).ii: $(SOURCE) $(STEM).flags $(REWRITER) $(wildcard $(HERE)include/*.h \
 # a change of flags is a reason to build again, and another file with an older date
 $(STEM).flags: FORCE
 	@mkdir -p $(@D)
-	@{ cksum < $(SOURCE); echo '$(CXX) $(FLAGS) $(CUDA) $(EXTRA) $(NAME)'; \
+	@{ cat $(SOURCE) $(BESIDE) | cksum; echo '$(CXX) $(FLAGS) $(CUDA) $(EXTRA) $(NAME)'; \
 	    echo '$(REWRITE_$(MODE))'; } > $@.new; \
 	    cmp -s $@.new $@ || cp $@.new $@
 

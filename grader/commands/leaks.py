@@ -115,6 +115,19 @@ PUBLIC = {
     "d7932f6b9ffe": "the same, its sizes",
     "097d2ea26502": "the same, the bytes of a row",
     "e60d6006f25f": "lab 03, subm_conv3d: the head of a loop over vectors",
+    "2556cd8c2c19": "a launcher that is given: how many elements a gradient has",
+    "134100e28c41": "the same, a launch",
+    "d3f18ca97a18": "the same, a part of that line",
+    "10badc6b4f9d": "lab 04, how a sum begins with the bias",
+    "6e173d4cb740": "lab 04, gelu: the root of 1/2",
+    "3c9f15d89328": "lab 04, the first element of a thread's pack",
+    "03ffd2d015dc": "lab 04, scratch for sums",
+    "a60f7bea1846": "the same, there was no memory",
+    "4eb1ddbd1eba": "lab 04, a tile in shared memory",
+    "a9451ed44c81": "lab 04, the loop over tiles",
+    "842046e2dcb5": "lab 04, the places of a kernel",
+    "528d2abde18a": "the same, bytes of a table of them",
+    "3240f6a73a48": "lab 04, a weight of a filter: a bug hunt shows it",
 }
 _LOOP = re.compile(r"for\([^;]*;[^;]*;\w+(\+\+|--)\)\{?|for\w+inrange.*")
 # in lab 05: static Tensor forward(const Tensor &input, double alpha)

@@ -211,8 +211,8 @@ def _cause(use: Use, symbol: str) -> str:
     direction = symbol.rpartition("_")[2]
     return (
         f"calls '{symbol}', but {use.target} has not passed {direction} and there is "
-        f"no given/{given.arch()}/{use.target.split('/')[1]} for it; make it right "
-        "first, nothing is lost until then"
+        f"no given/{given.arch()}/{use.target.split('/')[1]} for it; grade that first "
+        f"(make grade T={use.target}), no points are lost until it passes"
     )
 
 

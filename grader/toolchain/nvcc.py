@@ -110,8 +110,8 @@ def compile(rung: Rung) -> Compiled:
         command += ["-gencode", f"arch={compute},code={architecture}"]
     command += ["-c", "-o", "/dev/null", rung.shown]
     toolkit = Path(nvcc).resolve().parents[1]
-    outside = [] if toolkit.is_relative_to("/usr") else [toolkit]
-    done = make.run_compiler(command, sees=rung.file, own=kept.parent, also=outside)
+    also = [*rung.headers, *([] if toolkit.is_relative_to("/usr") else [toolkit])]
+    done = make.run_compiler(command, sees=rung.file, own=kept.parent, also=also)
     made = _understood(done)
     if made.verdict is Verdict.TIMEOUT:
         return made  # it tells of this hour, not of the file
@@ -128,7 +128,8 @@ def _kept(rung: Rung, nvcc: str) -> Path:
     )
     for file in (Path(nvcc), *sorted((ROOT / "common").glob("*.h"))):
         digest.update(f"{file.stat().st_mtime_ns}".encode())
-    digest.update(rung.file.read_bytes())
+    for own in (rung.file, *rung.headers):
+        digest.update(own.read_bytes())
     return make.build_folder() / "rungs" / "nvcc" / f"{digest.hexdigest()[:24]}.json"
 
 

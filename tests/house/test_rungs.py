@@ -17,11 +17,7 @@ GAP, WRITTEN = 25, 90  # lines of one gap, and of all gaps of a rung
 
 # rungs that are still to be divided, by ladder
 OVER = {
-    "04_cuda_kernels/conv2d": "00 01 02 03 04 05",
-    "04_cuda_kernels/depthwise_conv2d": "00 01 02 03 04",
-    "04_cuda_kernels/linear": "01 02",
-    "04_cuda_kernels/lltm": "01 03 04",
-    "04_cuda_kernels/subm_conv3d": "00 01 02 03",
+    "04_cuda_kernels/conv2d": "01 02 03 04 05",
 }
 
 

@@ -9,13 +9,13 @@
 
 enum { THREADS = 256 };  // of a block
 
-// BEGIN SOLUTION
 /* t stretched to a shape: a view that stands still (stride 0) along an axis of size 1
  * and along an axis that t lacks. Axes are aligned at the last one:
  *
  *     shape (2, 3, 4)    t (3, 1), strides 1, 1    view (2, 3, 4), strides 0, 1, 0 */
 static tensor_t stretched(const tensor_t *t, const tensor_t *shape)
 {
+    // BEGIN SOLUTION
     tensor_t view = *shape;
     view.data = t->data;
     const int32_t missing = shape->ndim - t->ndim;  // axes that t lacks
@@ -24,13 +24,13 @@ static tensor_t stretched(const tensor_t *t, const tensor_t *shape)
         view.stride[d] = moves ? t->stride[d - missing] : 0;
     }
     return view;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 8 lines)
+    // STARTER return tensor_t{};
 }
-// END SOLUTION
-// STARTER // a helper of the launcher, if you want one (the reference takes 11 lines)
 
 /* A block owns 256 consecutive elements of output, a thread one. No shared memory.
  * input and other have the shape of output. */
-// BEGIN SOLUTION
 static __global__ void add_forward_kernel(const __grid_constant__ tensor_t input,
                                           const __grid_constant__ tensor_t other,
                                           accum alpha, real *__restrict__ output,
@@ -38,12 +38,13 @@ static __global__ void add_forward_kernel(const __grid_constant__ tensor_t input
 {
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= COUNT) return;  // the last block may be partly empty
+    // BEGIN SOLUTION
     const real lhs = real_data(&input)[tensor_offset(&input, input.ndim, i)];
     const real rhs = real_data(&other)[tensor_offset(&other, other.ndim, i)];
     output[i] = real_from(accum_from(lhs) + alpha * accum_from(rhs));
+    // END SOLUTION
+    // STARTER // your code (the reference takes 3 lines)
 }
-// END SOLUTION
-// STARTER // the kernel (the reference takes 11 lines)
 
 /* output = input + alpha * other, both stretched to the shape of output */
 extern "C" status_t add_forward(ctx_t *ctx, const tensor_t *input,
@@ -60,6 +61,7 @@ extern "C" status_t add_forward(ctx_t *ctx, const tensor_t *input,
     return STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 8 lines)
+    // STARTER (void)stretched, (void)add_forward_kernel;  // until you call them
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
@@ -67,7 +69,6 @@ extern "C" status_t add_forward(ctx_t *ctx, const tensor_t *input,
  * brings to each position where forward read this element. `kept` is grad_output along
  * the axes of grad, `summed` along the stretched ones. No shared memory. Nobody else
  * writes grad[i], so the sum needs no atomics and always has the same order. */
-// BEGIN SOLUTION
 static __global__ void add_backward_kernel(const __grid_constant__ tensor_t kept,
                                            const __grid_constant__ tensor_t summed,
                                            accum scale, real *__restrict__ grad,
@@ -75,6 +76,7 @@ static __global__ void add_backward_kernel(const __grid_constant__ tensor_t kept
 {
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= COUNT) return;  // the last block may be partly empty
+    // BEGIN SOLUTION
     const real *terms = real_data(&kept) + tensor_offset(&kept, kept.ndim, i);
     const int64_t TERMS = tensor_numel(&summed);
     accum sum = 0;  // stays 0 if grad_output is empty
@@ -82,17 +84,17 @@ static __global__ void add_backward_kernel(const __grid_constant__ tensor_t kept
         sum += accum_from(terms[tensor_offset(&summed, summed.ndim, term)]);
     }
     grad[i] = real_from(scale * sum);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 7 lines)
 }
-// END SOLUTION
-// STARTER // the kernel (the reference takes 15 lines)
 
-// BEGIN SOLUTION
 /* grad = scale * grad_output, summed to the shape of grad. The axes of grad_output are
  * dealt out to two views: those of grad are kept, those along which it was stretched
  * are summed; in the other view they have size 1. */
 static status_t sum_to_shape(ctx_t *ctx, const tensor_t *grad_output, accum scale,
                              tensor_t *grad)
 {
+    // BEGIN SOLUTION
     const int64_t COUNT = tensor_numel(grad);
     if (COUNT == 0) return STATUS_OK;  // a grid of 0 blocks is an error
     tensor_t kept = *grad_output, summed = *grad_output;
@@ -106,9 +108,11 @@ static status_t sum_to_shape(ctx_t *ctx, const tensor_t *grad_output, accum scal
                                                              real_data(grad), COUNT);
     CUDA_TRY(ctx, cudaGetLastError());
     return STATUS_OK;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 13 lines)
+    // STARTER (void)add_backward_kernel;  // until you call it
+    // STARTER return status_t{};
 }
-// END SOLUTION
-// STARTER // a helper for one gradient, if you want one (the reference takes 17 lines)
 
 /* grad_input = grad_output, grad_other = alpha * grad_output, summed to their shapes */
 extern "C" status_t add_backward(ctx_t *ctx, const tensor_t *grad_output,
@@ -122,5 +126,6 @@ extern "C" status_t add_backward(ctx_t *ctx, const tensor_t *grad_output,
     return sum_to_shape(ctx, grad_output, (accum)p.alpha, grad_other);
     // END SOLUTION
     // STARTER // your code (the reference takes 4 lines)
+    // STARTER (void)sum_to_shape;  // until you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -5,156 +5,156 @@
  *   limit   two loads, and tests for the border, for every multiply-add
  *   run     make grade T=04_cuda_kernels/conv2d/00
  */
-#include "launch.h"
+#include "layout.h"
 
 enum { THREADS = 256, FEW = 64 };  // of a block; of one that adds up its sums
 
 /* A block owns 256 consecutive elements of output, a thread one; neighbouring threads
  * walk along ow. No shared memory. bias.data is NULL if there is none. */
-// BEGIN SOLUTION
-static __global__ void __launch_bounds__(THREADS)
-    conv2d_forward_kernel(const __grid_constant__ tensor_t input,
-                          const __grid_constant__ tensor_t weight,
-                          const __grid_constant__ tensor_t bias, conv2d_params_t p,
-                          const __grid_constant__ tensor_t output, int64_t COUNT)
+static __global__ void output_kernel(const __grid_constant__ tensor_t input,
+                                     const __grid_constant__ tensor_t weight,
+                                     const __grid_constant__ tensor_t bias,
+                                     conv2d_params_t p,
+                                     const __grid_constant__ tensor_t output,
+                                     int64_t COUNT)
 {
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= COUNT) return;  // the last block may be partly empty
-    const int64_t OC = output.size[1], OH = output.size[2], OW = output.size[3];
-    const int64_t ow = i % OW, oh = i / OW % OH;
-    const int64_t oc = i / (OH * OW) % OC, n = i / (OC * OH * OW);
-    const int64_t IC = weight.size[1], KH = weight.size[2], KW = weight.size[3];
-    const int64_t ic0 = oc / (OC / p.groups) * IC;  // the first that filter oc sees
-
-    accum sum = bias.data ? accum_from(*at1(&bias, oc)) : 0;
-    for (int64_t k = 0; k < KH * KW; k++) {  // two loops in one: k = kh*KW + kw
-        const int64_t ih = oh * p.stride_h + k / KW * p.dilation_h - p.padding_h;
-        const int64_t iw = ow * p.stride_w + k % KW * p.dilation_w - p.padding_w;
-        if (ih < 0 || ih >= input.size[2] || iw < 0 || iw >= input.size[3]) continue;
-        for (int64_t ic = 0; ic < IC; ic++) {
-            sum += accum_from(*at4(&input, n, ic0 + ic, ih, iw)) *
-                   accum_from(*at4(&weight, oc, ic, k / KW, k % KW));
+    // BEGIN SOLUTION
+    const place_t out = place_of(&output, i);
+    const int64_t IC = weight.size[1], OC = output.size[1] / p.groups;  // of a group
+    const int64_t ic0 = out.c / OC * IC;  // the first channel that filter c reads
+    accum sum = bias.data ? accum_from(*at1(&bias, out.c)) : 0;
+    for (int64_t kh = 0; kh < weight.size[2]; kh++) {
+        for (int64_t kw = 0; kw < weight.size[3]; kw++) {
+            const int64_t ih = out.h * p.stride_h + kh * p.dilation_h - p.padding_h;
+            const int64_t iw = out.w * p.stride_w + kw * p.dilation_w - p.padding_w;
+            if (!has_pixel(&input, ih, iw)) continue;
+            for (int64_t ic = 0; ic < IC; ic++) {
+                sum += accum_from(*at4(&input, out.n, ic0 + ic, ih, iw)) *
+                       accum_from(*at4(&weight, out.c, ic, kh, kw));
+            }
         }
     }
     real_data(&output)[i] = real_from(sum);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 16 lines)
 }
-// END SOLUTION
-// STARTER // the kernel (the reference takes 25 lines)
 
 /* output[n,oc,oh,ow] = bias[oc] + sum over ic, kh, kw of input * weight */
 extern "C" status_t conv2d_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *weight, const tensor_t *bias,
                                    conv2d_params_t p, tensor_t *output)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete it when the kernel is written
     const int64_t COUNT = tensor_numel(output);
     if (COUNT == 0) return STATUS_OK;  // a grid of 0 blocks is an error
     const unsigned blocks = grid_of(ceil_div(COUNT, THREADS));
-    conv2d_forward_kernel<<<blocks, THREADS, 0, ctx->stream>>>(
+    output_kernel<<<blocks, THREADS, 0, ctx->stream>>>(
         *input, *weight, bias ? *bias : tensor_t{}, p, *output, COUNT);
     CUDA_TRY(ctx, cudaGetLastError());
     return STATUS_OK;
-    // END SOLUTION
-    // STARTER // your code (the reference takes 7 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* A block owns 256 consecutive pixels of grad_input, a thread one: it asks, for each
- * place of the kernel, which window sees its pixel there, and sums over the filters.
- * No shared memory. */
-// BEGIN SOLUTION
-static __global__ void __launch_bounds__(THREADS)
-    grad_input_kernel(const __grid_constant__ tensor_t grad_output,
-                      const __grid_constant__ tensor_t weight, conv2d_params_t p,
-                      const __grid_constant__ tensor_t grad_input, int64_t COUNT)
+/* A block owns 256 consecutive pixels of grad_input, a thread one: it sums over all
+ * windows that have its pixel. No shared memory. */
+static __global__ void grad_input_kernel(const __grid_constant__ tensor_t grad_output,
+                                         const __grid_constant__ tensor_t weight,
+                                         conv2d_params_t p,
+                                         const __grid_constant__ tensor_t grad_input,
+                                         int64_t COUNT)
 {
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= COUNT) return;  // the last block may be partly empty
-    const int64_t IH = grad_input.size[2], IW = grad_input.size[3];
-    const int64_t iw = i % IW, ih = i / IW % IH, plane = i / (IH * IW);
+    // BEGIN SOLUTION
+    const place_t in = place_of(&grad_input, i);
     const int64_t IC = weight.size[1], OC = weight.size[0] / p.groups;  // of a group
-    const int64_t ic = plane % IC, n = plane / (IC * p.groups);
-    const int64_t oc0 = plane / IC % p.groups * OC;  // the first that sees ic
-    const int64_t KW = weight.size[3];
-
-    accum sum = 0;  // stays 0 for a pixel that no window sees
-    for (int64_t k = 0; k < weight.size[2] * KW; k++) {
-        const int64_t h = ih + p.padding_h - k / KW * p.dilation_h;  // oh * stride_h,
-        const int64_t w = iw + p.padding_w - k % KW * p.dilation_w;  // if there is one
-        const int64_t oh = h / p.stride_h, ow = w / p.stride_w;
-        if (h < 0 || oh >= grad_output.size[2] || h % p.stride_h != 0) continue;
-        if (w < 0 || ow >= grad_output.size[3] || w % p.stride_w != 0) continue;
-        for (int64_t oc = oc0; oc < oc0 + OC; oc++) {
-            sum += accum_from(*at4(&grad_output, n, oc, oh, ow)) *
-                   accum_from(*at4(&weight, oc, ic, k / KW, k % KW));
+    const int64_t oc0 = in.c / IC * OC;  // the first filter that reads channel c
+    accum sum = 0;                       // stays 0 for a pixel that no window has
+    for (int64_t kh = 0; kh < weight.size[2]; kh++) {
+        for (int64_t kw = 0; kw < weight.size[3]; kw++) {
+            const int64_t h = in.h + p.padding_h - kh * p.dilation_h;  // oh * stride_h,
+            const int64_t w = in.w + p.padding_w - kw * p.dilation_w;  // if it is whole
+            if (h % p.stride_h != 0 || w % p.stride_w != 0) continue;
+            const int64_t oh = h / p.stride_h, ow = w / p.stride_w;
+            if (!has_pixel(&grad_output, oh, ow)) continue;  // no such window
+            for (int64_t oc = oc0; oc < oc0 + OC; oc++) {
+                sum += accum_from(*at4(&grad_output, in.n, oc, oh, ow)) *
+                       accum_from(*at4(&weight, oc, in.c % IC, kh, kw));
+            }
         }
     }
     real_data(&grad_input)[i] = real_from(sum);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 18 lines)
 }
-// END SOLUTION
-// STARTER // the kernel for grad_input (the reference takes 27 lines)
 
-/* A block owns element blockIdx.x of grad_weight, a thread each 64th window of every
- * image; then their sums are added in a tree, always in the same order. A bias reads no
- * input (its data is NULL) but a 1 everywhere, and IC = KH = KW = 1.
- * Shared memory: 64 sums, 256 bytes in f32. */
-// BEGIN SOLUTION
-static __global__ void __launch_bounds__(FEW)
-    grad_weight_kernel(const __grid_constant__ tensor_t grad_output,
-                       const __grid_constant__ tensor_t input, conv2d_params_t p,
-                       int64_t IC, int64_t KH, int64_t KW, real *__restrict__ result)
+/* *result = the sum of what all threads of a block have. Half of the threads add what
+ * the other half has, then a quarter, an eighth, ...: always in the same order. */
+static __device__ void store_sum(accum sum, accum sums[FEW], real *result)
 {
-    __shared__ accum sums[FEW];
-    const int64_t *size = grad_output.size, OH = size[2], OW = size[3];
-    const int64_t kw = blockIdx.x % KW, kh = blockIdx.x / KW % KH;
-    const int64_t oc = blockIdx.x / (KH * KW * IC), g = oc / (size[1] / p.groups);
-    const int64_t c = g * IC + blockIdx.x / (KH * KW) % IC;
-
-    accum sum = 0;
-    for (int64_t i = threadIdx.x; i < size[0] * OH * OW; i += FEW) {
-        const int64_t ow = i % OW, oh = i / OW % OH, n = i / (OH * OW);
-        const int64_t ih = oh * p.stride_h + kh * p.dilation_h - p.padding_h;
-        const int64_t iw = ow * p.stride_w + kw * p.dilation_w - p.padding_w;
-        const accum grad = accum_from(*at4(&grad_output, n, oc, oh, ow));
-        if (!input.data) sum += grad;  // and its sizes are 0
-        if (ih < 0 || ih >= input.size[2] || iw < 0 || iw >= input.size[3]) continue;
-        sum += grad * accum_from(*at4(&input, n, c, ih, iw));
-    }
+    // BEGIN SOLUTION
     sums[threadIdx.x] = sum;
     for (int half = FEW / 2; half > 0; half /= 2) {
         __syncthreads();  // the sums of the round before are there
         if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
     }
-    if (threadIdx.x == 0) result[blockIdx.x] = real_from(sums[0]);
+    if (threadIdx.x == 0) *result = real_from(sums[0]);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 6 lines)
 }
-// END SOLUTION
-// STARTER // the kernel for grad_weight (the reference takes 27 lines)
 
-/* Three gathers: each element of a gradient has one owner, who alone writes it. */
+/* A block owns element (oc, ic, kh, kw) of grad_weight, a thread each 64th window of
+ * every image. The blocks that own a first element of a filter sum grad_bias too; both
+ * pointers are NULL if not wanted. Shared memory: 64 + 64 sums, 512 bytes in f32. */
+static __global__ void __launch_bounds__(FEW, 16)  // up to 64 registers
+    grad_weight_kernel(const __grid_constant__ tensor_t grad_output,
+                       const __grid_constant__ tensor_t input,
+                       const __grid_constant__ tensor_t weight, conv2d_params_t p,
+                       real *__restrict__ grad_weight, real *__restrict__ grad_bias)
+{
+    __shared__ accum sums[2][FEW];
+    const place_t own = place_of(&weight, blockIdx.x);  // its n is oc, its c is ic
+    accum sum = 0, bias = 0;
+    // BEGIN SOLUTION
+    const int64_t g = own.n / (weight.size[0] / p.groups);
+    const int64_t ic = g * weight.size[1] + own.c;  // of input
+    const int64_t N = grad_output.size[0];
+    const int64_t OH = grad_output.size[2], OW = grad_output.size[3];
+    for (int64_t i = threadIdx.x; i < N * OH * OW; i += FEW) {
+        const int64_t ow = i % OW, oh = i / OW % OH, n = i / (OH * OW);
+        const int64_t ih = oh * p.stride_h + own.h * p.dilation_h - p.padding_h;
+        const int64_t iw = ow * p.stride_w + own.w * p.dilation_w - p.padding_w;
+        const accum grad = accum_from(*at4(&grad_output, n, own.n, oh, ow));
+        bias += grad;
+        if (!has_pixel(&input, ih, iw)) continue;
+        sum += grad * accum_from(*at4(&input, n, ic, ih, iw));
+    }
+    // END SOLUTION
+    // STARTER // your code: the windows of a thread (the reference takes 13 lines)
+    if (grad_weight) store_sum(sum, sums[0], grad_weight + blockIdx.x);
+    if (!grad_bias || own.c + own.h + own.w > 0) return;  // not a first one
+    store_sum(bias, sums[1], grad_bias + own.n);
+}
+
+/* grad_input by pixels, then grad_weight and grad_bias by blocks */
 extern "C" status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                     const tensor_t *input, const tensor_t *weight,
                                     conv2d_params_t p, tensor_t *grad_input,
                                     tensor_t *grad_weight, tensor_t *grad_bias)
 {
-    // BEGIN SOLUTION
-    const int64_t *size = weight->size, COUNT = grad_input ? tensor_numel(input) : 0;
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete it when both kernels are done
+    const int64_t COUNT = grad_input ? tensor_numel(grad_input) : 0;
     if (COUNT > 0) {  // grad_input is wanted, and has elements
         const unsigned blocks = grid_of(ceil_div(COUNT, THREADS));
         grad_input_kernel<<<blocks, THREADS, 0, ctx->stream>>>(*grad_output, *weight, p,
                                                                *grad_input, COUNT);
         CUDA_TRY(ctx, cudaGetLastError());
     }
-    if (grad_weight) {
-        grad_weight_kernel<<<grid_of(tensor_numel(weight)), FEW, 0, ctx->stream>>>(
-            *grad_output, *input, p, size[1], size[2], size[3], real_data(grad_weight));
-        CUDA_TRY(ctx, cudaGetLastError());
-    }
-    if (!grad_bias) return STATUS_OK;
-    grad_weight_kernel<<<grid_of(size[0]), FEW, 0, ctx->stream>>>(
-        *grad_output, tensor_t{}, p, 1, 1, 1, real_data(grad_bias));
+    if (!grad_weight && !grad_bias) return STATUS_OK;
+    grad_weight_kernel<<<grid_of(tensor_numel(weight)), FEW, 0, ctx->stream>>>(
+        *grad_output, *input, *weight, p, data_or_null(grad_weight),
+        data_or_null(grad_bias));
     CUDA_TRY(ctx, cudaGetLastError());
     return STATUS_OK;
-    // END SOLUTION
-    // STARTER // your code (the reference takes 17 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -8,7 +8,7 @@
  * Forward, for kernels 3 or 5 high at stride 1 and dilation 1 along the height, if the
  * tile fits into 48 KB; else the fallback. Workspace: none.
  */
-#include "launch.h"
+#include "layout.h"
 
 extern "C" depthwise_conv2d_forward_fn fallback_forward;
 
@@ -16,7 +16,6 @@ enum { TW = 32, ROWS = 8, TY = 4, THREADS = TW * TY };  // a thread has 8 window
 enum { TH = ROWS * TY };                                // 32 x 32 windows of a block
 enum { BANKS = 32, SHARED = 48 * 1024 };  // bytes that every card has for a block
 
-// BEGIN SOLUTION
 /* The tile of 01_halo_tile, at stride 1 along the height. */
 typedef struct {
     int64_t HIGH, WIDE, PART, PITCH;  // of the tile; PITCH = stride_w * PART words
@@ -24,6 +23,7 @@ typedef struct {
 
 static tile_t tile_of(const tensor_t *weight, depthwise_conv2d_params_t p)
 {
+    // BEGIN SOLUTION
     tile_t t;
     t.HIGH = TH + weight->size[2] - 1;
     t.WIDE = (TW - 1) * p.stride_w + (weight->size[3] - 1) * p.dilation_w + 1;
@@ -32,11 +32,11 @@ static tile_t tile_of(const tensor_t *weight, depthwise_conv2d_params_t p)
     t.PART = apart + (least > 0 ? ceil_div(least, BANKS) * BANKS : 0);
     t.PITCH = p.stride_w * t.PART;
     return t;
+    // END SOLUTION
+    // STARTER // your code, for stride 1 (the reference takes 8 lines)
+    // STARTER return tile_t{};
 }
-// END SOLUTION
-// STARTER // a helper for the tile's sizes, if you want (the reference takes 14 lines)
 
-// BEGIN SOLUTION
 /* A thread's 8 windows of a column, one filter of K x KW: for each kw it loads K
  * weights and, one after the other, 8 + K - 1 pixels; pixel r is in row kh of window
  * r - kh.
@@ -48,6 +48,7 @@ template <int K>
 static __device__ void column(const accum *filter, int KW, int dilation_w, int stride_w,
                               const accum *corner, tile_t tile, accum sum[ROWS])
 {
+    // BEGIN SOLUTION
     for (int kw = 0; kw < KW; kw++) {
         const int x = kw * dilation_w;
         const accum *at = corner + x % stride_w * tile.PART + x / stride_w;
@@ -63,15 +64,14 @@ static __device__ void column(const accum *filter, int KW, int dilation_w, int s
             }
         }
     }
+    // END SOLUTION
+    // STARTER // your code (the reference takes 12 lines)
 }
-// END SOLUTION
-// STARTER // a function for a column, if you want one (the reference takes 17 lines)
 
 /* A block owns 32 x 32 windows of one channel, for all M filters of the channel; a
  * thread owns 8 windows of a column. The grid counts tiles in the order (n, ic, oh0,
  * ow0), along x.
  * Shared memory: M filters, then HIGH x PITCH pixels; 8.5 KB for 3 x 3 in f32. */
-// BEGIN SOLUTION
 static __global__ void __launch_bounds__(THREADS)
     output_kernel(const __grid_constant__ tensor_t input,
                   const __grid_constant__ tensor_t weight,
@@ -88,21 +88,23 @@ static __global__ void __launch_bounds__(THREADS)
     const int tx = threadIdx.x % TW, ty = threadIdx.x / TW;
     const int S = (int)p.stride_w, D = (int)p.dilation_w;  // the tile fits, so they do
     accum *const filters = shared, *const pixels = shared + M * KH * KW;
-
+    const int64_t ih0 = oh0 - p.padding_h, iw0 = ow0 * p.stride_w - p.padding_w;
+    // BEGIN SOLUTION
     for (int64_t i = threadIdx.x; i < M * KH * KW; i += THREADS) {
-        const real *from = at4(&weight, ic * M + i / (KH * KW), 0, i / KW % KH, i % KW);
-        filters[i] = accum_from(*from);
+        const place_t at = place_of(&weight, ic * M * KH * KW + i);
+        filters[i] = accum_from(*at4(&weight, at.n, 0, at.h, at.w));
     }
     for (int64_t y = ty; y < tile.HIGH; y += TY) {
         for (int x = tx; x < tile.WIDE; x += TW) {
-            const int64_t ih = oh0 - p.padding_h + y;
-            const int64_t iw = ow0 * p.stride_w - p.padding_w + x;
-            const bool inside =
-                ih >= 0 && ih < input.size[2] && iw >= 0 && iw < input.size[3];
+            const int64_t ih = ih0 + y, iw = iw0 + x;
             accum *to = pixels + y * tile.PITCH + x % S * tile.PART + x / S;
+            const bool inside = has_pixel(&input, ih, iw);
             *to = inside ? accum_from(*at4(&input, n, ic, ih, iw)) : 0;
         }
     }
+    // END SOLUTION
+    // STARTER // your code: filters and pixels, as in 01 (the reference takes 12 lines)
+    // STARTER (void)ih0, (void)iw0;
     __syncthreads();  // filters and pixels are written before anybody reads them
     const int64_t oh1 = oh0 + ty * ROWS, ow = ow0 + tx;  // of the first window
     if (oh1 >= OH || ow >= OW) return;                   // an edge; no barrier follows
@@ -121,8 +123,6 @@ static __global__ void __launch_bounds__(THREADS)
         }
     }
 }
-// END SOLUTION
-// STARTER // the kernel (the reference takes 47 lines)
 
 /* output[n,oc,oh,ow] = bias[oc] + sum over kh, kw of input * weight */
 extern "C" status_t depthwise_conv2d_forward(ctx_t *ctx, const tensor_t *input,
@@ -131,7 +131,7 @@ extern "C" status_t depthwise_conv2d_forward(ctx_t *ctx, const tensor_t *input,
                                              depthwise_conv2d_params_t p,
                                              tensor_t *output)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete it when the kernel is written
     if (tensor_numel(output) == 0) return STATUS_OK;  // a grid of 0 blocks is an error
     const tile_t tile = tile_of(weight, p);
     const int64_t IC = input->size[1], KH = weight->size[2], *out = output->size;
@@ -148,7 +148,4 @@ extern "C" status_t depthwise_conv2d_forward(ctx_t *ctx, const tensor_t *input,
                                    *output);
     CUDA_TRY(ctx, cudaGetLastError());
     return STATUS_OK;
-    // END SOLUTION
-    // STARTER // your code (the reference takes 16 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -8,14 +8,13 @@
  * Backward: grad_input, if tile and filter fit into 48 KB; the rest is the fallback's.
  * Workspace: none.
  */
-#include "launch.h"
+#include "layout.h"
 
 extern "C" depthwise_conv2d_backward_fn fallback_backward;
 
 enum { TW = 32, TH = 8, THREADS = TW * TH };  // pixels of a block, one for each thread
 enum { SHARED = 48 * 1024 };                  // bytes that every card has for a block
 
-// BEGIN SOLUTION
 /* One axis. Place k of the kernel meets pixel i from window (i + P - k*D) / S, if that
  * is a whole number. So pixels phase + S*j have the same places, and each place meets
  * them from windows that lie one behind the other: a convolution of stride 1, its
@@ -24,92 +23,107 @@ enum { SHARED = 48 * 1024 };                  // bytes that every card has for a
  *     pixels of phase 0    0 2 4   place 1 from windows 0 1 2
  *     pixels of phase 1    1 3 5   place 0 from windows 1 2 3, place 2 from 0 1 2 */
 typedef struct {
-    int64_t K, S, P, D;
+    int64_t K, S, P, D;  // kernel, stride, padding, dilation
 } axis_t;
 
 /* The first window that pixel 0 of a phase may meet, rounded down: a negative one is
  * padding. */
-static HOST_DEVICE int64_t first_window(axis_t a, int64_t phase)
+[[maybe_unused]] static HOST_DEVICE int64_t first_window(axis_t a, int64_t phase)
 {
+    // BEGIN SOLUTION
     const int64_t distance = phase + a.P - (a.K - 1) * a.D;
     return distance >= 0 ? distance / a.S : -ceil_div(-distance, a.S);
+    // END SOLUTION
+    // STARTER return 0;  // your code (the reference takes 2 lines)
 }
 
 /* From there to the window that place k comes from; -1 if it misses the phase. */
-static HOST_DEVICE int64_t windows_to(axis_t a, int64_t phase, int64_t k)
+[[maybe_unused]] static HOST_DEVICE int64_t windows_to(axis_t a, int64_t phase,
+                                                       int64_t k)
 {
+    // BEGIN SOLUTION
     const int64_t distance = phase + a.P - k * a.D - first_window(a, phase) * a.S;
     return distance % a.S == 0 ? distance / a.S : -1;
+    // END SOLUTION
+    // STARTER return -1;  // your code (the reference takes 2 lines)
 }
 
 /* Windows of a tile for so many pixels of any phase. */
 static HOST_DEVICE int64_t tile_side(axis_t a, int64_t pixels)
 {
+    // BEGIN SOLUTION
     return pixels + (a.K - 1) * a.D / a.S + 1;
+    // END SOLUTION
+    // STARTER return pixels;  // your code (the reference takes 1 line)
 }
-// END SOLUTION
-// STARTER // helpers for phases, if you want some (the reference takes 17 lines)
 
 /* A block owns 8 x 32 pixels of one phase of one channel, a thread one of them: it sums
  * over the channel's filters, whose windows are fetched one tile after the other. The
  * grid counts tiles in the order (n, ic, phase, j0, i0), along x.
  * Shared memory: a filter, HIGH x WIDE windows, and where in them each place of the
  * kernel is; 1.7 KB for 3 x 3, stride 1, f32. */
-// BEGIN SOLUTION
 static __global__ void __launch_bounds__(THREADS, 3)  // up to 80 registers a thread
     grad_input_kernel(const __grid_constant__ tensor_t grad_output,
                       const __grid_constant__ tensor_t weight, axis_t h, axis_t w,
                       const __grid_constant__ tensor_t grad_input)
 {
     extern __shared__ __align__(16) accum shared[];
-    const int64_t IC = grad_input.size[1], IH = grad_input.size[2];
-    const int64_t IW = grad_input.size[3], M = weight.size[0] / IC, K = h.K * w.K;
-    const int64_t COLUMNS = ceil_div(ceil_div(IW, w.S), TW);
-    const int64_t TILES = ceil_div(ceil_div(IH, h.S), TH) * COLUMNS;
-    const int64_t plane = blockIdx.x / (h.S * w.S * TILES);
+    const int64_t IC = grad_input.size[1], M = weight.size[0] / IC, K = h.K * w.K;
+    const int64_t COLUMNS = ceil_div(ceil_div(grad_input.size[3], w.S), TW);
+    const int64_t ROWS = ceil_div(ceil_div(grad_input.size[2], h.S), TH);
+    const int64_t TILES = ROWS * COLUMNS, plane = blockIdx.x / (h.S * w.S * TILES);
     const int64_t n = plane / IC, ic = plane % IC;
     const int64_t phase_h = blockIdx.x / (w.S * TILES) % h.S;
     const int64_t phase_w = blockIdx.x / TILES % w.S;
     const int64_t j0 = blockIdx.x % TILES / COLUMNS * TH;
     const int64_t i0 = blockIdx.x % COLUMNS * TW;
     const int HIGH = (int)tile_side(h, TH), WIDE = (int)tile_side(w, TW);  // it fits
-    const int64_t oh0 = j0 + first_window(h, phase_h);
+    const int64_t oh0 = j0 + first_window(h, phase_h);  // of the tile
     const int64_t ow0 = i0 + first_window(w, phase_w);
     const int tx = threadIdx.x % TW, ty = threadIdx.x / TW;
     accum *const filter = shared, *const windows = shared + K;
     int *const places = (int *)(windows + HIGH * WIDE);
+    // places[k]: from a pixel's first window to that of place k; -1 in another phase
+    // BEGIN SOLUTION
     for (int64_t k = threadIdx.x; k < K; k += THREADS) {
         const int64_t y = windows_to(h, phase_h, k / w.K);
         const int64_t x = windows_to(w, phase_w, k % w.K);
         places[k] = y < 0 || x < 0 ? -1 : (int)(y * WIDE + x);
     }
-
+    // END SOLUTION
+    // STARTER // your code (the reference takes 5 lines)
+    // STARTER (void)places;
     accum sum = 0;  // stays 0 in a phase without places
     for (int64_t oc = ic * M; oc < (ic + 1) * M; oc++) {
-        for (int64_t k = threadIdx.x; k < K; k += THREADS)
+        // BEGIN SOLUTION
+        for (int64_t k = threadIdx.x; k < K; k += THREADS) {
             filter[k] = accum_from(*at4(&weight, oc, 0, k / w.K, k % w.K));
+        }
         for (int y = ty; y < HIGH; y += TH) {
             for (int x = tx; x < WIDE; x += TW) {
                 const int64_t oh = oh0 + y, ow = ow0 + x;
-                const bool there = oh >= 0 && oh < grad_output.size[2] && ow >= 0 &&
-                                   ow < grad_output.size[3];
+                const bool there = has_pixel(&grad_output, oh, ow);
                 windows[y * WIDE + x] =
                     there ? accum_from(*at4(&grad_output, n, oc, oh, ow)) : 0;
             }
         }
+        // END SOLUTION
+        // STARTER // your code: filter and windows (the reference takes 11 lines)
         __syncthreads();  // places, filter and windows are written before all read them
         const accum *const mine = windows + ty * WIDE + tx;
+        // BEGIN SOLUTION
         for (int k = 0; k < K; k++) {
-            if (places[k] < 0) continue;  // so do all threads
-            sum += filter[k] * mine[places[k]];
+            if (places[k] >= 0) sum += filter[k] * mine[places[k]];  // as all threads
         }
+        // END SOLUTION
+        // STARTER // your code: the places of this phase (the reference takes 3 lines)
+        // STARTER (void)oh0, (void)ow0, (void)mine, (void)filter;
         __syncthreads();  // all have read before the next filter's overwrite these
     }
     const int64_t ih = phase_h + (j0 + ty) * h.S, iw = phase_w + (i0 + tx) * w.S;
-    if (ih < IH && iw < IW) *at4(&grad_input, n, ic, ih, iw) = real_from(sum);
+    if (has_pixel(&grad_input, ih, iw))
+        *at4(&grad_input, n, ic, ih, iw) = real_from(sum);
 }
-// END SOLUTION
-// STARTER // the kernel (the reference takes 51 lines)
 
 /* grad_input[n,ic] = sum over m of grad_output[n,oc], spread by the stride, convolved
  * with filter oc turned over; oc = ic*M + m */
@@ -119,7 +133,7 @@ depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                           depthwise_conv2d_params_t p, tensor_t *grad_input,
                           tensor_t *grad_weight, tensor_t *grad_bias)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete it when the kernel is written
     const axis_t h = {weight->size[2], p.stride_h, p.padding_h, p.dilation_h};
     const axis_t w = {weight->size[3], p.stride_w, p.padding_w, p.dilation_w};
     const int64_t HIGH = tile_side(h, TH), WIDE = tile_side(w, TW), K = h.K * w.K;
@@ -141,7 +155,4 @@ depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
         *grad_output, *weight, h, w, *grad_input);
     CUDA_TRY(ctx, cudaGetLastError());
     return STATUS_OK;
-    // END SOLUTION
-    // STARTER // your code (the reference takes 21 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -15,7 +15,6 @@ enum {
     MOST_BLOCKS = 1024,  // of a grid: several for each processor of a card
 };
 
-// BEGIN SOLUTION
 constexpr double SQRT_1_2 = 0.70710678118654752440;   // sqrt(1/2)
 constexpr double SQRT_2_PI = 0.79788456080286535588;  // sqrt(2/pi)
 constexpr double CUBIC = 0.044715;                    // fitted by the paper
@@ -23,42 +22,55 @@ constexpr double CUBIC = 0.044715;                    // fitted by the paper
 /* What the 1 in x/2 * (1 + ...) is added to: erf or tanh */
 static __device__ accum squashed(accum x, int64_t approximate)
 {
+    // BEGIN SOLUTION
     if (approximate == GELU_NONE) return real_erf(x * (accum)SQRT_1_2);
     return real_tanh((accum)SQRT_2_PI * (x + (accum)CUBIC * x * x * x));
+    // END SOLUTION
+    // STARTER // your code (the reference takes 2 lines)
+    // STARTER (void)SQRT_1_2, (void)SQRT_2_PI, (void)CUBIC;  // until you use them
+    // STARTER return 0;
 }
 
 static __device__ accum gelu(accum x, int64_t approximate)
 {
+    // BEGIN SOLUTION
     return (accum)0.5 * x * (1 + squashed(x, approximate));
+    // END SOLUTION
+    // STARTER // your code (the reference takes 1 line)
+    // STARTER (void)squashed;  // until you call it
+    // STARTER return 0;
 }
 
 /* d gelu / d x, by the product rule: (1 + squashed)/2 + x/2 * (slope of squashed) */
 static __device__ accum gelu_slope(accum x, int64_t approximate)
 {
+    // BEGIN SOLUTION
     const accum y = squashed(x, approximate);
     accum slope = (1 - y * y) * (1 + 3 * (accum)CUBIC * x * x);
     if (approximate == GELU_NONE) slope = real_exp((accum)-0.5 * x * x);
     return (accum)0.5 * (1 + y + x * (accum)SQRT_2_PI * slope);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 4 lines)
+    // STARTER return 0;
 }
-// END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 19 lines)
 
 /* A block owns 256 consecutive elements of output, and others each time the whole grid
  * has passed by; a thread one of each 256. No shared memory. */
-// BEGIN SOLUTION
 static __global__ void gelu_forward_kernel(const __grid_constant__ tensor_t input,
                                            int64_t approximate,
                                            real *__restrict__ output, int64_t COUNT)
 {
+    // BEGIN SOLUTION
     const int64_t GRID = (int64_t)gridDim.x * blockDim.x;
     const int64_t first = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     for (int64_t i = first; i < COUNT; i += GRID) {
         const real x = real_data(&input)[tensor_offset(&input, input.ndim, i)];
         output[i] = real_from(gelu(accum_from(x), approximate));
     }
+    // END SOLUTION
+    // STARTER // your code (the reference takes 6 lines)
+    // STARTER (void)gelu;  // until you call it
 }
-// END SOLUTION
-// STARTER // the kernel (the reference takes 11 lines)
 
 /* output = gelu(input), element by element */
 extern "C" status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
@@ -75,18 +87,19 @@ extern "C" status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_
     return STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 8 lines)
+    // STARTER (void)gelu_forward_kernel;  // until you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
 /* grad_input = grad_output * slope at input
  * A block owns elements as in forward, a thread one of each 256. No shared memory. */
-// BEGIN SOLUTION
 static __global__ void gelu_backward_kernel(const __grid_constant__ tensor_t grads,
                                             const __grid_constant__ tensor_t input,
                                             int64_t approximate,
                                             real *__restrict__ grad_input,
                                             int64_t COUNT)
 {
+    // BEGIN SOLUTION
     const int64_t GRID = (int64_t)gridDim.x * blockDim.x;
     const int64_t first = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     for (int64_t i = first; i < COUNT; i += GRID) {
@@ -95,9 +108,10 @@ static __global__ void gelu_backward_kernel(const __grid_constant__ tensor_t gra
         const real x = real_data(&input)[tensor_offset(&input, input.ndim, i)];
         grad_input[i] = real_from(grad * gelu_slope(accum_from(x), approximate));
     }
+    // END SOLUTION
+    // STARTER // your code (the reference takes 8 lines)
+    // STARTER (void)gelu_slope;  // until you call it
 }
-// END SOLUTION
-// STARTER // the kernel (the reference takes 15 lines)
 
 /* grad_input = grad_output * d output / d input: nothing but input is needed again */
 extern "C" status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output,
@@ -115,5 +129,6 @@ extern "C" status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output,
     return STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 8 lines)
+    // STARTER (void)gelu_backward_kernel;  // until you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -20,40 +20,38 @@ enum { BM = 128, BN = 128, BK = 8 };        // of a block
 enum { WM = 64, WN = 32, TM = 8, TN = 8 };  // of a warp, of a thread
 enum { THREADS = BM / WM * (BN / WN) * 32 };
 
-// BEGIN SOLUTION
 /* tile[k][x] = matrix (k, x), or 0 outside, which adds nothing to a sum; after that the
  * matrix begins below the tile. Both come as their transposes, so x counts their rows.
  * Neighbours take neighbours in memory: 8 of a row of input, or of weight, are 8 in a
  * column of the tile; a warp takes 8 x 4, which PAD puts in 32 different banks. */
 static __device__ void fetch(matrix_t *matrix, real tile[BK][BN + PAD])
 {
+    // BEGIN SOLUTION
     const bool down = matrix->row_stride < matrix->column_stride;
-    int k = down ? threadIdx.x % BK : threadIdx.x / BN;
-    int x = down ? threadIdx.x / BK : threadIdx.x % BN;
-    const int dk = down ? 0 : THREADS / BN, dx = down ? THREADS / BK : 0;
+    const int i = threadIdx.x;
+    int k = down ? i % BK : i / BN, x = down ? i / BK : i % BN;
+    const int k_step = down ? 0 : THREADS / BN, x_step = down ? THREADS / BK : 0;
     const real *from = matrix_at(matrix, k, x);
+    const int64_t stride = k_step * matrix->row_stride + x_step * matrix->column_stride;
     for (int step = 0; step < BK * BN / THREADS; step++) {
         const bool inside = k < matrix->rows && x < matrix->columns;
         tile[k][x] = inside ? *from : real_from(0);
-        k += dk, x += dx, from += dk * matrix->row_stride + dx * matrix->column_stride;
+        k += k_step, x += x_step, from += stride;
     }
     matrix->data += BK * matrix->row_stride, matrix->rows -= BK;
+    // END SOLUTION
+    // STARTER // your code: that of matmul/04 (the reference takes 12 lines)
 }
-// END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 14 lines)
 
 /* output (R, OC) = input (R, IC) @ weight^T (IC, OC) + bias (OC)
  * A block owns a tile of 128 x 128 of output, at (r0, n0); a warp owns 64 x 32 of it, a
  * thread 8 x 8 of these, in packs, the first at (tr, tn). The grid counts tiles in the
- * order (r0, n0), along x.
+ * order (r0, n0), along x. bias is NULL if there is none.
  * Shared memory: two tiles of 8 x 132 numbers, 8448 bytes in f32. */
-// BEGIN SOLUTION
 static __global__ void __launch_bounds__(THREADS, 8 / sizeof(accum))
     linear_kernel(matrix_t left, matrix_t right, const real *__restrict__ bias,
                   int64_t bias_stride, real *__restrict__ output, int64_t R, int64_t OC)
 {
-    __shared__ __align__(16) real left_tile[BK][BM + PAD];   // (ic, r)
-    __shared__ __align__(16) real right_tile[BK][BN + PAD];  // (ic, oc)
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int tr = warp / (BN / WN) * WM + lane / 2 % 8 * LANES;  // 8 x 4 threads
     const int tn = warp % (BN / WN) * WN + (lane / 16 * 2 + lane % 2) * LANES;
@@ -62,12 +60,18 @@ static __global__ void __launch_bounds__(THREADS, 8 / sizeof(accum))
     left.data += r0 * left.column_stride, left.columns -= r0;
     right.data += n0 * right.column_stride, right.columns -= n0;
 
-    accum sum[TM][TN];
+    accum sum[TM][TN] = {{0}};
+    // BEGIN SOLUTION
     for (int j = 0; j < TN; j++) {  // all sums of a column begin with its bias
         const int64_t oc = n0 + tn + j / LANES * LANES * (WN / TN) + j % LANES;
-        const accum b = bias && oc < OC ? accum_from(bias[oc * bias_stride]) : 0;
-        for (int i = 0; i < TM; i++) sum[i][j] = b;
+        const accum start = bias && oc < OC ? accum_from(bias[oc * bias_stride]) : 0;
+        for (int i = 0; i < TM; i++) sum[i][j] = start;
     }
+    // END SOLUTION
+    // STARTER // your code: how the sums begin (the reference takes 5 lines)
+    // BEGIN SOLUTION
+    __shared__ __align__(16) real left_tile[BK][BM + PAD];   // (ic, r)
+    __shared__ __align__(16) real right_tile[BK][BN + PAD];  // (ic, oc)
     while (left.rows > 0) {
         fetch(&left, left_tile);
         fetch(&right, right_tile);
@@ -86,6 +90,9 @@ static __global__ void __launch_bounds__(THREADS, 8 / sizeof(accum))
         }
         __syncthreads();  // all have read before the next tiles overwrite these
     }
+    // END SOLUTION
+    // STARTER // your code: the loop over tiles (the reference takes 19 lines)
+    // STARTER (void)fetch;  // delete this line when you call it
     for (int i = 0; i < TM; i++) {
         const int64_t r = r0 + tr + i / LANES * LANES * (WM / TM) + i % LANES;
         for (int j = 0; j < TN && r < R; j += LANES) {
@@ -99,14 +106,12 @@ static __global__ void __launch_bounds__(THREADS, 8 / sizeof(accum))
         }
     }
 }
-// END SOLUTION
-// STARTER // the kernel (the reference takes 49 lines)
 
-// BEGIN SOLUTION
 /* All axes but the last as one: a matrix (R, D). Axes walk on where the inner ones end,
  * or the elements are copied; data is NULL if there is no memory for that. */
 static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
 {
+    // BEGIN SOLUTION
     const int32_t last = t->ndim - 1;
     tensor_t rows = *t;
     rows.ndim = 2;
@@ -124,16 +129,16 @@ static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
         next = t->stride[d] * t->size[d];
     }
     return rows;
+    // END SOLUTION
+    // STARTER return *t;  // your code, as in 00_matmul (the reference takes 17 lines)
 }
-// END SOLUTION
-// STARTER // a helper for leading axes (the reference takes 20 lines)
 
 /* output[r,oc] = bias[oc] + sum over ic of input[r,ic] * weight[oc,ic] */
 extern "C" status_t linear_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *weight, const tensor_t *bias,
                                    tensor_t *output)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete it when the kernel is written
     const int64_t OC = weight->size[0], COUNT = tensor_numel(output);
     if (COUNT == 0) return STATUS_OK;  // a grid of 0 blocks is an error
     const tensor_t rows = rows_of(ctx, input);
@@ -145,7 +150,4 @@ extern "C" status_t linear_forward(ctx_t *ctx, const tensor_t *input,
         bias ? bias->stride[0] : 0, real_data(output), COUNT / OC, OC);
     CUDA_TRY(ctx, cudaGetLastError());
     return STATUS_OK;
-    // END SOLUTION
-    // STARTER // your code (the reference takes 11 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -15,11 +15,11 @@ extern "C" matmul_forward_fn gemm_forward;
 enum { WIDTH = 32, HEIGHT = 8, THREADS = WIDTH * HEIGHT };  // of a block
 enum { PARTS = 64, LEAST = 4 * HEIGHT };  // at most so many, of so many rows at least
 
-// BEGIN SOLUTION
 /* All axes but the last as one: a matrix (R, D). Axes walk on where the inner ones end,
  * or the elements are copied; data is NULL if there is no memory for that. */
 static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
 {
+    // BEGIN SOLUTION
     const int32_t last = t->ndim - 1;
     tensor_t rows = *t;
     rows.ndim = 2;
@@ -37,6 +37,8 @@ static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
         next = t->stride[d] * t->size[d];
     }
     return rows;
+    // END SOLUTION
+    // STARTER return *t;  // your code, as in 00_matmul (the reference takes 17 lines)
 }
 
 /* There was no memory for the copy. */
@@ -44,25 +46,22 @@ static bool lacks(const tensor_t *rows)
 {
     return !rows->data && tensor_numel(rows) > 0;
 }
-// END SOLUTION
-// STARTER // helpers for leading axes (the reference takes 24 lines)
 
 /* sums (parts, OC) = sums of ROWS rows of grad (R, OC)
  * A block owns 32 columns, from oc0 on, of one part of the rows; thread (ty, tx) sums
  * every 8th row of column oc0 + tx, then the thread of ty = 0 what the 8 have. The grid
  * counts blocks in the order (part, oc0), along x. Shared memory: 8 x 32 sums, 1024
  * bytes in f32. */
-// BEGIN SOLUTION
 static __global__ void __launch_bounds__(THREADS)
     part_kernel(const __grid_constant__ tensor_t grad, int64_t ROWS,
                 accum *__restrict__ sums)
 {
-    __shared__ accum partial[HEIGHT][WIDTH];
     const int64_t R = grad.size[0], OC = grad.size[1], COLUMNS = ceil_div(OC, WIDTH);
     const int tx = threadIdx.x % WIDTH, ty = threadIdx.x / WIDTH;
     const int64_t oc = blockIdx.x % COLUMNS * WIDTH + tx, part = blockIdx.x / COLUMNS;
     const int64_t end = (part + 1) * ROWS < R ? (part + 1) * ROWS : R;
-
+    // BEGIN SOLUTION
+    __shared__ accum partial[HEIGHT][WIDTH];
     accum sum = 0;
     for (int64_t r = part * ROWS + ty; oc < OC && r < end; r += HEIGHT) {
         sum += accum_from(*at2(&grad, r, oc));
@@ -72,32 +71,40 @@ static __global__ void __launch_bounds__(THREADS)
     if (ty > 0 || oc >= OC) return;
     for (int y = 1; y < HEIGHT; y++) sum += partial[y][tx];
     sums[part * OC + oc] = sum;
+    // END SOLUTION
+    // STARTER // your code: rows part*ROWS + ty, + 8, ... before `end`, then the 8 sums
+    // STARTER // of a column (the reference takes 10 lines)
+    // STARTER (void)ty, (void)oc, (void)end;
 }
-// END SOLUTION
-// STARTER // the kernel of the first step (the reference takes 19 lines)
 
 /* grad_bias (OC) = sum of the parts, in their order
  * A block owns 256 columns, a thread one. No shared memory. */
-// BEGIN SOLUTION
 static __global__ void bias_kernel(const accum *__restrict__ sums, int64_t COUNT,
                                    real *__restrict__ grad_bias, int64_t OC)
 {
     const int64_t oc = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (oc >= OC) return;  // the last block may be partly empty
+    // BEGIN SOLUTION
     accum sum = 0;
     for (int64_t part = 0; part < COUNT; part++) sum += sums[part * OC + oc];
     grad_bias[oc] = real_from(sum);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 3 lines)
 }
 
+/* grad_bias (OC) = sum of the rows of grad (R, OC): both kernels, one after the other.
+ * With R = 0 there is no part, and bias_kernel alone writes the zeros. */
 static status_t column_sum(ctx_t *ctx, const tensor_t *grad, tensor_t *grad_bias)
 {
     const int64_t R = grad->size[0], OC = grad->size[1];
     if (OC == 0) return STATUS_OK;
-    const int64_t share = ceil_div(R, PARTS), ROWS = share < LEAST ? LEAST : share;
+    const int64_t share = ceil_div(R, PARTS);
+    const int64_t ROWS = share < LEAST ? (int64_t)LEAST : share;
     const int64_t COUNT = ceil_div(R, ROWS);  // of parts; 0 leaves sums of nothing
-    accum *const sums =
-        (accum *)ctx_scratch(ctx, (size_t)(COUNT + 1) * OC * sizeof(accum));
+    const size_t bytes = (size_t)(COUNT + 1) * OC * sizeof(accum);
+    accum *const sums = (accum *)ctx_scratch(ctx, bytes);
     if (!sums) return STATUS_NO_MEMORY;
+    // BEGIN SOLUTION
     if (COUNT > 0) {
         const unsigned blocks = grid_of(ceil_div(OC, WIDTH) * COUNT);
         part_kernel<<<blocks, THREADS, 0, ctx->stream>>>(*grad, ROWS, sums);
@@ -107,10 +114,11 @@ static status_t column_sum(ctx_t *ctx, const tensor_t *grad, tensor_t *grad_bias
     bias_kernel<<<blocks, THREADS, 0, ctx->stream>>>(sums, COUNT, real_data(grad_bias),
                                                      OC);
     CUDA_TRY(ctx, cudaGetLastError());
+    // END SOLUTION
+    // STARTER // your code: two launches (the reference takes 9 lines)
+    // STARTER (void)part_kernel, (void)bias_kernel, (void)grad_bias;
     return STATUS_OK;
 }
-// END SOLUTION
-// STARTER // the second step, and both (the reference takes 29 lines)
 
 /* grad_input = grad_output @ weight, grad_weight = grad_output^T @ input,
  * grad_bias = sum of the rows of grad_output */
@@ -135,5 +143,6 @@ extern "C" status_t linear_backward(ctx_t *ctx, const tensor_t *grad_output,
     return column_sum(ctx, &grad, grad_bias);
     // END SOLUTION
     // STARTER // your code (the reference takes 13 lines)
+    // STARTER (void)rows_of, (void)lacks, (void)column_sum;  // until you call them
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

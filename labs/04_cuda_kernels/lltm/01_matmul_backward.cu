@@ -8,7 +8,7 @@
  * Backward, all shapes and strides. No atomics: the same result every time. Workspace:
  * [h, input], the gradients in front of the gates, and what matmul takes.
  */
-#include "launch.h"
+#include "layout.h"
 
 extern "C" matmul_forward_fn gemm_forward;
 
@@ -16,23 +16,22 @@ enum { THREADS = 256 };  // of a block
 
 /* joined (N, H+IC) = [h, input]
  * A block owns 256 consecutive elements of joined, a thread one. No shared memory. */
-// BEGIN SOLUTION
 static __global__ void join_kernel(const __grid_constant__ tensor_t h,
                                    const __grid_constant__ tensor_t input,
                                    real *__restrict__ joined, int64_t COUNT)
 {
     const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= COUNT) return;  // the last block may be partly empty
+    // BEGIN SOLUTION
     const int64_t H = h.size[1], D = H + input.size[1], n = at / D, d = at % D;
     joined[at] = d < H ? *at2(&h, n, d) : *at2(&input, n, d - H);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 2 lines)
 }
-// END SOLUTION
-// STARTER // the kernel that lays h and input end to end (the reference takes 9 lines)
 
 /* grad (N, 3*H) is the gradient in front of the gates; grad_c (N, H) may be NULL
  * A block owns 256 consecutive units of the state (N, H), a thread one. No shared
  * memory. */
-// BEGIN SOLUTION
 static __global__ void unit_kernel(const __grid_constant__ tensor_t grad_new_h,
                                    const __grid_constant__ tensor_t grad_new_c,
                                    const __grid_constant__ tensor_t new_c,
@@ -42,6 +41,7 @@ static __global__ void unit_kernel(const __grid_constant__ tensor_t grad_new_h,
 {
     const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= COUNT) return;  // the last block may be partly empty
+    // BEGIN SOLUTION
     const int64_t H = new_c.size[1], n = at / H, j = at % H;
     const accum i = accum_from(*at2(&gates, n, j));
     const accum o = accum_from(*at2(&gates, n, H + j));
@@ -56,39 +56,25 @@ static __global__ void unit_kernel(const __grid_constant__ tensor_t grad_new_h,
     unit[H] = real_from(of_h * squashed * o * (1 - o));
     unit[2 * H] = real_from(of_c * i * (g > 0 ? 1 : g + 1));
     if (grad_c) grad_c[at] = real_from(of_c);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 13 lines)
 }
-// END SOLUTION
-// STARTER // the kernel of the chain rule (the reference takes 23 lines)
 
 /* grad_bias (3*H) = sum of the rows of grad (N, 3*H)
  * A block owns 256 columns, a thread one: neighbours read neighbours in each row. No
  * shared memory. */
-// BEGIN SOLUTION
 static __global__ void bias_kernel(const real *__restrict__ grad, int64_t N,
                                    real *__restrict__ grad_bias, int64_t COUNT)
 {
     const int64_t row = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= COUNT) return;  // the last block may be partly empty
+    // BEGIN SOLUTION
     accum sum = 0;
     for (int64_t n = 0; n < N; n++) sum += accum_from(grad[n * COUNT + row]);
     grad_bias[row] = real_from(sum);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 3 lines)
 }
-// END SOLUTION
-// STARTER // the kernel that sums the rows (the reference takes 9 lines)
-
-// BEGIN SOLUTION
-/* A matrix (rows, columns) without gaps. */
-static tensor_t matrix_from(const tensor_t *like, real *data, int64_t rows,
-                            int64_t columns)
-{
-    tensor_t matrix = *like;
-    matrix.data = data;
-    matrix.size[0] = rows, matrix.size[1] = columns;
-    matrix.stride[0] = columns, matrix.stride[1] = 1;
-    return matrix;
-}
-// END SOLUTION
-// STARTER // a helper of the launcher, if you want one (the reference takes 9 lines)
 
 /* grad_[h, input] = grad @ weight, grad_weight = grad^T @ [h, input],
  * grad_bias = sum of the rows of grad */
@@ -100,11 +86,11 @@ extern "C" status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
                                   tensor_t *grad_bias, tensor_t *grad_h,
                                   tensor_t *grad_c)
 {
-    // BEGIN SOLUTION
     const int64_t N = h->size[0], H = h->size[1], D = weight->size[1];
     real *grad = (real *)ctx_scratch(ctx, (size_t)(N * 3 * H + 1) * sizeof(real));
     real *joined = (real *)ctx_scratch(ctx, (size_t)(N * D + 1) * sizeof(real));
     if (!grad || !joined) return STATUS_NO_MEMORY;
+    // BEGIN SOLUTION
     if (N * H > 0) {  // a grid of 0 blocks is an error
         join_kernel<<<grid_of(ceil_div(N * D, THREADS)), THREADS, 0, ctx->stream>>>(
             *h, *input, joined, N * D);
@@ -119,17 +105,23 @@ extern "C" status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
             grad, N, real_data(grad_bias), 3 * H);
         CUDA_TRY(ctx, cudaGetLastError());
     }
-    const tensor_t left = matrix_from(h, grad, N, 3 * H);
-    const tensor_t rows = matrix_from(h, joined, N, D);
+    // END SOLUTION
+    // STARTER // your code: three launches (the reference takes 14 lines)
+    // STARTER (void)join_kernel, (void)unit_kernel, (void)bias_kernel;
+    // BEGIN SOLUTION
+    const tensor_t left = tensor_2d(grad, N, 3 * H);
+    const tensor_t rows = tensor_2d(joined, N, D);
     const tensor_t left_t = tensor_transposed(&left);
-    tensor_t of_h = *weight, of_input = *weight;  // its columns below H, and the others
-    of_h.size[1] = H, of_input.size[1] = D - H, of_input.data = at2(weight, 0, H);
+    tensor_t of_h = *weight, of_input = *weight;
+    of_h.size[1] = H;                                             // columns below H,
+    of_input.size[1] = D - H, of_input.data = at2(weight, 0, H);  // and the others
     status_t status = STATUS_OK;
     if (grad_h) status = gemm_forward(ctx, &left, &of_h, grad_h);
     if (grad_input && !status) status = gemm_forward(ctx, &left, &of_input, grad_input);
     if (grad_weight && !status) status = gemm_forward(ctx, &left_t, &rows, grad_weight);
     return status;
     // END SOLUTION
-    // STARTER // your code (the reference takes 28 lines)
+    // STARTER // your code: tensor_2d makes matrices of scratch; then three products
+    // STARTER // (the reference takes 11 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -8,37 +8,33 @@
  * Backward, all shapes and strides. No atomics: who adds which numbers, and in which
  * order, follows from the sizes alone. Workspace: that of 01, and PARTS sums of a bias.
  */
-#include "launch.h"
+#include "layout.h"
 
 extern "C" matmul_forward_fn gemm_forward;
 
 enum { WIDTH = 32, HEIGHT = 8, THREADS = WIDTH * HEIGHT };  // of a block
-enum {
-    PARTS = 64,
-    LEAST = 4 * HEIGHT
-};  // at most so many, of so many samples at least
+enum { PARTS = 64, LEAST = 4 * HEIGHT };  // at most PARTS, each of LEAST samples
 
 /* joined (N, H+IC) = [h, input]
  * A block owns 256 consecutive elements of it, a thread one. No shared memory. */
-// BEGIN SOLUTION
 static __global__ void join_kernel(const __grid_constant__ tensor_t h,
                                    const __grid_constant__ tensor_t input,
                                    real *__restrict__ joined, int64_t COUNT)
 {
     const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= COUNT) return;  // the last block may be partly empty
+    // BEGIN SOLUTION
     const int64_t H = h.size[1], D = H + input.size[1], n = at / D, d = at % D;
     joined[at] = d < H ? *at2(&h, n, d) : *at2(&input, n, d - H);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 2 lines)
 }
-// END SOLUTION
-// STARTER // the kernel that lays h and input end to end (the reference takes 9 lines)
 
 /* grad (N, 3*H), the gradient in front of the gates; sums (parts, 3*H) of its rows
  * A block owns 32 units, from j0 on, of ROWS samples; thread (ty, tx) owns unit j0 + tx
  * of every 8th sample, then the thread of ty = 0 adds what the 8 have. The grid counts
  * blocks in the order (part, j0), along x. Shared memory: 3 x 8 x 32 sums, 3072 bytes
  * in f32. */
-// BEGIN SOLUTION
 static __global__ void __launch_bounds__(THREADS)
     unit_kernel(const __grid_constant__ tensor_t grad_new_h,
                 const __grid_constant__ tensor_t grad_new_c,
@@ -46,14 +42,14 @@ static __global__ void __launch_bounds__(THREADS)
                 const __grid_constant__ tensor_t gates, real *__restrict__ grad,
                 real *__restrict__ grad_c, accum *__restrict__ sums, int64_t ROWS)
 {
-    __shared__ accum partial[3][HEIGHT][WIDTH];
     const int64_t N = new_c.size[0], H = new_c.size[1], COLUMNS = ceil_div(H, WIDTH);
     const int tx = threadIdx.x % WIDTH, ty = threadIdx.x / WIDTH;
     const int64_t j = blockIdx.x % COLUMNS * WIDTH + tx, part = blockIdx.x / COLUMNS;
     const int64_t end = (part + 1) * ROWS < N ? (part + 1) * ROWS : N;
 
-    accum sum[3] = {0, 0, 0};
+    [[maybe_unused]] accum sum[3] = {0, 0, 0};
     for (int64_t n = part * ROWS + ty; j < H && n < end; n += HEIGHT) {
+        // BEGIN SOLUTION
         const accum i = accum_from(*at2(&gates, n, j));
         const accum o = accum_from(*at2(&gates, n, H + j));
         const accum g = accum_from(*at2(&gates, n, 2 * H + j));
@@ -68,7 +64,12 @@ static __global__ void __launch_bounds__(THREADS)
             grad[(n * 3 + gate) * H + j] = real_from(of_gate[gate]);
             sum[gate] += of_gate[gate];
         }
+        // END SOLUTION
+        // STARTER // your code: the chain rule of 01, and the three sums
+        // STARTER // (the reference takes 14 lines)
     }
+    // BEGIN SOLUTION
+    __shared__ accum partial[3][HEIGHT][WIDTH];
     for (int gate = 0; gate < 3; gate++) partial[gate][ty][tx] = sum[gate];
     __syncthreads();  // all 8 sums of a column are written before one thread reads them
     if (ty > 0 || j >= H) return;
@@ -76,38 +77,24 @@ static __global__ void __launch_bounds__(THREADS)
         for (int y = 1; y < HEIGHT; y++) sum[gate] += partial[gate][y][tx];
         sums[(part * 3 + gate) * H + j] = sum[gate];
     }
+    // END SOLUTION
+    // STARTER // your code: 8 threads, to `sums` (the reference takes 8 lines)
 }
-// END SOLUTION
-// STARTER // the kernel of the chain rule (the reference takes 37 lines)
 
 /* grad_bias (3*H) = sum of the parts, in their order
  * A block owns 256 columns, a thread one. No shared memory. */
-// BEGIN SOLUTION
 static __global__ void bias_kernel(const accum *__restrict__ sums, int64_t MANY,
                                    real *__restrict__ grad_bias, int64_t COUNT)
 {
     const int64_t row = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= COUNT) return;  // the last block may be partly empty
+    // BEGIN SOLUTION
     accum sum = 0;
     for (int64_t part = 0; part < MANY; part++) sum += sums[part * COUNT + row];
     grad_bias[row] = real_from(sum);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 3 lines)
 }
-// END SOLUTION
-// STARTER // the kernel that adds the parts (the reference takes 9 lines)
-
-// BEGIN SOLUTION
-/* A matrix (rows, columns) without gaps. */
-static tensor_t matrix_from(const tensor_t *like, real *data, int64_t rows,
-                            int64_t columns)
-{
-    tensor_t matrix = *like;
-    matrix.data = data;
-    matrix.size[0] = rows, matrix.size[1] = columns;
-    matrix.stride[0] = columns, matrix.stride[1] = 1;
-    return matrix;
-}
-// END SOLUTION
-// STARTER // a helper of the launcher, if you want one (the reference takes 9 lines)
 
 /* grad_[h, input] = grad @ weight, grad_weight = grad^T @ [h, input],
  * grad_bias = sum of the rows of grad */
@@ -119,15 +106,16 @@ extern "C" status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
                                   tensor_t *grad_bias, tensor_t *grad_h,
                                   tensor_t *grad_c)
 {
-    // BEGIN SOLUTION
     const int64_t N = h->size[0], H = h->size[1], D = weight->size[1];
     real *grad = (real *)ctx_scratch(ctx, (size_t)(N * 3 * H + 1) * sizeof(real));
     real *joined = (real *)ctx_scratch(ctx, (size_t)(N * D + 1) * sizeof(real));
-    const int64_t share = ceil_div(N, PARTS), ROWS = share < LEAST ? LEAST : share;
+    const int64_t share = ceil_div(N, PARTS);
+    const int64_t ROWS = share < LEAST ? (int64_t)LEAST : share;
     const int64_t COUNT = ceil_div(N, ROWS);  // of parts; 0 leaves sums of nothing
-    accum *sums =
-        (accum *)ctx_scratch(ctx, (size_t)(COUNT * 3 * H + 1) * sizeof(accum));
+    const size_t bytes = (size_t)(COUNT * 3 * H + 1) * sizeof(accum);
+    accum *sums = (accum *)ctx_scratch(ctx, bytes);
     if (!grad || !joined || !sums) return STATUS_NO_MEMORY;
+    // BEGIN SOLUTION
     if (N * H > 0) {  // a grid of 0 blocks is an error
         join_kernel<<<grid_of(ceil_div(N * D, THREADS)), THREADS, 0, ctx->stream>>>(
             *h, *input, joined, N * D);
@@ -143,17 +131,23 @@ extern "C" status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
             sums, COUNT, real_data(grad_bias), 3 * H);
         CUDA_TRY(ctx, cudaGetLastError());
     }
-    const tensor_t left = matrix_from(h, grad, N, 3 * H);
-    const tensor_t rows = matrix_from(h, joined, N, D);
+    // END SOLUTION
+    // STARTER // your code: three launches (the reference takes 15 lines)
+    // STARTER (void)join_kernel, (void)unit_kernel, (void)bias_kernel;
+    // BEGIN SOLUTION
+    const tensor_t left = tensor_2d(grad, N, 3 * H);
+    const tensor_t rows = tensor_2d(joined, N, D);
     const tensor_t left_t = tensor_transposed(&left);
-    tensor_t of_h = *weight, of_input = *weight;  // its columns below H, and the others
-    of_h.size[1] = H, of_input.size[1] = D - H, of_input.data = at2(weight, 0, H);
+    tensor_t of_h = *weight, of_input = *weight;
+    of_h.size[1] = H;                                             // columns below H,
+    of_input.size[1] = D - H, of_input.data = at2(weight, 0, H);  // and the others
     status_t status = STATUS_OK;
     if (grad_h) status = gemm_forward(ctx, &left, &of_h, grad_h);
     if (grad_input && !status) status = gemm_forward(ctx, &left, &of_input, grad_input);
     if (grad_weight && !status) status = gemm_forward(ctx, &left_t, &rows, grad_weight);
     return status;
     // END SOLUTION
-    // STARTER // your code (the reference takes 33 lines)
+    // STARTER // your code: tensor_2d makes matrices of scratch; then three products
+    // STARTER // (the reference takes 11 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -19,22 +19,22 @@ enum { TM = 4, WIDTH = BH, THREADS = BM / TM * BH };  // a thread: 4 samples of 
  *     weight       (gate*H + j, d)   gate 0, 1, 2: i, o, g */
 
 /* Element d of [h, input] of sample n; 0 outside, which adds nothing to a sum. */
-// BEGIN SOLUTION
 static __device__ real joined_at(const tensor_t *h, const tensor_t *input, int64_t n,
                                  int64_t d)
 {
+    // BEGIN SOLUTION
     const int64_t H = h->size[1];
     if (n >= h->size[0] || d >= H + input->size[1]) return real_from(0);
     return d < H ? *at2(h, n, d) : *at2(input, n, d - H);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 3 lines)
+    // STARTER return real_from(0);
 }
-// END SOLUTION
-// STARTER // a helper, if you want one (the reference takes 7 lines)
 
 /* A block owns 32 samples, from n0 on, of 32 units, from j0 on; thread (ty, tx) owns
  * unit j0 + tx of samples n0 + 4*ty to n0 + 4*ty + 3, three sums each. The grid counts
  * blocks in the order (n0, j0), along x. Shared memory: 4 tiles of 32 x 33 numbers,
  * 16896 bytes in f32; the column too many keeps stores down a column apart. */
-// BEGIN SOLUTION
 static __global__ void __launch_bounds__(THREADS)
     lltm_kernel(const __grid_constant__ tensor_t input,
                 const __grid_constant__ tensor_t weight,
@@ -43,18 +43,21 @@ static __global__ void __launch_bounds__(THREADS)
                 real *__restrict__ new_h, real *__restrict__ new_c,
                 real *__restrict__ gates)
 {
-    __shared__ real left[BK][BM + 1];      // (d, n)
-    __shared__ real right[3][BK][BH + 1];  // (gate, d, j)
     const int tx = threadIdx.x % WIDTH, ty = threadIdx.x / WIDTH;
     const int64_t N = h.size[0], H = h.size[1], D = weight.size[1];
     const int64_t COLUMNS = ceil_div(H, BH), j0 = blockIdx.x % COLUMNS * BH;
     const int64_t n0 = blockIdx.x / COLUMNS * BM, j = j0 + tx;
-
-    accum sum[TM][3];
+    [[maybe_unused]] accum sum[TM][3] = {{0}};
+    // BEGIN SOLUTION
     for (int gate = 0; gate < 3; gate++) {
-        const accum b = j < H ? accum_from(*at1(&bias, gate * H + j)) : 0;
-        for (int m = 0; m < TM; m++) sum[m][gate] = b;
+        const accum start = j < H ? accum_from(*at1(&bias, gate * H + j)) : 0;
+        for (int m = 0; m < TM; m++) sum[m][gate] = start;
     }
+    // END SOLUTION
+    // STARTER // your code: sums begin with the bias (the reference takes 4 lines)
+    // BEGIN SOLUTION
+    __shared__ real left[BK][BM + 1];      // (d, n)
+    __shared__ real right[3][BK][BH + 1];  // (gate, d, j)
     for (int64_t d0 = 0; d0 < D; d0 += BK) {
         const int64_t d = d0 + tx;  // neighbours fetch neighbours of a row
         for (int y = ty; y < BM; y += BM / TM) {
@@ -75,22 +78,28 @@ static __global__ void __launch_bounds__(THREADS)
         }
         __syncthreads();  // all have read before the next tiles overwrite these
     }
+    // END SOLUTION
+    // STARTER // your code: tiles of both, then their products, 4 x 3 a thread
+    // STARTER // (the reference takes 22 lines)
+    // STARTER (void)joined_at, (void)D;  // until you use them
     for (int m = 0; m < TM; m++) {
-        const int64_t n = n0 + ty * TM + m, at = n * H + j;
+        const int64_t n = n0 + ty * TM + m;
         if (n >= N || j >= H) continue;
-        const accum i = 1 / (1 + real_exp(-sum[m][0])), x = sum[m][2];
+        // BEGIN SOLUTION
+        const accum x = sum[m][2], i = 1 / (1 + real_exp(-sum[m][0]));
         const accum o = 1 / (1 + real_exp(-sum[m][1])), g = x > 0 ? x : real_expm1(x);
         const accum state = accum_from(*at2(&c, n, j)) + g * i;
-        new_c[at] = real_from(state);
-        new_h[at] = real_from(real_tanh(state) * o);
+        new_c[n * H + j] = real_from(state);
+        new_h[n * H + j] = real_from(real_tanh(state) * o);
         if (!gates) continue;  // no backward will follow
         gates[n * 3 * H + j] = real_from(i);
         gates[n * 3 * H + H + j] = real_from(o);
         gates[n * 3 * H + 2 * H + j] = real_from(g);
+        // END SOLUTION
+        // STARTER // your code: from three sums to gates and state
+        // STARTER // (the reference takes 9 lines)
     }
 }
-// END SOLUTION
-// STARTER // the kernel (the reference takes 53 lines)
 
 /* new_c = c + g * i, new_h = tanh(new_c) * o, where i, o, g are the gates of
  * preact = [h, input] @ weight^T + bias */
@@ -110,5 +119,6 @@ extern "C" status_t lltm_forward(ctx_t *ctx, const tensor_t *input,
     return STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 8 lines)
+    // STARTER (void)lltm_kernel;  // until you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -7,48 +7,29 @@
  *
  * Backward, all shapes and strides. Workspace: KD*KH*KW*P row numbers of 4 bytes.
  */
-#include "launch.h"
+#include "points.h"
 
 enum { THREADS = 256 };  // of a block
 
-// BEGIN SOLUTION
-/* A pair (read, write) of the rulebook, from either side: within a place no row is read
- * twice, and none is written twice. */
-static __device__ int32_t pair_at(const tensor_t *rulebook, int64_t k, int64_t i,
-                                  int64_t side)
-{
-    const int64_t *stride = rulebook->stride;
-    const int32_t *data = (const int32_t *)rulebook->data;
-    return data[k * stride[0] + i * stride[1] + side * stride[2]];
-}
-
-static __device__ int64_t pairs_of(const tensor_t *count, int64_t k)
-{
-    return ((const int64_t *)count->data)[k * count->stride[0]];
-}
-// END SOLUTION
-// STARTER // helpers for rulebook and count (the reference takes 11 lines)
-
 /* writes (PLACES, P): who reads each row at each place; it was all -1
  * A block owns 256 pairs of the rulebook, a thread one. No shared memory. */
-// BEGIN SOLUTION
 static __global__ void turn_kernel(const __grid_constant__ tensor_t rulebook,
                                    const __grid_constant__ tensor_t count,
                                    int32_t *__restrict__ writes)
 {
-    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    const int64_t P = rulebook.size[1], k = i / P;
+    // BEGIN SOLUTION
+    const int64_t P = rulebook.size[1];
+    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, k = i / P;
     if (k >= rulebook.size[0] || i % P >= pairs_of(&count, k)) return;
     const int32_t write = pair_at(&rulebook, k, i % P, 1);
     writes[k * P + pair_at(&rulebook, k, i % P, 0)] = write;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 5 lines)
 }
-// END SOLUTION
-// STARTER // the kernel that turns the pairs round (the reference takes 10 lines)
 
 /* grad_features[read] = sum over k of grad_output[writes[k][read]] @ weight[:,:,k]
  * A block owns 256 consecutive elements of grad_features, a thread one; neighbouring
  * threads walk along ic. No shared memory. */
-// BEGIN SOLUTION
 static __global__ void features_kernel(const __grid_constant__ tensor_t grad_output,
                                        const __grid_constant__ tensor_t weight,
                                        const int32_t *__restrict__ writes,
@@ -56,24 +37,24 @@ static __global__ void features_kernel(const __grid_constant__ tensor_t grad_out
 {
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= COUNT) return;  // the last block may be partly empty
+    // BEGIN SOLUTION
     const int64_t P = grad_output.size[0], OC = weight.size[0], IC = weight.size[1];
-    const int64_t KD = weight.size[2], KH = weight.size[3], KW = weight.size[4];
+    const int64_t PLACES = weight.size[2] * weight.size[3] * weight.size[4];
     accum sum = 0;
-    for (int64_t k = 0; k < KD * KH * KW; k++) {
+    for (int64_t k = 0; k < PLACES; k++) {
         const int32_t write = writes[k * P + i / IC];
-        const real *filter = at5(&weight, 0, i % IC, k / KW / KH, k / KW % KH, k % KW);
+        const real *filter = filter_at(&weight, k) + i % IC * weight.stride[1];
         for (int64_t oc = 0; write >= 0 && oc < OC; oc++)
             sum += accum_from(filter[oc * weight.stride[0]]) *
                    accum_from(*at2(&grad_output, write, oc));
     }
     grad_features[i] = real_from(sum);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 11 lines)
 }
-// END SOLUTION
-// STARTER // the kernel of grad_features (the reference takes 19 lines)
 
 /* grad_weight[:,:,k] = sum over the pairs of place k: grad_output[write] features[read]
  * A block owns 256 weights, a thread one; neighbours are along ic. No shared memory. */
-// BEGIN SOLUTION
 static __global__ void weight_kernel(const __grid_constant__ tensor_t grad_output,
                                      const __grid_constant__ tensor_t features,
                                      const __grid_constant__ tensor_t rulebook,
@@ -82,6 +63,7 @@ static __global__ void weight_kernel(const __grid_constant__ tensor_t grad_outpu
 {
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= COUNT) return;  // the last block may be partly empty
+    // BEGIN SOLUTION
     const int64_t PLACES = rulebook.size[0], PER_PLACE = COUNT / PLACES;
     const int64_t IC = features.size[1], ic = i % IC, oc = i % PER_PLACE / IC;
     const int64_t k = i / PER_PLACE;  // the slowest: a warp walks along the same pairs
@@ -91,25 +73,25 @@ static __global__ void weight_kernel(const __grid_constant__ tensor_t grad_outpu
         sum += accum_from(*at2(&grad_output, pair_at(&rulebook, k, n, 1), oc)) *
                accum_from(*at2(&features, pair_at(&rulebook, k, n, 0), ic));
     grad_weight[(oc * IC + ic) * PLACES + k] = real_from(sum);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 9 lines)
 }
-// END SOLUTION
-// STARTER // the kernel of grad_weight (the reference takes 18 lines)
 
 /* grad_bias (OC) = sum of the rows of grad_output
  * A block owns 256 columns, a thread one. No shared memory. */
-// BEGIN SOLUTION
 static __global__ void bias_kernel(const __grid_constant__ tensor_t grad_output,
                                    real *__restrict__ grad_bias)
 {
     const int64_t oc = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (oc >= grad_output.size[1]) return;  // the last block may be partly empty
+    // BEGIN SOLUTION
     accum sum = 0;
     for (int64_t row = 0; row < grad_output.size[0]; row++)
         sum += accum_from(*at2(&grad_output, row, oc));
     grad_bias[oc] = real_from(sum);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 4 lines)
 }
-// END SOLUTION
-// STARTER // the kernel of grad_bias (the reference takes 10 lines)
 
 /* For the pairs (read, write) of a place k:
  *     grad_features[read] += grad_output[write] @ weight[:,:,k]
@@ -122,11 +104,11 @@ extern "C" status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output
                                          tensor_t *grad_features, tensor_t *grad_weight,
                                          tensor_t *grad_bias)
 {
-    // BEGIN SOLUTION
     (void)p;  // the rulebook knows the dilation
     const int64_t P = features->size[0], OC = weight->size[0];
     const int64_t PLACES = rulebook->size[0], POINTS = tensor_numel(features);
     const int64_t COUNT = tensor_numel(weight);
+    // BEGIN SOLUTION
     if (grad_features && POINTS > 0) {
         const size_t bytes = (size_t)(PLACES * P) * sizeof(int32_t);
         int32_t *writes = (int32_t *)ctx_scratch(ctx, bytes);
@@ -140,6 +122,11 @@ extern "C" status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output
                                          real_data(grad_features), POINTS);
         CUDA_TRY(ctx, cudaGetLastError());
     }
+    // END SOLUTION
+    // STARTER // your code: table and grad_features (the reference takes 13 lines)
+    // STARTER (void)P, (void)PLACES, (void)POINTS, (void)turn_kernel;
+    // STARTER (void)features_kernel;
+    // BEGIN SOLUTION
     if (grad_weight && COUNT > 0) {
         weight_kernel<<<grid_of(ceil_div(COUNT, THREADS)), THREADS, 0, ctx->stream>>>(
             *grad_output, *features, *rulebook, *count, real_data(grad_weight), COUNT);
@@ -151,6 +138,7 @@ extern "C" status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output
     CUDA_TRY(ctx, cudaGetLastError());
     return STATUS_OK;
     // END SOLUTION
-    // STARTER // your code (the reference takes 27 lines)
+    // STARTER // your code: grad_weight and grad_bias (the reference takes 10 lines)
+    // STARTER (void)OC, (void)COUNT, (void)weight_kernel, (void)bias_kernel;
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -8,21 +8,11 @@
  * Forward. Workspace: that of 00_hash_table, KD*KH*KW*P row numbers of 4 bytes, and the
  * rulebook if the caller does not want it.
  */
-#include "launch.h"
+#include "points.h"
 
 extern "C" subm_conv3d_forward_fn rulebook_forward;  // 00_hash_table
 
 enum { BM = 32, BN = 32, BK = 16, TM = 4, THREADS = BM * BN / TM };
-
-/* A pair (read, write) of the rulebook. */
-// BEGIN SOLUTION
-static __device__ int32_t pair_at(const tensor_t *rulebook, int64_t k, int64_t i,
-                                  int64_t side)
-{
-    const int64_t *stride = rulebook->stride;
-    const int32_t *data = (const int32_t *)rulebook->data;
-    return data[k * stride[0] + i * stride[1] + side * stride[2]];
-}
 
 /* reads (PLACES, P): which row each point reads at each place; it was all -1
  * A block owns 256 pairs of the rulebook, a thread one. No shared memory. */
@@ -30,45 +20,47 @@ static __global__ void table_kernel(const __grid_constant__ tensor_t rulebook,
                                     const __grid_constant__ tensor_t count,
                                     int32_t *__restrict__ reads)
 {
+    // BEGIN SOLUTION
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     const int64_t P = rulebook.size[1], k = i / P;
     if (k >= rulebook.size[0]) return;  // the last block may be partly empty
-    if (i % P >= ((const int64_t *)count.data)[k * count.stride[0]]) return;
+    if (i % P >= pairs_of(&count, k)) return;
     const int32_t read = pair_at(&rulebook, k, i % P, 0);
     const int32_t write = pair_at(&rulebook, k, i % P, 1);
     reads[k * P + write] = read;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 7 lines)
 }
-// END SOLUTION
-// STARTER // the kernel that makes the table (the reference takes 19 lines)
 
 /* output = bias + sum over k of features[reads[k]] @ filters[:,:,k], (IC, OC) each
  * A block owns 32 x 32 outputs, a thread 4 of a column. Of each place at which one of
  * the 32 rows has a partner, 16 terms at a time are fetched: rows as they are gathered,
  * and a tile of the weight, which serves all 32 rows. Shared memory: 32 row numbers,
  * 16 x 33 and 16 x 32 numbers, 4288 bytes in f32. */
-// BEGIN SOLUTION
 static __global__ void __launch_bounds__(THREADS)
     tile_kernel(const __grid_constant__ tensor_t features,
                 const __grid_constant__ tensor_t filters,
                 const __grid_constant__ tensor_t bias,
                 const int32_t *__restrict__ reads, real *__restrict__ output)
 {
-    __shared__ accum
-        left[BK][BM + 1];  // +1 column: a column is written without conflicts
-    __shared__ accum right[BK][BN];
-    __shared__ int32_t row[BM];
+    [[maybe_unused]] __shared__ accum
+        left[BK][BM + 1];  // +1: a column is written without conflicts
+    [[maybe_unused]] __shared__ accum right[BK][BN];
+    [[maybe_unused]] __shared__ int32_t row[BM];
     const int64_t P = features.size[0], K = filters.size[0], N = filters.size[1];
-    const int64_t KH = filters.size[3], KW = filters.size[4], TILES = ceil_div(N, BN);
+    const int64_t PLACES = filters.size[2] * filters.size[3] * filters.size[4];
+    const int64_t TILES = ceil_div(N, BN);
     const int64_t m0 = blockIdx.x / TILES * BM, n0 = blockIdx.x % TILES * BN;
     const int t = threadIdx.x, tx = t % BN, ty = t / BN, at = t % BK;
     accum sum[TM] = {};
-    for (int64_t k = 0; k < filters.size[2] * KH * KW; k++) {
+    for (int64_t k = 0; k < PLACES; k++) {
         const int32_t mine = t < BM && m0 + t < P ? reads[k * P + m0 + t] : -1;
         if (t < BM) row[t] = mine;
         // all row numbers are written before they are read; nobody reads only -1
         if (!__syncthreads_or(mine >= 0)) continue;
-        const real *filter = at5(&filters, 0, 0, k / KW / KH, k / KW % KH, k % KW);
+        const real *filter = filter_at(&filters, k);
         for (int64_t k0 = 0; k0 < K; k0 += BK) {
+            // BEGIN SOLUTION
             for (int m = t / BK; m < BM; m += THREADS / BK) {
                 const bool there = row[m] >= 0 && k0 + at < K;
                 left[at][m] = there ? accum_from(*at2(&features, row[m], k0 + at)) : 0;
@@ -79,11 +71,18 @@ static __global__ void __launch_bounds__(THREADS)
                 right[j][tx] =
                     there ? accum_from(from[(n0 + tx) * filters.stride[1]]) : 0;
             }
+            // END SOLUTION
+            // STARTER // your code: a number of every 16th row, then the tile of
+            // STARTER // the weight (the reference takes 10 lines)
             __syncthreads();  // both tiles are written before anybody reads them
+            // BEGIN SOLUTION
             for (int j = 0; j < BK; j++) {
                 for (int i = 0; i < TM; i++)
                     sum[i] += left[j][ty * TM + i] * right[j][tx];
             }
+            // END SOLUTION
+            // STARTER // your code: 4 sums of column tx (the reference takes 4 lines)
+            // STARTER (void)filter, (void)at;
             __syncthreads();  // all have read before the next tiles overwrite these
         }
     }
@@ -94,8 +93,6 @@ static __global__ void __launch_bounds__(THREADS)
         output[m * N + n] = real_from(start + sum[i]);
     }
 }
-// END SOLUTION
-// STARTER // the kernel of the sums (the reference takes 46 lines)
 
 /* output[write] = bias + sum of weight @ features[read] over the rulebook's pairs */
 extern "C" status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
@@ -104,7 +101,6 @@ extern "C" status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
                                         subm_conv3d_params_t p, tensor_t *output,
                                         tensor_t *rulebook, tensor_t *count)
 {
-    // BEGIN SOLUTION
     const int64_t P = features->size[0], OC = weight->size[0];
     const int64_t PLACES = weight->size[2] * weight->size[3] * weight->size[4];
     const size_t bytes = (size_t)(PLACES * P) * sizeof(int32_t);
@@ -116,7 +112,7 @@ extern "C" status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
     pairs_of.data = count ? count->data : ctx_scratch(ctx, (size_t)PLACES * 8);
     int32_t *reads = (int32_t *)ctx_scratch(ctx, bytes);
     if (!pairs_of.data || (P > 0 && (!pairs.data || !reads))) return STATUS_NO_MEMORY;
-
+    // BEGIN SOLUTION
     // without channels a convolution is its rulebook alone
     tensor_t no_features = *features, no_weight = *weight, no_output = *output;
     no_features.size[1] = no_output.size[1] = no_weight.size[0] = no_weight.size[1] = 0;
@@ -136,6 +132,7 @@ extern "C" status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
     CUDA_TRY(ctx, cudaGetLastError());
     return STATUS_OK;
     // END SOLUTION
-    // STARTER // your code (the reference takes 28 lines)
+    // STARTER // your code: rulebook, both kernels (the reference takes 17 lines)
+    // STARTER (void)OC, (void)table_kernel, (void)tile_kernel;
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

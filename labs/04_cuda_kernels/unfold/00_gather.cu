@@ -19,13 +19,13 @@ enum { THREADS = 256 };  // of a block
 
 /* A block owns 256 consecutive elements of output, a thread one; neighbouring threads
  * walk along ow. No shared memory. */
-// BEGIN SOLUTION
 static __global__ void unfold_forward_kernel(const __grid_constant__ tensor_t input,
                                              unfold_params_t p, int64_t OH, int64_t OW,
                                              real *__restrict__ output, int64_t COUNT)
 {
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= COUNT) return;  // the last block may be partly empty
+    // BEGIN SOLUTION
     const int64_t IC = input.size[1], IH = input.size[2], IW = input.size[3];
     const int64_t KH = p.kernel_h, KW = p.kernel_w;
 
@@ -38,9 +38,9 @@ static __global__ void unfold_forward_kernel(const __grid_constant__ tensor_t in
     const int64_t iw = ow * p.stride_w + kw * p.dilation_w - p.padding_w;
     const bool inside = ih >= 0 && ih < IH && iw >= 0 && iw < IW;
     output[i] = inside ? *at4(&input, n, ic, ih, iw) : real_from(0);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 10 lines)
 }
-// END SOLUTION
-// STARTER // the kernel (the reference takes 17 lines)
 
 /* output[n, (ic*KH + kh)*KW + kw, oh*OW + ow] = input[n,ic,ih,iw], or 0 outside */
 extern "C" status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_params_t p,
@@ -60,27 +60,28 @@ extern "C" status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_par
     return STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 11 lines)
+    // STARTER (void)unfold_forward_kernel;  // until you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-// BEGIN SOLUTION
 /* Which window reads the pixel at `i` of an axis with place `k` of its kernel: the o
  * with o * stride + k * dilation - padding == i. Negative if there is none; it may also
  * lie behind the last window. */
 static __device__ int64_t window_of(int64_t i, int64_t k, int64_t stride,
                                     int64_t padding, int64_t dilation)
 {
+    // BEGIN SOLUTION
     const int64_t distance = i + padding - k * dilation;
     return distance % stride == 0 ? distance / stride : -1;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 2 lines)
+    // STARTER return 0;
 }
-// END SOLUTION
-// STARTER // a helper, if you want one (the reference takes 6 lines)
 
 /* A block owns 256 consecutive elements of grad_input, a thread one: it asks, for each
  * place of the kernel, which window reads its pixel there, and sums. Neighbouring
  * threads walk along iw. No shared memory. Nobody else writes grad_input[i], so the sum
  * needs no atomics and always has the same order. */
-// BEGIN SOLUTION
 static __global__ void
 unfold_backward_kernel(const __grid_constant__ tensor_t grad_output, unfold_params_t p,
                        int64_t OH, int64_t OW,
@@ -88,6 +89,7 @@ unfold_backward_kernel(const __grid_constant__ tensor_t grad_output, unfold_para
 {
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= COUNT) return;  // the last block may be partly empty
+    // BEGIN SOLUTION
     const int64_t IC = grad_input.size[1];
     const int64_t IH = grad_input.size[2], IW = grad_input.size[3];
     const int64_t KH = p.kernel_h, KW = p.kernel_w;
@@ -105,9 +107,10 @@ unfold_backward_kernel(const __grid_constant__ tensor_t grad_output, unfold_para
         }
     }
     real_data(&grad_input)[i] = real_from(sum);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 16 lines)
+    // STARTER (void)window_of;  // until you call it
 }
-// END SOLUTION
-// STARTER // the kernel (the reference takes 24 lines)
 
 /* grad_input[n,ic,ih,iw] = sum of grad_output over all places that read this element */
 extern "C" status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output,
@@ -128,5 +131,6 @@ extern "C" status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output,
     return STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 12 lines)
+    // STARTER (void)unfold_backward_kernel;  // until you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

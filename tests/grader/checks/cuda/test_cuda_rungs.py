@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 
@@ -17,7 +18,7 @@ from grader.course import architectures
 from grader.engine.results import SCHEMA_FILE
 from grader.errors import GraderError
 from grader.toolchain import nvcc
-from tests import some
+from tests import put, some
 from tests.grader.checks.cuda.gelu_ladder import (
     FILES,
     LADDER,
@@ -162,3 +163,20 @@ def test_nvcc_compiles_a_rung_for_a_card_for_its_architectures(graded):
     checks = rung_in(graded, CARD)["checks"]
     assert [check["verdict"] for check in checks] == ["BUILD"] * 2
     assert done.returncode == 1 and "outptu" in done.stdout
+
+
+@pytest.mark.skipif(not shutil.which(nvcc.find() or "nvcc"), reason="there is no nvcc")
+def test_both_compilers_see_a_header_of_the_ladder_and_its_changes(graded):
+    folder = graded.root / "labs" / LADDER
+    put(folder / "00_right.cu", f'#include "shared.h"\n{text_of("00_right")}')
+    built = graded.build / "rungs" / "cuda-run" / LADDER / "00_right.f32.so"
+    for name in ("first_kernel", "second_kernel"):
+        put(folder / "shared.h", f"#define gelu_kernel {name}\n")
+        os.utime(folder / "shared.h", (0, len(name)))  # an old date: its text counts
+        graded.run("grade", f"{LADDER}/00", "--check", "forward")
+        rung = rung_in(graded, "00_right")
+        kernels = {kernel["name"] for kernel in rung["nvcc"]["kernels"]}
+        assert kernels & {"first_kernel", "second_kernel"} == {name}
+        assert name.encode() in built.read_bytes()
+    (folder / "shared.h").unlink()
+    put(folder / "00_right.cu", text_of("00_right"))
