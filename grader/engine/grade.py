@@ -232,7 +232,6 @@ class Grader(Closing):
             return
         if not self.graph.compiled(node):
             if "compile" not in node.begun:
-                self.asker.rungs[node.rung.id] = node.rung
                 self._add(node, "compile", then=self._compiled)
             return
         if node.begun & ASKED:

@@ -26,6 +26,7 @@ from grader.checks.unrun import (
     same_for_backward,
 )
 from grader.course.rungs import EXTENSION, Rung, Selection
+from grader.course.tasks import all_tasks
 from grader.course.uses import FALLBACK
 from grader.engine import plan
 from grader.engine.asking.compiling import Builds
@@ -75,7 +76,8 @@ class Asker:
         and what is being done.
         """
         self.selection, self.seed, self.check, self.tell = selection, seed, check, tell
-        self.rungs = {r.id: r for task in selection.tasks for r in task.rungs}
+        tasks = (*all_tasks(), *selection.tasks)  # others' rungs are linked, too
+        self.rungs = {r.id: r for task in tasks for r in task.rungs}
         self.builds = Builds()
         self.links = self.builds.links
         self.lending = Lending(self.links, seed)

@@ -120,6 +120,33 @@ def test_a_rung_for_a_card_is_not_built_and_neither_gives_nor_takes_points(grade
     assert done.returncode == 0 and "needs a GPU" in done.stdout
 
 
+CALLER = """#include "launch.h"
+
+extern "C" gelu_forward_fn plain_forward;
+
+extern "C" status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
+                                 tensor_t *output)
+{
+    return plain_forward(ctx, input, p, output);
+}
+"""
+
+
+def test_a_ladder_asked_alone_looks_at_the_rung_of_another_that_it_calls(graded):
+    lab = graded.root / "labs" / "06_next"
+    put(
+        lab / "lab.toml",
+        'title = "Next"\nlanguage = "cuda"\n[ladder.gelu]\npoints = 4\n'
+        f'[rung."gelu/00_call"]\nuses.plain = "{LADDER}/00_right"\n',
+    )
+    put(lab / "gelu" / "00_call.cu", CALLER)
+    done = graded.run("grade", "06_next/gelu", "--fresh", "--jobs", "2")
+    (found,) = graded.task("06_next/gelu")["rungs"]
+    shutil.rmtree(lab)
+    verdicts = [c["verdict"] for c in found["checks"] if c["direction"] == "forward"]
+    assert verdicts and set(verdicts) <= {"PASS", "PENDING_GPU"}, done.stdout
+
+
 # ---- in a notebook, in a debugger ----------------------------------------------------
 
 
