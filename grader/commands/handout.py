@@ -65,6 +65,7 @@ SHIPPED = (  # * also stands for folders
     "labs/05_torch_extension/pyproject.toml",
     "docs/LICENSE",
     "docs/guides/*.md",
+    "docs/pictures/bug_museum/*.svg",
 )
 NEVER = re.compile(
     r"(^|/)(tests|build|\.venv|__pycache__|\.ipynb_checkpoints)/"
