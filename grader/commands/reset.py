@@ -43,15 +43,18 @@ def run(args: argparse.Namespace) -> int:
         terminal.say("nothing was changed")
         return 1
     for name in changed:
-        copy = starters.keep(rungs.ROOT, name)
-        (rungs.ROOT / name).write_bytes(known[name])
-        terminal.say(f"{name} is the starter again; yours is kept as {copy}")
+        file = rungs.ROOT / name
+        copy = starters.keep(rungs.ROOT, name) if file.exists() else ""
+        file.write_bytes(known[name])
+        kept = f"; yours is kept as {copy}" if copy else ""
+        terminal.say(f"{name} is the starter again{kept}")
     return 0
 
 
 def _differs(name: str, known: dict[str, bytes]) -> bool:
-    """Whether a file is the handout's, and changed; a student's own file stays."""
-    return name in known and (rungs.ROOT / name).read_bytes() != known[name]
+    """Whether a file is the handout's, and changed or gone; a student's own stays."""
+    file = rungs.ROOT / name
+    return name in known and (not file.exists() or file.read_bytes() != known[name])
 
 
 def _agreed(question: str) -> bool:

@@ -9,6 +9,7 @@ such bugs, between the markers `<!-- exhibits -->` and `<!-- end exhibits -->`.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 
 from grader.course.exhibits import TOOLS
@@ -19,6 +20,7 @@ from grader.report import tables as pages
 from grader.report import terminal
 
 PAGE = ROOT / "docs" / "guides" / "bug_museum.md"
+PICTURES = "../pictures/bug_museum"  # from there; by python -m tests.proofs.museum
 _REGION = re.compile(r"(<!-- exhibits -->\n).*?(<!-- end exhibits -->\n)", re.S)
 MEANING = {  # of a tool: what it does
     "odd sizes": "Sizes that differ from axis to axis and are multiples of nothing.",
@@ -37,7 +39,8 @@ MEANING = {  # of a tool: what it does
     "launch check": "Every launch is asked for its error, at once.",
     "opcheck": "PyTorch's own test of what an operator promises: schema, fake kernel, "
     "autograd.",
-    "vmap": "The same call with a batch axis that the operator does not see.",
+    "vmap": "The same call with a batch axis that the operator does not see: the grader "
+    "adds one to any of the arguments.",
 }
 
 
@@ -85,6 +88,14 @@ def _told(rung: Rung) -> list[str]:
     """One exhibit in three sentences, with its picture if it has one."""
     assert rung.exhibit
     lines = [f"**[`{rung.id}`](../../{rung.shown})**", *rung.exhibit.story, ""]
-    if rung.exhibit.picture:
-        lines += ["```", *rung.exhibit.picture.strip("\n").splitlines(), "```", ""]
+    if drawn := rung.exhibit.picture:
+        case = json.dumps(drawn.case, separators=(", ", " = "))[1:-1].replace('"', "")
+        shown = f"which elements of {drawn.of} are wrong"
+        lines += [f"![{rung.file.stem}: {shown}]({PICTURES}/{picture_name(rung)})", ""]
+        lines += [f"`{drawn.of}`: a cross marks each element that is wrong ({case}).", ""]
     return lines
+
+
+def picture_name(rung: Rung) -> str:
+    """The file of an exhibit's picture."""
+    return f"{rung.id[:2]}_{rung.file.stem}.svg"

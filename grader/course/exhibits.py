@@ -10,7 +10,7 @@ r"""The exhibits of a bug hunt: complete, wrong operators, as lab.toml describes
     mistake = "dilation_ignored"    # its name, or how the grader's words begin
     passes = [{ name = "plain", ... }]         # cases that it passes all the same
     story = ["...", "...", "..."]   # seen where, passed why, found how
-    picture = "..x\n..."           # of our case: . is right, x is wrong
+    picture = { of = "grad_input", case = { N = 1, ... } }  # drawn where one helps
     hints = ["...", "...", "..."]   # and other words of a rung: flags, uses ...
     gates = ["opcheck"]             # of lab 05: asked beside values and gradients
 
@@ -56,6 +56,16 @@ SENTENCES = 3  # of a story
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A result on a case that shows which of its elements are wrong. The case is larger
+    than a student's may be, so that it gives no case away.
+    """
+
+    of: str  # grad_input
+    case: Mapping[str, Any]  # a line of a case file
+
+
+@dataclass(frozen=True)
 class Exhibit:
     """What lab.toml says of one wrong operator."""
 
@@ -67,7 +77,7 @@ class Exhibit:
     passes: tuple[Mapping[str, Any], ...]  # lines of a case file
     story: tuple[str, ...]
     mistake: str = ""
-    picture: str = ""  # of a result on the reference's case: x where it is wrong
+    picture: Picture | None = None
     gates: tuple[str, ...] = ()
 
 
@@ -98,9 +108,17 @@ def parse(where: str, entry: Mapping[str, Any]) -> Exhibit:
         tuple(entry["passes"]),
         tuple(story),
         entry.get("mistake", ""),
-        entry.get("picture", ""),
+        _picture(where, entry.get("picture")),
         tuple(entry.get("gates", ())),
     )
+
+
+def _picture(where: str, entry: Any) -> Picture | None:
+    if entry is None:
+        return None
+    if not isinstance(entry, dict) or set(entry) != {"of", "case"}:
+        raise GraderError(f"{where}: picture is {entry!r}, expected of and case")
+    return Picture(entry["of"], entry["case"])
 
 
 def one_of(where: str, word: str, value: Any, known: tuple[str, ...]) -> None:

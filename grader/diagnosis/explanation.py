@@ -239,7 +239,7 @@ def _trials(
             break
         if backward and not any(subject.operator.wanted(case)):
             continue
-        trial = _trial(subject, case, seed, dtype, backward=backward, saved=saved)
+        trial = run_again(subject, case, seed, dtype, backward=backward, saved=saved)
         late = trial.finding and trial.finding.verdict is Verdict.TIMEOUT
         if late and any(t.failed for t in made):
             break  # it says nothing about values; those before it do
@@ -250,7 +250,7 @@ def _trials(
     return made
 
 
-def _trial(
+def run_again(
     subject: Subject,
     case: Case,
     seed: int,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def read(path: Path, shown: str, operator: Operator) -> Case:
         data = path.read_bytes()
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise Refused(f"cannot read {shown}: {reason}; copy it back") from error
+        raise Refused(f"cannot read {shown}: {reason}; make reset T= puts it back") from error
     if len(data) > LARGEST:
         raise Refused(f"{shown} has {len(data)} bytes, a case has at most {LARGEST}")
     try:
@@ -70,6 +71,11 @@ class _Reader:
 
     def case(self) -> Case:
         """The case. Raises Refused."""
+        if not self.line:
+            raise Refused(
+                f"{self.shown} holds no case: write its sizes and options, one a line, "
+                f"in the words of grader/operators/cases/{self.operator.name}.toml"
+            )
         self._words()
         self._sizes()
         self._lists()
@@ -118,10 +124,12 @@ class _Reader:
         known = [*self._axes(), *options, "shapes", "layout", "without", "wanted"]
         for word in self.line:
             if word not in (*known, "values"):
+                near = get_close_matches(word, (*known, "values"), 1)
+                meant = f" (do you mean {near[0]!r}?)" if near else ""
                 listed = ", ".join((*known, "values"))
                 raise Refused(
                     f"{self.shown}: unknown word {word!r} in a case of "
-                    f"{self.operator.name}, expected some of {listed}",
+                    f"{self.operator.name}{meant}, expected some of {listed}",
                     self._place(word),
                 )
         if self.line.get("values", "normal") not in VALUES:

@@ -18,7 +18,7 @@ from signatures import DIRECTIONS
 
 from grader.checks.check_result import CheckResult
 from grader.checks.gates import matrix
-from grader.course.exhibits import PARTS
+from grader.course.exhibits import CASE_CHECK, PARTS
 from grader.course.foreign import cleaned
 from grader.course.uses import LEFT, NOBODY
 from grader.engine import coverage, plan
@@ -44,6 +44,7 @@ errors = Console(stderr=True, highlight=False)
 
 Standing = dict[str, tuple[float, float]]  # task -> points and pending, as they are now
 
+MISTAKES = "docs/guides/mistakes.md"
 NEXT_STEPS = 3  # failures that are told in full
 FEW_USES = 8  # so many are listed under the table
 
@@ -176,7 +177,9 @@ def _uses(results: list[TaskResult]) -> None:
                 continue
             nobody = server == NOBODY
             stands_in = nobody or server.startswith("given/")
-            who = "missing: no lower file is right yet" if nobody else server
+            given_one = f"{server}, which serves until your own file is right"
+            who = server if not stands_in else given_one
+            who = "missing: no lower file is right yet" if nobody else who
             lines.append((stands_in, f"  in {rung.rung.id}, {alias} is {who}"))
     few = len(lines) <= FEW_USES
     for stands_in, line in lines:
@@ -250,8 +253,17 @@ def _legend(results: list[TaskResult]) -> None:
     speeds = [s for result in results for rung in result.rungs for s in rung.speeds]
     if any(s.verdict is Verdict.PASS and s.ratio for s in speeds):
         notes.append("1.00x is PyTorch's speed in the same run")
+    hunts = [r.task.id for r in results if r.task.is_hunt and any(map(_waits, r.rungs))]
+    if hunts:
+        notes.append(f"broken files as they came: make grade T={hunts[0]} asks them")
     if notes:
         console.print(f"[dim]{'; '.join(notes)}[/]")
+
+
+def _waits(rung: RungResult) -> bool:
+    """Whether an exhibit was not asked, because nobody named or changed it."""
+    unasked = rung.verdict(CASE_CHECK) is Verdict.NOT_IMPLEMENTED
+    return unasked and given.is_untouched(rung.rung)
 
 
 def _cells(rung: RungResult, columns: Sequence[str] = DIRECTIONS) -> list[Text]:
@@ -310,7 +322,8 @@ def advice(results: list[TaskResult]) -> None:
         console.print(Text(f"  {check.message}"), soft_wrap=True)
         if check.diagnosis or check.mistake:
             name = f"{check.mistake.replace('_', ' ')}? " if check.mistake else ""
-            said = Text(f"  {name}", style="bold") + Text(check.diagnosis or "")
+            words = check.diagnosis or f"{MISTAKES} tells what that is"
+            said = Text(f"  {name}", style="bold") + Text(words)
             console.print(said, soft_wrap=True)
         if check.heat:
             for line in heat.blocks(check.heat, console.width - 2):

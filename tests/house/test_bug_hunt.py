@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from grader.commands import leaks
+from grader import operators
+from grader.commands import leaks, tables
 from grader.course.exhibits import CASE
 from grader.course.rungs import ROOT, Rung, Task
 from grader.course.tasks import all_tasks
 from grader.marks import REGION, starter
+from grader.operators.entry import numel
 
 HUNTS = [task for task in all_tasks() if task.is_hunt]
 EXHIBITS = [rung for task in HUNTS for rung in task.rungs]
@@ -115,6 +117,26 @@ def test_an_exhibit_has_three_hints_and_what_it_passes(rung: Rung) -> None:
     assert len([hint for hint in rung.hints if hint.strip()]) == 3
     assert len(rung.exhibit.passes) >= 2
     assert rung.exhibit.verdict
+
+
+@pytest.mark.parametrize(
+    "rung", [r for r in EXHIBITS if r.exhibit.picture], ids=lambda rung: rung.id
+)
+def test_a_picture_is_of_a_case_larger_than_the_one_that_is_asked_for(
+    rung: Rung,
+) -> None:
+    operator = operators.get(rung.exhibit.operator)
+    case = operator.case({**rung.exhibit.picture.case, "name": "picture"})
+    count = sum(map(numel, operator.input_shapes(case).values()))
+    assert count > rung.exhibit.elements
+    file = tables.PAGE.parent / tables.PICTURES / tables.picture_name(rung)
+    assert file.is_file(), "python -m tests.proofs.museum"
+
+
+def test_no_picture_is_of_another_exhibit() -> None:
+    drawn = {tables.picture_name(r) for r in EXHIBITS if r.exhibit.picture}
+    folder = tables.PAGE.parent / tables.PICTURES
+    assert {file.name for file in folder.iterdir()} == drawn
 
 
 def test_every_case_belongs_to_an_exhibit() -> None:

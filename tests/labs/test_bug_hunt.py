@@ -7,6 +7,7 @@ the grader, and earns nothing; the repair earns everything, and so does its case
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from signatures import DIRECTIONS
 
 from grader import operators
+from grader.commands import tables
 from grader.course.exhibits import CASE_CHECK
 from grader.course.rungs import Rung, Selection
 from grader.course.tasks import all_tasks
@@ -23,6 +25,7 @@ from grader.marks import starter
 from grader.toolchain import given
 from grader.verdicts import Verdict
 from tests import ROOT, put
+from tests.proofs import museum
 
 SEED = 11
 EXHIBITS = [rung for task in all_tasks() if task.is_hunt for rung in task.rungs]
@@ -81,6 +84,21 @@ def test_the_grader_rejects_the_bug_and_gives_nothing_for_it(
     (case,) = [check for check in result.checks if check.name == CASE_CHECK]
     assert case.verdict in (Verdict.WRONG_CONTRACT, Verdict.LIMIT)
     assert case.message.startswith(str(given.broken(rung).case_file.relative_to(ROOT)))
+
+
+@pytest.mark.parametrize("rung", museum.pictured(), ids=lambda rung: rung.id)
+def test_the_picture_shows_what_is_wrong_now(asker: Asker, rung: Rung) -> None:
+    drawn = (museum.FOLDER / tables.picture_name(rung)).read_text()
+    heat = museum.heat_map(asker, rung)
+    now = museum.svg(heat)
+    assert _crosses(drawn) == _crosses(now), "python -m tests.proofs.museum"
+    marks = "".join(heat.planes[0].wrong)
+    assert "." in marks and "#" in marks, "what all elements share shows no pattern"
+
+
+def _crosses(svg: str) -> list[str]:
+    """Where a cross is, and which cells there are; not the last digit of a number."""
+    return re.findall(r'<path d="([^"]+)"|<rect x="[^"]+" y="[^"]+"', svg)
 
 
 @every_exhibit

@@ -36,6 +36,20 @@ def test_a_file_can_be_put_back_and_a_copy_is_kept(made, tmp_path):
     assert str(copy.relative_to(tree)) in done.stdout
 
 
+def test_a_file_that_is_gone_comes_back_with_the_case_of_an_exhibit(made, tmp_path):
+    tree = tmp_path / "tree"
+    shutil.copytree(made.tree, tree)
+    file = tree / "labs/02_naive_c/bug_hunt/01_window_axes.case.toml"
+    before = file.read_bytes()
+    file.unlink()
+    place = {**os.environ, "YES": "1"}
+    command = [sys.executable, "-m", "grader", "reset", "02_naive_c/bug_hunt/01"]
+    done = subprocess.run(command, cwd=tree, env=place, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert file.read_bytes() == before
+    assert done.stdout.rstrip().endswith("is the starter again")
+
+
 def test_the_same_handout_once_more_changes_nothing_and_loses_nothing(made, tmp_path):
     tree = tmp_path / "tree"
     shutil.copytree(made.tree, tree)

@@ -79,6 +79,7 @@ def test_our_own_cases_are_taken_as_far_as_they_are_small(tmp_path, operator):
         ({"stride": 0}, "PyTorch's own unfold refuses this case"),
         ({"OC": 2}, "unknown word 'OC' in a case of unfold, expected some of IC, IH"),
         ({"name": "x"}, "unknown word 'name'"),
+        ({"strides": 2}, "in a case of unfold (do you mean 'stride'?), expected"),
         ({"gradcheck": True}, "unknown word 'gradcheck'"),
         ({"layout": {"input": "twisted"}}, "expected layouts among contiguous"),
         ({"layout": {"weight": "gaps"}}, "expected a table of input, grad_output"),
@@ -103,6 +104,12 @@ def test_what_is_missing_is_named(tmp_path):
     assert "option 'kernel_size' is missing" in str(lacks)
 
 
+@pytest.mark.parametrize("text", ["", "# nothing but a comment\n"])
+def test_a_file_without_a_word_is_told_what_to_write(tmp_path, text):
+    words = "x.case.toml holds no case: write its sizes and options, one a line, "
+    assert str(said(tmp_path, text)).startswith(words)
+
+
 def test_a_line_that_is_no_toml_is_named(tmp_path):
     refused = said(tmp_path, "N = 1\nIC = = 2")
     assert str(refused).startswith("x.case.toml:2 is not valid TOML: ")
@@ -111,7 +118,7 @@ def test_a_line_that_is_no_toml_is_named(tmp_path):
 
 def test_a_file_that_is_gone_or_no_text_or_huge_is_refused(tmp_path):
     entry = operators.get("unfold")
-    with pytest.raises(case_file.Refused, match="no such file"):
+    with pytest.raises(case_file.Refused, match="no such file.*; make reset T= puts"):
         case_file.read(tmp_path / "gone.case.toml", "gone.case.toml", entry)
     (tmp_path / "x").write_bytes(b"\xff\xfe")
     with pytest.raises(case_file.Refused, match="not valid TOML"):
