@@ -39,8 +39,8 @@ MEANING = {  # of a tool: what it does
     "launch check": "Every launch is asked for its error, at once.",
     "opcheck": "PyTorch's own test of what an operator promises: schema, fake kernel, "
     "autograd.",
-    "vmap": "The same call with a batch axis that the operator does not see: the grader "
-    "adds one to any of the arguments.",
+    "vmap": "The same call with a batch axis that the operator does not see: the "
+    "grader adds one to any of the arguments.",
 }
 
 
@@ -92,7 +92,10 @@ def _told(rung: Rung) -> list[str]:
         case = json.dumps(drawn.case, separators=(", ", " = "))[1:-1].replace('"', "")
         shown = f"which elements of {drawn.of} are wrong"
         lines += [f"![{rung.file.stem}: {shown}]({PICTURES}/{picture_name(rung)})", ""]
-        lines += [f"`{drawn.of}`: a cross marks each element that is wrong ({case}).", ""]
+        lines += [
+            f"`{drawn.of}`: a cross marks each element that is wrong ({case}).",
+            "",
+        ]
     return lines
 
 

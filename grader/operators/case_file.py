@@ -45,7 +45,9 @@ def read(path: Path, shown: str, operator: Operator) -> Case:
         data = path.read_bytes()
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise Refused(f"cannot read {shown}: {reason}; make reset T= puts it back") from error
+        raise Refused(
+            f"cannot read {shown}: {reason}; make reset T= puts it back"
+        ) from error
     if len(data) > LARGEST:
         raise Refused(f"{shown} has {len(data)} bytes, a case has at most {LARGEST}")
     try:

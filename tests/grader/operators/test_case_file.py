@@ -118,7 +118,7 @@ def test_a_line_that_is_no_toml_is_named(tmp_path):
 
 def test_a_file_that_is_gone_or_no_text_or_huge_is_refused(tmp_path):
     entry = operators.get("unfold")
-    with pytest.raises(case_file.Refused, match="no such file.*; make reset T= puts"):
+    with pytest.raises(case_file.Refused, match=r"no such file.*; make reset T= puts"):
         case_file.read(tmp_path / "gone.case.toml", "gone.case.toml", entry)
     (tmp_path / "x").write_bytes(b"\xff\xfe")
     with pytest.raises(case_file.Refused, match="not valid TOML"):
