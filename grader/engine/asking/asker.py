@@ -393,8 +393,7 @@ class Asker:
         from grader.engine.asking import plain_build
 
         words = subject, rung, direction, self.seed, self.tell
-        ask = plain_build.ask
-        return ask(*words, heard=self.heard, forward_ok=forward_ok)
+        return plain_build.ask(*words, heard=self.heard, forward_ok=forward_ok)
 
 
 def _all_pass(results: Sequence[CheckResult]) -> bool:

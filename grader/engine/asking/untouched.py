@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 from signatures import DIRECTIONS
@@ -14,7 +15,7 @@ from grader.checks.unrun import is_starter, same_for_backward
 from grader.course.exhibits import CASE_CHECK
 from grader.course.rungs import Rung
 from grader.engine import plan
-from grader.engine.score import RungResult
+from grader.engine.score import RungResult, TaskResult
 from grader.toolchain import given
 from grader.verdicts import Verdict
 
@@ -54,6 +55,20 @@ def exhibit(rung: Rung) -> RungResult | None:
     wrong = tuple(replace(_unwritten(d), message=text) for d in rung.exhibit.verdict)
     case = CheckResult(CASE_CHECK, CASE_CHECK, no, message="not written yet")
     return RungResult(rung, (*wrong, case))
+
+
+def hunts(results: Iterable[TaskResult]) -> list[str]:
+    """The bug hunts with exhibits that were not asked: nobody named or changed them."""
+    return [
+        task.task.id
+        for task in results
+        if task.task.is_hunt and any(map(_is_unasked, task.rungs))
+    ]
+
+
+def _is_unasked(result: RungResult) -> bool:
+    no = result.verdict(CASE_CHECK) is Verdict.NOT_IMPLEMENTED
+    return no and given.is_untouched(result.rung)
 
 
 def _python(rung: Rung) -> RungResult | None:
