@@ -10,25 +10,34 @@
  */
 #include "phases.h"
 
-enum { MR = BLOCK_ROWS, FEW = 4, NV = BLOCK_VECTORS, NR = NV * LANES };  // registers
+// registers: MR filters, or FEW where no more are left, times NR pixels
+enum { MR = BLOCK_ROWS, FEW = 4, NV = BLOCK_VECTORS, NR = NV * LANES };
 // L1: terms of a sum, for MR filters; L2: a block, terms times pixels
 enum { KC = 288, NC = (1 << 19) / KC / sizeof(real) };
 
-/* A block is some rows of output, or some whole images: Q pixels, which read the slab
- * of phases.h, some channels at a time. Its columns lie in panels (K, NR), row k of
- * panel j at panels + j * PANEL + k * NR. A row is copied to all panels in pieces. */
+/* A block is some rows of output, or some whole images: Q pixels. They read the slab of
+ * phases.h, some channels at a time. Row k of the column matrix is what element k of a
+ * filter meets at each of the Q pixels. It is cut into panels of NR pixels:
+ *
+ *     pixels        0 .. NR-1   NR .. 2*NR-1
+ *     row 0       | panel 0   | panel 1     | ...      row k of panel j begins at
+ *     row K-1     |           |             |          panels + j * PANEL + k * NR
+ *
+ * A piece is a run of pixels that are neighbours in the slab and in a panel: it ends
+ * with the row of output, with the panel, or after LANES pixels. All rows have the same
+ * pieces. */
 typedef struct {
     const tensor_t *bias, *output;
     const real *filters;      // (G*OC, TERMS)
     phases_t slab;            // what it holds
     int64_t OC, AREA, TERMS;  // filters of a group; KH*KW; terms of a filter
-    int64_t *offset;          // of each row k, in the slab
-    int64_t *from, *to;       // of each piece of a row: in the slab, in the panels
-    int64_t PIECES, PANEL;
-    real *panels, *data;  // data of the slab
+    int64_t *offset;          // offset[k]: where the first pixel meets element k
+    int64_t *from, *to;       // of each piece: from the first pixel in the slab, from
+    int64_t PIECES, PANEL;    // the first one of row 0 in the panels
+    real *panels, *data;      // data of the slab
 } conv_t;
 
-/* Scratch memory and tables for the largest block */
+/* Scratch memory and tables for the largest block: K rows of Q pixels */
 static status_t prepare(ctx_t *ctx, conv_t *c)
 {
     const phases_t *slab = &c->slab;
@@ -50,12 +59,14 @@ static status_t prepare(ctx_t *ctx, conv_t *c)
         count = least(LANES, least(slab->OW - q % slab->OW, NR - q % NR));
     }
     // END SOLUTION
-    // STARTER // fill offset, from and to; PIECES (the reference takes 6 lines)
+    // STARTER // offset[k] of K rows; piece by piece from[i], to[i], and their number
+    // STARTER // PIECES: phases.h computes all but to (the reference takes 6 lines)
     return STATUS_OK;
 }
 
-/* K rows of the column matrix, from the slab to the panels. Each piece is copied as a
- * whole vector: what is too much of it, the next one overwrites. */
+/* Copies K rows of the column matrix from the slab to the panels, each piece as a whole
+ * vector. What this writes behind the piece is overwritten by the next one, or by the
+ * next row of its panel: copy row by row, pieces in their order. */
 // not inlined, nor is product: their pointers would not fit into registers any more
 __attribute__((noinline)) static void pack(const conv_t *c, int64_t K)
 {
@@ -69,10 +80,11 @@ __attribute__((noinline)) static void pack(const conv_t *c, int64_t K)
         }
     }
     // END SOLUTION
-    // STARTER // copy row by row (the reference takes 8 lines)
+    // STARTER // each row, each piece: a load, a store (the reference takes 8 lines)
 }
 
-/* tile (ROWS, VECS*LANES), rows NR apart, = filters (ROWS, K) @ panel (K, NR) */
+/* tile (ROWS, VECS*LANES), rows NR apart, = filters (ROWS, K) @ panel (K, NR);
+ * filters[m] points to the K terms of row m */
 EXPAND void multiply(int ROWS, int VECS, int64_t K, const real *const filters[MR],
                      const real *restrict panel, real *restrict tile)
 {
@@ -92,8 +104,9 @@ EXPAND void multiply(int ROWS, int VECS, int64_t K, const real *const filters[MR
     // STARTER // sums in registers, stored at the end (the reference takes 11 lines)
 }
 
-/* Adds a tile to filters oc, oc + 1, ... of output, to pixels q to END of the block,
- * whose first one is at `to`. The first terms of a sum are added to the bias. */
+/* Adds ROWS rows of a tile to filters oc, oc + 1, ... of output, counted over all
+ * groups, at pixels q to END of the block. The block's first pixel of filter oc is at
+ * `to`. If `first`, output holds nothing yet: add to the bias, or to 0 without one. */
 static void add(const conv_t *c, const real *tile, int64_t oc, int64_t ROWS, int64_t q,
                 int64_t END, int first, real *to)
 {
@@ -110,10 +123,12 @@ static void add(const conv_t *c, const real *tile, int64_t oc, int64_t ROWS, int
         }
     }
     // END SOLUTION
-    // STARTER // up to the image's end (the reference takes 11 lines)
+    // STARTER // a block of several images: pixel OH * OW is the first one of the next
+    // STARTER // image, output->stride[0] away (the reference takes 11 lines)
 }
 
-/* Q pixels of group g, from output[n,.,oh,0] on: K terms, from channel ic on */
+/* Adds K terms, from channel ic of the group on, to all filters of group g at Q pixels,
+ * from output[n,.,oh,0] on */
 __attribute__((noinline)) static void product(const conv_t *c, int64_t g, int64_t n,
                                               int64_t oh, int64_t Q, int64_t ic,
                                               int64_t K)
@@ -139,7 +154,9 @@ __attribute__((noinline)) static void product(const conv_t *c, int64_t g, int64_
         }
     }
     // END SOLUTION
-    // STARTER // all filters with all panels (the reference takes 19 lines)
+    // STARTER // MR filters at a time meet all panels: multiply, add. Where fewer are
+    // STARTER // left, the other pointers repeat a filter, and add leaves their rows
+    // STARTER // out (the reference takes 19 lines)
 }
 
 /* output[n,oc] = bias[oc] + sum over k of weight[oc,k] * row k of the column matrix */
@@ -175,6 +192,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     return STATUS_OK;
     // END SOLUTION
     // STARTER (void)pack, (void)product, (void)multiply, (void)add, (void)input;
-    // STARTER // block by block (the reference takes 15 lines)
+    // STARTER // groups, BN images, BH rows of output, SC channels at a time: fill the
+    // STARTER // slab, pack, product (the reference takes 15 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -19,9 +19,9 @@ enum { TILE = 2, KERNEL = 3, AREA = 9, POINTS = 4, PLANES = 16, TILES = 128 };
 enum { MR = CHANNEL_ROWS, NV = CHANNEL_VECTORS, NR = NV * LANES };  // tiles, channels
 enum { INPUT, FILTER, OUTPUT };  // what is transformed
 
-/* The four products of the README along one axis, m = y * y: input and filter are
- * polynomials with values y at 0, 1, -1 and infinity, and two numbers of output come
- * from the products of these. Row x becomes column i of y. */
+/* One axis of a transform, by the formulas of the README: from x of INPUT (4) the left
+ * factors of m0 to m3, from FILTER (3) the right ones, from OUTPUT (4), which is m0 to
+ * m3, the results y0 and y1. Result r goes to y[r][i]. */
 EXPAND void points(int side, const vec *x, vec y[][POINTS], int i)
 {
     // BEGIN SOLUTION
@@ -36,7 +36,7 @@ EXPAND void points(int side, const vec *x, vec y[][POINTS], int i)
         y[0][i] = even + x[1], y[1][i] = x[1] - x[2] - x[3];
     }
     // END SOLUTION
-    // STARTER // side is INPUT, FILTER or OUTPUT (the reference takes 10 lines)
+    // STARTER // x has 4, 3 or 4 numbers, y 4, 4 or 2 (the reference takes 10 lines)
 }
 
 typedef struct {
@@ -51,7 +51,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* to (R, R) from (C, C), columns first, then rows, of LANES channels at once */
+/* to (R, R) from (C, C), of LANES channels at once: row r, column c is a vector */
 EXPAND void transform(int side, int R, int C, const real *from, int64_t from_row,
                       int64_t from_col, real *to, int64_t to_row, int64_t to_col)
 {
@@ -69,10 +69,12 @@ EXPAND void transform(int side, int R, int C, const real *from, int64_t from_row
         vec_store(to + i / R * to_row + i % R * to_col, x[i % R][i / R]);
     // END SOLUTION
     // STARTER (void)points;
-    // STARTER // load, points twice, store (the reference takes 11 lines)
+    // STARTER // points of column c fills column c of half (R, C); points of row r of
+    // STARTER // half has row r of the result, in column r of its y (the reference
+    // STARTER // takes 11 lines)
 }
 
-/* V[plane][tile][k] of row r of tiles, which step by 2 over four rows of an image */
+/* V[plane][tile][k] of row r of tiles, counted over all images, the first tile at V */
 static void input_row(const plan_t *p, const real *input, int64_t r, real *V)
 {
     const int64_t IC = p->in[1], IH = p->in[2], IW = p->in[3], CP = p->CP;
@@ -101,7 +103,7 @@ static void weight_panel(const plan_t *p, const real *weight, int64_t C)
     }
 }
 
-/* M (MR, NR) = start (NR), or 0, + V (MR, IC), rows CP apart, @ U (IC, NR) */
+/* M (MR, NR) = V (MR, IC), rows CP apart, @ U (IC, NR), + start (NR) unless NULL */
 // not inlined: among its caller's pointers its own would not fit into the registers
 __attribute__((noinline)) static void product(int64_t IC, int64_t CP, const real *V,
                                               const real *U, const real *start, real *M)
@@ -123,8 +125,8 @@ __attribute__((noinline)) static void product(int64_t IC, int64_t CP, const real
     // STARTER // sums in registers, stored at the end (the reference takes 12 lines)
 }
 
-/* M[plane] (T, NR) = V[plane] (T, IC) @ U[plane] (IC, NR). Point 1 is 1 in every power:
- * what is added to its plane, the bias, is added to each output. */
+/* M[plane] (COUNT, NR) = V[plane] (COUNT, IC) @ U[plane] (IC, NR), plus bias (NR) in
+ * plane POINTS + 1, row 1 and column 1: m1 counts once in y0 and once in y1. */
 static void multiply(const plan_t *p, int64_t COUNT, const real *bias)
 {
     // BEGIN SOLUTION
@@ -135,10 +137,11 @@ static void multiply(const plan_t *p, int64_t COUNT, const real *bias)
                 plane == POINTS + 1 ? bias : NULL, p->M + plane * p->PM + t * NR);
     }
     // END SOLUTION
-    // STARTER (void)product;  // MR tiles at a time (the reference takes 6 lines)
+    // STARTER (void)product;  // MR tiles at a time; V and M have room for MR - 1 more
+    // STARTER // than COUNT, which nobody reads (the reference takes 6 lines)
 }
 
-/* Two rows of C channels of output, by way of a strip with channels last */
+/* C channels of row r of tiles, the first tile at M; image 0 has them from output on */
 static void output_row(const plan_t *p, const real *M, int64_t C, int64_t r,
                        real *output)
 {
@@ -194,7 +197,10 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
         // END SOLUTION
         // STARTER (void)input_row, (void)weight_panel, (void)multiply;
         // STARTER (void)output_row, (void)x, (void)w, (void)OC, (void)r1;
-        // STARTER // rows of tiles, then panels (the reference takes 11 lines)
+        // STARTER // rows r0 to r1 of tiles to V, each TW * CP behind the one before;
+        // STARTER // then for NR filters at a time: their bias in NR numbers of your
+        // STARTER // own, 0 behind the last or without bias; U, M, then output_row for
+        // STARTER // r0 to r1, where M steps by TW * NR (the reference takes 11 lines)
         // STARTER return STATUS_NOT_IMPLEMENTED;
     }
     return STATUS_OK;

@@ -22,9 +22,9 @@ enum { KC = 32, TILES = 28, MANY = 64, KEPT = 1 << 20 };  // channels, tiles, re
 enum { PU = KC * NR + LANES };   // from a plane of U to the next: no power of two
 enum { INPUT, FILTER, OUTPUT };  // what is transformed
 
-/* Polynomials of C numbers have values at 0, 1, -1, 2, -2, infinity (BT x, G x); from
- * these come R outputs (AT x). Even and odd powers serve a point and its opposite. Row
- * x becomes column i of y. */
+/* One axis of a transform, by the matrices of the README for six points: INPUT is BT x,
+ * FILTER is G x of C taps, OUTPUT is AT x for R results. Points 1 and -1 share their
+ * sums of even and of odd terms, so do 2 and -2. Result r goes to y[r][i]. */
 EXPAND void points(int side, int R, int C, const vec *x, vec y[][POINTS], int i)
 {
     // BEGIN SOLUTION
@@ -51,7 +51,8 @@ EXPAND void points(int side, int R, int C, const vec *x, vec y[][POINTS], int i)
         y[R - 1][i] += x[5];
     }
     // END SOLUTION
-    // STARTER // the matrices of the README (the reference takes 22 lines)
+    // STARTER // R and C are constants where points is called: an if on them costs
+    // STARTER // nothing (the reference takes 22 lines)
 }
 
 typedef struct {
@@ -67,7 +68,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* to (R, R) from (C, C), columns first, then rows, of LANES channels at once */
+/* to (R, R) from (C, C), of LANES channels at once: row r, column c is a vector */
 EXPAND void transform(int side, int R, int C, const real *from, int64_t from_row,
                       int64_t from_col, real *to, int64_t to_row, int64_t to_col)
 {
@@ -86,10 +87,13 @@ EXPAND void transform(int side, int R, int C, const real *from, int64_t from_row
         for (int c = 0; c < R; c++) vec_store(to + r * to_row + c * to_col, y[c][r]);
     }
     // END SOLUTION
-    // STARTER (void)points;  // columns, then rows (the reference takes 13 lines)
+    // STARTER (void)points;
+    // STARTER // points of column c fills column c of half (R, C); points of row r of
+    // STARTER // half has row r of the result, in column r of its y (the reference
+    // STARTER // takes 13 lines)
 }
 
-/* V[plane][tile][c] of a row of tiles. Its last rows serve the next one too. */
+/* V[chunk][plane][tile][k] of row th of tiles. Its last rows serve the next one too. */
 static void input_row(const plan_t *p, const real *image, int64_t th, real *V)
 {
     const int64_t CP = p->CP, IH = p->in[2], IW = p->in[3], TILE = p->TILE;
@@ -126,7 +130,7 @@ static void weight_chunk(const plan_t *p, const real *weight, int64_t C, int64_t
     }
 }
 
-/* M (ROWS, VECS) = or += V (ROWS, K) @ U (K, VECS) */
+/* M (ROWS, VECS), rows NR apart, = if first, else +=, V (ROWS, K) @ U (K, VECS) */
 EXPAND void product(int ROWS, int VECS, int64_t K, const real *V, const real *U,
                     int first, real *M)
 {
@@ -147,10 +151,11 @@ EXPAND void product(int ROWS, int VECS, int64_t K, const real *V, const real *U,
     for (int m = 0; m < ROWS; m++)
         for (int v = 0; v < VECS; v++) vec_store(M + m * NR + v * LANES, sum[m][v]);
     // END SOLUTION
-    // STARTER // sums in registers, stored at the end (the reference takes 15 lines)
+    // STARTER // VECS vectors of LANES filters; rows of V lie KC apart, those of U NR.
+    // STARTER // Sums in registers, stored at the end (the reference takes 15 lines)
 }
 
-/* M[plane] (T, C) = or += V[plane] (T, K) @ U[plane] (K, C) for channels k to k + K.
+/* M[plane] (T, C) = or += V[chunk][plane] (T, K) @ U[plane] (K, C), channels from k on.
  * The last tile alone uses all NV vectors, even if C fills only half of them: tuned
  * for some processors, gcc fuses no multiply-adds in a loop with a single sum. The last
  * digits of this tile would then depend on how the threads share the images. */
@@ -171,10 +176,12 @@ static void multiply(const plan_t *p, int64_t T, int64_t k, int64_t K, int64_t C
         if (rows == 2 && !wide) product(2, NV / 2, K, V, u, k == 0, M);
     }
     // END SOLUTION
-    // STARTER (void)product;  // MR, 2 or 1 at once (the reference takes 12 lines)
+    // STARTER (void)product;  // MR tiles at once, then 2, then 1: there is no room for
+    // STARTER // more than T. NV vectors, or half of them if C fits into these. V has
+    // STARTER // PLANES planes for each chunk (the reference takes 12 lines)
 }
 
-/* Point 1 is 1 in every power: what is added to its plane is added to each output. */
+/* C channels, from output on, of a row of tiles; bias goes to plane POINTS + 1 */
 static void output_row(const plan_t *p, real *M, const real *bias, int64_t C,
                        int64_t oh, real *output)
 {
@@ -249,7 +256,11 @@ static status_t convolve(ctx_t *ctx, const tensor_t *from, const tensor_t *by,
         }
         // END SOLUTION
         // STARTER (void)weight_chunk, (void)multiply, (void)output_row, (void)OC;
-        // STARTER // panel by panel (the reference takes 16 lines)
+        // STARTER // NR filters at a time: their bias in NR numbers of your own, 0
+        // STARTER // behind the last or without bias; for KC channels at a time
+        // STARTER // weight_chunk and multiply; then output_row for r0 to r1, where M
+        // STARTER // steps by TW * NR. If `keep`, U has PANELS * CHUNKS chunks, made in
+        // STARTER // the first slab; else one chunk (the reference takes 16 lines)
         // STARTER return STATUS_NOT_IMPLEMENTED;
     }
     return STATUS_OK;
