@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables of docs/results in the READMEs of labs, between markers.
+"""Tables of docs/results in the READMEs of labs and their pages, between markers.
 
     <!-- bench conv2d.json ratios forward+backward -->
     ...what stands here is made anew by the verb `tables`
@@ -10,8 +10,9 @@
     <!-- end bench -->
 
 `ratios PART` has a line for each case and a column for each rung: how many times as
-fast as PyTorch. `rung NN PART,PART` has all that was measured of one rung. Below each
-stand the machine and the command that made the numbers.
+fast as PyTorch. `ladder PART` is the same with rungs down and cases across. `rung NN
+PART,PART` has all that was measured of one rung. Below each stand the machine and the
+command that made the numbers.
 """
 
 from __future__ import annotations
@@ -74,8 +75,9 @@ def filled(text: str, folder: Path = RESULTS) -> str:
 
 
 def pages() -> list[Path]:
-    """Every README of a lab that shows a table."""
+    """Every README of a lab, and its page of measurements, that shows a table."""
     files = sorted((ROOT / "labs").glob("*/README.md"))
+    files += sorted(RESULTS.glob("[0-9][0-9]_*.md"))
     return [file for file in files if _REGION.search(file.read_text())]
 
 
@@ -104,6 +106,15 @@ def ratios(result: Result, part: str, _: str) -> list[str]:
         cells = [_ratio(found.get((rung, case)), best) for rung in rungs]
         lines.append([f"`{case}`", *cells])
     return markdown(head, lines)
+
+
+def ladder(result: Result, part: str, _: str) -> list[str]:
+    """Rungs down, cases across: `ratios` turned, for a ladder of many rungs."""
+    lines = ratios(result, part, "")
+    cells = [line.strip("| ").split(" | ") for line in lines]
+    del cells[1]  # the rule below the head
+    (_, *cases), *others = zip(*cells, strict=True)
+    return markdown(["rung", *cases], [[f"`{name}`", *row] for name, *row in others])
 
 
 def rung(result: Result, number: str, parts: str) -> list[str]:
@@ -201,6 +212,7 @@ def markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
 
 KINDS: dict[str, Callable[[Result, str, str], list[str]]] = {
     "counts": counts,
+    "ladder": ladder,
     "ratios": ratios,
     "rung": rung,
 }

@@ -48,6 +48,13 @@ def test_ratios_show_cases_down_and_rungs_across(results: Path) -> None:
     assert tables.filled(made, results) == made
 
 
+def test_a_ladder_shows_rungs_down_and_cases_across(results: Path) -> None:
+    made = tables.filled(PAGE.format("ladder forward"), results)
+    assert "| rung | `r28` | `r14` |\n| --- | --: | --: |" in made
+    assert "| `00_a` | 0.050 | **1.50** |" in made
+    assert "| `01_b` | **2.50** | — |" in made
+
+
 def test_a_rung_is_shown_with_who_computed_it_and_its_errors(results: Path) -> None:
     made = tables.filled(PAGE.format("rung 01 forward"), results)
     line = "| `r28` | forward | 01_b | 1.25 | 80 | 50 | 2.50 | 3.00 | 2e-06 | 3e-07 |"
@@ -67,5 +74,8 @@ def test_a_marker_that_cannot_be_filled_is_told(
 
 
 def test_every_page_shows_what_docs_results_holds() -> None:
+    names = {page.relative_to(tables.ROOT).as_posix() for page in tables.pages()}
+    lab = "03_im2col_cpu"
+    assert {f"labs/{lab}/README.md", f"docs/results/{lab}.md"} <= names
     for page in tables.pages():
         assert tables.filled(page.read_text()) == page.read_text(), "make tables"
