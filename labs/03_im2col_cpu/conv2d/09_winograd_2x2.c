@@ -70,8 +70,8 @@ EXPAND void transform(int side, int R, int C, const real *from, int64_t from_row
     // END SOLUTION
     // STARTER (void)points;
     // STARTER // points of column c fills column c of half (R, C); points of row r of
-    // STARTER // half has row r of the result, in column r of its y (the reference
-    // STARTER // takes 11 lines)
+    // STARTER // half has row r of the result, in column r of its y
+    // STARTER // (the reference takes 11 lines)
 }
 
 /* V[plane][tile][k] of row r of tiles, counted over all images, the first tile at V */
