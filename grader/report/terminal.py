@@ -18,7 +18,7 @@ from signatures import DIRECTIONS
 
 from grader.checks.check_result import CheckResult
 from grader.checks.gates import matrix
-from grader.course.exhibits import CASE_CHECK, PARTS
+from grader.course.exhibits import PARTS
 from grader.course.foreign import cleaned
 from grader.course.uses import LEFT, NOBODY
 from grader.engine import coverage, plan
@@ -253,17 +253,8 @@ def _legend(results: list[TaskResult]) -> None:
     speeds = [s for result in results for rung in result.rungs for s in rung.speeds]
     if any(s.verdict is Verdict.PASS and s.ratio for s in speeds):
         notes.append("1.00x is PyTorch's speed in the same run")
-    hunts = [r.task.id for r in results if r.task.is_hunt and any(map(_waits, r.rungs))]
-    if hunts:
-        notes.append(f"broken files as they came: make grade T={hunts[0]} asks them")
     if notes:
         console.print(f"[dim]{'; '.join(notes)}[/]")
-
-
-def _waits(rung: RungResult) -> bool:
-    """Whether an exhibit was not asked, because nobody named or changed it."""
-    unasked = rung.verdict(CASE_CHECK) is Verdict.NOT_IMPLEMENTED
-    return unasked and given.is_untouched(rung.rung)
 
 
 def _cells(rung: RungResult, columns: Sequence[str] = DIRECTIONS) -> list[Text]:

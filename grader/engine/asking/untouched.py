@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from signatures import DIRECTIONS
@@ -14,10 +15,11 @@ from grader.checks.unrun import is_starter, same_for_backward
 from grader.course.exhibits import CASE_CHECK
 from grader.course.rungs import Rung
 from grader.engine import plan
-from grader.engine.score import RungResult
+from grader.engine.score import RungResult, TaskResult
 from grader.toolchain import given
 from grader.verdicts import Verdict
 
+_UNASKED = Verdict.NOT_IMPLEMENTED
 CHECKS = {"forward": "forward", "backward": "gradient"}  # direction -> check
 
 
@@ -54,6 +56,23 @@ def exhibit(rung: Rung) -> RungResult | None:
     wrong = tuple(replace(_unwritten(d), message=text) for d in rung.exhibit.verdict)
     case = CheckResult(CASE_CHECK, CASE_CHECK, no, message="not written yet")
     return RungResult(rung, (*wrong, case))
+
+
+def waiting(results: Sequence[TaskResult]) -> list[str]:
+    """That exhibits were not asked, and how they are: in a grading of all they look as
+    if nobody had written them.
+    """
+    tasks = []
+    for result in results:
+        found = [r for r in result.rungs if r.verdict(CASE_CHECK) is _UNASKED]
+        if any(given.is_untouched(r.rung) for r in found):
+            tasks.append(result.task.id)
+    if not tasks:
+        return []
+    return [
+        "the broken files of a bug hunt that nobody has changed were not checked; "
+        f"make grade T={tasks[0]} says what they fail"
+    ]
 
 
 def _python(rung: Rung) -> RungResult | None:
