@@ -12,6 +12,7 @@ from grader.course.absent import absent
 from grader.engine import grade as grading
 from grader.engine import merge, results, schedule
 from grader.engine.answers.ledger import Ledger
+from grader.engine.asking import untouched
 from grader.engine.score import Results, exit_status
 from grader.errors import GraderError
 from grader.report import html, spent, terminal
@@ -63,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     terminal.advice(found)
     if os.environ.get("TIMES", "") not in ("", "0"):
         spent.table(found)
-    remarks = absent()
+    remarks = [*untouched.waiting(found), *absent()]
     remarks += [f"memory was not checked: {unwatched}"] if unwatched else []
     if grader.reused:
         remarks.append(terminal.reused(grader.reused, grader.total))

@@ -20,7 +20,7 @@ from grader.report import tables as pages
 from grader.report import terminal
 
 PAGE = ROOT / "docs" / "guides" / "bug_museum.md"
-PICTURES = "../pictures/bug_museum"  # from there; by python -m tests.proofs.museum
+PICTURES = "../pictures/bug_museum"  # from the page
 _REGION = re.compile(r"(<!-- exhibits -->\n).*?(<!-- end exhibits -->\n)", re.S)
 MEANING = {  # of a tool: what it does
     "odd sizes": "Sizes that differ from axis to axis and are multiples of nothing.",

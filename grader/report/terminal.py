@@ -22,7 +22,6 @@ from grader.course.exhibits import PARTS
 from grader.course.foreign import cleaned
 from grader.course.uses import LEFT, NOBODY
 from grader.engine import coverage, plan
-from grader.engine.asking import untouched
 from grader.engine.progress import Progress as Step
 from grader.engine.score import Results, RungResult, TaskResult, shown_points
 from grader.report import reservations
@@ -254,8 +253,6 @@ def _legend(results: list[TaskResult]) -> None:
     speeds = [s for result in results for rung in result.rungs for s in rung.speeds]
     if any(s.verdict is Verdict.PASS and s.ratio for s in speeds):
         notes.append("1.00x is PyTorch's speed in the same run")
-    if hunts := untouched.hunts(results):
-        notes.append(f"broken files as they came: make grade T={hunts[0]} asks them")
     if notes:
         console.print(f"[dim]{'; '.join(notes)}[/]")
 

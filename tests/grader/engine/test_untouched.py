@@ -15,6 +15,7 @@ from grader.commands.handout import starter
 from grader.course.rungs import EXTENSION, ROOT, Task
 from grader.course.tasks import all_tasks
 from grader.engine.asking import untouched
+from grader.engine.score import TaskResult
 from grader.verdicts import Verdict
 from tests import put
 from tests.grader.engine.test_grade import Tree, copy_of_the_repository
@@ -106,3 +107,16 @@ def test_an_untouched_operator_of_lab_05_is_not_built(
         ("forward", "forward", Verdict.NOT_IMPLEMENTED),
         ("gradient", "backward", Verdict.NOT_IMPLEMENTED),
     ]
+
+
+def test_exhibits_that_nobody_named_or_changed_are_told_how_to_be_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(untouched.given, "is_untouched", lambda rung: True)
+    hunt = next(task for task in all_tasks() if task.is_hunt)
+    asked = [untouched.exhibit(rung) for rung in hunt.rungs]
+    result = TaskResult(hunt, tuple(filter(None, asked)))
+    (told,) = untouched.waiting([result])
+    assert told.endswith(f"make grade T={hunt.id} says what they fail")
+    monkeypatch.setattr(untouched.given, "is_untouched", lambda rung: False)
+    assert untouched.waiting([result]) == []
