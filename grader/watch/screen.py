@@ -13,7 +13,7 @@ from rich.text import Text
 from signatures import DIRECTIONS
 
 from grader.checks.check_result import CheckResult
-from grader.checks.speed.estimate import SpeedResult
+from grader.checks.speed.estimate import Speed
 from grader.course.exhibits import PARTS
 from grader.course.rungs import ROOT, Rung
 from grader.engine.score import RungResult, shown_points
@@ -174,7 +174,7 @@ def _speeds(found: RungResult) -> Iterator[Text]:
         yield Text(f"  {'speed, ' + speed.direction:<{NAMES}}{said}")
 
 
-def _told(speed: SpeedResult, ratio: float) -> str:
+def _told(speed: Speed, ratio: float) -> str:
     """How fast, and what it is worth: the fastest right file of the task earns it."""
     if speed.verdict is not Verdict.PASS:
         return str(speed.verdict)
