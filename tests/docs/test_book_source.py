@@ -24,6 +24,17 @@ def test_every_text_of_the_repository_is_a_page():
     assert len(listed) == len(set(listed))
 
 
+def test_no_two_pages_have_the_same_title():
+    """The list beside every page would offer one of them twice."""
+    listed = [page for part in pages.parts(ROOT) for page in part.pages]
+    titles = [
+        (ROOT / name).read_text().partition("\n")[0]
+        for name in listed
+        if name.endswith(".md") and name not in pages.MADE
+    ]
+    assert sorted(set(titles)) == sorted(titles)
+
+
 def test_every_operator_has_its_formulas_and_its_functions():
     text = pages.operators(HEADER)
     for operator in SIGNATURES:
