@@ -16,6 +16,7 @@ _SECTION = re.compile(
     r"/\* ---- (?P<name>\w+) -+\n(?P<text>.*?)\*/\n(?P<code>.*?)(?=\n/\* ----|\Z)", re.S
 )
 _PROTOTYPE = re.compile(r"^status_t \w+\([^;]*;", re.M)
+_RULE = re.compile(r"^  (?P<what>\w+)  (?P<text>.*\n(?: {4,}.*\n)*)", re.M)
 _LETTER = re.compile(r"((?:\.\.\.|[A-Z]{1,2})(?: [A-Z]{1,2})*) ([a-z][^A-Z.]*)")
 
 
@@ -69,7 +70,11 @@ def notation(header: str) -> str:
     rules, _, alphabet = head.partition(" * One alphabet")
     text = " ".join(line.lstrip(" *") for line in alphabet.splitlines()[1:])
     rows = [f"| {m[1]} | {m[2].strip()} |" for m in _LETTER.finditer(text)]
-    said = [line[3:] for line in rules.splitlines()[2:]]
+    said = "\n".join(line[3:] for line in rules.splitlines()[2:])
+    said, _, ruled = said.partition("What holds for all of them:\n")
+    held = [
+        f"| {m['what']} | {_words(m['text'])} |" for m in _RULE.finditer(f"{ruled}\n")
+    ]
     return "\n".join(
         [
             "# Notation",
@@ -83,12 +88,20 @@ def notation(header: str) -> str:
             "",
             "## What holds for every operator",
             "",
-            "```text",
-            "\n".join(said).strip(),
-            "```",
+            _words(said),
+            "",
+            "| of | what holds |",
+            "|---|---|",
+            *held,
             "",
         ]
     )
+
+
+def _words(text: str) -> str:
+    """A comment's lines as one line of Markdown, its names in code quotes."""
+    line = " ".join(text.split())
+    return re.sub(r"(?<![`\w])[\w<>/-]*[_>/][\w<>/.]*\w", r"`\g<0>`", line)
 
 
 MADE = {"operators.md": operators, "notation.md": notation}

@@ -225,7 +225,7 @@ def _page(whole: dict[str, Any], shapes: Sequence[Shape], note: str) -> list[str
     """The tables as Markdown."""
     threads = whole["environment"]["threads"]
     lines = [
-        "# What an operator of PyTorch costs",
+        f"# What an operator of PyTorch costs{_with(threads)}",
         "",
         f"Made by `{whole['command']}`; {threads} thread{'s' * (threads > 1)}.",
         "",
@@ -248,6 +248,12 @@ def _page(whole: dict[str, Any], shapes: Sequence[Shape], note: str) -> list[str
         if name in whole:
             lines += ["", *make(whole[name])]
     return [*lines, "", note, ""]
+
+
+def _with(threads: int) -> str:
+    """What sets a page apart from the others of its kind: theirs are one thread's."""
+    said = (f"{threads} threads" if threads > 1 else "", isa.held())
+    return "".join(f", {word}" for word in said if word)
 
 
 def _write(whole: dict[str, Any], page: str, wanted: Wanted) -> list[str]:

@@ -31,6 +31,19 @@ from grader.course.tasks import all_tasks, id_of
 from grader.errors import GraderError
 
 PAGE = "COURSE.md"
+HAND_IN = (
+    "Hand in the folder `labs`, packed: `tar czf labs.tar.gz labs`. Of it the files of "
+    "the tasks above count; a Makefile, a header or a `lab.toml` does not."
+)
+SOLUTIONS = (
+    "keep `convlab-solutions.zip` beside this file, and `make solution T=... KEY=...` "
+    "opens a task with its key."
+)
+FRONT = (
+    "**{title}:** [COURSE.md](COURSE.md) says which tasks count here, for how many "
+    "points, until when, and how to hand in. `make grade` shows the same tasks. This "
+    "page tells of all labs, with the points that they have elsewhere.\n\n"
+)
 DRAWN = 8  # cases of each hidden seed but the first, as a run draws them
 CASES = "grader/operators/cases"
 HOSTS = Path(__file__).with_name("hosts")  # files for Gradescope, Autolab and GitHub
@@ -60,6 +73,7 @@ def _try_hidden(made: Course) -> None:
         for number, line in enumerate(lines):
             place = made.hidden.places[operator, number]
             try:
+                _plain_shapes(known, line)
                 case = known.case(line)
                 inputs = known.inputs(case, torch.float32, 0)
                 known.truth(inputs, case, [])
@@ -70,6 +84,27 @@ def _try_hidden(made: Course) -> None:
                     f"it cannot be computed: {words}; compare with "
                     f"{CASES}/{operator}.toml",
                 ) from error
+
+
+def _plain_shapes(known: Any, line: Mapping[str, Any]) -> None:
+    """Raises ValueError for a shape that PyTorch would refuse in words of its own."""
+    inputs = [argument.name for argument in known.signature.inputs]
+    shapes = line.get("shapes", {})
+    sizes = {key: size for key, size in line.items() if key.isupper()}
+    if not isinstance(shapes, dict):
+        raise ValueError(f"shapes is no table like {{ {inputs[0]} = [3, 7] }}")
+    for name, shape in shapes.items():
+        if name not in inputs:
+            raise ValueError(f"{name!r} is no input; shapes names {', '.join(inputs)}")
+        if not isinstance(shape, list) or not all(map(_is_size, shape)):
+            raise ValueError(f"the shape of {name!r} is no list of sizes like [3, 7]")
+    for name, size in sizes.items():
+        if not _is_size(size):
+            raise ValueError(f"the size {name} is no whole number from 0")
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 # ---- the students' tree --------------------------------------------------------------
@@ -111,6 +146,9 @@ def add(tree: Path, made: Course | None) -> None:
         return
     (tree / FILE).write_text(course_file.for_students(made), encoding="utf-8")
     (tree / PAGE).write_text(page(made), encoding="utf-8")
+    title, _, rest = (tree / "README.md").read_text(encoding="utf-8").partition("\n\n")
+    front = f"{title}\n\n{FRONT.format(title=_plain(made.title))}{rest}"
+    (tree / "README.md").write_text(front, encoding="utf-8")
     workflow = tree / ".github" / "workflows" / "grade.yml"
     workflow.parent.mkdir(parents=True)
     shutil.copyfile(HOSTS / "github.yml", workflow)
@@ -137,17 +175,21 @@ def page(made: Course) -> str:
             f"- `{q.id}` ({q.points:g} points): {_plain(q.text)}"
             for q in part.questions
         ]
-    lines += ["", "## Rules", "", f"- The full mark is {made.of:g} points."]
+    lines += ["", "## Rules", "", f"- {HAND_IN}"]
+    lines += [f"- The full mark is {made.of:g} points."]
     speed = "counts, as each lab's page says" if made.speed else "does not count"
     lines += [f"- Speed {speed}."]
     if late := made.late:
         lines += [
             f"- A begun day late costs {late.percent_per_day:g} % of a part's points; "
-            f"after {late.days} nothing counts. Late days that are free in the whole "
-            f"course: {late.free_days}."
+            f"after {late.days} begun days nothing counts. Days that are free in the "
+            f"whole course: {late.free_days}; the first parts that they help get them."
         ]
     if made.release_days is not None:
-        lines += [f"- Solutions come {made.release_days:g} days after each deadline."]
+        lines += [
+            f"- Solutions come {made.release_days:g} days after each deadline: "
+            f"{SOLUTIONS}"
+        ]
     return "\n".join(lines) + "\n"
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import io
 import json
+import lzma
 import os
 import stat
 import subprocess
 import sys
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -22,13 +24,16 @@ from typing import Any
 from grader.commands.handout import RUNG
 from grader.course.offered.course_file import Course
 from grader.course.tasks import LARGEST, id_of
-from grader.engine.answers.schema import misfit
-from grader.engine.results import SCHEMA_FILE
+from grader.engine.results import unlike
 from grader.errors import GraderError
 
 ASIDE = {"kept", "solutions", "build", "__MACOSX"}  # folders beside a student's labs
 SECONDS = 4 * 3600  # a grading: each of its checks has a limit of its own
 MOST = 1000  # files
+DAMAGED = (  # what reading an archive raises: cut off, another method, a password
+    *(OSError, EOFError, ValueError, RuntimeError, zlib.error, lzma.LZMAError),
+    *(zipfile.BadZipFile, tarfile.TarError),
+)
 
 
 def lay(source: Path, tree: Path, made: Course) -> list[str]:
@@ -80,7 +85,7 @@ def _members(source: Path) -> Iterator[tuple[str, bytes]]:
                 if size > LARGEST:
                     raise GraderError(f"{path} is larger than {LARGEST} bytes")
                 yield path, data()
-    except (OSError, zipfile.BadZipFile, tarfile.TarError, EOFError) as error:
+    except DAMAGED as error:
         raise GraderError(
             f"{source} cannot be read as a folder, a .zip or a .tar.gz: {error}"
         ) from error
@@ -154,6 +159,6 @@ def grade(tree: Path, build: Path, made: Course) -> dict[str, Any]:
         last = said[-1] if said else f"status {done.returncode}, and no word"
         raise GraderError(f"nothing was graded: {last}")
     found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    if wrong := misfit(found, json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))):
+    if wrong := unlike(found):
         raise GraderError(f"{file} is not what the grader writes: {wrong}")
     return found

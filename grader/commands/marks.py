@@ -92,10 +92,10 @@ def _sheet(one: Total, records: dict[str, desk.Record], made: Course) -> Sheet:
     for item in one.items:
         seen = rows.get(item.name)
         words = item.points, item.pending, item.of, item.extra
-        late = one.late.get(item.part, 0)
-        said = [item.comment, f"{late} late days count" if late and seen else ""]
+        said = [item.comment, "a person gave these points" if item.by_hand else ""]
+        said.append(one.lateness(item.part) if seen and not item.by_hand else "")
         said.append("nothing was handed in, or marked yet" if item.missing else "")
         comment = "; ".join(filter(None, said))
         checks = seen.checks if seen else ()
         made_rows.append(Row(item.name, *words, checks, comment))
-    return Sheet(tuple(made_rows))
+    return Sheet(tuple(made_rows), one.person.comment)

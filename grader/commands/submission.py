@@ -6,6 +6,7 @@ copy, and keep the result on the desk.
 from __future__ import annotations
 
 import argparse
+import html
 import os
 import shutil
 import tempfile
@@ -20,7 +21,7 @@ from grader.engine.answers import as_json
 from grader.engine.marks import desk
 from grader.errors import GraderError
 from grader.report import terminal
-from grader.report.exports.sheet import sheet
+from grader.report.exports.sheet import Row, sheet
 from grader.toolchain import given
 from grader.toolchain.make import build_folder
 
@@ -52,17 +53,31 @@ def run(args: argparse.Namespace) -> int:
         kept = desk.file_of(place_of(made), student).with_suffix(".html")
         results.make_folder(kept.parent)
         if (build / "grade" / "report.html").is_file():
-            shutil.copyfile(build / "grade" / "report.html", kept)
+            text = (build / "grade" / "report.html").read_text(encoding="utf-8")
+            kept.write_text(_of(student, text), encoding="utf-8")
     folder = place_of(made)
     file = desk.keep(folder, student, found, when=when, tasks=tasks, made=made)
     for row in sheet(as_json.results(found)).rows:
         if row.task in tasks:
-            terminal.say(f"{row.task:32} {row.points:g} of {row.of:g}")
+            terminal.say(_line(row))
     terminal.say(
         f"{student}: {len(names)} files graded in the sandbox "
-        f"{found['environment']['sandbox']}; {results.near(file)}"
+        f"{found['environment']['sandbox']}; {results.near(file)}, and as a page "
+        f"{kept.name}"
     )
     return 0
+
+
+def _line(row: Row) -> str:
+    """A task's points, and what was not right."""
+    said = list(dict.fromkeys(str(remark.verdict) for remark in row.remarks))
+    said += [f"{row.pending:g} pending"] if row.pending else []
+    return f"{row.task:32} {row.points:g} of {row.of:g}  {', '.join(said)}".rstrip()
+
+
+def _of(student: str, page: str) -> str:
+    """A report whose window is called after the student."""
+    return page.replace("<title>convlab", f"<title>{html.escape(student)}", 1)
 
 
 def wanted_course() -> Course:

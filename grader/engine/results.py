@@ -112,9 +112,14 @@ def _read() -> tuple[Results | None, str]:
         return None, ""
     except (OSError, ValueError, RecursionError) as error:
         return None, str(error) or type(error).__name__
-    if wrong := misfit(found, json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))):
+    if wrong := unlike(found):
         return None, wrong
     return as_json.results(renamed.results(found)), ""
+
+
+def unlike(found: Any) -> str:
+    """Where the contents of a result file are not what this version writes, or ""."""
+    return misfit(found, json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))
 
 
 def set_aside() -> str:

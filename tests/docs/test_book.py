@@ -10,7 +10,11 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from docs.book import build
+from grader.commands import for_course
+from grader.course.offered import course_file, narrowed
+from grader.course.tasks import all_tasks
 from grader.toolchain.make import build_folder
+from tests import ROOT
 
 PHONE, DESKTOP = 420, 1300
 OWN = ("file:", "data:")
@@ -121,3 +125,11 @@ def test_students_get_no_decisions_no_results_and_no_solution(book):
     for name in ("0017-rooms.html", "student_mistakes.html", "CONTRIBUTING.html"):
         assert name in instructor - student
     assert student - instructor == set()
+
+
+def test_students_read_no_rubric_of_a_ready_course(book):
+    """Nor in the index of the search; test_course_handout.py sees the search fail."""
+    for file in sorted((ROOT / "docs" / "courses").glob("*.toml")):
+        made = course_file.course(file, narrowed.names(all_tasks()))
+        assert for_course.secrets(made)[1]
+        for_course.search([book / "student" / "html"], made)

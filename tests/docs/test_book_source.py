@@ -24,6 +24,17 @@ def test_every_text_of_the_repository_is_a_page():
     assert len(listed) == len(set(listed))
 
 
+def test_no_two_pages_have_the_same_title():
+    """The list beside every page would offer one of them twice."""
+    listed = [page for part in pages.parts(ROOT) for page in part.pages]
+    titles = [
+        (ROOT / name).read_text().partition("\n")[0]
+        for name in listed
+        if name.endswith(".md") and name not in pages.MADE
+    ]
+    assert sorted(set(titles)) == sorted(titles)
+
+
 def test_every_operator_has_its_formulas_and_its_functions():
     text = pages.operators(HEADER)
     for operator in SIGNATURES:
@@ -37,6 +48,20 @@ def test_every_size_of_a_shape_is_in_the_table_of_notation():
     table = pages.notation(HEADER).partition("## ")[0]
     for size in ("N", "IC", "IH", "OW", "KD", "G", "R", "D", "H", "P"):
         assert any(size in row.split("|")[1] for row in table.splitlines()[8:])
+
+
+def test_what_holds_for_every_operator_is_a_table_with_all_its_words():
+    """Lines of a block would be cut on a phone."""
+    text = pages.notation(HEADER).partition("## What holds")[2]
+    assert "```" not in text
+    rows = [row.split("|")[1].strip() for row in text.splitlines() if row[:1] == "|"]
+    assert rows[2:] == ["arguments", "dtype", "inputs", "outputs", "NULL", "saved",
+                        "memory", "result"]  # fmt: skip
+    said = HEADER.partition("What holds for all")[0].partition("Every file")[2]
+    ruled = HEADER.partition("all of them:\n")[2].partition(" * One alphabet")[0]
+    for word in (said + ruled).split():
+        assert word == "*" or word.strip("`.,;()") in text, word
+    assert "`<operator>_<direction>_check`" in text and "`common/check.c`" in text
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,8 @@ class Place:
         came = self.value
         said = "nothing" if came is None else json.dumps(came, default=str)
         if len(said) > _SHOWN:
-            said = f"{type(came).__name__} of {len(said)} characters"
+            kind = {dict: "a table", list: "a list"}.get(type(came), "a text")
+            said = f"{kind} of {len(said)} characters"
         line = toml_lines.line_of(self.lines, self.path)
         key = ".".join(map(_word, self.path)) or "the file"
         return GraderError(
@@ -96,9 +97,13 @@ class Place:
         if value is None and default is not None:
             return default
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.wrong(f"{what} from {low:g} to {high:g}", "write a plain number")
+            raise self.wrong(
+                f"{what} from {written(low)} to {written(high)}", "write a plain number"
+            )
         if not low <= value <= high:
-            raise self.wrong(f"{what} from {low:g} to {high:g}", "change the number")
+            raise self.wrong(
+                f"{what} from {written(low)} to {written(high)}", "change the number"
+            )
         return float(value)
 
     def whole(

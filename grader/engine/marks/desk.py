@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.course.offered.course_file import Course
+from grader.engine.results import unlike
 from grader.errors import GraderError
 
 PEOPLE = "people.toml"
@@ -33,19 +34,26 @@ class Record:
 
 def file_of(folder: Path, student: str) -> Path:
     """Where a student's record lies, whatever letters the name has."""
-    return folder / "records" / f"{urllib.parse.quote(student, safe='@ ')}.json"
+    name = urllib.parse.quote(student, safe="@ ")
+    name = f"%2E{name[1:]}" if name.startswith(".") else name  # no folder, none above
+    return folder / "records" / f"{name}.json"
 
 
 def read(file: Path) -> Record:
-    """A record. Raises GraderError if it cannot be read."""
+    """A record. Raises GraderError if it is damaged, or of another version."""
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
         times = {t: datetime.fromisoformat(w) for t, w in found["handed_in"].items()}
-        return Record(found["student"], found["results"], times)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        record = Record(str(found["student"]), found["results"], times)
+        wrong = unlike(record.results)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        wrong = f"{type(error).__name__}: {error}"
+    if wrong:
         raise GraderError(
-            f"{file} cannot be read: {error}; grade this submission again"
-        ) from error
+            f"{file} cannot be read: {wrong}; move it away and grade this submission "
+            "again"
+        )
+    return record
 
 
 def everybody(folder: Path) -> dict[str, Record]:

@@ -43,6 +43,7 @@ class Total:
     person: Person
     items: tuple[Item, ...]
     late: dict[str, int]  # part -> begun days that cost points
+    left: dict[str, float]  # part -> the share of its graded points that counts
 
     @property
     def points(self) -> float:
@@ -59,31 +60,40 @@ class Total:
         mine = [item.points for item in self.items if item.part == part]
         return round(sum(mine), 4)
 
+    def lateness(self, part: str) -> str:
+        """What being late cost in a part; "" if it cost nothing."""
+        days, left = self.late[part], self.left[part]
+        if not days or left == 1:
+            return ""
+        named = "1 late day" if days == 1 else f"{days} late days"
+        return f"{named}: {100 * left:g} % of the graded points count"
+
     def comments(self, part: str) -> str:
         """What was said of a part, in one text."""
-        said = [self.person.comment] if self.person.comment else []
-        late = self.late.get(part, 0)
-        said += [f"{late} late days count"] if late else []
+        said = [self.person.comment, self.lateness(part)]
         said += [
             f"{item.name}: {item.comment}"
             for item in self.items
             if item.part == part and item.comment
         ]
-        return "; ".join(said)
+        return "; ".join(filter(None, said))
 
 
 def total(student: str, person: Person, record: Record | None, made: Course) -> Total:
     """A student's mark by the rules of the course."""
     late = _late_days(person, record, made)
+    left = {part: _share(days, made) for part, days in late.items()}
     items: list[Item] = []
     for part in made.parts:
-        items += _tasks(part, person, record, _share(late[part.id], made))
+        items += _tasks(part, person, record, left[part.id])
         items += _questions(part, person)
-    return Total(student, person, tuple(items), late)
+    return Total(student, person, tuple(items), late, left)
 
 
 def _late_days(person: Person, record: Record | None, made: Course) -> dict[str, int]:
-    """Begun days after each deadline; free days go to the first parts in need."""
+    """Begun days after each deadline; free days go to the first parts in need, and none
+    to a part that counts nothing even so.
+    """
     free = made.late.free_days if made.late else 0
     found = {}
     for part in made.parts:
@@ -92,6 +102,8 @@ def _late_days(person: Person, record: Record | None, made: Course) -> dict[str,
             found[part.id] = person.late_days if days is not None else 0
             continue
         used = min(free, days or 0)
+        if made.late and (days or 0) - used > made.late.days:
+            used = 0
         free -= used
         found[part.id] = (days or 0) - used
     return found

@@ -23,7 +23,7 @@ def gradescope(found: Sheet) -> str:
     """
     whole = {
         "score": _points(found),
-        "output": _summary(found),
+        "output": "\n".join(filter(None, (_summary(found), cleaned(found.comment)))),
         "output_format": "text",
         "visibility": "visible",
         "stdout_visibility": "hidden",

@@ -87,6 +87,7 @@ class Sheet:
     """A grading."""
 
     rows: tuple[Row, ...]
+    comment: str = ""  # of a person, about all of it
 
     def total(self, what: str, *, extra: bool) -> float:
         """The sum of points, pending or of."""

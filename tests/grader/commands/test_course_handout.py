@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -108,6 +109,9 @@ def test_students_get_the_files_of_the_course_and_its_page(made, tmp_path):
         "| `02_naive_c/gelu` | 20 | 1.5 |" in page and "`q1` (5 points): Why?" in page
     )
     assert "Due 2026-11-08 09:00+01:00." in page
+    assert "tar czf labs.tar.gz labs" in page and "KEY=..." in page
+    front = (tree / "README.md").read_text()
+    assert front.startswith("# convlab\n\n**Two labs:** [COURSE.md](COURSE.md) says")
     hints = (tree / "labs/02_naive_c/lab.toml").read_text()
     assert 5 < hints.count("hints = [\n") <= hints.count("\n]\n")
     assert "dot product for each row of input" not in hints  # linear's second
@@ -205,6 +209,15 @@ def test_a_case_that_cannot_be_computed_is_refused_with_its_line(tmp_path, monke
     put(tmp_path / "course.toml", wrong)
     with pytest.raises(GraderError, match="unknown word 'shepes'"):
         for_course.asked()
+    for old, new, says in (
+        ("[3, 7, 9]", "[3, -7, 9]", "the shape of 'input' is no list of sizes"),
+        ("[3, 7, 9]", '"3x7"', "the shape of 'input' is no list of sizes"),
+        ("{ input = [3", "{ x = [3", "'x' is no input; shapes names input"),
+        ("{ input = [3, 7, 9] }", "3", "shapes is no table like { input = "),
+    ):
+        put(tmp_path / "course.toml", TEXT.replace(old, new))
+        with pytest.raises(GraderError, match=f"course.toml:31: .*{re.escape(says)}"):
+            for_course.asked()
 
 
 def test_a_hidden_seed_draws_what_a_run_with_it_draws(tmp_path):
@@ -261,7 +274,9 @@ def test_a_submission_is_graded_from_a_clean_copy_and_kept(made, repository, tmp
     command = [sys.executable, "-m", "grader", "submission"]
     done = run(repository, *command, **place)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "02_naive_c/gelu                  20 of 20" in done.stdout
+    assert "02_naive_c/gelu                  20 of 20\n" in done.stdout
+    (page,) = (tmp_path / "desk/two_labs/records").glob("*.html")
+    assert "<title>Ali Ce: 95 of 95 points</title>" in page.read_text()
     assert "Ali Ce: 5 files graded in the sandbox" in done.stdout
     (record,) = (tmp_path / "desk/two_labs/records").glob("*.json")
     kept = json.loads(record.read_text())

@@ -101,6 +101,37 @@ def test_a_file_that_is_no_archive_is_refused(tmp_path):
         handed_in.lay(tmp_path / "none.zip", tmp_path, made)
 
 
+@pytest.mark.parametrize(
+    ("at", "bits", "why"),
+    [
+        (6, 0x01, "a password"),
+        (8, 97, "a method that nobody knows"),
+        (8, zipfile.ZIP_DEFLATED, "bytes that are no deflated ones"),
+        (8, zipfile.ZIP_LZMA, "nor such"),
+    ],
+)
+def test_a_zip_that_cannot_be_opened_is_refused_with_a_sentence(
+    tmp_path, at, bits, why
+):
+    file = as_zip(tmp_path, {GELU: "mine " * 40})
+    data = bytearray(file.read_bytes())
+    data[at] |= bits  # in the file's own head, and in the directory at the end
+    data[data.index(b"PK\1\2") + at + 2] |= bits
+    file.write_bytes(data)
+    with pytest.raises(GraderError, match=r"a \.zip or a \.tar\.gz"):
+        handed_in.lay(file, tmp_path / "tree", read(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["07_ü.c", "٠٧_seven.c", "07_a\n.c", "07_a;id.c", "07_$(id).c", "07_ .c", "7_a.c"],
+)
+def test_a_file_with_a_strange_name_does_not_count(tmp_path, name):
+    files = {GELU: "mine", f"labs/02_naive_c/gelu/{name}": "what is it?"}
+    made = read(tmp_path)
+    assert handed_in.lay(as_zip(tmp_path, files), tmp_path / "t", made) == [GELU]
+
+
 @pytest.mark.parametrize("host", autograde.KNOWN)
 @pytest.mark.parametrize(
     ("error", "says"),

@@ -101,12 +101,31 @@ def test_free_days_are_spent_once_in_the_whole_course(tmp_path):
 
 def test_a_person_may_be_given_days(tmp_path):
     hand_in(tmp_path, "alice", "2026-11-18T10:00:00+01:00")
-    assert mark(tmp_path).points == 0.7 * 65  # 11 days late, and 2 after the free one
+    found = mark(
+        tmp_path
+    )  # 11 days late, which counts nothing, and 3, one of them free
+    assert found.late == {"week_1": 11, "week_2": 2} and found.points == 0.8 * 65
     more = mark(tmp_path, text="alice.extension_days = 10")
     assert more.late == {"week_1": 0, "week_2": 0} and more.points == 95
     fixed = mark(tmp_path, text="alice.late_days = 2")
     assert fixed.late == {"week_1": 2, "week_2": 2} and fixed.points == 76
     assert mark(tmp_path, text="alice.late_days = 0").points == 95
+
+
+def test_what_being_late_cost_is_told_in_numbers(tmp_path, at_desk, monkeypatch):
+    made = read(tmp_path)
+    hand_in(at_desk, "eve", "2026-11-18T10:00:00+01:00", made=made)
+    monkeypatch.setenv("TO", "moodle,gradescope")
+    assert marks.run(None) == 0
+    answer = json.loads((at_desk / "exports" / "eve" / "gradescope.json").read_text())
+    told = {test["name"]: test["output"].splitlines()[0] for test in answer["tests"]}
+    assert told["02_naive_c/gelu"].startswith("11 late days: 0 % of the graded points")
+    assert told["02_naive_c/add"].startswith("2 late days: 80 % of the graded points")
+    assert "late day" not in told["q1"]
+    book = (at_desk / "exports" / "moodle.csv").read_text()
+    assert "2 late days: 80 % of the graded points count" in book
+    late = total("eve", Person(late_days=1), desk.everybody(at_desk)["eve"], made)
+    assert late.lateness("week_2").startswith("1 late day: 90 %")
 
 
 def test_without_a_late_rule_lateness_costs_nothing(tmp_path):
@@ -179,15 +198,35 @@ def test_a_wrong_word_about_a_person_is_named_with_its_line(tmp_path, text, says
 
 def test_a_record_that_cannot_be_read_says_what_to_do(tmp_path):
     put(desk.file_of(tmp_path, "alice"), '{"student": "alice"}')
-    with pytest.raises(GraderError, match="grade this submission again"):
+    with pytest.raises(GraderError, match="move it away and grade this submission"):
         desk.everybody(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["../../etc/x", "a/b", "=cmd", ".", "ü", "a b@c.de"])
+def test_a_record_of_another_version_is_told_and_not_guessed_at(tmp_path):
+    file = hand_in(tmp_path, "alice", "2026-11-01T10:00:00+01:00")
+    record = json.loads(file.read_text())
+    for change, says in (
+        ({"schema": 0}, "schema is 0, expected 1"),
+        ({"tasks": [{"id": "02_naive_c/gelu", "points": 3}]}, "is missing"),
+        ({"tasks": 7}, "tasks is 7, expected array"),
+    ):
+        put(file, json.dumps({**record, "results": {**record["results"], **change}}))
+        with pytest.raises(GraderError, match=says):
+            desk.everybody(tmp_path)
+    put(file, "[]")
+    with pytest.raises(GraderError, match="move it away"):
+        desk.everybody(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/x", "a/b", "=c", ".", "..", "x\ny", "ü", "a b@c.de"]
+)
 def test_a_students_name_leads_out_of_no_folder(tmp_path, name):
     file = hand_in(tmp_path, name, "2026-11-01T10:00:00+01:00")
     assert file.resolve().parent == (tmp_path / "records").resolve()
     assert list(desk.everybody(tmp_path)) == [name]
+    exports = tmp_path / "exports"  # as marks.py names the folder of a student's files
+    assert (exports / file.stem).resolve().parent == exports.resolve()
 
 
 # ---- gradebooks ----------------------------------------------------------------------
@@ -270,7 +309,8 @@ def test_marks_are_shown_and_exported_with_what_was_decided(
     assert scores["02_naive_c/gelu"] == 12 and scores["q1"] == 4
     assert answer["score"] == 91
     (gelu,) = [t for t in answer["tests"] if t["name"] == "02_naive_c/gelu"]
-    assert gelu["output"].startswith("reads well")
+    assert gelu["output"].startswith("reads well; a person gave these points")
+    assert answer["output"] == "91 of 100 points\nsee me"
     names = {suite.name for suite in JUnitXml.fromfile(str(folder / "alice/junit.xml"))}
     assert names == {*OF, "q1"}
     eve = json.loads((folder / "%5Bred%5Deve" / "autolab.json").read_text())
