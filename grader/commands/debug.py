@@ -221,7 +221,7 @@ def _c(now: Situation) -> NoReturn:
     library = built.libraries[now.dtype]
     memory = save_memory(now, library, built.directions)
     command = ["gdb", "-q", "-nx", "-iex", "set auto-load off"]
-    command += ["-ex", "set breakpoint pending on"]
+    command += ["-ex", "set breakpoint pending on", "-ex", "set confirm off"]
     command += ["-ex", "set print entry-values no"]
     stops = [f"{now.operator.name}_{direction}" for direction in built.directions]
     if now.rung.file.suffix == ".cu":
@@ -231,7 +231,8 @@ def _c(now: Situation) -> NoReturn:
     worker = tools() / programs.program_of(library)
     command += ["-ex", "run", "--args", str(worker), "--replay"]
     command += [str(library), str(library), *(str(path) for path in memory)]
-    terminal.say(f"gdb stops in {now.rung.shown}: n next line, info locals, c to go on")
+    terminal.say(f"gdb stops in {now.rung.shown}:")
+    terminal.say("n next line, s into a call, info locals, c to go on, q leaves gdb")
     _become(command)
 
 

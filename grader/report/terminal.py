@@ -20,6 +20,7 @@ from grader.checks.check_result import CheckResult
 from grader.checks.gates import matrix
 from grader.course.exhibits import PARTS
 from grader.course.foreign import cleaned
+from grader.course.turn import in_turn
 from grader.course.uses import LEFT, NOBODY
 from grader.engine import coverage, plan
 from grader.engine.progress import Progress as Step
@@ -322,9 +323,16 @@ def advice(results: list[TaskResult]) -> None:
     if len(started) > NEXT_STEPS:
         console.print(f"\n... and {len(started) - NEXT_STEPS} more like these.")
     remarks(reservations.lines(results))
-    todo = [f for f in failures if f[1].verdict is Verdict.NOT_IMPLEMENTED]
+    no = Verdict.NOT_IMPLEMENTED
+    todo = [f for f in _failures(_in_turn(results)) if f[1].verdict is no]
     if todo and not started:
         _next(results, *todo[0])
+
+
+def _in_turn(results: list[TaskResult]) -> list[TaskResult]:
+    found = {result.task.id: result for result in results}
+    earned = {name: result.points for name, result in found.items()}
+    return [found[t.id] for t in in_turn([r.task for r in results], earned)]
 
 
 def _begun(rung: RungResult, check: CheckResult) -> bool:

@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection
 
 from grader.closing import Closing
 from grader.course.rungs import ROOT
-from grader.watch.messages import Asked, Told
+from grader.watch.messages import Asked, Told, Unwanted
 
 OBEYS = 5.0  # seconds after which one that was told to abandon is killed
 
@@ -32,6 +32,7 @@ class Client(Closing):
         self._fresh, self._next = False, ""
         self._waiting = False  # for a request that is to be abandoned
         self._told_at = 0.0
+        self._started = False  # it has said something: its handler of SIGUSR1 is there
         self._start()
 
     def close(self) -> None:
@@ -60,15 +61,22 @@ class Client(Closing):
             self.pipe.send(Asked(self.number, wanted, fresh))
 
     def abandon(self) -> None:
-        """Have the request that runs end."""
+        """Have the request that runs, or waits for PyTorch, end."""
         if self.busy and not self._told_at:
             self._told_at = time.monotonic()
-            with contextlib.suppress(ProcessLookupError):
-                self.process.send_signal(signal.SIGUSR1)
+            with contextlib.suppress(OSError):
+                self.pipe.send(Unwanted(self.number))
+            if self._started:
+                with contextlib.suppress(ProcessLookupError):
+                    self.process.send_signal(signal.SIGUSR1)
 
     def late(self) -> bool:
-        """Whether it does not obey: then it was replaced."""
-        if not self._told_at or time.monotonic() - self._told_at < OBEYS:
+        """Whether it does not obey: then it was replaced. One that is still importing
+        PyTorch will read the word when it is done.
+        """
+        if not (self._started and self._told_at):
+            return False
+        if time.monotonic() - self._told_at < OBEYS:
             return False
         self._again()
         self._over()
@@ -82,6 +90,9 @@ class Client(Closing):
             self._again()
             self._over()
             return None
+        if not self._started:
+            self._started = True
+            self._told_at = time.monotonic() if self._told_at else 0.0
         return message
 
     def ended(self, message: Told) -> None:
@@ -103,6 +114,7 @@ class Client(Closing):
 
     def _start(self) -> None:
         mine, theirs = Pipe()
+        self._started = False
         self.pipe: Connection = mine
         command = [sys.executable, "-m", "grader.watch.service", str(theirs.fileno())]
         self.process = subprocess.Popen(

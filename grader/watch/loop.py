@@ -17,7 +17,6 @@ from grader.course import tasks
 from grader.course.rungs import ROOT, Rung, Selection
 from grader.engine import results
 from grader.engine.hints import one_more
-from grader.engine.score import shown_points
 from grader.errors import GraderError
 from grader.report import html
 from grader.watch.client import Client
@@ -47,8 +46,7 @@ class Loop:
         self.wanted, self.lab = wanted, lab
         self.client, self.saves = client, saves
         self.view = _view(self._select())
-        self._remember()
-        self.view.to(self.view.first_to_do())
+        self.view.to(self.view.first_to_do(self._remember()))
         self._keys: dict[str, Callable[[], None]] = {
             "n": lambda: self._move(1),
             "p": lambda: self._move(-1),
@@ -167,20 +165,22 @@ class Loop:
         for result in message.results:
             for found in result.rungs:
                 view.learn(found)
-        points, of = shown_points(message.points), shown_points(message.of)
-        view.points = f", {points} of {of} points"
+        view.points = view.standing(message.points)
         view.step, view.took = "", message.seconds
         view.gradings += 1
         self.client.ended(message)
 
-    def _remember(self) -> None:
-        """What earlier gradings found out about files as they are now."""
+    def _remember(self) -> dict[str, float]:
+        """What earlier gradings found out about files as they are now. Returns the
+        points of each task.
+        """
         known = results.read()
         now = {rung.id: rung.sha256 for rung in self.view.rungs}
         for task in known.tasks if known else ():
             for found in task.rungs:
                 if now.get(found.rung.id) == found.rung.sha256:
                     self.view.learn(found)
+        return {task.task.id: task.points for task in known.tasks} if known else {}
 
     # ---- keys ------------------------------------------------------------------------
 
@@ -194,6 +194,9 @@ class Loop:
         self.view.panel = "" if self.view.panel == name else name
 
     def _hint(self) -> None:
+        if self.view.panel == HINTS and not self.view.more_hints:
+            self.view.panel = ""
+            return
         try:
             self.view.hints = one_more(self.view.hinted)
         except GraderError as error:

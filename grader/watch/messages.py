@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from grader.checks.check_result import CheckResult
@@ -19,10 +20,22 @@ class Asked:
 
 
 @dataclass(frozen=True)
+class Unwanted:
+    """End the request of this number early."""
+
+    number: int
+
+
+@dataclass(frozen=True)
 class Told:
     """Something about a request, by its number."""
 
     number: int
+
+
+@dataclass(frozen=True)
+class Ready(Told):
+    """The process has started: from now on it can be told to abandon a request."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +63,12 @@ class Ended(Told):
 
 @dataclass(frozen=True)
 class Graded(Told):
-    """The last word: all tasks with their times, and the points of the course."""
+    """The last word: all tasks with their times, and what each of the course has
+    earned.
+    """
 
     results: tuple[TaskResult, ...]
-    points: float
-    of: float
+    points: Mapping[str, float]  # by task
     seconds: float
 
 

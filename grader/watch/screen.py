@@ -13,12 +13,14 @@ from rich.text import Text
 from signatures import DIRECTIONS
 
 from grader.checks.check_result import CheckResult
+from grader.checks.speed.estimate import Speed
 from grader.course.exhibits import PARTS
 from grader.course.rungs import ROOT, Rung
-from grader.engine.score import RungResult
+from grader.engine.score import RungResult, shown_points
 from grader.report.check_words import check_words
 from grader.report.failure import heat
-from grader.report.failure.excerpt import excerpt
+from grader.report.failure.excerpt import AROUND, excerpt
+from grader.toolchain import given
 from grader.verdicts import Verdict
 from grader.watch.view import HINTS, LIST, View
 
@@ -34,7 +36,11 @@ KEYS = (
     ("q", "quit"),
 )
 NUMBERS = ("forward", "gradient")  # checks of which "not written yet" is all
+NO_STATUS = "returns STATUS_NOT_IMPLEMENTED"
+ANSWERS = {".py": "raises NotImplementedError", ".cpp": "says that it is not written"}
 BAR = 20  # characters of the bar of files that are right
+NAMES = 44  # of the column with the checks' names, or the files'
+WORDS = 15  # of a verdict
 
 
 class Screen:
@@ -57,7 +63,10 @@ class Screen:
 
         head, foot = lines(_head(self.view)), lines(_foot(self.view))
         room = max(0, height - len(head) - len(foot))
-        body = lines(_body(self.view, room, options.max_width))
+        for around in range(AROUND, -1, -1):  # the marked line comes before its like
+            body = lines(_body(self.view, room, options.max_width, around))
+            if len(body) <= room:
+                break
         if len(body) > room:
             body = body[: room - 1] + lines(iter([Text("...", style="dim")]))
         body += [[] for _ in range(room - len(body))]
@@ -83,7 +92,7 @@ def _head(view: View) -> Iterator[RenderableType]:
     yield Text("")
 
 
-def _body(view: View, room: int, width: int) -> Iterator[RenderableType]:
+def _body(view: View, room: int, width: int, around: int) -> Iterator[RenderableType]:
     if view.panel == LIST:
         yield from _list(view, room)
         return
@@ -91,6 +100,8 @@ def _body(view: View, room: int, width: int) -> Iterator[RenderableType]:
         for number, text in enumerate(view.hints, start=1):
             yield Text(f"hint {number} of {len(view.hinted.hints)}: {text}")
             yield Text("")
+        more = "the next hint" if view.more_hints else "the checks again"
+        yield Text(f"Key h shows {more}.", style="dim")
         return
     for check in view.checks:
         yield _check(check)
@@ -101,29 +112,38 @@ def _body(view: View, room: int, width: int) -> Iterator[RenderableType]:
         if bad.verdict is Verdict.NOT_IMPLEMENTED and bad.name in NUMBERS:
             yield from _to_write(view)
         else:
-            yield from _wrong(view.rung, bad, width)
+            yield from _wrong(view.rung, bad, width, around)
     elif view.result and view.result.checks:
         yield Text("")
-        yield Text(_what_next(view))
+        for said in _what_next(view):
+            yield Text(f"  {said}")
 
 
 def _check(check: CheckResult) -> Text:
     """One line: which check, of what, what came of it."""
     cases = f"  {check.cases} case{'s' * (check.cases > 1)}" if check.cases else ""
-    name = Text(f"  {check_words(check):<46}")
+    name = Text(f"  {check_words(check):<{NAMES}}")
     return name + verdict(check.verdict) + Text(cases, style="dim")
 
 
-def _to_write(view: View) -> Iterator[Text]:
-    """What a file lacks, where nothing in it is wrong."""
+def _to_write(view: View) -> Iterator[RenderableType]:
+    """What a file lacks, where nothing in it is wrong. It may be written, and still end
+    as the starter did.
+    """
     no = Verdict.NOT_IMPLEMENTED
     lacking = dict.fromkeys(c.direction for c in view.checks if c.verdict is no)
     yield Text("")
-    what = " and ".join(lacking)
-    yield Text(f"  To write: {what}. Key h shows a hint; saving the file grades it.")
+    said = f"To write: {' and '.join(lacking)}. "
+    if not given.is_untouched(view.rung):
+        each = "each still" if len(lacking) > 1 else "it still"
+        said += f"({each} {ANSWERS.get(view.rung.file.suffix, NO_STATUS)}.) "
+    said += "Key h shows a hint; saving the file grades it."
+    yield Padding(Text(said), (0, 0, 0, 2))
 
 
-def _wrong(rung: Rung, check: CheckResult, width: int) -> Iterator[RenderableType]:
+def _wrong(
+    rung: Rung, check: CheckResult, width: int, around: int
+) -> Iterator[RenderableType]:
     """The first thing to mend."""
     yield Text("")
     yield Padding(Text(check.message), (0, 0, 0, 2))
@@ -139,7 +159,7 @@ def _wrong(rung: Rung, check: CheckResult, width: int) -> Iterator[RenderableTyp
         yield Text(f"  at {check.location}")
         place = {"file": rung.shown, "sha256": rung.sha256, "root": ROOT}
         found = excerpt(check.location, **place)  # type: ignore[arg-type]
-        for line in found.lines if found else ():
+        for line in found.near(around) if found else ():
             mark, style = (">", "bold") if line.marked else (" ", "dim")
             text = Text(f"  {mark}{line.number:>4}  {line.text}", style=style)
             text.no_wrap, text.overflow = True, "ellipsis"
@@ -150,33 +170,59 @@ def _speeds(found: RungResult) -> Iterator[Text]:
     for speed in found.speeds:
         if speed.ratio is None:
             continue
-        value = f"{speed.ratio.value:.3g} times as fast as PyTorch"
-        said = value if speed.verdict is Verdict.PASS else str(speed.verdict)
-        yield Text(f"  {'speed, ' + speed.direction:<46}{said}")
+        said = _told(speed, speed.ratio.value)
+        yield Text(f"  {'speed, ' + speed.direction:<{NAMES}}{said}")
 
 
-def _what_next(view: View) -> str:
+def _told(speed: Speed, ratio: float) -> str:
+    """How fast, and what it is worth: the fastest right file of the task earns it."""
+    if speed.verdict is not Verdict.PASS:
+        return str(speed.verdict)
+    if not speed.band or not speed.band.worth:
+        return f"{ratio:.2g} times as fast as PyTorch"
+    earned, worth = speed.earned * speed.band.worth, speed.band.worth
+    return f"{ratio:.2g}x PyTorch, {shown_points(earned)} of {worth:g} points"
+
+
+def _what_next(view: View) -> tuple[str, str]:
     """Where to go when the file is right."""
     left = [r for r in view.rungs if not view.is_right(r)]
     if not left:
-        return f"  Right, and so are all {len(view.rungs)} files that are watched."
+        count = len(view.rungs)
+        done = f"All {count} watched files are" if count > 1 else "No other file is"
+        rest = "right." if count > 1 else "watched."
+        return f"Right. {done} {rest}", "q quits; make progress names the next task."
     after = [r for r in view.rungs[view.at + 1 :] if r in left]
-    return f"  Right. Key n: the next file. Still to do: {(after or left)[0].shown}"
+    return "Right. Key n: the next file. Still to do:", (after or left)[0].shown
 
 
 def _list(view: View, room: int) -> Iterator[Text]:
     """The files around the one that is worked on, with their verdicts."""
+    room = max(1, room - 1)
     first = max(0, min(view.at - room // 2, len(view.rungs) - room))
-    for at in range(first, min(first + room, len(view.rungs))):
+    last = min(first + room, len(view.rungs))
+    title = f"files {first + 1} to {last} of {len(view.rungs)}"
+    heads = "".join(f"{part:<{WORDS + 1}}" for part in DIRECTIONS)
+    yield Text(f"  {title:<{NAMES}} {heads}", style="dim")
+    for at in range(first, last):
         rung = view.rungs[at]
         known = view.verdicts.get(rung.id, {})
-        text = Text(f"{'>' if at == view.at else ' '} {rung.id:<46}")
+        text = Text(f"{'>' if at == view.at else ' '} {rung.id:<{NAMES}} ")
         for part in PARTS if rung.exhibit else DIRECTIONS:
-            text += verdict(known.get(part)) + Text(" ")
+            text += _short(known.get(part)) + Text(" ")
         text.no_wrap, text.overflow = True, "ellipsis"
         if at == view.at:
             text.stylize("bold")
         yield text
+
+
+def _short(word: Verdict | None) -> Text:
+    """A verdict in a column."""
+    text = verdict(word)
+    if word is Verdict.NOT_IMPLEMENTED:
+        text = Text("todo", style="bold red")
+    text.pad_right(WORDS - len(text))
+    return text
 
 
 def _foot(view: View) -> Iterator[RenderableType]:

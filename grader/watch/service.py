@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The process that grades for `make watch`: PyTorch and a Python worker stay warm.
 
-It answers one request after the other over a pipe. SIGUSR1 abandons the one that runs:
-the next save has made it pointless.
+It answers one request after the other over a pipe. An `Unwanted` in the pipe, with
+SIGUSR1 to be heard at once, abandons the one that runs: the next save has made it
+pointless. An import is not interrupted: half a module would stay.
 
     python -m grader.watch.service DESCRIPTOR
 """
@@ -27,7 +28,6 @@ from grader.engine import merge, results
 from grader.engine.answers.ledger import Ledger
 from grader.engine.asking.asker import Answer, Asker, Known
 from grader.engine.progress import Progress
-from grader.engine.score import Results
 from grader.errors import GraderError
 from grader.report import html
 from grader.runner.supervisor import orphans
@@ -41,9 +41,11 @@ from grader.watch.messages import (
     Ended,
     Graded,
     Heard,
+    Ready,
     Refused,
     Step,
     Told,
+    Unwanted,
 )
 
 _PR_SET_PDEATHSIG = 1
@@ -78,13 +80,25 @@ class Service:
             self._tell(Refused(0, str(error)))
             return
         with contextlib.suppress(EOFError, OSError):
+            self._tell(Ready(0))
             while True:
-                self._answer(self.pipe.recv())
+                asked = self.pipe.recv()
+                if isinstance(asked, Asked):  # what is unwanted may have ended
+                    self._answer(asked)
 
     def _abandon(self, signum: int, frame: FrameType | None) -> None:
-        if self.running:
+        if self.running and not _imports(frame):
             self.running = False
             raise Abandon
+
+    def _if_wanted(self) -> None:
+        """Raises Abandon if the request was unwanted before it began, or while a module
+        was imported.
+        """
+        while self.pipe.poll():
+            if self.pipe.recv() == Unwanted(self.number):
+                self.running = False
+                raise Abandon
 
     def _tell(self, message: Told) -> None:
         self.pipe.send(message)
@@ -94,6 +108,7 @@ class Service:
         self.number = asked.number
         try:
             self.running = True
+            self._if_wanted()
             self._grade(asked)
             self.running = False
         except Abandon:
@@ -126,9 +141,9 @@ class Service:
             results.write(whole)
         with contextlib.suppress(GraderError):  # no jinja2: there is no page
             html.write(whole)
-        points, of = _standing(whole)
+        points = {task.task.id: task.points for task in whole.tasks}
         seconds = time.monotonic() - start
-        self._tell(Graded(asked.number, tuple(found), points, of, seconds))
+        self._tell(Graded(asked.number, tuple(found), points, seconds))
 
     def _cusim(self, asked: Asked, selection: Selection) -> None:
         """Build what runs CUDA on the processor, once, and say so: it takes a minute
@@ -143,6 +158,7 @@ class Service:
                 return
 
     def _progress(self, now: Progress) -> None:
+        self._if_wanted()
         if now.ended:
             self._tell(Ended(self.number, now.ended))
             return
@@ -153,6 +169,15 @@ class Service:
         """Answers about the rung that is asked now."""
         if checks:
             self._tell(Heard(self.number, self.rung, tuple(checks)))
+
+
+def _imports(frame: FrameType | None) -> bool:
+    """Whether a module is being imported."""
+    while frame:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 class _Asker(Asker):
@@ -199,13 +224,6 @@ class _Asker(Asker):
 
 class _Grader(grading.Grader):
     asks = _Asker
-
-
-def _standing(whole: Results) -> tuple[float, float]:
-    """Points of the core path, and how many there are."""
-    core = [task for task in whole.tasks if task.task.core]
-    everything = [task for task in tasks.all_tasks() if task.core]
-    return sum(t.points for t in core), sum(t.points for t in everything)
 
 
 def main() -> None:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from grader.checks.check_result import CheckResult
 from grader.course.exhibits import PARTS
 from grader.course.rungs import Rung, Task
-from grader.engine.score import RungResult
+from grader.course.turn import in_turn
+from grader.engine.score import RungResult, shown_points
 from grader.verdicts import Verdict
 
 LIST, HINTS = "list", "hints"  # panels in place of the checks
@@ -52,6 +53,18 @@ class View:
         """What has hints: the file itself, or else its ladder."""
         return self.rung if self.rung.hints else self.task
 
+    @property
+    def more_hints(self) -> bool:
+        """Whether there are some that have not been shown."""
+        return len(self.hints) < len(self.hinted.hints)
+
+    def standing(self, earned: Mapping[str, float]) -> str:
+        """The points of what is watched: of its core path, if it has a part of that."""
+        tasks = [t for t in self.tasks if t.core] or self.tasks
+        points = sum(earned.get(task.id, 0.0) for task in tasks)
+        of = sum(task.points for task in tasks)
+        return f", {shown_points(points)} of {shown_points(of)} points"
+
     def to(self, at: int) -> None:
         """Work on another file."""
         self.at = at % len(self.rungs)
@@ -85,10 +98,13 @@ class View:
         """How many files are."""
         return sum(self.is_right(rung) is True for rung in self.rungs)
 
-    def first_to_do(self) -> int:
-        """The first file that is not known to be right."""
-        open_ones = (i for i, r in enumerate(self.rungs) if not self.is_right(r))
-        return next(open_ones, 0)
+    def first_to_do(self, earned: Mapping[str, float]) -> int:
+        """The first file that is not known to be right, tasks in turn."""
+        for task in in_turn(self.tasks, earned):
+            for at, rung in enumerate(self.rungs):
+                if rung.task == task.id and not self.is_right(rung):
+                    return at
+        return 0
 
     def after(self, tasks: tuple[Task, ...], rungs: tuple[Rung, ...]) -> View:
         """The same after files came or went; the file that is worked on stays."""

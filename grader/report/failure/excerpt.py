@@ -37,6 +37,11 @@ class Excerpt:
     lines: tuple[Line, ...] = ()
     why_not: str = ""
 
+    def near(self, around: int) -> tuple[Line, ...]:
+        """The marked line and so many before and after it."""
+        at = next((line.number for line in self.lines if line.marked), 0)
+        return tuple(n for n in self.lines if abs(n.number - at) <= around)
+
 
 def excerpt(location: str, *, file: str, sha256: str, root: Path) -> Excerpt | None:
     """The lines around `location`; None if it lies outside of the graded file."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from grader.course.exhibits import PARTS
 from grader.course.rungs import Task
+from grader.course.turn import in_turn
 from grader.engine.score import Results, RungResult, TaskResult, shown_points
 from grader.toolchain import given
 from grader.verdicts import Verdict
@@ -33,9 +34,8 @@ class NextStep:
 def next_step(whole: Results | None, tasks: Sequence[Task]) -> NextStep:
     """Begun and wrong comes first, then the core path, then what lies beyond it."""
     found = {result.task.id: result for result in whole.tasks} if whole else {}
-    in_order = sorted(
-        tasks, key=lambda task: not task.core
-    )  # each part in course order
+    earned = {name: result.points for name, result in found.items()}
+    in_order = in_turn(tasks, earned)
     for steps in (_wrong, _unwritten, _slow):
         for task in in_order:
             step = next(steps(task, found.get(task.id)), None)

@@ -32,7 +32,7 @@ def test_before_anything_was_graded_it_says_where_to_begin(
 ) -> None:
     text = shown(capsys)
     assert "02_naive_c" in text and "0 / 20" in text
-    assert "Next: labs/01_python_function/add" in text
+    assert "Next: labs/02_naive_c/add" in text
     assert not (folder / "progress.html").exists()
 
 

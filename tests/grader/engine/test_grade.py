@@ -387,7 +387,7 @@ def test_starters_get_no_points_and_no_tracebacks(tools, tmp_path):
     checks = [check for rung in rungs for check in rung["checks"]]
     assert {check["verdict"] for check in checks} == {"NOT_IMPLEMENTED"}
     assert {check["replay"] for check in checks} == {None}  # nothing to debug yet
-    assert "Next: write labs/01_python_function/add/00_broadcast.py" in done.stdout
+    assert "Next: write labs/02_naive_c/add/00_broadcast.c" in done.stdout
 
 
 def test_a_constructor_that_is_missing_is_named_and_keeps_no_gradient(tools, tmp_path):

@@ -8,17 +8,21 @@ from typing import Any
 import pytest
 
 from grader.course.exhibits import CASE_CHECK
+from grader.course.rungs import ROOT
 from grader.course.tasks import all_tasks
+from grader.course.turn import FIRST_LAB, in_turn
 from grader.engine.answers import as_json
 from grader.engine.score import Results
+from grader.report import terminal
 from grader.report.progress.next_step import NextStep, next_step
 from grader.toolchain import given
+from grader.watch.view import View
 from tests.grader.engine import results as made
 
 TASKS = all_tasks()
 HUNT = next(task for task in TASKS if task.is_hunt)
 EXPOSED = dict(made.passing()[0], name=CASE_CHECK, direction=CASE_CHECK)
-FIRST_CORE = next(task for task in TASKS if task.core)
+FIRST_CORE = next(t for t in TASKS if t.core and t.id.startswith(FIRST_LAB))
 
 
 def whole() -> dict[str, Any]:
@@ -123,3 +127,31 @@ def test_a_repair_without_a_case_leaves_the_other_half() -> None:
     told = step(found)
     assert told.reason == "a bug to find, worth 0.5 beyond the core path"
     assert told.command == f"make watch T={HUNT.rungs[0].id}"
+
+
+def test_one_lab_to_begin_with_is_told_everywhere() -> None:
+    """By the README, the guide, make progress, make grade and make watch."""
+    for page in ("README.md", "docs/guides/first_hour.md"):
+        text = (ROOT / page).read_text()
+        assert text.index(f"make grade LAB={FIRST_LAB[:2]}") < text.index("make watch")
+    assert next_step(None, TASKS).task == FIRST_CORE.id
+    files = tuple(rung for task in TASKS for rung in task.rungs)
+    view = View(tuple(TASKS), files)
+    assert files[view.first_to_do({})].task == FIRST_CORE.id
+    unwritten = [made.check("forward", "forward", "NOT_IMPLEMENTED")]
+    found = whole()
+    for entry in found["tasks"]:
+        entry["points"] = 0
+        entry["rungs"] = [dict(r, checks=unwritten) for r in entry["rungs"]]
+    with terminal.console.capture() as said:
+        terminal.advice(list(as_json.results(found).tasks))
+    assert f"make grade T={FIRST_CORE.id}\n" in said.get()
+
+
+def test_who_has_points_in_a_lab_goes_on_there() -> None:
+    fourth = next(t for t in TASKS if t.core and t.id.startswith("04"))
+    first, *_, last = in_turn(TASKS, {fourth.id: 1.0, "02_naive_c/gelu": 0.0})
+    assert first.core and first.id.startswith("04") and not last.core
+    both = in_turn(TASKS, {fourth.id: 1.0, "03_im2col_cpu/matmul": 2.0})
+    labs = dict.fromkeys(task.id[:2] for task in both)
+    assert list(labs)[:3] == ["03", "04", "02"]

@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,7 +94,7 @@ def test_a_right_file_is_told_check_by_check(gelu: tuple[Path, Terminal]) -> Non
     ):
         assert re.search(rf"{name} .*PASS", text), text
     assert "labs/02_naive_c/gelu/00_definition.c" in text.splitlines()[0]
-    assert "points" in text
+    assert re.search(r"^\[#+\.*\] .*, [\d.]+ of \d+ points$", text, re.M), text
     assert all(len(line) <= 80 for line in text.splitlines())
 
 
@@ -114,7 +115,9 @@ def test_a_file_that_is_not_written_says_what_is_to_be_written(
 ) -> None:
     file, terminal = gelu
     text = save(file, starter(RIGHT), terminal)
-    assert "To write: forward and backward. Key h shows a hint" in text
+    said = " ".join(text.split())
+    assert "To write: forward and backward. (each still returns STATUS_NOT" in said
+    assert "Key h shows a hint; saving the file grades it." in said
     assert re.search(r"NOT_IMPLEMENTED  1 case$", text, re.MULTILINE), text
 
 
@@ -132,6 +135,15 @@ def test_a_syntax_error_shows_the_line(gelu: tuple[Path, Terminal]) -> None:
     text = save(file, RIGHT.replace("return STATUS_OK;", "return STATUS_OK"), terminal)
     assert "BUILD" in text and "expected" in text
     assert re.search(r"^  > *\d+  ", text, re.MULTILINE), text
+    try:  # on a small screen the lines around it go first
+        terminal.resize(80, 14)
+        small = terminal.until_it(
+            lambda t: len(t.rstrip("\n").splitlines()) <= 14 and "n next" in t,
+            "14 rows",
+        )
+        assert re.search(r"^  > *\d+  ", small, re.MULTILINE), small
+    finally:
+        terminal.resize(80, 24)
 
 
 def test_a_crash_and_a_hang_end_their_file_only(gelu: tuple[Path, Terminal]) -> None:
@@ -152,6 +164,20 @@ def test_a_save_during_a_check_begins_anew(gelu: tuple[Path, Terminal]) -> None:
     terminal.until(" ... ")
     file.write_text(RIGHT.replace("(accum)0.5", "(accum)0.51"))
     terminal.until("WRONG_VALUE", "graded")
+
+
+def test_keys_faster_than_the_grading_end_no_process(
+    tools: Path, tmp_path: Path
+) -> None:
+    """Also while PyTorch is being imported, and what it imports at first use."""
+    tree = copy_of_the_repository(tmp_path, tools, *LADDERS)
+    with watch(tree) as terminal:
+        for _ in range(40):
+            terminal.press("n")
+            assert "process" not in terminal.text().splitlines()[-3]
+            time.sleep(0.1)
+        text = terminal.until("graded", "Right")
+        assert "process" not in text
 
 
 def test_of_two_saves_at_once_the_open_file_is_graded(
@@ -180,13 +206,18 @@ def test_every_key_does_what_its_word_says(gelu: tuple[Path, Terminal]) -> None:
     file, terminal = gelu
     terminal.press("l")
     text = terminal.until("> 02_naive_c/gelu/00_definition")
+    assert re.search(r"files 1 to 3 of 3 +forward +backward", text), text
     assert "02_naive_c/linear/00_definition" in text
     terminal.press("l")
     terminal.until("forward in float32", without="> 02_naive_c")
     terminal.press("h")
     terminal.until("hint 1 of")
     terminal.press("h")
-    terminal.until("hint 2 of")
+    terminal.until("hint 2 of", "Key h shows the next hint")
+    terminal.press("h")
+    terminal.until("hint 3 of 3", "Key h shows the checks again")
+    terminal.press("h")
+    terminal.until("forward in float32", without="hint")
     terminal.press("d")
     terminal.until("no case has failed")
     terminal.press("o")
@@ -210,8 +241,8 @@ def test_debug_lends_the_terminal_and_comes_back(
     terminal.press("d")
     terminal.until("make debug")
     if shutil.which("gdb"):
-        terminal.until("(gdb)")
-        terminal.press("kill\ny\nquit\n")
+        terminal.until("q leaves gdb", "(gdb)")
+        terminal.press("q\n")  # asks nothing more
     terminal.until("Enter: back")
     terminal.enter()
     terminal.until("WRONG_VALUE", "n next")

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+"""Which task is next: one order for every command that names a next task.
+
+README.md and docs/guides/first_hour.md begin with lab 02. Who has points in a lab goes
+on there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from grader.course.rungs import Task
+
+FIRST_LAB = "02_naive_c"
+
+
+def in_turn(tasks: Iterable[Task], earned: Mapping[str, float]) -> list[Task]:
+    """The core path before what lies beyond it; of each first the labs with points,
+    then the lab to begin with, then the others; within a lab as its lab.toml says.
+    """
+    begun = {_lab(name) for name, points in earned.items() if points}
+
+    def turn(task: Task) -> tuple[bool, bool, bool]:
+        lab = _lab(task.id)
+        return not task.core, lab not in begun, lab not in {FIRST_LAB, *begun}
+
+    return sorted(tasks, key=turn)
+
+
+def _lab(task: str) -> str:
+    return task.split("/")[0]
