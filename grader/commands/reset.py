@@ -62,4 +62,8 @@ def _agreed(question: str) -> bool:
         raise GraderError(
             "make reset asks first, and there is no terminal; YES=1 agrees"
         )
-    return input(question).strip().lower() in ("y", "yes")
+    try:
+        return input(question).strip().lower() in ("y", "yes")
+    except EOFError:  # ^D says no
+        terminal.say("")
+        return False

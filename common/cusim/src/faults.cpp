@@ -153,10 +153,10 @@ static void on_tick(int, siginfo_t *, void *context)
     }
     if (!count) places[count++] = here("runs", code_of(context));
     found(Level::error, "spin",
-          text("a thread has been running for %d s without an end or a barrier; a loop "
-               "that waits for another thread's write never ends here, and need not "
-               "end on a card: use __syncthreads, or a second kernel; if one thread "
-               "does the work of all, share it out",
+          text("a thread has been running for %d s without an end or a barrier: a loop "
+               "that never ends? One that waits for another thread's write never ends "
+               "here, and need not end on a card: use __syncthreads, or a second "
+               "kernel; if one thread does the work of all, share it out",
                patience),
           places, count);
     _exit(124);

@@ -80,9 +80,9 @@ def sentences(p: Profile) -> Iterator[str]:
         side = "more" if intensity > turn else "less"
         limit = "the arithmetic" if intensity > turn else "the memory"
         yield (
-            f"Each byte of its tensors serves {intensity:.3g} operations, {side} than "
-            f"the {turn:.2g} at which arithmetic and memory take as long: at best "
-            f"{limit} is the limit."
+            f"A byte of its tensors serves {intensity:.3g} operations, {side} than the "
+            f"{turn:.3g} at which arithmetic and large memory take equally long: with "
+            f"tensors in large memory, {limit} limits this call."
         )
     if p.hottest:
         yield from _of_loop(p.hottest, p.share)
@@ -101,9 +101,14 @@ def _of_loop(loop: Loop, share: float) -> Iterator[str]:
         return
     fused = loop.multiply_adds == loop.arithmetic
     what = "multiply-adds" if fused else "multiplications and additions"
+    if loop.is_scalar:
+        how = "each on one number at a time"
+    elif loop.scalars:
+        how = f"{loop.scalars} of them on one number at a time, the others on vectors"
+    else:
+        how = "all on vectors"
     yield (
-        f"A turn has {loop.arithmetic} {what}, {loop.scalars} of them on one number at "
-        f"a time, the others on vectors, and {loop.loads} loads: "
+        f"A turn has {loop.arithmetic} {what}, {how}, and {loop.loads} loads: "
         f"{loop.loads / loop.arithmetic:.2g} loads for each."
     )
     if loop.spills:
