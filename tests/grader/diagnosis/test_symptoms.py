@@ -17,8 +17,9 @@ from grader.checks.values.forward import expectations
 from grader.diagnosis.match import Trial, name_it
 from grader.diagnosis.mistakes import known
 from grader.diagnosis.mistakes.mistake import Setting
-from grader.diagnosis.symptoms import describe
+from grader.diagnosis.symptoms import describe, read_as_contiguous
 from grader.diagnosis.telling_cases import extra_cases
+from grader.verdicts import Verdict
 
 SEED = 5
 MOST = 3000  # elements of a case
@@ -154,3 +155,23 @@ def test_a_constant_in_place_of_eps_has_a_name(eps: float, name: str | None) -> 
 
     named = name_it(known("layer_norm"), trials_of("layer_norm", constant))
     assert [mistake.name for _, mistake in named] == ([name] if name else [])
+
+
+@pytest.mark.parametrize(("wrong_views", "said"), [(1, False), (2, True), (4, True)])
+def test_one_wrong_view_of_many_is_not_read_as_contiguous(
+    wrong_views: int, said: bool
+) -> None:
+    """Of four views of 'input': one may be wrong for another reason."""
+    past = SimpleNamespace(
+        verdict=Verdict.MEMORY_ERROR, message="reads right past the end of 'input'"
+    )
+
+    def trial(*, view: bool, wrong: bool) -> Any:
+        tensor = torch.zeros(3, 2).t() if view else torch.zeros(2, 3)
+        setting: Any = SimpleNamespace(inputs={"input": tensor}, grads=(), results=())
+        got = None if wrong else {}
+        return Trial(None, setting, got, finding=past if wrong else None)  # type: ignore
+
+    trials = [trial(view=False, wrong=False)]
+    trials += [trial(view=True, wrong=i < wrong_views) for i in range(4)]
+    assert bool(read_as_contiguous(trials)) is said
