@@ -217,7 +217,7 @@ def test_every_key_does_what_its_word_says(gelu: tuple[Path, Terminal]) -> None:
     terminal.press("h")
     terminal.until("hint 3 of 3", "Key h shows the checks again")
     terminal.press("h")
-    terminal.until("forward in float32", without="hint")
+    terminal.until("forward in float32", without="hint 1 of")
     terminal.press("d")
     terminal.until("no case has failed")
     terminal.press("o")
