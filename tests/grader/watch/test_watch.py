@@ -94,8 +94,7 @@ def test_a_right_file_is_told_check_by_check(gelu: tuple[Path, Terminal]) -> Non
     ):
         assert re.search(rf"{name} .*PASS", text), text
     assert "labs/02_naive_c/gelu/00_definition.c" in text.splitlines()[0]
-    assert re.search(r"speed, forward .* of 0.25 points|NOISY", text), text
-    assert re.search(r"\[#*\.*\] .*, [\d.]+ of 5 points$", text, re.M), text
+    assert re.search(r"^\[#+\.*\] .*, [\d.]+ of \d+ points$", text, re.M), text
     assert all(len(line) <= 80 for line in text.splitlines())
 
 
@@ -218,7 +217,7 @@ def test_every_key_does_what_its_word_says(gelu: tuple[Path, Terminal]) -> None:
     terminal.press("h")
     terminal.until("hint 3 of 3", "Key h shows the checks again")
     terminal.press("h")
-    terminal.until("forward in float32", without="hint")
+    terminal.until("forward in float32", without="hint 1 of")
     terminal.press("d")
     terminal.until("no case has failed")
     terminal.press("o")
