@@ -10,20 +10,16 @@ from types import SimpleNamespace
 import pytest
 from cusim import report as cusim
 
-from grader.checks import outcomes, subject
-from grader.checks.check_result import Stopped
+from grader.checks import outcomes
 from grader.checks.cuda import cusim_report, under_cusim
 from grader.checks.gates import contract
 from grader.checks.memory import sanitizer_report
-from grader.checks.subject import CHECK_LIMIT, Subject
 from grader.course.rungs import ROOT
-from grader.operators import get
 from grader.runner.supervisor import wire
 from grader.runner.supervisor.session import Outcome
 from grader.runner.supervisor.tools_session import Answer, Tools
 from grader.runner.worker.student_package import advice
 from grader.verdicts import Verdict
-from tests import put
 
 NO_KERNEL = """Could not run 'convlab::add_backward' with arguments from the 'CPU'
 backend. This could be because the operator doesn't exist for this backend.
@@ -384,40 +380,3 @@ def test_a_rung_that_kills_itself_has_crashed(ran_out, verdict, words):
     )
     found = outcomes.of_outcome(worker, Outcome.DIED, "small", [], 1.0)
     assert found.verdict is verdict and words in found.message
-
-
-class SlowToStart:
-    """A Python worker on a busy machine: it takes longer to start than a check has."""
-
-    def __init__(self, clock: list[float]) -> None:
-        self.clock, self.message, self.started = clock, "", True
-        self.reply = SimpleNamespace(status=0, phase=0)
-
-    def wait_ready(self) -> Outcome:
-        self.clock[0] += CHECK_LIMIT + 10
-        return Outcome.RETURNED
-
-    def load(self, text: bytes, *, op: int, deadline: float) -> Outcome:
-        return Outcome.RETURNED
-
-    def run(self, call: SimpleNamespace) -> Outcome:
-        self.clock[0] += CHECK_LIMIT - 1
-        return Outcome.RETURNED
-
-    def end(self) -> None:
-        pass
-
-
-def test_what_a_worker_takes_to_start_is_not_the_students_time(monkeypatch, tmp_path):
-    clock = [1000.0]
-    monkeypatch.setattr(subject.time, "monotonic", lambda: clock[0])
-    request = SimpleNamespace(deadline_ns=0, late=0)
-    call = SimpleNamespace(limit=2.0, request=request)
-    one = Subject(
-        get("gelu"), source=put(tmp_path / "x.py", ""), warm=SlowToStart(clock)
-    )
-    case = get("gelu").cases(7)[0]
-    assert one.run(call, case, "f32") is None  # it has its 90 seconds
-    one.run(call, case, "f32")
-    with pytest.raises(Stopped, match="together took over 90 s"):
-        one.run(call, case, "f32")
