@@ -15,7 +15,7 @@ from grader.course.rungs import ROOT, Rung
 from grader.engine import results
 from grader.engine.answers import as_json
 from grader.errors import GraderError
-from grader.toolchain import isa
+from grader.toolchain import given, isa
 from grader.toolchain.make import build_folder
 
 
@@ -44,8 +44,7 @@ class Wanted:
 
 def folder() -> Path:
     """Where tables go: docs/results, in a handout build/bench."""
-    kept = ROOT / "docs" / "results"
-    return kept if kept.exists() else build_folder() / "bench"
+    return build_folder() / "bench" if given.is_handout() else ROOT / "docs" / "results"
 
 
 def write_files(files: Mapping[str, str]) -> list[str]:

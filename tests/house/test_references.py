@@ -27,12 +27,10 @@ EXPECTED = {  # file: reference, and why it leads nowhere
     "labs/01_python_function/bug_hunt/04_masked_slope.py: cpp/lltm.cpp": "PyTorch's",
     "tests/common/cusim/against_ncu.py: docs/results/ncu.md": "needs a GPU",
     "tests/programs/portable/driver.c: table.h": "made by test_portable.py",
-    "grader/bench/request.py: docs/results": "says that a handout has none",
     # students get these modules too: there they say that they work at home only
     "grader/commands/handout.py: make handout": "works in the repository",
     "grader/commands/tables.py: make tables": "works in the repository",
     "grader/commands/handout.py: record_first_hour.py": "works in the repository",
-    "grader/report/tables.py: docs/results": "works in the repository",
     "requirements/development.in: make docs": "works in the repository",
     "grader/commands/for_course.py: make handout": "works in the repository",
     "grader/commands/submission.py: make submission": "works in the repository",
