@@ -76,7 +76,7 @@ class Asker:
         and what is being done.
         """
         self.selection, self.seed, self.check, self.tell = selection, seed, check, tell
-        tasks = (*all_tasks(), *selection.tasks)  # others' rungs are linked, too
+        tasks = *all_tasks(), *selection.tasks
         self.rungs = {r.id: r for task in tasks for r in task.rungs}
         self.builds = Builds()
         self.links = self.builds.links
