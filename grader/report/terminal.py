@@ -20,9 +20,8 @@ from grader.checks.check_result import CheckResult
 from grader.checks.gates import matrix
 from grader.course.exhibits import PARTS
 from grader.course.foreign import cleaned
-from grader.course.turn import in_turn
 from grader.course.uses import LEFT, NOBODY
-from grader.engine import coverage, plan
+from grader.engine import coverage, plan, turn
 from grader.engine.progress import Progress as Step
 from grader.engine.score import Results, RungResult, TaskResult, shown_points
 from grader.report import reservations
@@ -328,15 +327,9 @@ def advice(results: list[TaskResult]) -> None:
         console.print(f"\n... and {len(started) - NEXT_STEPS} more like these.")
     remarks(reservations.lines(results))
     no = Verdict.NOT_IMPLEMENTED
-    todo = [f for f in _failures(_in_turn(results)) if f[1].verdict is no]
+    todo = [f for f in _failures(turn.of_results(results)) if f[1].verdict is no]
     if todo and not started:
         _next(results, *todo[0])
-
-
-def _in_turn(results: list[TaskResult]) -> list[TaskResult]:
-    found = {result.task.id: result for result in results}
-    earned = {name: result.points for name, result in found.items()}
-    return [found[t.id] for t in in_turn([r.task for r in results], earned)]
 
 
 def _begun(rung: RungResult, check: CheckResult) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from grader.course.rungs import Task
+from grader.engine.score import TaskResult
 
 FIRST_LAB = "02_naive_c"
 
@@ -25,6 +26,13 @@ def in_turn(tasks: Iterable[Task], earned: Mapping[str, float]) -> list[Task]:
         return not task.core, lab not in begun, lab not in {FIRST_LAB, *begun}
 
     return sorted(tasks, key=turn)
+
+
+def of_results(results: Iterable[TaskResult]) -> list[TaskResult]:
+    """The same of what a grading found."""
+    found = {result.task.id: result for result in results}
+    earned = {name: result.points for name, result in found.items()}
+    return [found[t.id] for t in in_turn([r.task for r in found.values()], earned)]
 
 
 def _lab(task: str) -> str:
