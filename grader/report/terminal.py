@@ -20,11 +20,11 @@ from grader.checks.check_result import CheckResult
 from grader.checks.gates import matrix
 from grader.course.exhibits import PARTS
 from grader.course.foreign import cleaned
-from grader.course.turn import in_turn
 from grader.course.uses import LEFT, NOBODY
 from grader.engine import coverage, plan
 from grader.engine.progress import Progress as Step
 from grader.engine.score import Results, RungResult, TaskResult, shown_points
+from grader.engine.turn import in_turn
 from grader.report import reservations
 from grader.report.check_words import check_words
 from grader.report.failure import heat

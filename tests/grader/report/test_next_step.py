@@ -10,9 +10,9 @@ import pytest
 from grader.course.exhibits import CASE_CHECK
 from grader.course.rungs import ROOT
 from grader.course.tasks import all_tasks
-from grader.course.turn import FIRST_LAB, in_turn
 from grader.engine.answers import as_json
 from grader.engine.score import Results
+from grader.engine.turn import FIRST_LAB, in_turn
 from grader.report import terminal
 from grader.report.progress.next_step import NextStep, next_step
 from grader.toolchain import given
