@@ -36,8 +36,8 @@ class Place:
         came = self.value
         said = "nothing" if came is None else json.dumps(came, default=str)
         if len(said) > _SHOWN:
-            kinds: dict[type, str] = {dict: "a table", list: "a list"}
-            kind = kinds.get(type(came), "a text")
+            table, many = isinstance(came, dict), isinstance(came, list)
+            kind = "a table" if table else "a list" if many else "a text"
             said = f"{kind} of {len(said)} characters"
         line = toml_lines.line_of(self.lines, self.path)
         key = ".".join(map(_word, self.path)) or "the file"
