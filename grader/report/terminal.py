@@ -24,7 +24,6 @@ from grader.course.uses import LEFT, NOBODY
 from grader.engine import coverage, plan, turn
 from grader.engine.progress import Progress as Step
 from grader.engine.score import Results, RungResult, TaskResult, shown_points
-from grader.engine.turn import in_turn
 from grader.report import reservations
 from grader.report.check_words import check_words
 from grader.report.failure import heat

@@ -30,7 +30,6 @@ EXPECTED = {  # file: reference, and why it leads nowhere
     # students get these modules too: there they say that they work at home only
     "grader/commands/handout.py: make handout": "works in the repository",
     "grader/commands/tables.py: make tables": "works in the repository",
-    "grader/commands/tables.py: python -m tests.proofs.museum": "the same",
     "grader/commands/handout.py: record_first_hour.py": "works in the repository",
     "requirements/development.in: make docs": "works in the repository",
     "grader/commands/for_course.py: make handout": "works in the repository",
