@@ -440,7 +440,8 @@ def test_a_cuda_starter_compiles_without_warnings_for_the_oldest_device(tmp_path
     bad = []
     for name in some(rungs(".cu"), every=5):
         source.write_text(starter(name))
-        said = run(nvcc, *flags, str(source.with_suffix(".o")), str(source))
+        beside = f"-I{Path(name).parent}"
+        said = run(nvcc, beside, *flags, str(source.with_suffix(".o")), str(source))
         bad += [f"{name}:\n{said}"] if said else []
     none(bad)
 
