@@ -72,9 +72,7 @@ class Asker:
         check: str | None = None,
         tell: Callable[[str, str], None] = lambda rung, check: None,
     ) -> None:
-        """`check`: forward or gradient, only these; `tell` is called with a rung's id
-        and what is being done.
-        """
+        """`check`: forward or gradient only; `tell` hears of each rung's checks."""
         self.selection, self.seed, self.check, self.tell = selection, seed, check, tell
         tasks = *all_tasks(), *selection.tasks
         self.rungs = {r.id: r for task in tasks for r in task.rungs}
