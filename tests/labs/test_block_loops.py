@@ -58,7 +58,9 @@ def compiled(file: Path, compiler: str, isa: str, dtype: str, to: Path) -> list[
     rung = ["make", "-s", "-f", "common/rung.mk", f"RUNG={file}", march, "flags"]
     flags = output_of(rung, seconds=SECONDS, cwd=ROOT).split()
     made = str(to / "rung.o")
-    command = [compiler, *flags, f"-DREAL_{dtype.upper()}", "-c", str(file), "-o", made]
+    beside = f"-I{LAB / 'matmul'}"  # its header, where the rung is a changed copy
+    dtyped = f"-DREAL_{dtype.upper()}"
+    command = [compiler, *flags, beside, dtyped, "-c", str(file), "-o", made]
     output_of(command, seconds=SECONDS, cwd=ROOT)
     return loops(to / "rung.o", file)
 

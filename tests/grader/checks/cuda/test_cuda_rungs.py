@@ -140,7 +140,7 @@ def test_a_ladder_asked_alone_looks_at_the_rung_of_another_that_it_calls(graded)
         f'[rung."gelu/00_call"]\nuses.plain = "{LADDER}/00_right"\n',
     )
     put(lab / "gelu" / "00_call.cu", CALLER)
-    done = graded.run("grade", "06_next/gelu", "--fresh", "--jobs", "2")
+    done = graded.run("grade", "06_next/gelu", FRESH="1", JOBS="2")
     (found,) = graded.task("06_next/gelu")["rungs"]
     shutil.rmtree(lab)
     verdicts = [c["verdict"] for c in found["checks"] if c["direction"] == "forward"]
