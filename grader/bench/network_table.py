@@ -16,6 +16,7 @@ from typing import Any
 
 from grader.checks.speed.estimate import Estimate
 from grader.report import tables
+from grader.toolchain import isa
 
 PARTS = ("forward", "step")
 MAKES = ("pytorch", "lab05")
@@ -106,8 +107,9 @@ def whole(
 def page(net: str, size: int, rows: Sequence[Row], machine: str) -> str:
     """Markdown."""
     made = "; ".join(f"`{text}`" for text in dict.fromkeys(row.command for row in rows))
+    held = f", {isa.held()}" if isa.held() else ""
     lines = [
-        f"# {net}: a whole network with our layers",
+        f"# {net}: a whole network with our layers{held}",
         "",
         f"Images of {size} x {size}, random weights, the same for both sides, which "
         "take turns. `forward` is eval() without a graph; `step` is a step of "

@@ -72,8 +72,6 @@ PUBLIC = {
     "80fa2b0f7f04": "the same, how sums begin",
     "b0b53034a9b8": "the same, what a call works on",
     "8ef68244cb72": "the same, what it makes",
-    "1337e17b089e": "lab 03, phases.h: rows beside an image",
-    "c7eed1d1cceb": "the same, what is fetched ahead",
     "3edd914b855f": "lab 02, how a view is made",
     "9eaf7a5283d5": "lab 02, how a function begins whose calls can fail",
     "c0d2fb37ec91": "lab 02, set_zero: many starters have it",
