@@ -167,6 +167,7 @@ def run(fault: Fault) -> Outcome:
     before = descendants()
     start = time.monotonic()
     with at_level(fault.level), Grader(selection, seed=SEED) as grader:
+        grader.links.earlier = nobody_passed  # a given object serves what it leaves
         (result,) = grader.run()
     seconds = time.monotonic() - start
     found = result.rungs[0]
@@ -179,6 +180,10 @@ def run(fault: Fault) -> Outcome:
         CANARY.read_text() != canary,
         max((speed.earned for speed in found.speeds), default=0.0),
     )
+
+
+def nobody_passed(rung: Rung, direction: str) -> None:
+    """In place of what earlier gradings in this build folder found out."""
 
 
 def timed_as(name: str) -> SpeedTask:
