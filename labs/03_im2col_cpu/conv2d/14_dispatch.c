@@ -1,4 +1,4 @@
-/* 15 dispatch
+/* 14 dispatch
  *
  *   idea    no algorithm is the fastest everywhere: choose one for each shape
  *   expect  1x to 2.9x PyTorch on the layers of `make bench`

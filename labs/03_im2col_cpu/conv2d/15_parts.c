@@ -1,4 +1,4 @@
-/* 16 parts
+/* 15 parts
  *
  *   idea    a group is a layer of its own, and so is every d-th row and column
  *   expect  1.6x over 14_dispatch with dilation, 2x with 4 groups

@@ -1,4 +1,4 @@
-/* 17 threads
+/* 16 threads
  *
  *   idea    images are independent, and so are filters and groups: share them out
  *   expect  at most the number of cores; 1.1x to 1.9x of 15_parts with two
