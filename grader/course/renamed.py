@@ -23,9 +23,6 @@ RENAMED = {
     "03_im2col_cpu/conv2d/19_depthwise_weight": (
         "03_im2col_cpu/depthwise_conv2d/05_lane_sums"
     ),
-    "03_im2col_cpu/conv2d/15_dispatch": "03_im2col_cpu/conv2d/14_dispatch",
-    "03_im2col_cpu/conv2d/16_parts": "03_im2col_cpu/conv2d/15_parts",
-    "03_im2col_cpu/conv2d/17_threads": "03_im2col_cpu/conv2d/16_threads",
 }
 
 

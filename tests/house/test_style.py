@@ -41,7 +41,7 @@ LONG_RUNGS = {  # docs/decisions/0013-long-rungs.md
     "labs/03_im2col_cpu/depthwise_conv2d/06_stride_phases.c": "phases along two axes",
     "labs/03_im2col_cpu/conv2d/02_implicit_gemm.c": "tables, product, where pixels go",
     "labs/03_im2col_cpu/conv2d/04_pixel_gemm.c": "tables, product, where sums go",
-    "labs/03_im2col_cpu/conv2d/15_parts.c": "both directions deal out the same parts",
+    "labs/03_im2col_cpu/conv2d/16_parts.c": "both directions deal out the same parts",
 }
 TO_DIVIDE = {  # convolutions of lab 03, until they are divided
     "labs/03_im2col_cpu/depthwise_conv2d/05_lane_sums.c": 145,

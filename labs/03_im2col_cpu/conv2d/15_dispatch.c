@@ -1,9 +1,9 @@
-/* 14 dispatch
+/* 15 dispatch
  *
  *   idea    no algorithm is the fastest everywhere: choose one for each shape
  *   expect  1x to 2.9x PyTorch on the layers of `make bench`
  *   limit   that of the rung that was chosen
- *   run     make bench T=03_im2col_cpu/conv2d/14
+ *   run     make bench T=03_im2col_cpu/conv2d/15
  *
  * For every shape. Workspace: that of the chosen rung. The rule, from the tables of the
  * lab's README:
@@ -17,7 +17,7 @@
  *     a group for each channel        the ladder depthwise_conv2d
  *
  * (*) with 16 input channels or more. Other layers of several groups are everything
- * else, and so are dilated ones: 15_parts makes of both what this table knows.
+ * else, and so are dilated ones: 16_parts makes of both what this table knows.
  */
 #include "operators.h"
 
