@@ -12,6 +12,7 @@
 #define CONVLAB_TURNED_H
 
 #include "operators.h"
+#include "vector.h"
 
 /* T taps along an axis of a filter: tap, tap + STEP, ... */
 typedef struct {
@@ -47,6 +48,20 @@ static inline tensor_t turned(ctx_t *ctx, const tensor_t *weight, int64_t G, tap
         }
     }
     return dense(data, G * IC, OC, h.T, w.T);
+}
+
+/* Filters with their input channels side by side, nothing turned: from weight (OC, IC,
+ * AREA) without gaps to panels of NR channels, each (AREA, OC, NR). */
+static inline void input_panels(const real *weight, int64_t OC, int64_t IC,
+                                int64_t AREA, int64_t NR, real *panels)
+{
+    for (int64_t ic = 0; ic < IC; ic += NR) {
+        for (int64_t oc = 0; oc < OC; oc++) {
+            vec_transpose_copy(weight + (oc * IC + ic) * AREA, AREA,
+                               panels + ic * AREA * OC + oc * NR, OC * NR,
+                               IC - ic < NR ? IC - ic : NR, AREA);
+        }
+    }
 }
 
 #endif
