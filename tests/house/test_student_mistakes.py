@@ -70,7 +70,8 @@ def test_a_submission_in_python_is_python():
 def test_a_submission_in_c_compiles(mistake):
     gcc = shutil.which("gcc")
     assert gcc, "gcc is missing"
-    flags = ["-std=c11", "-fopenmp", "-DREAL_F64", f"-I{ROOT / 'common'}"]
+    beside = [f"-I{folder}" for folder in (ROOT / "common", mistake.path.parent)]
+    flags = ["-std=c11", "-fopenmp", "-DREAL_F64", *beside]
     done = subprocess.run(
         [gcc, *flags, "-fsyntax-only", "-x", "c", "-"],
         input=mistake.text(),

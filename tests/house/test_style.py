@@ -36,15 +36,11 @@ FUNCTION_LINES = {".c": 60, ".h": 60, ".cpp": 60, ".py": 60, ".cu": 100}
 RUNG_LINES = {".c": 140, ".py": 170, ".cu": 160}
 LONGER, LONG = 180, 6  # so many rungs may have so many lines, each with its reason
 LONG_RUNGS = {  # docs/decisions/0013-long-rungs.md
-    "labs/02_naive_c/subm_conv3d/00_rulebook.c": "sorting, finding and adding",
-    "labs/02_naive_c/conv2d/01_loop_order.c": "both directions share their views",
     "labs/03_im2col_cpu/depthwise_conv2d/06_stride_phases.c": "phases along two axes",
     "labs/03_im2col_cpu/conv2d/02_implicit_gemm.c": "tables, product, where pixels go",
     "labs/03_im2col_cpu/conv2d/04_pixel_gemm.c": "tables, product, where sums go",
-    "labs/03_im2col_cpu/conv2d/16_parts.c": "both directions deal out the same parts",
 }
 TO_DIVIDE = {  # convolutions of lab 03, until they are divided
-    "labs/03_im2col_cpu/depthwise_conv2d/05_lane_sums.c": 145,
     "labs/03_im2col_cpu/conv2d/09_winograd_2x2.c": 182,
     "labs/03_im2col_cpu/conv2d/10_winograd_4x4.c": 255,
     "labs/03_im2col_cpu/conv2d/12_winograd_weight.c": 207,

@@ -5,7 +5,7 @@
  *   limit   a search for each point and place: log2(P) steps that jump through memory
  *   run     make grade T=02_naive_c/subm_conv3d/00
  */
-#include "operators.h"
+#include "points.h"
 
 /* Five points, rows 0 to 4, all at y = 0, a kernel of 3 x 1 x 3, so k = kd*3 + kw, and
  * some of the rulebook's pairs (read, write):
@@ -15,18 +15,6 @@
  *             x = 0 ... 4      k = 4   reads itself  (0,0) (1,1) (2,2) (3,3) (4,4)
  *                              k = 5   reads x + 1   (1,0) (3,2)
  *                              k = 7   reads z + 1   (3,0)    */
-
-typedef struct {
-    int64_t n, z, y, x;
-} point_t;
-
-static point_t point_at(const tensor_t *coordinates, int64_t row)
-{
-    const int64_t *stride = coordinates->stride;
-    const int32_t *data = (const int32_t *)coordinates->data + row * stride[0];
-    const int64_t step = stride[1];
-    return (point_t){data[0], data[step], data[2 * step], data[3 * step]};
-}
 
 /* Is lhs before rhs, if a volume is read like a book: page z, line y, letter x? */
 static int is_before(point_t lhs, point_t rhs)
@@ -58,7 +46,7 @@ static void sort_rows(const tensor_t *coordinates, int32_t *order, int64_t P)
     }
     // END SOLUTION
     // STARTER // your code, with point_at and is_before (the reference takes 13 lines)
-    // STARTER (void)point_at, (void)is_before;  // delete this line when you call them
+    // STARTER (void)is_before;  // delete this line when you call it
 }
 
 /* The row of a point, or -1: halves [low, high), outside of which it cannot be. */
@@ -82,14 +70,6 @@ static int64_t find_row(const tensor_t *coordinates, const int32_t *order, int64
     // END SOLUTION
     // STARTER // your code (the reference takes 13 lines)
     // STARTER return -1;
-}
-
-/* The weights of one place of the kernel: a view (OC, IC). */
-static tensor_t matrix_at(const tensor_t *weight, int64_t kd, int64_t kh, int64_t kw)
-{
-    return (tensor_t){.data = at5(weight, 0, 0, kd, kh, kw),
-                      .size = {weight->size[0], weight->size[1]},
-                      .stride = {weight->stride[0], weight->stride[1]}};
 }
 
 /* output[write] += matrix (OC, IC) @ features[read] */

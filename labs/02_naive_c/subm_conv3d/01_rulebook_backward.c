@@ -5,21 +5,13 @@
  *   limit   a row of features and one of grad_output per pair, wherever they lie
  *   run     make grade T=02_naive_c/subm_conv3d/01
  */
-#include "operators.h"
+#include "points.h"
 
 /* Forward kept what it found. One pair (read, write) of the place (kd, kh, kw), listed
  * under k = (kd*KH + kh)*KW + kw, moves
  *
  *     forward    features[read]       -- weight[:,:,kd,kh,kw] ->  output[write]
  *     backward   grad_features[read]  <-    its transpose    --  grad_output[write]  */
-
-/* The weights of one place of the kernel, or their gradients: a view (OC, IC). */
-static tensor_t matrix_at(const tensor_t *weight, int64_t kd, int64_t kh, int64_t kw)
-{
-    return (tensor_t){.data = at5(weight, 0, 0, kd, kh, kw),
-                      .size = {weight->size[0], weight->size[1]},
-                      .stride = {weight->stride[0], weight->stride[1]}};
-}
 
 /* One pair. Forward added products x * w to output[write]: add grad * w to the gradient
  * of x, and grad * x to the gradient of w, where each is wanted. */

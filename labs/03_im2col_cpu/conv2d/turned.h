@@ -11,21 +11,13 @@
 #ifndef CONVLAB_TURNED_H
 #define CONVLAB_TURNED_H
 
-#include "operators.h"
 #include "vector.h"
+#include "views.h"
 
 /* T taps along an axis of a filter: tap, tap + STEP, ... */
 typedef struct {
     int64_t tap, STEP, T;
 } taps_t;
-
-/* A tensor (A, B, H, W) without gaps. */
-static inline tensor_t dense(real *data, int64_t A, int64_t B, int64_t H, int64_t W)
-{
-    const int64_t HW = H * W;
-    return (tensor_t){
-        data, 4, REAL_DTYPE, DEVICE_CPU, {A, B, H, W}, {B * HW, HW, W, 1}};
-}
 
 /* Filters (G*OC, IC, KH, KW) to filters (G*IC, OC, h.T, w.T) of these taps: a tensor in
  * scratch; its data is NULL if there is no memory. */

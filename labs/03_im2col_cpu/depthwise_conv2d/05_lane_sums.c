@@ -16,6 +16,13 @@ enum { CHANNELS = 16 };  // of an image in turn: memory is read in its order
 
 depthwise_conv2d_backward_fn fallback_backward;
 
+typedef struct {
+    int64_t N, IC, M, K, SUMS, OH, OW;  // weight (IC, M, K), and sums for each filter
+    int64_t *offset;                    // in the slab, of each of K
+    const real *input, *grad_output;    // without gaps
+    real *grad_weight, *grad_bias;      // NULL: not wanted
+} layer_t;
+
 /* sum[i] += grad * row i from `at` on, COUNT elements */
 EXPAND void multiply(const real *grad, const real *const rows[TAPS], int64_t at,
                      int64_t COUNT, vec sum[TAPS])
@@ -29,11 +36,12 @@ EXPAND void multiply(const real *grad, const real *const rows[TAPS], int64_t at,
 }
 
 /* total[k] += grad (OH, OW) * the slab from offset[k] on, each lane for itself */
-static void correlate(const real *slab, int64_t down, const int64_t *offset,
-                      const real *grad, int64_t K, int64_t OH, int64_t OW, real *total)
+static void correlate(const layer_t *l, const slab_t *s, const real *slab,
+                      const real *grad, real *total)
 {
     // BEGIN SOLUTION
-    const int64_t WHOLE = OW - OW % LANES;
+    const int64_t K = l->K, OH = l->OH, OW = l->OW, WHOLE = OW - OW % LANES;
+    const int64_t DOWN = s->p.stride_h * s->PITCH, *offset = l->offset;
     for (int64_t k = 0; k < K; k += TAPS) {
         const real *rows[TAPS], *row = grad;
         vec sum[TAPS] = {0};
@@ -41,9 +49,9 @@ static void correlate(const real *slab, int64_t down, const int64_t *offset,
             rows[i] = slab + offset[k + i < K ? k + i : K - 1];
         for (int64_t oh = 0; oh < OH; oh++, row += OW) {
             for (int64_t ow = 0; ow < WHOLE; ow += LANES)
-                multiply(row + ow, rows, oh * down + ow, LANES, sum);
+                multiply(row + ow, rows, oh * DOWN + ow, LANES, sum);
             if (WHOLE < OW)
-                multiply(row + WHOLE, rows, oh * down + WHOLE, OW - WHOLE, sum);
+                multiply(row + WHOLE, rows, oh * DOWN + WHOLE, OW - WHOLE, sum);
         }
         UNROLL
         for (int i = 0; i < TAPS; i++) {
@@ -53,7 +61,7 @@ static void correlate(const real *slab, int64_t down, const int64_t *offset,
     }
     // END SOLUTION
     // STARTER // TAPS places at a time: their sums over the plane, then to total
-    // STARTER // (the reference takes 18 lines)
+    // STARTER // (the reference takes 19 lines)
 }
 
 /* total += grad (COUNT), each lane for itself */
@@ -73,13 +81,6 @@ static real all_lanes(const real *total)
     return sum;
 }
 
-typedef struct {
-    int64_t N, IC, M, K, SUMS, OH, OW;  // weight (IC, M, K), and sums for each filter
-    int64_t *offset;                    // in the slab, of each of K
-    const real *input, *grad_output;    // without gaps
-    real *grad_weight, *grad_bias;      // NULL: not wanted
-} layer_t;
-
 /* Channels c0 to before c0 + C, image after image. own: the slab, then totals (C, M,
  * SUMS, LANES), of a filter's elements and last of its bias. */
 static void channels(const layer_t *l, const slab_t *s, int64_t c0, int64_t C,
@@ -95,9 +96,7 @@ static void channels(const layer_t *l, const slab_t *s, int64_t c0, int64_t C,
         for (int64_t m = 0; m < M; m++) {
             const real *grad = l->grad_output + (plane * M + m) * PIXELS;
             real *sums = total + (i % C * M + m) * TOTAL;
-            if (l->grad_weight)
-                correlate(own, s->p.stride_h * s->PITCH, l->offset, grad, l->K, l->OH,
-                          l->OW, sums);
+            if (l->grad_weight) correlate(l, s, own, grad, sums);
             if (l->grad_bias) add(grad, PIXELS, sums + TOTAL - LANES);
         }
     }
@@ -108,7 +107,7 @@ static void channels(const layer_t *l, const slab_t *s, int64_t c0, int64_t C,
     }
     // END SOLUTION
     // STARTER // zeros; plane by plane; then the lanes of each total
-    // STARTER // (the reference takes 20 lines)
+    // STARTER // (the reference takes 18 lines)
     // STARTER (void)correlate, (void)add, (void)all_lanes;
 }
 
@@ -130,9 +129,7 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
         if (empty || status != STATUS_OK) return status;
     }
     if (!grad_weight && !grad_bias) return STATUS_OK;
-    slab_t s = {.IH = input->size[2], .IW = input->size[3], .p = p};
-    s.PITCH = (s.IW + 2 * p.padding_w + p.stride_w - 1) / p.stride_w * p.stride_w;
-    s.SIZE = (s.IH + 2 * p.padding_h) * s.PITCH + LANES;  // the last vector's
+    const slab_t s = slab_of(input, p, 0);
     layer_t l = {.N = input->size[0], .IC = IC, .M = weight->size[0] / IC, .K = K};
     l.OH = grad_output->size[2], l.OW = grad_output->size[3];
     l.SUMS = (K + TAPS - 1) / TAPS * TAPS + 1;
@@ -145,9 +142,7 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
     real *all = ctx_scratch(ctx, (size_t)(T * OWN) * sizeof(real));
     if (!l.input || !l.grad_output || !l.offset || !all) return STATUS_NO_MEMORY;
     // BEGIN SOLUTION
-    for (int64_t k = 0; k < K; k++)
-        l.offset[k] =
-            k / KW * p.dilation_h * s.PITCH + column(&s, k % KW * p.dilation_w);
+    for (int64_t k = 0; k < K; k++) l.offset[k] = element_at(&s, k, KW);
 #pragma omp parallel for num_threads(ctx->threads)
     for (int64_t t = 0; t < T; t++) {
         const int64_t END = IC * (t + 1) / T;
@@ -156,9 +151,9 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
             channels(&l, &s, c, END - c < CHANNELS ? END - c : CHANNELS, all + t * OWN);
     }
     // END SOLUTION
-    // STARTER // offset: where in a slab each place begins. Then each thread t, its
-    // STARTER // slab all zeros, takes channels IC * t / T to IC * (t + 1) / T
-    // STARTER // (the reference takes 9 lines)
+    // STARTER // offset: where in a slab each place begins (slab.h). Then each thread
+    // STARTER // t, its slab all zeros, takes channels IC * t / T to IC * (t + 1) / T
+    // STARTER // (the reference takes 7 lines)
     // STARTER (void)channels;
     return STATUS_OK;
 }

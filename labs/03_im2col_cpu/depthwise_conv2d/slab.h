@@ -28,6 +28,23 @@ static inline int64_t column(const slab_t *s, int64_t x)
     return x % S * (s->PITCH / S) + x / S;
 }
 
+/* The slab of a plane of input (N, IC, IH, IW), with so many rows of zeros below. */
+static inline slab_t slab_of(const tensor_t *input, depthwise_conv2d_params_t p,
+                             int64_t below)
+{
+    const int64_t S = p.stride_w, COLS = input->size[3] + 2 * p.padding_w;
+    slab_t s = {.IH = input->size[2], .IW = input->size[3], .p = p};
+    s.PITCH = (COLS + S - 1) / S * S;
+    s.SIZE = (s.IH + 2 * p.padding_h + below) * s.PITCH + LANES;  // the last vector's
+    return s;
+}
+
+/* Where in a slab the first window sees element k of a filter, KW elements a row. */
+static inline int64_t element_at(const slab_t *s, int64_t k, int64_t KW)
+{
+    return k / KW * s->p.dilation_h * s->PITCH + column(s, k % KW * s->p.dilation_w);
+}
+
 /* A plane (IH, IW) into a slab. */
 static inline void pad(const slab_t *s, const real *restrict plane, real *slab)
 {

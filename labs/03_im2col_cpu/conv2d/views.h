@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+/* views.h - tensors that a rung makes: around memory of its own, or a part of another
+ *
+ *     room(ctx, N, C, H, W)        in scratch
+ *     group(&view, weight, g, G)   the filters of group g, where they lie
+ */
+#ifndef CONVLAB_VIEWS_H
+#define CONVLAB_VIEWS_H
+
+#include "operators.h"
+
+/* A tensor (A, B, H, W) without gaps. */
+static inline tensor_t dense(real *data, int64_t A, int64_t B, int64_t H, int64_t W)
+{
+    const int64_t HW = H * W;
+    return (tensor_t){
+        data, 4, REAL_DTYPE, DEVICE_CPU, {A, B, H, W}, {B * HW, HW, W, 1}};
+}
+
+/* The same in scratch memory; its data is NULL if there is none. */
+static inline tensor_t room(ctx_t *ctx, int64_t A, int64_t B, int64_t H, int64_t W)
+{
+    const size_t COUNT = (size_t)(A * B * H * W);
+    return dense((real *)ctx_scratch(ctx, COUNT * sizeof(real)), A, B, H, W);
+}
+
+/* Group g of G along the first axis, a view; NULL of what is absent. */
+static inline tensor_t *group(tensor_t *view, const tensor_t *t, int64_t g, int64_t G)
+{
+    if (!t) return NULL;
+    *view = *t;
+    view->size[0] = t->size[0] / G;
+    view->data = real_data(t) + g * view->size[0] * t->stride[0];
+    return view;
+}
+
+#endif
