@@ -69,21 +69,22 @@ static __global__ void weight_kernel(const real *__restrict__ parts, int64_t N,
 static __global__ void channel_kernel(const real *__restrict__ grad_output, int64_t N,
                                       int64_t P, real *__restrict__ grad_bias)
 {
+    // BEGIN SOLUTION
     __shared__ accum sums[THREADS];
     accum sum = 0;
-    // BEGIN SOLUTION
     for (int64_t i = threadIdx.x; i < N * P; i += THREADS) {
         const int64_t n = i / P, pixel = i % P;
         sum += accum_from(grad_output[(n * gridDim.x + blockIdx.x) * P + pixel]);
     }
-    // END SOLUTION
-    // STARTER // your code: the elements of a thread (the reference takes 4 lines)
     sums[threadIdx.x] = sum;
     for (int half = THREADS / 2; half > 0; half /= 2) {
         __syncthreads();  // the sums of the round before are there
         if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
     }
     if (threadIdx.x == 0) grad_bias[blockIdx.x] = real_from(sums[0]);
+    // END SOLUTION
+    // STARTER // your code: the elements of a thread, then the tree
+    // STARTER // (the reference takes 12 lines)
 }
 
 /* output (N, G, OC, P) = weight (N, G, OC, K) @ columns (N, G, K, P) + bias */
@@ -100,8 +101,8 @@ extern "C" status_t conv2d_forward(ctx_t *ctx, const tensor_t *input,
     real *col = (real *)ctx_scratch(ctx, (size_t)(N * G * K * P) * sizeof(real));
     if (!col || !filters) return STATUS_NO_MEMORY;
     const unfold_params_t windows = windows_of(weight, p);
+    tensor_t unfolded = tensor_3d(col, N, G * K, P);  // as unfold sees them
     // BEGIN SOLUTION
-    tensor_t unfolded = tensor_3d(col, N, G * K, P);
     status_t status = columns_forward(ctx, input, windows, &unfolded);
     if (status != STATUS_OK) return status;
     tensor_t lhs = tensor_4d(filters, N, G, OC, K);
@@ -111,9 +112,9 @@ extern "C" status_t conv2d_forward(ctx_t *ctx, const tensor_t *input,
     status = product_forward(ctx, &lhs, &rhs, &result);
     if (status != STATUS_OK) return status;
     // END SOLUTION
-    // STARTER // your code: the columns, then the product; tensor_3d and tensor_4d make
-    // STARTER // a view of col for each of them (the reference takes 9 lines)
-    // STARTER (void)OC, (void)windows;
+    // STARTER // your code: the columns, then the product of views that tensor_4d makes
+    // STARTER // (the reference takes 8 lines)
+    // STARTER (void)OC, (void)windows, (void)unfolded;
     if (!bias) return STATUS_OK;
     bias_kernel<<<grid_of(ceil_div(COUNT, THREADS)), THREADS, 0, ctx->stream>>>(
         *bias, P, real_data(output), COUNT);
@@ -138,7 +139,7 @@ extern "C" status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
     if (N > 0 && (!filters || !grads || !col)) return STATUS_NO_MEMORY;
     const tensor_t grad = tensor_4d(grads, N, G, OC, P);
     tensor_t columns = tensor_4d(col, N, G, K, P);    // as the product sees them
-    tensor_t unfolded = tensor_3d(col, N, G * K, P);  // as unfold sees them
+    tensor_t unfolded = tensor_3d(col, N, G * K, P);  // and as unfold sees them
     const unfold_params_t windows = windows_of(weight, p);
     status_t status = STATUS_OK;
     if (grad_weight) {

@@ -72,7 +72,7 @@ static __global__ void __launch_bounds__(THREADS, 12 / sizeof(accum))
                           const __grid_constant__ tensor_t bias, conv2d_params_t p,
                           const __grid_constant__ tensor_t output)
 {
-    __shared__ int2 taps[CHUNK];
+    [[maybe_unused]] __shared__ int2 taps[CHUNK];
     __shared__ __align__(16) accum left_tile[2][BK][BM + PAD];  // PAD: each k begins
     __shared__ __align__(16) accum right_tile[2][BK][BN];       // in another bank
     const int t = threadIdx.x, lane = t % 32, warp = t / 32;
@@ -90,7 +90,7 @@ static __global__ void __launch_bounds__(THREADS, 12 / sizeof(accum))
     const int64_t iw = q % OW * p.stride_w - p.padding_w;
     const int64_t ic0 = g * weight.size[1];  // the first channel of the group
     const real *pixel = q < Q ? at4(&input, q / AREA, ic0, ih, iw) : NULL;
-    int outside = q < Q ? NOWHERE : -1;  // bits of the rows and columns in the padding
+    [[maybe_unused]] int outside = q < Q ? NOWHERE : -1;  // what lies in the padding
     // BEGIN SOLUTION
     for (int i = 0; i < SIDE; i++) {
         const int64_t h = ih + i * p.dilation_h, w = iw + i * p.dilation_w;
@@ -100,7 +100,7 @@ static __global__ void __launch_bounds__(THREADS, 12 / sizeof(accum))
     // END SOLUTION
     // STARTER // your code: as in tap_of, for SIDE rows and columns, so that tap.y &
     // STARTER // outside tells what reads a 0 (the reference takes 5 lines)
-    const real *filter[FILTERS];
+    [[maybe_unused]] const real *filter[FILTERS];
     for (int i = 0; i < FILTERS; i++) {  // beyond the edge the last, once more
         const int oc = oc0 + t / BK + i * STEP;
         filter[i] = filters + (int64_t)(g * OC + (oc < OC ? oc : OC - 1)) * K + k;
@@ -126,7 +126,7 @@ static __global__ void __launch_bounds__(THREADS, 12 / sizeof(accum))
             // END SOLUTION
             // STARTER // your code: left and right, numbers k0 to k0 + 7 of each; 0
             // STARTER // beyond K and in the padding (the reference takes 8 lines)
-            // STARTER (void)outside, (void)pixel, (void)filter, (void)k;
+            // STARTER (void)pixel, (void)k;
         }
         if (k0 > 0) multiply(left_tile[next ^ 1], right_tile[next ^ 1], ty, tx, sum);
         // BEGIN SOLUTION

@@ -35,10 +35,10 @@ static __global__ void __launch_bounds__(THREADS)
                    int64_t GN, int64_t TILES_N, int64_t SPAN,
                    accum *__restrict__ partial)
 {
-    __shared__ __align__(16) accum left[BK][BM + 4];  // (window, oc)
-    __shared__ accum right[BK][BN + 2];               // (window, place)
-    __shared__ int64_t offset[BN];  // of a place from the pixel at (oh, ow) * stride,
-    __shared__ int2 away[BN];       // and how many columns and rows it is away
+    __shared__ __align__(16) accum left[BK][BM + 4];      // (window, oc)
+    [[maybe_unused]] __shared__ accum right[BK][BN + 2];  // (window, place)
+    [[maybe_unused]] __shared__ int64_t offset[BN];  // of a place from pixel (oh, ow) *
+    [[maybe_unused]] __shared__ int2 away[BN];  // stride: elements; columns and rows
     const int t = threadIdx.x, tx = t % TX, ty = t / TX;
     const int at = t % BK, row = t / BK;  // it fetches window `at`, in each 8th row
     const int64_t GM = grad_output.size[1] / p.groups, IC = input.size[1] / p.groups;
@@ -85,7 +85,7 @@ static __global__ void __launch_bounds__(THREADS)
         // END SOLUTION
         // STARTER // your code: window (n, oh, ow) into row `at` of both tiles; 0 for
         // STARTER // what is not there (the reference takes 11 lines)
-        // STARTER (void)IC, (void)IH, (void)IW;
+        // STARTER (void)IC, (void)IH, (void)IW, (void)row;
         ow += BK;  // on to its next window
         while (ow >= OW) {
             ow -= OW, oh++;

@@ -69,8 +69,8 @@ static __global__ void __launch_bounds__(THREADS)
                           const __grid_constant__ tensor_t bias, conv2d_params_t p,
                           const __grid_constant__ tensor_t output)
 {
-    __shared__ int64_t offset[CHUNK];  // of a term from the first pixel of a window,
-    __shared__ int2 away[CHUNK];       // and how many columns and rows it is away
+    [[maybe_unused]] __shared__ int64_t offset[CHUNK];  // of a term from the window's
+    [[maybe_unused]] __shared__ int2 away[CHUNK];  // first pixel; its columns and rows
     __shared__ uint4 left_tile[2][BM * BK / 4], right_tile[2][BN * BK / 4];
     const int t = threadIdx.x, warp = t / WARP, lane = t % WARP;
     const int G = (int)p.groups, GM = (int)output.size[1] / G;
@@ -84,7 +84,7 @@ static __global__ void __launch_bounds__(THREADS)
     const int m0 = tile % ROWS * BM, n0 = tile / ROWS % COLUMNS * BN;
 
     const int n = n0 + t, m = m0 + t / BK;  // it fetches window n, each STEPth filter
-    const real *filter = filters + ((int64_t)g * GM + m) * GK + t % BK;  // from m on
+    const real *const filter = filters + ((int64_t)g * GM + m) * GK + t % BK;
     const int row = n % AREA / OW * (int)p.stride_h - (int)p.padding_h;
     const int ih = n < GN ? row : INT32_MIN;  // there is no such row of input
     const int iw = n % OW * (int)p.stride_w - (int)p.padding_w;
