@@ -121,7 +121,6 @@ PUBLIC = {
     "3c9f15d89328": "lab 04, the first element of a thread's pack",
     "03ffd2d015dc": "lab 04, scratch for sums",
     "a60f7bea1846": "the same, there was no memory",
-    "4eb1ddbd1eba": "lab 04, a tile in shared memory",
     "a9451ed44c81": "lab 04, the loop over tiles",
     "842046e2dcb5": "lab 04, the places of a kernel",
     "528d2abde18a": "the same, bytes of a table of them",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A student can write a rung: its gaps are short, and the page that lists them is true."""
+"""A student can write a rung: its gaps are short, and the page of them is true."""
 
 from __future__ import annotations
 

@@ -136,8 +136,8 @@ static __global__ void sum_kernel(const accum *__restrict__ partial, int64_t SPL
     if (column < GN) grad_weight[oc * GN + column] = real_from(sum);
     if (column == GN && grad_bias) grad_bias[oc] = real_from(sum);
     // END SOLUTION
-    // STARTER // your code: a weight, or a bias in the last column; grad_bias may be NULL
-    // STARTER // (the reference takes 5 lines)
+    // STARTER // your code: a weight, or a bias in the last column; grad_bias may be
+    // STARTER // NULL (the reference takes 5 lines)
 }
 
 /* grad_weight and grad_bias, as the sums of partial ones */

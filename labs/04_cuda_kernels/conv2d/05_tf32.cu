@@ -51,8 +51,8 @@ static __device__ void multiply(uint4 *left, uint4 *right, int n0,
         }
     }
     // END SOLUTION
-    // STARTER // your code: the numbers of b once, those of a and c for each i, then two
-    // STARTER // mma each (the reference takes 10 lines)
+    // STARTER // your code: the numbers of b once, those of a and c for each i, then
+    // STARTER // two mma each (the reference takes 10 lines)
     // STARTER (void)quad;
 }
 
@@ -118,8 +118,8 @@ static __global__ void __launch_bounds__(THREADS)
             right[i] = inside ? accum_from(pixel[offset[k0 % CHUNK + i]]) : 0;
         }
         // END SOLUTION
-        // STARTER // your code: term t % BK of each filter, all of the window; 0 for what
-        // STARTER // is not there (the reference takes 10 lines)
+        // STARTER // your code: term t % BK of each filter, all of the window; 0 for
+        // STARTER // what is not there (the reference takes 10 lines)
         // STARTER (void)filter, (void)pixel, (void)ih, (void)iw, (void)m, (void)IH;
         // STARTER (void)IW;
         if (k0 > 0) multiply(left_tile[now ^ 1], right_tile[now ^ 1], warp * WN, sum);
