@@ -134,7 +134,7 @@ static __global__ void __launch_bounds__(THREADS, 12 / sizeof(accum))
             left_tile[next][k][t / BK + i * STEP] = left[i];
         for (int i = 0; i < BK; i++) right_tile[next][i][t] = right[i];
         // END SOLUTION
-        // STARTER // your code: into the next tiles (the reference takes 3 lines)
+        // STARTER // your code: store them in the others (the reference takes 3 lines)
         // STARTER (void)left, (void)right;
         __syncthreads();  // the next tiles are written, and all have read the others
     }
@@ -156,7 +156,7 @@ static __global__ void __launch_bounds__(THREADS, 12 / sizeof(accum))
         }
     }
     // END SOLUTION
-    // STARTER // your code: 16 bytes at once where it is packed, or one by one
+    // STARTER // your code: store the sums, 16 bytes at once where it is packed
     // STARTER // (the reference takes 12 lines)
     // STARTER (void)packed;
 }

@@ -60,8 +60,8 @@ static __global__ void __launch_bounds__(THREADS)
         offset[t] = of.c * input.stride[1] + h * input.stride[2] + w * input.stride[3];
         away[t] = make_int2((int)w, (int)h);
         // END SOLUTION
-        // STARTER // your code: of column n0 + t; what is `i` to place_of(&weight, i)?
-        // STARTER // (the reference takes 5 lines)
+        // STARTER // your code: offset and away of column n0 + t. place_of(&weight, i)
+        // STARTER // tells its place of the kernel (the reference takes 5 lines)
     }
     const int64_t first = split * SPAN + at;  // of the windows that it fetches
     int64_t n = first / OW / OH;
@@ -83,7 +83,7 @@ static __global__ void __launch_bounds__(THREADS)
             right[at][x] = inside ? accum_from(pixel[offset[x]]) : 0;
         }
         // END SOLUTION
-        // STARTER // your code: window (n, oh, ow) into row `at` of both tiles; 0 for
+        // STARTER // your code: row `at` of both tiles, for window (n, oh, ow); 0 for
         // STARTER // what is not there (the reference takes 11 lines)
         // STARTER (void)IC, (void)IH, (void)IW, (void)row;
         ow += BK;  // on to its next window
@@ -163,8 +163,8 @@ extern "C" status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
     const int64_t WANTED = ceil_div(BLOCKS, TILES);  // splits
     const int64_t SPAN = ceil_div(GK, WANTED * LEAST) * LEAST;
     // END SOLUTION
-    // STARTER // your code: windows of a split, a multiple of LEAST, so that there are
-    // STARTER // about BLOCKS blocks (the reference takes 2 lines)
+    // STARTER // your code: how many windows a split has. It is a multiple of LEAST,
+    // STARTER // and makes about BLOCKS blocks (the reference takes 2 lines)
     // STARTER const int64_t SPAN = LEAST;
     const int64_t SPLITS = GK > 0 ? ceil_div(GK, SPAN) : 0;
     accum *partial = NULL;

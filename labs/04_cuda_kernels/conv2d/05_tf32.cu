@@ -102,8 +102,8 @@ static __global__ void __launch_bounds__(THREADS)
                 away[i] = make_int2((int)w, (int)h);
             }
             // END SOLUTION
-            // STARTER // your code: where terms k0 to k0 + CHUNK - 1 lie; k counts
-            // STARTER // (ic, kh, kw) (the reference takes 7 lines)
+            // STARTER // your code: offset and away of terms k0 to k0 + CHUNK - 1,
+            // STARTER // k = (ic, kh, kw) (the reference takes 7 lines)
             __syncthreads();  // they are there; all have read the last
         }
         // BEGIN SOLUTION
@@ -118,8 +118,8 @@ static __global__ void __launch_bounds__(THREADS)
             right[i] = inside ? accum_from(pixel[offset[k0 % CHUNK + i]]) : 0;
         }
         // END SOLUTION
-        // STARTER // your code: term t % BK of each filter, all of the window; 0 for
-        // STARTER // what is not there (the reference takes 10 lines)
+        // STARTER // your code: into left term t % BK of each filter, into right all
+        // STARTER // terms of the window; else 0 (the reference takes 10 lines)
         // STARTER (void)filter, (void)pixel, (void)ih, (void)iw, (void)m, (void)IH;
         // STARTER (void)IW;
         if (k0 > 0) multiply(left_tile[now ^ 1], right_tile[now ^ 1], warp * WN, sum);
@@ -151,7 +151,7 @@ static __global__ void __launch_bounds__(THREADS)
         }
     }
     // END SOLUTION
-    // STARTER // your code: where are the four sums of an mma? ptx.h says it
+    // STARTER // your code: store. ptx.h says where the four sums of an mma lie
     // STARTER // (the reference takes 12 lines)
     // STARTER (void)lane, (void)n;
 }
