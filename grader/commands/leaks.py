@@ -121,11 +121,16 @@ PUBLIC = {
     "3c9f15d89328": "lab 04, the first element of a thread's pack",
     "03ffd2d015dc": "lab 04, scratch for sums",
     "a60f7bea1846": "the same, there was no memory",
-    "4eb1ddbd1eba": "lab 04, a tile in shared memory",
     "a9451ed44c81": "lab 04, the loop over tiles",
     "842046e2dcb5": "lab 04, the places of a kernel",
     "528d2abde18a": "the same, bytes of a table of them",
     "3240f6a73a48": "lab 04, a weight of a filter: a bug hunt shows it",
+    "8e01381700af": "lab 04, a launch with a number of blocks",
+    "065ae0532345": "the same, the number worked out in it",
+    "41a6149eb186": "the same, of the kernel that adds partial sums up",
+    "ac7a5672f269": "the same, its last arguments",
+    "6e672d99bb6a": "lab 04, a launcher has nothing more to do",
+    "afd79e7077e5": "lab 03, the gradients that a rung leaves to its fallback",
 }
 _LOOP = re.compile(r"for\([^;]*;[^;]*;\w+(\+\+|--)\)\{?|for\w+inrange.*")
 # in lab 05: static Tensor forward(const Tensor &input, double alpha)

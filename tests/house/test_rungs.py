@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A student can write a rung: its gaps are short, and the page that lists them is true.
-
-OVER names the rungs that still ask for more. It only shrinks: a rung that keeps the
-limits has to leave it.
-"""
+"""A student can write a rung: its gaps are short, and the page of them is true."""
 
 from __future__ import annotations
 
@@ -15,34 +11,19 @@ from tests.house.test_style import none
 
 GAP, WRITTEN = 25, 90  # lines of one gap, and of all gaps of a rung
 
-# rungs that are still to be divided, by ladder
-OVER = {
-    "04_cuda_kernels/conv2d": "01 02 03 04 05",
-}
-
 
 def asks_too_much(rung: Rung) -> bool:
     """Whether a gap is too wide, or all of them together are too much."""
     return rung.widest > GAP or rung.written > WRITTEN
 
 
-def listed() -> set[str]:
-    """The rungs that OVER names: ladder and number."""
-    return {f"{ladder}/{n}" for ladder, all_ in OVER.items() for n in all_.split()}
-
-
 def test_a_gap_has_at_most_25_lines_and_a_rung_at_most_90_to_write():
-    found = {rung.name[: rung.name.rindex("/") + 3]: rung for rung in rungs.counted()}
-    over = {name for name, rung in found.items() if asks_too_much(rung)}
     none(
         [
-            f"{name}: {found[name].written} lines to write, in gaps of "
-            f"{', '.join(map(str, found[name].gaps))}: divide it, or give a part"
-            for name in sorted(over - listed())
-        ]
-        + [
-            f"{name}: keeps the limits or is gone; take it out of OVER"
-            for name in sorted(listed() - over)
+            f"{rung.name}: {rung.written} lines to write, in gaps of "
+            f"{', '.join(map(str, rung.gaps))}: divide it, or give a part"
+            for rung in rungs.counted()
+            if asks_too_much(rung)
         ]
     )
 

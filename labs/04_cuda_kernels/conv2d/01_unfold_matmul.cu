@@ -7,8 +7,15 @@
  *
  * For all shapes. Workspace: the columns of all images, N * IC*KH*KW * OH*OW numbers;
  * backward also N times grad_weight; copies of weight and grad_output with gaps.
+ *
+ * All images and groups are one product, of N*G matrices. P = OH*OW; K = IC*KH*KW and
+ * OC are those of one group.
+ *
+ *   weight     (N, G, OC, K)   the same for each image: its first stride is 0
+ *   columns    (N, G, K, P)    what unfold calls (N, G*K, P): the same memory
+ *   output     (N, G, OC, P) = weight @ columns
  */
-#include "launch.h"
+#include "layout.h"
 
 extern "C" unfold_forward_fn columns_forward;
 extern "C" unfold_backward_fn columns_backward;
@@ -16,63 +23,58 @@ extern "C" matmul_forward_fn product_forward;
 
 enum { THREADS = 256 };  // of a block
 
-/* All images and groups in one product, of N*G matrices: P = OH*OW, K = IC*KH*KW, and
- * OC, are those of one group.
- *
- *   weight     (N, G, OC, K)   the same for each image: its stride is 0
- *   columns    (N, G, K, P)    what unfold calls (N, G*K, P): the same memory
- *   output     (N, G, OC, P) = weight @ columns */
-
-// BEGIN SOLUTION
-static tensor_t matrices(const real *from, int64_t N, int64_t G, int64_t M, int64_t C)
+/* The windows of a convolution, as unfold asks for them. */
+static unfold_params_t windows_of(const tensor_t *weight, conv2d_params_t p)
 {
-    void *data = (void *)(uintptr_t)from;  // a tensor's data is never const
-    return {data, 4, REAL_DTYPE, DEVICE_CUDA, {N, G, M, C}, {G * M * C, M * C, C, 1}};
+    unfold_params_t windows = {};
+    windows.kernel_h = weight->size[2], windows.kernel_w = weight->size[3];
+    windows.stride_h = p.stride_h, windows.stride_w = p.stride_w;
+    windows.padding_h = p.padding_h, windows.padding_w = p.padding_w;
+    windows.dilation_h = p.dilation_h, windows.dilation_w = p.dilation_w;
+    return windows;
 }
 
-static tensor_t columns_of(const tensor_t *t)  // (N, G, K, P), as unfold sees it
-{
-    const int64_t N = t->size[0], K = t->size[1] * t->size[2], P = t->size[3];
-    return {t->data, 3, REAL_DTYPE, t->device, {N, K, P}, {K * P, P, 1}};
-}
-
-static unfold_params_t unfold_params(const tensor_t *weight, conv2d_params_t p)
-{
-    return {weight->size[2], weight->size[3], p.dilation_h, p.dilation_w,
-            p.padding_h,     p.padding_w,     p.stride_h,   p.stride_w};
-}
-
-/* A block owns 256 consecutive elements of output, a thread one. No shared memory. */
+/* output (N, G*OC, P) += bias (G*OC)
+ * A block owns 256 consecutive elements of output, a thread one. No shared memory. */
 static __global__ void bias_kernel(const __grid_constant__ tensor_t bias, int64_t P,
                                    real *__restrict__ output, int64_t COUNT)
 {
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= COUNT) return;  // the last block may be partly empty
+    // BEGIN SOLUTION
     const accum start = accum_from(*at1(&bias, i / P % bias.size[0]));
     output[i] = real_from(start + accum_from(output[i]));
+    // END SOLUTION
+    // STARTER // your code: whose channel is it? (the reference takes 2 lines)
 }
 
-/* A block owns 256 consecutive weights, a thread one: its sum over parts (N, COUNT).
- * No shared memory. */
+/* grad_weight (COUNT) = the sum of parts (N, COUNT) over the images; 0 without images
+ * A block owns 256 consecutive weights, a thread one. No shared memory. */
 static __global__ void weight_kernel(const real *__restrict__ parts, int64_t N,
                                      real *__restrict__ grad_weight, int64_t COUNT)
 {
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= COUNT) return;  // the last block may be partly empty
+    // BEGIN SOLUTION
     accum sum = 0;
     for (int64_t n = 0; n < N; n++) sum += accum_from(parts[n * COUNT + i]);
     grad_weight[i] = real_from(sum);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 3 lines)
 }
 
-/* A block owns a channel of grad_output (N, G*OC, P), a thread each 256th element; a
- * tree adds the threads' sums up. Shared memory: 256 sums, 1024 bytes in f32. */
+/* grad_bias (G*OC) = the sums of grad_output (N, G*OC, P), channel by channel
+ * A block owns a channel, a thread each 256th element of it; a tree adds the threads'
+ * sums up, as in 00. Shared memory: 256 sums, 1024 bytes in f32. */
 static __global__ void channel_kernel(const real *__restrict__ grad_output, int64_t N,
                                       int64_t P, real *__restrict__ grad_bias)
 {
+    // BEGIN SOLUTION
     __shared__ accum sums[THREADS];
     accum sum = 0;
     for (int64_t i = threadIdx.x; i < N * P; i += THREADS) {
-        sum += accum_from(grad_output[(i / P * gridDim.x + blockIdx.x) * P + i % P]);
+        const int64_t n = i / P, pixel = i % P;
+        sum += accum_from(grad_output[(n * gridDim.x + blockIdx.x) * P + pixel]);
     }
     sums[threadIdx.x] = sum;
     for (int half = THREADS / 2; half > 0; half /= 2) {
@@ -80,16 +82,17 @@ static __global__ void channel_kernel(const real *__restrict__ grad_output, int6
         if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
     }
     if (threadIdx.x == 0) grad_bias[blockIdx.x] = real_from(sums[0]);
+    // END SOLUTION
+    // STARTER // your code: the elements of a thread, then the tree
+    // STARTER // (the reference takes 12 lines)
 }
-// END SOLUTION
-// STARTER // views, and kernels that add (the reference takes 47 lines)
 
 /* output (N, G, OC, P) = weight (N, G, OC, K) @ columns (N, G, K, P) + bias */
 extern "C" status_t conv2d_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *weight, const tensor_t *bias,
                                    conv2d_params_t p, tensor_t *output)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete it when forward is written
     const int64_t COUNT = tensor_numel(output), N = output->size[0], G = p.groups;
     if (COUNT == 0) return STATUS_OK;  // a grid of 0 blocks is an error
     const int64_t OC = weight->size[0] / G, K = tensor_numel(weight) / weight->size[0];
@@ -97,20 +100,26 @@ extern "C" status_t conv2d_forward(ctx_t *ctx, const tensor_t *input,
     const real *filters = tensor_contiguous(ctx, weight);
     real *col = (real *)ctx_scratch(ctx, (size_t)(N * G * K * P) * sizeof(real));
     if (!col || !filters) return STATUS_NO_MEMORY;
-    tensor_t lhs = matrices(filters, N, G, OC, K), rhs = matrices(col, N, G, K, P);
-    tensor_t columns = columns_of(&rhs);
-    tensor_t result = matrices(real_data(output), N, G, OC, P);
-    lhs.stride[0] = 0;
-    status_t status = columns_forward(ctx, input, unfold_params(weight, p), &columns);
-    if (status == STATUS_OK) status = product_forward(ctx, &lhs, &rhs, &result);
-    if (status != STATUS_OK || !bias) return status;
+    const unfold_params_t windows = windows_of(weight, p);
+    tensor_t unfolded = tensor_3d(col, N, G * K, P);  // as unfold sees them
+    // BEGIN SOLUTION
+    status_t status = columns_forward(ctx, input, windows, &unfolded);
+    if (status != STATUS_OK) return status;
+    tensor_t lhs = tensor_4d(filters, N, G, OC, K);
+    lhs.stride[0] = 0;  // the same filters for each image
+    const tensor_t rhs = tensor_4d(col, N, G, K, P);
+    tensor_t result = tensor_4d(real_data(output), N, G, OC, P);
+    status = product_forward(ctx, &lhs, &rhs, &result);
+    if (status != STATUS_OK) return status;
+    // END SOLUTION
+    // STARTER // your code: the columns, then the product of views that tensor_4d makes
+    // STARTER // (the reference takes 8 lines)
+    // STARTER (void)OC, (void)windows, (void)unfolded;
+    if (!bias) return STATUS_OK;
     bias_kernel<<<grid_of(ceil_div(COUNT, THREADS)), THREADS, 0, ctx->stream>>>(
         *bias, P, real_data(output), COUNT);
     CUDA_TRY(ctx, cudaGetLastError());
     return STATUS_OK;
-    // END SOLUTION
-    // STARTER // your code (the reference takes 18 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
 /* grad_weight (G, OC, K) = sum over n of grad_output (N, G, OC, P) @ columns^T
@@ -120,7 +129,7 @@ extern "C" status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                     conv2d_params_t p, tensor_t *grad_input,
                                     tensor_t *grad_weight, tensor_t *grad_bias)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete it when backward is written
     const int64_t COUNT = tensor_numel(weight), N = input->size[0], G = p.groups;
     const int64_t OC = weight->size[0] / G, K = COUNT / weight->size[0];
     const int64_t P = grad_output->size[2] * grad_output->size[3], ALL = N * G * K * P;
@@ -128,33 +137,40 @@ extern "C" status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
     const real *grads = tensor_contiguous(ctx, grad_output);
     real *col = (real *)ctx_scratch(ctx, (size_t)(ALL + N * COUNT) * sizeof(real));
     if (N > 0 && (!filters || !grads || !col)) return STATUS_NO_MEMORY;
-    const tensor_t grad = matrices(grads, N, G, OC, P);
-    tensor_t columns = matrices(col, N, G, K, P), all = columns_of(&columns);
-    const unfold_params_t u = unfold_params(weight, p);
+    const tensor_t grad = tensor_4d(grads, N, G, OC, P);
+    tensor_t columns = tensor_4d(col, N, G, K, P);    // as the product sees them
+    tensor_t unfolded = tensor_3d(col, N, G * K, P);  // and as unfold sees them
+    const unfold_params_t windows = windows_of(weight, p);
     status_t status = STATUS_OK;
-    if (grad_weight) {  // of no images: 0
+    if (grad_weight) {
+        tensor_t parts = tensor_4d(col + ALL, N, G, OC, K);  // one for each image
+        // BEGIN SOLUTION
+        status = columns_forward(ctx, input, windows, &unfolded);
         const tensor_t rhs = tensor_transposed(&columns);
-        tensor_t parts = matrices(col + ALL, N, G, OC, K);
-        status = columns_forward(ctx, input, u, &all);
         if (status == STATUS_OK) status = product_forward(ctx, &grad, &rhs, &parts);
+        // END SOLUTION
+        // STARTER // your code: all parts (the reference takes 3 lines)
         if (status != STATUS_OK) return status;
         weight_kernel<<<grid_of(ceil_div(COUNT, THREADS)), THREADS, 0, ctx->stream>>>(
-            col + ALL, N, real_data(grad_weight), COUNT);
+            real_data(&parts), N, real_data(grad_weight), COUNT);
         CUDA_TRY(ctx, cudaGetLastError());
     }
     if (grad_input) {
-        tensor_t filter = matrices(filters, N, G, OC, K);
-        filter.stride[0] = 0;
+        tensor_t filter = tensor_4d(filters, N, G, OC, K);
+        // BEGIN SOLUTION
+        filter.stride[0] = 0;  // the same for each image
         const tensor_t lhs = tensor_transposed(&filter);
         status = product_forward(ctx, &lhs, &grad, &columns);
-        if (status == STATUS_OK) status = columns_backward(ctx, &all, u, grad_input);
+        if (status == STATUS_OK)
+            status = columns_backward(ctx, &unfolded, windows, grad_input);
+        // END SOLUTION
+        // STARTER // your code: grad_columns, then folded (the reference takes 5 lines)
+        // STARTER (void)filter, (void)grad, (void)columns, (void)unfolded;
+        // STARTER (void)windows;
     }
     if (status != STATUS_OK || !grad_bias) return status;
     channel_kernel<<<grid_of(G * OC), THREADS, 0, ctx->stream>>>(grads, N, P,
                                                                  real_data(grad_bias));
     CUDA_TRY(ctx, cudaGetLastError());
     return STATUS_OK;
-    // END SOLUTION
-    // STARTER // your code (the reference takes 33 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -14,7 +14,7 @@
  * with these taps, at stride 1. Forward and the other gradients are the fallback's.
  * Workspace: the elements of weight.
  */
-#include "launch.h"
+#include "layout.h"
 
 extern "C" conv2d_backward_fn fallback_backward;
 
@@ -25,18 +25,18 @@ enum { TURN_THREADS = 256 };
 /* filters (OC, KH*KW, IC/G) = weight (OC, IC/G, KH, KW): neighbours along ic become
  * neighbours in memory. A block owns 256 consecutive filters, a thread one. No shared
  * memory. */
-// BEGIN SOLUTION
 static __global__ void turn_kernel(const __grid_constant__ tensor_t weight,
                                    real *__restrict__ filters, int64_t COUNT)
 {
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= COUNT) return;  // the last block may be partly empty
+    // BEGIN SOLUTION
     const int64_t IC = weight.size[1], KH = weight.size[2], KW = weight.size[3];
     const int64_t oc = i / (IC * KW * KH), kh = i / (IC * KW) % KH, kw = i / IC % KW;
     filters[i] = *at4(&weight, oc, i % IC, kh, kw);
+    // END SOLUTION
+    // STARTER // your code (the reference takes 3 lines)
 }
-// END SOLUTION
-// STARTER // a kernel for the filters (the reference takes 9 lines)
 
 /* grad_input (GM, GN) of a group and phase = sum over the phase's taps of
  * filters[tap]^T (GM, GK) @ grad_output as the tap meets it (GK, GN), where
@@ -44,16 +44,15 @@ static __global__ void turn_kernel(const __grid_constant__ tensor_t weight,
  * A block owns a tile of 64 x 64; a thread owns rows 8*ty to 8*ty + 7 and columns tx,
  * tx + 16, tx + 32, tx + 48 of it. The grid counts tiles along x, in the order (g,
  * phase, n0, m0). Shared memory: two tiles of 16 x 64 and 64 pixels, 9728 bytes. */
-// BEGIN SOLUTION
 static __global__ void __launch_bounds__(THREADS)
     grad_input_kernel(const __grid_constant__ tensor_t grad_output,
                       const real *__restrict__ filters, int64_t KH, int64_t KW,
                       conv2d_params_t p, const __grid_constant__ tensor_t grad_input,
                       int64_t PHASES_H, int64_t PHASES_W, int64_t GN)
 {
-    __shared__ __align__(16) accum left[BK][BM];  // (oc, ic)
-    __shared__ accum right[BK][BN];               // (oc, pixel)
-    __shared__ int64_t pixels[3][BN];             // n, ih, iw
+    [[maybe_unused]] __shared__ __align__(16) accum left[BK][BM];  // (oc, ic)
+    [[maybe_unused]] __shared__ accum right[BK][BN];               // (oc, pixel)
+    __shared__ int64_t pixels[3][BN];                              // n, ih, iw
     const int tx = threadIdx.x % TX, ty = threadIdx.x / TX;
     const int side = threadIdx.x % BN, row = threadIdx.x / BN;  // where it fetches
     const int64_t GM = grad_input.size[1] / p.groups;
@@ -62,30 +61,40 @@ static __global__ void __launch_bounds__(THREADS)
     const int64_t IW = grad_input.size[3], TAPS = KH * KW;
 
     const int64_t TILES_M = ceil_div(GM, BM), TILES = TILES_M * ceil_div(GN, BN);
-    const int64_t m0 = blockIdx.x % TILES_M * BM,
-                  n0 = blockIdx.x % TILES / TILES_M * BN;
+    const int64_t m0 = blockIdx.x % TILES_M * BM;
+    const int64_t n0 = blockIdx.x % TILES / TILES_M * BN;
     const int64_t phase = blockIdx.x / TILES % (PHASES_H * PHASES_W);
     const int64_t g = blockIdx.x / (TILES * PHASES_H * PHASES_W);
-    if (row == 0) {
-        const int64_t i = n0 + side, W = ceil_div(IW, p.stride_w);
-        const int64_t HW = ceil_div(IH, p.stride_h) * W;
-        pixels[0][side] = i / HW;
-        pixels[1][side] = phase / PHASES_W + i % HW / W * p.stride_h;
-        pixels[2][side] = phase % PHASES_W + i % W * p.stride_w;
+    if (row == 0) {  // pixel n0 + side of the phase; it may lie behind the last image
+        // BEGIN SOLUTION
+        const int64_t H = ceil_div(IH, p.stride_h), W = ceil_div(IW, p.stride_w);
+        const int64_t i = n0 + side, h = i / W % H, w = i % W;  // h, w count in strides
+        pixels[0][side] = i / (H * W);
+        pixels[1][side] = phase / PHASES_W + h * p.stride_h;
+        pixels[2][side] = phase % PHASES_W + w * p.stride_w;
+        // END SOLUTION
+        // STARTER // your code (the reference takes 5 lines)
+        // STARTER pixels[0][side] = pixels[1][side] = pixels[2][side] = 0;
+        // STARTER (void)phase, (void)n0;
     }
     __syncthreads();  // the pixels are there for those who fetch and who store
 
     accum sum[TM][TN] = {};  // stays 0 in a phase without taps
     for (int64_t tap = 0; tap < TAPS; tap++) {
+        // BEGIN SOLUTION
         const int64_t h = pixels[1][side] + p.padding_h - tap / KW * p.dilation_h;
         const int64_t w = pixels[2][side] + p.padding_w - tap % KW * p.dilation_w;
         if (h % p.stride_h != 0 || w % p.stride_w != 0) continue;  // so do all threads
         const int64_t n = pixels[0][side], oh = h / p.stride_h, ow = w / p.stride_w;
-        const bool meets = n < N && oh >= 0 && oh < grad_output.size[2] && ow >= 0 &&
-                           ow < grad_output.size[3];
+        const bool meets = n < N && has_pixel(&grad_output, oh, ow);
         const real *from = meets ? at4(&grad_output, n, g * GK, oh, ow) : NULL;
         const real *filter = filters + (g * GK * TAPS + tap) * GM + m0 + side;
+        // END SOLUTION
+        // STARTER // your code: skip a tap that misses the phase. Where does pixel
+        // STARTER // `side` read grad_output, if it meets a window at all? Where do
+        // STARTER // the filters of column `side` begin? (the reference takes 7 lines)
         for (int64_t k0 = 0; k0 < GK; k0 += BK) {
+            // BEGIN SOLUTION
 #pragma unroll
             for (int i = 0; i < BK; i += THREADS / BN) {
                 const int64_t k = k0 + row + i;
@@ -94,7 +103,12 @@ static __global__ void __launch_bounds__(THREADS)
                 right[row + i][side] =
                     from && k < GK ? accum_from(from[k * grad_output.stride[1]]) : 0;
             }
+            // END SOLUTION
+            // STARTER // your code: rows k0 to k0 + 15, side by side, of both tiles; 0
+            // STARTER // behind the last one (the reference takes 7 lines)
             __syncthreads();  // both tiles are written before anybody reads them
+
+            // BEGIN SOLUTION
 #pragma unroll 4
             for (int k = 0; k < BK; k++) {  // 4 at once: all take 128 registers
                 accum l[TM], r[TN];
@@ -104,6 +118,9 @@ static __global__ void __launch_bounds__(THREADS)
                     for (int j = 0; j < TN; j++) sum[i][j] += l[i] * r[j];
                 }
             }
+            // END SOLUTION
+            // STARTER // your code: the product (the reference takes 8 lines)
+            // STARTER (void)filters, (void)g;
             __syncthreads();  // all have read before the next tiles overwrite these
         }
     }
@@ -117,8 +134,6 @@ static __global__ void __launch_bounds__(THREADS)
         }
     }
 }
-// END SOLUTION
-// STARTER // the kernel for grad_input (the reference takes 68 lines)
 
 /* grad_input, all phases in one launch */
 extern "C" status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
@@ -126,7 +141,7 @@ extern "C" status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                     conv2d_params_t p, tensor_t *grad_input,
                                     tensor_t *grad_weight, tensor_t *grad_bias)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete it when both kernels are done
     status_t status = STATUS_OK;
     if (grad_weight || grad_bias) {
         status = fallback_backward(ctx, grad_output, input, weight, p, NULL,
@@ -151,7 +166,4 @@ extern "C" status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
         PHASES_H, PHASES_W, GN);
     CUDA_TRY(ctx, cudaGetLastError());
     return STATUS_OK;
-    // END SOLUTION
-    // STARTER // your code (the reference takes 23 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -13,7 +13,7 @@
  * grad_input is the fallback's, and all where a row or a column needs 64 bits.
  * Workspace: both gradients in accum, once for each split.
  */
-#include "launch.h"
+#include "layout.h"
 
 extern "C" conv2d_backward_fn fallback_backward;
 
@@ -28,18 +28,19 @@ enum { BLOCKS = 512, LEAST = 256 };  // blocks wanted; windows that are worth on
  * tx + 16, tx + 32, tx + 48 of it. The grid counts tiles along x, in the order (split,
  * g, n0, m0). Shared memory: tiles of 16 x 68 and 16 x 66, padded so that what 2 x 16
  * threads store meets once (left) or nowhere, and 64 places; 9600 bytes in f32. */
-// BEGIN SOLUTION
 static __global__ void __launch_bounds__(THREADS)
     partial_kernel(const __grid_constant__ tensor_t grad_output,
-                   const __grid_constant__ tensor_t input, conv2d_params_t p,
-                   int64_t KH, int64_t KW, int64_t GN, int64_t TILES_N, int64_t SPAN,
+                   const __grid_constant__ tensor_t input,
+                   const __grid_constant__ tensor_t weight, conv2d_params_t p,
+                   int64_t GN, int64_t TILES_N, int64_t SPAN,
                    accum *__restrict__ partial)
 {
-    __shared__ __align__(16) accum left[BK][BM + 4];  // (window, oc)
-    __shared__ accum right[BK][BN + 2];               // (window, place)
-    __shared__ int64_t offset[BN];  // of a place from the pixel at (oh, ow) * stride,
-    __shared__ int2 away[BN];       // and how many columns and rows it is away
-    const int t = threadIdx.x, tx = t % TX, ty = t / TX, row = t / BK, at = t % BK;
+    __shared__ __align__(16) accum left[BK][BM + 4];      // (window, oc)
+    [[maybe_unused]] __shared__ accum right[BK][BN + 2];  // (window, place)
+    [[maybe_unused]] __shared__ int64_t offset[BN];  // of a place from pixel (oh, ow) *
+    [[maybe_unused]] __shared__ int2 away[BN];  // stride: elements; columns and rows
+    const int t = threadIdx.x, tx = t % TX, ty = t / TX;
+    const int at = t % BK, row = t / BK;  // it fetches window `at`, in each 8th row
     const int64_t GM = grad_output.size[1] / p.groups, IC = input.size[1] / p.groups;
     const int OH = (int)grad_output.size[2], OW = (int)grad_output.size[3];
     const unsigned IH = (unsigned)input.size[2], IW = (unsigned)input.size[3];
@@ -48,37 +49,51 @@ static __global__ void __launch_bounds__(THREADS)
     const int64_t m0 = blockIdx.x % TILES_M * BM;
     const int64_t n0 = blockIdx.x % TILES / TILES_M * BN;
     const int64_t g = blockIdx.x / TILES % p.groups;
-    const int64_t split = blockIdx.x / (TILES * p.groups), first = split * SPAN + at;
+    const int64_t split = blockIdx.x / (TILES * p.groups);
     const int64_t LEFT = grad_output.size[0] * OH * OW - split * SPAN;
     const int64_t GK = LEFT < SPAN ? LEFT : SPAN;  // of this split
     if (t < BN) {
-        const int64_t h = (n0 + t) / KW % KH * p.dilation_h - p.padding_h;
-        const int64_t w = (n0 + t) % KW * p.dilation_w - p.padding_w;
-        offset[t] = (n0 + t) / (KH * KW) * input.stride[1] + h * input.stride[2] +
-                    w * input.stride[3];
+        // BEGIN SOLUTION
+        const place_t of = place_of(&weight, n0 + t);  // (oc,) ic, kh, kw
+        const int64_t h = of.h * p.dilation_h - p.padding_h;
+        const int64_t w = of.w * p.dilation_w - p.padding_w;
+        offset[t] = of.c * input.stride[1] + h * input.stride[2] + w * input.stride[3];
         away[t] = make_int2((int)w, (int)h);
+        // END SOLUTION
+        // STARTER // your code: offset and away of column n0 + t. place_of(&weight, i)
+        // STARTER // tells its place of the kernel (the reference takes 5 lines)
     }
-    int64_t n = first / OW / OH;  // the window it fetches
+    const int64_t first = split * SPAN + at;  // of the windows that it fetches
+    int64_t n = first / OW / OH;
     int oh = (int)(first / OW % OH), ow = (int)(first % OW);
     __syncthreads();  // the places are there for those who fetch
     accum sum[TM][TN] = {}, bias = 0;
     for (int64_t k0 = 0; k0 < GK; k0 += BK) {
+        // BEGIN SOLUTION
         const int ih = oh * (int)p.stride_h, iw = ow * (int)p.stride_w;
         const real *grad = at4(&grad_output, n, g * GM + m0, oh, ow);
         const real *pixel = at4(&input, n, g * IC, ih, iw);
 #pragma unroll
         for (int i = 0; i < BM; i += THREADS / BK) {  // BM = BN
-            const unsigned w = iw + away[row + i].x, h = ih + away[row + i].y;
-            const bool filled = k0 + at < GK && m0 + row + i < GM;
-            const bool inside = k0 + at < GK && n0 + row + i < GN && h < IH && w < IW;
-            left[at][row + i] =
-                filled ? accum_from(grad[(row + i) * grad_output.stride[1]]) : 0;
-            right[at][row + i] = inside ? accum_from(pixel[offset[row + i]]) : 0;
+            const int x = row + i;                    // the row of both tiles
+            const unsigned w = iw + away[x].x, h = ih + away[x].y;  // -1 is a large one
+            const bool filled = k0 + at < GK && m0 + x < GM;
+            const bool inside = k0 + at < GK && n0 + x < GN && h < IH && w < IW;
+            left[at][x] = filled ? accum_from(grad[x * grad_output.stride[1]]) : 0;
+            right[at][x] = inside ? accum_from(pixel[offset[x]]) : 0;
         }
-        for (ow += BK; ow >= OW; ow -= OW) {  // on to its next window
-            if (++oh == OH) oh = 0, n++;
+        // END SOLUTION
+        // STARTER // your code: row `at` of both tiles, for window (n, oh, ow); 0 for
+        // STARTER // what is not there (the reference takes 11 lines)
+        // STARTER (void)IC, (void)IH, (void)IW, (void)row;
+        ow += BK;  // on to its next window
+        while (ow >= OW) {
+            ow -= OW, oh++;
+            if (oh == OH) oh = 0, n++;
         }
         __syncthreads();  // both tiles are written before anybody reads them
+
+        // BEGIN SOLUTION
 #pragma unroll 4
         for (int k = 0; k < BK; k++) {  // 4 at once: all take 128 registers
             accum l[TM], r[TN];
@@ -88,37 +103,42 @@ static __global__ void __launch_bounds__(THREADS)
                 for (int j = 0; j < TN; j++) sum[i][j] += l[i] * r[j];
             }
         }
-        for (int k = 0; k < BK && n0 == 0 && t < BM; k++) bias += left[k][t];
+        // END SOLUTION
+        // STARTER // your code: the product (the reference takes 8 lines)
+        if (n0 == 0 && t < BM) {
+            for (int k = 0; k < BK; k++) bias += left[k][t];
+        }
         __syncthreads();  // all have read before the next tiles overwrite these
     }
     partial += ((split * p.groups + g) * GM + m0) * (GN + 1);
-    for (int i = 0; i < TM * TN; i++) {
-        const int64_t m = ty * TM + i / TN, column = n0 + tx + TX * (i % TN);
-        if (m0 + m >= GM || column >= GN) continue;  // an edge
-        partial[m * (GN + 1) + column] = sum[i / TN][i % TN];
+    for (int i = 0; i < TM; i++) {
+        for (int j = 0; j < TN; j++) {
+            const int64_t m = ty * TM + i, column = n0 + tx + TX * j;
+            if (m0 + m >= GM || column >= GN) continue;  // an edge
+            partial[m * (GN + 1) + column] = sum[i][j];
+        }
     }
     if (n0 == 0 && t < BM && m0 + t < GM) partial[t * (GN + 1) + GN] = bias;
 }
-// END SOLUTION
-// STARTER // the kernel for partial sums (the reference takes 67 lines)
 
 /* grad_weight (OC, GN), grad_bias (OC) = partial[0] + partial[1] + ..., in this order.
  * A block owns 128 of the OC*(GN + 1) elements, a thread one. No shared memory. */
-// BEGIN SOLUTION
 static __global__ void sum_kernel(const accum *__restrict__ partial, int64_t SPLITS,
                                   int64_t GN, real *__restrict__ grad_weight,
                                   real *__restrict__ grad_bias, int64_t COUNT)
 {
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= COUNT) return;  // the last block may be partly empty
-    accum sum = 0;           // stays 0 without images
+    // BEGIN SOLUTION
+    accum sum = 0;  // stays 0 without images
     for (int64_t s = 0; s < SPLITS; s++) sum += partial[s * COUNT + i];
     const int64_t oc = i / (GN + 1), column = i % (GN + 1);
     if (column < GN) grad_weight[oc * GN + column] = real_from(sum);
     if (column == GN && grad_bias) grad_bias[oc] = real_from(sum);
+    // END SOLUTION
+    // STARTER // your code: a weight, or a bias in the last column; grad_bias may be
+    // STARTER // NULL (the reference takes 5 lines)
 }
-// END SOLUTION
-// STARTER // the kernel that adds them up (the reference takes 12 lines)
 
 /* grad_weight and grad_bias, as the sums of partial ones */
 extern "C" status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
@@ -126,7 +146,7 @@ extern "C" status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                     conv2d_params_t p, tensor_t *grad_input,
                                     tensor_t *grad_weight, tensor_t *grad_bias)
 {
-    // BEGIN SOLUTION
+    // STARTER return STATUS_NOT_IMPLEMENTED;  // delete it when both kernels are done
     const int64_t *in = input->size, *out = grad_output->size, *size = weight->size;
     const bool fits =
         in[2] + 2 * p.padding_h <= INT32_MAX && in[3] + 2 * p.padding_w <= INT32_MAX;
@@ -139,22 +159,24 @@ extern "C" status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
     const int64_t GK = out[0] * out[2] * out[3], COUNT = size[0] * (GN + 1);
     const int64_t TILES_N = GN > 0 ? ceil_div(GN, BN) : 1;
     const int64_t TILES = p.groups * ceil_div(size[0] / p.groups, BM) * TILES_N;
-    const int64_t SPAN = ceil_div(GK, ceil_div(BLOCKS, TILES) * LEAST) * LEAST;
+    // BEGIN SOLUTION
+    const int64_t WANTED = ceil_div(BLOCKS, TILES);  // splits
+    const int64_t SPAN = ceil_div(GK, WANTED * LEAST) * LEAST;
+    // END SOLUTION
+    // STARTER // your code: how many windows a split has. It is a multiple of LEAST,
+    // STARTER // and makes about BLOCKS blocks (the reference takes 2 lines)
+    // STARTER const int64_t SPAN = LEAST;
     const int64_t SPLITS = GK > 0 ? ceil_div(GK, SPAN) : 0;
     accum *partial = NULL;
     if (SPLITS > 0) {  // there are images
         partial = (accum *)ctx_scratch(ctx, (size_t)(SPLITS * COUNT) * sizeof(accum));
         if (!partial) return STATUS_NO_MEMORY;
         partial_kernel<<<grid_of(SPLITS * TILES), THREADS, 0, ctx->stream>>>(
-            *grad_output, *input, p, size[2], size[3], GN, TILES_N, SPAN, partial);
+            *grad_output, *input, *weight, p, GN, TILES_N, SPAN, partial);
         CUDA_TRY(ctx, cudaGetLastError());
     }
     sum_kernel<<<grid_of(ceil_div(COUNT, THREADS)), THREADS, 0, ctx->stream>>>(
-        partial, SPLITS, GN, grad_weight ? real_data(grad_weight) : NULL,
-        grad_bias ? real_data(grad_bias) : NULL, COUNT);
+        partial, SPLITS, GN, data_or_null(grad_weight), data_or_null(grad_bias), COUNT);
     CUDA_TRY(ctx, cudaGetLastError());
     return STATUS_OK;
-    // END SOLUTION
-    // STARTER // your code (the reference takes 27 lines)
-    // STARTER return STATUS_NOT_IMPLEMENTED;
 }
