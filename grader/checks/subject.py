@@ -22,6 +22,7 @@ from grader.checks import outcomes
 from grader.checks.check_result import NONSENSE, Finding, Stopped
 from grader.checks.cuda import cusim_report
 from grader.checks.memory import sanitizer_report
+from grader.checks.printed import LOADED, Words, keep
 from grader.operators import Case, Operator
 from grader.operators.entry import Tensors
 from grader.operators.primitives import COMPUTED_BY_RUNGS, PLUMBING
@@ -66,6 +67,7 @@ class Subject:
         self.shown = shown
         self.classes: Callable[[Case, str], str] | None = None
         self.warnings: tuple[str, ...] = ()  # of cusim, that count as findings
+        self.words: Words = {}  # what its workers print; who shows it empties it
         self._warm = warm
         self._workers: dict[str, Worker] = {}
         self._spent = 0.0  # by workers that are gone
@@ -129,7 +131,9 @@ class Subject:
             if self.python and outcome is Outcome.RETURNED:
                 source = self.source.read_bytes() if self.source else b""
                 text = self._header() + b"\n" + source
+                worker.spoken.take()  # torch's words
                 outcome = worker.load(text, op=self.number, deadline=LOAD_LIMIT)
+                keep(self.words, LOADED, worker.spoken.take())
             if outcome is not Outcome.RETURNED:
                 raise Stopped(self._why(worker, outcome, "", LOAD_LIMIT))
             finding = outcomes.of_status(worker, "")
@@ -265,7 +269,9 @@ class Subject:
             raise Stopped(Finding(Verdict.TIMEOUT, sentence, case.name))
         limit = min(call.limit, left)
         call.request.deadline_ns = int(limit * wire.SECOND)
+        worker.spoken.take()
         outcome = worker.run(call)
+        keep(self.words, case.name, worker.spoken.take())
         if outcome is not Outcome.RETURNED:
             ended = self._why(worker, outcome, case.name, limit)
             self.drop(dtype)

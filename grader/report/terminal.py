@@ -26,7 +26,7 @@ from grader.engine.progress import Progress as Step
 from grader.engine.score import Results, RungResult, TaskResult, shown_points
 from grader.report import reservations
 from grader.report.check_words import check_words
-from grader.report.failure import heat
+from grader.report.failure import heat, own_output
 from grader.report.progress import to_write
 from grader.toolchain import given, sandbox
 from grader.verdicts import Verdict
@@ -315,17 +315,22 @@ def advice(results: list[TaskResult]) -> None:
         if check.diagnosis or check.mistake:
             name = f"{check.mistake.replace('_', ' ')}? " if check.mistake else ""
             words = check.diagnosis or f"{MISTAKES} tells what that is"
-            said = Text(f"  {name}", style="bold") + Text(words)
-            console.print(said, soft_wrap=True)
+            why = Text(f"  {name}", style="bold") + Text(words)
+            console.print(why, soft_wrap=True)
+        for line in own_output.lines(check):
+            say(f"  {line}")
         if check.heat:
-            for line in heat.blocks(check.heat, console.width - 2):
-                console.print(Text("  ") + line, soft_wrap=True)
+            for row in heat.blocks(check.heat, console.width - 2):
+                console.print(Text("  ") + row, soft_wrap=True)
         if check.location:
             console.print(Text(f"  at {check.location}"), soft_wrap=True)
         if check.replay and check.verdict is not Verdict.BUILD:
             console.print(Text(f"  {check.replay}"), soft_wrap=True)
     if len(started) > NEXT_STEPS:
         console.print(f"\n... and {len(started) - NEXT_STEPS} more like these.")
+    told = {rung.rung.id for rung, check in started[:NEXT_STEPS] if check.printed}
+    for name, said in own_output.others(results, told):
+        remarks([name, *(f"  {line}" for line in said)])
     remarks(reservations.lines(results))
     no = Verdict.NOT_IMPLEMENTED
     todo = [f for f in _failures(turn.of_results(results)) if f[1].verdict is no]

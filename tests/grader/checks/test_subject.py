@@ -22,6 +22,7 @@ class SlowToStart:
     def __init__(self, clock: list[float]) -> None:
         self.clock, self.message, self.started = clock, "", True
         self.reply = SimpleNamespace(status=0, phase=0)
+        self.spoken = SimpleNamespace(take=lambda: (b"", 0))
 
     def wait_ready(self) -> Outcome:
         self.clock[0] += CHECK_LIMIT + 10
