@@ -41,6 +41,14 @@ def _console() -> Console:
 
 
 console = _console()
+
+
+def width() -> int | None:
+    """Columns of the terminal; None of a pipe or a file, unless COLUMNS says some."""
+    known = console.is_terminal or "COLUMNS" in os.environ
+    return console.width if known else None
+
+
 errors = Console(stderr=True, highlight=False)
 
 Standing = dict[str, tuple[float, float]]  # task -> points and pending, as they are now
