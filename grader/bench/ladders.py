@@ -20,6 +20,7 @@ import torch
 from signatures import DIRECTIONS
 
 from grader import operators
+from grader.bench import ladder_table
 from grader.bench.request import Row, Wanted, command, folder, machine_words, recorded
 from grader.checks.speed import machine, speed
 from grader.checks.speed.baseline import BOTH
@@ -37,19 +38,6 @@ from grader.toolchain.make import build_folder
 from grader.verdicts import Verdict
 
 SECONDS = 3.0  # that one time takes, mostly
-COLUMNS = (
-    "rung",
-    "part",
-    "case",
-    "computed by",
-    "error (PyTorch's)",
-    "ms",
-    "GFLOP/s",
-    "% of peak",
-    "x PyTorch",
-    "95 % interval",
-    "baseline",
-)
 
 
 def bench(selection: Selection, wanted: Wanted) -> int:
@@ -79,8 +67,9 @@ def bench(selection: Selection, wanted: Wanted) -> int:
         peaks = found.as_json()
     if not rows:
         raise GraderError(f"nothing to time: no rung of {wanted.label} is written yet")
-    print("\n".join(table(side_by_side(rows))))
-    terminal.remarks(list(remarks(rows)))
+    lines, left_out = ladder_table.fitted(side_by_side(rows), terminal.width())
+    print("\n".join(lines))
+    terminal.remarks([*left_out, *remarks(rows)])
     print(f"\n{machine_words(peaks, wanted)}")
     written = write(rows, peaks, wanted)
     terminal.say(f"written: {', '.join(results.near(path) for path in written)}")
@@ -250,56 +239,6 @@ def parts_of(operator: Operator, case: Case) -> dict[str, tuple[tuple[str, ...],
         asked = replace(case, wanted=(name, *more))
         parts[f"grad_{name}"] = (("backward",), asked)
     return parts
-
-
-# ---- the table -----------------------------------------------------------------------
-
-
-def cells(row: Row) -> list[str]:
-    """One line of the table, as text."""
-    found = row.speed
-    by = " + ".join(_short(row.rung, name) for name in row.by)
-    head = [row.rung.id, row.part, found.case, by]
-    if found.ms is None or found.ratio is None:
-        return [*head, found.verdict.value, *[""] * 5, found.baseline]
-    ratio = found.ratio
-    noisy = " NOISY" if found.verdict is Verdict.NOISY else ""
-    middle, low, high = (f"{x:.3g}" for x in (ratio.value, ratio.low, ratio.high))
-    others = "".join(f"; {v} {r.value:.3g}" for v, r in found.others.items())
-    return [
-        *head,
-        f"{found.errors[0]:.0e} ({found.errors[1]:.0e})",
-        f"{found.ms:.3f}",
-        "-" if found.gflops is None else f"{found.gflops:.2f}",
-        "-" if found.percent_of_peak is None else f"{found.percent_of_peak:.1f}",
-        f"{middle}",
-        f"{low} .. {high}{noisy}",
-        found.baseline + others,
-    ]
-
-
-def _short(rung: Rung, name: str) -> str:
-    """A file's name within its ladder; "itself" for the rung."""
-    return "itself" if name == rung.id else name.removeprefix(f"{rung.task}/")
-
-
-def table(rows: list[Row]) -> list[str]:
-    """Markdown, aligned."""
-    grid = [list(COLUMNS), *(cells(row) for row in rows)]
-    widths = [max(len(line[i]) for line in grid) for i in range(len(COLUMNS))]
-    right = range(5, 9)
-    rule = [
-        "-" * (width - 1) + ":" if i in right else "-" * width
-        for i, width in enumerate(widths)
-    ]
-    lines = []
-    for line in (grid[0], rule, *grid[1:]):
-        padded = [
-            cell.rjust(width) if i in right else cell.ljust(width)
-            for i, (cell, width) in enumerate(zip(line, widths))
-        ]
-        lines.append(f"| {' | '.join(padded)} |")
-    return lines
 
 
 def write(rows: list[Row], peaks: dict[str, Any], wanted: Wanted) -> tuple[Path, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from grader.checks.heat_map import HeatMap
+from grader.checks.printed import Printed
 from grader.course.foreign import cleaned
 from grader.verdicts import Verdict
 
@@ -49,6 +50,7 @@ class CheckResult:
     diagnosis: str | None = None  # what went wrong, as far as it can be told
     mistake: str | None = None  # the name of a known mistake it equals
     heat: HeatMap | None = None  # which elements of the smallest case are wrong
+    printed: Printed | None = None  # by the file itself, in the case that failed
     seconds: float = field(default=0.0, compare=False)  # that the check took
 
     def __post_init__(self) -> None:

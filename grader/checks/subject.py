@@ -22,6 +22,7 @@ from grader.checks import outcomes
 from grader.checks.check_result import NONSENSE, Finding, Stopped
 from grader.checks.cuda import cusim_report
 from grader.checks.memory import sanitizer_report
+from grader.checks.printed import LOADED, Words, keep
 from grader.operators import Case, Operator
 from grader.operators.entry import Tensors
 from grader.operators.primitives import COMPUTED_BY_RUNGS, PLUMBING
@@ -66,6 +67,7 @@ class Subject:
         self.shown = shown
         self.classes: Callable[[Case, str], str] | None = None
         self.warnings: tuple[str, ...] = ()  # of cusim, that count as findings
+        self.words: Words = {}  # what its workers print; who shows it empties it
         self._warm = warm
         self._workers: dict[str, Worker] = {}
         self._spent = 0.0  # by workers that are gone
@@ -73,7 +75,7 @@ class Subject:
 
     def begin(self, seconds: float = CHECK_LIMIT) -> None:
         """A check starts: from now on its calls share so many seconds."""
-        self._end = time.monotonic() + seconds
+        self._seconds, self._end = seconds, time.monotonic() + seconds
 
     def cpu_seconds(self) -> float:
         """Time on a core that its workers and this process have had: what a budget
@@ -129,7 +131,9 @@ class Subject:
             if self.python and outcome is Outcome.RETURNED:
                 source = self.source.read_bytes() if self.source else b""
                 text = self._header() + b"\n" + source
+                worker.spoken.take()  # torch's words
                 outcome = worker.load(text, op=self.number, deadline=LOAD_LIMIT)
+                keep(self.words, LOADED, worker.spoken.take())
             if outcome is not Outcome.RETURNED:
                 raise Stopped(self._why(worker, outcome, "", LOAD_LIMIT))
             finding = outcomes.of_status(worker, "")
@@ -261,13 +265,18 @@ class Subject:
         worker = self.worker(dtype)
         left = self._end - time.monotonic()
         if left <= 0:
-            sentence = f"all calls of this check together took over {CHECK_LIMIT:.0f} s"
-            raise Stopped(Finding(Verdict.TIMEOUT, sentence, case.name))
+            raise Stopped(self._out_of_time(case))
         limit = min(call.limit, left)
         call.request.deadline_ns = int(limit * wire.SECOND)
+        worker.spoken.take()
         outcome = worker.run(call)
+        keep(self.words, case.name, worker.spoken.take())
         if outcome is not Outcome.RETURNED:
             ended = self._why(worker, outcome, case.name, limit)
+            # it may be an endless loop if it has had most of the check's time
+            few = limit < min(call.limit, self._seconds / 2)
+            if outcome is Outcome.TIMEOUT and few:
+                ended = self._out_of_time(case, limit)
             self.drop(dtype)
             raise Stopped(ended)
         finding = self._returned(worker, case.name)
@@ -288,6 +297,18 @@ class Subject:
                 )
             )
         return finding
+
+    def _out_of_time(self, case: Case, ran: float = 0.0) -> Finding:
+        """The calls of a check have had their time together, the last one a part of
+        what it may have alone: no word of an endless loop.
+        """
+        stopped = f", and this one was stopped after {ran:.1f} s" if ran else ""
+        sentence = (
+            f"all calls of this check together may take {self._seconds:.0f} s, and "
+            f"took them{stopped}: the file is too slow for so many cases, or the "
+            "machine is busy; make the innermost loop do less, or wait for an idle one"
+        )
+        return Finding(Verdict.TIMEOUT, sentence, case.name)
 
     def _returned(self, worker: Worker, case: str) -> Finding | None:
         """What is wrong with a call that came back; None if nothing is."""

@@ -9,6 +9,8 @@ import time
 
 from grader.course import tasks
 from grader.course.absent import absent
+from grader.course.exhibits import CASE_CHECK
+from grader.course.rungs import Selection
 from grader.engine import grade as grading
 from grader.engine import merge, results, schedule
 from grader.engine.answers.ledger import Ledger
@@ -20,13 +22,15 @@ from grader.runner.supervisor import orphans
 from grader.toolchain import sandbox
 from grader.toolchain.make import build_tools
 
-CHECKS = {"backward": "gradient"}  # the column of the table -> the check's name
+# what CHECK= may be -> the check's name
+CHECKS = {"forward": "forward", "backward": "gradient", "gradient": "gradient"}
 
 
 def run(args: argparse.Namespace) -> int:
     """All that was selected; 0 if everything passed or is pending."""
     start = time.monotonic()
     selection = tasks.select(args.task, args.lab)
+    check = checked(args.check, selection)
     seed = grading.new_seed() if args.seed is None else args.seed
     sandbox.level()  # a level that does not work ends here
     slots = schedule.slots(os.environ.get("JOBS", ""))
@@ -40,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
             grading.Grader(
                 selection,
                 seed=seed,
-                check=CHECKS.get(args.check, args.check),
+                check=check,
                 progress=step,
                 slots=slots,
                 ledger=ledger,
@@ -77,6 +81,21 @@ def run(args: argparse.Namespace) -> int:
         found, standing, seed=seed, seconds=time.monotonic() - start, where=page
     )
     return exit_status(found)
+
+
+def checked(word: str | None, selection: Selection) -> str | None:
+    """The check that CHECK= names. Raises GraderError for a word that names none."""
+    if not word or word in CHECKS:
+        return CHECKS.get(word or "")
+    said = f"CHECK={word}: expected forward, or backward (gradient is the same)"
+    hunts = [task for task in selection.tasks if task.is_hunt]
+    if word == CASE_CHECK and hunts:
+        one = next((r.id for r in hunts[0].rungs if r.id in selection.rungs), "")
+        said += (
+            ", the directions of the repair; the case of a bug hunt is checked after "
+            f"its repair: make grade T={one or hunts[0].id}"
+        )
+    raise GraderError(said)
 
 
 def _in_ci() -> bool:

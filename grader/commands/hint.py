@@ -18,6 +18,9 @@ def run(args: argparse.Namespace) -> int:
         raise GraderError("say which task: make hint T=02_naive_c/conv2d")
     selection = select(wanted)
     task = selection.tasks[0]
+    if len(selection.tasks) > 1:
+        listed = ", ".join(one.id for one in selection.tasks)
+        raise GraderError(f"{wanted} names several tasks; say which: {listed}")
     named = [rung for rung in task.rungs if rung.id in selection.rungs and rung.hints]
     alone = len(selection.rungs) == 1 and named
     if task.is_hunt and not alone:

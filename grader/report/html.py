@@ -25,7 +25,7 @@ from grader.engine import results
 from grader.engine.score import Results, RungResult, TaskResult, shown_points
 from grader.errors import GraderError
 from grader.report import charts, measured, page, registers, roofline
-from grader.report.failure import heat
+from grader.report.failure import heat, own_output
 from grader.report.measured import positive, shown_bytes
 from grader.report.page import Page, key, timed, title
 from grader.verdicts import Verdict
@@ -80,6 +80,7 @@ def render(found: Results, root: Path = ROOT) -> str:
         ladders=ladders,
         rooflines=Rooflines(report),
         fastest=fastest(report),
+        own_output=own_output.of_rung,
     )
 
 

@@ -20,13 +20,14 @@ from grader.checks.check_result import CheckResult
 from grader.checks.gates import matrix
 from grader.course.exhibits import PARTS
 from grader.course.foreign import cleaned
-from grader.course.uses import LEFT, NOBODY
-from grader.engine import coverage, plan, turn
+from grader.course.uses import NOBODY
+from grader.engine import coverage, turn
 from grader.engine.progress import Progress as Step
 from grader.engine.score import Results, RungResult, TaskResult, shown_points
 from grader.report import reservations
 from grader.report.check_words import check_words
-from grader.report.failure import heat
+from grader.report.failure import heat, own_output
+from grader.report.progress import to_write
 from grader.toolchain import given, sandbox
 from grader.verdicts import Verdict
 
@@ -40,6 +41,14 @@ def _console() -> Console:
 
 
 console = _console()
+
+
+def width() -> int | None:
+    """Columns of the terminal; None of a pipe or a file, unless COLUMNS says some."""
+    known = console.is_terminal or "COLUMNS" in os.environ
+    return console.width if known else None
+
+
 errors = Console(stderr=True, highlight=False)
 
 Standing = dict[str, tuple[float, float]]  # task -> points and pending, as they are now
@@ -314,22 +323,27 @@ def advice(results: list[TaskResult]) -> None:
         if check.diagnosis or check.mistake:
             name = f"{check.mistake.replace('_', ' ')}? " if check.mistake else ""
             words = check.diagnosis or f"{MISTAKES} tells what that is"
-            said = Text(f"  {name}", style="bold") + Text(words)
-            console.print(said, soft_wrap=True)
+            why = Text(f"  {name}", style="bold") + Text(words)
+            console.print(why, soft_wrap=True)
+        for line in own_output.lines(check):
+            say(f"  {line}")
         if check.heat:
-            for line in heat.blocks(check.heat, console.width - 2):
-                console.print(Text("  ") + line, soft_wrap=True)
+            for row in heat.blocks(check.heat, console.width - 2):
+                console.print(Text("  ") + row, soft_wrap=True)
         if check.location:
             console.print(Text(f"  at {check.location}"), soft_wrap=True)
         if check.replay and check.verdict is not Verdict.BUILD:
             console.print(Text(f"  {check.replay}"), soft_wrap=True)
     if len(started) > NEXT_STEPS:
         console.print(f"\n... and {len(started) - NEXT_STEPS} more like these.")
+    told = {rung.rung.id for rung, check in started[:NEXT_STEPS] if check.printed}
+    for name, said in own_output.others(results, told):
+        remarks([name, *(f"  {line}" for line in said)])
     remarks(reservations.lines(results))
     no = Verdict.NOT_IMPLEMENTED
     todo = [f for f in _failures(turn.of_results(results)) if f[1].verdict is no]
     if todo and not started:
-        _next(results, *todo[0])
+        remarks(to_write.lines(results, *todo[0]))
 
 
 def _begun(rung: RungResult, check: CheckResult) -> bool:
@@ -337,27 +351,6 @@ def _begun(rung: RungResult, check: CheckResult) -> bool:
     if rung.rung.exhibit and given.is_untouched(rung.rung):
         return False
     return check.verdict is not Verdict.NOT_IMPLEMENTED
-
-
-def _next(results: list[TaskResult], rung: RungResult, check: CheckResult) -> None:
-    """What to write now: the file itself, or a lower one that it cannot do without."""
-    wanting = [d for d in DIRECTIONS if rung.verdict(d) is Verdict.NOT_IMPLEMENTED]
-    what = f"{check.direction} in " if len(wanting) == 1 else ""
-    if check.name == plan.MODULE:  # the function is right
-        what = "the constructor of the module in "
-    path = check.location or rung.rung.shown
-    to_do = "write"
-    console.print()
-    if LEFT in check.message:
-        ladders = {result.task.id: result.task.rungs for result in results}
-        path = ladders[rung.rung.task][0].shown
-        to_do = "write, or mend,"  # it may be there, and wrong
-        say(
-            f"{rung.rung.file.name} leaves to a lower file what lies outside of its "
-            "idea, and no lower file is right yet."
-        )
-    say(f"Next: {to_do} {what}{path}, then run")
-    say(f"  make grade T={rung.rung.task}")
 
 
 def summary(

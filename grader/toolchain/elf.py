@@ -12,6 +12,9 @@ import struct
 from pathlib import Path
 from typing import NamedTuple
 
+from grader.errors import GraderError
+
+_FILE_HEADER = 64  # bytes
 _LOAD, _DYNAMIC, _STACK = 1, 2, 0x6474E551  # kinds of segments
 _WRITABLE_CODE = 1 | 2  # flags: executed and written
 _RUNS = (12, 25, 32)  # tags of DT_INIT, DT_INIT_ARRAY, DT_PREINIT_ARRAY
@@ -96,11 +99,29 @@ def names(data: bytes, *, dynamic: bool) -> Names:
     return found
 
 
+def _whole(file: Path) -> bytes:
+    """A compiled file's bytes. Raises GraderError if its end is missing: the table of
+    sections is the last thing that a linker writes.
+    """
+    data = file.read_bytes()
+    end = _FILE_HEADER
+    if len(data) >= end:
+        (start,) = struct.unpack_from("<Q", data, 40)
+        size, count = struct.unpack_from("<HH", data, 58)
+        end = start + size * count
+    if len(data) < end:
+        raise GraderError(
+            f"{file} is cut off: it has {len(data)} of at least {end} bytes (was the "
+            "disk full, or was the compiler killed?); run make clean, then grade again"
+        )
+    return data
+
+
 def has_own_table(file: Path) -> bool:
     """Whether a compiled object brings a part of the loader's table: what is linked
     with it can ask for other libraries, and is no table that `forbidden` can read.
     """
-    data = file.read_bytes()
+    data = _whole(file)
     (start,) = struct.unpack_from("<Q", data, 40)
     size, count, names = struct.unpack_from("<HHH", data, 58)
     if names >= count:  # counted elsewhere: thousands of sections
@@ -112,7 +133,7 @@ def has_own_table(file: Path) -> bool:
 
 def forbidden(file: Path) -> str:
     """A sentence about a library that asks for what no rung needs, or ""."""
-    data = file.read_bytes()
+    data = _whole(file)
     (start,) = struct.unpack_from("<Q", data, 32)
     (count,) = struct.unpack_from("<H", data, 56)
     headers = data[start : start + count * _HEADER.size]

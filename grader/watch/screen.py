@@ -16,9 +16,10 @@ from grader.checks.check_result import CheckResult
 from grader.checks.speed.estimate import Speed
 from grader.course.exhibits import PARTS
 from grader.course.rungs import ROOT, Rung
+from grader.course.uses import is_uncounted
 from grader.engine.score import RungResult, shown_points
 from grader.report.check_words import check_words
-from grader.report.failure import heat
+from grader.report.failure import heat, own_output
 from grader.report.failure.excerpt import AROUND, excerpt
 from grader.toolchain import given
 from grader.verdicts import Verdict
@@ -109,11 +110,14 @@ def _body(view: View, room: int, width: int, around: int) -> Iterator[Renderable
         yield from _speeds(view.result)
     bad = next((c for c in view.checks if c.verdict is not Verdict.PASS), None)
     if bad:
-        if bad.verdict is Verdict.NOT_IMPLEMENTED and bad.name in NUMBERS:
+        unwritten = bad.verdict is Verdict.NOT_IMPLEMENTED and bad.name in NUMBERS
+        if unwritten and not is_uncounted(bad.message):
             yield from _to_write(view)
+            yield from _printed(bad)
         else:
             yield from _wrong(view.rung, bad, width, around)
     elif view.result and view.result.checks:
+        yield from _printed(next((c for c in view.checks if c.printed), None))
         yield Text("")
         for said in _what_next(view):
             yield Text(f"  {said}")
@@ -151,6 +155,7 @@ def _wrong(
         name = f"{check.mistake.replace('_', ' ')}? " if check.mistake else ""
         said = Text(name, style="bold") + Text(check.diagnosis)
         yield Padding(said, (0, 0, 0, 2))
+    yield from _printed(check)
     if check.heat:
         yield Text("")
         for drawn in heat.blocks(check.heat, width - 2):
@@ -164,6 +169,12 @@ def _wrong(
             text = Text(f"  {mark}{line.number:>4}  {line.text}", style=style)
             text.no_wrap, text.overflow = True, "ellipsis"
             yield text
+
+
+def _printed(check: CheckResult | None) -> Iterator[Text]:
+    """The file's own output, where it has printed something."""
+    for line in own_output.lines(check) if check else ():
+        yield Text(f"  {line}", style="dim", no_wrap=True, overflow="ellipsis")
 
 
 def _speeds(found: RungResult) -> Iterator[Text]:

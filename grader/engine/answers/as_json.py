@@ -17,6 +17,7 @@ from typing import Any
 
 from grader.checks.check_result import CheckResult
 from grader.checks.heat_map import heat_map
+from grader.checks.printed import printed
 from grader.checks.speed.estimate import Estimate, Speed
 from grader.course.bands import Band
 from grader.course.rungs import Rung, Task
@@ -140,15 +141,18 @@ def _graded(entry: Entry) -> Rung:
 def check_entry(result: CheckResult) -> Entry:
     """A check."""
     made = asdict(result)
-    replay, drawn = made.pop("replay"), made.pop("heat")
-    heat = {"heat": drawn} if drawn else {}
-    return {**made, "verdict": str(result.verdict), "replay": replay, **heat}
+    replay, more = made.pop("replay"), {}
+    for name in ("heat", "printed"):  # only where there is one
+        if value := made.pop(name):
+            more[name] = value
+    return {**made, "verdict": str(result.verdict), "replay": replay, **more}
 
 
 def check(entry: Entry) -> CheckResult:
     """The same as a record."""
     known = _of(CheckResult, entry)
     known["heat"] = heat_map(entry.get("heat"))
+    known["printed"] = printed(entry.get("printed"))
     return CheckResult(**{**known, "verdict": Verdict(entry["verdict"])})
 
 

@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING
 from signatures import DIRECTIONS
 
 from grader.checks.check_result import CheckResult
+from grader.course.below import lowest
 from grader.course.rungs import Rung
+from grader.course.tasks import all_tasks
+from grader.course.uses import UNPAID
 from grader.engine.score import RungResult
 from grader.toolchain.linking import Links
 from grader.toolchain.products import Build
@@ -150,7 +153,8 @@ def _unearned(servers: Servers, rung: Rung, cases: list[Case], direction: str) -
             return ""
     if own:
         name = next(n for n in given if n not in made)
-        return f"leaves '{name}' to {given[name]} in each of the {_listed(large)}"
+        left = f"leaves '{name}' to {given[name]} in each of the {_listed(large)}"
+        return left + _comes_first(rung, name, direction)
     if not fallback:
         return ""
     alone = [case.name for case in small if _is_own(servers, rung, case, direction)]
@@ -160,6 +164,20 @@ def _unearned(servers: Servers, rung: Rung, cases: list[Case], direction: str) -
         f"computes small cases in this file ({_some(alone)}), and leaves each of the "
         f"{_listed(large)} to its fallback, {fallback}: at least one of these must be "
         "computed in this file"
+    )
+
+
+def _comes_first(rung: Rung, name: str, direction: str) -> str:
+    """Which lower file is to be written before a file earns points that leaves a result
+    to a given object: the ladder's first one, for those above it have fallbacks too.
+    """
+    ladder = next((task for task in all_tasks() if task.id == rung.task), None)
+    first = lowest(ladder, direction) if ladder else None
+    if first is None or first.file.name >= rung.file.name:
+        return ""
+    return (
+        f"; {UNPAID}: write {direction} in {first.file.name} first, it then computes "
+        f"'{name}' for this file"
     )
 
 

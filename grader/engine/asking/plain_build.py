@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from grader.checks.check_result import CheckResult, clocked
 from grader.checks.memory import no_scratch
+from grader.checks.printed import of_case
 from grader.checks.subject import Subject
 from grader.checks.values import (
     audit,
@@ -52,7 +53,11 @@ def ask(
         if question.forward and not forward_ok:
             continue
         say = lambda words: tell(rung.id, words)  # noqa: E731
+        subject.words = {}
         answer = _answer(subject, rung, direction, question, seed, say)
+        if answer and question.name == plan.NUMBERS:
+            said = of_case(subject.words, answer[-1].replay)
+            answer[-1] = replace(answer[-1], printed=said)
         heard(answer)
         results += answer
         if results and results[-1].verdict is not Verdict.PASS:

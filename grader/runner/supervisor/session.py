@@ -16,7 +16,6 @@ import select
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -34,6 +33,7 @@ from grader.runner.supervisor.processes import (
     only_child,
     pidfd,
 )
+from grader.runner.supervisor.spoken import Spoken
 from grader.runner.supervisor.undisturbed import undisturbed
 from grader.runner.supervisor.wire import (
     PHASE_FAULT,
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from grader.runner.supervisor.call import Call
 
 ROOT = Path(__file__).resolve().parents[3]
-OUTPUT_KEPT = 64 * 1024  # bytes of a worker's own output that are kept, head and tail
 START_LIMIT = {"c": 10 * SECOND, "python": 120 * SECOND}
 CARD_LIMIT = 60 * SECOND  # the driver of a GPU that slept wakes up slowly
 
@@ -147,7 +146,7 @@ class Worker:
     ) -> None:
         self.kind, self.outside = kind, outside
         self.program = ""  # of kind c: worker, worker-asan, worker-cuda-...
-        self.level, self.output = sandbox.level(), b""
+        self.level = sandbox.level()
         self.started = False  # up to here only our own code has run in it
         self.libraries: tuple[Path, ...] = ()  # that define forward, backward
         self._death: Death | None = None
@@ -203,7 +202,7 @@ class Worker:
         """
         script = Path(__file__).parents[1] / "worker" / "python_worker.py"
         contract = ROOT / "common" / "python"
-        program = [sys.executable, "-I", "-B", "-X", "faulthandler", str(script)]
+        program = [sys.executable, "-I", "-B", "-u", "-X", "faulthandler", str(script)]
         program += [str(tools() / "libworker.so"), str(ROOT), str(contract)]
         package = ROOT / "grader"
         shared = package / "runner" / "supervisor"
@@ -238,21 +237,15 @@ class Worker:
         self._leader = self.process.pid
         os.close(write)
         os.close(info_write)
-        self._drain = threading.Thread(target=self._collect, args=(read,), daemon=True)
-        self._drain.start()
+        self.spoken = Spoken(read)
         if self.level == "bwrap":
             self._leader = namespace_init(info_read)
         os.close(info_read)
 
-    def _collect(self, read: int) -> None:
-        """Keep the first and last of the worker's output, and never let it block."""
-        head, tail = b"", b""
-        while chunk := os.read(read, 1 << 20):
-            room = OUTPUT_KEPT // 2 - len(head)
-            head += chunk[:room]
-            tail = (tail + chunk[max(room, 0) :])[-OUTPUT_KEPT // 2 :]
-            self.output = head + tail
-        os.close(read)
+    @property
+    def output(self) -> bytes:
+        """The first and last of what its process has written: nobody vouches for it."""
+        return self.spoken.kept
 
     def wait_ready(self) -> Outcome:
         """Wait until the worker can take its first call (C) or its file (Python)."""
@@ -362,7 +355,7 @@ class Worker:
                 self._death = Death(signal=code - 128)
             else:
                 self._death = Death(code=code)
-            self._drain.join(timeout=5)
+            self.spoken.join(timeout=5)
         return Outcome.DIED
 
     def _kill(self) -> None:
@@ -383,7 +376,7 @@ class Worker:
         if watch >= 0:
             select.select([watch], [], [], 5)  # the namespace is gone when its init is
             os.close(watch)
-        self._drain.join(timeout=5)
+        self.spoken.join(timeout=5)
         self.reply = Reply.from_buffer_copy(self.reply)  # the memory goes now
         self.command = Command.from_buffer_copy(self.command)
         core().session_close(self._session)

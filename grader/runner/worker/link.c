@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "link.h"
 
+#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -45,6 +46,7 @@ int link_attach(link_t *link, int in_memory, int out_memory, int go, int done)
         link->reply->out_base[i] = (uint64_t)link->out[i];
     close(in_memory);
     close(out_memory);
+    setvbuf(stdout, NULL, _IONBF, 0);  // what is printed before a crash is not lost
     return 0;
 }
 

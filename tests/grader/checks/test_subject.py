@@ -21,7 +21,9 @@ class SlowToStart:
 
     def __init__(self, clock: list[float]) -> None:
         self.clock, self.message, self.started = clock, "", True
+        self.state, self.cpu_seconds = "R", 0.0
         self.reply = SimpleNamespace(status=0, phase=0)
+        self.spoken = SimpleNamespace(take=lambda: (b"", 0))
 
     def wait_ready(self) -> Outcome:
         self.clock[0] += CHECK_LIMIT + 10
@@ -38,6 +40,40 @@ class SlowToStart:
         pass
 
 
+class Endless(SlowToStart):
+    """The second call never returns."""
+
+    def wait_ready(self) -> Outcome:
+        return Outcome.RETURNED
+
+    def run(self, call: SimpleNamespace) -> Outcome:
+        if self.clock[0] > 1000:
+            return Outcome.TIMEOUT
+        return super().run(call)
+
+
+@pytest.mark.parametrize(
+    ("limit", "says"),
+    [
+        (0.5, "did not return within 0.5 s; it was busy: an endless loop"),
+        (2.0, "took them, and this one was stopped after 1.0 s: the file is too slow"),
+    ],
+)
+def test_a_call_that_the_checks_time_has_stopped_is_no_endless_loop(
+    monkeypatch, tmp_path, limit, says
+):
+    clock = [1000.0]
+    monkeypatch.setattr(subject.time, "monotonic", lambda: clock[0])
+    call: Any = SimpleNamespace(limit=limit, request=SimpleNamespace(late=0))
+    source = put(tmp_path / "x.py", "")
+    warm = cast(Worker, Endless(clock))
+    one = Subject(get("gelu"), source=source, warm=warm)
+    case = get("gelu").cases(7)[0]
+    one.run(call, case, "f32")
+    with pytest.raises(Stopped, match=says):
+        one.run(call, case, "f32")
+
+
 def test_what_a_worker_takes_to_start_is_not_the_students_time(monkeypatch, tmp_path):
     clock = [1000.0]
     monkeypatch.setattr(subject.time, "monotonic", lambda: clock[0])
@@ -51,5 +87,5 @@ def test_what_a_worker_takes_to_start_is_not_the_students_time(monkeypatch, tmp_
     case = get("gelu").cases(7)[0]
     assert one.run(call, case, "f32") is None  # it has its 90 seconds
     one.run(call, case, "f32")
-    with pytest.raises(Stopped, match="together took over 90 s"):
+    with pytest.raises(Stopped, match="together may take 90 s, and took them: the"):
         one.run(call, case, "f32")

@@ -6,6 +6,11 @@ from __future__ import annotations
 import pytest
 
 from grader.commands import cli, grade
+from grader.course.tasks import select
+from grader.errors import GraderError
+
+HUNT = "02_naive_c/bug_hunt/04_last_rows"
+DIRECTIONS = "expected forward, or backward (gradient is the same)"
 
 
 @pytest.mark.parametrize(
@@ -13,4 +18,23 @@ from grader.commands import cli, grade
 )
 def test_a_column_of_the_table_chooses_its_check(word: str, check: str) -> None:
     args = cli.parser().parse_args(["grade", "--check", word])
-    assert grade.CHECKS.get(args.check, args.check) == check
+    assert grade.checked(args.check, select(HUNT)) == check
+
+
+def test_all_is_checked_where_none_is_named() -> None:
+    assert grade.checked(cli.parser().parse_args(["grade"]).check, select("")) is None
+
+
+@pytest.mark.parametrize(
+    ("word", "task", "end"),
+    [
+        ("case", HUNT, f"checked after its repair: make grade T={HUNT}"),
+        ("case", "02_naive_c/add", DIRECTIONS),
+        ("values", HUNT, DIRECTIONS),
+    ],
+)
+def test_another_word_says_what_it_may_be(word: str, task: str, end: str) -> None:
+    with pytest.raises(GraderError) as caught:
+        grade.checked(word, select(task))
+    said = str(caught.value)
+    assert said.startswith(f"CHECK={word}: {DIRECTIONS}") and said.endswith(end)

@@ -70,6 +70,15 @@ def test_a_rung_without_hints_has_those_of_its_ladder(ask):
     assert ask(f"{LADDER}/00_plain") == ["hint 1 of 2: think"]
 
 
+def test_of_several_tasks_it_asks_which_one(ask, monkeypatch):
+    two = [tasks.Task("02_naive_c", name, "c", 1, hints=("x",)) for name in "ab"]
+    several = Selection(tuple(two), frozenset(), whole=False)
+    monkeypatch.setattr(hint, "select", lambda _: several)
+    said = "02 names several tasks; say which: 02_naive_c/a, 02_naive_c/b$"
+    with pytest.raises(GraderError, match=said):
+        ask("02")
+
+
 def test_a_ladder_without_hints_says_so(ask, monkeypatch):
     bare = tasks.Task("02_naive_c", "add", "c", 1)
     nothing = Selection((bare,), frozenset(), whole=False)

@@ -61,7 +61,11 @@ class Told(Servers):
             "backward",
             {"tiles": ("other",), "small": BOTH},
             GIVEN,
-            (f"leaves 'grad_input' to {GIVEN} in each of the 13 cases with the most",),
+            (
+                f"leaves 'grad_input' to {GIVEN} in each of the 13 cases with the most",
+                "; a given object earns no points: write backward in 00_ijk.c first, "
+                "it then computes 'grad_input' for this file",
+            ),
         ),
         ("backward", {"small": ("other",)}, GIVEN, ("(small), and leaves each of",)),
     ],

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.errors import GraderError
 from grader.toolchain import elf, symbols
 
 SOURCE = """
@@ -58,3 +59,16 @@ def test_an_archive_and_a_file_that_is_cut_off_go_to_nm(built: Path) -> None:
     cut.write_bytes((built / "a.o").read_bytes()[:200])
     assert symbols.symbols(cut, dynamic=False) == (set(), set())
     assert symbols.symbols(built / "none.o") == (set(), set())
+
+
+@pytest.mark.parametrize("name", ["a.so", "a.o"])
+@pytest.mark.parametrize("kept", [0, 60, 64, 200, -1])
+def test_a_file_that_is_cut_off_is_named_and_to_be_built_again(
+    built: Path, name: str, kept: int
+) -> None:
+    ask = elf.forbidden if name == "a.so" else elf.has_own_table
+    assert not (name == "a.o" and ask(built / name))  # the whole one is read
+    cut = built / f"cut.{name}"
+    cut.write_bytes((built / name).read_bytes()[:kept])
+    with pytest.raises(GraderError, match=r"cut.a.s?o is cut off: .* make clean"):
+        ask(cut)

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""What to write next, where a grading found nothing to mend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from signatures import DIRECTIONS
+
+from grader.checks.check_result import CheckResult
+from grader.course.below import lowest
+from grader.course.uses import LEFT, UNPAID, is_uncounted
+from grader.engine import plan
+from grader.engine.score import RungResult, TaskResult
+from grader.verdicts import Verdict
+
+
+def lines(
+    results: Sequence[TaskResult], rung: RungResult, check: CheckResult
+) -> list[str]:
+    """The file itself that a check found not written, or a lower one that it cannot do
+    without; before it why, if the file has been written.
+    """
+    wanting = [d for d in DIRECTIONS if rung.verdict(d) is Verdict.NOT_IMPLEMENTED]
+    what = f"{check.direction} in " if len(wanting) == 1 else ""
+    if check.name == plan.MODULE:  # the function is right
+        what = "the constructor of the module in "
+    path = check.location or rung.rung.shown
+    ladder = next(r.task for r in results if r.task.id == rung.rung.task)
+    to_do, said = "write", []
+    if LEFT in check.message:
+        path = ladder.rungs[0].shown
+        to_do = "write, or mend,"  # it may be there, and wrong
+        said.append(
+            f"{rung.rung.file.name} leaves to a lower file what lies outside of its "
+            "idea, and no lower file is right yet."
+        )
+    elif is_uncounted(check.message):
+        said.append(f"{rung.rung.file.name} {check.message}.")
+        lower = lowest(ladder, check.direction) if UNPAID in check.message else None
+        if lower:
+            path, to_do = lower.shown, "write, or mend,"
+            what = f"{check.direction} in "
+    task = rung.rung.task
+    return [*said, f"Next: {to_do} {what}{path}, then run", f"  make grade T={task}"]
