@@ -111,8 +111,7 @@ def order_given(rung: Rung, march: str) -> None:
 
     Raises GraderError if that fails: the solution is ours.
     """
-    done = run_make(
-        [*_order(rung, "given"), f"MARCH={march}", "objects"], sees=rung.file
-    )
+    order = [*_order(rung, "given"), f"MARCH={march}", "objects"]
+    done = run_make(order, sees=rung.file, also=rung.headers)
     if done.returncode:
         raise GraderError(f"cannot build a given object: {reason(done.stdout)}")

@@ -148,13 +148,15 @@ def operators() -> list[str]:
 def build(operator: str, folder: Path) -> None:
     """Make an operator's archives in a folder, from the highest rungs of lab 02.
 
-    Does nothing if they are newer than these rungs, or if a rung is no reference.
+    Does nothing if they are newer than these rungs and the headers beside them, or if a
+    rung is no reference.
     """
     mine = [r for t in all_tasks() if t.id == f"{LAB}/{operator}" for r in t.rungs]
     mine = [r for r in mine if "BEGIN SOLUTION" in r.file.read_text(errors="replace")]
     made = [folder / f"{operator}.{dtype}.a" for dtype in DTYPES]
     headers = [*(rungs.ROOT / "common").glob("*.h"), rungs.ROOT / "common" / "rung.mk"]
-    newest = max(f.stat().st_mtime for f in [*headers, *(r.file for r in mine)])
+    sources = [file for rung in mine for file in (rung.file, *rung.headers)]
+    newest = max(file.stat().st_mtime for file in [*headers, *sources])
     if not mine or all(f.exists() and f.stat().st_mtime > newest for f in made):
         return
     folder.mkdir(parents=True, exist_ok=True)

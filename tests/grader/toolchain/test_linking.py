@@ -117,6 +117,8 @@ def course(tmp_path, monkeypatch) -> Course:
 
 STUDENT, CALLER = "02_naive_c/gelu/00_definition", "03_next/gelu/00_call"
 GIVEN = f"given/{given.arch()}/gelu"
+NUMBERED = FORWARD.format(value="(status_t)NUMBER")
+USES_HEADER = f'#include "number.h"\n{SOLUTION}{HEAD}{NUMBERED}'
 
 
 # ---- who serves ----------------------------------------------------------------------
@@ -135,6 +137,15 @@ def test_the_given_object_serves_where_the_rung_did_not_pass(course):
     assert (built.uses, answer(built.libraries["f64"])) == ({"plain": GIVEN}, 20)
     assert exported(built.libraries["f32"]) == {"gelu_forward"}  # and nothing else
     assert built.directions == ("forward",)
+
+
+def test_a_given_object_is_made_of_its_ladders_header_too(course):
+    header = course.root / "labs/02_naive_c/gelu/number.h"
+    course.file("02_naive_c/gelu/00_definition.c", USES_HEADER)
+    put(header, "enum { NUMBER = 22 };\n")
+    assert course.built(CALLER).uses == {"plain": GIVEN}
+    put(header, "enum { NUMBER = 23 };\n")
+    assert answer(course.built(CALLER).libraries["f32"]) == 23
 
 
 def test_a_handout_takes_its_given_object_and_never_lab_02_for_it(course):
