@@ -64,7 +64,8 @@ def execute(notebook: Any, folder: Path, root: Path = ROOT) -> Any:
         timeout=CELL_LIMIT,
         resources={"metadata": {"path": str(place)}},
     )
-    return client.execute(env=environment)
+    # nbclient ends the kernel and closes its sockets only if it made the manager
+    return client.execute(env=environment, cleanup_kc=True)
 
 
 def why(notebook: Any, error: Exception) -> str:

@@ -143,3 +143,13 @@ def test_every_case_belongs_to_an_exhibit() -> None:
     known = {rung.case_file for rung in EXHIBITS}
     folders = {rung.file.parent for rung in EXHIBITS}
     assert {file for d in folders for file in d.glob(f"*{CASE}")} == known
+
+
+@every_exhibit
+def test_no_hint_spells_out_the_case(rung: Rung) -> None:
+    """One setting may be told; two of them are the case."""
+    (solution, _), *_ = REGION.findall(rung.case_file.read_text())
+    settings = [line.strip() for line in solution.splitlines() if " = " in line]
+    assert settings
+    for hint in rung.hints:
+        assert sum(f"{one}," in f"{hint.rstrip('.')}," for one in settings) < 2, hint

@@ -59,6 +59,13 @@ def earned(result: RungResult, worth: float = 1) -> float:
     return sum(points for points, _ in result.halves(worth))
 
 
+def called_by_the_repair(rung: Rung) -> set[str]:
+    """The functions that the repair calls, and the broken file does not."""
+    text = rung.file.read_text()
+    calls = re.compile(r"\w+(?=\()")
+    return set(calls.findall(text)) - set(calls.findall(starter(text)))
+
+
 @every_exhibit
 def test_the_bug_passes_the_settings_for_which_nobody_noticed_it(
     asker: Asker, rung: Rung
@@ -80,6 +87,8 @@ def test_the_grader_rejects_the_bug_and_gives_nothing_for_it(
     named = [(c.mistake or "", c.diagnosis or "") for c in result.checks]
     wanted = rung.exhibit.mistake  # a known mistake's name, or how the words begin
     assert any(m == wanted or words.startswith(wanted) for m, words in named)
+    told = " ".join(f"{check.message} {check.diagnosis}" for check in result.checks)
+    assert [name for name in called_by_the_repair(rung) if f"{name}(" in told] == []
     assert earned(result) == 0
     (case,) = [check for check in result.checks if check.name == CASE_CHECK]
     assert case.verdict in (Verdict.WRONG_CONTRACT, Verdict.LIMIT)

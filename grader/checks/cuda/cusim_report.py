@@ -58,6 +58,7 @@ _SHARED, _BLOCKS = "shared memory", "threads of different blocks"
 _BETWEEN = re.compile(
     r"put (__syncwarp\(\) or )?__syncthreads\(\) between the two accesses"
 )
+_ORDERS = "which line orders the two accesses on a card?"  # of an exhibit's race
 _NEXT_TURN = (
     "a __syncthreads() stands at line {}, between the two lines: does one access "
     "belong to the next turn of the loop? Then put another one at the end of the "
@@ -109,6 +110,11 @@ def finding(
     if worker.reply.status == wire.REPLY_GUARD:
         return _wrote_around(worker.message, case, names)
     return None
+
+
+def asking(sentence: str) -> str:
+    """A sentence about an exhibit: a question in place of the repair."""
+    return _BETWEEN.sub(_ORDERS, sentence)
 
 
 def _place(found: cusim.Finding) -> str | None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from signatures import DIRECTIONS
 
 from grader.checks.check_result import NONSENSE, CheckResult, clocked
-from grader.checks.cuda import under_cusim
+from grader.checks.cuda import cusim_report, under_cusim
 from grader.checks.subject import Subject
 from grader.course.rungs import Rung
 from grader.diagnosis import explanation
@@ -60,6 +60,11 @@ def with_nvcc(result: RungResult, compiled: Compiled) -> RungResult:
     return replace(result, checks=checks, nvcc=compiled)
 
 
+def _asking(check: CheckResult) -> CheckResult:
+    said = check.diagnosis and cusim_report.asking(check.diagnosis)
+    return replace(check, message=cusim_report.asking(check.message), diagnosis=said)
+
+
 class DeviceInspection(Inspection):
     """Of one rung; starts a worker for each build that it needs. Close it when done."""
 
@@ -80,6 +85,13 @@ class DeviceInspection(Inspection):
         self._below = below
         self._build, self._lent = build, lent
         self._watched: dict[str, Subject | CheckResult] = {}  # by mode
+
+    def __call__(
+        self, results: list[CheckResult], direction: str, cases: list[Case]
+    ) -> list[CheckResult]:
+        """As ever; of an exhibit, whose bug is to be found, none tells the repair."""
+        found = super().__call__(results, direction, cases)
+        return [_asking(check) for check in found] if self.rung.exhibit else found
 
     def close(self) -> None:
         """End the workers of all builds."""

@@ -49,7 +49,7 @@ extern "C" status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_par
     const int64_t WINDOWS = image[0] * image[1] * output->size[2];
     if (WINDOWS == 0) return STATUS_OK;  // a grid of 0 blocks is an error
     const int64_t enough = ceil_div(WINDOWS, THREADS);
-    const unsigned grid = grid_of(enough < MOST_BLOCKS ? enough : MOST_BLOCKS);
+    const unsigned grid = grid_of(enough < MOST_BLOCKS ? enough : (int64_t)MOST_BLOCKS);
     window_kernel<<<grid, THREADS, 0, ctx->stream>>>(
         *input, p, OH, output->size[2] / OH, real_data(output), WINDOWS);
     CUDA_TRY(ctx, cudaGetLastError());

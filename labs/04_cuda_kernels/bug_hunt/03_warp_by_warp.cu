@@ -85,7 +85,7 @@ extern "C" status_t linear_backward(ctx_t *ctx, const tensor_t *grad_output,
     const int64_t OC = weight->size[0], WEIGHTS = tensor_numel(weight);
     const int64_t ELEMENTS = grad_input ? tensor_numel(grad_input) : 0;
     const int64_t ROWS = tensor_count(input, input->ndim - 1);
-    int64_t threads = ROWS < MOST_THREADS ? ROWS : MOST_THREADS;
+    int64_t threads = ROWS < MOST_THREADS ? ROWS : (int64_t)MOST_THREADS;
     if (threads < WARP) threads = WARP;
     if (ELEMENTS > 0) {
         const unsigned grid = grid_of(ceil_div(ELEMENTS, THREADS));

@@ -122,6 +122,16 @@ def test_the_kernel_is_the_python_that_runs_the_tests(tmp_path):
     assert text_of(notebook.cells[0]).strip() == sys.executable
 
 
+def test_when_a_notebook_ends_its_kernel_ends_and_its_sockets_are_closed(tmp_path):
+    opened = []
+    for _ in range(2):  # the first leaves an event loop for those that follow
+        cell = nbformat.v4.new_code_cell("import os\nprint(os.getpid())")
+        notebook = execute(nbformat.v4.new_notebook(cells=[cell]), tmp_path)
+        assert not Path("/proc", text_of(notebook.cells[0]).strip()).exists()
+        opened.append(len(list(Path("/proc/self/fd").iterdir())))
+    assert opened[0] == opened[1]
+
+
 @every_notebook
 @pytest.mark.usefixtures("with_lab_05")
 def test_a_notebook_runs_where_the_labs_are_solved(path, tmp_path):
