@@ -141,6 +141,7 @@ void open_barrier()
     report_barrier();
     barrier.result[barrier.epoch & 1] = barrier.sum;
     barrier.epoch++;
+    barrier.gone = (int)now.threads.size() - now.alive;
     barrier.arrived = barrier.sum = 0;
     barrier.first = barrier.other = {nullptr, 0};
     for (Thread &thread : now.threads) {

@@ -48,6 +48,7 @@ struct Barrier {
     int arrived, sum;
     Where first, other;  // lines that threads came from; other.file is NULL if one
     int first_thread, other_thread;
+    int gone;  // threads that had returned when it last opened
     unsigned epoch;
     int result[2];  // of even and odd epochs: a slow thread may still read the last one
 };

@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "block.h"
 #include "memory.h"
 #include "trace.h"
 
@@ -339,12 +340,18 @@ static bool conflicts(const Past &past, uint8_t bytes, bool atomic)
 
 static void unwritten(const Access &access)
 {
-    found(
-        Level::warning, "uninitialized_shared",
+    std::string sentence =
         text("'%s' is read where no thread of the block has written it; shared memory "
              "holds nothing when a block begins",
-             shared_name(access.address)),
-        {here("read", access.code)});
+             shared_name(access.address));
+    if (const int gone = now.barrier.gone) {
+        sentence += text("; %d of the block's %zu threads had returned before the last "
+                         "barrier: were they to write it? Let them, and guard the "
+                         "results instead",
+                         gone, now.threads.size());
+    }
+    found(Level::warning, "uninitialized_shared", sentence,
+          {here("read", access.code)});
 }
 
 static void unfilled(const Access &access)

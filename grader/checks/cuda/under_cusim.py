@@ -41,6 +41,7 @@ NEIGHBOURS = (
 )
 ALONE = 1.01  # of the 32 threads of a warp
 APART = 31.0  # sectors a request of a warp's 32 threads: none shares one
+PACK = 16  # bytes, the most that a thread can load or store at once
 
 # warnings of cusim that a rung is held to
 WARNINGS = {
@@ -368,6 +369,11 @@ def _where(
         words += (
             ": the threads of a warp walk the wrong axis there (its stride is not 1), "
             f"each has a sector of its own; {NEIGHBOURS}"
+        )
+    elif word == "requests" and worst.width < PACK:
+        words += (
+            f": a thread takes {worst.width} bytes at a time there; {PACK} bytes at "
+            f"once, a pack as float4, are 1/{PACK // worst.width} of the requests"
         )
     elif not shared and rate > 2 * worst.width:  # a stride of 2 explains twice as many
         words += f": 32 neighbours lie in {worst.width} sectors; {NEIGHBOURS}"

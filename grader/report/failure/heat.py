@@ -18,15 +18,18 @@ from grader.report.encoding import encodes
 
 SHADES, IN_ASCII = " ░▒▓█", " .:*#"
 WRONG, RIGHT = "X", "-"
+UNKNOWN = " (? is NaN, infinite or not written)"
 BETWEEN = 3  # columns between two planes
 CELL, GAP, TITLE, LETTER = 16, 26, 20, 7.6  # pixels
 STEPS = 9  # classes of the style sheet, heat-0 to heat-8
 
 
 def blocks(heat: HeatMap, width: int) -> Iterator[Text]:
-    """The planes side by side, one character an element; on a narrow terminal those
-    that came and were expected.
+    """The case, then the planes side by side, one character an element; on a narrow
+    terminal those that came and were expected.
     """
+    unknown = any(v is None for p in heat.planes for row in p.values for v in row)
+    yield Text(f"{caption(heat)}{UNKNOWN * unknown}:", style="dim")
     shades = SHADES if encodes(SHADES) else IN_ASCII
     levelled = levels(heat.planes, len(shades))
     columns = [
@@ -47,7 +50,6 @@ def blocks(heat: HeatMap, width: int) -> Iterator[Text]:
             for (_, rows), w in zip(columns, wide)
         )
         yield Text((" " * BETWEEN).join(cells), no_wrap=True)
-    yield Text(caption(heat), style="dim")
 
 
 def caption(heat: HeatMap) -> str:

@@ -42,8 +42,8 @@ static int64_t within(int64_t n, int64_t most)
     return n < 0 ? 0 : n < most ? n : most;
 }
 
-/* MR rows, VECS vectors, of output at (m0, n0) = or += KC terms from k0 on: = for the
- * first ones. `columns` are left up to the edge, at most VECS vectors count. */
+/* MR rows of VECS vectors of output, from (m0, n0) on, = the sums of terms k0 to `end`,
+ * += where k0 > 0. `rows`, `columns` count up to the edge: the block may have fewer. */
 EXPAND void micro_kernel(int VECS, int64_t columns, tensor_t lhs, tensor_t right,
                          tensor_t output, int64_t m0, int64_t n0, int64_t k0)
 {
@@ -63,7 +63,7 @@ EXPAND void micro_kernel(int VECS, int64_t columns, tensor_t lhs, tensor_t right
             for (int v = 0; v < VECS; v++) sum[m][v] += row[m][k * across] * line[v];
     }
     // END SOLUTION
-    // STARTER // term by term: load line, then all sums (the reference takes 9 lines)
+    // STARTER // per k: line up to the edge, all sums (the reference takes 9 lines)
     // STARTER (void)end, (void)across, (void)row, (void)line;
     // BEGIN SOLUTION
     UNROLL
@@ -75,7 +75,7 @@ EXPAND void micro_kernel(int VECS, int64_t columns, tensor_t lhs, tensor_t right
             vec_store_first(to, sum[m][v], count);
         }
     // END SOLUTION
-    // STARTER // what lies within output is stored (the reference takes 8 lines)
+    // STARTER // store MR rows, or up to the edge (the reference takes 8 lines)
     // STARTER (void)sum;
 }
 
@@ -93,8 +93,8 @@ static status_t product(ctx_t *ctx, tensor_t lhs, tensor_t rhs, tensor_t output)
                            : micro_kernel(NV, NR, lhs, right, output, m, n, k);
     }
     // END SOLUTION
-    // STARTER // blocks of NV vectors, of one where fewer columns are left
-    // STARTER // (the reference takes 6 lines)
+    // STARTER // KC terms at a time, once if K is 0; blocks of NV vectors, of one where
+    // STARTER // fewer columns are left (the reference takes 6 lines)
     // STARTER (void)M, (void)within;
     return STATUS_OK;
 }

@@ -63,7 +63,7 @@ static __device__ pack load(source_t *from, int tile)
     // STARTER return pack{};
 }
 
-/* The numbers of a column go to rows of their own. */
+/* To tile[k][x]: the pack of a row at once; of a column in rows k, k + 1 and so on. */
 static __device__ void put(pack numbers, const source_t *from, real tile[BK][BN + PAD])
 {
     // BEGIN SOLUTION
@@ -78,7 +78,7 @@ static __device__ void put(pack numbers, const source_t *from, real tile[BK][BN 
  * A block owns a tile of 128 x 128 of output, at (m0, n0) of matrix b; a warp 64 x 32
  * of it; a thread 8 x 8 of these, in f32 twice 4 rows, 32 apart, and twice 4 columns,
  * 16 apart. The lanes are numbered so that two next to each other share a left pack.
- * Shared memory: two pairs of tiles of 8 x 132 numbers, 16896 bytes in f32. */
+ * Shared memory: two pairs of tiles of 8 x 132, 16896 bytes in f32, __align__(16). */
 static __global__ void __launch_bounds__(THREADS, 8 / sizeof(accum))
     matmul_kernel(const __grid_constant__ tensor_t lhs_transposed,
                   const __grid_constant__ tensor_t rhs, real *__restrict__ output,
@@ -122,7 +122,7 @@ static __global__ void __launch_bounds__(THREADS, 8 / sizeof(accum))
         }
     }
     // END SOLUTION
-    // STARTER // your code: put, load ahead, multiply (the reference takes 21 lines)
+    // STARTER // put, barrier, load ahead, multiply (the reference takes 21 lines)
     // STARTER (void)next_left, (void)next_right, (void)put, (void)tm, (void)tn;
     for (int i = 0; i < TM; i++) {
         const int m = i / LANES * LANES * (WM / TM) + i % LANES;

@@ -225,6 +225,22 @@ def test_syncwarp_is_offered_only_where_one_warp_races(
     assert race.sentence.endswith(remedy), said(report)
 
 
+UNFILLED = (HERE / "bugs" / "30_uninit_shared.cu").read_text()
+GUARD = "if (i < (unsigned)n) sh[t]"
+
+
+def test_threads_that_returned_before_a_barrier_are_told_where_their_words_are_missing(
+    tmp_path: Path,
+) -> None:
+    assert GUARD in UNFILLED
+    early = UNFILLED.replace(GUARD, "if (i >= (unsigned)n) return; sh[t]")
+    for text, returned in ((UNFILLED, False), (early, True)):
+        report = ran(put(tmp_path / f"early_{returned}.cu", text), "trace").report
+        first = next(f for f in report.findings if f.kind == "uninitialized_shared")
+        words = "68 of the block's 256 threads had returned before the last barrier"
+        assert (words in first.sentence) is returned, said(report)
+
+
 @pytest.mark.parametrize(
     "end",
     [

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import signal
 from pathlib import Path
 from types import SimpleNamespace
@@ -301,6 +302,16 @@ def test_threads_that_lie_apart_are_told_where_neighbours_lie():
         few = counted(7, "global", 100, sectors)
         words = under_cusim._where("global_sectors_per_request", [few], 3)[1]
         assert ("32 neighbours lie in 4 sectors" in words) == told
+
+
+def test_packs_that_are_loaded_number_by_number_are_to_be_loaded_at_once():
+    """The threads of a warp are 16 bytes apart, which is no wrong axis."""
+    singly = counted(7, "global", 8192, 16 * 8192)
+    words = under_cusim._where("requests", [singly], 2816)[1]
+    assert words.endswith("16 bytes at once, a pack as float4, are 1/4 of the requests")
+    assert under_cusim.NEIGHBOURS not in words
+    packs = dataclasses.replace(singly, width=16)
+    assert under_cusim._where("requests", [packs], 2816)[1].endswith("of 16 sectors")
 
 
 # ---- the line in the student's file --------------------------------------------------

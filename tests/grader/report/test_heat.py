@@ -22,8 +22,8 @@ def lines(drawn: HeatMap, width: int = 80) -> list[str]:
 
 
 def test_planes_stand_side_by_side_with_a_map_of_what_is_wrong():
-    head, first, second, about = lines(DRAWN)
-    assert about == "case odd"
+    about, head, first, second = lines(DRAWN)
+    assert about == "case odd:"
     assert head.split("   ") == ["input given", "output came", "output expected",
                                  "wrong: X"]  # fmt: skip
     assert first.endswith("--") and second.endswith("X-")
@@ -36,7 +36,7 @@ def test_what_came_and_what_was_expected_share_a_scale():
 
 
 def test_a_narrow_terminal_leaves_out_what_went_in():
-    assert "given" not in lines(DRAWN, 45)[0] and "came" in lines(DRAWN, 45)[0]
+    assert "given" not in lines(DRAWN, 45)[1] and "came" in lines(DRAWN, 45)[1]
     assert all(len(line) <= 45 for line in lines(DRAWN, 45))
 
 
@@ -51,6 +51,7 @@ def test_without_blocks_letters_do(monkeypatch: pytest.MonkeyPatch):
 def test_what_is_not_finite_is_a_question_mark_and_survives_the_ledger():
     plane = Plane("output came", ((None, 1.0),), ("#.",), more=True)
     drawn = HeatMap("case", (plane,))
-    assert lines(drawn)[1].startswith("?")
-    assert "part" in lines(drawn)[-1]
+    about, _, row = lines(drawn)
+    assert row.startswith("?")
+    assert "a part around" in about and "? is NaN, infinite or not written" in about
     assert heat_map(drawn.entry()) == drawn and heat_map(None) is None
