@@ -55,6 +55,14 @@ def test_next_is_the_file_that_has_to_come_first(message: str, file: str) -> Non
     assert (reason in said) == ("not written yet" not in message)
 
 
+def test_a_file_that_is_not_counted_says_why_also_where_another_one_is_next() -> None:
+    first = RungResult(CONV2D.rungs[0], (replace(NOT_YET, message="not written yet"),))
+    task = TaskResult(CONV2D, (first, found(PIXELS, GIVEN)))
+    said = to_write.lines([task], first, first.checks[0])
+    assert said[0] == f"04_pixel_gemm.c {GIVEN}."
+    assert said[1].startswith("Next: write backward in labs/03_im2col_cpu/conv2d/00")
+
+
 @pytest.mark.parametrize("message", [GIVEN, FALLBACK])
 def test_watch_says_of_a_right_file_what_it_leaves_to_others(message: str) -> None:
     result = found(PIXELS, message)
