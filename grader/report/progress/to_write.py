@@ -32,8 +32,8 @@ def lines(
         path = ladder.rungs[0].shown
         to_do = "write, or mend,"  # it may be there, and wrong
         said.append(
-            f"{rung.rung.file.name} calls fallback_{check.direction} for shapes outside "
-            "of its idea, and no lower file passes yet."
+            f"{rung.rung.file.name} calls fallback_{check.direction} for shapes "
+            "outside of its idea, and no lower file passes yet."
         )
     elif is_uncounted(check.message):
         said.append(f"{rung.rung.file.name} {check.message}.")
