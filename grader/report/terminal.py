@@ -188,7 +188,7 @@ def _uses(results: list[TaskResult]) -> None:
             stands_in = nobody or server.startswith("given/")
             given_one = f"{server}, which serves until your own file is right"
             who = server if not stands_in else given_one
-            who = "missing: no lower file is right yet" if nobody else who
+            who = "missing: no lower file passes yet" if nobody else who
             lines.append((stands_in, f"  in {rung.rung.id}, {alias} is {who}"))
     few = len(lines) <= FEW_USES
     for stands_in, line in lines:

@@ -200,14 +200,16 @@ def _address(worker: Worker, kind: str, report: str, names: list[str]) -> str:
                 # inputs are const: a result beside it was left
                 left = _nearest(worker, address, names, results=True)
                 tensor = tensor if left is None else left
-            return f"{verb} {_in_tensor(worker, tensor, names, address)}"
+            return f"{verb} {_in_tensor(worker, tensor, names, address, size)}"
         block = _block(worker, report, extent)
         if gone:
             return f"{verb} {block} that was taken back when an earlier call returned"
+        if across := _across(address, size, begin, extent):
+            return f"{verb} {size} bytes of {block}, {across}"
         return f"{verb} {block}, {_off(address, begin, extent, 0)}"
     near = _nearest(worker, address, names)
     if near is not None:
-        return f"{verb} {_in_tensor(worker, near, names, address)}"
+        return f"{verb} {_in_tensor(worker, near, names, address, size)}"
     return f"{verb} {size} bytes of memory that belongs to nothing"
 
 
@@ -231,6 +233,14 @@ def _segv(report: str) -> str:
     if "zero page" in report:
         return f"{verb} a NULL pointer (address {number:#x})"
     return f"{verb} memory that is not there (address {number:#x})"
+
+
+def _across(address: int, size: int, begin: int, extent: int) -> str:
+    """Of an access that begins inside of a block and ends behind it: how far behind."""
+    past = address + size - (begin + extent)
+    if not begin <= address < begin + extent or past <= 0:
+        return ""
+    return f"the last {past} of them past its end"
 
 
 def _off(address: int, begin: int, extent: int, element: int) -> str:
@@ -294,7 +304,9 @@ def _nearest(
     return best
 
 
-def _in_tensor(worker: Worker, i: int, names: list[str], address: int) -> str:
+def _in_tensor(
+    worker: Worker, i: int, names: list[str], address: int, size: int
+) -> str:
     """'input' 16 bytes (4 elements) past its end: element 508, index [2, 0, 0, 4]."""
     begin, extent = _bounds(worker, i)
     at = worker.command.tensor[i]
@@ -302,6 +314,10 @@ def _in_tensor(worker: Worker, i: int, names: list[str], address: int) -> str:
     sizes, strides = list(at.size[: at.ndim]), list(at.stride[: at.ndim])
     number = (address - begin) // element
     text = f"'{names[i]}' {_off(address, begin, extent, element)}: element {number}"
+    but = "but its"
+    if across := _across(address, size, begin, extent):
+        text = f"{size} bytes of '{names[i]}', {across}: they begin at element {number}"
+        but = "its"
     dense = [math.prod(sizes[d + 1 :]) for d in range(len(sizes))]
     if number < 0 or not sizes:
         return f"{text} of {extent // element}"
@@ -309,7 +325,7 @@ def _in_tensor(worker: Worker, i: int, names: list[str], address: int) -> str:
         return f"{text} of its memory, whose strides are {strides} for sizes {sizes}"
     index = [number // step for step in dense[:1]]
     index += [number // step % size for step, size in zip(dense[1:], sizes[1:])]
-    return f"{text}, index {index}, but its shape is {sizes}"
+    return f"{text}, index {index}, {but} shape is {sizes}"
 
 
 def _block(worker: Worker, report: str, extent: int) -> str:

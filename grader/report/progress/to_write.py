@@ -34,8 +34,8 @@ def lines(
         path = ladder.rungs[0].shown
         to_do = "write, or mend,"  # it may be there, and wrong
         said.append(
-            f"{rung.rung.file.name} leaves to a lower file what lies outside of its "
-            "idea, and no lower file is right yet."
+            f"{rung.rung.file.name} calls fallback_{check.direction} for shapes "
+            "outside of its idea, and no lower file passes yet."
         )
     lower = lowest(ladder, check.direction) if UNPAID in check.message else None
     if lower and is_uncounted(check.message):

@@ -335,7 +335,7 @@ NAMES = ["grad_output", *[""] * (SIDE - 1), "grad_input"]
 
 def of_two(*, results: int, offset: int = 0) -> SimpleNamespace:
     """A worker that has 40 bytes of grad_output at 2**32, of grad_input elsewhere."""
-    one = {"bank": 0, "extent": 40, "dtype": 0, "ndim": 1, "size": [10], "stride": [1]}
+    one = {"bank": 0, "extent": 40, "dtype": 2, "ndim": 1, "size": [10], "stride": [1]}
     absent = SimpleNamespace(slot=-1)
     given = SimpleNamespace(slot=0, offset=0, **one)
     made = SimpleNamespace(slot=0, offset=offset, **one)
@@ -343,6 +343,19 @@ def of_two(*, results: int, offset: int = 0) -> SimpleNamespace:
         command=SimpleNamespace(tensor=[given, *[absent] * (SIDE - 1), made]),
         reply=SimpleNamespace(in_base=[1 << 32], out_base=[results]),
     )
+
+
+def test_a_vector_that_begins_inside_of_a_tensor_is_told_to_end_past_it():
+    """The element where it begins is there: it is no reason."""
+    worker = of_two(results=1 << 33)
+    for size, words in (
+        (16, "16 bytes of 'grad_output', the last 8 of them past its end: they begin "
+        "at element 8, index [8], its shape is [10]"),
+        (8, "'grad_output' 32 bytes from its start: element 8, index [8], but its "
+        "shape is [10]"),
+    ):  # fmt: skip
+        at = (1 << 32) + 32
+        assert sanitizer_report._in_tensor(worker, 0, NAMES, at, size) == words
 
 
 def test_between_two_slots_the_nearest_tensor_is_meant():
