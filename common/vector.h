@@ -64,6 +64,10 @@ typedef real vec __attribute__((vector_size(VECTOR_BYTES)));
  * where loops over them have a constant count. */
 #define EXPAND static inline __attribute__((always_inline))
 
+/* In front of a function whose loops need all registers: its body is never part of a
+ * caller, whose pointers would take some of them. */
+#define APART __attribute__((noinline)) static
+
 /* x in every lane. */
 static inline vec vec_splat(real x)
 {

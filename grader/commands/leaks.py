@@ -79,6 +79,7 @@ PUBLIC = {
     "1e0de7123d92": "the same, another call",
     "fff668efa623": "the same, and the weight before them",
     "4883ae106e66": "lab 03, which layers Winograd takes",
+    "c3b075834b9d": "the same, in tiles.h",
     "8e4bea70aaf0": "lab 03, how a rung hands a call on",
     "96e40318b7a7": "the same, backward",
     "ccce3dc55173": "the same, without the status",

@@ -39,11 +39,10 @@ LONG_RUNGS = {  # docs/decisions/0013-long-rungs.md
     "labs/03_im2col_cpu/depthwise_conv2d/06_stride_phases.c": "phases along two axes",
     "labs/03_im2col_cpu/conv2d/02_implicit_gemm.c": "tables, product, where pixels go",
     "labs/03_im2col_cpu/conv2d/04_pixel_gemm.c": "tables, product, where sums go",
+    "labs/03_im2col_cpu/conv2d/10_winograd_4x4.c": "kernels of 3 x 3 and of 5 x 5",
+    "labs/03_im2col_cpu/conv2d/12_winograd_weight.c": "three transforms by matrices",
 }
 TO_DIVIDE = {  # convolutions of lab 03, until they are divided
-    "labs/03_im2col_cpu/conv2d/09_winograd_2x2.c": 182,
-    "labs/03_im2col_cpu/conv2d/10_winograd_4x4.c": 255,
-    "labs/03_im2col_cpu/conv2d/12_winograd_weight.c": 207,
     "labs/03_im2col_cpu/conv2d/14_strided_input.c": 179,
 }
 MODULE_LINES = 400

@@ -27,10 +27,17 @@ BLOCKS = {  # rows and vectors, as vector.h has them
     ("CHANNEL_ROWS", "avx512"): (6, 4),
 }
 ISAS = ["avx2", "avx512"]
+
+
+def sources(file: Path) -> str:
+    """A rung's text, and that of its ladder's headers that it includes."""
+    text = file.read_text()
+    included = [file.parent / name for name in re.findall(r'#include "(.+)"', text)]
+    return text + "".join(sources(header) for header in included if header.exists())
+
+
 RUNGS = [
-    f
-    for f in sorted(LAB.glob("*/*.c"))
-    if re.search("= (BLOCK|CHANNEL)_", f.read_text())
+    f for f in sorted(LAB.glob("*/*.c")) if re.search("= (BLOCK|CHANNEL)_", sources(f))
 ]
 NAMES = [f"{file.parent.name}/{file.stem}" for file in RUNGS]
 COMPILERS = ["gcc", "clang"]
@@ -75,7 +82,7 @@ def test_a_block_stays_in_registers(
     found = compiled(file, compiler, isa, dtype, tmp_path)
     products = [loop for loop in found if is_product(loop)]
     assert [loop.spills for loop in products if loop.spills] == []
-    (block,) = {name for name, _ in BLOCKS if f"MR = {name}" in file.read_text()}
+    (block,) = {name for name, _ in BLOCKS if f"MR = {name}" in sources(file)}
     rows, vectors = BLOCKS[block, isa]
     whole = [loop for loop in products if loop.multiply_adds == rows * vectors]
     assert whole, f"multiply-adds in loops: {[x.multiply_adds for x in products]}"

@@ -3,9 +3,9 @@
 
 tests/proofs/mutations draws from labs 01 and 02, which compute direct sums. Here the
 rungs of lab 03 are changed that are allowed SLACK times as much
-(grader/checks/values/precision.py): entries of the transforms by 0.1 %, and the edges
-of blocks, tiles and slabs. Only the cases that the rung computes itself are asked, only
-their values, in release mode.
+(grader/checks/values/precision.py): entries of the transforms by 0.1 %, and, in the
+headers that they share, the edges of blocks, tiles and slabs. Only the cases that the
+rung computes itself are asked, only their values, in release mode.
 """
 
 from __future__ import annotations
@@ -44,14 +44,17 @@ status_t fallback_backward(ctx_t *ctx, const tensor_t *grad_output,
 AS_IS = ("as is", "", "")
 # no filters fit: they are made anew for each slab, at every width of a vector
 NONE_KEPT = ("KEPT = 1 << 20", "KEPT = 1")
-# of each rung: what is changed, what stands there (once), and what then stands there
+# of each rung: what is changed, what stands there (once, in the rung or in one of its
+# ladder's headers), and what then stands there
 MUTATIONS = {
     "09_winograd_2x2": [
         AS_IS,
         ("an input's entry", "x[1] + x[2];\n", "x[1] + (real)1.001 * x[2];\n"),
         ("a filter's entry", "(real)0.5 * (even + x", "(real)0.5005 * (even + x"),
         ("an output's entry", "x[2] - x[3];", "x[2] - (real)1.001 * x[3];"),
-        ("tiles left over", "(COUNT + MR - 1) / MR", "COUNT / MR"),
+        ("an image's last tiles", "r % t->TH;\n", "0;\n"),
+        ("the next image", "r / t->TH * IC * IH", "0 * IC * IH"),
+        ("rows of the tile above", "t->KERNEL - 1 : 0", "t->KERNEL : 0"),
     ],
     "10_winograd_4x4": [
         AS_IS,
@@ -64,8 +67,10 @@ MUTATIONS = {
         ("a filter's entry", "(real)0.25 * x[0]", "(real)0.25025 * x[0]"),
         ("an output's last", "[R - 1][i] += x[5]", "[R - 1][i] += (real)1.001 * x[5]"),
         ("the last row of an image", "ih >= 0 && ih < IH", "ih >= 0 && ih < IH - 1"),
-        ("a tile left over", "1) product(1,", "7) product(1,"),
-        ("two tiles left over", "2 && !wide) product(2,", "7 && !wide) product(2,"),
+        ("a tile left over", "rows == 1)", "rows == 7)"),
+        ("two tiles left over", "rows == 2 && !wide)", "rows == 7 && !wide)"),
+        ("the channels of a second chunk", "k > 0, t->M", "0, t->M"),
+        ("a tile beyond the edge", "least(t->TILE, OH - oh)", "t->TILE"),
         ("as is, but no filters are kept", *NONE_KEPT),
         ("filters of the next slab", "r0 == 0 || !keep", "r0 == 0", *NONE_KEPT),
     ],
@@ -74,7 +79,8 @@ MUTATIONS = {
         ("an input's entry", "BT[] = {4, 0, -5,", "BT[] = {4, 0, -5.005,"),
         ("a gradient's entry", "1, 2, 4, 8,", "1, 2, 4, 8.008,"),
         ("a filter's entry", "{6. / 24,", "{6.006 / 24,"),
-        ("only the last slab", "r0 == 0, u)", "1, u)"),
+        ("only the last slab", "r0 > 0, u)", "0, u)"),
+        ("beyond the last row", "if (oh + i < OH)", "if (oh + i <= OH)"),
     ],
 }
 ASKED = [
@@ -91,10 +97,21 @@ def fits(case: Case) -> bool:
     return kernel == (3, 3) and moves == [(1, 1), (1, 1), 1] and small
 
 
-def check(rung: str, text: str, folder: Path) -> CheckResult:
-    """Built, then what the grader says of the values."""
+def changed(rung: str, edits: list[str], folder: Path) -> Path:
+    """A copy of the rung and its ladder's headers, with the edits in it."""
     file = f"{FOLDER}/{rung}.c"
-    built = build(put_rung(folder, file, text + NOBODY), file)
+    copy = put_rung(folder, file, (ROOT / file).read_text() + NOBODY)
+    for old, new in zip(edits[::2], edits[1::2]):
+        texts = {path: path.read_text() for path in (copy, *copy.parent.glob("*.h"))}
+        assert not old or sum(text.count(old) for text in texts.values()) == 1
+        for path, text in texts.items():
+            path.write_text(text.replace(old, new) if old else text)
+    return copy
+
+
+def check(rung: str, copy: Path) -> CheckResult:
+    """Built, then what the grader says of the values."""
+    built = build(copy, f"{FOLDER}/{rung}.c")
     assert not isinstance(built, str), built
     operator = operators.get("conv2d")
     cases = [case for case in operator.cases(SEED, drawn=0) if fits(case)]
@@ -123,10 +140,6 @@ def test_a_small_mistake_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("DTYPES", "f32")  # rung.mk: half the time
-    text = (ROOT / FOLDER / f"{rung}.c").read_text()
-    for old, new in zip(edits[::2], edits[1::2]):
-        assert not old or text.count(old) == 1
-        text = text.replace(old, new, 1)
-    result = check(rung, text, tmp_path)
+    result = check(rung, changed(rung, edits, tmp_path))
     right = what.startswith("as is")
     assert (result.verdict is Verdict.PASS) == right, result.message

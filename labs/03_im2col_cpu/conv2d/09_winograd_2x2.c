@@ -10,13 +10,11 @@
  * One infinity or NaN in the input spreads over all outputs of its tile, with PyTorch
  * over those that see it; lab 05's CONVLAB_DIRECT keeps to direct rungs.
  */
-#include "operators.h"
-#include "vector.h"
+#include "tiles.h"
 
 conv2d_forward_fn fallback_forward;
 
 enum { TILE = 2, KERNEL = 3, AREA = 9, POINTS = 4, PLANES = 16, TILES = 128 };
-enum { MR = CHANNEL_ROWS, NV = CHANNEL_VECTORS, NR = NV * LANES };  // tiles, channels
 enum { INPUT, FILTER, OUTPUT };  // what is transformed
 
 /* One axis of a transform, by the formulas of the README: from x of INPUT (4) the left
@@ -39,165 +37,115 @@ EXPAND void points(int side, const vec *x, vec y[][POINTS], int i)
     // STARTER // x has 4, 3 or 4 numbers, y 4, 4 or 2 (the reference takes 10 lines)
 }
 
-typedef struct {
-    const int64_t *in, *out;               // sizes N, C, H, W
-    int64_t padding_h, padding_w, TH, TW;  // TH x TW tiles an image
-    int64_t CP, ROW, PU, PV, PM;           // to the next pixel, row, plane: no 2^n
-    real *rows, *strip, *filters, *U, *V, *M;
-} plan_t;
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* to (R, R) from (C, C), of LANES channels at once: row r, column c is a vector */
 EXPAND void transform(int side, int R, int C, const real *from, int64_t from_row,
                       int64_t from_col, real *to, int64_t to_row, int64_t to_col)
 {
     // BEGIN SOLUTION
-    vec x[POINTS][POINTS], half[POINTS][POINTS];
+    vec x[POINTS], half[POINTS][POINTS], y[POINTS][POINTS];
     UNROLL
-    for (int i = 0; i < C * C; i++)
-        x[i % C][i / C] = vec_load(from + i / C * from_row + i % C * from_col);
+    for (int c = 0; c < C; c++) {
+        UNROLL
+        for (int r = 0; r < C; r++) x[r] = vec_load(from + r * from_row + c * from_col);
+        points(side, x, half, c);
+    }
     UNROLL
-    for (int c = 0; c < C; c++) points(side, x[c], half, c);
-    UNROLL
-    for (int r = 0; r < R; r++) points(side, half[r], x, r);
-    UNROLL
-    for (int i = 0; i < R * R; i++)
-        vec_store(to + i / R * to_row + i % R * to_col, x[i % R][i / R]);
+    for (int r = 0; r < R; r++) {
+        points(side, half[r], y, r);
+        UNROLL
+        for (int c = 0; c < R; c++) vec_store(to + r * to_row + c * to_col, y[c][r]);
+    }
     // END SOLUTION
     // STARTER (void)points;
     // STARTER // points of column c fills column c of half (R, C); points of row r of
     // STARTER // half has row r of the result, in column r of its y
-    // STARTER // (the reference takes 11 lines)
+    // STARTER // (the reference takes 13 lines)
 }
 
-/* V[plane][tile][k] of row r of tiles, counted over all images, the first tile at V */
-static void input_row(const plan_t *p, const real *input, int64_t r, real *V)
+/* V[plane][tile][k] of row r of tiles, from its first tile on */
+APART void input_row(const tiles_t *t, const real *input, int64_t r, real *V)
 {
-    const int64_t IC = p->in[1], IH = p->in[2], IW = p->in[3], CP = p->CP;
-    for (int64_t i = 0; i < POINTS; i++) {
-        const int64_t ih = r % p->TH * TILE + i - p->padding_h;
-        real *row = p->rows + i * p->ROW;
-        memset(row, 0, (size_t)p->ROW * sizeof(real));
-        if (ih < 0 || ih >= IH) continue;
-        vec_transpose_copy(input + (r / p->TH * IC * IH + ih) * IW, IH * IW,
-                           row + p->padding_w * CP, CP, IC, IW);
-    }
-    for (int64_t i = 0; i < p->TW * CP; i += LANES) {
-        transform(INPUT, POINTS, POINTS, p->rows + i / CP * TILE * CP + i % CP, p->ROW,
-                  CP, V + i, POINTS * p->PV, p->PV);
+    tiles_read(t, input, r);
+    for (int64_t i = 0; i < t->TW; i++) {
+        for (int64_t k = 0; k < t->CP; k += LANES)
+            transform(INPUT, POINTS, POINTS, t->rows + i * TILE * t->CP + k, t->ROW,
+                      t->CP, V + i * t->KC + k, POINTS * t->PV, t->PV);
     }
 }
 
 /* U[plane][k][c] of C filters (IC, AREA), at most NR */
-static void weight_panel(const plan_t *p, const real *weight, int64_t C)
+APART void weight_panel(const tiles_t *t, const real *weight, int64_t C, int64_t PU)
 {
-    const int64_t IC = p->in[1];
-    vec_transpose_copy(weight, IC * AREA, p->filters, NR, C, IC * AREA);
-    for (int64_t i = 0; i < IC * NR; i += LANES) {
-        transform(FILTER, POINTS, KERNEL, p->filters + i / NR * AREA * NR + i % NR,
-                  KERNEL * NR, NR, p->U + i, POINTS * p->PU, p->PU);
+    const int64_t IC = t->in[1];
+    vec_transpose_copy(weight, IC * AREA, t->filters, NR, C, IC * AREA);
+    for (int64_t k = 0; k < IC; k++) {
+        for (int64_t c = 0; c < C; c += LANES)
+            transform(FILTER, POINTS, KERNEL, t->filters + k * AREA * NR + c,
+                      KERNEL * NR, NR, t->U + k * NR + c, POINTS * PU, PU);
     }
 }
 
-/* M (MR, NR) = V (MR, IC), rows CP apart, @ U (IC, NR), + start (NR) unless NULL */
-// not inlined: among its caller's pointers its own would not fit into the registers
-__attribute__((noinline)) static void product(int64_t IC, int64_t CP, const real *V,
-                                              const real *U, const real *start, real *M)
+/* M[plane] (T, C) = V[plane] (T, IC) @ U[plane] (IC, C) */
+APART void multiply(const tiles_t *t, int64_t T, int64_t C, int64_t PU)
 {
     // BEGIN SOLUTION
-    vec sum[MR][NV] = {0}, u[NV];
-    for (int64_t k = 0; k < IC; k++, U += NR) {
-        UNROLL
-        for (int v = 0; v < NV; v++) u[v] = vec_keep(vec_load(U + v * LANES));
-        UNROLL
-        for (int m = 0; m < MR; m++)
-            for (int v = 0; v < NV; v++) sum[m][v] += V[m * CP + k] * u[v];
-    }
-    UNROLL
-    for (int m = 0; m < MR; m++)
-        for (int v = 0; v < NV; v++, M += LANES)
-            vec_store(M, start ? sum[m][v] + vec_load(start + v * LANES) : sum[m][v]);
-    // END SOLUTION
-    // STARTER // sums in registers, stored at the end (the reference takes 12 lines)
-}
-
-/* M[plane] (COUNT, NR) = V[plane] (COUNT, IC) @ U[plane] (IC, NR), plus bias (NR) in
- * plane POINTS + 1, row 1 and column 1: m1 counts once in y0 and once in y1. */
-static void multiply(const plan_t *p, int64_t COUNT, const real *bias)
-{
-    // BEGIN SOLUTION
-    const int64_t T = (COUNT + MR - 1) / MR * MR;  // nobody reads the last ones
-    for (int64_t i = 0; i < PLANES * T; i += MR) {
-        const int64_t plane = i / T, t = i % T;
-        product(p->in[1], p->CP, p->V + plane * p->PV + t * p->CP, p->U + plane * p->PU,
-                plane == POINTS + 1 ? bias : NULL, p->M + plane * p->PM + t * NR);
+    for (int64_t plane = 0; plane < PLANES; plane++) {
+        const left_t tiles = {t->V + plane * t->PV, t->KC, 1};
+        panel_product(T, C, t->in[1], tiles, t->U + plane * PU, 0,
+                      t->M + plane * t->PM);
     }
     // END SOLUTION
-    // STARTER (void)product;  // MR tiles at a time; V and M have room for MR - 1 more
-    // STARTER // than COUNT, which nobody reads (the reference takes 6 lines)
+    // STARTER // plane by plane, by panel_product (the reference takes 5 lines)
 }
 
-/* C channels of row r of tiles, the first tile at M; image 0 has them from output on */
-static void output_row(const plan_t *p, const real *M, int64_t C, int64_t r,
-                       real *output)
+/* C channels of row r of tiles of output, from M's first tile on; bias goes to plane
+ * POINTS + 1, row 1 and column 1: m1 counts once in y0 and once in y1 */
+APART void output_row(const tiles_t *t, real *M, const real *bias, int64_t C, int64_t r,
+                      real *output)
 {
-    const int64_t OH = p->out[2], OW = p->out[3], ROW = p->TW * TILE * NR;
-    const int64_t oh = r % p->TH * TILE, n = r / p->TH;
-    real *to = output + (n * p->out[1] * OH + oh) * OW;
-    for (int64_t i = 0; i < p->TW * NR; i += LANES) {
-        transform(OUTPUT, TILE, POINTS, M + i, POINTS * p->PM, p->PM,
-                  p->strip + i / NR * TILE * NR + i % NR, ROW, NR);
+    for (int64_t i = 0; i < t->TW; i++) {
+        for (int64_t c = 0; c < C; c += LANES) {
+            real *m = M + i * NR + c, *one = m + (POINTS + 1) * t->PM;
+            vec_store(one, vec_load(one) + vec_load(bias + c));
+            transform(OUTPUT, TILE, POINTS, m, POINTS * t->PM, t->PM,
+                      t->strip + i * TILE * NR + c, t->LINE, NR);
+        }
     }
-    for (int64_t i = 0; i < least(TILE, OH - oh); i++)
-        vec_transpose_copy(p->strip + i * ROW, NR, to + i * OW, OH * OW, OW, C);
+    tiles_write(t, 0, C, r, output);
 }
 
 /* Slabs of rows of tiles; for each of them, panels of NR filters */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                         const tensor_t *bias, conv2d_params_t p, tensor_t *output)
 {
-    if (weight->size[2] != KERNEL || weight->size[3] != KERNEL || p.groups != 1 ||
-        p.stride_h * p.stride_w * p.dilation_h * p.dilation_w != 1) {
+    const int64_t IC = input->size[1], OC = output->size[1], PU = IC * NR + LANES;
+    if (!tiles_fit(weight, p, KERNEL))
         return fallback_forward(ctx, input, weight, bias, p, output);
-    }
     if (tensor_numel(output) == 0) return STATUS_OK;
-    const int64_t *in = input->size, *out = output->size, IC = in[1], OC = out[1];
-    plan_t c = {in, out, p.padding_h, p.padding_w, .TH = (out[2] + 1) / TILE};
-    c.TW = (out[3] + 1) / TILE, c.CP = (IC + LANES - 1) / LANES * LANES;
-    const int64_t ROWS = in[0] * c.TH, SLAB = least(ROWS, (TILES + c.TW - 1) / c.TW);
-    const int64_t T = SLAB * c.TW + MR - 1;
-    c.PU = IC * NR + LANES, c.PV = T * c.CP + LANES, c.PM = T * NR + LANES;
-    c.ROW = (c.TW + 1) * TILE * c.CP;
-    const int64_t U = PLANES * c.PU, V = PLANES * c.PV, M = PLANES * c.PM;
-    const int64_t F = IC * AREA * NR, S = TILE * TILE * c.TW * NR, R = POINTS * c.ROW;
-    c.U = ctx_scratch(ctx, (size_t)(U + V + M + F + S + R) * sizeof(real));
+    tiles_t t = {.in = input->size, .out = output->size, .p = p, .KERNEL = KERNEL};
+    t.TILE = TILE, t.KC = parts(IC, LANES) * LANES;  // one chunk
+    tiles_measure(&t);
     const real *x = tensor_contiguous(ctx, input), *w = tensor_contiguous(ctx, weight);
-    if (!x || !w || !c.U) return STATUS_NO_MEMORY;
-    c.V = c.U + U, c.M = c.V + V, c.filters = c.M + M;
-    c.strip = c.filters + F, c.rows = c.strip + S;
-
-    for (int64_t r0 = 0; r0 < ROWS; r0 += SLAB) {
-        const int64_t r1 = least(ROWS, r0 + SLAB);
+    const status_t status = tiles_share(ctx, &t, TILES, PLANES * PU);
+    if (!x || !w || status != STATUS_OK) return STATUS_NO_MEMORY;
+    for (int64_t r0 = 0; r0 < t.ROWS; r0 += t.SLAB) {
+        const int64_t r1 = least(t.ROWS, r0 + t.SLAB);
         // BEGIN SOLUTION
         for (int64_t r = r0; r < r1; r++)
-            input_row(&c, x, r, c.V + (r - r0) * c.TW * c.CP);
-        for (int64_t oc = 0; oc < OC; oc += NR) {
-            const int64_t C = least(NR, OC - oc);
-            real *y = real_data(output) + oc * out[2] * out[3], start[NR] = {0};
-            for (int64_t i = 0; bias && i < C; i++) start[i] = *at1(bias, oc + i);
-            weight_panel(&c, w + oc * IC * AREA, C);
-            multiply(&c, (r1 - r0) * c.TW, start);
+            input_row(&t, x, r, t.V + (r - r0) * t.TW * t.KC);
+        for (int64_t c = 0; c < OC; c += NR) {
+            const int64_t C = least(NR, OC - c);
+            real *y = at4(output, 0, c, 0, 0), start[NR] = {0};
+            for (int64_t i = 0; bias && i < C; i++) start[i] = *at1(bias, c + i);
+            weight_panel(&t, w + c * IC * AREA, C, PU);
+            multiply(&t, (r1 - r0) * t.TW, C, PU);
             for (int64_t r = r0; r < r1; r++)
-                output_row(&c, c.M + (r - r0) * c.TW * NR, C, r, y);
+                output_row(&t, t.M + (r - r0) * t.TW * NR, start, C, r, y);
         }
         // END SOLUTION
         // STARTER (void)input_row, (void)weight_panel, (void)multiply;
         // STARTER (void)output_row, (void)x, (void)w, (void)OC, (void)r1;
-        // STARTER // rows r0 to r1 of tiles to V, each TW * CP behind the one before;
+        // STARTER // rows r0 to r1 of tiles to V, each TW * KC behind the one before;
         // STARTER // then for NR filters at a time: their bias in NR numbers of your
         // STARTER // own, 0 behind the last or without bias; U, M, then output_row for
         // STARTER // r0 to r1, where M steps by TW * NR (the reference takes 11 lines)

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+/* register_block.h - a matrix product whose sums stay in registers
+ *
+ * The block of matmul/04_register_block, with right packed into a panel of NR columns
+ * as in matmul/05_packed. Channels are the columns of right and of sums:
+ *
+ *     left (ROWS, K)     right (K, C)        sums (ROWS, C)
+ *                        . . . . . . . .
+ *     . . . .       @    . . . . . . . .     . . . . . . . .
+ *     . . . .            . . . . . . . .  =  . . . . . . . .    rows NR apart
+ *                        . . . . . . . .
+ */
+#ifndef CONVLAB_REGISTER_BLOCK_H
+#define CONVLAB_REGISTER_BLOCK_H
+
+#include "vector.h"
+
+// rows and vectors of sums, three quarters of the registers
+enum { MR = CHANNEL_ROWS, NV = CHANNEL_VECTORS, NR = NV * LANES };
+
+/* Element (m, k) is data[m * down + k * across]: a matrix or its transpose. */
+typedef struct {
+    const real *data;
+    int64_t down, across;
+} left_t;
+
+/* sums = left @ right or, if `add`, sums += left @ right: ROWS rows, VECS vectors. */
+EXPAND void register_block(int ROWS, int VECS, int64_t K, left_t left,
+                           const real *right, int add, real *sums)
+{
+    vec sum[MR][NV], line[NV];  // line: of one row of right
+    UNROLL
+    for (int m = 0; m < ROWS; m++)
+        for (int v = 0; v < VECS; v++) sum[m][v] = (vec){0};
+    for (int64_t k = 0; k < K; k++, right += NR) {
+        UNROLL
+        for (int v = 0; v < VECS; v++) line[v] = vec_keep(vec_load(right + v * LANES));
+        UNROLL
+        for (int m = 0; m < ROWS; m++)
+            for (int v = 0; v < VECS; v++)
+                sum[m][v] += left.data[m * left.down + k * left.across] * line[v];
+    }
+    UNROLL
+    for (int m = 0; m < ROWS; m++)
+        for (int v = 0; v < VECS; v++) {
+            real *to = sums + m * NR + v * LANES;
+            vec_store(to, add ? vec_load(to) + sum[m][v] : sum[m][v]);
+        }
+}
+
+/* The same for any number of rows and for C <= NR columns: MR rows at a time, then 2,
+ * then 1; NV vectors, or half of them if C fits into these.
+ * The last row alone uses all NV vectors, even if C fills only half of them: tuned for
+ * some processors, gcc fuses no multiply-adds in a loop with a single sum. The last
+ * digits of this row would then depend on how threads share the rows. */
+EXPAND void panel_product(int64_t ROWS, int64_t C, int64_t K, left_t left,
+                          const real *right, int add, real *sums)
+{
+    const int wide = C > NR / 2;
+    for (int64_t m = 0, rows; m < ROWS; m += rows, sums += rows * NR) {
+        const left_t block = {left.data + m * left.down, left.down, left.across};
+        rows = ROWS - m < 2 ? 1 : ROWS - m < MR ? 2 : MR;
+        if (rows == MR && wide) register_block(MR, NV, K, block, right, add, sums);
+        if (rows == 2 && wide) register_block(2, NV, K, block, right, add, sums);
+        if (rows == 1) register_block(1, NV, K, block, right, add, sums);
+        if (rows == MR && !wide) register_block(MR, NV / 2, K, block, right, add, sums);
+        if (rows == 2 && !wide) register_block(2, NV / 2, K, block, right, add, sums);
+    }
+}
+
+#endif

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+/* tiles.h - a layer in tiles: where they lie, and the memory that they go through
+ *
+ * A tile is TILE x TILE outputs. It reads POINTS x POINTS inputs of the padded image,
+ * POINTS = TILE + KERNEL - 1, so that neighbours share KERNEL - 1 rows or columns:
+ *
+ *     inputs    . . . . . . . . . .
+ *               [  tile 0 ]
+ *                       [  tile 1 ]        TILE = 4, KERNEL = 3
+ *
+ * Transforms turn each tile and each filter into one number for each of POINTS x POINTS
+ * planes. Channels lie side by side, so that a vector has LANES of them:
+ *
+ *     rows      (POINTS, pixels, CP)    padded rows of input that a row of tiles reads
+ *     V         (chunks, planes, tiles, KC)
+ *     filters   (KC, KERNEL*KERNEL, NR)           the panels and chunks of
+ *     U         (.., planes, KC, NR)              register_block.h's product
+ *     M         (planes, tiles, NR)
+ *     strip     (TILE, pixels, NR)      rows of output that a row of tiles gives
+ *
+ * Rows of tiles are counted over all images. V and M hold a slab of them at a time.
+ */
+#ifndef CONVLAB_TILES_H
+#define CONVLAB_TILES_H
+
+#include "operators.h"
+#include "register_block.h"
+
+/* A rung sets the first four lines; tiles_measure and tiles_share do the others. */
+typedef struct {
+    const int64_t *in, *out;  // sizes N, C, H, W of input and output
+    conv2d_params_t p;
+    int64_t KERNEL, TILE;
+    int64_t KC;                     // channels of a chunk, a multiple of LANES
+    int64_t POINTS, TH, TW, ROWS;   // TH x TW tiles an image, ROWS rows of them in all
+    int64_t CHUNKS, PANELS;         // of input channels, of filters
+    int64_t SLAB;                   // rows of tiles
+    int64_t CP, ROW, LINE, PV, PM;  // to the next pixel, row, row of strip, plane
+    real *U, *V, *M, *filters, *rows, *strip;
+} tiles_t;
+
+static inline int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* How many parts a whole has: the last one may be smaller. */
+static inline int64_t parts(int64_t whole, int64_t part)
+{
+    return (whole + part - 1) / part;
+}
+
+/* Whether windows are KERNEL x KERNEL and move by 1, in one group. */
+static inline int tiles_fit(const tensor_t *weight, conv2d_params_t p, int64_t KERNEL)
+{
+    return weight->size[2] == KERNEL && weight->size[3] == KERNEL && p.groups == 1 &&
+           p.stride_h * p.stride_w * p.dilation_h * p.dilation_w == 1;
+}
+
+/* How many tiles, chunks and panels the layer has. */
+static inline void tiles_measure(tiles_t *t)
+{
+    t->POINTS = t->TILE + t->KERNEL - 1;
+    t->TH = parts(t->out[2], t->TILE), t->TW = parts(t->out[3], t->TILE);
+    t->ROWS = t->in[0] * t->TH;
+    t->CHUNKS = parts(t->in[1], t->KC), t->PANELS = parts(t->out[1], NR);
+    t->CP = parts(t->in[1], LANES) * LANES;
+    t->ROW = (t->TW * t->TILE + t->KERNEL - 1) * t->CP;
+    t->LINE = t->TW * t->TILE * NR;
+}
+
+/* Scratch memory for slabs of about COUNT tiles, and for U numbers of filters. rows and
+ * strip are 0, what the other parts hold is not defined. Planes are no power of two
+ * apart: they would meet in the same lines of the cache. */
+static inline status_t tiles_share(ctx_t *ctx, tiles_t *t, int64_t COUNT, int64_t U)
+{
+    const int64_t PLANES = t->POINTS * t->POINTS;
+    t->SLAB = least(t->ROWS, parts(COUNT, t->TW));
+    t->PV = t->SLAB * t->TW * t->KC + LANES, t->PM = t->SLAB * t->TW * NR + LANES;
+    const int64_t V = t->CHUNKS * PLANES * t->PV, M = PLANES * t->PM;
+    const int64_t F = t->KC * t->KERNEL * t->KERNEL * NR;
+    const int64_t R = t->POINTS * t->ROW, S = t->TILE * t->LINE;
+    t->U = ctx_scratch(ctx, (size_t)(U + V + M + F + R + S) * sizeof(real));
+    if (!t->U) return STATUS_NO_MEMORY;
+    t->V = t->U + U, t->M = t->V + V, t->filters = t->M + M;
+    t->rows = t->filters + F, t->strip = t->rows + R;
+    memset(t->rows, 0, (size_t)(R + S) * sizeof(real));
+    return STATUS_OK;
+}
+
+/* rows = what row r of tiles reads of input (N, C, H, W), padded. Call it for all rows
+ * of tiles in turn: the last KERNEL - 1 rows of one are the first ones of the next. */
+static inline void tiles_read(const tiles_t *t, const real *input, int64_t r)
+{
+    const int64_t IC = t->in[1], IH = t->in[2], IW = t->in[3], th = r % t->TH;
+    const real *image = input + r / t->TH * IC * IH * IW;
+    const int64_t OLD = th ? t->KERNEL - 1 : 0;
+    memmove(t->rows, t->rows + t->TILE * t->ROW, (size_t)(OLD * t->ROW) * sizeof(real));
+    for (int64_t i = OLD; i < t->POINTS; i++) {
+        const int64_t ih = th * t->TILE + i - t->p.padding_h;
+        real *row = t->rows + i * t->ROW;
+        if (ih >= 0 && ih < IH)
+            vec_transpose_copy(image + ih * IW, IH * IW, row + t->p.padding_w * t->CP,
+                               t->CP, IC, IW);
+        else
+            memset(row, 0, (size_t)t->ROW * sizeof(real));
+    }
+}
+
+/* strip = row r of tiles of C channels of output, of which image 0 has the first one at
+ * `channels`; 0 behind its last row. */
+static inline void tiles_take(const tiles_t *t, const real *channels, int64_t C,
+                              int64_t r)
+{
+    const int64_t OH = t->out[2], OW = t->out[3], oh = r % t->TH * t->TILE;
+    const real *from = channels + (r / t->TH * t->out[1] * OH + oh) * OW;
+    for (int64_t i = 0; i < t->TILE; i++) {
+        real *line = t->strip + i * t->LINE;
+        if (oh + i < OH)
+            vec_transpose_copy(from + i * OW, OH * OW, line, NR, C, OW);
+        else
+            memset(line, 0, (size_t)t->LINE * sizeof(real));
+    }
+}
+
+/* The way back: C channels of the strip, from c on, to row r of tiles of output. */
+static inline void tiles_write(const tiles_t *t, int64_t c, int64_t C, int64_t r,
+                               real *channels)
+{
+    const int64_t OH = t->out[2], OW = t->out[3], oh = r % t->TH * t->TILE;
+    real *to = channels + ((r / t->TH * t->out[1] + c) * OH + oh) * OW;
+    for (int64_t i = 0; i < least(t->TILE, OH - oh); i++)
+        vec_transpose_copy(t->strip + i * t->LINE + c, NR, to + i * OW, OH * OW, OW, C);
+}
+
+#endif
