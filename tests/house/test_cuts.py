@@ -22,6 +22,7 @@ ALLOWED = {  # file -> what is cut there on purpose
 }
 OF_LISTS = {  # how many of several things
     *("SIDE_TENSORS", "FEW", "STRIDED", "MODULE_CASES", "NAMED", "NEXT_STEPS"),
+    *("FILES", "SAID"),
     *("SLOWEST", "MOST_REPORTED", "NEAR", "LISTED"),
     "MAX_DIMS",  # axes of a tensor
     "KEPT",  # bytes of a program's output, which is read in lines

@@ -183,10 +183,10 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
         // STARTER (void)IC, (void)w;
         // STARTER // NR filters at a time: their bias in NR numbers of your own, 0
         // STARTER // behind the last or without bias; for KC channels at a time
-        // STARTER // weight_chunk, with SMALL or LARGE as a constant, and multiply; then
-        // STARTER // output_row for r0 to r1, where M steps by TW * NR. If `keep`, U has
-        // STARTER // PANELS * CHUNKS chunks, PLANES * PU apart, made in the first slab;
-        // STARTER // else one chunk (the reference takes 16 lines)
+        // STARTER // weight_chunk, with SMALL or LARGE as a constant, and multiply;
+        // STARTER // then output_row for r0 to r1, where M steps by TW * NR. If `keep`,
+        // STARTER // U has PANELS * CHUNKS chunks, PLANES * PU apart, made in the first
+        // STARTER // slab; else one chunk (the reference takes 16 lines)
         // STARTER return STATUS_NOT_IMPLEMENTED;
     }
     return STATUS_OK;

@@ -346,11 +346,9 @@ def of_two(*, results: int, offset: int = 0) -> SimpleNamespace:
 
 
 def test_a_vector_that_begins_inside_of_a_tensor_is_told_to_end_past_it():
-    """The element where it begins is there: it is no reason."""
     place = of_two(results=1 << 33), 0, NAMES, (1 << 32) + 32
     pack = sanitizer_report._in_tensor(*place, 16)
     assert pack.startswith("16 bytes of 'grad_output', the last 8 of them past its end")
-    assert pack.endswith("they begin at element 8, index [8], its shape is [10]")
     assert "32 bytes from its start" in sanitizer_report._in_tensor(*place, 8)
 
 
