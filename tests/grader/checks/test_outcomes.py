@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import signal
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +11,7 @@ import pytest
 from cusim import report as cusim
 
 from grader.checks import outcomes
-from grader.checks.cuda import cusim_report, under_cusim
+from grader.checks.cuda import cusim_report
 from grader.checks.gates import contract
 from grader.checks.memory import sanitizer_report
 from grader.course.rungs import ROOT
@@ -245,73 +244,6 @@ def test_a_race_has_a_name_where_what_was_seen_tells_it(who, where, accesses, na
     places = tuple(cusim.Place(what, "a.cu", 1) for what in accesses.split())
     found = cusim_report._named(cusim.Finding("error", "race", said, places))
     assert (found or "").startswith(name or "no name") == bool(name)
-
-
-# ---- what is told of traffic ---------------------------------------------------------
-
-
-def counted(line: int, space: str, requests: int, passes: int) -> cusim.Count:
-    """Of a load of 4 bytes."""
-    key = "wavefronts" if space == "shared" else "sectors"
-    words = {"width": 4, "requests": requests, key: passes, "bytes": 32 * passes}
-    words["lanes"] = 32 * requests
-    return cusim.Count("k", "labs/a.cu", line, space, "load", **words)
-
-
-@pytest.mark.parametrize(
-    ("word", "limit", "counts", "line", "axis"),
-    [
-        (  # the many requests without a conflict are not the reason
-            "shared_wavefronts_per_request",
-            1.1,
-            [counted(7, "shared", 9000, 9000), counted(8, "shared", 100, 3200)],
-            8,
-            False,
-        ),
-        (
-            "global_sectors_per_request",
-            4.4,
-            [counted(7, "global", 9000, 36000), counted(8, "global", 100, 3200)],
-            8,
-            True,
-        ),
-        (
-            "bytes",
-            1,
-            [counted(7, "global", 50, 200), counted(8, "global", 9, 99)],
-            7,
-            0,
-        ),
-        (
-            "requests",
-            1,
-            [counted(7, "global", 1, 99), counted(8, "global", 9, 9)],
-            8,
-            0,
-        ),
-    ],
-)
-def test_the_line_that_is_too_much_is_named(word, limit, counts, line, axis):
-    place, words = under_cusim._where(word, counts, limit)
-    assert place == f"labs/a.cu:{line}"
-    assert ("walk the wrong axis" in words) == bool(axis)
-
-
-def test_threads_that_lie_apart_are_told_where_neighbours_lie():
-    for sectors, told in ((1660, True), (800, False)):  # a stride of 2 has 8
-        few = counted(7, "global", 100, sectors)
-        words = under_cusim._where("global_sectors_per_request", [few], 3)[1]
-        assert ("32 neighbours lie in 4 sectors" in words) == told
-
-
-def test_packs_that_are_loaded_number_by_number_are_to_be_loaded_at_once():
-    """The threads of a warp are 16 bytes apart, which is no wrong axis."""
-    singly = counted(7, "global", 8192, 16 * 8192)
-    words = under_cusim._where("requests", [singly], 2816)[1]
-    assert words.endswith("16 bytes at once, a pack as float4, are 1/4 of the requests")
-    assert under_cusim.NEIGHBOURS not in words
-    packs = dataclasses.replace(singly, width=16)
-    assert under_cusim._where("requests", [packs], 2816)[1].endswith("of 16 sectors")
 
 
 # ---- the line in the student's file --------------------------------------------------
