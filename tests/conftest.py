@@ -156,6 +156,7 @@ def own_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("build")
     os.environ["CONVLAB_BUILD"] = str(folder)
     os.environ["SPEED"] = "off"  # tests assert values and verdicts, never times
+    os.environ.pop("COLUMNS", None)  # readline may have set it: a pipe has no width
     # what torch.compile keeps for later runs does not fit another instruction set
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(folder / "inductor")
     number = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw")

@@ -5,9 +5,9 @@
  *   limit   all multiply-adds of the definition; both layouts are turned
  *   run     make bench T=03_im2col_cpu/conv2d/14
  *
- * For grad_input of one group with LANES input channels or more, kernels of 2 to TAPS
- * elements. Workspace: grad_output padded and weight, both with channels last, and
- * about PIXELS pixels of each phase of grad_input.
+ * For grad_input with a stride or dilation, of one group with LANES input channels or
+ * more, kernels of 2 to TAPS elements. Workspace: grad_output padded and weight, both
+ * with channels last, and about PIXELS pixels of each phase of grad_input.
  */
 #include "phases.h"
 #include "turned.h"
@@ -192,7 +192,8 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
                          tensor_t *grad_bias)
 {
     const int64_t AREA = weight->size[2] * weight->size[3];
-    const int fits = p.groups == 1 && weight->size[1] >= LANES && AREA > 1 &&
+    const int plain = p.stride_h * p.stride_w * p.dilation_h * p.dilation_w == 1;
+    const int fits = p.groups == 1 && weight->size[1] >= LANES && !plain && AREA > 1 &&
                      AREA <= TAPS && tensor_numel(grad_output) > 0;
     // BEGIN SOLUTION
     status_t status = STATUS_OK;

@@ -13,7 +13,7 @@
  *     1x1, stride 1, no padding      pointwise      pointwise      pointwise
  *     3x3, stride 1, dilation 1 *    Winograd 4x4   Winograd 4x4   Winograd
  *     5x5, stride 1, dilation 1 *    Winograd 5x5   Winograd 5x5   pixels
- *     other kernels above 1x1 *      implicit GEMM  strided input  pixels
+ *     strided or dilated, not 1x1 *  implicit GEMM  strided input  pixels
  *     everything else                implicit GEMM  phases         pixels
  *     a group for each channel       the ladder depthwise_conv2d
  *
@@ -37,7 +37,7 @@ typedef enum {
     POINTWISE,
     TILES,
     FIVES,
-    LARGER,  // than 1x1, and nothing of the above
+    STRIDED,  // or dilated
     DEPTHWISE
 } shape_t;
 
@@ -54,9 +54,9 @@ static shape_t shape_of(const tensor_t *weight, conv2d_params_t p)
     if (KH == 1 && KW == 1)
         return unit && p.padding_h + p.padding_w == 0 ? POINTWISE : OTHER;
     if (IC < MANY) return OTHER;  // too few to fill products over channels
-    if (!unit || !dense) return LARGER;
+    if (!unit || !dense) return STRIDED;
     if (KH == 3 && KW == 3) return TILES;
-    return KH == 5 && KW == 5 ? FIVES : LARGER;
+    return KH == 5 && KW == 5 ? FIVES : OTHER;
     // END SOLUTION
     // STARTER // the table above, from its first line on (the reference takes 12 lines)
     // STARTER return OTHER;
@@ -81,7 +81,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     case FIVES: return fives_forward(ctx, input, weight, bias, p, output);
     case DEPTHWISE:
         return channels_forward(ctx, input, weight, bias, options_of(p), output);
-    case LARGER:
+    case STRIDED:
     case OTHER: break;
     }
     return implicit_forward(ctx, input, weight, bias, p, output);
@@ -108,7 +108,7 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     if (shape == POINTWISE) first = pointwise_backward, second = pointwise_backward;
     if (shape == TILES) first = tiles_input_backward, second = tiles_weight_backward;
     if (shape == FIVES) first = fives_backward;
-    if (shape == LARGER) first = strided_backward;
+    if (shape == STRIDED) first = strided_backward;
 
     status_t status = STATUS_OK;
     if (grad_input) {
