@@ -9,7 +9,7 @@
  * more, kernels of 2 to TAPS elements. Workspace: grad_output padded and weight, both
  * with channels last, and about PIXELS pixels of each phase of grad_input.
  */
-#include "phases.h"
+#include "sizes.h"
 #include "turned.h"
 
 conv2d_backward_fn fallback_backward;

@@ -18,6 +18,7 @@
 #define CONVLAB_PHASES_H
 
 #include "operators.h"
+#include "sizes.h"
 #include "vector.h"
 
 typedef struct {
@@ -26,17 +27,6 @@ typedef struct {
     int64_t KH, KW;
     int64_t PH, PW, ROWS, COLS;  // PH x PW phases are read; the sizes of each
 } phases_t;
-
-static inline int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* How many parts a whole has: the last one may be smaller. */
-static inline int64_t parts(int64_t whole, int64_t part)
-{
-    return (whole + part - 1) / part;
-}
 
 /* The slab for so many channels, images and rows of windows; out and weight are the
  * sizes of output and weight. */

@@ -25,6 +25,7 @@
 
 #include "operators.h"
 #include "register_block.h"
+#include "sizes.h"
 
 /* A rung sets the first four lines; tiles_measure and tiles_share do the others. */
 typedef struct {
@@ -38,17 +39,6 @@ typedef struct {
     int64_t CP, ROW, LINE, PV, PM;  // to the next pixel, row, row of strip, plane
     real *U, *V, *M, *filters, *rows, *strip;
 } tiles_t;
-
-static inline int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* How many parts a whole has: the last one may be smaller. */
-static inline int64_t parts(int64_t whole, int64_t part)
-{
-    return (whole + part - 1) / part;
-}
 
 /* Whether windows are KERNEL x KERNEL and move by 1, in one group. */
 static inline int tiles_fit(const tensor_t *weight, conv2d_params_t p, int64_t KERNEL)

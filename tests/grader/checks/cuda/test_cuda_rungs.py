@@ -19,6 +19,7 @@ from grader.engine.results import SCHEMA_FILE
 from grader.errors import GraderError
 from grader.toolchain import nvcc
 from tests import put, some
+from tests.conftest import needs_nvcc
 from tests.grader.checks.cuda.gelu_ladder import (
     FILES,
     LADDER,
@@ -165,16 +166,10 @@ def test_gdb_is_told_which_thread_of_which_block():
         debug.place("3,-1")
 
 
-# .ci/run fails where one of these is skipped
-has_nvcc = pytest.mark.skipif(
-    not shutil.which(nvcc.find() or "nvcc"), reason="there is no nvcc"
-)
-
-
 # ---- nvcc ----------------------------------------------------------------------------
 
 
-@has_nvcc
+@needs_nvcc
 def test_nvcc_takes_the_right_file_and_tells_of_its_kernels(graded):
     done = graded.run("grade", f"{LADDER}/00", "--check", "forward")
     rung = graded.task(LADDER)["rungs"][0]
@@ -183,7 +178,7 @@ def test_nvcc_takes_the_right_file_and_tells_of_its_kernels(graded):
     assert {("gelu_kernel", name) for name in architectures.ARCHITECTURES} <= kernels
 
 
-@has_nvcc
+@needs_nvcc
 def test_nvcc_compiles_a_rung_for_a_card_for_its_architectures(graded):
     done = graded.run("grade", f"{LADDER}/15")
     assert "NVIDIA's compiler takes it (sm_80, sm_90a)" in done.stdout
@@ -198,7 +193,7 @@ def test_nvcc_compiles_a_rung_for_a_card_for_its_architectures(graded):
     assert done.returncode == 1 and "outptu" in done.stdout
 
 
-@has_nvcc
+@needs_nvcc
 def test_both_compilers_see_a_header_of_the_ladder_and_its_changes(graded):
     folder = graded.root / "labs" / LADDER
     put(folder / "00_right.cu", f'#include "shared.h"\n{text_of("00_right")}')

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+/* sizes.h - what is asked of sizes all the time */
+#ifndef CONVLAB_SIZES_H
+#define CONVLAB_SIZES_H
+
+#include <stdint.h>
+
+static inline int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* How many parts a whole has: the last one may be smaller. */
+static inline int64_t parts(int64_t whole, int64_t part)
+{
+    return (whole + part - 1) / part;
+}
+
+#endif
