@@ -14,6 +14,9 @@ RENAMED = {
     "04_cuda_kernels/matmul/08_tf32": "04_cuda_kernels/matmul/09_tf32",
     "04_cuda_kernels/matmul/09_3xtf32": "04_cuda_kernels/matmul/10_3xtf32",
     "04_cuda_kernels/matmul/10_wgmma": "04_cuda_kernels/matmul/11_wgmma",
+    "03_im2col_cpu/conv2d/15_dispatch": "03_im2col_cpu/conv2d/17_dispatch",
+    "03_im2col_cpu/conv2d/16_parts": "03_im2col_cpu/conv2d/18_parts",
+    "03_im2col_cpu/conv2d/17_threads": "03_im2col_cpu/conv2d/19_threads",
     "03_im2col_cpu/conv2d/17_depthwise": (
         "03_im2col_cpu/depthwise_conv2d/02_padded_plane"
     ),

@@ -40,8 +40,8 @@ LONG_RUNGS = {  # docs/decisions/0013-long-rungs.md
     "labs/03_im2col_cpu/conv2d/02_implicit_gemm.c": "tables, product, where pixels go",
     "labs/03_im2col_cpu/conv2d/04_pixel_gemm.c": "tables, product, where sums go",
     "labs/03_im2col_cpu/conv2d/10_winograd_4x4.c": "kernels of 3 x 3 and of 5 x 5",
-    "labs/03_im2col_cpu/conv2d/12_winograd_weight.c": "three transforms by matrices",
     "labs/03_im2col_cpu/conv2d/14_strided_input.c": "taps, product, two layouts",
+    "labs/03_im2col_cpu/conv2d/15_winograd_strided.c": "tiles of both directions",
 }
 MODULE_LINES = 400
 LONG_MODULES = {

@@ -90,7 +90,7 @@ def test_a_block_stays_in_registers(
 
 
 def test_every_product_is_read() -> None:
-    assert len(RUNGS) == 12
+    assert len(RUNGS) == 14
 
 
 def test_vectors_that_do_not_fit_are_loaded_for_each_row(tmp_path: Path) -> None:

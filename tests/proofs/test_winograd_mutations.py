@@ -54,7 +54,11 @@ MUTATIONS = {
         ("an output's entry", "x[2] - x[3];", "x[2] - (real)1.001 * x[3];"),
         ("an image's last tiles", "r % t->TH;\n", "0;\n"),
         ("the next image", "r / t->TH * IC * IH", "0 * IC * IH"),
-        ("rows of the tile above", "t->KERNEL - 1 : 0", "t->KERNEL : 0"),
+        (
+            "rows of the tile above",
+            "t->READ - t->STEP : 0",
+            "t->READ - t->STEP + 1 : 0",
+        ),
     ],
     "10_winograd_4x4": [
         AS_IS,
@@ -76,25 +80,83 @@ MUTATIONS = {
     ],
     "12_winograd_weight": [
         AS_IS,
-        ("an input's entry", "BT[] = {4, 0, -5,", "BT[] = {4, 0, -5.005,"),
-        ("a gradient's entry", "1, 2, 4, 8,", "1, 2, 4, 8.008,"),
-        ("a filter's entry", "{6. / 24,", "{6.006 / 24,"),
+        ("an input's entry", "    4,  0, -5,", "    4,  0, -5.005,"),
+        (
+            "a gradient's entry",
+            "1,  2, 4,  8,\n    1, -2",
+            "1,  2, 4,  8.008,\n    1, -2",
+        ),
+        (
+            "a filter's entry",
+            "0,       -4. / 24,  4. / 24, 2.",
+            "0, -4.004 / 24, 4. / 24, 2.",
+        ),
         ("only the last slab", "r0 > 0, u)", "0, u)"),
         ("beyond the last row", "if (oh + i < OH)", "if (oh + i <= OH)"),
     ],
+    "15_winograd_strided": [
+        AS_IS,
+        ("an input's entry", "    2, 0, -1, 0, -2,", "    2, 0, -1.001, 0, -2,"),
+        ("a filter's entry", "-1. / 6, 0,  1. / 6,", "-1. / 6, 0, 1.001 / 6,"),
+        ("the odd taps", "     0,      1,  0,", "     0, 1.001,  0,"),
+        (
+            "an output's entry",
+            "0, 1, -1, 8, 1,  0, 0, 0, 1,",
+            "0, 1, -1, 8.008, 1, 0, 0, 0, 1,",
+        ),
+        (
+            "a plane of odd inputs",
+            "least(plane % POINTS, EVEN)",
+            "least(plane % POINTS, 4)",
+        ),
+        (
+            "grad_input's entry",
+            "0, 1, -1, 8, 1,  0, 0, 0, 0,",
+            "0, 1, -1, 8, 1.001, 0, 0, 0, 0,",
+        ),
+        (
+            "an input of grad_input",
+            "    2, -1, -2,  1, 0,",
+            "    2.002, -1, -2,  1, 0,",
+        ),
+        ("a tile further on", "t->STEP * t->CP + k", "4 * t->CP + k"),
+        ("as is, but no filters are kept", *NONE_KEPT),
+    ],
+    "16_winograd_strided_weight": [
+        AS_IS,
+        (
+            "a gradient's entry",
+            "    1,  2, 4,  8,\n    0",
+            "    1,  2, 4,  8.008,\n    0",
+        ),
+        (
+            "a filter's entry",
+            "0,      -3. / 6,  1. / 6, 2.",
+            "0, -3. / 6, 1.001 / 6, 2.",
+        ),
+        ("sums of the plane before", "add || !first", "add"),
+        ("only the last slab", "r0 > 0, u)", "0, u)"),
+    ],
+}
+# what a rung has of backward; those of grad_weight have no forward
+GRADIENTS = {
+    "12_winograd_weight": ("weight",),
+    "15_winograd_strided": ("input",),
+    "16_winograd_strided_weight": ("weight",),
 }
 ASKED = [
     (rung, what, edits) for rung, all_of in MUTATIONS.items() for what, *edits in all_of
 ]
 
 
-def fits(case: Case) -> bool:
-    """Whether these rungs compute a case themselves."""
+def fits(rung: str, case: Case) -> bool:
+    """Whether a rung computes a case itself."""
     options = operators.get("conv2d").signature.resolve(case.options)
     moves = [options[name] for name in ("stride", "dilation", "groups")]
     small = max(options["padding"]) < 3
     kernel = case.sizes["KH"], case.sizes["KW"]
-    return kernel == (3, 3) and moves == [(1, 1), (1, 1), 1] and small
+    stride = (2, 2) if "strided" in rung else (1, 1)
+    return kernel == (3, 3) and moves == [stride, (1, 1), 1] and small
 
 
 def changed(rung: str, edits: list[str], folder: Path) -> Path:
@@ -114,13 +176,20 @@ def check(rung: str, copy: Path) -> CheckResult:
     built = build(copy, f"{FOLDER}/{rung}.c")
     assert not isinstance(built, str), built
     operator = operators.get("conv2d")
-    cases = [case for case in operator.cases(SEED, drawn=0) if fits(case)]
+    cases = [case for case in operator.cases(SEED, drawn=0) if fits(rung, case)]
     subject = Subject(operator, libraries={"f32": (built["f32"], built["f32"])})
     subject.classes = lambda case, result: WINOGRAD  # type: ignore
     try:
-        if not rung.startswith("12"):
-            return forward.check(subject, cases, "f32", SEED)
-        wanted = [dataclasses.replace(case, wanted=("weight",)) for case in cases]
+        gradients = GRADIENTS.get(rung, ())
+        if "weight" not in gradients:
+            result = forward.check(subject, cases, "f32", SEED)
+            if not gradients or result.verdict is not Verdict.PASS:
+                return result
+        if "input" in gradients:  # at stride 2 with padding 1 alone
+            cases = [
+                case for case in cases if case.options.get("padding") in (1, (1, 1))
+            ]
+        wanted = [dataclasses.replace(case, wanted=gradients) for case in cases]
         return gradient.check(subject, wanted, "f32", SEED)
     finally:
         subject.close()

@@ -119,11 +119,12 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
                         const tensor_t *bias, conv2d_params_t p, tensor_t *output)
 {
     const int64_t IC = input->size[1], OC = output->size[1], PU = IC * NR + LANES;
-    if (!tiles_fit(weight, p, KERNEL))
+    if (!tiles_fit(weight, p, KERNEL, 1))
         return fallback_forward(ctx, input, weight, bias, p, output);
     if (tensor_numel(output) == 0) return STATUS_OK;
-    tiles_t t = {.in = input->size, .out = output->size, .p = p, .KERNEL = KERNEL};
-    t.TILE = TILE, t.KC = parts(IC, LANES) * LANES;  // one chunk
+    tiles_t t = {input->size, output->size, p.padding_h, p.padding_w, .KERNEL = KERNEL};
+    t.STEP = t.TILE = TILE, t.READ = t.POINTS = POINTS;
+    t.KC = parts(IC, LANES) * LANES;  // one chunk
     tiles_measure(&t);
     const real *x = tensor_contiguous(ctx, input), *w = tensor_contiguous(ctx, weight);
     const status_t status = tiles_share(ctx, &t, TILES, PLANES * PU);

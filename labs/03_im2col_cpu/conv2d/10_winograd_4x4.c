@@ -145,11 +145,12 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
                         const tensor_t *bias, conv2d_params_t p, tensor_t *output)
 {
     const int64_t IC = input->size[1], OC = output->size[1], KERNEL = weight->size[2];
-    if (!tiles_fit(weight, p, SMALL) && !tiles_fit(weight, p, LARGE))
+    if (!tiles_fit(weight, p, SMALL, 1) && !tiles_fit(weight, p, LARGE, 1))
         return fallback_forward(ctx, input, weight, bias, p, output);
     if (tensor_numel(output) == 0) return STATUS_OK;
-    tiles_t t = {.in = input->size, .out = output->size, .p = p, .KERNEL = KERNEL};
-    t.TILE = POINTS - KERNEL + 1, t.KC = KC;
+    tiles_t t = {input->size, output->size, p.padding_h, p.padding_w, .KC = KC};
+    t.KERNEL = KERNEL, t.READ = t.POINTS = POINTS;
+    t.STEP = t.TILE = POINTS - KERNEL + 1;
     tiles_measure(&t);
     const int64_t ALL = t.PANELS * t.CHUNKS * PLANES * PU;
     const int keep = ALL <= KEPT;

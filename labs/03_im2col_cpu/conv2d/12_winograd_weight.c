@@ -1,73 +1,23 @@
 /* 12 winograd weight
  *
  *   idea    grad_weight is summed over tiles as it is transformed, and turned back once
- *   expect  2x over 04_pixel_gemm where 3x3 windows move by 1
+ *   expect  2x over 04_pixel_gemm where 3x3 or 5x5 windows move by 1
  *   limit   36 sums for each weight, loaded and stored for each slab of tiles
  *   run     make bench T=03_im2col_cpu/conv2d/12
  *
- * For 3x3, stride 1, dilation 1, one group. Workspace: 36 values for each channel of a
- * slab of tiles, and 36 * IC * OC, or all tiles in one slab, whichever is smaller. One
- * infinity or NaN spreads over all weights of its two channels, with PyTorch over those
- * that meet it; lab 05's CONVLAB_DIRECT keeps to direct rungs.
+ * For 3x3 and 5x5, stride 1, dilation 1, one group. Workspace: 36 values for each
+ * channel of a slab of tiles, and 36 * IC * OC, or all tiles in one slab, whichever is
+ * smaller. One infinity or NaN spreads over all weights of its two channels, with
+ * PyTorch over those that meet it; lab 05's CONVLAB_DIRECT keeps to direct rungs.
  */
 #include "tiles.h"
+#include "transforms.h"
 
 conv2d_backward_fn fallback_backward;
 
-enum { TILE = 4, KERNEL = 3, AREA = 9, POINTS = TILE + KERNEL - 1, PLANES = 36 };
-enum { KC = 32, TILES = 64 };   // channels; tiles, about
+enum { POINTS = 6, PLANES = 36, SMALL = 3, LARGE = 5 };  // kernels: 3x3, 5x5
+enum { KC = 32, TILES = 64 };                            // channels; tiles, about
 enum { PU = KC * NR + LANES };  // from a plane of U to the next: no power of two
-
-// grad_weight = GT (sum over tiles of (A grad_output A^T) * (BT input BT^T)) GT^T
-static const double A[] = {1, 0, 0, 0, 1, 1,  1, 1,  1, -1, 1, -1,
-                           1, 2, 4, 8, 1, -2, 4, -8, 0, 0,  0, 1};
-static const double BT[] = {4, 0, -5, 0,  1, 0, 0, -4, -4, 1,  1, 0,
-                            0, 4, -4, -1, 1, 0, 0, -2, -1, 2,  1, 0,
-                            0, 2, -1, -2, 1, 0, 0, 4,  0,  -5, 0, 1};
-static const double GT[] = {6. / 24, -4. / 24, -4. / 24, 1. / 24, 1. / 24,  0,
-                            0,       -4. / 24, 4. / 24,  2. / 24, -2. / 24, 0,
-                            0,       -4. / 24, -4. / 24, 4. / 24, 4. / 24,  1};
-
-/* row (C) of a matrix times x (C) in each lane; zeros in row cost nothing */
-EXPAND vec dot(const double *row, int C, const vec *x)
-{
-    vec sum = {0};
-    // BEGIN SOLUTION
-    UNROLL
-    for (int c = 0; c < C; c++)
-        if (row[c] != 0) sum += (real)row[c] * x[c];
-    // END SOLUTION
-    // STARTER // leave the zeros out: a product with 0 is no 0 if x is infinite
-    // STARTER // (the reference takes 3 lines)
-    return sum;
-}
-
-/* to (R, R) = m (R, C) from (C, C) m^T, of LANES channels at once: row r, column c is a
- * vector */
-EXPAND void transform(const double *m, int R, int C, const real *from, int64_t from_row,
-                      int64_t from_col, real *to, int64_t to_row, int64_t to_col)
-{
-    // BEGIN SOLUTION
-    vec x[POINTS], half[POINTS][POINTS];
-    UNROLL
-    for (int c = 0; c < C; c++) {
-        UNROLL
-        for (int r = 0; r < C; r++)
-            x[r] = vec_keep(vec_load(from + r * from_row + c * from_col));
-        UNROLL
-        for (int r = 0; r < R; r++) half[r][c] = dot(m + r * C, C, x);
-    }
-    UNROLL
-    for (int r = 0; r < R; r++) {
-        UNROLL
-        for (int c = 0; c < R; c++)
-            vec_store(to + r * to_row + c * to_col, dot(m + c * C, C, half[r]));
-    }
-    // END SOLUTION
-    // STARTER (void)dot;
-    // STARTER // half (R, C) = m from, then that times m^T; vec_keep what you load
-    // STARTER // (the reference takes 15 lines)
-}
 
 /* V[chunk][plane][tile][k] of row r of tiles, from its first tile on */
 APART void input_row(const tiles_t *t, const real *input, int64_t r, real *V)
@@ -75,7 +25,7 @@ APART void input_row(const tiles_t *t, const real *input, int64_t r, real *V)
     tiles_read(t, input, r);
     for (int64_t i = 0; i < t->TW; i++) {
         for (int64_t k = 0; k < t->CP; k += LANES) {
-            const real *from = t->rows + i * TILE * t->CP + k;
+            const real *from = t->rows + i * t->STEP * t->CP + k;
             real *to = V + k / KC * PLANES * t->PV + i * KC + k % KC;
             transform(BT, POINTS, POINTS, from, t->ROW, t->CP, to, POINTS * t->PV,
                       t->PV);
@@ -88,9 +38,14 @@ APART void grad_row(const tiles_t *t, const real *grad, int64_t C, int64_t r, re
 {
     tiles_take(t, grad, C, r);
     for (int64_t i = 0; i < t->TW; i++) {
-        for (int64_t c = 0; c < C; c += LANES)
-            transform(A, POINTS, TILE, t->strip + i * TILE * NR + c, t->LINE, NR,
-                      M + i * NR + c, POINTS * t->PM, t->PM);
+        for (int64_t c = 0; c < C; c += LANES) {
+            const real *from = t->strip + i * t->TILE * NR + c;
+            real *to = M + i * NR + c;
+            if (t->KERNEL == SMALL)
+                transform(A3, POINTS, 4, from, t->LINE, NR, to, POINTS * t->PM, t->PM);
+            else
+                transform(A5, POINTS, 2, from, t->LINE, NR, to, POINTS * t->PM, t->PM);
+        }
     }
 }
 
@@ -110,24 +65,33 @@ APART void multiply(const tiles_t *t, int64_t T, int64_t k, int64_t K, int64_t C
     // STARTER // (the reference takes 5 lines)
 }
 
-/* grad_weight (C, .., 3, 3) of K channels of input from U[plane] (K, C) */
+/* grad_weight (C, .., AREA) of K channels of input from U[plane] (K, C) */
 APART void weight_chunk(const tiles_t *t, const real *U, int64_t C, int64_t K, real *to)
 {
+    const int64_t AREA = t->KERNEL * t->KERNEL;
     for (int64_t k = 0; k < K; k++) {
-        for (int64_t c = 0; c < C; c += LANES)
-            transform(GT, KERNEL, POINTS, U + k * NR + c, POINTS * PU, PU,
-                      t->filters + k * AREA * NR + c, KERNEL * NR, NR);
+        for (int64_t c = 0; c < C; c += LANES) {
+            const real *from = U + k * NR + c;
+            real *filter = t->filters + k * AREA * NR + c;
+            if (t->KERNEL == SMALL)
+                transform(GT3, SMALL, POINTS, from, POINTS * PU, PU, filter, SMALL * NR,
+                          NR);
+            else
+                transform(GT5, LARGE, POINTS, from, POINTS * PU, PU, filter, LARGE * NR,
+                          NR);
+        }
     }
     vec_transpose_copy(t->filters, NR, to, t->in[1] * AREA, K * AREA, C);
 }
 
 /* Slabs of rows of tiles. All of U is kept between them, or all rows are one slab. */
 static status_t correlate(ctx_t *ctx, const tensor_t *input, const tensor_t *grad,
-                          conv2d_params_t p, real *weight)
+                          conv2d_params_t p, int64_t KERNEL, real *weight)
 {
     const int64_t *out = grad->size, IC = input->size[1], OC = out[1];
-    tiles_t t = {.in = input->size, .out = grad->size, .p = p, .KERNEL = KERNEL};
-    t.TILE = TILE, t.KC = KC;
+    tiles_t t = {input->size, grad->size, p.padding_h, p.padding_w, .KC = KC};
+    t.KERNEL = KERNEL, t.READ = t.POINTS = POINTS;
+    t.STEP = t.TILE = POINTS - KERNEL + 1;
     tiles_measure(&t);
     const int64_t ALL = t.ROWS * t.TW, keep = IC * OC < ALL * (IC + NR);
     const int64_t U = (keep ? t.PANELS * t.CHUNKS : 1) * PLANES * PU;
@@ -148,7 +112,7 @@ static status_t correlate(ctx_t *ctx, const tensor_t *input, const tensor_t *gra
                 const int64_t K = least(KC, IC - k);
                 multiply(&t, T, k, K, C, r0 > 0, u);
                 if (r1 == t.ROWS)
-                    weight_chunk(&t, u, C, K, weight + (c * IC + k) * AREA);
+                    weight_chunk(&t, u, C, K, weight + (c * IC + k) * KERNEL * KERNEL);
             }
         }
         // END SOLUTION
@@ -166,7 +130,8 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
                          tensor_t *grad_input, tensor_t *grad_weight,
                          tensor_t *grad_bias)
 {
-    const int fits = tiles_fit(weight, p, KERNEL) && tensor_numel(grad_output) > 0;
+    const int mine = tiles_fit(weight, p, SMALL, 1) || tiles_fit(weight, p, LARGE, 1);
+    const int fits = mine && tensor_numel(grad_output) > 0;
     // BEGIN SOLUTION
     status_t status = STATUS_OK;
     if (!fits || grad_input || grad_bias) {
@@ -177,5 +142,6 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     // END SOLUTION
     // STARTER // what is not ours to the fallback (the reference takes 6 lines)
     // STARTER if (!fits || !grad_weight) return STATUS_NOT_IMPLEMENTED;
-    return correlate(ctx, input, grad_output, p, real_data(grad_weight));
+    return correlate(ctx, input, grad_output, p, weight->size[2],
+                     real_data(grad_weight));
 }

@@ -48,8 +48,9 @@ EXPAND void register_block(int ROWS, int VECS, int64_t K, left_t left,
         }
 }
 
-/* The same for any number of rows and for C <= NR columns: MR rows at a time, then 2,
- * then 1; NV vectors, or half of them if C fits into these.
+/* The same for any number of rows and for C <= NR columns: MR rows at a time, then 4, 2
+ * and 1; NV vectors, or half of them if C fits into these. Two rows have few sums, and
+ * each waits for its last multiply-add.
  * The last row alone uses all NV vectors, even if C fills only half of them: tuned for
  * some processors, gcc fuses no multiply-adds in a loop with a single sum. The last
  * digits of this row would then depend on how threads share the rows. */
@@ -59,11 +60,13 @@ EXPAND void panel_product(int64_t ROWS, int64_t C, int64_t K, left_t left,
     const int wide = C > NR / 2;
     for (int64_t m = 0, rows; m < ROWS; m += rows, sums += rows * NR) {
         const left_t block = {left.data + m * left.down, left.down, left.across};
-        rows = ROWS - m < 2 ? 1 : ROWS - m < MR ? 2 : MR;
+        rows = ROWS - m < 2 ? 1 : ROWS - m < 4 ? 2 : ROWS - m < MR ? 4 : MR;
         if (rows == MR && wide) register_block(MR, NV, K, block, right, add, sums);
+        if (rows == 4 && wide) register_block(4, NV, K, block, right, add, sums);
         if (rows == 2 && wide) register_block(2, NV, K, block, right, add, sums);
         if (rows == 1) register_block(1, NV, K, block, right, add, sums);
         if (rows == MR && !wide) register_block(MR, NV / 2, K, block, right, add, sums);
+        if (rows == 4 && !wide) register_block(4, NV / 2, K, block, right, add, sums);
         if (rows == 2 && !wide) register_block(2, NV / 2, K, block, right, add, sums);
     }
 }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 /* tiles.h - a layer in tiles: where they lie, and the memory that they go through
  *
- * A tile is TILE x TILE outputs. It reads POINTS x POINTS inputs of the padded image,
- * POINTS = TILE + KERNEL - 1, so that neighbours share KERNEL - 1 rows or columns:
+ * A tile is TILE x TILE outputs. It reads READ x READ inputs of the padded image, and
+ * the next one begins STEP inputs later, so that neighbours share READ - STEP rows or
+ * columns:
  *
  *     inputs    . . . . . . . . . .
  *               [  tile 0 ]
- *                       [  tile 1 ]        TILE = 4, KERNEL = 3
+ *                       [  tile 1 ]        KERNEL = 3, TILE = STEP = 4, READ = 6
  *
- * Transforms turn each tile and each filter into one number for each of POINTS x POINTS
- * planes. Channels lie side by side, so that a vector has LANES of them:
+ * Transforms turn each tile into one number for each of POINTS x POINTS planes, and so
+ * each filter. Channels lie side by side, so that a vector has LANES of them:
  *
- *     rows      (POINTS, pixels, CP)    padded rows of input that a row of tiles reads
+ *     rows      (READ, pixels, CP)      padded rows of input that a row of tiles reads
  *     V         (chunks, planes, tiles, KC)
  *     filters   (KC, KERNEL*KERNEL, NR)           the panels and chunks of
  *     U         (.., planes, KC, NR)              register_block.h's product
@@ -30,32 +31,33 @@
 /* A rung sets the first four lines; tiles_measure and tiles_share do the others. */
 typedef struct {
     const int64_t *in, *out;  // sizes N, C, H, W of input and output
-    conv2d_params_t p;
-    int64_t KERNEL, TILE;
+    int64_t padding_h, padding_w;
+    int64_t KERNEL, TILE, STEP, READ, POINTS;
     int64_t KC;                     // channels of a chunk, a multiple of LANES
-    int64_t POINTS, TH, TW, ROWS;   // TH x TW tiles an image, ROWS rows of them in all
+    int64_t TH, TW, ROWS;           // TH x TW tiles an image, ROWS rows of them in all
     int64_t CHUNKS, PANELS;         // of input channels, of filters
     int64_t SLAB;                   // rows of tiles
     int64_t CP, ROW, LINE, PV, PM;  // to the next pixel, row, row of strip, plane
     real *U, *V, *M, *filters, *rows, *strip;
 } tiles_t;
 
-/* Whether windows are KERNEL x KERNEL and move by 1, in one group. */
-static inline int tiles_fit(const tensor_t *weight, conv2d_params_t p, int64_t KERNEL)
+/* Whether windows are KERNEL x KERNEL and move by STRIDE, in one group. */
+static inline int tiles_fit(const tensor_t *weight, conv2d_params_t p, int64_t KERNEL,
+                            int64_t STRIDE)
 {
     return weight->size[2] == KERNEL && weight->size[3] == KERNEL && p.groups == 1 &&
-           p.stride_h * p.stride_w * p.dilation_h * p.dilation_w == 1;
+           p.stride_h == STRIDE && p.stride_w == STRIDE &&
+           p.dilation_h * p.dilation_w == 1;
 }
 
 /* How many tiles, chunks and panels the layer has. */
 static inline void tiles_measure(tiles_t *t)
 {
-    t->POINTS = t->TILE + t->KERNEL - 1;
     t->TH = parts(t->out[2], t->TILE), t->TW = parts(t->out[3], t->TILE);
     t->ROWS = t->in[0] * t->TH;
     t->CHUNKS = parts(t->in[1], t->KC), t->PANELS = parts(t->out[1], NR);
     t->CP = parts(t->in[1], LANES) * LANES;
-    t->ROW = (t->TW * t->TILE + t->KERNEL - 1) * t->CP;
+    t->ROW = (t->TW * t->STEP + t->READ - t->STEP) * t->CP;
     t->LINE = t->TW * t->TILE * NR;
 }
 
@@ -69,7 +71,7 @@ static inline status_t tiles_share(ctx_t *ctx, tiles_t *t, int64_t COUNT, int64_
     t->PV = t->SLAB * t->TW * t->KC + LANES, t->PM = t->SLAB * t->TW * NR + LANES;
     const int64_t V = t->CHUNKS * PLANES * t->PV, M = PLANES * t->PM;
     const int64_t F = t->KC * t->KERNEL * t->KERNEL * NR;
-    const int64_t R = t->POINTS * t->ROW, S = t->TILE * t->LINE;
+    const int64_t R = t->READ * t->ROW, S = t->TILE * t->LINE;
     t->U = ctx_scratch(ctx, (size_t)(U + V + M + F + R + S) * sizeof(real));
     if (!t->U) return STATUS_NO_MEMORY;
     t->V = t->U + U, t->M = t->V + V, t->filters = t->M + M;
@@ -79,19 +81,20 @@ static inline status_t tiles_share(ctx_t *ctx, tiles_t *t, int64_t COUNT, int64_
 }
 
 /* rows = what row r of tiles reads of input (N, C, H, W), padded. Call it for all rows
- * of tiles in turn: the last KERNEL - 1 rows of one are the first ones of the next. */
+ * of tiles in turn: the last READ - STEP rows of one are the first ones of the next. */
 static inline void tiles_read(const tiles_t *t, const real *input, int64_t r)
 {
     const int64_t IC = t->in[1], IH = t->in[2], IW = t->in[3], th = r % t->TH;
     const real *image = input + r / t->TH * IC * IH * IW;
-    const int64_t OLD = th ? t->KERNEL - 1 : 0;
-    memmove(t->rows, t->rows + t->TILE * t->ROW, (size_t)(OLD * t->ROW) * sizeof(real));
-    for (int64_t i = OLD; i < t->POINTS; i++) {
-        const int64_t ih = th * t->TILE + i - t->p.padding_h;
+    const int64_t OLD = th ? t->READ - t->STEP : 0;
+    const int64_t SEEN = least(IW, t->ROW / t->CP - t->padding_w);
+    memmove(t->rows, t->rows + t->STEP * t->ROW, (size_t)(OLD * t->ROW) * sizeof(real));
+    for (int64_t i = OLD; i < t->READ; i++) {
+        const int64_t ih = th * t->STEP + i - t->padding_h;
         real *row = t->rows + i * t->ROW;
         if (ih >= 0 && ih < IH)
-            vec_transpose_copy(image + ih * IW, IH * IW, row + t->p.padding_w * t->CP,
-                               t->CP, IC, IW);
+            vec_transpose_copy(image + ih * IW, IH * IW, row + t->padding_w * t->CP,
+                               t->CP, IC, SEEN);
         else
             memset(row, 0, (size_t)t->ROW * sizeof(real));
     }

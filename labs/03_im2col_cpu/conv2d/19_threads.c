@@ -1,11 +1,11 @@
-/* 17 threads
+/* 19 threads
  *
  *   idea    images are independent, and so are filters and groups: share them out
- *   expect  at most the number of cores; 1.1x to 1.9x of 16_parts with two
+ *   expect  at most the number of cores; 1.1x to 1.9x of 18_parts with two
  *   limit   what all threads share: the last cache and memory
- *   run     make bench T=03_im2col_cpu/conv2d/17
+ *   run     make bench T=03_im2col_cpu/conv2d/19
  *
- * For every shape; with THREADS=2 behind the command. Workspace: that of 16_parts
+ * For every shape; with THREADS=2 behind the command. Workspace: that of 18_parts
  * for each thread. The steps are those of one thread: equal results, bit for bit.
  */
 #include "operators.h"
@@ -47,7 +47,7 @@ typedef struct {
     conv2d_params_t p;
 } call_t;
 
-/* Filters that stay together: pairs of groups, because 15_dispatch may compute a single
+/* Filters that stay together: pairs of groups, because 17_dispatch may compute a single
  * one in another way, with other last digits; all of them, if groups are no pairs. */
 static int64_t together(int64_t OC, int64_t G)
 {
@@ -140,7 +140,7 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
                          tensor_t *grad_bias)
 {
     // BEGIN SOLUTION
-    // with parts of fewer channels 15_dispatch might go another way
+    // with parts of fewer channels 17_dispatch might go another way
     const int64_t IC = input->size[0] == 1 && p.groups == 1 ? weight->size[1] : 0;
     const int by = IC > CHANNELS && IC % CHANNELS == 0 ? INPUTS : IMAGES;
     call_t call = {grad_output, input, weight, NULL, NULL, grad_input, NULL, NULL, p};

@@ -1,12 +1,12 @@
-/* 16 parts
+/* 18 parts
  *
  *   idea    a group is a layer of its own, and so is every d-th row and column
- *   expect  1.6x over 15_dispatch with dilation, 2x with 4 groups
+ *   expect  1.6x over 17_dispatch with dilation, 2x with 4 groups
  *   limit   each element is copied into its part and back: memory
- *   run     make bench T=03_im2col_cpu/conv2d/16
+ *   run     make bench T=03_im2col_cpu/conv2d/18
  *
  * For 3x3, stride 1, 16 input channels or more in a group, with groups or dilation: the
- * layers for which 15_dispatch has no Winograd. Others go to the fallback. Workspace:
+ * layers for which 17_dispatch has no Winograd. Others go to the fallback. Workspace:
  * a copy of the tensors of a group, and for each group what the rung below takes.
  */
 #include <string.h>
