@@ -18,7 +18,7 @@
 conv2d_forward_fn fallback_forward;
 conv2d_backward_fn fallback_backward;
 
-enum { KERNEL = 3, AREA = 9, STRIDE = 2, TILE = 4 };
+enum { KERNEL = 3, AREA = 9, STRIDE = 2, TILE = 4, WIDE = 8 };  // WIDE: of grad_input
 enum { POINTS = 9, PLANES = 81, EVEN = 5 };    // of 9 points, 5 are of even inputs
 enum { SIDE = 6, FILTERS = 36 };               // odd inputs share one point of a filter
 enum { KC = 32, TILES = 32, KEPT = 1 << 20 };  // channels, tiles, numbers
@@ -33,11 +33,11 @@ APART void input_row(const tiles_t *t, const real *input, int64_t r, real *V)
             const real *from = t->rows + i * t->STEP * t->CP + k;
             real *to = V + k / KC * PLANES * t->PV + i * KC + k % KC;
             if (t->TILE == TILE)
-                transform(STRIDED_BT, POINTS, 9, from, t->ROW, t->CP, to,
+                transform(STRIDED_BT, POINTS, POINTS, from, t->ROW, t->CP, to,
                           POINTS * t->PV, t->PV);
             else
-                transform(SPREAD_BT, POINTS, 5, from, t->ROW, t->CP, to, POINTS * t->PV,
-                          t->PV);
+                transform(SPREAD_BT, POINTS, EVEN, from, t->ROW, t->CP, to,
+                          POINTS * t->PV, t->PV);
         }
     }
 }
@@ -87,8 +87,8 @@ APART void output_row(const tiles_t *t, real *M, const real *bias, int64_t C, in
                 transform(STRIDED_AT, TILE, POINTS, m, POINTS * t->PM, t->PM, to,
                           t->LINE, NR);
             else
-                transform(SPREAD_AT, 8, POINTS, m, POINTS * t->PM, t->PM, to, t->LINE,
-                          NR);
+                transform(SPREAD_AT, WIDE, POINTS, m, POINTS * t->PM, t->PM, to,
+                          t->LINE, NR);
         }
         tiles_write(t, c, least(LANES, C - c), r, output);
     }
@@ -172,7 +172,7 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     const taps_t all = {.STEP = 1, .T = KERNEL};
     const tensor_t filters = turned(ctx, weight, 1, all, all);
     if (!filters.data) return STATUS_NO_MEMORY;
-    const tiles_t t = {.TILE = TILE * STRIDE, .STEP = TILE, .READ = EVEN};
+    const tiles_t t = {.TILE = WIDE, .STEP = TILE, .READ = EVEN};
     return convolve(ctx, t, grad_output, &filters, NULL, grad_input);
     // END SOLUTION
     // STARTER (void)mine;
