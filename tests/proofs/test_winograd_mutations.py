@@ -72,7 +72,7 @@ MUTATIONS = {
         ("an output's last", "[R - 1][i] += x[5]", "[R - 1][i] += (real)1.001 * x[5]"),
         ("the last row of an image", "ih >= 0 && ih < IH", "ih >= 0 && ih < IH - 1"),
         ("a tile left over", "rows == 1)", "rows == 7)"),
-        ("two tiles left over", "rows == 2 && !wide)", "rows == 7 && !wide)"),
+        ("two tiles left over", "rows == 2)", "rows == 7)"),
         ("the channels of a second chunk", "k > 0, t->M", "0, t->M"),
         ("a tile beyond the edge", "least(t->TILE, OH - oh)", "t->TILE"),
         ("as is, but no filters are kept", *NONE_KEPT),

@@ -48,27 +48,35 @@ EXPAND void register_block(int ROWS, int VECS, int64_t K, left_t left,
         }
 }
 
-/* The same for any number of rows and for C <= NR columns: MR rows at a time, then 4, 2
- * and 1; NV vectors, or half of them if C fits into these. Two rows have few sums, and
- * each waits for its last multiply-add.
- * The last row alone uses all NV vectors, even if C fills only half of them: tuned for
- * some processors, gcc fuses no multiply-adds in a loop with a single sum. The last
- * digits of this row would then depend on how threads share the rows. */
+/* The same for any number of rows: MR at a time, then 4, 2 and 1, because two rows have
+ * few sums, and each waits for its last multiply-add.
+ * The last row alone uses all NV vectors, even if fewer are asked for: tuned for some
+ * processors, gcc fuses no multiply-adds in a loop with a single sum. The last digits
+ * of this row would then depend on how threads share the rows. */
+EXPAND void panel_rows(int VECS, int64_t ROWS, int64_t K, left_t left,
+                       const real *right, int add, real *sums)
+{
+    for (int64_t m = 0, rows; m < ROWS; m += rows, sums += rows * NR) {
+        const left_t block = {left.data + m * left.down, left.down, left.across};
+        const int64_t REST = ROWS - m;
+        rows = REST < 2 ? 1 : REST < 4 ? 2 : REST < MR ? 4 : MR;
+        if (rows == MR) register_block(MR, VECS, K, block, right, add, sums);
+        if (rows == 4) register_block(4, VECS, K, block, right, add, sums);
+        if (rows == 2) register_block(2, VECS, K, block, right, add, sums);
+        if (rows == 1) register_block(1, NV, K, block, right, add, sums);
+    }
+}
+
+/* The same for C <= NR columns: all NV vectors, or half of them or one if C fits. */
 EXPAND void panel_product(int64_t ROWS, int64_t C, int64_t K, left_t left,
                           const real *right, int add, real *sums)
 {
-    const int wide = C > NR / 2;
-    for (int64_t m = 0, rows; m < ROWS; m += rows, sums += rows * NR) {
-        const left_t block = {left.data + m * left.down, left.down, left.across};
-        rows = ROWS - m < 2 ? 1 : ROWS - m < 4 ? 2 : ROWS - m < MR ? 4 : MR;
-        if (rows == MR && wide) register_block(MR, NV, K, block, right, add, sums);
-        if (rows == 4 && wide) register_block(4, NV, K, block, right, add, sums);
-        if (rows == 2 && wide) register_block(2, NV, K, block, right, add, sums);
-        if (rows == 1) register_block(1, NV, K, block, right, add, sums);
-        if (rows == MR && !wide) register_block(MR, NV / 2, K, block, right, add, sums);
-        if (rows == 4 && !wide) register_block(4, NV / 2, K, block, right, add, sums);
-        if (rows == 2 && !wide) register_block(2, NV / 2, K, block, right, add, sums);
-    }
+    if (C > NR / 2)
+        panel_rows(NV, ROWS, K, left, right, add, sums);
+    else if (C > LANES)
+        panel_rows(NV / 2, ROWS, K, left, right, add, sums);
+    else
+        panel_rows(1, ROWS, K, left, right, add, sums);
 }
 
 #endif
