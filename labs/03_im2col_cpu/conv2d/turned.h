@@ -43,15 +43,15 @@ static inline tensor_t turned(ctx_t *ctx, const tensor_t *weight, int64_t G, tap
 }
 
 /* Filters with their input channels side by side, nothing turned: from weight (OC, IC,
- * AREA) without gaps to panels of NR channels, each (AREA, OC, NR). */
+ * AREA) without gaps to panels of WIDTH channels, each (AREA, OC, WIDTH). */
 static inline void input_panels(const real *weight, int64_t OC, int64_t IC,
-                                int64_t AREA, int64_t NR, real *panels)
+                                int64_t AREA, int64_t WIDTH, real *panels)
 {
-    for (int64_t ic = 0; ic < IC; ic += NR) {
+    for (int64_t ic = 0; ic < IC; ic += WIDTH) {
         for (int64_t oc = 0; oc < OC; oc++) {
             vec_transpose_copy(weight + (oc * IC + ic) * AREA, AREA,
-                               panels + ic * AREA * OC + oc * NR, OC * NR,
-                               IC - ic < NR ? IC - ic : NR, AREA);
+                               panels + ic * AREA * OC + oc * WIDTH, OC * WIDTH,
+                               IC - ic < WIDTH ? IC - ic : WIDTH, AREA);
         }
     }
 }
