@@ -6,14 +6,14 @@
  *   run     make bench T=03_im2col_cpu/conv2d/18
  *
  * For 3x3, stride 1, 16 input channels or more in a group, with groups or dilation: the
- * layers for which 17_dispatch has no Winograd. Others go to it as they are. Workspace:
+ * layers for which 17_dispatch has no Winograd. Others go to the fallback. Workspace:
  * a copy of the tensors of a group, and for each group what the rung below takes.
  */
 #include <string.h>
 #include "views.h"
 
-conv2d_forward_fn layer_forward;
-conv2d_backward_fn layer_backward;
+conv2d_forward_fn fallback_forward, layer_forward;
+conv2d_backward_fn fallback_backward, layer_backward;
 
 enum { KERNEL = 3, MANY = 16 };  // channels
 
@@ -111,7 +111,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
 {
     // BEGIN SOLUTION
     if (!fits(input, weight, p))
-        return layer_forward(ctx, input, weight, bias, p, output);
+        return fallback_forward(ctx, input, weight, bias, p, output);
     layer_t l;
     tensor_t view[2];
     status_t status = plan(ctx, input, weight, output, p, &l);
@@ -136,8 +136,8 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
 {
     // BEGIN SOLUTION
     if (!fits(input, weight, p))
-        return layer_backward(ctx, grad_output, input, weight, p, grad_input,
-                              grad_weight, grad_bias);
+        return fallback_backward(ctx, grad_output, input, weight, p, grad_input,
+                                 grad_weight, grad_bias);
     layer_t l;
     tensor_t view[3];
     status_t status = plan(ctx, input, weight, grad_output, p, &l);
