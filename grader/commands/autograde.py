@@ -12,6 +12,7 @@ import argparse
 import os
 import sys
 import traceback
+from dataclasses import replace
 from pathlib import Path
 
 from grader.commands import handed_in
@@ -59,15 +60,17 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _graded(source: Path, made: Course) -> Sheet:
-    handed_in.lay(source, rungs.ROOT, made)
+    laid = handed_in.lay(source, rungs.ROOT, made)
     found = handed_in.grade(rungs.ROOT, build_folder(), made)
     whole = as_json.results(found)
-    return sheet(whole, secret_seeds=made.hidden.seeds)
+    told = sheet(whole, secret_seeds=made.hidden.seeds)
+    return replace(told, comment="\n".join(laid.lines))
 
 
 def _told(found: Sheet) -> str:
     """For Autolab: students read what is printed, the last line is the scores."""
-    lines = [
+    lines = [found.comment] if found.comment else []
+    lines += [
         f"{row.task}: {row.points:g} of {row.of:g}\n{row.text}" for row in found.rows
     ]
     return "\n".join([*lines, hosts.autolab(found)])

@@ -1,129 +1,124 @@
 # SPDX-License-Identifier: MIT
 """A submission, laid into a clean tree and graded there.
 
-Of what was handed in only the files count that students write, of the tasks that the
-course offers: no Makefile, no lab.toml, no header, no link.
+Each file of it is laid over its starter, or is the same as in the handout, or is listed
+with the reason why it does not count.
 """
 
 from __future__ import annotations
 
-import io
+import hashlib
 import json
-import lzma
 import os
-import stat
 import subprocess
 import sys
-import tarfile
-import zipfile
-import zlib
-from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from grader.commands.handout import RUNG
+from grader.commands import counted
+from grader.course.foreign import one_line
+from grader.course.handed import opened, renewal
+from grader.course.handed.opened import DAMAGED, Member
 from grader.course.offered.course_file import Course
-from grader.course.tasks import LARGEST, id_of
+from grader.course.tasks import LARGEST
 from grader.engine.results import unlike
 from grader.errors import GraderError
 
-ASIDE = {"kept", "solutions", "build", "__MACOSX"}  # folders beside a student's labs
 SECONDS = 4 * 3600  # a grading: each of its checks has a limit of its own
-MOST = 1000  # files
-DAMAGED = (  # what reading an archive raises: cut off, another method, a password
-    *(OSError, EOFError, ValueError, RuntimeError, zlib.error, lzma.LZMAError),
-    *(zipfile.BadZipFile, tarfile.TarError),
-)
+MOST = 1000  # files of labs
+LISTED = 8  # files of a submission in which none counts
 
 
-def lay(source: Path, tree: Path, made: Course) -> list[str]:
-    """Copy a submission's files, from a folder or an archive, over the starters; their
-    names. Raises GraderError if it has none, or two for one place.
+@dataclass(frozen=True)
+class Laid:
+    """What became of a submission's files."""
+
+    names: tuple[str, ...]  # those that are graded
+    written: Mapping[str, Mapping[str, str]]  # task -> file that is no starter -> hash
+    left: Mapping[str, str]  # what does not count -> the reason
+
+    @property
+    def lines(self) -> list[str]:
+        """What to tell of the files that do not count, a line for each reason."""
+        paths: dict[str, list[str]] = {}
+        for path, why in self.left.items():
+            paths.setdefault(why, []).append(one_line(path))
+        return [f"not graded, {why}: {', '.join(paths[why])}" for why in paths]
+
+
+def lay(source: Path, tree: Path, made: Course) -> Laid:
+    """Copy a submission's files, from a folder or an archive, over the starters of a
+    tree. Raises GraderError if it has none, or two for one place.
     """
-    found: dict[str, bytes] = {}
-    for path, data in _members(source):
-        name = _name(path)
-        if name is None or id_of(name).rpartition("/")[0] not in made.offers:
-            continue
-        if found.get(name, data) != data:
-            raise GraderError(
-                f"the submission has two different files {name}; hand in one folder "
-                "labs"
-            )
-        found[name] = data
+    handed_out = renewal.handed_out(tree)
+    found, left = _sorted(source, handed_out, made)
     if not found:
-        raise GraderError(
-            "the submission has no file of the course: hand in the folder labs as a "
-            ".zip or .tar.gz, with its files in labs/<lab>/<operator>/"
-        )
+        raise GraderError(_nothing(left))
+    written: dict[str, dict[str, str]] = {}
     for name, data in found.items():
-        file = tree / name
+        file, digest = tree / name, hashlib.sha256(data).hexdigest()
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
-    return sorted(found)
+        if digest != handed_out.get(name):
+            for task in counted.tasks_of(name, made):
+                written.setdefault(task, {})[name] = digest
+    return Laid(tuple(sorted(found)), written, left)
 
 
-def _name(path: str) -> str | None:
-    """Where a member belongs in a tree; None for what does not count."""
-    parts = PurePosixPath(path).parts
-    if "labs" not in parts or ".." in parts:
-        return None
-    place = parts.index("labs")
-    name = "/".join(parts[place:])
-    if ASIDE & set(parts[:place]) or not RUNG.fullmatch(name):
-        return None
-    return name
-
-
-def _members(source: Path) -> Iterator[tuple[str, bytes]]:
-    """Plain files of a sensible size, one after the other."""
-    try:
-        for number, (path, size, data) in enumerate(_entries(source)):
-            if number == MOST:
-                raise GraderError(f"{source} has more than {MOST} files")
-            if _name(path) is not None:
-                if size > LARGEST:
-                    raise GraderError(f"{path} is larger than {LARGEST} bytes")
-                yield path, data()
-    except DAMAGED as error:
-        raise GraderError(
-            f"{source} cannot be read as a folder, a .zip or a .tar.gz: {error}"
-        ) from error
-
-
-def _entries(source: Path) -> Iterator[tuple[str, int, Any]]:
-    """Path, size, and a function that reads the file. Links are left out."""
-    if source.is_dir():
-        for file in sorted(source.rglob("*")):
-            if stat.S_ISREG(file.lstat().st_mode):
-                name = file.relative_to(source).as_posix()
-                yield name, file.stat().st_size, file.read_bytes
-        return
-    data = io.BytesIO(source.read_bytes())
-    if zipfile.is_zipfile(data):
-        with zipfile.ZipFile(data) as archive:
-            for info in archive.infolist():
-                mode = info.external_attr >> 16
-                if not info.is_dir() and not stat.S_ISLNK(mode):
-                    yield (
-                        info.filename,
-                        info.file_size,
-                        lambda i=info: archive.read(i),
-                    )
-        return
-    data.seek(0)
-    with tarfile.open(fileobj=data) as tar:
-        for entry in tar:
-            if entry.isfile():
-                yield (
-                    entry.name,
-                    entry.size,
-                    lambda e=entry: _bytes(tar.extractfile(e)),
+def _sorted(
+    source: Path, handed_out: Mapping[str, str], made: Course
+) -> tuple[dict[str, bytes], dict[str, str]]:
+    """The files that count by their place; the others with the reasons, but for those
+    that are as the handout had them.
+    """
+    found: dict[str, bytes] = {}
+    left: dict[str, str] = {}
+    for member in opened.members(source):
+        path, why = counted.elsewhere(member.path)
+        if name := counted.place_of(member.path):
+            path, why = member.path, member.wrong or counted.why_not(name, made)
+        if name and not why:
+            data, why = _read(member)
+            if not why and found.setdefault(name, data) != data:
+                raise GraderError(
+                    f"the submission has two different files {name}; hand in one "
+                    "folder labs"
                 )
+        if why and not _as_handed_out(member, handed_out):
+            left[path] = why
+        if len(found) + len(left) > MOST:
+            raise GraderError(f"{one_line(str(source))} has more than {MOST} files")
+    return found, left
 
 
-def _bytes(file: Any) -> bytes:
-    return file.read() if file else b""
+def _read(member: Member) -> tuple[bytes, str]:
+    """A file's contents, or why it cannot be read."""
+    if member.size > LARGEST:
+        return b"", f"it is larger than {LARGEST} bytes"
+    try:
+        return member.read(), ""
+    except DAMAGED as error:
+        return b"", f"it cannot be read: {error}"
+
+
+def _as_handed_out(member: Member, handed_out: Mapping[str, str]) -> bool:
+    """Whether a file is one of the handout that nobody has changed."""
+    parts = PurePosixPath(member.path).parts
+    names = ("/".join(parts[i:]) for i in range(len(parts)))
+    digests = {handed_out[name] for name in names if name in handed_out}
+    return bool(digests) and hashlib.sha256(_read(member)[0]).hexdigest() in digests
+
+
+def _nothing(left: Mapping[str, str]) -> str:
+    listed = [f"{one_line(path)} ({why})" for path, why in left.items()]
+    more = [f"{len(listed) - LISTED} more"] if len(listed) > LISTED else []
+    said = f"; not taken: {', '.join([*listed[:LISTED], *more])}" if listed else ""
+    return (
+        "the submission has no file of the course: hand in the folder labs as a .zip "
+        f"or .tar.gz, with its files in labs/<lab>/<operator>/{said}"
+    )
 
 
 def grade(tree: Path, build: Path, made: Course) -> dict[str, Any]:

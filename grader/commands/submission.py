@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         clean, build = Path(work) / "tree", Path(work) / "build"
         shutil.copytree(tree, clean)
         for_course.hide(clean, made)
-        names = handed_in.lay(Path(source), clean, made)
+        names = handed_in.lay(Path(source), clean, made).names
         found = handed_in.grade(clean, build, made)
         kept = desk.file_of(place_of(made), student).with_suffix(".html")
         results.make_folder(kept.parent)

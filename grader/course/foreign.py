@@ -27,6 +27,11 @@ def cleaned(text: str) -> str:
     return "\n".join(_cut(line) for line in shown.split("\n"))
 
 
+def one_line(text: str) -> str:
+    """The same in one line: a name that somebody gave."""
+    return " ".join(cleaned(text).split("\n"))
+
+
 def _instead(character: str) -> str:
     return " " if character == "\t" else "?"
 

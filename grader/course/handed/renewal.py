@@ -94,13 +94,19 @@ def _manifest(text: bytes) -> list[tuple[str, str]]:
     return [(name, digest) for digest, name in pairs]
 
 
+def handed_out(root: Path) -> dict[str, str]:
+    """The files of a handout with the hashes that they had; none in another tree."""
+    file = root / MANIFEST
+    return dict(_manifest(file.read_bytes())) if file.is_file() else {}
+
+
 def renew(root: Path, new: Mapping[str, tuple[bytes, bool]]) -> Report:
     """Bring a tree up to a new handout. Nothing is lost: whatever the student changed
     and a new file replaces has a copy.
     """
     report = Report()
     base = starters.read(root)
-    before = dict(_manifest((root / MANIFEST).read_bytes()))
+    before = handed_out(root)
     with zipfile.ZipFile(io.BytesIO(new[starters.ARCHIVE][0])) as archive:
         theirs = {name: archive.read(name) for name in archive.namelist()}
     for name, (contents, runs) in new.items():

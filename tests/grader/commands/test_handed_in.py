@@ -5,14 +5,22 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import tarfile
 import zipfile
+from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from signatures import SIGNATURES
 
-from grader.commands import autograde, handed_in
-from grader.course.tasks import LARGEST
+from grader.commands import autograde, counted, handed_in, handout
+from grader.course.exhibits import HUNT
+from grader.course.handed import opened
+from grader.course.offered.course_file import Course, Offer, Part
+from grader.course.rungs import ROOT
+from grader.course.tasks import LARGEST, all_tasks
 from grader.errors import GraderError
 from tests import put
 from tests.grader.course.offered import read
@@ -45,14 +53,16 @@ def as_zip(folder: Path, files: dict[str, str]) -> Path:
     return file
 
 
-def as_tar(folder: Path, files: dict[str, str]) -> Path:
+def as_tar(folder: Path, files: dict[str, str], *, links: bool = True) -> Path:
+    folder.mkdir(exist_ok=True)
     file = folder / "alice.tar.gz"
     with tarfile.open(file, "w:gz") as archive:
         for name, text in files.items():
             entry = tarfile.TarInfo(name)
-            entry.size = len(text)
+            entry.size = len(text.encode())
             archive.addfile(entry, io.BytesIO(text.encode()))
-        for kind, name in ((tarfile.SYMTYPE, ADD), (tarfile.LNKTYPE, GELU)):
+        kinds = ((tarfile.SYMTYPE, ADD), (tarfile.LNKTYPE, GELU)) if links else ()
+        for kind, name in kinds:
             entry = tarfile.TarInfo(f"bob/{name}")
             entry.type, entry.linkname = kind, "/etc/passwd"
             archive.addfile(entry)
@@ -62,16 +72,17 @@ def as_tar(folder: Path, files: dict[str, str]) -> Path:
 def as_folder(folder: Path, files: dict[str, str]) -> Path:
     for name, text in files.items():
         put(folder / "sent" / name, text)
-    (
-        folder / "sent" / "alice" / "labs" / "02_naive_c" / "gelu" / "08_link.c"
-    ).symlink_to("/etc/passwd")
+    link = put(folder / "sent/alice/labs/02_naive_c/gelu/08_link.c")
+    link.unlink()
+    link.symlink_to("/etc/passwd")
     return folder / "sent"
 
 
 @pytest.mark.parametrize("pack", [as_zip, as_tar, as_folder])
 def test_only_the_files_of_the_course_are_taken(tmp_path, pack):
     tree = tmp_path / "tree"
-    assert handed_in.lay(pack(tmp_path, FILES), tree, read(tmp_path)) == TAKEN
+    laid = handed_in.lay(pack(tmp_path, FILES), tree, read(tmp_path))
+    assert list(laid.names) == TAKEN
     there = [f.relative_to(tree).as_posix() for f in tree.rglob("*") if f.is_file()]
     assert sorted(there) == TAKEN
     assert (tree / GELU).read_text() == "mine"
@@ -118,7 +129,7 @@ def test_a_zip_that_cannot_be_opened_is_refused_with_a_sentence(
     data[at] |= bits  # in the file's own head, and in the directory at the end
     data[data.index(b"PK\1\2") + at + 2] |= bits
     file.write_bytes(data)
-    with pytest.raises(GraderError, match=r"a \.zip or a \.tar\.gz"):
+    with pytest.raises(GraderError, match=r"\.zip or \.tar\.gz.*it cannot be read: "):
         handed_in.lay(file, tmp_path / "tree", read(tmp_path))
 
 
@@ -129,7 +140,159 @@ def test_a_zip_that_cannot_be_opened_is_refused_with_a_sentence(
 def test_a_file_with_a_strange_name_does_not_count(tmp_path, name):
     files = {GELU: "mine", f"labs/02_naive_c/gelu/{name}": "what is it?"}
     made = read(tmp_path)
-    assert handed_in.lay(as_zip(tmp_path, files), tmp_path / "t", made) == [GELU]
+    laid = handed_in.lay(as_zip(tmp_path, files), tmp_path / "t", made)
+    assert laid.names == (GELU,)
+    (why,) = laid.left.values()
+    assert "two digits and an idea" in why
+
+
+# ---- why a file does not count -------------------------------------------------------
+
+NOT_GRADED = counted.NOT_GRADED
+LAB_05 = "labs/05_torch_extension"
+STRANGE = (
+    "expected a name of two digits and an idea in small letters, like 00_definition"
+)
+NOT_COUNTED = {
+    "labs/02_naive_c/gelu/00_definition (1).c": f"{STRANGE}.c",
+    "labs/02_naive_c/gelu/00_definition copy.c": f"{STRANGE}.c",
+    "labs/02_naive_c/gelu/00_Definition.c": f"{STRANGE}.c",
+    "labs/02_naive_c/gelu/01_mine.cpp": "a file of 02_naive_c ends with .c",
+    "labs/02_naive_c/gelu/01_mine.py": "a file of 02_naive_c ends with .c",
+    "labs/02_naive_c/00_definition.c": counted.ELSEWHERE,
+    "labs/02_naive_c/gelu/old/00_definition.c": counted.ELSEWHERE,
+    "labs/02_naive_c/gelu/operators.h": counted.OURS,
+    "labs/02_naive_c/lab.toml": counted.OURS,
+    "labs/02_naive_c/gelu/._00_definition.c": counted.BY_MACOS,
+    "labs/02_naive_c/linear/00_definition.c": NOT_GRADED.format("02_naive_c/linear"),
+    "labs/02_naive_c/bug_hunt/00_x.c": NOT_GRADED.format("02_naive_c/bug_hunt"),
+    f"{LAB_05}/convlab_ext/gelu.py": NOT_GRADED.format("05_torch_extension/gelu"),
+    f"{LAB_05}/csrc/pybind/add.cpp": "a first step of lab 05: it is not graded",
+    f"{LAB_05}/convlab_ext/_rules.py": counted.OURS,
+    "00_definition.c": counted.ELSEWHERE,
+}
+
+
+@pytest.mark.parametrize("name", NOT_COUNTED)
+def test_a_file_that_does_not_count_is_listed_with_its_reason(tmp_path, name):
+    laid = handed_in.lay(
+        as_zip(tmp_path, {GELU: "mine", name: "x"}), tmp_path / "tree", read(tmp_path)
+    )
+    assert laid.names == (GELU,) and laid.left == {name: NOT_COUNTED[name]}
+    (line,) = laid.lines
+    assert line == f"not graded, {NOT_COUNTED[name]}: {name}"
+
+
+def test_links_and_too_large_files_are_listed_and_cost_no_other_file(tmp_path):
+    made = read(tmp_path)
+    for pack in (as_tar, as_folder):
+        files = {GELU: "mine", ADD: "x" * (LARGEST + 1)}
+        laid = handed_in.lay(
+            pack(tmp_path / pack.__name__, files), tmp_path / "t", made
+        )
+        assert laid.names == (GELU,)
+        assert laid.left[ADD] == f"it is larger than {LARGEST} bytes"
+        links = [path for path, why in laid.left.items() if why == opened.LINK]
+        assert links == (
+            [f"bob/{ADD}", f"bob/{GELU}"]
+            if pack is as_tar
+            else ["alice/labs/02_naive_c/gelu/08_link.c"]
+        )
+
+
+def test_other_files_are_listed_by_folder_and_a_name_stays_in_its_line(tmp_path):
+    files = {f"alice/{GELU}": "mine", "alice/a\nb.txt": "", "__MACOSX/a/b": ""}
+    files |= {f"alice/.venv/lib/{i}.py": "" for i in range(1200)}
+    laid = handed_in.lay(as_zip(tmp_path, files), tmp_path / "t", read(tmp_path))
+    assert sorted(laid.left) == ["__MACOSX/", "alice/.venv/", "alice/a\nb.txt"]
+    assert not [line for line in laid.lines if "\n" in line]
+
+
+def test_a_file_that_the_handout_has_is_not_listed_and_no_work(tmp_path):
+    tree, made = tmp_path / "tree", read(tmp_path)
+    handout = {GELU: "a starter", "Makefile": "grade:", ADD: "another one"}
+    lines = [f"{sha256(handout[n].encode()).hexdigest()}  {n}\n" for n in handout]
+    put(tree / "MANIFEST", "".join(lines))
+    files = {f"alice/{name}": handout[name] for name in handout} | {f"alice/{ADD}": "x"}
+    laid = handed_in.lay(as_zip(tmp_path, files), tree, made)
+    assert laid.names == (ADD, GELU) and not laid.left
+    assert set(laid.written) == {"01_python_function/add"}
+
+
+@pytest.mark.parametrize(
+    "name", [GELU.replace("/", "\\"), f"C:\\a/{GELU}", GELU.removeprefix("labs/")]
+)
+def test_backslashes_are_slashes_and_the_folder_labs_may_be_missing(tmp_path, name):
+    file = as_zip(tmp_path, {name: "mine"})
+    assert handed_in.lay(file, tmp_path / "t", read(tmp_path)).names == (GELU,)
+
+
+@pytest.mark.parametrize("mark", opened.OTHERS)
+def test_another_kind_of_archive_is_refused_with_its_name(tmp_path, mark):
+    file = tmp_path / "a.rar"
+    file.write_bytes(mark + b"...")
+    with pytest.raises(GraderError, match=f"it is {opened.OTHERS[mark]}; ask for"):
+        handed_in.lay(file, tmp_path / "t", read(tmp_path))
+
+
+# ---- every file of every task, however it is handed in -------------------------------
+
+
+def course_of_everything() -> Course:
+    """All tasks of all labs, with their bug hunts, in one part."""
+    offers = tuple(Offer(task.id, 1) for task in all_tasks())
+    begins = datetime(2026, 11, 1, tzinfo=UTC)
+    return Course("all", "All", begins, (Part("one", "One", begins, offers=offers),))
+
+
+def references() -> dict[str, Path]:
+    """The reference of every task: what is graded of what students write."""
+    files = {
+        os.path.relpath(file, ROOT): file
+        for task in all_tasks()
+        for rung in task.rungs
+        for file in (rung.file, *rung.also)
+    }
+    return {name: files[name] for name in files if handout.theirs(name)}
+
+
+def in_gradescope(folder: Path, files: dict[str, str]) -> Path:
+    """Gradescope unpacks a zip; a .tar.gz, as COURSE.md says, stays as it is."""
+    place = folder / "submission"
+    place.mkdir(parents=True)
+    return as_tar(place, files, links=False).parent
+
+
+def in_autolab(folder: Path, files: dict[str, str]) -> Path:
+    """Autolab calls every file so."""
+    return as_tar(folder, files, links=False).rename(folder / "handin.zip")
+
+
+@pytest.mark.parametrize("pack", [as_folder, as_zip, as_tar, in_gradescope, in_autolab])
+def test_every_file_of_every_reference_is_laid_out(tmp_path, pack):
+    files = references()
+    folders = {tuple(Path(name).parts[1:3]) for name in files}
+    hunts = {lab for lab, folder in folders if folder == HUNT}
+    assert len(files) > 180 and len(hunts) == 5
+    assert {f"{LAB_05}/convlab_ext/{name}.py" for name in SIGNATURES} <= set(files)
+    texts = {name: file.read_text(encoding="utf-8") for name, file in files.items()}
+    laid = handed_in.lay(
+        pack(tmp_path, texts), tmp_path / "tree", course_of_everything()
+    )
+    assert laid.names == tuple(sorted(files))
+    for name, file in files.items():
+        assert (tmp_path / "tree" / name).read_bytes() == file.read_bytes(), name
+    assert set(laid.written) == {task.id for task in all_tasks()}
+
+
+def test_a_file_that_several_operators_share_is_work_on_those_that_use_it():
+    made = course_of_everything()
+    mine = counted.tasks_of(f"{LAB_05}/convlab_ext/_bilinear.py", made)
+    used = {task.removeprefix("05_torch_extension/") for task in mine}
+    assert used == {"matmul", "linear", "conv2d", "depthwise_conv2d"}
+
+
+# ---- hosts ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("host", autograde.KNOWN)

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""What somebody handed in, file by file: of a folder, a .zip or a .tar.gz.
+
+Names and contents are theirs. A name may be any text, and nothing is unpacked here.
+"""
+
+from __future__ import annotations
+
+import lzma
+import os
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from grader.course.foreign import one_line
+from grader.errors import GraderError
+
+MOST = 100_000  # files
+ENDINGS = (".zip", ".tar.gz", ".tgz", ".tar", ".tar.xz", ".tar.bz2", ".rar", ".7z")
+OTHERS = {b"Rar!\x1a\x07": "a RAR archive", b"7z\xbc\xaf\x27\x1c": "a 7z archive"}
+LINK = "a link: hand in the file itself"
+DEVICE = "no plain file"
+DAMAGED = (  # what reading an archive raises: cut off, another method, a password
+    *(OSError, EOFError, ValueError, RuntimeError, zlib.error, lzma.LZMAError),
+    *(zipfile.BadZipFile, tarfile.TarError),
+)
+
+
+@dataclass(frozen=True)
+class Member:
+    """A file that was handed in."""
+
+    path: str  # with slashes; not checked
+    size: int = 0  # bytes
+    read: Callable[[], bytes] = bytes
+    wrong: str = ""  # why it cannot be read: a link
+
+
+def members(source: Path) -> Iterator[Member]:
+    """The files one after the other. A member can be read until the next one comes.
+
+    Raises GraderError for what is no folder and no archive, or is damaged.
+    """
+    try:
+        for number, member in enumerate(_members(source)):
+            if number == MOST:
+                raise GraderError(f"{one_line(str(source))} has more than {MOST} files")
+            yield member
+    except DAMAGED as error:
+        raise GraderError(
+            f"{one_line(str(source))} cannot be read as a folder, a .zip or a .tar.gz: "
+            f"{error}"
+        ) from error
+
+
+def _members(source: Path) -> Iterator[Member]:
+    if source.is_dir():
+        inner = _only_archive(source)
+        return _of_archive(inner) if inner else _of_folder(source)
+    if not source.is_file():
+        raise FileNotFoundError("there is no such file or folder")
+    return _of_archive(source)
+
+
+def _only_archive(folder: Path) -> Path | None:
+    """The archive that is all there is in a folder: a platform made the folder."""
+    inside = [file for file in folder.iterdir() if not file.name.startswith(".")]
+    if len(inside) != 1 or not inside[0].is_file() or inside[0].is_symlink():
+        return None
+    return inside[0] if stem(inside[0].name) else None
+
+
+def stem(name: str) -> str:
+    """An archive's name without its ending; "" if the name is not that of one."""
+    ends = [end for end in ENDINGS if name.lower().endswith(end)]
+    return name[: -max(map(len, ends))] if ends else ""
+
+
+def _of_folder(source: Path) -> Iterator[Member]:
+    for folder, below, files in os.walk(source, onerror=_raise):
+        below.sort()
+        links = [name for name in below if (Path(folder) / name).is_symlink()]
+        for file in (Path(folder) / name for name in sorted([*files, *links])):
+            path, state = file.relative_to(source).as_posix(), file.lstat()
+            if stat.S_ISREG(state.st_mode):
+                yield Member(path, state.st_size, file.read_bytes)
+            else:
+                link = stat.S_ISLNK(state.st_mode)
+                yield Member(path, wrong=LINK if link else DEVICE)
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def _of_archive(source: Path) -> Iterator[Member]:
+    with source.open("rb") as file:
+        head = file.read(max(map(len, OTHERS)))
+    for mark, kind in OTHERS.items():
+        if head.startswith(mark):
+            raise ValueError(f"it is {kind}; ask for one of these, or unpack it")
+    return _of_zip(source) if zipfile.is_zipfile(source) else _of_tar(source)
+
+
+def _of_zip(source: Path) -> Iterator[Member]:
+    with zipfile.ZipFile(source) as archive:
+        for info in archive.infolist():
+            path = info.filename.replace("\\", "/")  # some programs for Windows
+            if stat.S_ISLNK(info.external_attr >> 16):
+                yield Member(path, wrong=LINK)
+            elif not path.endswith("/"):
+                yield Member(path, info.file_size, lambda i=info: archive.read(i))  # type: ignore[misc]
+
+
+def _of_tar(source: Path) -> Iterator[Member]:
+    with tarfile.open(source) as tar:
+        for entry in tar:
+            if entry.isfile():
+                yield Member(entry.name, entry.size, _reader(tar, entry))
+            elif not entry.isdir():
+                link = entry.issym() or entry.islnk()
+                yield Member(entry.name, wrong=LINK if link else DEVICE)
+
+
+def _reader(tar: tarfile.TarFile, entry: Any) -> Callable[[], bytes]:
+    def read() -> bytes:
+        file = tar.extractfile(entry)
+        return file.read() if file else b""
+
+    return read
