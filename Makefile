@@ -140,9 +140,9 @@ handout: $(READY)  ## derive what students get, in build/handout [COURSE=docs/co
 docs: $(MORE)  ## the book, for students and for instructors, in build/book [EDITION=student]
 	@$(PY) docs/book $(EDITION)
 
-submission: $(READY)  ## grade COURSE= FROM=alice.zip NAME=alice from a clean copy [WHEN= PART=]
-	@COURSE='$(COURSE)' FROM='$(FROM)' NAME='$(NAME)' WHEN='$(WHEN)' PART='$(PART)' \
-	    $(GRADER) submission
+submission: $(READY)  ## grade COURSE= FROM=alice.zip NAME=alice, or FROM=inbox/ ALL=1 [WHEN= PART=]
+	@COURSE='$(COURSE)' FROM='$(FROM)' NAME='$(NAME)' ALL='$(ALL)' WHEN='$(WHEN)' \
+	    PART='$(PART)' $(GRADER) submission
 
 marks: $(READY)  ## everybody's points in COURSE=, and TO=canvas,moodle,gradescope,autolab,junit
 	@COURSE='$(COURSE)' TO='$(TO)' $(GRADER) marks

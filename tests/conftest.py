@@ -75,7 +75,7 @@ SLOW_FIXTURES = {"extension", "tools", "graded"}
 QUICK_AMONG_SLOW = {  # of a slow folder
     f"tests/grader/engine/test_{name}.py"
     for name in ("score", "ledger", "schedule", "graph", "counted")
-} | {"tests/grader/engine/marks/test_marks.py"}
+} | {f"tests/grader/engine/marks/test_{name}.py" for name in ("marks", "hand_ins")}
 
 # files whose tests look at one costly preparation: one process does all of such a file
 TOGETHER = (

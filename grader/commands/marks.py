@@ -38,13 +38,20 @@ def run(args: argparse.Namespace) -> int:
     folder = place_of(made)
     records = desk.everybody(folder)
     known = people(folder / desk.PEOPLE, made)
-    students = sorted({*records, *known})
+    refused = desk.refused(folder)
+    students = sorted({*records, *known, *refused})
     if not students:
         raise GraderError(
             f"{results.near(folder)} has no student yet: make submission grades one"
         )
     totals = [
-        total(name, known.get(name, Person()), records.get(name), made)
+        total(
+            name,
+            known.get(name, Person()),
+            records.get(name),
+            made,
+            refused.get(name, ""),
+        )
         for name in students
     ]
     mark_table.show(totals, made)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`make submission COURSE= FROM= NAME=`: grade what one student handed in, from a clean
-copy, and keep the result on the desk.
+copy, and keep the result on the desk. With ALL=1 FROM= is a folder, and each archive in
+it is called after its student.
 """
 
 from __future__ import annotations
@@ -10,62 +11,169 @@ import html
 import os
 import shutil
 import tempfile
-from datetime import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from grader.commands import for_course, handed_in
+from grader.commands.handed_in import Laid
 from grader.course import rungs
+from grader.course.foreign import one_line
+from grader.course.handed import inbox
 from grader.course.offered.course_file import Course
 from grader.engine import results
 from grader.engine.answers import as_json
 from grader.engine.marks import desk
 from grader.errors import GraderError
 from grader.report import terminal
-from grader.report.exports.sheet import Row, sheet
+from grader.report.exports.sheet import Row, Sheet, sheet
 from grader.toolchain import given
 from grader.toolchain.make import build_folder
 
 EXAMPLE = "make submission COURSE=course.toml FROM=alice.zip NAME=alice"
+ALL_EXAMPLE = "make submission COURSE=course.toml FROM=inbox/ ALL=1"
+SOME_MISSING = 1  # exit status
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be graded, by the rules of which course."""
+
+    made: Course
+    wanted: Course  # the same with the parts alone that are graded now
+    when: datetime | None  # when it was handed in; None: nobody says
+    tree: Path  # the handout
+    pages: Path  # the folder of the reports
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A submission that was graded."""
+
+    found: Sheet
+    laid: Laid
+    sandbox: str
+    record: Path
+    page: Path
 
 
 def run(args: argparse.Namespace) -> int:
     """Unpack, grade, keep, tell."""
     del args
-    made = wanted_course()
-    source, student = os.environ.get("FROM", ""), os.environ.get("NAME", "").strip()
-    if not source or not student:
+    order = _order(wanted_course())
+    source, student = (
+        os.environ.get("FROM", ""),
+        inbox.named(os.environ.get("NAME", "")),
+    )
+    everybody = os.environ.get("ALL", "") not in ("", "0")
+    if everybody and (student or not source):
+        raise GraderError(
+            f"ALL=1 grades a folder of archives, without NAME=: {ALL_EXAMPLE}"
+        )
+    if not everybody and not (student and source):
         raise GraderError(f"say what was handed in and by whom: {EXAMPLE}")
-    when, tasks = _when(os.environ.get("WHEN", "")), _tasks(made)
+    if order.when is None and order.made.late:
+        terminal.say("without WHEN= nothing that is graded now counts as late")
+    if everybody:
+        return _grade_all(inbox.students(Path(source)), order)
+    graded = _grade([Path(source)], student, order)
+    for row in graded.found.rows:
+        terminal.say(_line(row))
+    _tell_files(graded.laid)
+    terminal.say(
+        f"{one_line(student)}: {len(graded.laid.names)} files graded in the sandbox "
+        f"{graded.sandbox}; {results.near(graded.record)}, and as a page "
+        f"{results.near(graded.page)}"
+    )
+    return 0
+
+
+def _order(made: Course) -> Order:
+    """What the variables ask for. Raises GraderError."""
+    when, parts = _when(os.environ.get("WHEN", ""), made), _parts(made)
     tree = build_folder() / "handout" / made.name / "student"
     if not tree.is_dir():
         raise GraderError(
             "there is no handout of this course yet: make handout COURSE="
             f"{os.environ['COURSE']}"
         )
-    place = build_folder() / "submissions" / made.name
+    wanted = [part for part in made.parts if part.id in parts or not parts]
+    pages = place_of(made) / "records" / "+".join(parts)
+    return Order(made, replace(made, parts=tuple(wanted)), when, tree, pages)
+
+
+def _grade_all(found: Mapping[str, list[Path]], order: Order) -> int:
+    """Each student of an inbox; at the end those who could not be graded."""
+    missing = {}
+    for student, files in found.items():
+        try:
+            graded = _grade(files, student, order)
+        except GraderError as error:
+            missing[student] = str(error)
+            terminal.say(f"{one_line(student)}: not graded")
+            continue
+        points, of = (
+            graded.found.total(what, extra=False) for what in ("points", "of")
+        )
+        extra = graded.found.total("points", extra=True)
+        more = f" and {extra:g} extra" if extra else ""
+        terminal.say(f"{one_line(student)}: {points:g} of {of:g} points{more}")
+        _tell_files(graded.laid)
+    terminal.say(f"{len(found) - len(missing)} of {len(found)} students were graded")
+    for student, why in missing.items():
+        terminal.say(f"not graded: {one_line(student)}: {one_line(why)}")
+    return SOME_MISSING if missing else 0
+
+
+def _grade(files: list[Path], student: str, order: Order) -> Graded:
+    """Grade a submission and keep what came of it, also that it could not be graded.
+
+    Raises GraderError if it could not.
+    """
+    try:
+        return _graded(inbox.only(files), student, order)
+    except (GraderError, OSError) as error:
+        why = str(error)
+        if isinstance(error, OSError):
+            why = results.explain(error, Path(error.filename or order.tree))
+        tasks = list(order.wanted.offers)
+        desk.refuse(place_of(order.made), student, why, tasks)
+        raise GraderError(why) from error
+
+
+def _graded(source: Path, student: str, order: Order) -> Graded:
+    folder, wanted = place_of(order.made), order.wanted
+    place = build_folder() / "submissions" / wanted.name
     results.make_folder(place)
     with tempfile.TemporaryDirectory(dir=place) as work:
         clean, build = Path(work) / "tree", Path(work) / "build"
-        shutil.copytree(tree, clean)
-        for_course.hide(clean, made)
-        names = handed_in.lay(Path(source), clean, made).names
-        found = handed_in.grade(clean, build, made)
-        kept = desk.file_of(place_of(made), student).with_suffix(".html")
-        results.make_folder(kept.parent)
+        shutil.copytree(order.tree, clean)
+        for_course.hide(clean, wanted)
+        laid = handed_in.lay(source, clean, order.made)
+        found = handed_in.grade(clean, build, wanted)
+        page = order.pages / desk.file_of(folder, student).with_suffix(".html").name
+        results.make_folder(page.parent)
         if (build / "grade" / "report.html").is_file():
             text = (build / "grade" / "report.html").read_text(encoding="utf-8")
-            kept.write_text(_of(student, text), encoding="utf-8")
-    folder = place_of(made)
-    file = desk.keep(folder, student, found, when=when, tasks=tasks, made=made)
-    for row in sheet(as_json.results(found)).rows:
-        if row.task in tasks:
-            terminal.say(_line(row))
-    terminal.say(
-        f"{student}: {len(names)} files graded in the sandbox "
-        f"{found['environment']['sandbox']}; {results.near(file)}, and as a page "
-        f"{kept.name}"
+            page.write_text(_of(student, text), encoding="utf-8")
+    record = desk.keep(
+        folder,
+        student,
+        found,
+        when=order.when,
+        written=laid.written,
+        left=laid.left,
+        tasks=list(wanted.offers),
+        made=order.made,
     )
-    return 0
+    told = sheet(as_json.results(found))
+    return Graded(told, laid, found["environment"]["sandbox"], record, page)
+
+
+def _tell_files(laid: Laid) -> None:
+    for line in laid.lines:
+        terminal.say(f"  {line}")
 
 
 def _line(row: Row) -> str:
@@ -95,24 +203,24 @@ def place_of(made: Course) -> Path:
     return Path(os.environ.get("DESK") or rungs.ROOT / "desk") / made.name
 
 
-def _when(named: str) -> datetime:
+def _when(named: str, made: Course) -> datetime | None:
+    """The moment that WHEN= names, by the course's clock; None without it."""
     if not named:
-        return datetime.now().astimezone()
+        return None
     try:
         found = datetime.fromisoformat(named)
-    except ValueError as error:
+        return (found if found.tzinfo else made.moment(found)).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
         raise GraderError(
             f"WHEN= is {named!r}, expected a date like 2026-11-03T10:00:00+01:00"
         ) from error
-    return found.astimezone()
 
 
-def _tasks(made: Course) -> list[str]:
-    """The tasks of the parts that PART= names; all without it."""
+def _parts(made: Course) -> list[str]:
+    """The parts that PART= names; none without it."""
     named = [part for part in os.environ.get("PART", "").split(",") if part]
-    known = {part.id: part for part in made.parts}
+    known = [part.id for part in made.parts]
     for name in named:
         if name not in known:
             raise GraderError(f"PART= names {name!r}, expected {', '.join(known)}")
-    parts = [known[name] for name in named] or list(made.parts)
-    return [offer.task for part in parts for offer in part.offers]
+    return named

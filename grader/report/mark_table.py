@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rich.markup import escape
 from rich.table import Table
 
-from grader.course.foreign import cleaned
+from grader.course.foreign import one_line
 from grader.course.offered.course_file import Course
 from grader.engine.marks.total import Total
 from grader.report.terminal import console
@@ -24,14 +24,18 @@ def show(totals: Sequence[Total], made: Course) -> None:
     for one in totals:
         points = (f"{one.of_part(part.id):g}" for part in made.parts)
         cells = (*points, f"{one.points:g}", f"{one.pending:g}", _remarks(one))
-        table.add_row(*(escape(cleaned(cell)) for cell in (one.student, *cells)))
+        table.add_row(*(escape(one_line(cell)) for cell in (one.student, *cells)))
     console.print(table)
 
 
 def _remarks(one: Total) -> str:
-    late = [f"{part}: {days} late days" for part, days in one.late.items() if days]
     by_hand = [item.name for item in one.items if item.by_hand]
     missing = [item.name for item in one.items if item.missing]
-    said = [*late, *([f"by hand: {', '.join(by_hand)}"] if by_hand else [])]
-    said += [f"missing: {', '.join(missing)}"] if missing else []
-    return "; ".join(said)
+    dropped = f"files that do not count: {len(one.dropped)}" if one.dropped else ""
+    said = [one.refusal]
+    said += [word for item in one.items for word in item.suspicious]
+    said += [f"{part}: {days} late days" for part, days in one.late.items() if days]
+    said += [f"{part}: no WHEN=, so it is not late" for part in one.untimed]
+    said += [f"by hand: {', '.join(by_hand)}" if by_hand else ""]
+    said += [f"missing: {', '.join(missing)}" if missing else "", dropped]
+    return "; ".join(filter(None, said))

@@ -118,6 +118,8 @@ def _of_zip(source: Path) -> Iterator[Member]:
 
 
 def _of_tar(source: Path) -> Iterator[Member]:
+    if not tarfile.is_tarfile(source):
+        raise ValueError("it is none of these, or damaged")
     with tarfile.open(source) as tar:
         for entry in tar:
             if entry.isfile():

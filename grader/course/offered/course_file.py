@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from grader.course.offered.checked import Place, read, written
 
@@ -20,7 +21,16 @@ FILE = "course.toml"  # at the root of a tree that was made for a course
 HIDDEN = "hidden_"  # how the names of hidden cases begin
 ALL_HINTS = 3
 _WORDS = {
-    *("name", "title", "begins", "speed", "hints", "prerequisites", "goals"),
+    *(
+        "name",
+        "title",
+        "begins",
+        "time_zone",
+        "speed",
+        "hints",
+        "prerequisites",
+        "goals",
+    ),
     *("late", "solutions", "part", "hidden"),
 }
 _PART_WORDS = {"id", "title", "due_days", "deadline", "goals", "tasks", "questions"}
@@ -98,6 +108,11 @@ class Course:
     prerequisites: tuple[str, ...] = ()
     goals: tuple[str, ...] = ()
     hidden: Hidden = field(default_factory=Hidden)
+    zone: tzinfo | None = None  # of a moment without an offset; None: that of begins
+
+    def moment(self, local: datetime) -> datetime:
+        """A moment without an offset, by the course's clock."""
+        return local.replace(tzinfo=self.zone or self.begins.tzinfo)
 
     @property
     def offers(self) -> dict[str, Offer]:
@@ -156,6 +171,7 @@ def course(file: Path, rungs: Mapping[str, Collection[str]]) -> Course:
         top.get("prerequisites").texts("a sentence"),
         top.get("goals").texts("a sentence"),
         _hidden(top.get("hidden"), {task.split("/")[1] for task in rungs}),
+        _zone(top.get("time_zone")),
     )
     if not made.offers:
         raise top.get("part").wrong(
@@ -243,6 +259,18 @@ def _question(place: Place) -> Question:
         place.get("points").number("points", low=0, high=10000),
         place.get("rubric").texts("a sentence"),
     )
+
+
+def _zone(place: Place) -> tzinfo | None:
+    if place.value is None:
+        return None
+    try:
+        return ZoneInfo(place.text("a time zone"))
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise place.wrong(
+            "a time zone that this machine knows, like Europe/Berlin",
+            "a machine without time zones needs the package tzdata",
+        ) from error
 
 
 def _late(place: Place) -> Late | None:

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from grader.course.handed.inbox import named
 from grader.course.offered.checked import Place, read
 from grader.course.offered.course_file import Course
 
@@ -54,7 +55,14 @@ def people(file: Path, made: Course) -> dict[str, Person]:
     """Everybody in the file; nobody if there is none. Raises GraderError."""
     if not file.exists():
         return {}
-    return {name: _person(one, made) for name, one in read(file).table().items()}
+    found: dict[str, Person] = {}
+    for name, one in read(file).table().items():
+        if named(name) in found:
+            raise one.wrong(
+                "each student once", f"{named(name)} is there in two spellings"
+            )
+        found[named(name)] = _person(one, made)
+    return found
 
 
 def _person(place: Place, made: Course) -> Person:
@@ -70,17 +78,26 @@ def _person(place: Place, made: Course) -> Person:
         None if late.value is None else late.whole("days", low=0, high=1000),
         place.get("extension_days").number("days", low=0, high=1000, default=0),
         place.get("comment").text("a sentence", default=""),
-        _given(place.get("tasks"), list(made.offers), "a task of the course"),
-        _given(place.get("written"), list(made.questions), "a question of the course"),
+        _given(
+            place.get("tasks"),
+            dict.fromkeys(made.offers, LARGEST),
+            "a task of the course",
+        ),
+        _given(
+            place.get("written"),
+            {one.id: one.points for one in made.questions.values()},
+            "a question of the course",
+        ),
     )
 
 
-def _given(place: Place, known: list[str], what: str) -> dict[str, Given]:
+def _given(place: Place, known: Mapping[str, float], what: str) -> dict[str, Given]:
+    """Points by the name of what they are for; `known`: how many each may get."""
     found = {}
     for name, one in (place.table() if place.value is not None else {}).items():
         if name not in known:
             raise Place(one.file, one.lines, one.path, name).unknown(known, what)
         one.table({"points", "comment"})
-        points = one.get("points").number("points", low=0, high=LARGEST)
+        points = one.get("points").number("points", low=0, high=known[name])
         found[name] = Given(points, one.get("comment").text("a sentence", default=""))
     return found

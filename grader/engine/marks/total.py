@@ -10,14 +10,18 @@ person gives count as they stand, however late the work was.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from grader.course.offered.course_file import Course, Part
 from grader.engine.marks.desk import Record
 from grader.engine.marks.people import Given, Person
+from grader.verdicts import Verdict
 
 DAY = timedelta(days=1)
+LOOK_AT = (Verdict.FORBIDDEN, Verdict.SUSPECT)
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,7 @@ class Item:
     comment: str = ""
     by_hand: bool = False
     missing: bool = False  # nothing was handed in, or nobody has marked it
+    suspicious: tuple[str, ...] = ()  # "FORBIDDEN 02_naive_c/gelu/00_definition"
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,11 @@ class Total:
     items: tuple[Item, ...]
     late: dict[str, int]  # part -> begun days that cost points
     left: dict[str, float]  # part -> the share of its graded points that counts
+    untimed: tuple[
+        str, ...
+    ] = ()  # parts whose lateness counts, with no time to tell it
+    refused: str = ""  # why the last hand-in could not be graded
+    dropped: tuple[str, ...] = ()  # files that were handed in and do not count
 
     @property
     def points(self) -> float:
@@ -68,9 +78,14 @@ class Total:
         named = "1 late day" if days == 1 else f"{days} late days"
         return f"{named}: {100 * left:g} % of the graded points count"
 
+    @property
+    def refusal(self) -> str:
+        """That the last hand-in could not be graded, and why; "" if it could."""
+        return self.refused and f"not graded: {self.refused}"
+
     def comments(self, part: str) -> str:
         """What was said of a part, in one text."""
-        said = [self.person.comment, self.lateness(part)]
+        said = [self.person.comment, self.refusal, self.lateness(part)]
         said += [
             f"{item.name}: {item.comment}"
             for item in self.items
@@ -79,7 +94,13 @@ class Total:
         return "; ".join(filter(None, said))
 
 
-def total(student: str, person: Person, record: Record | None, made: Course) -> Total:
+def total(
+    student: str,
+    person: Person,
+    record: Record | None,
+    made: Course,
+    refused: str = "",
+) -> Total:
     """A student's mark by the rules of the course."""
     late = _late_days(person, record, made)
     left = {part: _share(days, made) for part, days in late.items()}
@@ -87,7 +108,26 @@ def total(student: str, person: Person, record: Record | None, made: Course) -> 
     for part in made.parts:
         items += _tasks(part, person, record, left[part.id])
         items += _questions(part, person)
-    return Total(student, person, tuple(items), late, left)
+    return Total(
+        student,
+        person,
+        tuple(items),
+        late,
+        left,
+        _untimed(person, record, made),
+        refused,
+        tuple(record.left) if record else (),
+    )
+
+
+def _untimed(person: Person, record: Record | None, made: Course) -> tuple[str, ...]:
+    """The parts that may be late, and nobody knows."""
+    if made.late is None or record is None or person.late_days is not None:
+        return ()
+    unknown = {task for task, when in record.handed_in.items() if when is None}
+    return tuple(
+        part.id for part in made.parts if unknown & {one.task for one in part.offers}
+    )
 
 
 def _late_days(person: Person, record: Record | None, made: Course) -> dict[str, int]:
@@ -110,13 +150,16 @@ def _late_days(person: Person, record: Record | None, made: Course) -> dict[str,
 
 
 def _begun(part: Part, person: Person, record: Record | None) -> int | None:
-    """Begun days from a part's deadline to its last file; None if there is none."""
+    """Begun days from a part's deadline to its last file; None if there is none. A file
+    of unknown time is not late.
+    """
     times = record.handed_in if record else {}
     mine = [times[offer.task] for offer in part.offers if offer.task in times]
     if not mine:
         return None
     ends = part.deadline + person.extension_days * DAY
-    return max(0, math.ceil((max(mine) - ends) / DAY))
+    last = max((when for when in mine if when), default=ends)
+    return max(0, math.ceil((last - ends) / DAY))
 
 
 def _share(days: int, made: Course) -> float:
@@ -148,9 +191,21 @@ def _tasks(
                 offer.points,
                 offer.extra,
                 round(pending, 4),
+                suspicious=_suspicious(entry),
             )
         )
     return items
+
+
+def _suspicious(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """The files of a graded task that a person should look at."""
+    found = {
+        f"{check['verdict']} {rung['id']}": None
+        for rung in entry["rungs"]
+        for check in (*rung["checks"], *rung["speed"])
+        if check["verdict"] in LOOK_AT
+    }
+    return tuple(found)
 
 
 def _questions(part: Part, person: Person) -> list[Item]:
