@@ -129,6 +129,8 @@ class Bench:
             if rung.id not in self.selection.rungs or not built.libraries:
                 continue
             subject = self.on_card.subject(rung, built, lower)
+            called = {d: lower[d][0] if d in lower else rung for d in DIRECTIONS}
+            subject.classes = self.lending.classes(task.operator, called)
             try:
                 for name in names:
                     for direction in [d for d in DIRECTIONS if d in built.directions]:

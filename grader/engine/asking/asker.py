@@ -222,7 +222,7 @@ class Asker:
         compiled = self.builds.real(rung)
         pending = self.asked_for(needs_gpu(rung, compiled.verdict))
         result = inspect_cuda.with_nvcc(RungResult(rung, tuple(pending)), compiled)
-        return self.on_card.checked(result, {}, None)
+        return self.on_card.checked(result, {}, self.classes(rung, {}))
 
     def _python_rung(
         self, rung: Rung, operator: Operator | None = None, *, warm: bool
