@@ -30,6 +30,11 @@ def test_the_table_of_ncu_is_found_among_its_other_words():
     assert against_ncu.of_ncu("==ERROR== no permission") == {}
 
 
+def test_ncu_leaves_the_clocks_alone_and_prints_whole_numbers():
+    words = " ".join(against_ncu.command("metrics"))
+    assert "--clock-control none --print-units base" in words
+
+
 def test_lines_of_a_kernel_are_added_and_differences_named():
     counts = [
         Count("strided", "x.cu", 3, "global", "load", requests=32, sectors=1000),
