@@ -48,12 +48,19 @@ def has_landlock() -> bool:
     return int(libc.syscall(_LANDLOCK_CREATE_RULESET, None, 0, 1)) >= 1
 
 
+@functools.cache
+def bubblewrap() -> str:
+    """Its path; "" if it is not installed. Commands that it wraps have a PATH without
+    a person's own folders, so it goes by its whole path.
+    """
+    return shutil.which("bwrap") or ""
+
+
 def has_bwrap() -> bool:
     """Whether bubblewrap is installed and may make namespaces here."""
-    program = shutil.which("bwrap")
-    if not program:
+    if not bubblewrap():
         return False
-    command = [program, *_NAMESPACES, "--ro-bind", "/", "/", "true"]
+    command = [bubblewrap(), *_NAMESPACES, "--ro-bind", "/", "/", "true"]
     try:
         return subprocess.run(command, capture_output=True, timeout=10).returncode == 0
     except (OSError, subprocess.TimeoutExpired):
@@ -137,7 +144,7 @@ def _bwrap(paths: list[Path], devices: Sequence[Path] = ()) -> list[str]:
     """bubblewrap with namespaces of its own; `paths` are read-only, and of the devices
     of this machine only `devices` are there.
     """
-    wrapped = ["bwrap", *_NAMESPACES, "--uid", "65534", "--gid", "65534"]
+    wrapped = [bubblewrap(), *_NAMESPACES, "--uid", "65534", "--gid", "65534"]
     wrapped += ["--size", str(64 << 20), "--tmpfs", "/tmp", *_visible(paths)]
     wrapped += ["--proc", "/proc", "--dev", "/dev"]
     for device in devices:
