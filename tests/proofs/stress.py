@@ -166,11 +166,12 @@ def cusim(orders: int) -> int:
     return cusim_proof.main(orders, pages.machine())
 
 
-def ncu() -> int:
-    """cusim's counts and a card's."""
-    from tests.common.cusim import against_ncu
+def ncu(only: str) -> int:
+    """cusim's counts and a card's: of four kernels, and of every rung."""
+    from tests.common.cusim import against_ncu, rungs_under_ncu
 
-    return against_ncu.main(pages.machine())
+    found = against_ncu.main(pages.machine())
+    return rungs_under_ncu.main(pages.machine(), only) or found
 
 
 PROOFS: dict[str, Callable[[argparse.Namespace], int]] = {
@@ -181,7 +182,7 @@ PROOFS: dict[str, Callable[[argparse.Namespace], int]] = {
     "right": lambda args: right.right(args.seeds, args.only),
     "mutations": lambda args: mutations(args.lab),
     "cusim": lambda args: cusim(args.orders),
-    "ncu": lambda _: ncu(),
+    "ncu": lambda args: ncu(args.only),
     "ulp": lambda _: ulp.main([]),
     "watch": lambda args: watching.main(args.saves, args.only),
 }

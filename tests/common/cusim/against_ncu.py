@@ -18,7 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from cusim.build import build
 from cusim.report import Count
@@ -59,18 +59,25 @@ def short(name: str) -> str:
     return found[1] + (f"<{found[2]}>" if found[2] else "")
 
 
-def of_ncu(text: str) -> Numbers:
-    """From the table that `ncu --csv` prints among other lines."""
+def printed(text: str) -> Iterator[tuple[str, str, float]]:
+    """(kernel, metric, value), of the table that ncu prints among its other lines."""
     lines = text.splitlines()
     head = next((i for i, line in enumerate(lines) if '"Metric Value"' in line), None)
     if head is None:
-        return {}
-    found: Numbers = {}
+        return
     for row in csv.DictReader(line for line in lines[head:] if line.startswith('"')):
         value = (row.get("Metric Value") or "").replace(",", "")
-        if row.get("Metric Name") in METRICS and re.fullmatch(r"[\d.]+", value):
-            found[short(row["Kernel Name"]), row["Metric Name"]] = float(value)
-    return found
+        if re.fullmatch(r"[\d.]+", value):
+            yield row["Kernel Name"], row["Metric Name"], float(value)
+
+
+def of_ncu(text: str) -> Numbers:
+    """The numbers of METRICS by kernel."""
+    return {
+        (short(kernel), metric): value
+        for kernel, metric, value in printed(text)
+        if metric in METRICS
+    }
 
 
 def of_cusim(counts: Iterable[Count]) -> Numbers:
@@ -103,12 +110,12 @@ def why_not() -> str:
     return "" if shutil.which("ncu") else "Nsight Compute (ncu) is not installed"
 
 
-def command(program: str) -> list[str]:
+def command(*program: str, metrics: Iterable[str] = METRICS) -> list[str]:
     """What ncu is told. By default it locks the card's clocks, which are not ours, and
     prints 1,024 sectors as 1.02 Ksector.
     """
     words = ["ncu", "--csv", "--clock-control", "none", "--print-units", "base"]
-    return [*words, "--metrics", ",".join(METRICS), program]
+    return [*words, "--metrics", ",".join(metrics), *program]
 
 
 def profiled() -> str:

@@ -7,7 +7,7 @@ import pytest
 from cusim.report import Count
 
 from grader.toolchain import gpu_probe
-from tests.common.cusim import against_ncu
+from tests.common.cusim import against_ncu, rungs_under_ncu
 
 LOADS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
 BANKS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
@@ -33,6 +33,21 @@ def test_the_table_of_ncu_is_found_among_its_other_words():
 def test_ncu_leaves_the_clocks_alone_and_prints_whole_numbers():
     words = " ".join(against_ncu.command("metrics"))
     assert "--clock-control none --print-units base" in words
+
+
+def test_the_numbers_of_a_rung_are_those_of_all_its_kernels_together():
+    twice = f"""{SAID}"2","77","other(int)","0","{LOADS}","sector","6"\n"""
+    found = rungs_under_ncu.summed(twice)
+    assert (found["sectors"], found["wavefronts"]) == (1030, 1024)
+    assert rungs_under_ncu.summed("==ERROR== no permission") == {}
+
+
+@pytest.mark.parametrize(("sectors", "marked"), [(1000.0, ""), (1100.0, "differs")])
+def test_a_rung_that_the_card_counts_otherwise_is_marked(sectors, marked):
+    row = {"rung": "04_cuda_kernels/add/00", "direction": "forward", "case": "small"}
+    row |= {"requests": 250, "bytes": 32_000, "wavefronts": 0.0}
+    card = {"requests": 250.0, "sectors": sectors}
+    assert rungs_under_ncu.Compared(row, card).cells[-1] == marked
 
 
 def test_lines_of_a_kernel_are_added_and_differences_named():
