@@ -69,7 +69,7 @@ def parser() -> argparse.ArgumentParser:
         if name in ("grade", "bench", "build", "watch"):
             verb.add_argument("--lab", help="only labs that begin with this, e.g. 02")
         if name == "grade":
-            verb.add_argument("--check", help="forward or backward")
+            verb.add_argument("--check", help="forward, backward or card")
         if name == "bench":
             verb.add_argument("--threads", type=int, default=1)
             verb.add_argument("--parts", help="forward,backward,grad_input,...")

@@ -7,12 +7,13 @@ import argparse
 import os
 import time
 
+from grader.commands import check_card
 from grader.course import tasks
 from grader.course.absent import absent
 from grader.course.exhibits import CASE_CHECK
 from grader.course.rungs import Selection
 from grader.engine import grade as grading
-from grader.engine import merge, results, schedule
+from grader.engine import merge, plan, results, schedule
 from grader.engine.answers.ledger import Ledger
 from grader.engine.asking import untouched
 from grader.engine.score import Results, exit_status
@@ -23,7 +24,12 @@ from grader.toolchain import sandbox
 from grader.toolchain.make import build_tools
 
 # what CHECK= may be -> the check's name
-CHECKS = {"forward": "forward", "backward": "gradient", "gradient": "gradient"}
+CHECKS = {
+    "forward": "forward",
+    "backward": "gradient",
+    "gradient": "gradient",
+    "card": plan.CARD,
+}
 
 
 def run(args: argparse.Namespace) -> int:
@@ -34,6 +40,8 @@ def run(args: argparse.Namespace) -> int:
     seed = grading.new_seed() if args.seed is None else args.seed
     sandbox.level()  # a level that does not work ends here
     slots = schedule.slots(os.environ.get("JOBS", ""))
+    if check == plan.CARD:
+        return check_card.run(selection, seed, slots)
     fresh = args.seed is not None or os.environ.get("FRESH", "") not in ("", "0")
     with results.lock():
         orphans.end()
@@ -87,7 +95,7 @@ def checked(word: str | None, selection: Selection) -> str | None:
     """The check that CHECK= names. Raises GraderError for a word that names none."""
     if not word or word in CHECKS:
         return CHECKS.get(word or "")
-    said = f"CHECK={word}: expected forward, or backward (gradient is the same)"
+    said = f"CHECK={word}: expected forward, backward (gradient is the same) or card"
     hunts = [task for task in selection.tasks if task.is_hunt]
     if word == CASE_CHECK and hunts:
         one = next((r.id for r in hunts[0].rungs if r.id in selection.rungs), "")

@@ -370,7 +370,7 @@ class Grader(Closing):
 
     def _asked(self, task: Task, results: list[RungResult]) -> tuple[str, ...]:
         """The directions this run was to check; of single rungs, what they define."""
-        if self.check:
+        if self.check and self.check != plan.CARD:
             asked = "forward" if self.check == "forward" else "backward"
             return tuple(d for d in task.directions if d == asked)
         if len(results) == len(task.rungs):

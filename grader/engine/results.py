@@ -25,6 +25,7 @@ from grader.errors import GraderError
 from grader.toolchain import gpu_probe, isa, sandbox
 from grader.toolchain.make import build_folder, first_line, named_compiler
 
+NAME = "results.json"
 SCHEMA_FILE = Path(__file__).with_name("results.schema.json")
 
 
@@ -35,7 +36,7 @@ def folder() -> Path:
 
 def path() -> Path:
     """The result file."""
-    return folder() / "results.json"
+    return folder() / NAME
 
 
 @contextmanager
@@ -138,15 +139,18 @@ def set_aside() -> str:
     )
 
 
-def write(results: Results) -> None:
-    """Replace the result file in one step. Raises GraderError if that is impossible."""
-    new = path().with_suffix(f".{os.getpid()}.new")
+def write(results: Results, name: str = NAME) -> None:
+    """Replace the result file, or another one beside it, in one step. Raises
+    GraderError if that is impossible.
+    """
+    whole = folder() / name
+    new = whole.with_suffix(f".{os.getpid()}.new")
     try:
         with new.open("w", encoding="utf-8") as file:
             json.dump(as_json.results_entry(results), file, indent=1)
             file.flush()
             os.fsync(file.fileno())
-        new.replace(path())
+        new.replace(whole)
     except OSError as error:
         new.unlink(missing_ok=True)
         raise GraderError(explain(error, folder())) from error

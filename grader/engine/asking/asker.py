@@ -29,6 +29,7 @@ from grader.course.rungs import EXTENSION, Rung, Selection
 from grader.course.tasks import all_tasks
 from grader.course.uses import FALLBACK
 from grader.engine import plan
+from grader.engine.answers import records
 from grader.engine.asking.compiling import Builds
 from grader.engine.asking.grade_extension import Packages
 from grader.engine.asking.lending import Lending, Libraries, counted, paired
@@ -72,7 +73,7 @@ class Asker:
         check: str | None = None,
         tell: Callable[[str, str], None] = lambda rung, check: None,
     ) -> None:
-        """`check`: forward or gradient only; `tell` hears of each rung's checks."""
+        """`check`: forward, gradient or plan.CARD only; `tell` hears of the checks."""
         self.selection, self.seed, self.check, self.tell = selection, seed, check, tell
         tasks = *all_tasks(), *selection.tasks
         self.rungs = {r.id: r for task in tasks for r in task.rungs}
@@ -107,8 +108,7 @@ class Asker:
         self, name: str, lower: Mapping[str, str], known: Known, warm: bool
     ) -> Answer:
         """Everything about one rung. `lower` names the rungs that lend a direction,
-        `known` says what this run has found out; `warm`: one more in Python follows. A
-        fault of the grader itself costs nobody points, and no other rung.
+        `known` what this run has found out; `warm`: one more in Python follows.
         """
         rung, start = self.rungs[name], time.monotonic()
         self.links.learn(known)
@@ -174,6 +174,8 @@ class Asker:
         return self.lending.is_right(rung, self.builds.whole(rung), direction)
 
     def _rung(self, rung: Rung, lower: Lower, *, warm: bool) -> Answer:
+        if self.check == plan.CARD:
+            return Answer(self.on_card.alone(rung, lower, self.classes(rung, lower)))
         if rung.exhibit:
             from grader.engine.asking import exposing
 
@@ -381,7 +383,7 @@ class Asker:
 
     def asked_for(self, results: Sequence[CheckResult]) -> list[CheckResult]:
         """CHECK=gradient needs forward to run, but does not report it."""
-        kept = "backward" if self.check == "gradient" else self.check
+        kept = records.PARTS.get(self.check or "")
         return [result for result in results if kept in (None, result.direction)]
 
     def _direction(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from signatures import DIRECTIONS
@@ -91,6 +91,19 @@ class OnCard:
             if not (check.verdict is Verdict.PENDING_GPU and check.direction in waited)
         ]
         return dataclasses.replace(result, checks=(*kept, *more))
+
+    def alone(
+        self, rung: Rung, lower: Mapping[str, Rung], classes: Classes
+    ) -> RungResult:
+        """What the card says of a rung that cusim and nvcc have not judged."""
+        defined = self.links.build(rung, mode=GPU).directions or DIRECTIONS
+        waiting = [
+            CheckResult(f"gpu {name}", d, Verdict.PENDING_GPU, message=why_pending())
+            for name, d in zip(("forward", "gradient"), DIRECTIONS)
+            if d in defined
+        ]
+        lent = {d: (other, Build({})) for d, other in lower.items()}
+        return self.checked(RungResult(rung, tuple(waiting)), lent, classes)
 
     def _asked(self, result: RungResult, direction: str) -> bool:
         """Right so far; or nobody has looked, because cusim cannot."""

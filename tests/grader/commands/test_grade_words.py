@@ -10,11 +10,12 @@ from grader.course.tasks import select
 from grader.errors import GraderError
 
 HUNT = "02_naive_c/bug_hunt/04_last_rows"
-DIRECTIONS = "expected forward, or backward (gradient is the same)"
+DIRECTIONS = "expected forward, backward (gradient is the same) or card"
 
 
 @pytest.mark.parametrize(
-    ("word", "check"), [("forward", "forward"), ("backward", "gradient")]
+    ("word", "check"),
+    [("forward", "forward"), ("backward", "gradient"), ("card", "card")],
 )
 def test_a_column_of_the_table_chooses_its_check(word: str, check: str) -> None:
     args = cli.parser().parse_args(["grade", "--check", word])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from functools import partial
 
 import jsonschema
 import pytest
@@ -17,12 +18,15 @@ from grader.checks.check_result import CheckResult
 from grader.checks.cuda import compute_sanitizer
 from grader.checks.speed import gpu_speed
 from grader.checks.speed.estimate import Speed
+from grader.checks.values import forward, gradient
+from grader.commands import check_card
 from grader.course.bands import Band
 from grader.course.tasks import all_tasks, select
 from grader.engine import results
 from grader.engine.answers import as_json
 from grader.engine.asking import on_gpu
 from grader.engine.score import RungResult, TaskResult
+from grader.errors import GraderError
 from grader.report import tables
 from grader.toolchain import cusim, gpu_build, gpu_probe
 from grader.toolchain.linking import Links
@@ -157,6 +161,50 @@ def test_a_band_turns_the_ratio_into_points(a_card, monkeypatch):
     (timed,) = after.speeds
     assert timed.verdict in (Verdict.PASS, Verdict.NOISY), timed
     assert timed.earned == (timed.verdict is Verdict.PASS)
+
+
+# ---- make grade CHECK=card -----------------------------------------------------------
+
+
+def test_check_card_asks_the_card_alone_and_gives_no_points(
+    a_card, tmp_path, monkeypatch, capsys
+):
+    for module in (forward, gradient):  # cusim's release build would be judged by these
+        usual = module.check
+        monkeypatch.setattr(module, "check", partial(_on_card_only, usual))
+    monkeypatch.setattr(results, "folder", lambda: tmp_path)
+    wanted = select(f"{ADD}/00"), 1, 1
+    assert check_card.run(*wanted) == 0
+    written = json.loads((tmp_path / check_card.FILE).read_text())
+    jsonschema.validate(written, json.loads(results.SCHEMA_FILE.read_text()))
+    (rung,) = written["tasks"][0]["rungs"]
+    assert [(c["name"], c["dtype"], c["verdict"]) for c in rung["checks"]] == [
+        (f"gpu {check}", dtype, "PASS")
+        for check in ("forward", "gradient")
+        for dtype in ("f32", "f64")
+    ]
+    assert not (tmp_path / results.NAME).exists()
+    assert "no points: only the card was asked" in capsys.readouterr().out
+
+
+def _on_card_only(usual, subject, *words, **options):
+    for pair in subject.libraries.values():
+        assert all(gpu_probe.FOLDER in file.parts for file in pair)
+    return usual(subject, *words, **options)
+
+
+@pytest.mark.parametrize(
+    ("card", "task", "words"),
+    [
+        (None, ADD, "CHECK=card needs a GPU, and there is none today"),
+        (PRETENDED, "02_naive_c/add", "CHECK=card: expected kernels of lab 04"),
+    ],
+)
+def test_check_card_says_what_it_lacks(monkeypatch, card, task, words):
+    monkeypatch.setattr(gpu_probe, "card", lambda: card)
+    monkeypatch.setattr(gpu_probe, "absent", lambda: "there is none today")
+    with pytest.raises(GraderError, match=words):
+        check_card.kernels(select(task))
 
 
 # ---- make bench ----------------------------------------------------------------------

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""`make grade CHECK=card`: what a GPU alone can tell of lab 04's kernels.
+
+Neither cusim nor nvcc's counts are asked: minutes of a lent card are spent on the card.
+It gives no points and asks everything each time. Each failure is a line as soon as its
+ladder ends, and card.json holds what is known so far.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+
+from grader.course.rungs import Selection
+from grader.engine import grade as grading
+from grader.engine import plan, results
+from grader.engine.progress import Progress
+from grader.engine.score import Results, TaskResult, exit_status
+from grader.errors import GraderError
+from grader.report import terminal
+from grader.report.check_words import check_words
+from grader.runner.supervisor import orphans
+from grader.toolchain import gpu_probe
+from grader.toolchain.make import build_tools
+from grader.verdicts import Verdict
+
+FILE = "card.json"
+
+
+def run(selection: Selection, seed: int, slots: int) -> int:
+    """Ask the card; 0 if everything passed or is pending."""
+    start, only = time.monotonic(), kernels(selection)
+    with results.lock():
+        orphans.end()
+        build_tools()
+        with terminal.progress(len(only.rungs)) as step:
+            kept = keeping(step, seed)
+            with grading.Grader(
+                only, seed=seed, check=plan.CARD, progress=kept, slots=slots
+            ) as grader:
+                found = grader.run()
+    terminal.table(found, {result.task.id: (0.0, 0.0) for result in found})
+    where, seconds = results.near(results.folder() / FILE), time.monotonic() - start
+    terminal.remarks(
+        [f"no points: only the card was asked; seed {seed}, {seconds:.1f} s; {where}"]
+    )
+    return exit_status(found)
+
+
+def kernels(selection: Selection) -> Selection:
+    """The ladders of kernels among what was selected. Raises GraderError where there
+    are none, or no card.
+    """
+    if gpu_probe.card() is None:
+        raise GraderError(f"CHECK=card needs a GPU, and {gpu_probe.absent()}")
+    tasks = tuple(t for t in selection.tasks if t.language == "cuda" and not t.is_hunt)
+    mine = {rung.id for task in tasks for rung in task.rungs}
+    if not tasks:
+        raise GraderError(
+            "CHECK=card: expected kernels of lab 04, for example "
+            "make grade CHECK=card T=04_cuda_kernels/add"
+        )
+    return replace(selection, tasks=tasks, rungs=selection.rungs & mine)
+
+
+def keeping(step: Callable[[Progress], None], seed: int) -> Callable[[Progress], None]:
+    """Progress that also prints what fails and keeps what is known so far."""
+    ended: list[TaskResult] = []
+
+    def heard(now: Progress) -> None:
+        step(now)
+        if now.ended is None:
+            return
+        for line in failing(now.ended):
+            terminal.say(line)
+        ended.append(now.ended)
+        date = datetime.now().astimezone().isoformat(timespec="seconds")
+        whole = Results(tuple(ended), seed, date, results.environment())
+        results.write(whole, FILE)
+
+    return heard
+
+
+def failing(result: TaskResult) -> list[str]:
+    """A line for each check that did not pass."""
+    return [
+        f"  {found.rung.id}: {check_words(check)}: {check.verdict}: {check.message}"
+        for found in result.rungs
+        for check in found.checks
+        if check.verdict not in (Verdict.PASS, Verdict.NOT_IMPLEMENTED)
+    ]
