@@ -13,7 +13,8 @@
 #                      trace; `cuda` builds all three
 #   worker-cuda-gpu    the same with NVIDIA's runtime, for a card: `gpu`, which is told
 #                      CUDA (the folder of cuda_runtime.h) and CUDART (libcudart.so and its
-#                      rpath; in a test both are cusim's)
+#                      rpath; in a test both are cusim's), and NVCC for the kernel of its
+#                      own, hold.cu (without one it does not hold the card)
 #   gpu_probe          tells of the card: `gpu_probe`, which is told NVCC
 include common/isa.mk
 BUILD ?= build
@@ -78,8 +79,12 @@ runtime:
 	done
 # libcudart.so is shared with the rungs that are loaded later: one runtime, one list of
 # errors, one context
+HOLD := $(if $(NVCC),$(TOOLS)/objects/cuda-gpu/hold.o)
 gpu: $(TOOLS)/worker-cuda-gpu
-$(TOOLS)/worker-cuda-gpu: \
+$(TOOLS)/objects/cuda-gpu/hold.o: grader/runner/worker/hold.cu $(TOOLS)/toolkit
+	@mkdir -p $(@D)
+	@$(NVCC) -std=c++17 -O3 -arch=all-major -Xcompiler -fPIC -c -o $@ $<
+$(TOOLS)/worker-cuda-gpu: $(HOLD) \
     $(TOOLS)/objects/cuda-gpu/worker.o $(TOOLS)/objects/cuda-gpu/device.o \
     $(CARRIED:%=$(TOOLS)/objects/worker/%.o) $(COMMON:%=$(TOOLS)/objects/%.o)
 	@$(CXX) -o $@.new $^ $(CUDART) -ldl -lm && mv $@.new $@

@@ -45,8 +45,9 @@ void *device_scratch(ctx_t *ctx, size_t bytes);
 /* How often a rung is called in this command: once, unless RUN_TIMED asks for more. */
 int device_repeats(const link_t *link);
 
-/* Around each call. On a card, with RUN_TIMED: the L2 cache is filled with other
- * things, and events take the time from there on; scratch is free again behind it. */
+/* Around each call. On a card, with RUN_TIMED: the first call of a command waits in the
+ * queue until all of it is there, the L2 cache is filled with other things, and events
+ * take the time from there on; scratch is free again behind it. */
 void device_clock_start(const link_t *link);
 void device_clock_stop(const link_t *link);
 

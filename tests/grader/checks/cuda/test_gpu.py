@@ -191,6 +191,53 @@ def test_a_time_has_a_ratio_to_pytorch_and_values_were_compared(on_a_card, trust
     assert 0 <= found.worst <= 1
 
 
+class Queue:
+    """What PyTorch's clock puts into the card's queue, in order."""
+
+    def __init__(self, *, reached: bool) -> None:
+        self.put: list[str] = []
+        self.cuda, self.int8, self.device = self, "int8", str
+        self.reached = reached  # whether the card is at the first event too early
+
+    def _sleep(self, ticks: int) -> None:
+        self.put.append(f"held for {ticks}")
+
+    def zero_(self) -> None:
+        self.put.append("flush")
+
+    def record(self) -> None:
+        self.put.append("event")
+
+    def query(self) -> bool:
+        self.put.append("asked")
+        return self.reached
+
+    def synchronize(self) -> None:
+        self.put.append("wait")
+
+    def elapsed_time(self, _: object) -> float:
+        return 2.0  # milliseconds
+
+    def Event(self, **_: object) -> Queue:
+        return self
+
+    def empty(self, *_: object, **__: object) -> Queue:
+        return self
+
+
+@pytest.mark.parametrize("reached", [False, True])
+def test_the_card_is_held_until_pytorch_has_launched_all(monkeypatch, reached):
+    queue = Queue(reached=reached)
+    monkeypatch.setattr(gpu_speed, "torch", queue)
+    clock = gpu_speed.EventClock(PRETENDED)
+    held = gpu_speed.HELD
+    for ticks in (held, 2 * held if reached else held):
+        queue.put.clear()
+        assert clock.time(lambda: queue.put.append("call")) == 2e-3
+        around = ["event", "call", "event", "asked", "wait"]
+        assert queue.put == ["wait", f"held for {ticks}", "flush", *around]
+
+
 class Claims:
     """A student whose events say this share of what its calls take."""
 
