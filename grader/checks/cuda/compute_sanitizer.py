@@ -93,11 +93,15 @@ class Report:
 
 
 def find() -> str:
-    """compute-sanitizer's path: PATH, or with nvcc; "" if there is none."""
+    """compute-sanitizer's path: PATH, or with nvcc; "" if there is none. No link: the
+    sandbox need not have what a link leads through (/etc/alternatives).
+    """
     usual = shutil.which("compute-sanitizer")
+    if usual:
+        return str(Path(usual).resolve())
     kit = gpu_probe.toolkit()
-    if usual or kit is None:
-        return usual or ""
+    if kit is None:
+        return ""
     root = kit.nvcc.resolve().parents[1]
     places = [root / "bin", root / "compute-sanitizer"]
     found = (shutil.which(str(place / "compute-sanitizer")) for place in places)
@@ -190,7 +194,8 @@ def _output(tool: str, subject: Subject, memory: Sequence[Path]) -> str:
     environment = {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "LC_ALL": "C.UTF-8"}
     environment |= {**gpu_probe.environment(), "CONVLAB_EXACT": "1"}
     if sandbox.level() == "bwrap":
-        root = Path(find()).resolve().parent
+        # its own script, in bin, starts what lies in the folder beside
+        root = Path(find()).parents[1]
         seen = [tools() / gpu_probe.PROGRAM, *libraries, root, *gpu_probe.seen()]
         folder = memory[0].parent
         order = sandbox.wrap_compiler(
