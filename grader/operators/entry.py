@@ -88,6 +88,12 @@ class Operator:
         """PyTorch's own version, given tensors by position and options by name."""
         raise NotImplementedError
 
+    def read_from_data(self, inputs: Tensors) -> dict[str, Any]:
+        """What `reference` would read from a tensor's numbers, as its arguments: who
+        times it reads that before.
+        """
+        return {}
+
     def terms(self, case: Case, inputs: Tensors) -> dict[str, int]:
         """How many terms each sum has, by output, saved tensor and gradient."""
         raise NotImplementedError

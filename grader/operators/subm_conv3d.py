@@ -52,14 +52,21 @@ class SubmConv3d(Operator):
         places = torch.stack(torch.unravel_index(chosen, boxes), dim=1)  # (P, 4)
         return places + torch.tensor((0, *FIRST))
 
-    def reference(self, *inputs: Any, **options: Any) -> Any:
-        """Scatter to a volume, torch.nn.functional.conv3d, gather.
+    def read_from_data(self, inputs: Tensors) -> dict[str, Any]:
+        """The volume's sizes, which its callers know (spconv: spatial_shape)."""
+        return {"room": self._volume(self._places(inputs["coordinates"]))}
+
+    def reference(
+        self, *inputs: Any, room: list[int] | None = None, **options: Any
+    ) -> Any:
+        """Scatter to a volume, torch.nn.functional.conv3d, gather. Without the volume's
+        sizes, `room`, they are read from the coordinates.
 
         Planes are images of a conv2d, which is the faster one of the two.
         """
         features, coordinates, weight, bias = inputs
         n, z, y, x = places = self._places(coordinates)
-        volume = features.new_zeros(*self._volume(places), features.shape[1])
+        volume = features.new_zeros(*(room or self._volume(places)), features.shape[1])
         volume = volume.index_put(places, features).movedim(-1, 2)  # (N, D, IC, H, W)
         window = self._window(weight, options)
         if weight.shape[2] == 1:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -117,25 +118,33 @@ class PyTorch:
                     tensor.copy_(fresh[name])
                 for mine, new in zip(grads, fresh_grads):
                     mine.copy_(new)
-            self._work.append(self._one(inputs, grads))
+            read = self.operator.read_from_data(fresh)
+            self._work.append(self._one(inputs, grads, read))
         if not self.backward:
             shapes = [o.shape for o in self.data.outputs] * len(self._mine)
             blocks = [torch.full(shape, float("nan")) for shape in shapes]
             del blocks  # the allocator gives them to the outputs
 
-    def _forward(self, inputs: Tensors) -> tuple[torch.Tensor, ...]:
+    def _forward(
+        self, inputs: Tensors, read: dict[str, Any]
+    ) -> tuple[torch.Tensor, ...]:
         arguments = [inputs.get(a.name) for a in self.operator.signature.inputs]
-        result = self.operator.reference(*arguments, **self.options)
+        result = self.operator.reference(*arguments, **read, **self.options)
         return result if isinstance(result, tuple) else (result,)
 
-    def _one(self, inputs: Tensors, grads: list[torch.Tensor]) -> Callable[[], Any]:
-        """What one timed call does."""
+    def _one(
+        self, inputs: Tensors, grads: list[torch.Tensor], read: dict[str, Any]
+    ) -> Callable[[], Any]:
+        """What one timed call does. What it has to `read` from a tensor's numbers is
+        read before: a card's queue would run dry while the processor waits for it.
+        """
         leaves = [inputs[name] for name in self.wanted]
+        forward = partial(self._forward, inputs, read)
         if not self.backward:
-            return lambda: self._forward(inputs)
+            return forward
         if self.with_forward:
-            return lambda: torch.autograd.grad(self._forward(inputs), leaves, grads)
-        outputs = self._forward(inputs)
+            return lambda: torch.autograd.grad(forward(), leaves, grads)
+        outputs = forward()
         return lambda: torch.autograd.grad(outputs, leaves, grads)
 
     def result_of(self, k: int) -> tuple[torch.Tensor, ...]:
@@ -147,7 +156,7 @@ class PyTorch:
         for name in self.wanted if self.backward else ():
             held[name].requires_grad_()
         with torch.set_grad_enabled(self.backward):
-            return tuple(self._one(held, grads)())
+            return tuple(self._one(held, grads, {})())
 
     def sample(self) -> timing.Sample:
         """All calls, one after the other."""

@@ -14,7 +14,8 @@ from typing import Any
 import jsonschema
 import pytest
 import torch
-from signatures import DIRECTIONS
+from signatures import DIRECTIONS, SIGNATURES
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader import operators
 from grader.checks.check_result import CheckResult
@@ -207,6 +208,28 @@ def test_pytorch_side_computes_the_operator(task: str, direction: str) -> None:
     for got, value in zip(side.results[0], expected, strict=True):
         assert torch.allclose(got.double(), value, rtol=1e-3, atol=1e-3)
     assert baseline.name(operator, case, data, direction).startswith("pytorch/")
+
+
+class NothingIsRead(TorchDispatchMode):
+    """Refuses what makes a processor wait for a card's numbers."""
+
+    WAITS = ("_local_scalar_dense", "nonzero", "masked_select", "unique")
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        assert not any(name in str(function) for name in self.WAITS), function
+        return function(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_a_timed_call_of_pytorch_waits_for_no_number(name: str, direction: str) -> None:
+    operator = operators.get(name)
+    case = next(iter(operator.speed_cases().values()))
+    data = baseline.Data(operator, case, 1, 3)
+    side = baseline.PyTorch(operator, case, direction, data, 1)
+    side.prepare()
+    with NothingIsRead():
+        side.sample()
 
 
 # ---- costs ---------------------------------------------------------------------------
