@@ -2,16 +2,19 @@
  *
  *   idea    a product of matrices, but the right one, the columns, is never stored
  *   expect  no scratch for columns, nor their traffic in 01; time not measured
- *   limit   one instruction in five is no multiply-add: it fetches, reads or counts
+ *   limit   one instruction in six is no multiply-add: it fetches, reads or counts
  *   run     make grade T=04_cuda_kernels/conv2d/02
  *
- * Up to 15 x 15 and 31 bits, else the fallback. Workspace: weight, if it has gaps.
+ * Up to 15 x 15 and 31 bits, else the fallback. Where the tiles of output are too few
+ * for all processors, several blocks share the sums of a tile. Workspace: weight, if it
+ * has gaps; and the sums of those blocks, at most BLOCKS tiles, 13 MB in f32. In f16
+ * every sum lies there once.
  */
 #include "launch.h"
 
 extern "C" conv2d_forward_fn fallback_forward;
 
-enum { BM = 64, BN = 128, BK = 8, TM = 8, TN = 8, PAD = 4, CHUNK = 512 };
+enum { BM = 64, BN = 128, BK = 8, TM = 8, TN = 8, PAD = 4 };
 enum { TY = BM / TM, TX = BN / TN, THREADS = TY * TX };  // 8 x 16 of a block; BN in all
 enum { STEP = THREADS / BK, FILTERS = BM / STEP };       // of which a thread fetches
 #if defined(REAL_F64)
@@ -20,12 +23,16 @@ typedef double2 pack;  // what one load of 128 bits brings
 typedef float4 pack;
 #endif
 enum { LANES = sizeof(pack) / sizeof(accum) };  // 4, in f64 2
+enum { BLOCKS_PER_SM = 12 / sizeof(accum) };    // what registers allow: 3, in f64 1
+enum { BLOCKS = 3 * 132, LEAST = 64 };          // wanted in a grid; terms of each
+enum { SPAN = 2048 };                           // terms whose taps are there at once
 enum { SIDE = 15, NOWHERE = 1 << SIDE };        // a bit that no row of a kernel has
+enum { SUM_THREADS = 256 };                     // of a block that adds sums up
 
 /* Row k = (ic, kh, kw) of the columns. x: how far behind the first pixel of a window
- * lies what it reads; y: bits kh and 16 + kw, or NOWHERE beyond the last row. */
+ * lies what it reads; y: bits kh and 16 + kw, or NOWHERE from row `last` on. */
 static __device__ int2 tap_of(const tensor_t *input, const tensor_t *weight,
-                              conv2d_params_t p, int k)
+                              conv2d_params_t p, int k, int last)
 {
     // BEGIN SOLUTION
     const int KH = (int)weight->size[2], KW = (int)weight->size[3];
@@ -33,23 +40,96 @@ static __device__ int2 tap_of(const tensor_t *input, const tensor_t *weight,
     const int64_t behind = ic * input->stride[1] +
                            kh * p.dilation_h * input->stride[2] +
                            kw * p.dilation_w * input->stride[3];
-    const int bits = ic < weight->size[1] ? 1 << kh | 1 << (16 + kw) : NOWHERE;
-    return make_int2((int)behind, bits);
+    return make_int2((int)behind, k < last ? 1 << kh | 1 << (16 + kw) : NOWHERE);
     // END SOLUTION
-    // STARTER return make_int2(0, NOWHERE);  // your code (the reference takes 7 lines)
+    // STARTER return make_int2(0, NOWHERE);  // your code
+    // STARTER // (the reference takes 6 lines)
+}
+
+/* What a thread fetches for a step: number t % BK of 4 filters, all of a window. */
+typedef struct {
+    const real *filter;    // the first of its filters
+    int k;                 // t % BK, or K where there is no filter
+    int further[FILTERS];  // from filter to filter; beyond the edge the last once more
+    const real *pixel;     // the window's first one, which may lie in the padding
+    int outside;           // bits of tap_of that are set where it must not read
+} source_t;
+
+static __device__ source_t source_of(const tensor_t *input, const tensor_t *weight,
+                                     const real *filters, conv2d_params_t p,
+                                     const tensor_t *output, int g, int oc0, int q)
+{
+    const int OC = (int)(weight->size[0] / p.groups), OW = (int)output->size[3];
+    const int AREA = (int)output->size[2] * OW, Q = (int)output->size[0] * AREA;
+    const int K = (int)(weight->size[1] * weight->size[2] * weight->size[3]);
+    const int oc = oc0 + (int)threadIdx.x / BK;
+    const int64_t ih = q % AREA / OW * p.stride_h - p.padding_h;
+    const int64_t iw = q % OW * p.stride_w - p.padding_w;
+    source_t from;
+    from.k = oc < OC ? (int)threadIdx.x % BK : K;
+    from.filter = oc < OC ? filters + (int64_t)(g * OC + oc) * K : NULL;
+    from.further[0] = 0;
+    for (int i = 1; i < FILTERS; i++)
+        from.further[i] = (oc + i * STEP < OC ? i * STEP : OC - 1 - oc) * K;
+    from.pixel = q < Q ? at4(input, q / AREA, g * weight->size[1], ih, iw) : NULL;
+    from.outside = q < Q ? NOWHERE : -1;
+    // BEGIN SOLUTION
+    for (int i = 0; i < SIDE; i++) {
+        const int64_t h = ih + i * p.dilation_h, w = iw + i * p.dilation_w;
+        if (h < 0 || h >= input->size[2]) from.outside |= 1 << i;
+        if (w < 0 || w >= input->size[3]) from.outside |= 1 << (16 + i);
+    }
+    // END SOLUTION
+    // STARTER // your code: as in tap_of, for SIDE rows and columns, so that tap.y &
+    // STARTER // outside tells what reads a 0 (the reference takes 5 lines)
+    return from;
+}
+
+/* left: number k of its filters; right: numbers k0 to k0 + BK - 1 of its window, whose
+ * taps begin at `taps`. 0 from `last` on and in the padding. */
+static __device__ void fetch(const source_t &from, const int2 *taps, int k0, int last,
+                             accum (&left)[FILTERS], accum (&right)[BK])
+{
+    // BEGIN SOLUTION
+    const int k = k0 + from.k;
+    for (int i = 0; i < FILTERS; i++)
+        left[i] = k < last ? accum_from(from.filter[from.further[i] + k]) : 0;
+    for (int i = 0; i < BK; i += 2) {
+        const int4 two = *(const int4 *)(taps + i);  // one load of 16 bytes
+        right[i] = two.y & from.outside ? 0 : accum_from(from.pixel[two.x]);
+        right[i + 1] = two.w & from.outside ? 0 : accum_from(from.pixel[two.z]);
+    }
+    // END SOLUTION
+    // STARTER // your code (the reference takes 8 lines)
+}
+
+typedef struct {
+    __align__(16) accum left[BK][BM + PAD];  // PAD: each k begins in another bank
+    __align__(16) accum right[BK][BN];
+} tiles_t;
+
+/* What fetch got into the tiles. */
+static __device__ void keep(const accum (&left)[FILTERS], const accum (&right)[BK],
+                            tiles_t &tiles)
+{
+    // BEGIN SOLUTION
+    const int t = threadIdx.x;
+    for (int i = 0; i < FILTERS; i++) tiles.left[t % BK][t / BK + i * STEP] = left[i];
+    for (int i = 0; i < BK; i++) tiles.right[i][t] = right[i];
+    // END SOLUTION
+    // STARTER // your code (the reference takes 3 lines)
 }
 
 /* sum += left^T @ right. Thread (ty, tx) has rows i / LANES * (TY * LANES) + ty * LANES
  * + i % LANES, and columns likewise: LANES of them side by side, a load of 16 bytes. */
-static __device__ void multiply(const accum left[BK][BM + PAD],
-                                const accum right[BK][BN], int ty, int tx,
+static __device__ void multiply(const tiles_t &tiles, int ty, int tx,
                                 accum (&sum)[TM][TN])
 {
     // BEGIN SOLUTION
 #pragma unroll  // sums that a variable counts would not lie in registers
     for (int k = 0; k < BK; k++) {
-        const pack *lhs = (const pack *)left[k] + ty;
-        const pack *rhs = (const pack *)right[k] + tx;
+        const pack *lhs = (const pack *)tiles.left[k] + ty;
+        const pack *rhs = (const pack *)tiles.right[k] + tx;
         __align__(16) accum a[TM], b[TN];
         for (int i = 0; i < TM; i += LANES) *(pack *)(a + i) = lhs[i / LANES * TY];
         for (int j = 0; j < TN; j += LANES) *(pack *)(b + j) = rhs[j / LANES * TX];
@@ -61,104 +141,122 @@ static __device__ void multiply(const accum left[BK][BM + PAD],
     // STARTER // your code: for each k an outer product (the reference takes 10 lines)
 }
 
-/* output (OC, Q) = weight (OC, K) @ columns (K, Q) of a group; Q windows of all images
- * A block owns 64 filters x 128 windows, a thread 8 x 8 of them. The grid counts tiles
- * in the order (g, q0, oc0), along x. Shared memory: 512 taps and two tiles of each
- * matrix, 16.5 KB in f32. While two are multiplied, the next are fetched into
- * registers, and then stored into the others. */
-static __global__ void __launch_bounds__(THREADS, 12 / sizeof(accum))
-    conv2d_forward_kernel(const __grid_constant__ tensor_t input,
-                          const __grid_constant__ tensor_t weight, const real *filters,
-                          const __grid_constant__ tensor_t bias, conv2d_params_t p,
-                          const __grid_constant__ tensor_t output)
+/* result (N, OC of all groups, AREA) at filters oc0 on of group g and windows q0 on. */
+static __device__ void store(accum (&sum)[TM][TN], const tensor_t *output, int64_t G,
+                             int64_t g, int oc0, int q0, accum *result)
 {
-    [[maybe_unused]] __shared__ int2 taps[CHUNK];
-    __shared__ __align__(16) accum left_tile[2][BK][BM + PAD];  // PAD: each k begins
-    __shared__ __align__(16) accum right_tile[2][BK][BN];       // in another bank
-    const int t = threadIdx.x, lane = t % 32, warp = t / 32;
-    const int ty = warp / 2 * 4 + lane / 16 * 2 + lane % 2;  // a warp is 4 x 8 threads;
-    const int tx = warp % 2 * 8 + lane / 2 % 8;              // neighbours share reads
-    const int OC = (int)(weight.size[0] / p.groups), OW = (int)output.size[3];
-    const int AREA = (int)output.size[2] * OW, Q = (int)output.size[0] * AREA;
-    const int K = (int)(weight.size[1] * weight.size[2] * weight.size[3]);
-    const int ROWS = (OC + BM - 1) / BM, COLUMNS = (Q + BN - 1) / BN;  // of tiles
-    const int g = (int)blockIdx.x / ROWS / COLUMNS, oc0 = (int)blockIdx.x % ROWS * BM;
-    const int q0 = (int)blockIdx.x / ROWS % COLUMNS * BN;
-
-    const int q = q0 + t, k = t % BK;  // it fetches window q, and number k of filters
-    const int64_t ih = q % AREA / OW * p.stride_h - p.padding_h;
-    const int64_t iw = q % OW * p.stride_w - p.padding_w;
-    const int64_t ic0 = g * weight.size[1];  // the first channel of the group
-    const real *pixel = q < Q ? at4(&input, q / AREA, ic0, ih, iw) : NULL;
-    [[maybe_unused]] int outside = q < Q ? NOWHERE : -1;  // what lies in the padding
-    // BEGIN SOLUTION
-    for (int i = 0; i < SIDE; i++) {
-        const int64_t h = ih + i * p.dilation_h, w = iw + i * p.dilation_w;
-        if (h < 0 || h >= input.size[2]) outside |= 1 << i;
-        if (w < 0 || w >= input.size[3]) outside |= 1 << (16 + i);
-    }
-    // END SOLUTION
-    // STARTER // your code: as in tap_of, for SIDE rows and columns, so that tap.y &
-    // STARTER // outside tells what reads a 0 (the reference takes 5 lines)
-    [[maybe_unused]] const real *filter[FILTERS];
-    for (int i = 0; i < FILTERS; i++) {  // beyond the edge the last, once more
-        const int oc = oc0 + t / BK + i * STEP;
-        filter[i] = filters + (int64_t)(g * OC + (oc < OC ? oc : OC - 1)) * K + k;
-    }
-    accum left[FILTERS], right[BK], sum[TM][TN] = {};
-    for (int k0 = 0, next = 0; k0 < K + BK; k0 += BK, next ^= 1) {
-        if (k0 < K && k0 % CHUNK == 0) {
-#pragma unroll 1  // it runs once
-            for (int i = t; i < CHUNK; i += THREADS)
-                taps[i] = tap_of(&input, &weight, p, k0 + i);
-            __syncthreads();  // the taps are there; nobody needed the last ones
-        }
-        if (k0 < K) {
-            // BEGIN SOLUTION
-            for (int i = 0; i < FILTERS; i++) {
-                left[i] = k0 + k < K ? accum_from(*filter[i]) : 0;
-                filter[i] += BK;
-            }
-            for (int i = 0; i < BK; i++) {
-                const int2 tap = taps[k0 % CHUNK + i];
-                right[i] = tap.y & outside ? 0 : accum_from(pixel[tap.x]);
-            }
-            // END SOLUTION
-            // STARTER // your code: left and right, numbers k0 to k0 + 7 of each; 0
-            // STARTER // beyond K and in the padding (the reference takes 8 lines)
-            // STARTER (void)pixel, (void)k;
-        }
-        if (k0 > 0) multiply(left_tile[next ^ 1], right_tile[next ^ 1], ty, tx, sum);
-        // BEGIN SOLUTION
-        for (int i = 0; i < FILTERS; i++)
-            left_tile[next][k][t / BK + i * STEP] = left[i];
-        for (int i = 0; i < BK; i++) right_tile[next][i][t] = right[i];
-        // END SOLUTION
-        // STARTER // your code: store them in the others (the reference takes 3 lines)
-        // STARTER (void)left, (void)right;
-        __syncthreads();  // the next tiles are written, and all have read the others
-    }
-    const bool packed = AREA % LANES == 0 && sizeof(real) == sizeof(accum) &&
-                        (uintptr_t)output.data % sizeof(pack) == 0;
+    const int AREA = (int)(output->size[2] * output->size[3]);
+    const int OC = (int)(output->size[1] / G), Q = (int)output->size[0] * AREA;
+    const bool packed = AREA % LANES == 0 && (uintptr_t)result % sizeof(pack) == 0;
     // BEGIN SOLUTION
 #pragma unroll  // for the same reason
-    for (int i = 0; i < TM; i++) {
-        const int oc = oc0 + (i / LANES * TY + ty) * LANES + i % LANES;
+    for (int j = 0; j < TN; j++) {
+        const int lane = j % LANES, q = q0 + j / LANES * TX * LANES + lane;
+        if (q >= Q || (packed && lane > 0)) continue;  // the first lane stores all
+        accum *to = result + (q / AREA * G + g) * OC * AREA + q % AREA;
 #pragma unroll
-        for (int j = 0; j < TN; j++) {
-            const int lane = j % LANES, q = q0 + (j / LANES * TX + tx) * LANES + lane;
-            if (q >= Q || oc >= OC) continue;
-            real *to = at4(&output, q / AREA, g * OC + oc, 0, 0) + q % AREA;
-            if (bias.data) sum[i][j] += accum_from(*at1(&bias, g * OC + oc));
-            if (!packed) *to = real_from(sum[i][j]);
-            if (!packed || lane < LANES - 1) continue;  // the last lane stores all
-            *(pack *)(to - lane) = *(pack *)&sum[i][j - lane];
+        for (int i = 0; i < TM; i++) {
+            const int oc = oc0 + i / LANES * TY * LANES + i % LANES;
+            if (oc >= OC) continue;
+            if (packed)
+                *(pack *)(to + (int64_t)oc * AREA) = *(pack *)&sum[i][j];
+            else
+                to[(int64_t)oc * AREA] = sum[i][j];
         }
     }
     // END SOLUTION
     // STARTER // your code: store the sums, 16 bytes at once where it is packed
-    // STARTER // (the reference takes 12 lines)
-    // STARTER (void)packed;
+    // STARTER // (the reference takes 13 lines)
+    // STARTER (void)packed, (void)Q, (void)OC;
+}
+
+/* output (OC, Q) = weight (OC, K) @ columns (K, Q) of a group; Q windows of all images
+ * A block owns SPLIT terms of 64 filters x 128 windows, a thread those of 8 x 8. The
+ * grid counts tiles in the order (split, g, q0, oc0), along x.
+ * result: output, or as much for each split. Shared memory: 2056 taps and two tiles of
+ * each matrix, 29 KB in f32. While two are multiplied, the next are fetched into
+ * registers, and then stored into the others. */
+static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
+    conv2d_forward_kernel(const __grid_constant__ tensor_t input,
+                          const __grid_constant__ tensor_t weight, const real *filters,
+                          const __grid_constant__ tensor_t bias, conv2d_params_t p,
+                          const __grid_constant__ tensor_t output, int SPLIT,
+                          accum *result)
+{
+    [[maybe_unused]] __shared__ __align__(16) int2 taps[SPAN + BK];
+    [[maybe_unused]] __shared__ tiles_t tiles[2];
+    const int t = threadIdx.x, lane = t % 32, warp = t / 32;
+    const int ty = warp / 2 * 4 + lane / 16 * 2 + lane % 2;  // a warp is 4 x 8 threads;
+    const int tx = warp % 2 * 8 + lane / 2 % 8;              // neighbours share reads
+    const int G = (int)p.groups, OC = (int)weight.size[0] / G;
+    const int Q = (int)(output.size[0] * output.size[2] * output.size[3]);
+    const int K = (int)(weight.size[1] * weight.size[2] * weight.size[3]);
+    const int ROWS = (OC + BM - 1) / BM, COLUMNS = (Q + BN - 1) / BN;  // of tiles
+    const int row = (int)blockIdx.x % ROWS, column = (int)blockIdx.x / ROWS % COLUMNS;
+    const int g = (int)blockIdx.x / ROWS / COLUMNS % G;
+    const int split = (int)blockIdx.x / ROWS / COLUMNS / G;
+    const int oc0 = row * BM, q0 = column * BN;
+    const source_t from =
+        source_of(&input, &weight, filters, p, &output, g, oc0, q0 + t);
+
+    accum left[FILTERS], right[BK], sum[TM][TN];
+    for (int i = 0; i < TM; i++) {
+        const int oc = oc0 + (i / LANES * TY + ty) * LANES + i % LANES;
+        const bool first = bias.data && split == 0 && oc < OC;  // the bias counts once
+        const accum start = first ? accum_from(*at1(&bias, g * OC + oc)) : 0;
+        for (int j = 0; j < TN; j++) sum[i][j] = start;
+    }
+    const int end = K - split * SPLIT < SPLIT ? K : (split + 1) * SPLIT;
+    for (int first = split * SPLIT; first < end; first += SPAN) {  // mostly once
+        const int last = end - first < SPAN ? end : first + SPAN;
+#pragma unroll 1
+        for (int i = t; i < last - first + 2 * BK && i < SPAN + BK; i += THREADS)
+            taps[i] = tap_of(&input, &weight, p, first + i, last);
+        __syncthreads();  // the taps are there
+        // BEGIN SOLUTION
+        fetch(from, taps, first, last, left, right);
+        keep(left, right, tiles[0]);
+        __syncthreads();  // the first tiles are written
+        const int2 *next = taps + BK;
+        for (int k0 = first, now = 0; k0 < last; k0 += BK, now ^= 1, next += BK) {
+            fetch(from, next, k0 + BK, last, left, right);
+            multiply(tiles[now], ty, tx, sum);
+            keep(left, right, tiles[now ^ 1]);
+            __syncthreads();  // the next tiles are written, and all have read these
+        }
+        // END SOLUTION
+        // STARTER // your code: fetch and keep the first tiles; then for each step
+        // STARTER // fetch the next, multiply these, keep those
+        // STARTER // (the reference takes 10 lines)
+        // STARTER (void)fetch, (void)keep, (void)multiply, (void)from;
+        // STARTER (void)left, (void)right;
+    }
+    store(sum, &output, G, g, oc0 + ty * LANES, q0 + tx * LANES,
+          result + split * tensor_numel(&output));
+}
+
+/* output (COUNT) = partial[0] + partial[1] + ..., in this order.
+ * A block owns 256 elements of output, a thread one. No shared memory. */
+static __global__ void sum_kernel(const accum *__restrict__ partial, int64_t SPLITS,
+                                  real *__restrict__ output, int64_t COUNT)
+{
+    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= COUNT) return;  // the last block may be partly empty
+    accum sum = partial[i];
+    for (int64_t s = 1; s < SPLITS; s++) sum += partial[s * COUNT + i];
+    output[i] = real_from(sum);
+}
+
+/* How many terms a block sums: a multiple of BK, at least LEAST if there are so many,
+ * and so few that the grid has up to BLOCKS blocks. */
+static int64_t terms_of(int64_t TILES, int64_t K)
+{
+    // BEGIN SOLUTION
+    int64_t splits = BLOCKS / TILES < K / LEAST ? BLOCKS / TILES : K / LEAST;
+    if (splits < 1) splits = 1;
+    return ceil_div(ceil_div(K, splits), BK) * BK;
+    // END SOLUTION
+    // STARTER return K + BK - K % BK;  // your code (the reference takes 3 lines)
 }
 
 /* output[n,oc] = bias[oc] + sum over k of weight[oc,k] * row k of the columns */
@@ -167,19 +265,30 @@ extern "C" status_t conv2d_forward(ctx_t *ctx, const tensor_t *input,
                                    conv2d_params_t p, tensor_t *output)
 {
     // STARTER return STATUS_NOT_IMPLEMENTED;  // delete it when the kernel is written
-    if (tensor_numel(output) == 0) return STATUS_OK;  // a grid of 0 blocks is an error
+    const int64_t COUNT = tensor_numel(output);
+    if (COUNT == 0) return STATUS_OK;  // a grid of 0 blocks is an error
     const int64_t *size = weight->size, *stride = input->stride;
-    const int64_t K = size[1] * size[2] * size[3], Q = tensor_numel(output) / size[0];
+    const int64_t K = size[1] * size[2] * size[3], Q = COUNT / size[0];
     const int64_t REACH = size[1] * stride[1] + size[2] * p.dilation_h * stride[2] +
                           size[3] * p.dilation_w * stride[3];
-    if (size[2] > SIDE || size[3] > SIDE || Q + K + REACH > INT32_MAX - CHUNK) {
+    if (size[2] > SIDE || size[3] > SIDE || Q + BM * K + REACH > INT32_MAX - SPAN) {
         return fallback_forward(ctx, input, weight, bias, p, output);
     }
-    const real *filters = tensor_contiguous(ctx, weight);
-    if (!filters) return STATUS_NO_MEMORY;
     const int64_t ROWS = p.groups * ceil_div(size[0] / p.groups, BM);
-    conv2d_forward_kernel<<<grid_of(ROWS * ceil_div(Q, BN)), THREADS, 0, ctx->stream>>>(
-        *input, *weight, filters, bias ? *bias : tensor_t{}, p, *output);
+    const int64_t TILES = ROWS * ceil_div(Q, BN), SPLIT = terms_of(TILES, K);
+    const int64_t SPLITS = ceil_div(K, SPLIT);
+    const bool alone = SPLITS == 1 && sizeof(real) == sizeof(accum);
+    const size_t bytes = alone ? 0 : (size_t)(SPLITS * COUNT) * sizeof(accum);
+    accum *result = alone ? (accum *)output->data : (accum *)ctx_scratch(ctx, bytes);
+    const real *filters = tensor_contiguous(ctx, weight);
+    if (!filters || !result) return STATUS_NO_MEMORY;
+    conv2d_forward_kernel<<<grid_of(SPLITS * TILES), THREADS, 0, ctx->stream>>>(
+        *input, *weight, filters, bias ? *bias : tensor_t{}, p, *output, (int)SPLIT,
+        result);
+    CUDA_TRY(ctx, cudaGetLastError());
+    if (alone) return STATUS_OK;
+    sum_kernel<<<grid_of(ceil_div(COUNT, SUM_THREADS)), SUM_THREADS, 0, ctx->stream>>>(
+        result, SPLITS, real_data(output), COUNT);
     CUDA_TRY(ctx, cudaGetLastError());
     return STATUS_OK;
 }
