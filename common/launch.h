@@ -110,6 +110,24 @@ static inline HOST_DEVICE const real *matrix_at(const matrix_t *m, int64_t r, in
     return m->data + r * m->row_stride + c * m->column_stride;
 }
 
+/* Neighbours in memory lie down a column of the matrices of t, not along a row. */
+static inline HOST_DEVICE bool tensor_is_down(const tensor_t *t)
+{
+    return t->stride[t->ndim - 2] < t->stride[t->ndim - 1];
+}
+
+/* The matrices of t consist of packs, 16 aligned bytes, along a row or a column. */
+static inline bool tensor_is_packed(const tensor_t *t)
+{
+    const int64_t LANES = 16 / sizeof(real);
+    const int32_t dense = t->ndim - (tensor_is_down(t) ? 2 : 1);
+    bool packed = t->stride[dense] == 1 && t->size[dense] % LANES == 0;
+    for (int32_t d = 0; d < t->ndim; d++) {
+        packed = packed && (d == dense || t->stride[d] % LANES == 0);
+    }
+    return packed && (uintptr_t)t->data % 16 == 0;
+}
+
 /* A batch (..., columns, rows) whose matrices are those of t transposed: a view too. */
 static inline HOST_DEVICE tensor_t tensor_transposed(const tensor_t *t)
 {
@@ -118,6 +136,26 @@ static inline HOST_DEVICE tensor_t tensor_transposed(const tensor_t *t)
     view.size[row] = t->size[column], view.size[column] = t->size[row];
     view.stride[row] = t->stride[column], view.stride[column] = t->stride[row];
     return view;
+}
+
+/* A tile of a batch of matrices, each of ROWS x COLUMNS tiles. */
+typedef struct {
+    int64_t matrix, row, column;
+} tile_t;
+
+/* The tile of block i. Blocks next to each other work at the same time, and they walk
+ * down the columns of BAND rows of tiles, then of the next BAND: 256 of them share 16
+ * rows and 16 columns of tiles in the L2; of matrices 64 tiles wide 4 and 64 else. */
+static inline HOST_DEVICE tile_t tile_of(int64_t i, int64_t ROWS, int64_t COLUMNS)
+{
+    const int64_t BAND = 16, in_matrix = i % (ROWS * COLUMNS);
+    const int64_t in_band = in_matrix % (BAND * COLUMNS);
+    const int64_t row = (in_matrix - in_band) / COLUMNS;  // the band's first
+    const int64_t height = ROWS - row < BAND ? ROWS - row : BAND;
+    tile_t tile;
+    tile.matrix = i / (ROWS * COLUMNS);
+    tile.row = row + in_band % height, tile.column = in_band / height;
+    return tile;
 }
 
 #endif
