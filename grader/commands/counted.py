@@ -22,13 +22,12 @@ ASIDE = {  # folders of copies, or of what programs made
 }
 ELSEWHERE = "outside of labs/<lab>/<operator>/"
 BY_MACOS = "written by macOS"
-OURS = "students do not write this file: the grader uses its own"
+UNKNOWN = "no file of this name is graded"
 FIRST_STEP = "a first step of lab 05: it is not graded"
 NOT_GRADED = "the task {} is not graded"
 STRANGE = (
     "expected a name of two digits and an idea in small letters, like 00_definition{}"
 )
-SOURCES = (*SUFFIX.values(), ".toml")
 DEPTH = 4  # parts of labs/02_naive_c/gelu/00_definition.c
 
 
@@ -68,11 +67,10 @@ def why_not(name: str, made: Course) -> str:
         return BY_MACOS
     if mine := _known().get(name):
         return "" if tasks_of(name, made) else NOT_GRADED.format(min(mine))
-    if not file.name[0].isdigit() or file.suffix not in SOURCES:
-        return FIRST_STEP if RUNG.fullmatch(name) else OURS
     task = next((t for t in all_tasks() if t.id == "/".join(file.parts[1:3])), None)
-    if task is None or len(file.parts) != DEPTH:
-        return ELSEWHERE
+    in_ladder = task and (task.is_hunt or task.language != EXTENSION)
+    if not task or not in_ladder or len(file.parts) != DEPTH or file.suffix == ".h":
+        return FIRST_STEP if RUNG.fullmatch(name) else UNKNOWN
     return _own(file, task) if task.id in made.offers else NOT_GRADED.format(task.id)
 
 
@@ -80,8 +78,6 @@ def _own(file: PurePosixPath, task: Task) -> str:
     """Of a file that the course does not have: a student's own rung."""
     if task.is_hunt:
         return "this bug hunt has no such file"
-    if task.language == EXTENSION:
-        return ELSEWHERE
     ending = SUFFIX[task.language]
     if file.suffix != ending:
         return f"a file of {task.lab} ends with {ending}"
