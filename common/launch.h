@@ -141,18 +141,19 @@ static inline HOST_DEVICE tensor_t tensor_transposed(const tensor_t *t)
 /* A tile of a batch of matrices, each of ROWS x COLUMNS tiles. */
 typedef struct {
     int64_t matrix, row, column;
-} tile_t;
+} tile_place_t;
 
 /* The tile of block i. Blocks next to each other work at the same time, and they walk
  * down the columns of BAND rows of tiles, then of the next BAND: 256 of them share 16
  * rows and 16 columns of tiles in the L2; of matrices 64 tiles wide 4 and 64 else. */
-static inline HOST_DEVICE tile_t tile_of(int64_t i, int64_t ROWS, int64_t COLUMNS)
+static inline HOST_DEVICE tile_place_t place_of_tile(int64_t i, int64_t ROWS,
+                                                     int64_t COLUMNS)
 {
     const int64_t BAND = 16, in_matrix = i % (ROWS * COLUMNS);
     const int64_t in_band = in_matrix % (BAND * COLUMNS);
     const int64_t row = (in_matrix - in_band) / COLUMNS;  // the band's first
     const int64_t height = ROWS - row < BAND ? ROWS - row : BAND;
-    tile_t tile;
+    tile_place_t tile;
     tile.matrix = i / (ROWS * COLUMNS);
     tile.row = row + in_band % height, tile.column = in_band / height;
     return tile;

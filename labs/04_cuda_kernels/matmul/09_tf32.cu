@@ -136,7 +136,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
 {
     extern __shared__ __align__(128) float shared[];
     const int64_t TILES_M = ceil_div(M, BM), TILES_N = ceil_div(N, BN);
-    const tile_t tile = tile_of(blockIdx.x, TILES_M, TILES_N);
+    const tile_place_t tile = place_of_tile(blockIdx.x, TILES_M, TILES_N);
     const int64_t b = tile.matrix, m0 = tile.row * BM, n0 = tile.column * BN;
     const matrix_t left = matrix_of(&lhs, b), right = matrix_of(&rhs, b);
     source_t from_left = source_of<LEFT>(&left, m0);
