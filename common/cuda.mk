@@ -92,4 +92,4 @@ $(STEM).%.whole: $(STEM).%.o $(STEM).uses
 	    $(OBJCOPY) $$turn "$${use#*@}" $$part || exit 1; \
 	done
 	@$(CXX) -r -nostdlib -o $@.new $< $(PARTS:%=$(STEM).$*.%)
-	@$(OBJCOPY) $(NAMES:%=--localize-symbol=%) $@.new $@
+	@$(OBJCOPY) $(NAMES:%=--localize-symbol=%) $@.new && mv $@.new $@

@@ -75,11 +75,12 @@ $(STEM).%.so: $(STEM).%.$(if $(USES),whole,o) $(STEM).uses
 	@$(CC) -shared -Wl,-Bsymbolic $(LINK) $(OPENMP) -o $@.new $< -lm && mv $@.new $@
 
 $(STEM).%.o: $(RUNG) $(STEM).flags
-	@$(CC) $(FLAGS) -DREAL_$(if $(filter f64,$*),F64,F32) -MMD -c -o $@ $<
+	@$(CC) $(FLAGS) -DREAL_$(if $(filter f64,$*),F64,F32) -MMD -MF $(@:.o=.d) -MT $@ \
+	    -c -o $@.new $< && mv $@.new $@
 
 # what the compiler is told in the end: the grader looks for words in it
 $(STEM).f32.i: $(RUNG) $(STEM).flags
-	@$(CC) $(FLAGS) -DREAL_F32 -w -MMD -MT $@ -MF $@.d -E -o $@ $<
+	@$(CC) $(FLAGS) -DREAL_F32 -w -MMD -MT $@ -MF $@.d -E -o $@.new $< && mv $@.new $@
 
 # the rung and the symbols of each object it uses, under the names it calls them by
 $(STEM).%.whole: $(STEM).%.o $(STEM).uses
@@ -93,7 +94,7 @@ $(STEM).%.whole: $(STEM).%.o $(STEM).uses
 	    $(OBJCOPY) $$turn $$part.new $$part || exit 1; \
 	done
 	@$(CC) -r -nostdlib -o $@.new $< $(PARTS:%=$(STEM).$*.%)
-	@$(OBJCOPY) $(NAMES:%=--localize-symbol=%) $@.new $@
+	@$(OBJCOPY) $(NAMES:%=--localize-symbol=%) $@.new && mv $@.new $@
 
 # a change of flags is a reason to build again, and another file with an older date
 $(STEM).flags: FORCE

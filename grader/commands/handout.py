@@ -22,6 +22,7 @@ from pathlib import Path
 
 from signatures import SIGNATURES
 
+from grader import once
 from grader.commands import for_course, leaks
 from grader.course.exhibits import HUNT
 from grader.course.handed import packed, sealed, starters
@@ -98,23 +99,25 @@ def run(args: argparse.Namespace) -> int:
     if given.is_handout():
         raise GraderError("this tree is a handout itself; make one in the repository")
     made = for_course.asked()
-    names, left_out = _names()
     folder = build_folder() / "handout" / (made.name if made else "")
-    tree = folder / "student.new"
-    shutil.rmtree(tree, ignore_errors=True)
+    with once.alone(folder):  # the tree and its archives belong together
+        return _into(folder, made)
+
+
+def _into(folder: Path, made: Course | None) -> int:
+    names, left_out = _names()
     kept = for_course.kept(names, made, RUNG)
-    for name in kept:
-        _ship(name, tree / name, made)
-    starters.pack(tree, [name for name in kept if theirs(name)])
-    for_course.add(tree, made)
-    _give(tree)
-    _search(names, tree)
-    _write_manifest(tree)
-    if made:
-        for_course.search([tree], made)
     final = folder / "student"
-    shutil.rmtree(final, ignore_errors=True)
-    tree.rename(final)
+    with once.placed(final) as tree:
+        for name in kept:
+            _ship(name, tree / name, made)
+        starters.pack(tree, [name for name in kept if theirs(name)])
+        for_course.add(tree, made)
+        _give(tree)
+        _search(names, tree)
+        _write_manifest(tree)
+        if made:
+            for_course.search([tree], made)
     archives = [*_pack(final, folder), _seal(kept, folder, made)]
     if made:
         for_course.search(archives, made)

@@ -7,11 +7,13 @@ import argparse
 import os
 from pathlib import Path
 
+from grader import once
 from grader.course import rungs
 from grader.course.handed import renewal, starters
 from grader.errors import GraderError
 from grader.report import terminal
 from grader.toolchain import given
+from grader.toolchain.make import build_folder
 
 
 def run(args: argparse.Namespace) -> int:
@@ -30,7 +32,8 @@ def run(args: argparse.Namespace) -> int:
             "unpack the new one beside it and copy your files over"
         )
     new = renewal.unpacked(Path(named))
-    report = renewal.renew(rungs.ROOT, new)
+    with once.alone(build_folder() / "update"):
+        report = renewal.renew(rungs.ROOT, new)
     _tell(report)
     return 1 if report.conflicts else 0
 

@@ -156,8 +156,6 @@ class Race:
             if not own:
                 return right[-1], self._borrowed(task, direction)
             return self._fastest(task, own, direction)
-        except (GraderError, OSError):
-            raise  # of the machine: they end the command with a sentence
         except Exception as error:
             return right[-1], self._our_fault(task, direction, error)
 

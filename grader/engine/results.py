@@ -21,7 +21,7 @@ from grader.engine.answers import as_json, keys
 from grader.engine.answers.ledger import aside
 from grader.engine.answers.schema import misfit
 from grader.engine.score import Results
-from grader.errors import GraderError
+from grader.errors import GraderError, of_machine
 from grader.toolchain import gpu_probe, isa, sandbox
 from grader.toolchain.make import build_folder, first_line, named_compiler
 
@@ -70,6 +70,8 @@ def explain(error: OSError, wanted: Path) -> str:
     if error.errno == errno.ENOSPC:
         return f"the disk is full: cannot write to {wanted}; make room and try again"
     reason = (error.strerror or str(error)).lower()
+    if not of_machine(error):
+        return f"{wanted}: {reason}; run the command again"
     return (
         f"cannot write to {wanted}: {reason}; mend its permissions, or name another "
         "folder with CONVLAB_BUILD="

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from grader.errors import GraderError
+from grader.errors import GraderError, of_machine
 from grader.runner.supervisor import cores
 
 GIB_A_JOB = 2.5  # of free memory: torch, a student's process and its sanitizer
@@ -97,7 +97,7 @@ class Schedule:
             if self.slots == 1:
                 job = self._next(set())
                 assert job
-                job.then(self.serve(job.method, job.given()))
+                self._came(job, *_answer(self.serve, job.method, job.given()))
             else:
                 self._start()
                 self._listen()
@@ -178,12 +178,13 @@ class Schedule:
                 self.tell(*words)
                 continue
             one.job = None
-            if kind == "raised":
-                raise words[0]
-            if kind == "failed":
-                job.lost(words[0])
-            else:
-                job.then(words[0])
+            self._came(job, kind, words[0])
+
+    def _came(self, job: Job, kind: str, word: Any) -> None:
+        """What is done with the answer to a job."""
+        if kind == "raised":
+            raise word
+        (job.lost if kind == "failed" else job.then)(word)
 
     def _bury(self, one: _Process) -> None:
         """A process has ended in the middle of a job."""
@@ -240,9 +241,9 @@ def _answer(serve: Serve, method: str, given: tuple[Any, ...]) -> tuple[str, Any
     """A message with the answer, or with why there is none."""
     try:
         return "done", serve(method, given)
-    except (GraderError, OSError) as error:  # of the machine: the whole run ends
-        return "raised", error
     except Exception as error:
+        if of_machine(error):  # the whole run ends
+            return "raised", error
         from grader.checks.unrun import of_ours
 
         return "failed", of_ours(error)

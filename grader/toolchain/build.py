@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from grader.course.rungs import ROOT, Rung
-from grader.errors import GraderError
+from grader.errors import ProductError
 from grader.toolchain import cusim, gpu_build
 from grader.toolchain.make import build_folder, reason, run_make
 from grader.toolchain.products import (
@@ -25,6 +25,7 @@ from grader.toolchain.products import (
     hides_in_tokens,
     made,
     objects,
+    turn,
 )
 
 Stamps = tuple[tuple[str, int, int], ...]  # of files: name, date, size
@@ -109,9 +110,10 @@ def _order(rung: Rung, mode: str) -> list[str]:
 def order_given(rung: Rung, march: str) -> None:
     """Compile a solution as a given object, for old processors too.
 
-    Raises GraderError if that fails: the solution is ours.
+    Raises ProductError if that fails: the solution is ours.
     """
     order = [*_order(rung, "given"), f"MARCH={march}", "objects"]
-    done = run_make(order, sees=rung.file, also=rung.headers)
+    with turn(rung, "given"):
+        done = run_make(order, sees=rung.file, also=rung.headers)
     if done.returncode:
-        raise GraderError(f"cannot build a given object: {reason(done.stdout)}")
+        raise ProductError(f"cannot build a given object: {reason(done.stdout)}")

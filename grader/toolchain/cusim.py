@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from cusim.messages import shorten
 
 from grader.course.rungs import ROOT, Rung
-from grader.errors import GraderError
+from grader.errors import GraderError, ProductError
 from grader.toolchain import sandbox
 from grader.toolchain.make import build_folder, make_tools, named_cpp, reason
 from grader.toolchain.products import (
@@ -43,7 +43,7 @@ def build_tools(modes: str = "run check trace") -> None:
         )
     done = make_tools([f"CXX={name}", f"MODES={modes}", "cuda"])
     if done.returncode:
-        raise GraderError(f"cannot build cusim: {reason(done.stdout)}")
+        raise ProductError(f"cannot build cusim: {reason(done.stdout)}")
 
 
 def compiled(

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 import platform
 import shutil
 from dataclasses import replace
@@ -20,16 +19,23 @@ from pathlib import Path
 
 from signatures import DIRECTIONS
 
+from grader import once
 from grader.course import rungs
 from grader.course.exhibits import HUNT
 from grader.course.rungs import Rung
 from grader.course.tasks import all_tasks
-from grader.errors import GraderError
+from grader.errors import GraderError, ProductError
 from grader.marks import REGION, starter
 from grader.toolchain.build import order_given
-from grader.toolchain.make import alone, build_folder, compiler, reason, run_compiler
+from grader.toolchain.make import (
+    binutils,
+    build_folder,
+    compiler,
+    reason,
+    run_compiler,
+)
 from grader.toolchain.products import DTYPES, objects
-from grader.toolchain.symbols import binutils, symbols
+from grader.toolchain.symbols import symbols
 
 LAB = "02_naive_c"  # whose solutions they are
 MANIFEST = "MANIFEST"  # a handout has one at its root
@@ -121,18 +127,19 @@ def libraries(operator: str) -> dict[str, tuple[Path, Path]]:
 
 
 def _shared(archive: Path, folder: Path) -> Path:
-    """The shared object of an archive. Raises GraderError if it cannot be linked."""
+    """The shared object of an archive. Raises ProductError if it cannot be linked."""
     file = folder / f"{archive.stem}.so"
-    with alone(file.with_suffix(".lock")):
-        if file.exists() and file.stat().st_mtime > archive.stat().st_mtime:
-            return file
-        words = ["-shared", "-Wl,-Bsymbolic,-z,defs", "-nostartfiles", "-fopenmp"]
-        words += ["-Wl,--whole-archive", str(archive), "-Wl,--no-whole-archive", "-lm"]
-        new = file.with_suffix(".new")
-        done = run_compiler([*compiler().split(), *words, "-o", str(new)])
+    words = [*compiler().split(), "-shared", "-Wl,-Bsymbolic,-z,defs", "-nostartfiles"]
+    words += ["-fopenmp", "-Wl,--whole-archive", str(archive)]
+    words += ["-Wl,--no-whole-archive", "-lm"]
+
+    def link(new: Path) -> None:
+        done = run_compiler([*words, "-o", str(new)])
         if done.returncode:
-            raise GraderError(f"cannot link {archive.name}: {reason(done.stdout)}")
-        new.replace(file)
+            raise ProductError(f"cannot link {archive.name}: {reason(done.stdout)}")
+
+    digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+    once.made(file, of=f"{digest} {words}", make=link)
     return file
 
 
@@ -148,20 +155,19 @@ def operators() -> list[str]:
 def build(operator: str, folder: Path) -> None:
     """Make an operator's archives in a folder, from the highest rungs of lab 02.
 
-    Does nothing if they are newer than these rungs and the headers beside them, or if a
-    rung is no reference.
+    Does nothing if these rungs and their headers have not changed since, or if a rung
+    is no reference.
     """
     mine = [r for t in all_tasks() if t.id == f"{LAB}/{operator}" for r in t.rungs]
     mine = [r for r in mine if "BEGIN SOLUTION" in r.file.read_text(errors="replace")]
-    made = [folder / f"{operator}.{dtype}.a" for dtype in DTYPES]
-    headers = [*(rungs.ROOT / "common").glob("*.h"), rungs.ROOT / "common" / "rung.mk"]
-    sources = [file for rung in mine for file in (rung.file, *rung.headers)]
-    newest = max(file.stat().st_mtime for file in [*headers, *sources])
-    if not mine or all(f.exists() and f.stat().st_mtime > newest for f in made):
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    for dtype, file in zip(DTYPES, made):
-        _pack(operator, _sources(operator, mine, dtype), file)
+    files = [file for rung in mine for file in (rung.file, *rung.headers)]
+    files += sorted((rungs.ROOT / "common").glob("*.[hm]*"))
+    hashed = hashlib.sha256(compiler().encode())
+    for file in files:
+        hashed.update(f"{file.name}\0".encode() + file.read_bytes())
+    for dtype in DTYPES if mine else ():
+        pack = partial(_pack, operator, mine, dtype)
+        once.made(folder / f"{operator}.{dtype}.a", of=hashed.hexdigest(), make=pack)
 
 
 def _sources(operator: str, rungs: list[Rung], dtype: str) -> dict[Path, list[str]]:
@@ -182,15 +188,14 @@ def _sources(operator: str, rungs: list[Rung], dtype: str) -> dict[Path, list[st
 _tool = partial(binutils, making="a given object")
 
 
-def _pack(operator: str, sources: dict[Path, list[str]], file: Path) -> None:
+def _pack(operator: str, rungs: list[Rung], dtype: str, file: Path) -> None:
     """One object with nothing in it but code and two names, in an archive.
 
-    Always the same bytes for the same source: no times, no names of users.
+    Always the same bytes for the same source: no times, no names of users. What is
+    needed on the way lies beside it: the folder is `once`'s.
     """
-    work = build_folder() / "given" / f"work-{file.stem}"
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir(parents=True)
-    parts = []
+    work, parts = file.parent, []
+    sources = _sources(operator, rungs, dtype)
     for number, (source, names) in enumerate(sources.items()):
         parts.append(str(work / f"{number}.o"))
         keep = [f"--keep-global-symbol={name}" for name in names]
@@ -198,9 +203,7 @@ def _pack(operator: str, sources: dict[Path, list[str]], file: Path) -> None:
     whole = str(work / f"{operator}.o")
     _tool("ld", "-r", "-o", whole, *parts)
     _tool("objcopy", "--strip-unneeded", "--remove-section=.comment", whole)
-    _tool("ar", "rcD", str(work / "new.a"), whole)
-    (work / "new.a").replace(file)
-    shutil.rmtree(work)
+    _tool("ar", "rcD", str(file), whole)
 
 
 # ---- exhibits of a bug hunt ----------------------------------------------------------
@@ -249,7 +252,5 @@ def _derive(sources: list[Path], copies: list[Path]) -> None:
         made = starter(text)
         if copy.exists() and copy.read_text(encoding="utf-8") == made:
             continue
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        new = copy.with_name(f"{copy.name}.{os.getpid()}")
-        new.write_text(made, encoding="utf-8")
-        new.replace(copy)
+        with once.placed(copy) as new:
+            new.write_text(made, encoding="utf-8")

@@ -14,11 +14,13 @@ import shutil
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
+from grader import once
 from grader.course import rungs
 from grader.course.candidates import candidates
 from grader.course.rungs import Rung
 from grader.course.tasks import all_tasks
 from grader.course.uses import FALLBACK, NOBODY, Use
+from grader.errors import ProductError
 from grader.toolchain import given
 from grader.toolchain.build import compiled
 from grader.toolchain.make import build_folder
@@ -182,8 +184,10 @@ def _stub(mode: str, root: Path, _: Path) -> str:
     compiled(stub, mode=mode)
     made = objects(stub, mode)["f32"]
     half = Path(str(made).replace(".f32.", ".f16."))  # no C compiler has it; no matter
-    if made.exists():
-        shutil.copyfile(made, half)
+    if not made.exists():
+        raise ProductError(f"cannot build {stub.shown}")
+    with once.placed(half) as new:
+        shutil.copyfile(made, new)
     return _any_dtype(str(made))
 
 

@@ -4,20 +4,21 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+from grader import once
 from grader.course import rungs
 from grader.course.foreign import cleaned
-from grader.errors import GraderError
+from grader.errors import GraderError, ProductError
 from grader.toolchain import sandbox
 
+OWNER = "CONVLAB_OWNER"  # in an environment: the process that started this one
 TOOLS = "grader/toolchain/tools.mk"  # makes the grader's own programs
 CORE_SECONDS = 120  # of each program of a compiler, for one rung
 DEADLINE = 5.0 * CORE_SECONDS  # by the clock: on a busy machine they take longer
@@ -102,22 +103,9 @@ def races_missing() -> str:
     return f"{compiler()}: {reason(done.stdout)}" if done.returncode else ""
 
 
-@contextlib.contextmanager
-def alone(file: Path) -> Iterator[None]:
-    """While another process makes the same, wait for it: then nothing is left to do.
-    `file` stands for what is made.
-    """
-    with contextlib.ExitStack() as opened:
-        with contextlib.suppress(PermissionError):  # make says it better
-            file.parent.mkdir(parents=True, exist_ok=True)
-            lock = opened.enter_context(file.open("w"))
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
 def make_tools(arguments: list[str]) -> subprocess.CompletedProcess[str]:
     """Some of the grader's own programs."""
-    with alone(build_folder() / "tools" / "lock"):
+    with once.alone(build_folder() / "tools"):
         return run_make(["-f", TOOLS, f"BUILD={build_folder()}", *arguments])
 
 
@@ -149,6 +137,7 @@ def run_compiler(
     """
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
     environment.update(LC_ALL="C", CC=compiler(), TMPDIR="/tmp")
+    environment[OWNER] = str(os.getpid())
     build_folder().mkdir(parents=True, exist_ok=True)
     if sees and sandbox.level() == "bwrap":
         given = [p for p in [rungs.ROOT / "given"] if p.exists() and not own]
@@ -188,6 +177,13 @@ def run_compiler(
         text = f"error: the compiler used {CORE_SECONDS} s of a core and was ended"
     _refuse_a_folder_that_takes_nothing(text)
     return subprocess.CompletedProcess(command, process.returncode, text)
+
+
+def binutils(*command: str, making: str) -> None:
+    """Run ld, objcopy or ar. Raises ProductError if it fails."""
+    done = run_compiler(list(command))
+    if done.returncode:
+        raise ProductError(f"cannot build {making}: {reason(done.stdout)}")
 
 
 def _refuse_a_folder_that_takes_nothing(text: str) -> None:

@@ -11,17 +11,19 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from signatures import DIRECTIONS
 from signatures.view_names import PREFIX, VIEWS
 
+from grader import once
 from grader.course import lines
 from grader.course.foreign import THE_LINE, short
 from grader.course.rungs import Rung
 from grader.toolchain import elf
-from grader.toolchain.make import LATE, alone, build_folder, reason, run_make
+from grader.toolchain.make import LATE, build_folder, reason, run_make
 from grader.toolchain.symbols import (
     FORBIDDEN_SYMBOLS,
     WATCHING,
@@ -170,8 +172,15 @@ def made(
     """
     where = folder_of(rung, mode, folder)
     seen = [*also, *rung.headers]
-    with alone(products(rung, where, "lock")["f32"]):
+    with turn(rung, where):
         return _made(rung, order, mode, used, where, seen, explain or failed)
+
+
+def turn(rung: Rung, folder: str) -> AbstractContextManager[object]:
+    """Nobody else builds this rung in this folder meanwhile. Its dtypes are one product
+    of make, which knows what of it is out of date.
+    """
+    return once.alone(products(rung, folder, "so")["f32"])
 
 
 def _made(

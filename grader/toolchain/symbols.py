@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which functions a built file gives and takes, which of them no rung may take, and the
-tools that change it.
-"""
+"""Which functions a built file gives and takes, and which of them no rung may take."""
 
 from __future__ import annotations
 
@@ -10,10 +8,7 @@ import struct
 import subprocess
 from pathlib import Path
 
-from grader.errors import GraderError
 from grader.toolchain import elf
-
-DEADLINE = 60.0  # seconds for one tool
 
 # loading or starting other code: the way to a library's own operator
 FORBIDDEN_SYMBOLS = frozenset(
@@ -95,11 +90,3 @@ def _nm(file: Path, dynamic: bool) -> tuple[set[str], ...]:
         for kinds in ({"U"}, {"w", "v"})
     )
     return exported, wanted | asked, asked, {words[-1] for words in rows}
-
-
-def binutils(*command: str, making: str) -> None:
-    """Run ld, objcopy or ar. Raises GraderError with its first line if it fails."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE)
-    if done.returncode:
-        reason = (done.stderr.splitlines() or ["no reason told"])[0]
-        raise GraderError(f"cannot build {making}: {command[0]}: {reason}")

@@ -39,6 +39,9 @@ DEVICE_check := -DDEVICE_SANITIZED
 LINK_check   := $(SANITIZE)
 DEVICE_gpu   := -DDEVICE_CARD
 
+# how each recipe for an object ends: it is whole, also if this one is killed
+INTO = -MMD -MF $(@:.o=.d) -MT $@ -c -o $@.new $< && mv $@.new $@
+
 .PHONY: all sanitized races cuda gpu gpu_probe runtime FORCE
 all: $(TOOLS)/worker $(TOOLS)/libworker.so $(TOOLS)/libsupervisor.so \
      $(TOOLS)/librates.so $(TOOLS)/nothing.so
@@ -91,7 +94,7 @@ $(TOOLS)/worker-cuda-gpu: $(HOLD) \
 $(TOOLS)/objects/cuda-gpu/device.o: grader/runner/worker/device.cpp $(TOOLS)/toolkit
 	@mkdir -p $(@D)
 	@$(CXX) -std=c++17 -O2 -g -fPIC $(CHECKED) -Icommon -isystem $(CUDA) -DDEVICE \
-	    $(DEVICE_gpu) -MMD -c -o $@ $<
+	    $(DEVICE_gpu) $(INTO)
 gpu_probe: $(TOOLS)/gpu_probe
 $(TOOLS)/gpu_probe: grader/toolchain/gpu_probe.cu $(TOOLS)/toolkit
 	@$(NVCC) -std=c++17 -O3 -arch=all-major -cudart static -o $@.new $< && mv $@.new $@
@@ -121,24 +124,24 @@ $(TOOLS)/librates.so: grader/runner/supervisor/rates.c grader/runner/supervisor/
 
 $(TOOLS)/objects/%.o: grader/runner/%.c grader/toolchain/tools.mk
 	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS_TOOLS) -MMD -c -o $@ $<
+	@$(CC) $(CFLAGS_TOOLS) $(INTO)
 $(WATCHED:%=$(TOOLS)/objects/watched/%.o): $(TOOLS)/objects/watched/%.o: \
     grader/runner/worker/%.c grader/toolchain/tools.mk
 	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS_TOOLS) -DSANITIZED -MMD -c -o $@ $<
+	@$(CC) $(CFLAGS_TOOLS) -DSANITIZED $(INTO)
 $(TOOLS)/objects/races/%.o: grader/runner/worker/%.c grader/toolchain/tools.mk
 	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS_TOOLS) -DRACES -MMD -c -o $@ $<
+	@$(CC) $(CFLAGS_TOOLS) -DRACES $(INTO)
 $(TOOLS)/objects/cuda-%/worker.o: grader/runner/worker/worker.c grader/toolchain/tools.mk
 	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS_TOOLS) -DDEVICE $(DEVICE_$*) -MMD -c -o $@ $<
+	@$(CC) $(CFLAGS_TOOLS) -DDEVICE $(DEVICE_$*) $(INTO)
 $(TOOLS)/objects/cuda-%/device.o: grader/runner/worker/device.cpp $(TOOLS)/compiler
 	@mkdir -p $(@D)
 	@$(CXX) -std=c++17 -O2 -g -fPIC $(CHECKED) -Icommon -isystem common/cusim/include \
-	    -DDEVICE $(DEVICE_$*) -MMD -c -o $@ $<
+	    -DDEVICE $(DEVICE_$*) $(INTO)
 $(COMMON:%=$(TOOLS)/objects/%.o): $(TOOLS)/objects/%.o: common/%.c grader/toolchain/tools.mk
 	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS_TOOLS) -MMD -c -o $@ $<
+	@$(CC) $(CFLAGS_TOOLS) $(INTO)
 
 # a header that has moved is a reason to build again, and no error
 %.h: ;

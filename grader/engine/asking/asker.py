@@ -35,7 +35,6 @@ from grader.engine.asking.grade_extension import Packages
 from grader.engine.asking.lending import Lending, Libraries, counted, paired
 from grader.engine.asking.on_gpu import OnCard
 from grader.engine.score import RungResult
-from grader.errors import GraderError
 from grader.runner.supervisor.session import Worker
 from grader.toolchain.extension.package import Package
 from grader.toolchain.products import GONE, Build
@@ -115,13 +114,11 @@ class Asker:
         lent = {direction: self.rungs[other] for direction, other in lower.items()}
         try:
             answer = self._rung(rung, lent, warm=warm)
-        except (GraderError, OSError):
-            if rung.file.exists():
-                raise  # of the machine: they end the command with a sentence
-            lost = Build({}, error=f"'{rung.shown}' {GONE}")
-            answer = Answer(RungResult(rung, tuple(self._failed(rung, lost))))
         except Exception as error:
-            answer = Answer(RungResult(rung, tuple(our_fault(of_ours(error)))))
+            found = (
+                our_fault(of_ours(error)) if rung.file.exists() else self._gone(rung)
+            )
+            answer = Answer(RungResult(rung, tuple(found)))
         return replace(answer, seconds=time.monotonic() - start)
 
     def compile(self, name: str) -> Build:
@@ -148,8 +145,6 @@ class Asker:
         self.links.learn(known)
         try:
             return self.packages.values(self.rungs[name], built)
-        except (GraderError, OSError):
-            raise
         except Exception as error:
             return our_fault(of_ours(error))
 
@@ -157,8 +152,6 @@ class Asker:
         """Whether it keeps PyTorch's contract, by direction."""
         try:
             return self.packages.gates(self.rungs[name], built)
-        except (GraderError, OSError):
-            raise
         except Exception as error:
             found = our_fault(of_ours(error))
             return {check.direction: [check] for check in found}
@@ -201,6 +194,10 @@ class Asker:
         if operator:
             return self._numbers(rung, {}, operator)[0]
         return self._compiled_rung(rung, {}).result
+
+    def _gone(self, rung: Rung) -> list[CheckResult]:
+        """A file that was there when the grading began."""
+        return self._failed(rung, Build({}, error=f"'{rung.shown}' {GONE}"))
 
     def _failed(self, rung: Rung, built: Build) -> list[CheckResult]:
         """A file without a usable library."""

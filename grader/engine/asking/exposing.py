@@ -25,7 +25,6 @@ from grader.course.rungs import COMPILED, ROOT, Rung
 from grader.engine import plan
 from grader.engine.asking.compiling import Builds
 from grader.engine.score import RungResult
-from grader.errors import GraderError
 from grader.operators import Operator, case_file
 from grader.operators.entry import numel
 from grader.toolchain import given
@@ -108,8 +107,6 @@ def case(rung: Rung, had: Sequence[str], seed: int, ask: Ask) -> CheckResult:
 def _guarded(rung: Rung, had: Sequence[str], seed: int, ask: Ask) -> CheckResult:
     try:
         return _judged(rung, had, seed, ask)
-    except (GraderError, OSError):
-        raise
     except Exception as error:
         return _said(Verdict.GRADER, of_ours(error))
 

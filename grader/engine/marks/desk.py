@@ -16,6 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from grader import once
 from grader.course.handed.inbox import named
 from grader.course.offered.course_file import Course
 from grader.engine.results import unlike
@@ -106,7 +107,27 @@ def keep(
     since an earlier hand-in keeps that hand-in's time.
     """
     file = file_of(folder, student)
-    old = read(file) if file.exists() else None
+    with once.placed(file) as new:  # nobody else changes what is read meanwhile
+        old = read(file) if file.exists() else None
+        record = _merged(
+            old, student, results, when, written, dict(left or {}), tasks, made
+        )
+        new.write_text(json.dumps(record, indent=1), encoding="utf-8")
+    _forget_refusal(folder, student, tasks)
+    return file
+
+
+def _merged(
+    old: Record | None,
+    student: str,
+    results: Mapping[str, Any],
+    when: datetime | None,
+    written: Written,
+    left: Mapping[str, str],
+    tasks: list[str],
+    made: Course,
+) -> dict[str, Any]:
+    """The record as it will be."""
     entries = {one["id"]: one for one in old.results["tasks"]} if old else {}
     entries |= {one["id"]: one for one in results["tasks"] if one["id"] in tasks}
     mine = [entries[task] for task in made.offers if task in entries]
@@ -122,7 +143,7 @@ def keep(
         times |= {
             t: old.handed_in[t] for t in old.handed_in if t not in {*tasks, *times}
         }
-    record = {
+    return {
         "version": VERSION,
         "student": named(student),
         "handed_in": {task: _text(times[task]) for task in times},
@@ -130,12 +151,9 @@ def keep(
             task: {name: (one.sha256, _text(one.when)) for name, one in all_.items()}
             for task, all_ in files.items()
         },
-        "left": dict(left or {}),
+        "left": left,
         "results": whole,
     }
-    _write(file, record)
-    _forget_refusal(folder, student, tasks)
-    return file
 
 
 def _files(
@@ -185,10 +203,8 @@ def _text(when: datetime | None) -> str | None:
 
 def _write(file: Path, contents: Mapping[str, Any]) -> None:
     """Whole or not at all."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    new = file.with_suffix(".new")
-    new.write_text(json.dumps(contents, indent=1), encoding="utf-8")
-    new.replace(file)
+    with once.placed(file) as new:
+        new.write_text(json.dumps(contents, indent=1), encoding="utf-8")
 
 
 # ---- what could not be graded --------------------------------------------------------

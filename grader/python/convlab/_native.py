@@ -9,8 +9,6 @@ once for the same file ever after: only a new name brings an edited rung's new c
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import functools
 import hashlib
 import importlib.machinery
@@ -21,11 +19,11 @@ import subprocess
 import sys
 import sysconfig
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 from convlab._load_error import LoadError
+from grader import once
 from grader.course.rungs import ROOT, Rung
 from grader.engine.answers.known import build
 from grader.errors import GraderError
@@ -41,15 +39,6 @@ _EXPLAINED = {
     "install python3-dev)",
     "pybind11/pybind11.h": "the package pybind11 has no headers: install it again",
 }
-
-
-@contextlib.contextmanager
-def one_at_a_time(folder: Path) -> Iterator[None]:
-    """Notebooks may load at the same moment; they take turns in building."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # given back when the file is closed
-        yield
 
 
 def python_folder() -> Path:
@@ -72,7 +61,7 @@ def binding() -> ModuleType:
 @functools.cache
 def _binding() -> ModuleType:
     folder = python_folder()
-    with one_at_a_time(folder):
+    with once.alone(folder / "_binding.so"):
         _make_binding(folder)
     path = str(folder / "_binding.so")
     loader = importlib.machinery.ExtensionFileLoader("convlab._binding", path)
@@ -87,7 +76,7 @@ def device() -> int:
     """The address of the function that calls a rung in CUDA. Raises LoadError."""
     folder = python_folder()
     runtime = programs.runtime_of(programs.WORKER)[0]
-    with one_at_a_time(folder):
+    with once.alone(folder / "_binding.so"):
         _make_binding(folder, f"CUSIM={runtime}", str(folder / "device.so"))
     return function_in(folder / "device.so", "on_device")
 
@@ -149,8 +138,7 @@ def c_compiler() -> str:
 def build_rung(rung: Rung) -> Build:
     """A rung in C, compiled if its file has changed. Raises LoadError if that fails."""
     try:
-        with one_at_a_time(python_folder()):
-            built = build(rung)
+        built = build(rung)
     except GraderError as error:
         raise LoadError(str(error)) from None
     if built.forbidden:
@@ -168,10 +156,8 @@ def function_in(library: Path, symbol: str) -> int:
     digest = hashlib.sha256(contents).hexdigest()[:20]
     copy = python_folder() / "rungs" / f"{digest}.so"
     if not copy.exists():
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        fresh = copy.with_suffix(f".{os.getpid()}.new")
-        fresh.write_bytes(contents)
-        fresh.rename(copy)
+        with once.placed(copy) as new:
+            new.write_bytes(contents)
     find = binding().find
     try:
         return int(find(str(copy), symbol))

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import os
 import re
 import subprocess
 import textwrap
@@ -26,6 +25,7 @@ import torch
 
 from convlab._load_error import LoadError
 from convlab._native import binding, c_compiler, python_folder
+from grader import once
 from grader.course.rungs import ROOT
 
 FLAGS = ("-std=c11", "-O1", "-g", "-fPIC", "-shared", "-Wall", "-Icommon")
@@ -107,15 +107,13 @@ def compile_c(source: str) -> Snippet:
     compiler = c_compiler()
     stem = hashlib.sha256(f"{compiler}{FLAGS}{text}".encode()).hexdigest()[:20]
     folder = python_folder() / "snippets"
-    folder.mkdir(parents=True, exist_ok=True)
     file, library = folder / f"{stem}.c", folder / f"{stem}.so"
-    file.write_text(text)
-    fresh = library.with_suffix(f".{os.getpid()}.new")
-    command = [*compiler.split(), *FLAGS, "-o", str(fresh), str(file), "-lm"]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE
-    )
-    if done.returncode:
-        raise LoadError(done.stderr.replace(str(file), "snippet.c").strip())
-    fresh.rename(library)
+    with once.placed(library) as new:
+        file.write_text(text)
+        command = [*compiler.split(), *FLAGS, "-o", str(new), str(file), "-lm"]
+        done = subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE
+        )
+        if done.returncode:
+            raise LoadError(done.stderr.replace(str(file), "snippet.c").strip())
     return Snippet(ctypes.CDLL(str(library)), returns)

@@ -11,7 +11,8 @@ CUSIM    ?= $(error say where libcusim.so is)
 
 HERE   := $(dir $(lastword $(MAKEFILE_LIST)))
 COMMON := $(HERE)../../../common/
-CHECKED := -Wall -Wextra -fPIC -fvisibility=hidden -I$(COMMON) $(INCLUDES) -MMD -c
+CHECKED := -Wall -Wextra -fPIC -fvisibility=hidden -I$(COMMON) $(INCLUDES) -MMD
+INTO = -MF $(@:.o=.d) -MT $@ -c -o $@.new $< && mv $@.new $@
 
 MAKEFLAGS += --no-builtin-rules
 .PHONY: all FORCE
@@ -21,13 +22,13 @@ $(OUT)/_binding.so: $(OUT)/_binding.o $(OUT)/calls.o $(OUT)/check.o
 	@$(CXX) -shared -o $@.new $^ -ldl && mv $@.new $@
 
 $(OUT)/_binding.o: $(HERE)_binding.cpp $(OUT)/flags
-	@$(CXX) -std=c++17 -O0 $(CHECKED) -o $@ $<
+	@$(CXX) -std=c++17 -O0 $(CHECKED) $(INTO)
 $(OUT)/calls.o $(OUT)/check.o: $(OUT)/%.o: $(COMMON)%.c $(OUT)/flags
-	@$(CC) -std=c11 -O2 $(CHECKED) -o $@ $<
+	@$(CC) -std=c11 -O2 $(CHECKED) $(INTO)
 
 # for CUDA: only where cusim's runtime was built, and linked with it
 $(OUT)/device.so: $(HERE)_device.cpp $(OUT)/flags
-	@$(CXX) -std=c++17 -O1 $(CHECKED:-c=) -isystem $(COMMON)cusim/include \
+	@$(CXX) -std=c++17 -O1 $(CHECKED) -isystem $(COMMON)cusim/include \
 	    -fvisibility=default -MF $(OUT)/device.d -MT $@ -shared -o $@.new $< \
 	    -L$(CUSIM) -lcusim -Wl,-rpath,$(abspath $(CUSIM)) && mv $@.new $@
 

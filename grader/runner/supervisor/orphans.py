@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Sandboxes that wait for a grading that is gone.
+"""What a grading that was killed has left: processes, and folders of half a product.
 
-bwrap's inner process waits for the outer one before it asks to die with it. Where a
-grading is killed just then, it waits for ever: the next grading ends it.
+Its workers and compilers end with it, but not where it is killed while one of them
+starts: bwrap's inner process waits for the outer one before it asks to die with it, and
+then waits for ever. The next grading ends it.
 """
 
 from __future__ import annotations
@@ -12,24 +13,25 @@ import os
 import signal
 from pathlib import Path
 
-OWNER = "CONVLAB_OWNER"  # in a worker's environment: the process that started it
+from grader import once
+from grader.toolchain.make import OWNER, build_folder
+
 PROC = Path("/proc")
 
 
 def end() -> None:
-    """Kill sandboxes of this user whose owner is gone."""
+    """Kill processes of this user whose owner is gone, and remove what they made."""
     for process in PROC.glob("[0-9]*"):
         if _is_orphan(process):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(int(process.name), signal.SIGKILL)
+    once.sweep(build_folder())
 
 
 def _is_orphan(process: Path) -> bool:
-    """Whether a process is a sandbox of ours that nobody waits for."""
+    """Whether nobody waits any more for a process that a grading has started."""
     mark = f"{OWNER}=".encode()
     try:
-        if (process / "comm").read_text() != "bwrap\n":
-            return False
         words = (process / "environ").read_bytes().split(b"\0")
     except OSError:  # it has ended, or is another user's
         return False

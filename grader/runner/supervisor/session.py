@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING
 
 from grader.course.foreign import clean
 from grader.runner.supervisor.cores import cpu, pin
-from grader.runner.supervisor.orphans import OWNER
 from grader.runner.supervisor.processes import (
     children,
     cpu_seconds,
@@ -44,6 +43,7 @@ from grader.runner.supervisor.wire import (
     Request,
 )
 from grader.toolchain import isa, loader, sandbox
+from grader.toolchain.make import OWNER
 
 if TYPE_CHECKING:
     from grader.runner.supervisor.call import Call

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -27,14 +26,15 @@ from pathlib import Path
 
 from signatures import DIRECTIONS
 
+from grader import once
 from grader.course.rungs import ROOT, Rung
 from grader.course.tasks import all_tasks
 from grader.errors import GraderError
 from grader.toolchain import given
 from grader.toolchain.linking import Links
-from grader.toolchain.make import build_folder
+from grader.toolchain.make import binutils, build_folder
 from grader.toolchain.products import GPU, objects
-from grader.toolchain.symbols import binutils, symbols
+from grader.toolchain.symbols import symbols
 
 LAB = ROOT / "labs" / "05_torch_extension"
 DEVICES = {"cpu": "release", "cuda": GPU}  # device -> mode of the build
@@ -72,7 +72,7 @@ def kernels(operator: str, device: str, chosen: Links) -> Kernels:
     """The object of an operator's kernels on "cpu" or "cuda", made unless MADE says so;
     `chosen` chooses among its rungs: `links`.
 
-    Raises GraderError if lab.toml names no such rung, or a tool fails.
+    Raises GraderError if lab.toml names no such rung, ProductError if a tool fails.
     """
     if folder := os.environ.get(MADE):
         note = json.loads((Path(folder) / f"{operator}.{device}.json").read_text())
@@ -80,8 +80,8 @@ def kernels(operator: str, device: str, chosen: Links) -> Kernels:
         return Kernels(**{**note, "file": file})
     found = _made(operator, device, chosen)
     note = {**asdict(found), "file": found.file and str(found.file)}
-    folder_of_kernels().mkdir(parents=True, exist_ok=True)
-    (folder_of_kernels() / f"{operator}.{device}.json").write_text(json.dumps(note))
+    with once.placed(folder_of_kernels() / f"{operator}.{device}.json") as new:
+        new.write_text(json.dumps(note))
     return found
 
 
@@ -202,16 +202,15 @@ def _together(parts: Sequence[tuple[Path, dict[str, str]]], file: Path) -> None:
     """Link objects into one that exports only the renamed symbols, if one of them is
     another than last time.
     """
-    note = file.with_suffix(".of")
-    now = repr([(str(source), _stamp(source), names) for source, names in parts])
-    if file.exists() and note.exists() and note.read_text() == f"{now} {_stamp(file)}":
-        return
-    work = file.with_suffix(".parts")
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir(parents=True)
+    of = repr([(str(source), _stamp(source), names) for source, names in parts])
+    once.made(file, of=of, make=lambda new: _linked(parts, new))
+
+
+def _linked(parts: Sequence[tuple[Path, dict[str, str]]], file: Path) -> None:
+    """Do it; what is needed on the way lies beside the file."""
     made = []
     for number, (source, names) in enumerate(parts):
-        part = work / f"{number}.o"
+        part = file.with_name(f"{number}.o")
         if source.suffix == ".a":
             _tool("ld", "-r", "--whole-archive", "-o", str(part), str(source))
             source = part
@@ -222,14 +221,7 @@ def _together(parts: Sequence[tuple[Path, dict[str, str]]], file: Path) -> None:
         _tool("objcopy", *keep, str(source), f"{part}.own")
         _tool("objcopy", *turn, f"{part}.own", str(part))
         made.append(str(part))
-    _tool("ld", "-r", "-o", f"{file}.new", *made)
-    fresh = Path(f"{file}.new")
-    if file.exists() and file.read_bytes() == fresh.read_bytes():
-        fresh.unlink()  # nothing to link again
-    else:
-        fresh.replace(file)
-    shutil.rmtree(work)
-    note.write_text(f"{now} {_stamp(file)}")
+    _tool("ld", "-r", "-o", str(file), *made)
 
 
 def _stamp(file: Path) -> tuple[int, int]:

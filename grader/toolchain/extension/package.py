@@ -22,9 +22,10 @@ from pathlib import Path
 
 from signatures import DIRECTIONS
 
+from grader import once
 from grader.course.rungs import COMPILED, ROOT, Rung
 from grader.course.tasks import all_tasks
-from grader.errors import GraderError
+from grader.errors import GraderError, ProductError
 from grader.toolchain import gpu_probe, sandbox
 from grader.toolchain.extension import abi, needs
 from grader.toolchain.extension import kernels as extension
@@ -53,6 +54,10 @@ EXPLAINED = (
 )
 
 
+class _NotBuilt(Exception):
+    """What setup.py said when it failed."""
+
+
 @dataclass(frozen=True)
 class Package:
     """What came of building an operator."""
@@ -75,6 +80,8 @@ def build(rung: Rung, links: Links) -> Package:
         on_card = False
         if gpu_probe.card():
             on_card = len(extension.kernels(operator, "cuda", links).served) == 2
+    except ProductError:
+        raise  # no fault of what is here
     except GraderError as error:
         return Package(blocked=str(error))
     if kernels.file is None:
@@ -164,7 +171,8 @@ def _set_up(operators: list[str], cuda: str, steps: str = "stable") -> str:
     words |= {"STEPS": steps, extension.MADE: str(extension.folder_of_kernels())}
     lab = extension.LAB
     command = ["env", "-C", str(lab), *(f"{k}={v}" for k, v in words.items())]
-    done = run_compiler([*command, sys.executable, "setup.py", "build_ext", "-i"])
+    with once.alone(build_folder() / "extension" / "in_place"):
+        done = run_compiler([*command, sys.executable, "setup.py", "build_ext", "-i"])
     if not done.returncode:
         return ""
     found = _explained(done.stdout)
@@ -225,11 +233,23 @@ def _library(
     """Run setup.py unless nothing has changed. "" or what it said when it failed. An
     exhibit's C++ is built `instead` of the operator's own.
     """
-    stamp, now = folder / "stamp", _stamp(lab, operator, step, instead)
-    if stamp.exists() and stamp.read_text() == now:
-        return ""
-    shutil.rmtree(folder / "lib", ignore_errors=True)
-    stamp.unlink(missing_ok=True)
+    now = _stamp(lab, operator, step, instead)
+    try:
+        once.made(
+            folder / "lib",
+            of=now,
+            make=lambda new: _built(lab, operator, step, new, instead),
+        )
+    except _NotBuilt as said:
+        return str(said)
+    return ""
+
+
+def _built(
+    lab: Path, operator: str, step: str, new: Path, instead: Path | None
+) -> None:
+    """Run setup.py; what it compiles on the way is kept in the product's folder."""
+    folder = new.parents[1]
     kernels = extension.folder_of_kernels()
     words = {
         "OPERATORS": operator,
@@ -244,15 +264,13 @@ def _library(
     command = ["env", "-C", str(lab), *(f"{k}={v}" for k, v in words.items())]
     command += [sys.executable, "setup.py", "-q", "build_ext"]
     command += ["--build-temp", str(folder / "temp")]
-    command += ["--build-lib", str(folder / "lib")]
+    command += ["--build-lib", str(new)]
     ours = [lab.parents[1] / name for name in ("grader", "common")]
     seen = [*ours, kernels, *sandbox.python_paths()]
     seen += [instead] if instead else []
     done = run_compiler(command, sees=lab, own=folder, also=seen)
     if done.returncode:
-        return done.stdout or "setup.py failed without a word"
-    stamp.write_text(now)
-    return ""
+        raise _NotBuilt(done.stdout or "setup.py failed without a word")
 
 
 def _stamp(lab: Path, operator: str, step: str, instead: Path | None = None) -> str:
@@ -273,9 +291,13 @@ def _assemble(rung: Rung, target: Path, links: Links) -> None:
     """The package: all Python as it is now, the operator's library, and those of other
     operators that its rules call. One of these that does not build is not there.
     """
+    with once.placed(target) as new:
+        _copied(rung, new, links)
+
+
+def _copied(rung: Rung, target: Path, links: Links) -> None:
     lab, operator = _lab_of(rung), rung.operator
-    shutil.rmtree(target, ignore_errors=True)
-    target.mkdir(parents=True)
+    target.mkdir()
     if rung.exhibit:
         rules = [file for file in rung.also if file.suffix == ".py"] or [PLAIN_RULES]
         for name in IMPORTED:
