@@ -11,6 +11,16 @@ from tests import put
 from tests.grader.engine.test_grade import Tree, copy_of_the_repository
 from tests.grader.engine.test_uses_graded import CALLS
 
+# with one of its own no file waits for the one below
+BACKWARD = """
+gelu_backward_fn plain_backward;
+
+status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
+                       gelu_params_t p, tensor_t *grad_input)
+{
+    return plain_backward(ctx, grad_output, input, p, grad_input);
+}
+"""
 LAB = '[rung."gelu/{name}"]\nuses.plain = "02_naive_c/gelu"\n'
 NAMES = [f"{number:02}_call" for number in range(6)]
 CALLERS = [f"03_next/gelu/{name}" for name in NAMES]
@@ -24,7 +34,7 @@ def tree(tools: Path, tmp_path: Path) -> Tree:
     made = copy_of_the_repository(tmp_path, tools, "02_naive_c/gelu")
     lab = made.root / "labs" / "03_next"
     for name in NAMES:
-        put(lab / "gelu" / f"{name}.c", CALLS)
+        put(lab / "gelu" / f"{name}.c", CALLS + BACKWARD)
     head = 'title = "x"\nlanguage = "c"\n[ladder.gelu]\npoints = 2\n'
     put(lab / "lab.toml", head + "".join(LAB.format(name=name) for name in NAMES))
     return made
@@ -47,7 +57,8 @@ def forward(tree: Tree) -> dict[str, str]:
 
 
 def test_jobs_that_share_a_product_make_it_once(tree: Tree) -> None:
-    path = objcopy(tree, "sleep 0.5")  # time for the others to come
+    first = tree.root / "first"  # it takes longer: the others come meanwhile
+    path = objcopy(tree, f"mkdir {first} 2> /dev/null && sleep 2")
     done = tree.run("grade", "03", "--check", "forward", JOBS="4", PATH=path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert forward(tree) == dict.fromkeys(CALLERS, "PASS")
