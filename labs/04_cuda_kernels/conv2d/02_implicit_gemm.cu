@@ -192,10 +192,9 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     const int Q = (int)(output.size[0] * output.size[2] * output.size[3]);
     const int K = (int)(weight.size[1] * weight.size[2] * weight.size[3]);
     const int ROWS = (OC + BM - 1) / BM, COLUMNS = (Q + BN - 1) / BN;  // of tiles
-    const int row = (int)blockIdx.x % ROWS, column = (int)blockIdx.x / ROWS % COLUMNS;
-    const int g = (int)blockIdx.x / ROWS / COLUMNS % G;
-    const int split = (int)blockIdx.x / ROWS / COLUMNS / G;
-    const int oc0 = row * BM, q0 = column * BN;
+    const int column = (int)blockIdx.x / ROWS, other = column / COLUMNS;
+    const int oc0 = (int)blockIdx.x % ROWS * BM, q0 = column % COLUMNS * BN;
+    const int g = other % G, split = other / G;
     const source_t from =
         source_of(&input, &weight, filters, p, &output, g, oc0, q0 + t);
 

@@ -7,7 +7,8 @@
  *
  * For f32 and f16, whose 11 bits stay as they are; kernels up to 15 x 15, and 31 bits
  * for all that is counted; all else is the fallback's. input is read as it lies, no
- * other layout is made of it. Workspace: a copy of weight where it has gaps.
+ * other layout is made of it. Workspace: as for 02, weight if it has gaps, and the sums
+ * of blocks that share a tile, at most BLOCKS tiles, 13 MB; in f16 every sum once.
  */
 #include "launch.h"
 #include "ptx.h"
@@ -20,6 +21,8 @@ enum { STEP = THREADS / BK, LEFT = BM / STEP, RIGHT = BK, QUADS = BK / 4 };
 enum { SPAN = 2048 };                     // terms whose taps are there at once
 enum { SIDE = 15, NOWHERE = 1 << SIDE };  // a bit that no row of a kernel has
 enum { BLOCKS_PER_SM = 3 };               // as many as 168 registers a thread allow
+enum { BLOCKS = BLOCKS_PER_SM * 132, LEAST = 256 };  // wanted in a grid; terms of each
+enum { SUM_THREADS = 256 };                          // of a block that adds sums up
 
 /* Where numbers 4q to 4q + 3 of window x lie in the right tile, 16 bytes. A row of 16
  * is half of the banks; 8 lanes that store in rows x to x + 7, or that read two whole
@@ -114,6 +117,10 @@ static __device__ void fetch(const source_t &from, const int2 *taps, int k0, int
     // STARTER // your code (the reference takes 9 lines)
 }
 
+typedef struct {
+    uint4 left[BM * QUADS], right[BN * QUADS];
+} tiles_t;
+
 /* Four numbers, each rounded to TF32. */
 static __device__ uint4 rounded(const float *x)
 {
@@ -123,32 +130,34 @@ static __device__ uint4 rounded(const float *x)
 
 /* What fetch got, rounded, into the tiles. */
 static __device__ void keep(const float (&left)[LEFT], const float (&right)[RIGHT],
-                            uint4 *left_tile, uint4 *right_tile)
+                            tiles_t &tiles)
 {
     // BEGIN SOLUTION
     const int t = threadIdx.x, m = t / BK, k = t % BK;
     unsigned *to =
-        (unsigned *)(left_tile + left_quad(m / 2, k / 2)) + k % 2 * 2 + m % 2;
+        (unsigned *)(tiles.left + left_quad(m / 2, k / 2)) + k % 2 * 2 + m % 2;
     for (int i = 0; i < LEFT; i++) to[STEP * BK * i] = ptx::to_tf32(left[i]);
     for (int q = 0; q < QUADS; q++)
-        right_tile[right_quad(t, q)] = rounded(right + 4 * q);
+        tiles.right[right_quad(t, q)] = rounded(right + 4 * q);
     // END SOLUTION
     // STARTER // your code: where the quads are (the reference takes 6 lines)
     // STARTER (void)rounded, (void)left_quad, (void)right_quad;
 }
 
-/* sum += left (BM, BK) @ right (WN, BK)^T, by one warp. Lane 4g + p reads numbers 4p to
- * 4p + 3 of windows g and filters 2g and 2g + 1. mma wants k = p and p + 4, but any two
- * will do that are the same left and right: first 4p and 4p + 1, then the others. */
-static __device__ void multiply(const uint4 *left, const uint4 *right,
-                                float (&sum)[MT][NT][4])
+/* sum += left (BM, BK) @ right (WN, BK)^T, by one warp, whose windows begin at wn. Lane
+ * 4g + p reads numbers 4p to 4p + 3 of windows g and filters 2g and 2g + 1. mma wants
+ * numbers p and p + 4, but any two will do that are the same left and right: first 4p
+ * and 4p + 1, then the others. */
+static __device__ void multiply(const tiles_t &tiles, float (&sum)[MT][NT][4])
 {
     // BEGIN SOLUTION
     const int g = threadIdx.x % WARP / 4, p = threadIdx.x % 4;
-    const uint4 *first = left + left_quad(g, 2 * p);
-    const uint4 *then = left + left_quad(g, 2 * p + 1);
+    const int wn = threadIdx.x / WARP * WN;
+    const uint4 *first = tiles.left + left_quad(g, 2 * p);
+    const uint4 *then = tiles.left + left_quad(g, 2 * p + 1);
+    const uint4 *right = tiles.right + right_quad(wn + g, p);
     uint4 b[NT];
-    for (int j = 0; j < NT; j++) b[j] = right[right_quad(g, p) + 8 * j * QUADS];
+    for (int j = 0; j < NT; j++) b[j] = right[8 * j * QUADS];
     for (int i = 0; i < MT; i++) {
         const uint4 a = first[4 * i * BK], c = then[4 * i * BK];
         for (int j = 0; j < NT; j++) {
@@ -158,92 +167,139 @@ static __device__ void multiply(const uint4 *left, const uint4 *right,
     }
     // END SOLUTION
     // STARTER // your code: the numbers of b once, those of a and c for each i, then
-    // STARTER // two mma each (the reference takes 12 lines)
+    // STARTER // two mma each (the reference takes 14 lines)
 }
 
-/* Its sums and the bias to output: filters from m0 on, windows from n0 on. */
-static __device__ void store(const float (&sum)[MT][NT][4], const tensor_t *bias,
-                             const tensor_t *output, int64_t g, int GM, int m0, int n0)
+/* Which filter of a tile sum[i / 2][...][i % 2 * 2 + ...] belongs to, and which is the
+ * first of the two windows of sum[...][j] (see ptx.h). */
+static __device__ int filter_of(int i)
+{
+    return i / 2 * 16 + threadIdx.x % WARP / 4 * 2 + i % 2;
+}
+static __device__ int window_of(int j)
+{
+    return threadIdx.x / WARP * WN + 8 * j + threadIdx.x % 4 * 2;
+}
+
+/* Sums that begin with the bias, or with 0. */
+static __device__ void begin(float (&sum)[MT][NT][4], const tensor_t *bias, int first,
+                             int GM)
+{
+    for (int i = 0; i < 2 * MT; i++) {
+        const int m = filter_of(i);
+        const float start =
+            bias->data && m < GM ? accum_from(*at1(bias, first + m)) : 0;
+        for (int j = 0; j < NT; j++)
+            sum[i / 2][j][i % 2 * 2] = sum[i / 2][j][i % 2 * 2 + 1] = start;
+    }
+}
+
+/* result (N, filters of all groups, AREA) at filter `first`, of which GM are left, and
+ * windows from n0 on. */
+static __device__ void store(const float (&sum)[MT][NT][4], const tensor_t *output,
+                             int first, int GM, int n0, float *result)
 {
     const int AREA = (int)(output->size[2] * output->size[3]);
-    const int GN = (int)output->size[0] * AREA, lane = threadIdx.x % WARP;
-    [[maybe_unused]] float start[MT][2];
-    for (int i = 0; i < MT; i++) {
-        for (int r = 0; r < 2; r++) {
-            const int m = m0 + 16 * i + lane / 4 * 2 + r;
-            const bool read = bias->data && m < GM;
-            start[i][r] = read ? accum_from(*at1(bias, g * GM + m)) : 0;
-        }
-    }
+    const int GN = (int)output->size[0] * AREA;
+    const bool paired = AREA % 2 == 0 && (uintptr_t)result % sizeof(float2) == 0;
     // BEGIN SOLUTION
 #pragma unroll  // sums that a variable counts would not lie in registers
     for (int j = 0; j < 2 * NT; j++) {
-        const int n = n0 + j / 2 * 8 + lane % 4 * 2 + j % 2;
-        if (n >= GN) continue;
-        real *to = at4(output, n / AREA, g * GM, 0, 0) + n % AREA;
+        const int n = n0 + window_of(j / 2) + j % 2;
+        if (n >= GN || (paired && j % 2)) continue;  // the first of two stores both
+        float *to = result + (n / AREA * output->size[1] + first) * AREA + n % AREA;
         for (int i = 0; i < 2 * MT; i++) {
-            const int m = m0 + i / 2 * 16 + lane / 4 * 2 + i % 2;
-            const float x = sum[i / 2][j / 2][i % 2 * 2 + j % 2];
-            if (m < GM) to[(int64_t)m * AREA] = real_from(start[i / 2][i % 2] + x);
+            const int64_t m = filter_of(i);
+            const float *from = &sum[i / 2][j / 2][i % 2 * 2 + j % 2];
+            if (m >= GM) continue;
+            if (paired)
+                *(float2 *)(to + m * AREA) = make_float2(from[0], from[1]);
+            else
+                to[m * AREA] = from[0];
         }
     }
     // END SOLUTION
-    // STARTER // your code: ptx.h says where the four sums of an mma lie
-    // STARTER // (the reference takes 10 lines)
-    // STARTER (void)GN, (void)n0;
+    // STARTER // your code: two windows at once where they are paired
+    // STARTER // (the reference takes 14 lines)
+    // STARTER (void)paired, (void)GN, (void)window_of;
 }
 
 /* output (GM, GN) = weight (GM, GK) @ windows (GK, GN) of a group; GM = OC/G,
  * GN = N*OH*OW, GK = IC/G*KH*KW
- * A block owns 64 filters x 128 windows, a warp all of the filters x 32 windows; a
- * thread what mma_tf32 gives it of each 16 x 8 (common/ptx.h). The grid counts tiles
- * along x, in the order (g, n0, m0). Shared memory: taps, and two tiles of each matrix,
- * 41088 bytes: one is multiplied while the next is under way into registers. */
+ * A block owns SPLIT terms of 64 filters x 128 windows, a warp of all of the filters x
+ * 32 windows; a thread what mma_tf32 gives it of each 16 x 8 (common/ptx.h). The grid
+ * counts tiles along x, in the order (split, g, n0, m0). result: output, or as much for
+ * each split. Shared memory: taps, and two tiles of each matrix, 41088 bytes: one is
+ * multiplied while the next is under way into registers. */
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     conv2d_forward_kernel(const __grid_constant__ tensor_t input,
                           const __grid_constant__ tensor_t weight,
                           const real *__restrict__ filters,
                           const __grid_constant__ tensor_t bias, conv2d_params_t p,
-                          const __grid_constant__ tensor_t output)
+                          const __grid_constant__ tensor_t output, int SPLIT,
+                          float *result)
 {
     [[maybe_unused]] __shared__ __align__(16) int2 taps[SPAN + BK];
-    [[maybe_unused]] __shared__ uint4 left_tile[2][BM * QUADS];
-    [[maybe_unused]] __shared__ uint4 right_tile[2][BN * QUADS];
-    const int t = threadIdx.x, wn = t / WARP * WN;
-    const int GM = (int)(output.size[1] / p.groups);
+    [[maybe_unused]] __shared__ tiles_t tiles[2];
+    const int t = threadIdx.x;
+    const int G = (int)p.groups, GM = (int)output.size[1] / G;
     const int GN = (int)(output.size[0] * output.size[2] * output.size[3]);
     const int GK = (int)(weight.size[1] * weight.size[2] * weight.size[3]);
     const int ROWS = (GM + BM - 1) / BM, COLUMNS = (GN + BN - 1) / BN;  // of tiles
-    const int tile = (int)blockIdx.x, g = tile / ROWS / COLUMNS;
-    const int m0 = tile % ROWS * BM, n0 = tile / ROWS % COLUMNS * BN;
+    const int column = (int)blockIdx.x / ROWS, other = column / COLUMNS;
+    const int m0 = (int)blockIdx.x % ROWS * BM, n0 = column % COLUMNS * BN;
+    const int g = other % G, split = other / G;
     const source_t from = source_of(&input, &weight, filters, p, &output, g, m0, n0);
 
-    float left[LEFT], right[RIGHT], sum[MT][NT][4] = {};
-    for (int first = 0; first < GK; first += SPAN) {  // mostly it runs once
-        const int last = first + SPAN < GK ? first + SPAN : GK;
+    float left[LEFT], right[RIGHT], sum[MT][NT][4];
+    begin(sum, &bias, g * GM + m0, split == 0 ? GM - m0 : 0);  // the bias counts once
+    const int end = GK - split * SPLIT < SPLIT ? GK : (split + 1) * SPLIT;
+    for (int first = split * SPLIT; first < end; first += SPAN) {  // mostly once
+        const int last = end - first < SPAN ? end : first + SPAN;
 #pragma unroll 1
-        for (int k = first + t; k < last + 2 * BK && k < first + SPAN + BK;
-             k += THREADS)
-            taps[k - first] = tap_of(&input, &weight, p, k, last);
+        for (int i = t; i < last - first + 2 * BK && i < SPAN + BK; i += THREADS)
+            taps[i] = tap_of(&input, &weight, p, first + i, last);
         __syncthreads();  // the taps are there
         // BEGIN SOLUTION
         fetch(from, taps, first, last, left, right);
-        keep(left, right, left_tile[0], right_tile[0]);
+        keep(left, right, tiles[0]);
         __syncthreads();  // they are written before anybody reads them
-        for (int k0 = first, now = 0; k0 < last; k0 += BK, now ^= 1) {
-            fetch(from, taps + k0 + BK - first, k0 + BK, last, left, right);
-            multiply(left_tile[now], right_tile[now] + wn * QUADS, sum);
-            keep(left, right, left_tile[now ^ 1], right_tile[now ^ 1]);
+        const int2 *next = taps + BK;
+        for (int k0 = first, now = 0; k0 < last; k0 += BK, now ^= 1, next += BK) {
+            fetch(from, next, k0 + BK, last, left, right);
+            multiply(tiles[now], sum);
+            keep(left, right, tiles[now ^ 1]);
             __syncthreads();  // the next tiles are written, and all have read these
         }
         // END SOLUTION
         // STARTER // your code: fetch and keep the first tiles; then for each step
         // STARTER // fetch the next, multiply these, keep those
-        // STARTER // (the reference takes 9 lines)
+        // STARTER // (the reference takes 10 lines)
         // STARTER (void)fetch, (void)keep, (void)multiply, (void)from;
         // STARTER (void)left, (void)right;
     }
-    store(sum, &bias, &output, g, GM, m0, n0 + wn);
+    store(sum, &output, g * GM + m0, GM - m0, n0,
+          result + split * tensor_numel(&output));
+}
+
+/* output (COUNT) = partial[0] + partial[1] + ..., in this order.
+ * A block owns 256 elements of output, a thread one. No shared memory. */
+static __global__ void sum_kernel(const float *__restrict__ partial, int64_t SPLITS,
+                                  real *__restrict__ output, int64_t COUNT)
+{
+    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= COUNT) return;  // the last block may be partly empty
+    float sum = partial[i];
+    for (int64_t s = 1; s < SPLITS; s++) sum += partial[s * COUNT + i];
+    output[i] = real_from(sum);
+}
+
+/* How many terms a block sums, as in 02. */
+static int64_t terms_of(int64_t TILES, int64_t GK)
+{
+    int64_t splits = BLOCKS / TILES < GK / LEAST ? BLOCKS / TILES : GK / LEAST;
+    if (splits < 1) splits = 1;
+    return ceil_div(ceil_div(GK, splits), BK) * BK;
 }
 
 /* output[n,oc] = bias[oc] + sum over k of weight[oc,k] * term k of the window */
@@ -252,9 +308,10 @@ extern "C" status_t conv2d_forward(ctx_t *ctx, const tensor_t *input,
                                    conv2d_params_t p, tensor_t *output)
 {
     // STARTER return STATUS_NOT_IMPLEMENTED;  // delete it when the kernel is written
-    if (tensor_numel(output) == 0) return STATUS_OK;  // a grid of 0 blocks is an error
+    const int64_t COUNT = tensor_numel(output);
+    if (COUNT == 0) return STATUS_OK;  // a grid of 0 blocks is an error
     const int64_t *in = input->size, *size = weight->size, *stride = input->stride;
-    const int64_t GM = size[0] / p.groups, GN = tensor_numel(output) / size[0];
+    const int64_t GM = size[0] / p.groups, GN = COUNT / size[0];
     const int64_t GK = size[1] * size[2] * size[3], MOST = INT32_MAX - SPAN - BN;
     const int64_t REACH = size[1] * stride[1] + size[2] * p.dilation_h * stride[2] +
                           size[3] * p.dilation_w * stride[3];
@@ -264,11 +321,20 @@ extern "C" status_t conv2d_forward(ctx_t *ctx, const tensor_t *input,
     if (REAL_DTYPE == DTYPE_F64 || !fits) {
         return fallback_forward(ctx, input, weight, bias, p, output);
     }
+    const int64_t TILES = p.groups * ceil_div(GM, BM) * ceil_div(GN, BN);
+    const int64_t SPLIT = terms_of(TILES, GK), SPLITS = ceil_div(GK, SPLIT);
+    const bool alone = SPLITS == 1 && REAL_DTYPE == DTYPE_F32;
+    const size_t bytes = alone ? 0 : (size_t)(SPLITS * COUNT) * sizeof(float);
+    float *result = alone ? (float *)output->data : (float *)ctx_scratch(ctx, bytes);
     const real *filters = tensor_contiguous(ctx, weight);
-    if (!filters) return STATUS_NO_MEMORY;
-    const unsigned blocks = grid_of(p.groups * ceil_div(GM, BM) * ceil_div(GN, BN));
-    conv2d_forward_kernel<<<blocks, THREADS, 0, ctx->stream>>>(
-        *input, *weight, filters, bias ? *bias : tensor_t{}, p, *output);
+    if (!filters || !result) return STATUS_NO_MEMORY;
+    conv2d_forward_kernel<<<grid_of(SPLITS * TILES), THREADS, 0, ctx->stream>>>(
+        *input, *weight, filters, bias ? *bias : tensor_t{}, p, *output, (int)SPLIT,
+        result);
+    CUDA_TRY(ctx, cudaGetLastError());
+    if (alone) return STATUS_OK;
+    sum_kernel<<<grid_of(ceil_div(COUNT, SUM_THREADS)), SUM_THREADS, 0, ctx->stream>>>(
+        result, SPLITS, real_data(output), COUNT);
     CUDA_TRY(ctx, cudaGetLastError());
     return STATUS_OK;
 }
