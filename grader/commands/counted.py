@@ -22,7 +22,7 @@ ASIDE = {  # folders of copies, or of what programs made
 }
 ELSEWHERE = "outside of labs/<lab>/<operator>/"
 BY_MACOS = "written by macOS"
-UNKNOWN = "no file of this name is graded"
+UNKNOWN = "students write no file of this name"
 FIRST_STEP = "a first step of lab 05: it is not graded"
 NOT_GRADED = "the task {} is not graded"
 STRANGE = (
