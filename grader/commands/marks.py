@@ -11,6 +11,7 @@ from pathlib import Path
 
 from grader.commands import export
 from grader.commands.submission import place_of, wanted_course
+from grader.course.foreign import one_line
 from grader.course.offered.course_file import Course
 from grader.engine import results
 from grader.engine.answers import as_json
@@ -76,7 +77,9 @@ def _write(
             file = folder / f"{kind}.csv"
             file.write_text(BOOKS[kind](totals, made), encoding="utf-8", newline="")
             terminal.say(results.near(file))
-            if nameless := [t.student for t in totals if not WHO[kind](t.person)]:
+            if nameless := [
+                one_line(t.student) for t in totals if not WHO[kind](t.person)
+            ]:
                 terminal.say(
                     f"  {kind} cannot tell who they are: {', '.join(nameless)}; give "
                     f"them {NEEDED[kind]} in {desk.PEOPLE}"
