@@ -5,6 +5,12 @@
 #   PYTHON= use an environment that already has torch >= 2.11 instead of making .venv
 #   ISA=     avx2 or avx512: no wider vectors, in our code and in PyTorch; builds in build/avx2
 
+# A value is data: make hands each that a person types on in the environment, as it
+# stands, and nothing below expands one, wherever it comes from.
+TYPED := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
+$(foreach name,$(TYPED),$(eval override $(name) := $$(value $(name))))
+export $(TYPED)
+
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/bash
 include common/isa.mk
@@ -16,7 +22,7 @@ PATHS := .:common/python:grader/python
 # besides. Marker files are named after what is pinned, so that a clone or a copy with
 # newer dates installs nothing.
 ifdef PYTHON
-PY    := $(PYTHON)
+PY    := "$$PYTHON"
 READY :=
 MORE  :=
 else
@@ -26,17 +32,7 @@ READY := .venv/ready-$(call HASH,uv requirements)
 MORE  := .venv/more-$(call HASH,uv requirements development)
 endif
 
-T ?=
-LAB ?=
-CHECK ?=
-CASE ?=
-SEED ?=
-DTYPE ?=
-THREAD ?=
-BLOCK ?=
-PYTEST ?=
 GRADER := $(PY) -m grader
-CHOICE = $(if $(T),'$(T)') $(if $(LAB),--lab '$(LAB)')
 
 .DEFAULT_GOAL := help
 .PHONY: help grade watch bench carry tables debug diff hint profile progress reset update solution report doctor editor build step jupyter notebooks train test trust stress docs lint nvcc versions lock system-packages handout export submission marks clean
@@ -50,13 +46,10 @@ help:  ## list these commands
 	@echo '  ISA=avx2 or ISA=avx512 behind grade, bench or test allows no wider vectors'
 
 grade: $(READY)  ## check everything, or T= or LAB= [CHECK=forward|backward|card FRESH=1 JOBS= TIMES=1]
-	@$(GRADER) grade $(CHOICE) $(if $(CHECK),--check $(CHECK)) $(if $(SEED),--seed $(SEED))
+	@$(GRADER) grade
 
 bench: $(READY)  ## time T= on every speed case against PyTorch, or NET=resnet18 [CASES= PARTS= THREADS= AGAINST=]
-	@$(GRADER) bench $(CHOICE) $(if $(SEED),--seed $(SEED)) \
-	    $(if $(THREADS),--threads $(THREADS)) $(if $(PARTS),--parts $(PARTS)) \
-	    $(if $(AGAINST),--against $(AGAINST)) $(if $(CASES),--cases $(CASES)) \
-	    $(if $(NET),--net $(NET))
+	@$(GRADER) bench
 
 carry: $(READY)  ## build/carried: packages and bubblewrap, for a machine without network
 	@$(GRADER) carry
@@ -65,45 +58,43 @@ tables: $(READY)  ## put the tables of docs/results into the READMEs of the labs
 	@$(GRADER) tables
 
 debug: $(READY)  ## stop inside a case: T=rung CASE=name [SEED= DTYPE=f32; CUDA: THREAD= BLOCK=]
-	@$(GRADER) debug $(CHOICE) $(if $(CASE),--case '$(CASE)') $(if $(SEED),--seed $(SEED)) \
-	    $(if $(DTYPE),--dtype $(DTYPE)) $(if $(THREAD),--thread '$(THREAD)') \
-	    $(if $(BLOCK),--block '$(BLOCK)')
+	@$(GRADER) debug
 
 watch: $(READY)  ## grade a file each time it is saved: everything, or T= or LAB=
-	@$(GRADER) watch $(CHOICE)
+	@$(GRADER) watch
 
 diff: $(READY)  ## what T=rung changes against the rung that it builds on
-	@$(GRADER) diff $(CHOICE)
+	@$(GRADER) diff
 
 hint: $(READY)  ## one more hint for T=
-	@$(GRADER) hint $(CHOICE)
+	@$(GRADER) hint
 
 profile: $(READY)  ## where the time of T=rung goes and what limits it, in words
-	@$(GRADER) profile $(CHOICE)
+	@$(GRADER) profile
 
 progress: $(READY)  ## points by lab and over time, and what is next
 	@$(GRADER) progress
 
 reset: $(READY)  ## T= as the handout had it; a copy of yours is kept
-	@$(GRADER) reset $(CHOICE)
+	@$(GRADER) reset
 
 update: $(READY)  ## FROM=archive: a newer handout over started work; nothing is lost
-	@FROM='$(FROM)' $(GRADER) update
+	@$(GRADER) update
 
 solution: $(READY)  ## the reference of T=, once its KEY= is released [FROM=convlab-solutions.zip]
-	@FROM='$(FROM)' KEY='$(KEY)' $(GRADER) solution $(CHOICE)
+	@$(GRADER) solution
 
 report: $(READY)  ## make build/grade/report.html from the last results once more
 	@$(GRADER) report
 
 export: $(READY)  ## the last results for TO=junit,gradescope,autolab,github
-	@TO='$(TO)' $(GRADER) export
+	@$(GRADER) export
 
 build: $(READY)  ## compile everything, or T=, and show the first error of each rung
-	@$(GRADER) build $(CHOICE)
+	@$(GRADER) build
 
 step: $(READY)  ## STEPS=pybind or aten: the first steps of lab 05, all operators or T=
-	@STEPS='$(STEPS)' $(GRADER) step $(CHOICE)
+	@$(GRADER) step
 
 jupyter: $(MORE)  ## open the notebooks of the labs in a browser
 	@$(PY) -m jupyter lab labs
@@ -112,12 +103,8 @@ notebooks: $(MORE)  ## run every notebook of the labs; pages in build/notebooks
 	@PYTHONPATH=$(PATHS) $(PY) -m grader.commands.notebooks
 
 train: $(MORE)  ## train a network with every make of layers [NET= DATA= EPOCHS= VARIANTS= PROFILE=1]
-	@$(GRADER) build --lab 05
-	@$(PY) labs/05_torch_extension/train $(if $(NET),--net '$(NET)') $(if $(DATA),--data '$(DATA)') \
-	    $(if $(EPOCHS),--epochs '$(EPOCHS)') $(if $(VARIANTS),--variants '$(VARIANTS)') \
-	    $(if $(DTYPE),--dtype '$(DTYPE)') $(if $(SEED),--seed '$(SEED)') \
-	    $(if $(DEVICE),--device '$(DEVICE)') $(if $(PROFILE),--profile) \
-	    $(if $(THREADS),--threads '$(THREADS)') $(if $(TO),--to '$(TO)')
+	@T= LAB=05 $(GRADER) build
+	@$(PY) labs/05_torch_extension/train
 
 editor: $(READY)  ## compile_commands.json: an editor with clangd knows our headers and flags
 	@$(GRADER) editor
@@ -126,7 +113,7 @@ doctor: $(READY)  ## what this machine has, and what a missing thing costs
 	@$(GRADER) doctor
 
 test: $(MORE)  ## lint, and every test of convlab itself [FAST=1: those of a minute; WHOLE=1: no samples]
-	@$(PY) -m pytest $(if $(FAST),-m 'not slow') $(PYTEST) tests
+	@$(PY) -m tests
 
 trust: $(MORE)  ## the fault table: every known way to break or cheat, and its verdict
 	@PYTHONPATH=$(PATHS) $(PY) -m tests.proofs.trust
@@ -135,17 +122,16 @@ stress: $(MORE)  ## long proofs: hundreds of seeds, all mutations; tables in doc
 	@PYTHONPATH=$(PATHS) $(PY) -m tests.proofs.stress
 
 handout: $(READY)  ## derive what students get, in build/handout [COURSE=docs/courses/weekend.toml]
-	@COURSE='$(COURSE)' $(GRADER) handout
+	@$(GRADER) handout
 
 docs: $(MORE)  ## the book, for students and for instructors, in build/book [EDITION=student]
-	@$(PY) docs/book $(EDITION)
+	@$(PY) docs/book
 
 submission: $(READY)  ## grade COURSE= FROM=alice.zip NAME=alice, or FROM=inbox/ ALL=1 [WHEN= PART=]
-	@COURSE='$(COURSE)' FROM='$(FROM)' NAME='$(NAME)' ALL='$(ALL)' WHEN='$(WHEN)' \
-	    PART='$(PART)' $(GRADER) submission
+	@$(GRADER) submission
 
 marks: $(READY)  ## everybody's points in COURSE=, and TO=canvas,moodle,gradescope,autolab,junit
-	@COURSE='$(COURSE)' TO='$(TO)' $(GRADER) marks
+	@$(GRADER) marks
 
 lint: $(MORE)  ## only style, and the order of the rooms
 	@$(PY) -m pytest tests/house/test_style.py tests/house/test_layers.py

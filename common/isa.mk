@@ -4,7 +4,7 @@
 # built and found out goes into a folder of its own, build/avx2.
 # grader/toolchain/isa.py hands the variables on to the workers.
 
-ISA ?=
+override ISA := $(value ISA)
 CPUINFO ?= /proc/cpuinfo
 KNOWN_ISA := avx2 avx512
 

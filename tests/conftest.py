@@ -22,6 +22,7 @@ import pytest
 from xdist.scheduler.loadscope import LoadScopeScheduling
 
 from grader import once
+from grader.commands import said
 from grader.course.rungs import ROOT
 from grader.runner.supervisor import session
 from grader.toolchain import build, cusim, gpu_probe, nvcc, sandbox
@@ -159,7 +160,8 @@ def own_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("build")
     os.environ["CONVLAB_BUILD"] = str(folder)
     os.environ["SPEED"] = "off"  # tests assert values and verdicts, never times
-    os.environ.pop("COLUMNS", None)  # readline may have set it: a pipe has no width
+    for name in ("COLUMNS", *said.NAMES):  # readline's, or what a make above was told
+        os.environ.pop(name, None)
     # what torch.compile keeps for later runs does not fit another instruction set
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(folder / "inductor")
     number = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`make docs`: python docs/book [student|instructor], both editions without a word."""
+"""`make docs`: the editions that EDITION= names, both without a word."""
 
 import sys
 from pathlib import Path
@@ -9,10 +9,11 @@ PATHS = (ROOT, ROOT / "common" / "python", ROOT / "grader" / "python")
 sys.path[:0] = map(str, PATHS)
 
 from docs.book.build import main  # noqa: E402
+from grader.commands import said  # noqa: E402
 from grader.errors import GraderError  # noqa: E402
 
 try:
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(said.several("EDITION")))
 except GraderError as error:
     print(f"convlab: {error}", file=sys.stderr)
     sys.exit(1)

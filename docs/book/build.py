@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html import unescape
 from pathlib import Path
 
@@ -36,7 +36,7 @@ EDITIONS = {
 READ = ("labs", "common", "grader")  # what the output of a notebook depends on
 
 
-def main(words: list[str]) -> int:
+def main(words: Sequence[str]) -> int:
     """Build the editions that are asked for, all without a word."""
     if unknown := set(words) - set(EDITIONS):
         known = " or ".join(EDITIONS)

@@ -26,6 +26,7 @@ from grader.bench.extension_module import beside, loaded
 from grader.bench.network_table import MAKES, PARTS, Row, key_order, page, read, whole
 from grader.bench.request import Wanted, card, command, folder, write_files
 from grader.checks.speed import machine, timing
+from grader.course.foreign import one_line
 from grader.engine import results
 from grader.engine.answers import known
 from grader.errors import GraderError
@@ -81,12 +82,12 @@ def bench(net: str, wanted: Wanted) -> int:
 def _verify(net: str, wanted: Wanted) -> None:
     """Raises GraderError for a word that nothing here knows."""
     if net not in names():
-        raise GraderError(f"NET={net}: expected one of {', '.join(names())}")
+        raise GraderError(f"NET={one_line(net)}: expected one of {', '.join(names())}")
     for part in wanted.parts:
         if part not in PARTS:
             raise GraderError(f"PARTS={part}: of a network, {' and '.join(PARTS)}")
     for images in wanted.cases:
-        if not images.isdecimal() or not int(images):
+        if not images.isdecimal() or len(images) > 4 or not int(images):
             raise GraderError(
                 f"CASES={images}: of a network, numbers of images, like CASES=1,8"
             )

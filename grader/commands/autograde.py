@@ -8,14 +8,12 @@ nothing.
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 import traceback
 from dataclasses import replace
 from pathlib import Path
 
-from grader.commands import handed_in
+from grader.commands import handed_in, said
 from grader.course import rungs
 from grader.course.offered.course_file import Course
 from grader.course.tasks import here
@@ -29,10 +27,9 @@ FAULT = "The grader failed, not you: nothing was judged. Tell your instructor."
 KNOWN = ("gradescope", "autolab")
 
 
-def run(args: argparse.Namespace) -> int:
+def run() -> int:
     """Lay the submission over the starters, grade, answer."""
-    del args
-    host, source = os.environ.get("HOST", ""), os.environ.get("FROM", "")
+    host, source = said.text("HOST"), said.text("FROM")
     if host not in KNOWN or not source:
         raise GraderError(
             f"HOST= is {host!r}, expected {' or '.join(KNOWN)}; FROM= names what was "
@@ -52,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         answer = hosts.failed(host, FAULT)
     else:
         answer = hosts.gradescope(found) if host == KNOWN[0] else _told(found)
-    if target := os.environ.get("TO", ""):
+    if target := said.text("TO"):
         Path(target).write_text(answer, encoding="utf-8")
     else:
         sys.stdout.write(answer + "\n")

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from dataclasses import replace
 
+from grader import operators
 from grader.bench import (
     extension_cell,
     extension_costs,
@@ -17,6 +17,7 @@ from grader.bench import (
 from grader.bench.extension_cell import NAME as CELL
 from grader.bench.request import Wanted
 from grader.checks.speed.baseline import BOTH, VARIANTS
+from grader.commands import said
 from grader.course import rungs, tasks
 from grader.course.rungs import Selection
 from grader.engine import grade as grading
@@ -26,19 +27,20 @@ from grader.toolchain import isa
 from grader.toolchain.make import build_tools
 
 
-def run(args: argparse.Namespace) -> int:
+def run() -> int:
     """Measure, print and write."""
-    if args.net and (args.task or args.lab):
-        raise GraderError(
-            f"NET={args.net} times a whole network; leave T= and LAB= away"
-        )
-    selection = _timed(tasks.select(args.task, args.lab))
-    seed = grading.new_seed() if args.seed is None else args.seed
+    task, lab, net = map(said.text, ("T", "LAB", "NET"))
+    if net and (task or lab):
+        raise GraderError(f"NET={net} times a whole network; leave T= and LAB= away")
+    selection = _timed(tasks.select(task, lab))
+    repeated = said.number("SEED")
+    wanted = _wanted(grading.new_seed() if repeated is None else repeated)
+    if not net:
+        _verify_cases(selection, wanted)
     with results.lock():
         build_tools()
-        wanted = _wanted(args, seed)
-        if args.net:
-            return networks.bench(args.net, wanted)
+        if net:
+            return networks.bench(net, wanted)
         languages = {task.language for task in selection.tasks}
         if {task.id for task in selection.tasks} == {f"05_torch_extension/{CELL}"}:
             return extension_cell.bench(wanted)
@@ -58,45 +60,47 @@ def _timed(selection: Selection) -> Selection:
     return replace(selection, tasks=left)
 
 
-def _wanted(args: argparse.Namespace, seed: int) -> Wanted:
+def _verify_cases(selection: Selection, wanted: Wanted) -> None:
+    """Raises GraderError for a case that no operator here has."""
+    found = {task.operator for task in selection.tasks}
+    known = {name for one in found for name in operators.get(one).speed_cases()}
+    for name in wanted.cases:
+        if name not in known:
+            raise GraderError(
+                f"CASES={name}: there is no such case, expected some of "
+                f"{', '.join(sorted(known))}"
+            )
+
+
+def _wanted(seed: int) -> Wanted:
     """The words of `make bench`, for the run and for repeating it."""
-    said = {
-        "T": args.task,
-        "LAB": args.lab,
-        "NET": args.net,
-        "THREADS": args.threads if args.threads > 1 else None,
-        "PARTS": args.parts,
-        "AGAINST": args.against,
-        "CASES": args.cases,
-        "ISA": isa.held(),
-    }
-    against = tuple(filter(None, (args.against or "").split(",")))
+    cores = len(os.sched_getaffinity(0))
+    threads = said.number("THREADS", 1, cores) or 1
+    names = ("T", "LAB", "NET", "THREADS", "PARTS", "AGAINST", "CASES")
+    words = {name: said.text(name) for name in names} | {"ISA": isa.held()}
+    words["THREADS"] = str(threads) if threads > 1 else ""
+    against = said.several("AGAINST")
     for name in against:
         if name not in VARIANTS[1:]:
             raise GraderError(
                 f"AGAINST={name}: PyTorch has no such variant here, expected some of "
                 f"{','.join(VARIANTS[1:])}"
             )
-    parts = tuple(filter(None, (args.parts or "").split(",")))
-    for part in parts if not args.net else ():
+    parts = said.several("PARTS")
+    for part in parts if not words["NET"] else ():
         if part not in ("forward", "backward", BOTH) and not part.startswith("grad_"):
             raise GraderError(
                 f"PARTS={part}: expected some of forward,backward,{BOTH} and the "
                 "operator's gradients, like grad_input"
             )
-    cores = len(os.sched_getaffinity(0))
-    if not 1 <= args.threads <= cores:
-        raise GraderError(
-            f"THREADS={args.threads}: expected 1 to {cores}, the cores of this machine"
-        )
-    label = (args.task or args.lab or args.net or "all").strip("/").replace("/", "_")
-    many = f"_{args.threads}_threads" if args.threads > 1 else ""
+    label = words["T"] or words["LAB"] or words["NET"] or "all"
+    many = f"_{threads}_threads" if threads > 1 else ""
     return Wanted(
-        f"{label}{many}{isa.suffix()}",
-        " ".join(f"{name}={word}" for name, word in said.items() if word),
+        f"{label.strip('/').replace('/', '_')}{many}{isa.suffix()}",
+        " ".join(f"{name}={word}" for name, word in words.items() if word),
         seed,
-        args.threads,
+        threads,
         parts,
         against,
-        tuple(filter(None, (args.cases or "").split(","))),
+        said.several("CASES"),
     )

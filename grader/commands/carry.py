@@ -9,7 +9,6 @@ own comes first.
 
 from __future__ import annotations
 
-import argparse
 import re
 import subprocess
 import sys
@@ -34,7 +33,7 @@ def locked(text: str, names: tuple[str, ...] = PLAIN) -> str:
     return "\n".join(wanted).rstrip() + "\n"
 
 
-def run(args: argparse.Namespace) -> int:
+def run() -> int:
     """Fill the folder and say where it is."""
     terminal.say(f"take along: {results.near(carry(build_folder()))}")
     return 0

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import io
 import signal
@@ -12,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
+from grader.commands import said
 from grader.errors import GraderError
 
 USAGE_ERROR = 2
@@ -41,51 +41,14 @@ COMMANDS = {
     "update": "bring started work up to a newer handout, FROM=archive",
     "tables": "put the measured tables into the READMEs once more",
 }
-WHOLE = (
-    "autograde",
-    "carry",
-    "doctor",
-    "editor",
-    "export",
-    "handout",
-    "marks",
-    "submission",
-    "progress",
-    "report",
-    "tables",
-    "update",
-)  # of no task
 
 
-def parser() -> argparse.ArgumentParser:
-    """Commands and their options."""
-    top = argparse.ArgumentParser(prog="python -m grader", description=__doc__)
-    verbs = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, text in COMMANDS.items():
-        verb = verbs.add_parser(name, help=text, description=text)
-        if name in WHOLE:
-            continue
-        verb.add_argument("task", nargs="?", help="a path, an id, or a prefix of ids")
-        if name in ("grade", "bench", "build", "watch"):
-            verb.add_argument("--lab", help="only labs that begin with this, e.g. 02")
-        if name == "grade":
-            verb.add_argument("--check", help="forward, backward or card")
-        if name == "bench":
-            verb.add_argument("--threads", type=int, default=1)
-            verb.add_argument("--parts", help="forward,backward,grad_input,...")
-            verb.add_argument(
-                "--net", help="a whole network: resnet18, mobilenet, unet"
-            )
-            verb.add_argument("--cases", help="only these, by name")
-            verb.add_argument("--against", help="slow2d,channels_last: also these")
-        if name == "debug":
-            verb.add_argument("--case", help="the case's name, as the report gives it")
-            verb.add_argument("--dtype", choices=("f32", "f64"), default="f64")
-            verb.add_argument("--thread", default="0", help="CUDA: x, x,y or x,y,z")
-            verb.add_argument("--block", default="0", help="CUDA: x, x,y or x,y,z")
-        if name in ("grade", "bench", "debug"):
-            verb.add_argument("--seed", type=int, help="repeat a run's random numbers")
-    return top
+def usage() -> str:
+    """Commands, and the words that they take."""
+    named = {f"{name}=": meaning for name, meaning in said.NAMES.items()}
+    lists = [[f"  {x:12} {y}" for x, y in known.items()] for known in (COMMANDS, named)]
+    first = "usage: python -m grader COMMAND [TASK] [NAME=value ...]"
+    return "\n".join([first, "", *lists[0], "", *lists[1]])
 
 
 def _terminated(signum: int, frame: FrameType | None) -> None:
@@ -97,11 +60,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # what a terminal cannot show
             stream.reconfigure(errors="backslashreplace")
-    args = parser().parse_args(arguments)
+    command, *words = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    if command not in COMMANDS or {"-h", "--help"} & set(words):
+        print(usage())
+        return 0 if "--help" in (command, *words) else USAGE_ERROR
     signal.signal(signal.SIGTERM, _terminated)
     signal.signal(signal.SIGHUP, _terminated)
     try:
-        status = importlib.import_module(f"grader.commands.{args.command}").run(args)
+        with said.taken(words):
+            status = importlib.import_module(f"grader.commands.{command}").run()
     except GraderError as error:
         from grader.report import terminal
 

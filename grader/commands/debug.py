@@ -8,7 +8,6 @@ lab 05. The case's tensors are .npy files.
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import shutil
@@ -23,6 +22,7 @@ import torch
 from grader import operators
 from grader.checks.subject import DTYPES, Subject
 from grader.checks.values.forward import output_dtypes
+from grader.commands import said
 from grader.course.rungs import ROOT, Rung
 from grader.course.tasks import one_rung
 from grader.engine import results
@@ -79,10 +79,11 @@ class Situation:
     block: tuple[int, ...] = (0,)
 
 
-def run(args: argparse.Namespace) -> NoReturn:
+def run() -> NoReturn:
     """Start the debugger in place of this process."""
-    where = {"thread": args.thread, "block": args.block}
-    debug(args.task, args.case, args.seed or 0, args.dtype, **where)
+    where = {name.lower(): said.text(name) or "0" for name in ("THREAD", "BLOCK")}
+    dtype = said.one_of("DTYPE", ("f64", "f32"))
+    debug(said.text("T"), said.text("CASE"), said.number("SEED") or 0, dtype, **where)
 
 
 def debug(
@@ -250,7 +251,7 @@ def _kernels(now: Situation) -> list[str]:
 def place(text: str) -> tuple[int, ...]:
     """THREAD= and BLOCK=: 3, or 3,1 for x and y. Raises GraderError."""
     words = text.split(",")
-    if len(words) > 3 or not all(word.isdecimal() for word in words):
+    if len(words) > 3 or not all(w.isdecimal() and len(w) < 10 for w in words):
         raise GraderError(f"{text!r}: expected x, x,y or x,y,z, for example 3,1")
     return tuple(int(word) for word in words)
 

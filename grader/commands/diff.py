@@ -5,11 +5,11 @@ of a bug hunt against the copy of it that was handed out.
 
 from __future__ import annotations
 
-import argparse
 import difflib
 
 from rich.text import Text
 
+from grader.commands import said
 from grader.course.below import below, body
 from grader.course.foreign import cleaned
 from grader.course.rungs import Rung
@@ -21,9 +21,9 @@ from grader.toolchain import given
 STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
-def run(args: argparse.Namespace) -> int:
+def run() -> int:
     """Print it. Raises GraderError where there is nothing to compare with."""
-    rung, task = one_rung(args.task, "make diff T=03_im2col_cpu/matmul/02")
+    rung, task = one_rung(said.text("T"), "make diff T=03_im2col_cpu/matmul/02")
     other = given.broken(rung) if rung.exhibit else below(rung, task)
     if other is None:
         raise GraderError(

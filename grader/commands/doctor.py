@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import subprocess
 import sys
@@ -242,7 +241,7 @@ def first(found: Sequence[Item]) -> str:
     return f"Install first: {item.name}, with {item.install}. Then {item.gain}."
 
 
-def run(args: argparse.Namespace) -> int:
+def run() -> int:
     """Print the table. 1 if a thing is missing without which nothing can be graded."""
     grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     grid.add_column("what", no_wrap=True)

@@ -6,7 +6,6 @@ C as rung.mk compiles it, CUDA with cusim's headers, the C++ of lab 05 with PyTo
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -34,9 +33,8 @@ CPP = ("clang++", "-std=c++20", "-Icommon", *WARN)
 STABLE = "-DTORCH_TARGET_VERSION=0x020b000000000000"  # as setup.py has it
 
 
-def run(args: argparse.Namespace) -> int:
+def run() -> int:
     """Write it at the root, where clangd looks."""
-    del args
     found = entries(all_tasks())
     file = rungs.ROOT / FILE
     file.write_text(json.dumps(found, indent=1), encoding="utf-8")

@@ -9,7 +9,6 @@ students' files are searched for them.
 from __future__ import annotations
 
 import io
-import os
 import random
 import re
 import shutil
@@ -23,7 +22,7 @@ from typing import Any
 from signatures import SIGNATURES
 
 from grader import once
-from grader.commands import leaks
+from grader.commands import leaks, said
 from grader.course.handed import packed
 from grader.course.offered import course_file, narrowed
 from grader.course.offered.checked import written
@@ -53,7 +52,7 @@ NAME = "convlab-instructor"
 
 def asked() -> Course | None:
     """The course that COURSE= names. Raises GraderError if its file is wrong."""
-    named = os.environ.get("COURSE", "").strip()
+    named = said.text("COURSE")
     if not named:
         return None
     made = course_file.course(Path(named), narrowed.names(all_tasks()))

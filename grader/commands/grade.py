@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import time
 
-from grader.commands import check_card
+from grader.commands import check_card, said
 from grader.course import tasks
 from grader.course.absent import absent
 from grader.course.exhibits import CASE_CHECK
+from grader.course.foreign import one_line
 from grader.course.rungs import Selection
 from grader.engine import grade as grading
 from grader.engine import merge, plan, results, schedule
@@ -32,17 +32,18 @@ CHECKS = {
 }
 
 
-def run(args: argparse.Namespace) -> int:
+def run() -> int:
     """All that was selected; 0 if everything passed or is pending."""
     start = time.monotonic()
-    selection = tasks.select(args.task, args.lab)
-    check = checked(args.check, selection)
-    seed = grading.new_seed() if args.seed is None else args.seed
+    selection = tasks.select(said.text("T"), said.text("LAB"))
+    check = checked(said.text("CHECK"), selection)
+    repeated = said.number("SEED")
+    seed = grading.new_seed() if repeated is None else repeated
     sandbox.level()  # a level that does not work ends here
-    slots = schedule.slots(os.environ.get("JOBS", ""))
+    slots = said.number("JOBS", 1, 1024) or schedule.slots()
     if check == plan.CARD:
         return check_card.run(selection, seed, slots)
-    fresh = args.seed is not None or os.environ.get("FRESH", "") not in ("", "0")
+    fresh = repeated is not None or said.yes("FRESH")
     with results.lock():
         orphans.end()
         build_tools()
@@ -71,10 +72,10 @@ def run(args: argparse.Namespace) -> int:
         page = _page(whole)
     standing = {task.task.id: (task.points, task.pending) for task in whole.tasks}
     terminal.table(found, standing)
-    if not (args.task or args.lab):
+    if selection.whole:
         terminal.course(whole)
     terminal.advice(found)
-    if os.environ.get("TIMES", "") not in ("", "0"):
+    if said.yes("TIMES"):
         spent.table(found)
     remarks = [*untouched.waiting(found), *absent()]
     remarks += [f"memory was not checked: {unwatched}"] if unwatched else []
@@ -91,19 +92,20 @@ def run(args: argparse.Namespace) -> int:
     return exit_status(found)
 
 
-def checked(word: str | None, selection: Selection) -> str | None:
+def checked(word: str, selection: Selection) -> str | None:
     """The check that CHECK= names. Raises GraderError for a word that names none."""
     if not word or word in CHECKS:
-        return CHECKS.get(word or "")
-    said = f"CHECK={word}: expected forward, backward (gradient is the same) or card"
+        return CHECKS.get(word)
+    wrong = f"CHECK={one_line(word)}: expected forward, backward (gradient is the "
+    wrong += "same) or card"
     hunts = [task for task in selection.tasks if task.is_hunt]
     if word == CASE_CHECK and hunts:
         one = next((r.id for r in hunts[0].rungs if r.id in selection.rungs), "")
-        said += (
+        wrong += (
             ", the directions of the repair; the case of a bug hunt is checked after "
             f"its repair: make grade T={one or hunts[0].id}"
         )
-    raise GraderError(said)
+    raise GraderError(wrong)
 
 
 def _in_ci() -> bool:

@@ -126,11 +126,11 @@ def grade(tree: Path, build: Path, made: Course) -> dict[str, Any]:
     contents of its results.json. Raises GraderError if there is none.
     """
     command = [sys.executable, "-m", "grader", "grade"]
-    command += ["--seed", str(made.hidden.seeds[0])] if made.hidden.seeds else []
     paths = (tree, tree / "common" / "python", tree / "grader" / "python")
     place = {
         "CONVLAB_BUILD": str(build),
-        "FRESH": "1",
+        **{"T": "", "LAB": "", "CHECK": "", "FRESH": "1"},
+        "SEED": str(made.hidden.seeds[0]) if made.hidden.seeds else "",
         "PYTHONPATH": os.pathsep.join(map(str, paths)),
         **({} if made.speed else {"SPEED": "off"}),
     }

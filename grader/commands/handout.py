@@ -8,7 +8,6 @@ only. Then the tree is searched for solutions, listed in MANIFEST and packed twi
 
 from __future__ import annotations
 
-import argparse
 import fnmatch
 import functools
 import hashlib
@@ -94,7 +93,7 @@ WITHHELD = re.compile(
 LISTED = 4  # names told of files that are left out
 
 
-def run(args: argparse.Namespace) -> int:
+def run() -> int:
     """Derive, search, list and pack; say what came of it."""
     if given.is_handout():
         raise GraderError("this tree is a handout itself; make one in the repository")

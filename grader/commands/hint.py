@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-import argparse
-
+from grader.commands import said
 from grader.course.tasks import select
 from grader.engine.hints import one_more
 from grader.errors import GraderError
 from grader.report import terminal
 
 
-def run(args: argparse.Namespace) -> int:
+def run() -> int:
     """Print the hints seen so far and the next one, of a task or of one rung."""
-    wanted: str | None = args.task
+    wanted = said.text("T")
     if not wanted:
         raise GraderError("say which task: make hint T=02_naive_c/conv2d")
     selection = select(wanted)

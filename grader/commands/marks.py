@@ -5,11 +5,9 @@ files that a gradebook or a platform reads.
 
 from __future__ import annotations
 
-import argparse
-import os
 from pathlib import Path
 
-from grader.commands import export
+from grader.commands import export, said
 from grader.commands.submission import place_of, wanted_course
 from grader.course.foreign import one_line
 from grader.course.offered.course_file import Course
@@ -32,9 +30,8 @@ NEEDED = {"canvas": "canvas_id, id or login", "moodle": "id or email"}
 KINDS = (*BOOKS, *export.FILES)
 
 
-def run(args: argparse.Namespace) -> int:
+def run() -> int:
     """Show the marks, write the exports."""
-    del args
     made = wanted_course()
     folder = place_of(made)
     records = desk.everybody(folder)
@@ -56,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         for name in students
     ]
     mark_table.show(totals, made)
-    named = os.environ.get("TO", "")
+    named = said.text("TO")
     if named:
         kinds = export.asked_for(named, KINDS, "make marks TO=canvas,gradescope")
         _write(totals, records, kinds, folder / "exports", made)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,6 +15,7 @@ from grader.bench.profile import counts, findings, object_code
 from grader.bench.profile.findings import Profile
 from grader.checks.speed import baseline, machine, speed
 from grader.checks.subject import Subject
+from grader.commands import said
 from grader.commands.debug import Situation, save_memory, with_cases
 from grader.course.rungs import Rung, Task
 from grader.course.tasks import select
@@ -34,10 +34,10 @@ FOR_AVX2 = "-march=x86-64-v3"  # what valgrind can run
 DTYPE, SEED = "f32", 0
 
 
-def run(args: argparse.Namespace) -> int:
+def run() -> int:
     """Each direction that the file defines. Raises GraderError for another language."""
-    rung = with_cases(args.task, "make profile T=03_im2col_cpu/matmul/02")
-    task = next(t for t in select(args.task).tasks if t.id == rung.task)
+    rung = with_cases(said.text("T"), "make profile T=03_im2col_cpu/matmul/02")
+    task = next(t for t in select(rung.id).tasks if t.id == rung.task)
     if rung.exhibit:
         raise GraderError(
             f"{rung.id} is an exhibit, and nobody times it: make grade T={rung.id} "

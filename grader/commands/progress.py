@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import argparse
-
 from grader.course.tasks import offered_tasks
 from grader.engine import results
 from grader.engine.answers.history import moments
@@ -15,9 +13,8 @@ from grader.report.progress import standing
 from grader.report.progress.next_step import next_step
 
 
-def run(args: argparse.Namespace) -> int:
+def run() -> int:
     """Show it, and write the page."""
-    del args
     tasks, whole = offered_tasks(), results.read()
     history = []
     if (results.folder() / NAME).exists():

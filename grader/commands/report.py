@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 
 from grader.engine import results
@@ -11,7 +10,7 @@ from grader.errors import GraderError
 from grader.report import html, terminal
 
 
-def run(args: argparse.Namespace) -> int:
+def run() -> int:
     """Write the page. Raises GraderError if there are no results."""
     found = results.read()
     if reason := results.refusal():

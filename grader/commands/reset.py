@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 
+from grader.commands import said
 from grader.course import rungs
 from grader.course.handed import starters
 from grader.course.tasks import select
@@ -15,16 +15,16 @@ from grader.report import terminal
 from grader.toolchain import given
 
 
-def run(args: argparse.Namespace) -> int:
+def run() -> int:
     """Ask, keep a copy, put the starters back."""
     if not given.is_handout():
         raise GraderError(
             "this is the repository, whose files are complete; git restore brings one "
             "back, and make reset works in a handout"
         )
-    if not args.task:
+    if not said.text("T"):
         raise GraderError("say which file or task: make reset T=02_naive_c/conv2d/00")
-    selection = select(args.task)
+    selection = select(said.text("T"))
     known = starters.read(rungs.ROOT)
     files = [
         os.path.relpath(file, rungs.ROOT)
@@ -59,7 +59,7 @@ def _differs(name: str, known: dict[str, bytes]) -> bool:
 
 def _agreed(question: str) -> bool:
     """Raises GraderError where nobody can be asked."""
-    if os.environ.get("YES", "") not in ("", "0"):
+    if said.yes("YES"):
         return True
     if not sys.stdin.isatty():
         raise GraderError(

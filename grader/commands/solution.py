@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import argparse
-import os
 from pathlib import Path
 
+from grader.commands import said
 from grader.course import rungs
 from grader.course.handed import sealed
 from grader.course.tasks import select
@@ -17,25 +16,25 @@ from grader.toolchain import given
 FOLDER = "solutions"  # beside labs: what is in it is not graded
 
 
-def run(args: argparse.Namespace) -> int:
+def run() -> int:
     """Unlock it into a folder of its own; no file of labs is touched."""
     if not given.is_handout():
         raise GraderError("this is the repository: labs holds the solutions")
-    if not args.task:
+    wanted, key = said.text("T"), said.text("KEY")
+    if not wanted:
         raise GraderError(
             "say of which task: make solution T=02_naive_c/conv2d KEY=..."
         )
-    tasks = select(args.task).tasks
+    tasks = select(wanted).tasks
     if len(tasks) != 1:
         names = ", ".join(task.id for task in tasks)
         raise GraderError(f"make solution opens one task, and T= names: {names}")
-    key = os.environ.get("KEY", "")
     if not key:
         raise GraderError(
             f"the solutions of {tasks[0].id} are locked: your instructor gives out "
             "KEY= when the deadline has passed"
         )
-    archive = Path(os.environ.get("FROM") or rungs.ROOT / sealed.ARCHIVE)
+    archive = Path(said.text("FROM") or rungs.ROOT / sealed.ARCHIVE)
     files = sealed.unseal(sealed.block(archive, tasks[0].id), key)
     for name, contents in files.items():
         file = rungs.ROOT / FOLDER / name

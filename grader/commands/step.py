@@ -7,9 +7,9 @@ folder where it lies, and for the operators that have such a step.
 
 from __future__ import annotations
 
-import argparse
-import os
+from collections.abc import Sequence
 
+from grader.commands import said
 from grader.course import rungs, tasks
 from grader.engine.answers import known
 from grader.errors import GraderError
@@ -20,16 +20,16 @@ from grader.toolchain.make import build_tools
 STEPS = ("pybind", "aten")
 
 
-def run(args: argparse.Namespace) -> int:
+def run() -> int:
     """Build; 1 if an operator failed."""
-    steps = os.environ.get("STEPS", "").replace(",", " ").split() or [*STEPS]
+    steps = said.several("STEPS") or STEPS
     for step in steps:
         if step not in STEPS:
             raise GraderError(
                 f"STEPS={step}: expected some of {','.join(STEPS)}; the last step, "
                 "stable, is what make build LAB=05 builds"
             )
-    names = _operators(args.task, steps)
+    names = _operators(said.text("T"), steps)
     build_tools()
     terminal.say(f"building {', '.join(steps)} of {', '.join(names)}")
     why = package.earlier_steps(names, known.kernel_links(), steps)
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     return int(bool(why))
 
 
-def _operators(wanted: str | None, steps: list[str]) -> list[str]:
+def _operators(wanted: str, steps: Sequence[str]) -> list[str]:
     """Those that were chosen and have one of the steps."""
     chosen = tasks.select(wanted, None if wanted else "05").tasks
     names = [task.operator for task in chosen if task.language == rungs.EXTENSION]
@@ -54,7 +54,7 @@ def _operators(wanted: str | None, steps: list[str]) -> list[str]:
     return there
 
 
-def _how(steps: list[str], name: str) -> str:
+def _how(steps: Sequence[str], name: str) -> str:
     """What to type next."""
     step = next(s for s in steps if (kernels.LAB / "csrc" / s / f"{name}.cpp").exists())
     lab = f"cd {kernels.LAB.relative_to(rungs.ROOT)}"

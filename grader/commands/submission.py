@@ -6,9 +6,7 @@ it is called after its student.
 
 from __future__ import annotations
 
-import argparse
 import html
-import os
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -16,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from grader.commands import for_course, handed_in
+from grader.commands import for_course, handed_in, said
 from grader.commands.handed_in import Laid
 from grader.course import rungs
 from grader.course.foreign import one_line
@@ -58,15 +56,11 @@ class Graded:
     page: Path
 
 
-def run(args: argparse.Namespace) -> int:
+def run() -> int:
     """Unpack, grade, keep, tell."""
-    del args
     order = _order(wanted_course())
-    source, student = (
-        os.environ.get("FROM", ""),
-        inbox.named(os.environ.get("NAME", "")),
-    )
-    everybody = os.environ.get("ALL", "") not in ("", "0")
+    source, student = said.text("FROM"), inbox.named(said.text("NAME"))
+    everybody = said.yes("ALL")
     if everybody and (student or not source):
         raise GraderError(
             f"ALL=1 grades a folder of archives, without NAME=: {ALL_EXAMPLE}"
@@ -91,12 +85,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _order(made: Course) -> Order:
     """What the variables ask for. Raises GraderError."""
-    when, parts = _when(os.environ.get("WHEN", ""), made), _parts(made)
+    when, parts = _when(said.text("WHEN"), made), _parts(made)
     tree = build_folder() / "handout" / made.name / "student"
     if not tree.is_dir():
         raise GraderError(
             "there is no handout of this course yet: make handout COURSE="
-            f"{os.environ['COURSE']}"
+            f"{said.text('COURSE')}"
         )
     wanted = [part for part in made.parts if part.id in parts or not parts]
     pages = place_of(made) / "records" / "+".join(parts)
@@ -178,9 +172,9 @@ def _tell_files(laid: Laid) -> None:
 
 def _line(row: Row) -> str:
     """A task's points, and what was not right."""
-    said = list(dict.fromkeys(str(remark.verdict) for remark in row.remarks))
-    said += [f"{row.pending:g} pending"] if row.pending else []
-    return f"{row.task:32} {row.points:g} of {row.of:g}  {', '.join(said)}".rstrip()
+    words = list(dict.fromkeys(str(remark.verdict) for remark in row.remarks))
+    words += [f"{row.pending:g} pending"] if row.pending else []
+    return f"{row.task:32} {row.points:g} of {row.of:g}  {', '.join(words)}".rstrip()
 
 
 def _of(student: str, page: str) -> str:
@@ -200,7 +194,7 @@ def wanted_course() -> Course:
 
 def place_of(made: Course) -> Path:
     """The course's folder on the desk: DESK=, or desk/ in the repository."""
-    return Path(os.environ.get("DESK") or rungs.ROOT / "desk") / made.name
+    return Path(said.text("DESK") or rungs.ROOT / "desk") / made.name
 
 
 def _when(named: str, made: Course) -> datetime | None:
@@ -218,7 +212,7 @@ def _when(named: str, made: Course) -> datetime | None:
 
 def _parts(made: Course) -> list[str]:
     """The parts that PART= names; none without it."""
-    named = [part for part in os.environ.get("PART", "").split(",") if part]
+    named = list(said.several("PART"))
     known = [part.id for part in made.parts]
     for name in named:
         if name not in known:

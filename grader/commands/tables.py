@@ -8,7 +8,6 @@ such bugs, between the markers `<!-- exhibits -->` and `<!-- end exhibits -->`.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 
@@ -44,7 +43,7 @@ MEANING = {  # of a tool: what it does
 }
 
 
-def run(args: argparse.Namespace) -> int:
+def run() -> int:
     """Fill the marked places."""
     changed = [results.near(page) for page in pages.write()]
     changed += [results.near(PAGE)] if write() else []

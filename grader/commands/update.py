@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import argparse
-import os
 from pathlib import Path
 
 from grader import once
+from grader.commands import said
 from grader.course import rungs
 from grader.course.handed import renewal, starters
 from grader.errors import GraderError
@@ -16,12 +15,11 @@ from grader.toolchain import given
 from grader.toolchain.make import build_folder
 
 
-def run(args: argparse.Namespace) -> int:
+def run() -> int:
     """Do it and say what was done; 1 if a conflict is left to the student."""
-    del args
     if not given.is_handout():
         raise GraderError("make update works in a handout; here git pull does it")
-    named = os.environ.get("FROM", "")
+    named = said.text("FROM")
     if not named:
         raise GraderError(
             "say from which archive: make update FROM=convlab-handout.zip"

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 
 from rich.console import Console
 from rich.live import Live
 
+from grader.commands import said
 from grader.course.rungs import ROOT
 from grader.errors import GraderError
 from grader.watch.client import Client
@@ -18,7 +18,7 @@ from grader.watch.saves import Saves
 from grader.watch.screen import Screen
 
 
-def run(args: argparse.Namespace) -> int:
+def run() -> int:
     """Until the key q."""
     if not in_terminal():
         raise GraderError(
@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
         )
     console = Console(highlight=False, no_color="NO_COLOR" in os.environ or None)
     with Saves(ROOT / "labs") as saves, Client() as client:
-        loop = Loop(args.task, args.lab, client, saves)
+        loop = Loop(said.text("T"), said.text("LAB"), client, saves)
         live = Live(console=console, screen=True, auto_refresh=False)
         loop.away, loop.back = live.stop, lambda: live.start(refresh=True)
         with live:

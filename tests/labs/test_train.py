@@ -315,11 +315,11 @@ def test_an_operator_that_is_passed_on_by_itself_is_one_call(digits, tmp_path):
 # ---- the command ---------------------------------------------------------------------
 
 
-def command(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+def command(folder: Path, **words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, LAB / "train", *options],
+        [sys.executable, LAB / "train"],
         cwd=ROOT,
-        env=dict(os.environ, CONVLAB_BUILD=str(folder), OMP_NUM_THREADS="1"),
+        env=dict(os.environ, CONVLAB_BUILD=str(folder), OMP_NUM_THREADS="1", **words),
         capture_output=True,
         text=True,
         timeout=120,
@@ -327,7 +327,7 @@ def command(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_make_train_writes_its_page_and_picture(tmp_path):
-    done = command(tmp_path, "--epochs", "3", "--variants", "function,pytorch")
+    done = command(tmp_path, EPOCHS="3", VARIANTS="function,pytorch")
     assert done.returncode == 0, done.stderr
     assert "all are within" in done.stdout
     written = (tmp_path / "train/train.md").read_text()
@@ -340,13 +340,14 @@ def test_make_train_writes_its_page_and_picture(tmp_path):
 @pytest.mark.parametrize(
     ("option", "words"),
     [
-        (("--variants", "lab02"), "there are pytorch, function, lab01, lab05"),
-        (("--data", "fashion"), "apt-get install dataset-fashion-mnist"),
+        ({"VARIANTS": "lab02"}, "there are pytorch, function, lab01, lab05"),
+        ({"TO": "/proc/none"}, "/proc/none"),
+        ({"DEVICE": "tpu"}, "DEVICE= is 'tpu', expected cpu or cuda")
+        if data.FASHION.exists()
+        else ({"DATA": "fashion"}, "apt-get install dataset-fashion-mnist"),
     ],
 )
 def test_an_option_that_cannot_be_met_is_one_sentence(option, words, tmp_path):
-    if option[1] == "fashion" and data.FASHION.exists():
-        option, words = ("--device", "tpu"), "invalid choice"
-    done = command(tmp_path, *option)
+    done = command(tmp_path, **option)
     assert done.returncode != 0
     assert words in done.stderr and "Traceback" not in done.stderr

@@ -15,6 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from grader.course.foreign import one_line
 from grader.course.offered import toml_lines
 from grader.errors import GraderError
 
@@ -147,12 +148,15 @@ class Place:
 
 def read(file: Path) -> Place:
     """A whole file. Raises GraderError if it is not there or no TOML."""
+    shown = one_line(str(file))
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise GraderError(f"there is no {file}: name a file that exists") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise GraderError(f"{file} cannot be read: {error}") from error
+        raise GraderError(f"there is no {shown}: name a file that exists") from error
+    except OSError as error:
+        raise GraderError(f"{shown} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise GraderError(f"{shown} cannot be read: {error}") from error
     try:
         value = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

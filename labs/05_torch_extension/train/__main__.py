@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -28,7 +28,9 @@ from rich.progress import (  # noqa: E402
 )
 from rich.table import Table  # noqa: E402
 
+from grader.commands import said  # noqa: E402
 from grader.engine.results import environment  # noqa: E402
+from grader.errors import GraderError  # noqa: E402
 from grader.toolchain.make import build_folder  # noqa: E402
 from train import data, layers, loop, page, profiler  # noqa: E402
 from train.data import Absent, Data  # noqa: E402
@@ -41,29 +43,46 @@ EPOCHS = {"digits": 20, "fashion": 2, "mnist": 2}
 console = Console(highlight=False)
 
 
-def options() -> argparse.Namespace:
-    """What make passes on."""
-    parser = argparse.ArgumentParser(prog="make train", description=__doc__)
-    parser.add_argument("--data", default="digits", choices=data.NAMES)
-    parser.add_argument("--net", default="lenet", choices=NETS)
-    parser.add_argument("--epochs", type=int)
-    parser.add_argument("--variants", default=",".join(layers.MAKES))
-    parser.add_argument("--dtype", default="f32", choices=DTYPES)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
-    parser.add_argument("--threads", type=int, default=0)  # 0: as PyTorch has it
-    parser.add_argument("--profile", action="store_true")
-    parser.add_argument("--to", type=Path)
-    chosen = parser.parse_args()
-    chosen.epochs = chosen.epochs or EPOCHS[chosen.data]
-    chosen.variants = chosen.variants.replace(",", " ").split()
-    for name in chosen.variants:
+@dataclass(frozen=True)
+class Chosen:
+    """The words of `make train`."""
+
+    net: str
+    data: str
+    dtype: str
+    device: str
+    epochs: int
+    variants: tuple[str, ...]
+    seed: int
+    threads: int  # 0: as PyTorch has it
+    profile: bool
+    to: str  # a folder; "": build/train
+
+
+def options() -> Chosen:
+    """What was said. Raises GraderError for what cannot be."""
+    variants = said.several("VARIANTS") or layers.MAKES
+    for name in variants:
         if name not in layers.MAKES:
-            parser.error(f"VARIANTS={name}: there are {', '.join(layers.MAKES)}")
-    if chosen.epochs < 1:
-        parser.error(f"EPOCHS={chosen.epochs}: at least one is needed")
+            known = ", ".join(layers.MAKES)
+            raise GraderError(f"VARIANTS={name}: there are {known}")
+    learned = said.one_of("DATA", data.NAMES)
+    chosen = Chosen(
+        net=said.one_of("NET", list(NETS)),
+        data=learned,
+        dtype=said.one_of("DTYPE", list(DTYPES)),
+        device=said.one_of("DEVICE", ("cpu", "cuda")),
+        epochs=said.number("EPOCHS", 1) or EPOCHS[learned],
+        variants=tuple(variants),
+        seed=said.number("SEED") or 0,
+        threads=said.number("THREADS", 0, 1024) or 0,
+        profile=said.yes("PROFILE"),
+        to=said.text("TO"),
+    )
     if chosen.device == "cuda" and not torch.cuda.is_available():
-        parser.error("DEVICE=cuda: this PyTorch sees no GPU; DEVICE=cpu is the default")
+        raise GraderError(
+            "DEVICE=cuda: this PyTorch sees no GPU; DEVICE=cpu is the default"
+        )
     return chosen
 
 
@@ -74,7 +93,9 @@ def main() -> int:
         torch.set_num_threads(chosen.threads)
     torch.backends.cudnn.allow_tf32 = False  # float32 that is float32
     folder = build_folder() / "train"
-    folder.mkdir(parents=True, exist_ok=True)
+    to = Path(chosen.to or folder)
+    for place in (folder, to):
+        place.mkdir(parents=True, exist_ok=True)
     try:
         found = data.load(chosen.data, folder)
     except Absent as absent:
@@ -99,13 +120,12 @@ def main() -> int:
         chosen.seed,
         environment()["cpu"],
     )
-    to = chosen.to or folder
     file = page.write(to, about, runs, allowed, profiles)
     say(f"{os.path.relpath(file)}, {os.path.relpath(file.with_suffix('.png'))}")
     return 0
 
 
-def command(chosen: argparse.Namespace) -> str:
+def command(chosen: Chosen) -> str:
     """The command that was given, as make has it."""
     words = ["make train"]
     usually = {"net": "lenet", "data": "digits", "dtype": "f32", "device": "cpu"}
@@ -124,7 +144,7 @@ def command(chosen: argparse.Namespace) -> str:
     return " ".join(words)
 
 
-def begin(chosen: argparse.Namespace, found: Data) -> list[Run]:
+def begin(chosen: Chosen, found: Data) -> list[Run]:
     """A run for every make that is there; a sentence for one that is not."""
     runs, network = [], NETS[chosen.net]
     for name in chosen.variants:
@@ -191,4 +211,9 @@ def complain(sentence: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except GraderError as error:
+        sys.exit(complain(str(error)))
+    except OSError as error:  # of TO=, or of a full disk
+        sys.exit(complain(f"{error.filename or 'a file'}: {error.strerror}"))

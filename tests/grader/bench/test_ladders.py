@@ -18,7 +18,7 @@ from grader.checks.speed import machine, speed, timing
 from grader.checks.speed.baseline import BOTH
 from grader.checks.speed.estimate import Speed
 from grader.commands.bench import _wanted
-from grader.commands.cli import parser
+from grader.commands.said import taken
 from grader.course.bands import Cost
 from grader.course.tasks import all_tasks, select
 from grader.errors import GraderError
@@ -81,9 +81,9 @@ def test_every_part_a_rung_computes_is_timed_and_written(
     ("words", "said"),
     [
         ([], "make bench SEED=3"),
-        (["--lab", "02"], "make bench LAB=02 SEED=3"),
+        (["LAB=02"], "make bench LAB=02 SEED=3"),
         (
-            ["02_naive_c/add", "--parts", "forward"],
+            ["02_naive_c/add", "PARTS=forward"],
             "make bench T=02_naive_c/add PARTS=forward SEED=3",
         ),
     ],
@@ -91,8 +91,8 @@ def test_every_part_a_rung_computes_is_timed_and_written(
 def test_the_recorded_command_selects_the_same_again(
     words: list[str], said: str
 ) -> None:
-    args = parser().parse_args(["bench", *words])
-    assert ladders.command(_wanted(args, 3)) == said
+    with taken(words):
+        assert ladders.command(_wanted(3)) == said
 
 
 def test_what_the_fallback_computes_is_no_row_and_a_call_by_name_is_one(
@@ -175,14 +175,14 @@ def test_wrong_values_are_told_and_end_with_1(
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--threads", "0"], "THREADS=0: expected 1 to"),
-        (["--against", "cudnn"], "AGAINST=cudnn: PyTorch has no such variant"),
-        (["--parts", "forwards"], "PARTS=forwards: expected some of forward,"),
+        (["THREADS=0"], "THREADS= is '0', expected a whole number from 1 to"),
+        (["AGAINST=cudnn"], "AGAINST=cudnn: PyTorch has no such variant"),
+        (["PARTS=forwards"], "PARTS=forwards: expected some of forward,"),
     ],
 )
 def test_words_that_cannot_be_are_told(words: list[str], sentence: str) -> None:
-    with pytest.raises(GraderError, match=sentence):
-        _wanted(parser().parse_args(["bench", *words]), 3)
+    with taken(words), pytest.raises(GraderError, match=sentence):
+        _wanted(3)
 
 
 def test_a_part_asks_for_one_gradient_and_costs_half_of_backward() -> None:

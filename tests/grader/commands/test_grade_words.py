@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.commands import cli, grade
+from grader.commands import grade
 from grader.course.tasks import select
 from grader.errors import GraderError
 
@@ -18,12 +18,11 @@ DIRECTIONS = "expected forward, backward (gradient is the same) or card"
     [("forward", "forward"), ("backward", "gradient"), ("card", "card")],
 )
 def test_a_column_of_the_table_chooses_its_check(word: str, check: str) -> None:
-    args = cli.parser().parse_args(["grade", "--check", word])
-    assert grade.checked(args.check, select(HUNT)) == check
+    assert grade.checked(word, select(HUNT)) == check
 
 
 def test_all_is_checked_where_none_is_named() -> None:
-    assert grade.checked(cli.parser().parse_args(["grade"]).check, select("")) is None
+    assert grade.checked("", select("")) is None
 
 
 @pytest.mark.parametrize(

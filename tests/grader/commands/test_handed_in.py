@@ -314,7 +314,7 @@ def test_a_host_gets_an_answer_whatever_happens(
     monkeypatch.setattr(autograde, "here", lambda: read(tmp_path))
     for name, value in (("HOST", host), ("FROM", "x"), ("TO", str(tmp_path / "to"))):
         monkeypatch.setenv(name, value)
-    assert autograde.run(None) == 0
+    assert autograde.run() == 0
     answer = (tmp_path / "to").read_text()
     assert says in answer
     last = json.loads(answer if host == "gradescope" else answer.splitlines()[-1])
@@ -325,8 +325,8 @@ def test_a_host_gets_an_answer_whatever_happens(
 def test_a_host_that_nobody_knows_and_a_tree_of_no_course_are_refused(monkeypatch):
     monkeypatch.setenv("HOST", "moodle")
     with pytest.raises(GraderError, match="expected gradescope or autolab"):
-        autograde.run(None)
+        autograde.run()
     monkeypatch.setenv("HOST", "autolab")
     monkeypatch.setenv("FROM", "x")
     with pytest.raises(GraderError, match="was not made for a course"):
-        autograde.run(None)
+        autograde.run()

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import pytest
@@ -45,7 +44,8 @@ def ask(
     monkeypatch.setattr(hint, "select", select)
 
     def asked(wanted: str) -> list[str]:
-        assert hint.run(argparse.Namespace(task=wanted)) == 0
+        monkeypatch.setenv("T", wanted)
+        assert hint.run() == 0
         return capsys.readouterr().out.splitlines()
 
     return asked

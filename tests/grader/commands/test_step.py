@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 import pytest
 
 from grader.commands import step
+from grader.commands.said import taken
 from grader.errors import GraderError
 
 
@@ -26,28 +26,23 @@ def built(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], list[str]]]:
     return asked
 
 
-def run(task: str | None) -> int:
-    return step.run(argparse.Namespace(task=task, lab=None))
-
-
 @pytest.mark.parametrize(
     ("steps", "task", "operators"),
     [
-        ("pybind", None, ["add", "matmul"]),
-        ("aten", None, ["add", "conv2d"]),
+        ("pybind", "", ["add", "matmul"]),
+        ("aten", "", ["add", "conv2d"]),
         ("", "05_torch_extension/conv2d", ["conv2d"]),
     ],
 )
 def test_operators_that_have_the_step_are_built(
     steps: str,
-    task: str | None,
+    task: str,
     operators: list[str],
     built: list[Any],
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv("STEPS", steps)
-    assert run(task) == 0
+    with taken([f"STEPS={steps}", f"T={task}"]):
+        assert step.run() == 0
     assert built == [(operators, [steps] if steps else ["pybind", "aten"])]
     used = "aten" if operators == ["conv2d"] or steps == "aten" else "pybind"
     assert f"from convlab_ext import {used}; " in capsys.readouterr().out
@@ -56,19 +51,18 @@ def test_operators_that_have_the_step_are_built(
 @pytest.mark.parametrize(
     ("steps", "task", "sentence"),
     [
-        ("stable", None, "STEPS=stable: expected some of pybind,aten; the last step"),
+        ("stable", "", "STEPS=stable: expected some of pybind,aten; the last step"),
         ("pybind", "05_torch_extension/gelu", "of lab 05 add, matmul have the step"),
         ("aten", "02_naive_c/add", "of lab 05 add, conv2d have the step aten"),
     ],
 )
 def test_what_cannot_be_built_is_told(
     steps: str,
-    task: str | None,
+    task: str,
     sentence: str,
     built: list[Any],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("STEPS", steps)
-    with pytest.raises(GraderError, match=sentence):
-        run(task)
+    said = taken([f"STEPS={steps}", f"T={task}"])
+    with said, pytest.raises(GraderError, match=sentence):
+        step.run()
     assert not built

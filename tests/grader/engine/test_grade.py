@@ -162,7 +162,7 @@ def graded(tools, tmp_path_factory) -> Graded:
     (folder / "02_forward_only.c").write_text(REFERENCE[:backward])
     (folder / "03_broken.c").write_text(REFERENCE.replace(";", "", 1))
     (folder / "04_mine.c").write_text(REFERENCE)
-    return Graded(tree, tree.run("grade", GELU, "--seed", "7"))
+    return Graded(tree, tree.run("grade", GELU, "SEED=7"))
 
 
 @pytest.fixture
@@ -213,7 +213,7 @@ def test_the_line_of_a_task_is_there_before_the_next_one_ends(tools, tmp_path):
     tree = copy_of_the_repository(tmp_path, tools, "02_naive_c/add", GELU)
     wrong = REFERENCE.replace("(accum)0.5", "(accum)0.51")
     (tmp_path / "labs" / GELU / "01_wrong.c").write_text(wrong)
-    process = tree.start("grade", "--check", "forward")
+    process = tree.start("grade", "CHECK=forward")
     line = process.stdout.readline()
     early = not tree.results_file.exists()
     rest, _ = process.communicate(timeout=120)
@@ -244,7 +244,7 @@ def test_seed_and_hashes_of_what_was_graded_are_kept(ladder):
 
 def test_the_same_seed_repeats_the_same_numbers(ladder):
     before = untimed(ladder.task(GELU))
-    done = ladder.run("grade", f"{GELU}/01", "--seed", "7")
+    done = ladder.run("grade", f"{GELU}/01", "SEED=7")
     assert done.returncode == 1
     assert untimed(ladder.task(GELU)) == before
 
@@ -260,10 +260,10 @@ def untimed(task: dict) -> dict:
 
 def test_another_seed_brings_other_numbers(ladder):
     (before,) = [r for r in ladder.task(GELU)["rungs"] if "01_wrong" in r["id"]]
-    ladder.run("grade", f"{GELU}/01", "--seed", "8")
+    ladder.run("grade", f"{GELU}/01", "SEED=8")
     (after,) = [r for r in ladder.task(GELU)["rungs"] if "01_wrong" in r["id"]]
     assert before["checks"][0]["message"] != after["checks"][0]["message"]
-    ladder.run("grade", f"{GELU}/01", "--seed", "7")  # as the other tests expect it
+    ladder.run("grade", f"{GELU}/01", "SEED=7")  # as the other tests expect it
 
 
 # ---- what T=, LAB= and CHECK= choose -------------------------------------------------
@@ -337,7 +337,7 @@ def test_make_grade_hands_its_words_on(tree):
 
 def test_a_check_alone_replaces_only_its_own_direction(tree):
     tree.run("grade", GELU)
-    assert tree.run("grade", GELU, "--check", "gradient").returncode == 0
+    assert tree.run("grade", GELU, "CHECK=gradient").returncode == 0
     assert tree.verdicts(f"{GELU}/00_definition") == PASSED
     assert tree.task(GELU)["points"] == 2
 

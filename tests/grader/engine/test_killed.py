@@ -38,7 +38,7 @@ def graded(
     root = tmp_path_factory.mktemp("killed")
     tree = copy_of_the_repository(root, tools, *LADDERS)
     start = time.monotonic()
-    tree.run("grade", "--seed", "3", JOBS="2")
+    tree.run("grade", "SEED=3", JOBS="2")
     return tree, verdicts(tree), time.monotonic() - start
 
 
@@ -62,7 +62,7 @@ def test_a_killed_grading_leaves_whole_files_and_no_process(
 ) -> None:
     tree, right, usual = graded
     moment = random.uniform(0, usual)
-    process = tree.start("grade", "--seed", "3", JOBS="2")
+    process = tree.start("grade", "SEED=3", JOBS="2")
     time.sleep(moment)
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=20)
@@ -72,7 +72,7 @@ def test_a_killed_grading_leaves_whole_files_and_no_process(
     json.loads(tree.results_file.read_text())
     with sqlite3.connect(tree.build / "grade" / NAME) as base:
         assert base.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    done = tree.run("grade", "--seed", "3", JOBS="2")
+    done = tree.run("grade", "SEED=3", JOBS="2")
     assert "cannot be read" not in done.stderr, f"killed after {moment:.3f} s"
     assert verdicts(tree) == right, f"killed after {moment:.3f} s"
     assert until(lambda: not workers_of(tree), seconds=10)

@@ -81,12 +81,12 @@ def test_only_what_changed_is_asked_again(tree: Tree) -> None:
     head = tree.root / "common" / "tensor.h"
     head.write_text(head.read_text() + "\n")
     assert graded(tree) == ALL
-    assert graded(tree, "--check", "forward") == set()
+    assert graded(tree, "CHECK=forward") == set()
 
 
 def test_a_seed_and_fresh_ask_everything_again(tree: Tree) -> None:
     assert graded(tree) == ALL
-    assert graded(tree, "--seed", "3") == ALL
+    assert graded(tree, "SEED=3") == ALL
     assert graded(tree, FRESH="1") == ALL
     assert graded(tree, FRESH="0") == set()
     assert tree.run("grade", CI="true").returncode in (0, 1)
@@ -99,7 +99,7 @@ def test_a_reused_answer_says_so_and_keeps_its_seed(tree: Tree) -> None:
     file.write_text(file.read_text().replace("return STATUS_OK;", "break;", 1))
     wrong = file.read_text().replace("break;", "*real_data(output) = 3;\n return 0;", 1)
     file.write_text(wrong)
-    done = tree.run("grade", "02", "--seed", "41", CI="")
+    done = tree.run("grade", "02", "SEED=41", CI="")
     assert done.returncode == 1 and "SEED=41" in done.stdout
     done = tree.run("grade", "02", CI="")
     assert done.returncode == 1 and "SEED=41" in done.stdout
@@ -110,9 +110,9 @@ def test_a_reused_answer_says_so_and_keeps_its_seed(tree: Tree) -> None:
 
 
 def test_the_verdicts_are_the_same_for_any_number_of_jobs(tree: Tree) -> None:
-    tree.run("grade", "--seed", "5", JOBS="1")
+    tree.run("grade", "SEED=5", JOBS="1")
     one = plain(tree.results)
-    tree.run("grade", "--seed", "5", JOBS="3")
+    tree.run("grade", "SEED=5", JOBS="3")
     assert plain(tree.results) == one
 
 

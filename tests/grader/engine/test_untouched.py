@@ -88,7 +88,7 @@ def test_nothing_is_compiled_or_imported_for_untouched_starters(tree: Tree) -> N
 
 
 def test_only_the_direction_that_was_asked_for_is_told(tree: Tree) -> None:
-    tree.run("grade", "01", "--check", "gradient", CI="")
+    tree.run("grade", "01", "CHECK=gradient", CI="")
     assert found(tree)["01_python_function/add/00_own"] == [
         ("gradient", "backward", "NOT_IMPLEMENTED")
     ]

@@ -57,7 +57,7 @@ def used(tree: Tree) -> dict[str, dict[str, str]]:
 
 
 def forward_only(tree: Tree, *wanted: str) -> subprocess.CompletedProcess[str]:
-    return tree.run("grade", *wanted, "--check", "forward")
+    return tree.run("grade", *wanted, "CHECK=forward")
 
 
 def test_a_grading_links_what_passed_and_reports_it(tree):

@@ -316,7 +316,7 @@ def test_without_jinja2_the_report_says_what_is_missing(monkeypatch):
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the results and the report of one small task."""
     folder = tmp_path_factory.mktemp("graded")
-    for arguments in (["grade", "02_naive_c/gelu", "--check", "forward"], ["report"]):
+    for arguments in (["grade", "02_naive_c/gelu", "CHECK=forward"], ["report"]):
         command = [sys.executable, "-m", "grader", *arguments]
         environment = {**os.environ, "CONVLAB_BUILD": str(folder), "SPEED": "off"}
         done = subprocess.run(

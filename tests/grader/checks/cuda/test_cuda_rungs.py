@@ -171,7 +171,7 @@ def test_gdb_is_told_which_thread_of_which_block():
 
 @needs_nvcc
 def test_nvcc_takes_the_right_file_and_tells_of_its_kernels(graded):
-    done = graded.run("grade", f"{LADDER}/00", "--check", "forward")
+    done = graded.run("grade", f"{LADDER}/00", "CHECK=forward")
     rung = graded.task(LADDER)["rungs"][0]
     assert rung["nvcc"]["verdict"] == "PASS", done.stdout
     kernels = {(k["name"], k["architecture"]) for k in rung["nvcc"]["kernels"]}
@@ -201,7 +201,7 @@ def test_both_compilers_see_a_header_of_the_ladder_and_its_changes(graded):
     for name in ("first_kernel", "second_kernel"):
         put(folder / "shared.h", f"#define gelu_kernel {name}\n")
         os.utime(folder / "shared.h", (0, len(name)))  # an old date: its text counts
-        graded.run("grade", f"{LADDER}/00", "--check", "forward")
+        graded.run("grade", f"{LADDER}/00", "CHECK=forward")
         rung = rung_in(graded, "00_right")
         kernels = {kernel["name"] for kernel in rung["nvcc"]["kernels"]}
         assert kernels & {"first_kernel", "second_kernel"} == {name}

@@ -119,7 +119,7 @@ def test_what_being_late_cost_is_told_in_numbers(tmp_path, at_desk, monkeypatch)
     made = read(tmp_path)
     hand_in(at_desk, "eve", "2026-11-18T10:00:00+01:00", made=made)
     monkeypatch.setenv("TO", "moodle,gradescope")
-    assert marks.run(None) == 0
+    assert marks.run() == 0
     answer = json.loads((at_desk / "exports" / "eve" / "gradescope.json").read_text())
     told = {test["name"]: test["output"].splitlines()[0] for test in answer["tests"]}
     assert told["02_naive_c/gelu"].startswith("11 late days: 0 % of the graded points")
@@ -299,7 +299,7 @@ def test_marks_are_shown_and_exported_with_what_was_decided(
 ):
     monkeypatch.setattr(mark_table.console, "width", 200)
     monkeypatch.setenv("TO", "canvas,moodle,gradescope,junit,autolab")
-    assert marks.run(None) == 0
+    assert marks.run() == 0
     said = capsys.readouterr().out
     assert "by hand: 02_naive_c/gelu, q1" in said and "[red]eve" in said
     assert "canvas cannot tell who they are: =bob, [red]eve, alice; give" in said
@@ -325,4 +325,4 @@ def test_a_platform_that_nobody_knows_is_refused(at_desk, monkeypatch):
     with pytest.raises(
         GraderError, match="names 'blackboard', expected canvas, moodle"
     ):
-        marks.run(None)
+        marks.run()

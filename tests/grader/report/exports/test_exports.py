@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-from argparse import Namespace
 from typing import Any
 
 import jsonschema
@@ -182,7 +181,7 @@ def test_a_step_at_github_is_red_where_a_check_is_wrong(
     whole = as_json.results(results.whole([failing(verdict=verdict)]))
     monkeypatch.setattr(export.results, "read", lambda: whole)
     monkeypatch.setenv("TO", "github")
-    assert export.run(Namespace()) == status
+    assert export.run() == status
     assert commands(capsys.readouterr().out)[-1][0] == "notice"
 
 
