@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The long proofs: many seeds, every fault, mutation and float, border and stopwatch.
+"""The long proofs: cold runs, many seeds, every fault and mutation, border, stopwatch.
 
 python -m tests.proofs.stress [PROOF ...] [--seeds N]   (make stress)
 
@@ -30,7 +30,7 @@ from grader.verdicts import Verdict
 from tests.grader.checks.memory import border
 from tests.grader.checks.speed import stopwatch
 from tests.labs import ulp
-from tests.proofs import pages, right, trust, watching
+from tests.proofs import cold, pages, right, trust, watching
 from tests.proofs.reference import reference_links, subject_of
 
 SEEDS = """# Many seeds on the reference
@@ -175,6 +175,7 @@ def ncu(only: str) -> int:
 
 
 PROOFS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "cold": lambda args: cold.main(["--runs", str(args.runs), "--write"]),
     "border": lambda _: border.main(["--write"]),
     "stopwatch": lambda _: stopwatch.main(["--write"]),
     "faults": lambda _: trust.main(["--write"]),
@@ -193,6 +194,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.proofs.stress")
     parser.add_argument("proofs", nargs="*", choices=[*PROOFS, []])
     parser.add_argument("--seeds", type=int, default=200)
+    parser.add_argument("--runs", type=int, default=10, help="cold: whole gradings")
     parser.add_argument("--only", default="", help="ids that begin so")
     known = ("", *LISTS)
     parser.add_argument("--lab", default="", choices=known, help="mutations: a list")
