@@ -42,6 +42,7 @@ needs_bwrap = pytest.mark.skipif(
 
 # tests that compile, start workers or grade tasks: FAST=1 leaves them out
 SLOW = (
+    "tests/card",
     "tests/labs",
     "tests/proofs",
     "tests/common/cusim/test_cusim.py",
