@@ -22,7 +22,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from grader.errors import GraderError, of_machine
+from grader.errors import of_machine
 from grader.runner.supervisor import cores
 
 GIB_A_JOB = 2.5  # of free memory: torch, a student's process and its sanitizer

@@ -14,7 +14,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from grader.toolchain import cusim, sandbox
+from grader.toolchain import sandbox
 from tests import PROGRAMS, ROOT
 
 DEVICE = "/dev/dxg"
