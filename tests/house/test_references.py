@@ -25,6 +25,7 @@ EXPECTED = {  # file: reference, and why it leads nowhere
     "docs/guides/bug_museum.md: llama.cpp": "a project",
     "labs/04_cuda_kernels/bug_hunt/01_block_per_row.cu: ggml-org/llama.cpp": "the same",
     "labs/01_python_function/bug_hunt/04_masked_slope.py: cpp/lltm.cpp": "PyTorch's",
+    "grader/commands/check_card.py: card.json": "needs a GPU",
     "tests/common/cusim/against_ncu.py: docs/results/ncu.md": "needs a GPU",
     "tests/common/cusim/rungs_under_ncu.py: ncu_rungs.md": "needs a GPU",
     "tests/programs/portable/driver.c: table.h": "made by test_portable.py",

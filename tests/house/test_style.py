@@ -342,6 +342,7 @@ def test_every_barrier_says_what_it_keeps_apart():
 
 def test_every_kernel_has_a_comment_that_says_what_a_block_and_a_thread_own():
     comment_above = r"(?:/\*((?:(?!\*/).)*)\*/\n)?(?:// BEGIN SOLUTION\n)?"
+    comment_above += r"(?:template <[^>]*>\n)?"
     head = r"(?:\[\[maybe_unused\]\] )?static __global__[^{]*?(\w*kernel)\("
     kernel = re.compile(comment_above + head, re.S)
     none(

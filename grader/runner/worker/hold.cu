@@ -6,8 +6,7 @@
  */
 #include <cuda_runtime.h>
 
-/* One thread looks at the card's clock. It touches no memory, so that a cache stays as it
- * is. */
+/* One thread reads the card's clock. It touches no memory: a cache stays as it is. */
 static __global__ void hold_kernel(unsigned long long nanoseconds)
 {
 #ifdef __CUSIM__

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from grader.toolchain import sandbox
 
 
@@ -17,3 +19,11 @@ def test_bubblewrap_goes_by_its_whole_path(tmp_path, monkeypatch):
         assert sandbox.wrap(["true"], paths=[], info=3)[0] == str(program)
     finally:
         sandbox.bubblewrap.cache_clear()
+
+
+def test_a_card_is_all_that_a_worker_sees_of_the_devices():
+    wrapped = sandbox.wrap(["true"], paths=[], info=3, devices=[Path("/dev/nvidia0")])
+    at = wrapped.index("--dev-bind")
+    assert wrapped[at + 1 : at + 3] == ["/dev/nvidia0", "/dev/nvidia0"]
+    assert wrapped.index("--dev") < at  # which would hide it again
+    assert "--dev-bind" not in sandbox.wrap(["true"], paths=[], info=3)

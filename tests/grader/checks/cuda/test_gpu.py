@@ -364,14 +364,6 @@ def test_the_tools_are_run_on_kept_cases(on_a_card, pretended_tool):
 # ---- walls ---------------------------------------------------------------------------
 
 
-def test_a_card_is_all_that_a_worker_sees_of_the_devices(tmp_path):
-    wrapped = sandbox.wrap(["true"], paths=[], info=3, devices=[Path("/dev/nvidia0")])
-    at = wrapped.index("--dev-bind")
-    assert wrapped[at + 1 : at + 3] == ["/dev/nvidia0", "/dev/nvidia0"]
-    assert wrapped.index("--dev") < at  # which would hide it again
-    assert "--dev-bind" not in sandbox.wrap(["true"], paths=[], info=3)
-
-
 def test_there_is_no_gpu_where_it_is_switched_off(monkeypatch):
     monkeypatch.setenv(gpu_probe.ENVIRONMENT, "off")
     gpu_probe._asked.cache_clear()
