@@ -465,23 +465,29 @@ int64_t session_look_again(session_t *session, const request_t *request, int i, 
 
 /* ---- for a debugger -------------------------------------------------------------- */
 
-static int save_memory(const char *path, const char *from, int64_t bytes)
+/* What nobody has written stays a hole, here too: reading it would fill it. */
+static int save_memory(const char *path, int memory, const char *from, int64_t bytes)
 {
-    static const char zero[PAGE_BYTES];
     const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (fd < 0) return -1;
-    int failed = ftruncate(fd, bytes);  // pages of zeros stay holes
-    for (int64_t at = 0; at < bytes && !failed; at += PAGE_BYTES) {
-        if (memcmp(from + at, zero, PAGE_BYTES) == 0) continue;
-        failed = pwrite(fd, from + at, PAGE_BYTES, at) != PAGE_BYTES;
+    int failed = ftruncate(fd, bytes);
+    int64_t at = lseek(memory, 0, SEEK_DATA);  // -1: no more data
+    while (at >= 0 && at < bytes && !failed) {
+        const int64_t end = lseek(memory, at, SEEK_HOLE);
+        while (at < end && !failed) {
+            const ssize_t done = pwrite(fd, from + at, (size_t)(end - at), at);
+            failed = done <= 0;
+            at += done;
+        }
+        at = lseek(memory, end, SEEK_DATA);
     }
     return close(fd) || failed ? -1 : 0;
 }
 
 int session_save(const session_t *session, const char *in_path, const char *out_path)
 {
-    return save_memory(in_path, session->in, IN_BYTES) ||
-                   save_memory(out_path, session->out, OUT_BYTES)
+    return save_memory(in_path, session->memory[0], session->in, IN_BYTES) ||
+                   save_memory(out_path, session->memory[1], session->out, OUT_BYTES)
                ? -1
                : 0;
 }

@@ -36,7 +36,8 @@ enum {
     MAX_FRAMES = 32,
     REPORT_BYTES = 48 * 1024,
 };
-#define SLOT_BYTES ((int64_t)64 << 20)
+// 4096 x 4096 floats, and pages for fences and for the places of PLACE_ALIGN
+#define SLOT_BYTES (((int64_t)64 << 20) + 16 * PAGE_BYTES)
 
 /* What a command asks for. A gradient call has both bits: forward, then backward with
  * what forward saved, in one case. */

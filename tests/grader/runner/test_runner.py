@@ -221,6 +221,34 @@ def test_a_tensor_larger_than_a_slot_is_refused_and_nothing_runs(compile_gelu):
         assert worker.reply.phase == PHASE_LOADED
 
 
+def test_a_matrix_of_4096_by_4096_floats_fits_into_a_slot(compile_gelu):
+    input = torch.arange(4096.0).repeat(4096, 1)
+    body = "for (int64_t i = 0; i < COUNT; i++) y[i] = x[i];"
+    with worker_of(compile_gelu(body)["f32"], levels()[0]) as worker:
+        for placement in Placement:
+            call = gelu_call(input, placement=placement, deadline=60)
+            assert worker.run(call) is Outcome.RETURNED
+            assert torch.equal(call.tensors[0], input)
+
+
+def test_a_case_that_is_kept_takes_no_memory_for_what_nobody_wrote(
+    compile_gelu, tmp_path
+):
+    with worker_of(compile_gelu(COPY)["f32"], levels()[0]) as worker:
+        call = gelu_call(FIVE)
+        assert worker.run(call) is Outcome.RETURNED
+        shared = list(descriptors(worker._session))[:2]
+        before = [os.fstat(memory).st_blocks for memory in shared]
+        files = worker.save(call, tmp_path)
+        after = [os.fstat(memory).st_blocks for memory in shared]
+        assert sum(after) <= sum(before) + 64  # of 512 bytes: the output's other bank
+        for file, memory in zip(files, shared):
+            assert file.stat().st_size == os.fstat(memory).st_size
+        with files[0].open("rb") as kept:
+            kept.seek(WORDS_BYTES + worker.command.tensor[0].offset)
+            assert kept.read(20) == FIVE.numpy().tobytes()
+
+
 def test_arguments_that_the_contract_forbids_never_reach_the_rung(compile_gelu):
     """A mistake of the grader's: the argument check stands in the worker too."""
     with worker_of(compile_gelu(COPY)["f32"], levels()[0]) as worker:
