@@ -330,7 +330,7 @@ def test_products_of_pytorch_are_pinned_to_full_precision_and_given_back():
 
 def test_the_largest_case_is_timed_where_no_band_names_one():
     matmul = operators.get("matmul")
-    assert on_gpu.timed_case(matmul, "").name == "m2048"
+    assert on_gpu.timed_case(matmul, "").name == "m4096"
     assert on_gpu.timed_case(matmul, "m96").name == "m96"
 
 

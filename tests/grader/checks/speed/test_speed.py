@@ -196,7 +196,11 @@ def test_pytorch_side_computes_the_operator(task: str, direction: str) -> None:
     operator = operators.get(task.split("/")[1])
     known = next(t for t in all_tasks() if t.id == task)
     assert known.speed
-    case = operator.speed_cases()[known.speed.bands[direction].case]
+    cases = operator.speed_cases()
+    name = known.speed.bands[direction].case
+    if known.language == "cuda":
+        name = next(iter(cases))  # what fills a card takes a processor minutes
+    case = cases[name]
     data = baseline.Data(operator, case, 1, 3)
     side = baseline.PyTorch(operator, case, direction, data, 1)
     side.prepare()
