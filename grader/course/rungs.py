@@ -21,8 +21,8 @@ from grader.course.foreign import named_file
 from grader.course.uses import Use
 
 ROOT = Path(__file__).resolve().parents[2]
-DIRECT, WINOGRAD, TF32 = "direct", "winograd", "tf32"
-NUMERICS = (DIRECT, WINOGRAD, TF32)  # classes: checks/values/precision.py
+DIRECT, WINOGRAD, TF32, HALF = "direct", "winograd", "tf32", "half"
+NUMERICS = (DIRECT, WINOGRAD, TF32, HALF)  # classes: checks/values/precision.py
 EXTENSION = "extension"  # lab 05: a package, built by its setup.py
 SUFFIX = {"python": ".py", "c": ".c", "cuda": ".cu", EXTENSION: ".cpp"}
 STEPS = ("stable",)  # of lab 05, those that are graded: folders of its csrc

@@ -18,7 +18,7 @@ from grader.checks.subject import Subject
 from grader.checks.values.compare import judge
 from grader.checks.values.prepared import expected_of, prepare
 from grader.closing import Closing
-from grader.course.rungs import DIRECT, Rung
+from grader.course.rungs import DIRECT, HALF, Rung
 from grader.course.tasks import all_tasks
 from grader.course.uses import FALLBACK, Use
 from grader.operators import Case, Operator
@@ -96,7 +96,7 @@ class Servers(Closing):
         if not any(names) or not built.libraries:
             return ""
         subject = self._without(rung, frozenset(u.alias for u in uses), direction)
-        if _is_right(subject, case, direction, self.seed):
+        if _is_right(subject, case, direction, _dtype(rung), self.seed):
             return ""
         return next(name for name in names if name)
 
@@ -106,15 +106,15 @@ class Servers(Closing):
         return self._built[rung.id]
 
     def _without(self, rung: Rung, aliases: frozenset[str], direction: str) -> Subject:
-        key = (rung.id, aliases, direction)
+        key, dtype = (rung.id, aliases, direction), _dtype(rung)
         if key not in self._alone:
             usual = self._build(rung)
-            bare = self.links.build(rung, without=aliases).libraries["f32"]
-            first = back = usual.libraries["f32"]
+            bare = self.links.build(rung, without=aliases).libraries[dtype]
+            first = back = usual.libraries[dtype]
             if self.operator.signature.saved:
-                first = self.links.forward_for(rung, usual).libraries["f32"]
+                first = self.links.forward_for(rung, usual).libraries[dtype]
             pair = (bare, back) if direction == "forward" else (first, bare)
-            self._alone[key] = Subject(self.operator, libraries={"f32": pair})
+            self._alone[key] = Subject(self.operator, libraries={dtype: pair})
             self._alone[key].classes = self._loosest(rung)
         self._alone[key].begin()
         return self._alone[key]
@@ -129,11 +129,18 @@ class Servers(Closing):
         return lambda case, result: found
 
 
-def _is_right(subject: Subject, case: Case, direction: str, seed: int) -> bool:
+def _dtype(rung: Rung) -> str:
+    """In which dtype a rung is asked: f16 if it computes nothing in float."""
+    return "f16" if rung.numerics == HALF else "f32"
+
+
+def _is_right(
+    subject: Subject, case: Case, direction: str, dtype: str, seed: int
+) -> bool:
     """Whether a call comes back with the right numbers."""
-    made = prepare(subject, case, 0, direction, "f32", seed)
+    made = prepare(subject, case, 0, direction, dtype, seed)
     try:
-        if subject.run(made.call, case, "f32"):
+        if subject.run(made.call, case, dtype):
             return False
     except Stopped:
         return False

@@ -8,6 +8,8 @@
                and Gray, arXiv 1509.09308; error bounds: Barabasz et al., 1803.10986)
     tf32       direct sums of products whose factors were rounded to TF32 first: 11
                significant bits, so that integers of 11 bits stay equal
+    half       direct sums, but only in f16: what the rung computes in other dtypes is
+               its fallback's (fallback.py asks in f16 what it computes itself)
 
 The tolerance of tf32 is a bound, not a measurement. Rounding x to the nearest number of
 11 significant bits, ties to either side, gives x (1 + d) with |d| <= 2^-11. A product
@@ -31,7 +33,7 @@ import torch
 
 from grader.checks.subject import Subject
 from grader.checks.values.compare import Expected
-from grader.course.rungs import DIRECT, TF32
+from grader.course.rungs import DIRECT, HALF, TF32
 from grader.operators import Case
 
 SLACK = 16.0  # times the tolerance of direct sums
@@ -62,7 +64,7 @@ def expected(
 
     def loose(dtype: torch.dtype) -> Expected:
         kind = classes(case, name)
-        if kind == TF32 and dtype != torch.float32:
+        if kind == HALF or (kind == TF32 and dtype != torch.float32):
             kind = DIRECT
         if kind == DIRECT or kind in exact:
             return strict
