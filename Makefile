@@ -48,7 +48,7 @@ help:  ## list these commands
 grade: $(READY)  ## check everything, or T= or LAB= [CHECK=forward|backward|card FRESH=1 JOBS= TIMES=1]
 	@$(GRADER) grade
 
-bench: $(READY)  ## time T= on every speed case against PyTorch, or NET=resnet18 [CASES= PARTS= THREADS= AGAINST=]
+bench: $(READY)  ## time T= on every speed case against PyTorch, or NET=resnet18 [CASES= PARTS= THREADS= AGAINST=; a GPU: COUNTS=off BUDGET=]
 	@$(GRADER) bench
 
 carry: $(READY)  ## build/carried: packages and bubblewrap, for a machine without network

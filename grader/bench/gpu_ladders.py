@@ -7,28 +7,30 @@ Without one the command says so, and writes what can be known all the same.
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from pathlib import Path
+from typing import Any
 
 from signatures import DIRECTIONS
 
 from grader import operators
 from grader.bench import counting
 from grader.bench.counting import Counted
-from grader.bench.request import Row, Wanted, command, folder, recorded
+from grader.bench.request import Growing, Row, Wanted, command, folder
 from grader.checks.speed import gpu_speed
+from grader.checks.speed.estimate import Speed
 from grader.checks.speed.gpu_speed import TF32
+from grader.checks.subject import Subject
+from grader.checks.unrun import of_ours
 from grader.course.rungs import Rung, Selection, Task
 from grader.engine import results
 from grader.engine.asking import on_gpu
 from grader.engine.asking.compiling import Builds
 from grader.engine.asking.lending import Lending
 from grader.errors import GraderError
+from grader.operators import Case
 from grader.report import tables, terminal
-from grader.toolchain import gpu_probe, nvcc
+from grader.toolchain import gpu_probe
 from grader.toolchain.make import build_tools
 from grader.toolchain.products import GPU
 from grader.verdicts import Verdict
@@ -63,26 +65,58 @@ def bench(selection: Selection, wanted: Wanted) -> int:
     build_tools()
     tasks = [task for task in selection.tasks if task.language == "cuda"]
     if gpu_probe.card() is None:
+        if not wanted.counts:
+            raise GraderError(f"COUNTS=off leaves nothing: {gpu_probe.absent()}")
         terminal.say(NOT_TIMED.format(why=gpu_probe.absent()))
+    written, known, wrong = [], dict[tuple[str, str], Counted](), 0
     with Bench(selection, wanted) as run:
-        counts = [row for task in tasks for row in run.counts(task)]
-        if not counts:
-            raise GraderError(f"nothing to count: no rung of {wanted.label} is written")
-        _print(tables.COUNTED, [tables.counted(asdict(row)) for row in counts])
-        written = [counting.write(counts, folder(), command(wanted))]
-        rows: list[Row] = []
-        if card := gpu_probe.measured():
-            rows = [row for task in tasks for row in run.times(task)]
+        if wanted.counts:
+            counts = _counted(run, tasks)
             known = {(row.rung, row.direction): row for row in counts}
-            _print(HEAD, [cells(row, known) for row in rows])
+            written.append(counting.write(counts, folder(), command(wanted)))
+        if card := gpu_probe.measured():
+            file = Growing(card, wanted)
+            wrong = _timed(run, tasks, file, known)
             terminal.say(
                 f"{card.words}; FMA {2e-12 * card.fma:.1f} TFLOP/s, copy "
                 f"{1e-9 * card.bandwidth:.0f} GB/s, both measured"
             )
-            written.append(write(rows, card, wanted))
+            written.append(file.path)
     terminal.say(f"written: {', '.join(results.near(path) for path in written)}")
-    fine = (Verdict.PASS, Verdict.NOISY)
-    return int(any(row.speed.verdict not in fine for row in rows))
+    return int(wrong > 0)
+
+
+def _counted(run: Bench, tasks: list[Task]) -> list[Counted]:
+    """What is counted, printed."""
+    counts = [row for task in tasks for row in run.counts(task)]
+    if not counts:
+        label = run.wanted.label
+        raise GraderError(f"nothing to count: no rung of {label} is written")
+    lines = [tables.counted(asdict(row)) for row in counts]
+    print("\n".join(["", *tables.markdown(tables.COUNTED, lines), ""]))
+    return counts
+
+
+def _timed(
+    run: Bench,
+    tasks: list[Task],
+    file: Growing,
+    known: dict[tuple[str, str], Counted],
+) -> int:
+    """Time what is not in the file yet, each row printed and kept at once. Returns how
+    many were wrong.
+    """
+    if file.before:
+        terminal.say(f"{file.before} rows are there from a run that was stopped")
+    print("\n".join(["", *tables.markdown(HEAD, [])]))
+    wrong, fine = 0, (Verdict.PASS, Verdict.NOISY)
+    for row in (row for task in tasks for row in run.times(task, file.has)):
+        print(f"| {' | '.join(cells(row, known))} |", flush=True)
+        file.add(row)
+        wrong += row.speed.verdict not in fine
+    file.write()
+    print()
+    return wrong
 
 
 class Bench:
@@ -113,8 +147,10 @@ class Bench:
         terminal.say(f"counting {task.id}")
         return counting.of_task(task, self.chosen(task), self.links, self.wanted.seed)
 
-    def times(self, task: Task) -> Iterator[Row]:
-        """Each rung's own directions on each case, on the card."""
+    def times(
+        self, task: Task, known: Callable[[Rung, str, str], bool]
+    ) -> Iterator[Row]:
+        """Each rung's own directions on each case, on the card, but what is `known`."""
         operator = operators.get(task.operator)
         cases = operator.speed_cases()
         usual = task.bench or tuple(cases)
@@ -136,20 +172,30 @@ class Bench:
                     for direction in [d for d in DIRECTIONS if d in built.directions]:
                         if self.wanted.parts and direction not in self.wanted.parts:
                             continue
-                        found = gpu_speed.check(
-                            subject,
-                            cases[name],
-                            direction,
-                            None,
-                            self.wanted.seed,
-                            card,
-                            self.on_card.clock(),
-                            with_tf32="tf32" in gpu_speed.title(operator, direction),
-                        )
+                        if known(rung, direction, name):
+                            continue
+                        found = self._speed(subject, cases[name], direction, card)
                         if found.verdict is not Verdict.NOT_IMPLEMENTED:
                             yield Row(rung, direction, (rung.id,), found)
             finally:
                 subject.close()
+
+    def _speed(
+        self, subject: Subject, case: Case, direction: str, card: gpu_probe.Gpu
+    ) -> Speed:
+        """One measurement, as long as BUDGET= says. A fault of ours costs one row."""
+        words = subject, case, direction, None, self.wanted.seed, card
+        title = gpu_speed.title(subject.operator, direction)
+        limits: dict[str, Any] = {"with_tf32": "tf32" in title}
+        if self.wanted.budget:
+            limits |= {"budget": self.wanted.budget, "tries": 1}
+        try:
+            return gpu_speed.check(*words, self.on_card.clock(), **limits)
+        except (GraderError, OSError):
+            raise
+        except Exception as error:
+            no, text = Verdict.GRADER, of_ours(error)
+            return Speed(case.name, direction, no, title, message=text)
 
 
 def cells(row: Row, known: dict[tuple[str, str], Counted]) -> list[str]:
@@ -176,23 +222,3 @@ def cells(row: Row, known: dict[tuple[str, str], Counted]) -> list[str]:
         f"{100 * made.occupancy:.0f} %" if made and made.architecture else "-",
         found.baseline,
     ]
-
-
-def _print(head: tuple[str, ...], lines: list[list[str]]) -> None:
-    print("\n".join(["", *tables.markdown(head, lines), ""]))
-
-
-def write(rows: list[Row], card: gpu_probe.Gpu, wanted: Wanted) -> Path:
-    """The times as JSON, in the words of bench.write."""
-    results.make_folder(folder())
-    entries = [recorded(row, 1) for row in rows]
-    environment = {
-        **results.environment(),
-        "gpu": asdict(card),
-        "nvcc": nvcc.release(),
-    }
-    whole = {"command": command(wanted), "environment": environment, "rows": entries}
-    name = re.sub(r"[^a-z0-9_]+", "_", wanted.label)
-    path = folder() / f"bench_{name}.json"
-    path.write_text(json.dumps(whole, indent=1) + "\n")
-    return path

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,8 @@ from grader.course.rungs import ROOT, Rung
 from grader.engine import results
 from grader.engine.answers import as_json
 from grader.errors import GraderError
-from grader.toolchain import given, isa
+from grader.toolchain import given, isa, nvcc
+from grader.toolchain.gpu_probe import Gpu
 from grader.toolchain.make import build_folder
 
 
@@ -40,6 +43,8 @@ class Wanted:
     parts: tuple[str, ...] = ()  # (): what a rung computes itself
     against: tuple[str, ...] = ()  # more variants of PyTorch
     cases: tuple[str, ...] = ()  # (): those of the ladder
+    counts: bool = True  # lab 04: what cusim counts, too
+    budget: float = 0.0  # lab 04: seconds of measuring for a row; 0: as in a grading
 
 
 def folder() -> Path:
@@ -124,3 +129,64 @@ def recorded(row: Row, threads: int) -> dict[str, Any]:
         "pytorch_error": row.speed.errors[1],
         **as_json.speed_entry(row.speed),
     }
+
+
+# ---- lab 04: a file that grows -------------------------------------------------------
+
+
+class Growing:
+    """The times of a run on a card: a row is on disk as soon as it is measured. Where a
+    run was stopped the next one keeps the rows of files that are still the same.
+    """
+
+    def __init__(self, card: Gpu, wanted: Wanted) -> None:
+        results.make_folder(folder())
+        name = re.sub(r"[^a-z0-9_]+", "_", wanted.label)
+        self.path = folder() / f"bench_{name}.json"
+        self.command = command(wanted)
+        gpu = {"gpu": asdict(card), "nvcc": nvcc.release()}
+        self.environment = {**results.environment(), **gpu}
+        self.rows = self._unfinished()
+        self.before = len(self.rows)
+
+    def has(self, rung: Rung, direction: str, case: str) -> bool:
+        """Whether a row is there from a run that was stopped."""
+        wanted = rung.id, rung.sha256, direction, case
+        return any(_key(row) == wanted for row in self.rows)
+
+    def add(self, row: Row) -> None:
+        """Keep one more row, at once."""
+        self.rows.append(recorded(row, 1))
+        self.write(unfinished=True)
+
+    def write(self, *, unfinished: bool = False) -> None:
+        """Replace the file in one step."""
+        whole = {
+            "command": self.command,
+            "environment": self.environment,
+            **({"unfinished": True} if unfinished else {}),
+            "rows": self.rows,
+        }
+        new = self.path.with_suffix(".new")
+        new.write_text(json.dumps(whole, indent=1) + "\n")
+        new.replace(self.path)
+
+    def _unfinished(self) -> list[dict[str, Any]]:
+        """The rows of a run on the same kind of card that was stopped."""
+        try:
+            old = json.loads(self.path.read_text())
+        except (OSError, ValueError):
+            return []
+        same = old.get("unfinished") and _kind(old["environment"]) == _kind(
+            self.environment
+        )
+        return list(old["rows"]) if same else []
+
+
+def _key(row: dict[str, Any]) -> tuple[str, ...]:
+    return row["rung"], row["sha256"], row["part"], row["case"]
+
+
+def _kind(environment: dict[str, Any]) -> dict[str, Any]:
+    """Without what was measured."""
+    return {**environment, "gpu": environment["gpu"]["name"]}

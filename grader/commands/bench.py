@@ -76,7 +76,18 @@ def _wanted(seed: int) -> Wanted:
     """The words of `make bench`, for the run and for repeating it."""
     cores = len(os.sched_getaffinity(0))
     threads = said.number("THREADS", 1, cores) or 1
-    names = ("T", "LAB", "NET", "THREADS", "PARTS", "AGAINST", "CASES")
+    counts, budget = said.one_of("COUNTS", ("on", "off")), said.number("BUDGET", 1, 60)
+    names = (
+        "T",
+        "LAB",
+        "NET",
+        "THREADS",
+        "PARTS",
+        "AGAINST",
+        "CASES",
+        "COUNTS",
+        "BUDGET",
+    )
     words = {name: said.text(name) for name in names} | {"ISA": isa.held()}
     words["THREADS"] = str(threads) if threads > 1 else ""
     against = said.several("AGAINST")
@@ -103,4 +114,6 @@ def _wanted(seed: int) -> Wanted:
         parts,
         against,
         said.several("CASES"),
+        counts=counts == "on",
+        budget=float(budget or 0),
     )

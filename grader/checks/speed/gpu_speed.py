@@ -271,6 +271,7 @@ def check(
     clock: Clock,
     *,
     tries: int = speed.TRIES,
+    budget: float = BUDGET,
     with_tf32: bool = False,
 ) -> Speed:
     """Time a direction of a rung that is right. Never raises for the rung's faults."""
@@ -280,6 +281,7 @@ def check(
     name = title(subject.operator, direction)
     empty = Speed(case.name, direction, Verdict.NOISY, name, band=band)
     many: dict[str, Any] = {"tries": tries, "with_tf32": with_tf32, "seed": seed}
+    many["budget"] = budget
     try:
         return _measured(subject, case, once, need, card, clock, empty, **many)
     except (Wrong, Stopped) as end:
@@ -296,6 +298,7 @@ def _measured(
     empty: Speed,
     *,
     tries: int,
+    budget: float,
     with_tf32: bool,
     seed: int,
 ) -> Speed:
@@ -310,7 +313,7 @@ def _measured(
         sides,
         ("pytorch", "student"),
         seed=seed,
-        budget=BUDGET,
+        budget=budget,
         tries=tries,
         before=data.renew,
         after=watch,

@@ -55,6 +55,13 @@ def measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, 
     return asked
 
 
+def test_what_costs_time_beside_a_card_can_be_left_out(monkeypatch) -> None:
+    with taken(["LAB=04", "BUDGET=2", "COUNTS=off"]):
+        made = _wanted(1)
+    assert (made.budget, made.counts) == (2, False)
+    assert made.words == "LAB=04 COUNTS=off BUDGET=2"
+
+
 def written(tmp_path: Path, name: str) -> dict[str, Any]:
     return json.loads((tmp_path / "results" / f"bench_{name}.json").read_text())
 

@@ -12,7 +12,7 @@ import pytest
 from signatures import DIRECTIONS
 
 from grader import operators
-from grader.bench import counting, gpu_ladders
+from grader.bench import counting, gpu_ladders, request
 from grader.bench.ladders import Row, Wanted
 from grader.checks.check_result import CheckResult
 from grader.checks.cuda import compute_sanitizer
@@ -213,21 +213,62 @@ def test_check_card_says_what_it_lacks(monkeypatch, card, task, words):
 def test_times_become_rows_of_a_table_and_of_json(a_card, tmp_path, monkeypatch):
     selection = select(f"{ADD}/00_strided")
     wanted = Wanted("04_cuda_kernels_add_00", "T=add", 1, cases=("rows",))
+    monkeypatch.setattr(request, "folder", lambda: tmp_path)
+    file = request.Growing(PRETENDED, wanted)
     with gpu_ladders.Bench(selection, wanted) as run:
         run.links, run.on_card = a_card.links, a_card
-        rows = list(run.times(selection.tasks[0]))
-    assert [(row.part, row.speed.case) for row in rows] == [
-        ("forward", "rows"),
-        ("backward", "rows"),
-    ]
-    monkeypatch.setattr(gpu_ladders, "folder", lambda: tmp_path)
-    path = gpu_ladders.write(rows, PRETENDED, wanted)
-    written = json.loads(path.read_text())
+        rows = list(run.times(selection.tasks[0], file.has))
+        assert [(row.part, row.speed.case) for row in rows] == [
+            ("forward", "rows"),
+            ("backward", "rows"),
+        ]
+        file.add(rows[0])  # and is stopped here
+        file = request.Growing(PRETENDED, dataclasses.replace(wanted, seed=2))
+        (left,) = run.times(selection.tasks[0], file.has)
+    assert (file.before, left.part) == (1, "backward")
+    file.add(left)
+    assert json.loads(file.path.read_text())["unfinished"]
+    file.write()
+    written = json.loads(file.path.read_text())
+    assert [row["part"] for row in written["rows"]] == ["forward", "backward"]
+    assert not request.Growing(PRETENDED, wanted).before  # a whole one begins anew
     assert "a pretended card" in tables.note(written)
     assert tables.ratios(written, "forward", "")[2].startswith("| `rows` |")
     line = gpu_ladders.cells(rows[0], {})
     assert len(line) == len(gpu_ladders.HEAD)
     assert line[-1] == "pytorch/CUDA"
+
+
+def test_rows_of_another_card_or_another_file_are_measured_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(request, "folder", lambda: tmp_path)
+    wanted = Wanted("04", "LAB=04", 1)
+    rung = rung_called("add/00_strided")
+    speed = Speed("rows", "forward", Verdict.SUSPECT, "pytorch/CUDA")
+    file = request.Growing(PRETENDED, wanted)
+    file.add(Row(rung, "forward", (rung.id,), speed))
+    faster = dataclasses.replace(PRETENDED, fma=2e9)  # the same, measured again
+    again = request.Growing(faster, wanted)
+    assert again.has(rung, "forward", "rows")
+    assert not again.has(rung, "backward", "rows")
+    other = dataclasses.replace(PRETENDED, name="another card")
+    assert not request.Growing(other, wanted).before
+    monkeypatch.setattr(type(rung), "sha256", "changed")
+    assert not again.has(rung, "forward", "rows")
+
+
+def test_a_fault_of_the_stopwatch_costs_one_row(a_card, monkeypatch):
+    def fails(*_, **words):
+        assert (words["budget"], words["tries"]) == (2.0, 1)
+        raise TypeError("ours")
+
+    monkeypatch.setattr(gpu_speed, "check", fails)
+    selection = select(f"{ADD}/00_strided")
+    wanted = Wanted("add", "T=add", 1, cases=("rows",), budget=2.0)
+    with gpu_ladders.Bench(selection, wanted) as run:
+        run.links, run.on_card = a_card.links, a_card
+        rows = list(run.times(selection.tasks[0], lambda *_: False))
+    assert [row.speed.verdict for row in rows] == [Verdict.GRADER] * 2
+    assert "TypeError: ours" in rows[0].speed.message
 
 
 def test_a_row_without_a_time_says_why():
