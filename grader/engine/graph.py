@@ -19,7 +19,7 @@ from grader.course.tasks import all_tasks
 from grader.course.uses import Use
 from grader.engine import plan
 from grader.engine.answers import keys
-from grader.engine.answers.ledger import Ledger
+from grader.engine.answers.ledger import CHECKS, Ledger
 from grader.engine.asking.asker import Answer
 from grader.toolchain.extension import kernels
 from grader.toolchain.extension.package import Package
@@ -65,7 +65,7 @@ class Graph:
                 if rung.id in selection.rungs:
                     self.nodes[rung.id] = Node(rung, wanted=True)
         self._serving: dict[tuple[str, str], list[Rung]] = {}
-        self._contents: dict[str, str] = {}  # of rungs that are no nodes
+        self._others: dict[str, str] = {}  # keys of rungs that are no nodes
 
     def undecided(self) -> list[Node]:
         """Those that nothing is known of yet."""
@@ -203,11 +203,15 @@ class Graph:
         return plan.kind(node.rung) == EXTENSION and other.id not in self.nodes
 
     def _key_of(self, other: Rung) -> str:
+        """Of a rung that is not in this run the key that it had in its last one: what
+        is linked with it does not change by that.
+        """
         if node := self.nodes.get(other.id):
             return node.key or self.content(node)
-        if other.id not in self._contents:
-            self._contents[other.id] = keys.content(other)
-        return self._contents[other.id]
+        if other.id not in self._others:
+            kept = self.ledger and self.ledger.rows(CHECKS, other.id, other.sha256)
+            self._others[other.id] = kept[0].key if kept else keys.content(other)
+        return self._others[other.id]
 
 
 def _given_for(rung: Rung) -> list[str]:

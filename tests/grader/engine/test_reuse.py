@@ -84,6 +84,18 @@ def test_only_what_changed_is_asked_again(tree: Tree) -> None:
     assert graded(tree, "CHECK=forward") == set()
 
 
+def test_a_part_of_the_labs_is_not_asked_again_behind_all_of_them(tree: Tree) -> None:
+    """What a file uses has not changed because it is not in the run."""
+    assert graded(tree) == ALL
+    assert graded(tree, "03") == set()
+    assert graded(tree, "02") == set()
+    file = tree.root / "labs" / "02_naive_c" / "gelu" / "00_definition.c"
+    file.write_text(file.read_text() + "\n")
+    assert graded(tree, "02") == {"00_definition"}
+    assert graded(tree, "03") == {"00_call", "01_top"}
+    assert graded(tree) == set()
+
+
 def test_a_seed_and_fresh_ask_everything_again(tree: Tree) -> None:
     assert graded(tree) == ALL
     assert graded(tree, "SEED=3") == ALL
