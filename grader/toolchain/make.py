@@ -14,7 +14,7 @@ from pathlib import Path
 
 from grader import once
 from grader.course import rungs
-from grader.course.foreign import cleaned
+from grader.course.foreign import cleaned, short
 from grader.errors import GraderError, ProductError
 from grader.toolchain import sandbox
 
@@ -26,6 +26,12 @@ LATE = 124  # the status of a command that the clock has ended
 OUR_DEADLINE = 900.0  # for the grader's own programs, cusim among them
 COMPILER_LIMITS = ("--fsize=134217728", "--as=8589934592", "--core=0")  # bytes
 KEPT = 200_000  # bytes of compiler output that are read
+_OF_MAKE = re.compile(
+    r"^(g?make)(\[\d+\])?: (\*\*\* (\[|Deleting|Waiting)|Entering|Leaving)"
+    r"|: Assembler messages:$"
+)
+_RULE = re.compile(r"^g?make(\[\d+\])?: (\*\*\* )?")
+_BETWEEN = re.compile(r"/tmp/cc\w+\.[os](?=:)(:\d+)?")
 ROOM = 64 << 20  # bytes; a disk with less may be what a compiler complains of
 
 
@@ -219,7 +225,10 @@ def first_line(command: list[str]) -> str:
 
 
 def reason(text: str) -> str:
-    """The line of a tool's output that says most."""
-    said = text.splitlines()
+    """The line of a tool's output that says most, in words that mean something to a
+    person: not make's own about its recipes, no name of a file in between.
+    """
+    said = [line for line in text.splitlines() if not _OF_MAKE.search(line)]
     told = [line for line in said if "rror:" in line] or [x for x in said if "***" in x]
-    return (told or said or ["no output"])[0].strip()
+    line = (told or said or ["it ended without a word"])[0].strip()
+    return short(_BETWEEN.sub("the assembler", _RULE.sub("", line)), 400)

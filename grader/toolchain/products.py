@@ -71,7 +71,7 @@ GONE = "is gone: it was removed or renamed while it was graded; put it back, run
 SAME = "a rung is the same in every build"
 
 _ERROR = re.compile(
-    r"^(?P<file>[^\s:]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$"
+    r"^(?P<file>[^\s:]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?[Ee]rror: (?P<text>.*)$"
 )
 JOINED = re.compile(r"(\\|\?\?/)[ \t\f\v\0]*\r?\n")  # a line that goes on
 _MARK = re.compile(r'# \d+ "(?:[^"\\]|\\.)*"(?P<flags>(?: \d)*)')
@@ -335,7 +335,7 @@ def failed(text: str, explained: Sequence[tuple[str, str]] = _EXPLAINED) -> Buil
     """The first error, its line, and what it usually means."""
     for line in text.splitlines():
         match = _ERROR.match(line)
-        if match:
+        if match and not match["file"].startswith("/tmp/cc"):  # of the assembler
             location = f"{match['file']}:{match['line']}"
             meaning = next(
                 (words for pattern, words in explained if re.search(pattern, line)), ""

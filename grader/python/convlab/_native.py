@@ -28,7 +28,7 @@ from grader.course.rungs import ROOT, Rung
 from grader.engine.answers.known import build
 from grader.errors import GraderError
 from grader.runner import programs
-from grader.toolchain.make import build_folder, compiler
+from grader.toolchain.make import build_folder, compiler, reason
 from grader.toolchain.products import Build
 
 MAKEFILE = "grader/python/convlab/binding.mk"
@@ -121,8 +121,7 @@ def _reason(text: str) -> str:
     for name, sentence in _EXPLAINED.items():
         if f"{name}: No such file" in text:
             return sentence
-    lines = text.strip().splitlines() or ["make failed without a word"]
-    return next((line for line in lines if "rror:" in line), lines[0])
+    return reason(text)
 
 
 def c_compiler() -> str:

@@ -1,11 +1,40 @@
 # SPDX-License-Identifier: MIT
-"""What the compiler says of __half is told in the course's words."""
+"""What a compiler, an assembler and make say is told in the course's words."""
 
 from __future__ import annotations
 
 import pytest
 
 from grader.toolchain.products import failed
+
+MAKE = "make: *** [common/rung.mk:83: build/x.f32.o] Error 1\n"
+ASSEMBLER = "/tmp/ccXq7.s: Assembler messages:\n/tmp/ccXq7.s:20: Error: no such thing\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "words", "place"),
+    [
+        (MAKE, "it ended without a word", None),
+        (f"make: *** Deleting file 'x.o'\n{MAKE}", "it ended without a word", None),
+        (f"objcopy: x.o: file truncated\n{MAKE}", "objcopy: x.o: file truncated", None),
+        (
+            f"{MAKE}make: *** Waiting for unfinished jobs....\ncc: lost",
+            "cc: lost",
+            None,
+        ),
+        ("make: *** No rule to make target 'x.h'.  Stop.\n", "No rule to make", None),
+        (f"{ASSEMBLER}{MAKE}", "the assembler: Error: no such thing", None),
+        (
+            f"a.c: Assembler messages:\na.c:3: Error: no such thing\n{MAKE}",
+            "no such thing",
+            "a.c:3",
+        ),
+    ],
+)
+def test_words_of_make_and_names_of_its_files_reach_nobody(said, words, place):
+    found = failed(said)
+    assert found.error.startswith(words) and found.location == place
+    assert "***" not in found.error and "/tmp/cc" not in found.error
 
 
 @pytest.mark.parametrize(
