@@ -89,7 +89,7 @@ def _sorted(
         if why and not _as_handed_out(member, handed_out):
             left[path] = why
         if len(found) + len(left) > MOST:
-            raise GraderError(f"{one_line(str(source))} has more than {MOST} files")
+            raise GraderError(f"{one_line(source.name)} has more than {MOST} files")
     return found, left
 
 

@@ -46,22 +46,23 @@ def members(source: Path) -> Iterator[Member]:
 
     Raises GraderError for what is no folder and no archive, or is damaged.
     """
+    shown = one_line(source.name or str(source))
     try:
+        source = _only_archive(source) or source
+        shown = one_line(source.name or str(source))
         for number, member in enumerate(_members(source)):
             if number == MOST:
-                raise GraderError(f"{one_line(str(source))} has more than {MOST} files")
+                raise GraderError(f"{shown} has more than {MOST} files")
             yield member
     except DAMAGED as error:
         raise GraderError(
-            f"{one_line(str(source))} cannot be read as a folder, a .zip or a .tar.gz: "
-            f"{error}"
+            f"{shown} cannot be read as a folder, a .zip or a .tar.gz: {error}"
         ) from error
 
 
 def _members(source: Path) -> Iterator[Member]:
     if source.is_dir():
-        inner = _only_archive(source)
-        return _of_archive(inner) if inner else _of_folder(source)
+        return _of_folder(source)
     if not source.is_file():
         raise FileNotFoundError("there is no such file or folder")
     return _of_archive(source)
@@ -69,6 +70,8 @@ def _members(source: Path) -> Iterator[Member]:
 
 def _only_archive(folder: Path) -> Path | None:
     """The archive that is all there is in a folder: a platform made the folder."""
+    if not folder.is_dir():
+        return None
     inside = [file for file in folder.iterdir() if not file.name.startswith(".")]
     if len(inside) != 1 or not inside[0].is_file() or inside[0].is_symlink():
         return None
