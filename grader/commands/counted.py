@@ -23,8 +23,8 @@ ASIDE = {  # folders of copies, or of what programs made
 ELSEWHERE = "outside of labs/<lab>/<operator>/"
 BY_MACOS = "written by macOS"
 UNKNOWN = "students write no file of this name"
-FIRST_STEP = "a first step of lab 05: it is not graded"
-NOT_GRADED = "the task {} is not graded"
+FIRST_STEP = "a first step of lab 05, without points"
+NOT_OFFERED = "the course does not have the task {}"
 STRANGE = (
     "expected a name of two digits and an idea in small letters, like 00_definition{}"
 )
@@ -66,12 +66,12 @@ def why_not(name: str, made: Course) -> str:
     if file.name.startswith("._") or file.name == ".DS_Store":
         return BY_MACOS
     if mine := _known().get(name):
-        return "" if tasks_of(name, made) else NOT_GRADED.format(min(mine))
+        return "" if tasks_of(name, made) else NOT_OFFERED.format(min(mine))
     task = next((t for t in all_tasks() if t.id == "/".join(file.parts[1:3])), None)
     in_ladder = task and (task.is_hunt or task.language != EXTENSION)
     if not task or not in_ladder or len(file.parts) != DEPTH or file.suffix == ".h":
         return FIRST_STEP if RUNG.fullmatch(name) else UNKNOWN
-    return _own(file, task) if task.id in made.offers else NOT_GRADED.format(task.id)
+    return _own(file, task) if task.id in made.offers else NOT_OFFERED.format(task.id)
 
 
 def _own(file: PurePosixPath, task: Task) -> str:

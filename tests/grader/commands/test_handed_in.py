@@ -148,7 +148,7 @@ def test_a_file_with_a_strange_name_does_not_count(tmp_path, name):
 
 # ---- why a file does not count -------------------------------------------------------
 
-NOT_GRADED = counted.NOT_GRADED
+NOT_OFFERED = counted.NOT_OFFERED
 LAB_05 = "labs/05_torch_extension"
 STRANGE = (
     "expected a name of two digits and an idea in small letters, like 00_definition"
@@ -168,10 +168,10 @@ NOT_COUNTED = {
     "labs/02_naive_c/lab.toml": counted.UNKNOWN,
     f"{LAB_05}/convlab_ext/gelu (1).py": counted.UNKNOWN,
     "labs/02_naive_c/gelu/._00_definition.c": counted.BY_MACOS,
-    "labs/02_naive_c/linear/00_definition.c": NOT_GRADED.format("02_naive_c/linear"),
-    "labs/02_naive_c/bug_hunt/00_x.c": NOT_GRADED.format("02_naive_c/bug_hunt"),
-    f"{LAB_05}/convlab_ext/gelu.py": NOT_GRADED.format("05_torch_extension/gelu"),
-    f"{LAB_05}/csrc/pybind/add.cpp": "a first step of lab 05: it is not graded",
+    "labs/02_naive_c/linear/00_definition.c": NOT_OFFERED.format("02_naive_c/linear"),
+    "labs/02_naive_c/bug_hunt/00_x.c": NOT_OFFERED.format("02_naive_c/bug_hunt"),
+    f"{LAB_05}/convlab_ext/gelu.py": NOT_OFFERED.format("05_torch_extension/gelu"),
+    f"{LAB_05}/csrc/pybind/add.cpp": counted.FIRST_STEP,
     f"{LAB_05}/convlab_ext/_rules.py": counted.UNKNOWN,
     "00_definition.c": counted.ELSEWHERE,
 }
