@@ -80,6 +80,12 @@ _COMMENT = r"(?:[ \t\f\v]|/\*.*?\*/)*"
 _OWN_MARK = re.compile(rf"^{_COMMENT}(?:#|%:|\?\?=){_COMMENT}\d", re.M | re.S)
 _LINKER = re.compile(r"undefined reference to `(?P<name>[^']+)'")
 _EXPLAINED = (
+    (r"stray '\\37[67]'|UTF-16", "this file is UTF-16: save it as UTF-8"),
+    (
+        r"stray '\\302'|U\+00A0",
+        "a no-break space, or another character that C does not know, copied from a "
+        "page: type it anew",
+    ),
     (
         r"(operator.*__half|__half.*operator)",
         "in the build for float16 `real` is __half: write accum_from(x[...]) to "
