@@ -19,6 +19,7 @@ from grader.engine.asking import untouched
 from grader.engine.score import Results, exit_status
 from grader.errors import GraderError
 from grader.report import html, spent, terminal
+from grader.report.progress.next_step import next_step
 from grader.runner.supervisor import orphans
 from grader.toolchain import sandbox
 from grader.toolchain.make import build_tools
@@ -74,10 +75,16 @@ def run() -> int:
     terminal.table(found, standing)
     if selection.whole:
         terminal.course(whole)
-    terminal.advice(found)
+    step = next_step(whole, tasks.offered_tasks())
+    if not terminal.advice(found) and step.file:
+        terminal.remarks(step.lines)
     if said.yes("TIMES"):
         spent.table(found)
-    remarks = [*untouched.waiting(found), *absent()]
+    remarks = [
+        *tasks.strange(selection.tasks),
+        *untouched.waiting(found),
+        *absent(),
+    ]
     remarks += [f"memory was not checked: {unwatched}"] if unwatched else []
     if grader.reused:
         remarks.append(terminal.reused(grader.reused, grader.total))

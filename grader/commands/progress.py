@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from grader.course.tasks import offered_tasks
-from grader.engine import results
+from grader.engine import merge, results
 from grader.engine.answers.history import moments
 from grader.engine.answers.ledger import NAME, Ledger
 from grader.errors import GraderError
@@ -21,7 +21,8 @@ def run() -> int:
         with Ledger(results.folder(), write=False) as ledger:
             history = list(moments(ledger, tasks))
     step = next_step(whole, tasks)
-    standing.show(whole, tasks, history, step)
+    standing.show(merge.standing(whole), tasks, history, step)
+    terminal.remarks(merge.stale_words(whole) if whole else [])
     if history:
         try:
             page = standing.write(history, step)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 
-from grader.engine import results
+from grader.engine import merge, results
 from grader.errors import GraderError
 from grader.report import html, terminal
 
@@ -23,5 +23,8 @@ def run() -> int:
             f"there are no results in {results.near(results.path())}; run make grade "
             "first"
         )
-    terminal.say(os.path.relpath(html.write(found)))
+    now = merge.standing(found)
+    assert now
+    terminal.say(os.path.relpath(html.write(now)))
+    terminal.remarks(merge.stale_words(found))
     return 0

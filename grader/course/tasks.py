@@ -11,7 +11,7 @@ import functools
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from signatures.view_names import TENSOR_VIEW
 from grader.course import architectures, bands, exhibits, renamed, rungs, traffic
 from grader.course.candidates import verify as verify_uses
 from grader.course.exhibits import HUNT
+from grader.course.foreign import one_line
 from grader.course.offered.course_file import Course
 from grader.course.offered.narrowed import course_here, narrowed
 from grader.course.rungs import (
@@ -187,21 +188,34 @@ def _hunt(toml: Path, entries: Mapping[str, Any]) -> list[Task]:
 
 
 def _files(folder: Path, suffix: str) -> list[Path]:
-    """The rungs of a folder in order. A numbered file with a strange name is wrong."""
-    files = sorted(folder.glob(f"[0-9]*{suffix}"))
-    for file in files:
-        if file.is_symlink() or not file.is_file():
-            raise GraderError(f"{_shown(file)}: a rung is a plain file, not a link")
-        if not os.access(file, os.R_OK):
-            raise GraderError(f"cannot read {_shown(file)}: mend its permissions")
-        if file.stat().st_size > LARGEST:
-            raise GraderError(f"{_shown(file)}: a rung has at most {LARGEST} bytes")
-        if not RUNG_NAME.fullmatch(file.stem):
-            raise GraderError(
-                f"{_shown(file)}: a rung is named by two digits and an idea, for "
-                "example 02_register_block"
-            )
-    return files
+    """The rungs of a folder in order, without files that can be none."""
+    return [f for f in sorted(folder.glob(f"[0-9]*{suffix}")) if not _strange(f)]
+
+
+def _strange(file: Path) -> str:
+    """Why a numbered file is no rung; "" if it is one."""
+    if file.is_symlink() or not file.is_file():
+        return "a rung is a plain file, not a link"
+    if not os.access(file, os.R_OK):
+        return "it cannot be read: mend its permissions"
+    if file.stat().st_size > LARGEST:
+        return f"a rung has at most {LARGEST} bytes"
+    if not RUNG_NAME.fullmatch(file.stem):
+        return (
+            "a rung is named by two digits and an idea in small letters, for example "
+            "02_register_block"
+        )
+    return ""
+
+
+def strange(tasks: Sequence[Task]) -> list[str]:
+    """A line for each numbered file in the folders of these tasks that is no rung."""
+    return [
+        f"{task.id}: {one_line(file.name)} is not graded: {why}"
+        for task in tasks
+        for file in sorted((rungs.ROOT / "labs" / task.id).glob("[0-9]*"))
+        if file.suffix == SUFFIX[task.language] and (why := _strange(file))
+    ]
 
 
 def _rung(

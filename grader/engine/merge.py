@@ -15,7 +15,7 @@ from typing import Any
 
 from grader.checks.gates import matrix
 from grader.course.rungs import Task
-from grader.course.tasks import all_tasks
+from grader.course.tasks import all_tasks, offered_tasks
 from grader.engine import results
 from grader.engine.answers import records
 from grader.engine.answers.ledger import Ledger
@@ -39,14 +39,51 @@ def merged(
         task = mine.task if mine else task
         last = next((result.seed for result in (mine, kept) if result), seed)
         known = records.task_result(ledger, task)
-        if mine and kept:
-            kept = _unchanged(kept, task)
+        kept = _unchanged(kept, task) if kept else None
         older = [_judged(result, task) for result in (known, kept) if result]
         if there := [*([mine] if mine else []), *older]:
             tasks.append(_joined(task, there, last))
     date = datetime.now().astimezone().isoformat(timespec="seconds")
     environment = results.environment() | ({"machine": card} if card else {})
     return Results(tuple(tasks), seed, date, environment)
+
+
+def stale(whole: Results) -> list[str]:
+    """The files that were graded and have changed since, or are gone."""
+    now = _digests()
+    return [
+        found.rung.id
+        for result in whole.tasks
+        for found in result.rungs
+        if now.get(found.rung.id) != found.rung.sha256
+    ]
+
+
+def stale_words(whole: Results) -> list[str]:
+    """A line for each file whose result no longer counts."""
+    return [
+        f"stale, and not counted: {name} has changed since it was graded"
+        for name in stale(whole)
+    ]
+
+
+def standing(whole: Results | None) -> Results | None:
+    """What counts of earlier results: of each task of the course what was found out of
+    its files as they are now. None if there are no results.
+    """
+    if whole is None:
+        return None
+    known = {result.task.id: result for result in whole.tasks}
+    tasks = [
+        _unchanged(known.get(task.id, TaskResult(task, ())), task)
+        for task in offered_tasks()
+    ]
+    return replace(whole, tasks=tuple(tasks))
+
+
+def _digests() -> dict[str, str]:
+    """The hash of each rung as it is now."""
+    return {rung.id: rung.sha256 for task in all_tasks() for rung in task.rungs}
 
 
 def _unchanged(result: TaskResult, task: Task) -> TaskResult:
@@ -57,7 +94,8 @@ def _unchanged(result: TaskResult, task: Task) -> TaskResult:
         for found in result.rungs
         if found.rung.id in now and now[found.rung.id].sha256 == found.rung.sha256
     ]
-    return replace(result, rungs=tuple(same))
+    told = result.told if len(same) == len(result.rungs) else None
+    return replace(result, rungs=tuple(same), told=told)
 
 
 def _judged(result: TaskResult, task: Task) -> TaskResult:

@@ -306,8 +306,10 @@ def _failures(results: list[TaskResult]) -> list[tuple[RungResult, CheckResult]]
     return found
 
 
-def advice(results: list[TaskResult]) -> None:
-    """The first few things that are wrong, with the command that shows each again."""
+def advice(results: list[TaskResult]) -> bool:
+    """The first few things that are wrong, with the command that shows each again, or
+    what is to be written; whether it said what is next.
+    """
     failures = _failures(results)
     hunts = all(result.task.is_hunt for result in results)
     started = [
@@ -342,8 +344,10 @@ def advice(results: list[TaskResult]) -> None:
     remarks(reservations.lines(results))
     no = Verdict.NOT_IMPLEMENTED
     todo = [f for f in _failures(turn.of_results(results)) if f[1].verdict is no]
-    if todo and not started:
+    said_next = bool(todo and not started)
+    if said_next:
         remarks(to_write.lines(results, *todo[0]))
+    return said_next
 
 
 def _begun(rung: RungResult, check: CheckResult) -> bool:

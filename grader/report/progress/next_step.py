@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from grader.course.exhibits import PARTS
 from grader.course.rungs import Task
+from grader.engine import merge
 from grader.engine.score import Results, RungResult, TaskResult, shown_points
 from grader.engine.turn import in_turn
 from grader.toolchain import given
@@ -30,15 +31,24 @@ class NextStep:
         """What to run while working on it."""
         return f"make watch T={self.task}" if self.task else ""
 
+    @property
+    def lines(self) -> list[str]:
+        """What people are told."""
+        doing = f"Next: {self.file}" if self.file else "Nothing is left"
+        command = [f"  {self.command}"] if self.command else []
+        return [f"{doing}: {self.reason}.", *command]
+
 
 def next_step(whole: Results | None, tasks: Sequence[Task]) -> NextStep:
     """Begun and wrong comes first, then the core path, then what lies beyond it."""
-    found = {result.task.id: result for result in whole.tasks} if whole else {}
+    graded = {result.task.id: result for result in whole.tasks} if whole else {}
+    now = merge.standing(whole)
+    found = {result.task.id: result for result in now.tasks} if now else {}
     earned = {name: result.points for name, result in found.items()}
     in_order = in_turn(tasks, earned)
-    for steps in (_wrong, _unwritten, _slow):
+    for steps, known in ((_wrong, graded), (_unwritten, found), (_slow, found)):
         for task in in_order:
-            step = next(steps(task, found.get(task.id)), None)
+            step = next(steps(task, known.get(task.id)), None)
             if step:
                 return step
     return NextStep("", "", "every task is right, and as fast as it has to be")

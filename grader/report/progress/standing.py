@@ -48,10 +48,8 @@ def show(
         terminal.console.print()
         terminal.console.print(_table_of(rows))
     terminal.console.print()
-    doing = f"Next: {step.file}" if step.file else "Nothing is left"
-    terminal.say(f"{doing}: {step.reason}.")
-    if step.command:
-        terminal.say(f"  {step.command}")
+    for line in step.lines:
+        terminal.say(line)
 
 
 def _labs(whole: Results | None, tasks: Sequence[Task]) -> Table:

@@ -442,8 +442,8 @@ def test_a_rung_that_cannot_be_read_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(rungs, "ROOT", tmp_path)
     (tmp_path / "00_mine.c").write_text(REFERENCE)
     monkeypatch.setattr(tasks.os, "access", lambda file, how: how != os.R_OK)
-    with pytest.raises(GraderError, match=r"^cannot read 00_mine\.c: mend its"):
-        tasks._files(tmp_path, ".c")
+    assert not tasks._files(tmp_path, ".c")
+    assert "mend its permissions" in tasks._strange(tmp_path / "00_mine.c")
 
 
 def test_what_a_terminal_cannot_show_is_written_in_other_characters(tree):
@@ -457,10 +457,6 @@ def test_what_a_terminal_cannot_show_is_written_in_other_characters(tree):
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("gelu/1_mine.c", REFERENCE, "a rung is named by two digits and an idea"),
-        ("gelu/01.c", REFERENCE, "a rung is named by two digits and an idea"),
-        ("gelu/01_Mine.c", REFERENCE, "a rung is named by two digits and an idea"),
-        ("gelu/01-mine.c", REFERENCE, "a rung is named by two digits and an idea"),
         ("lab.toml", "title = ", "is not valid TOML"),
     ],
 )
