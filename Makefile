@@ -170,6 +170,8 @@ clean:  ## remove everything that was built, but not .venv and what was found ou
 	@echo 'on a fast line. (make grade PYTHON=python3 uses an environment you have.)'
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	    { echo 'convlab: python3 is older than 3.11; install a newer one'; exit 1; }
+	@python3 -c 'import os, re, sys; sys.exit(bool(re.search(r"[^\w/.@+=~-]", os.getcwd())))' || \
+	    { echo "convlab: make cannot handle this folder's path: $$PWD; move it elsewhere"; exit 1; }
 	@[ -x .venv/bin/python ] || python3 -m venv .venv || \
 	    { echo 'convlab: cannot make .venv (apt-get install python3-venv? disk full?)'; exit 1; }
 	@rm -f .venv/ready*

@@ -7,7 +7,7 @@ NAME  = $(firstword $(subst =, ,$(1)))
 # how the rung calls each function, the part that each object becomes, the objects
 NAMES := $(foreach use,$(USES),$(foreach pair,$(call PAIRS,$(use)),$(call NAME,$(pair))))
 PARTS := $(foreach use,$(USES),$(call NAME,$(use)))
-USED  := $(foreach use,$(USES),$(lastword $(subst @, ,$(use))))
+USED  := $(foreach use,$(USES),$(patsubst $(firstword $(subst @, ,$(use)))@%,%,$(use)))
 
 # other used objects, or the same ones changed, are a reason to link again
 $(STEM).uses: FORCE

@@ -16,7 +16,7 @@ from grader.engine import grade as grading
 from grader.engine import merge, plan, results, schedule
 from grader.engine.answers.ledger import Ledger
 from grader.engine.asking import untouched
-from grader.engine.score import Results, exit_status
+from grader.engine.score import Results, TaskResult, exit_status
 from grader.errors import GraderError
 from grader.report import html, spent, terminal
 from grader.report.progress.next_step import next_step
@@ -75,9 +75,7 @@ def run() -> int:
     terminal.table(found, standing)
     if selection.whole:
         terminal.course(whole)
-    step = next_step(whole, tasks.offered_tasks())
-    if not terminal.advice(found) and step.file:
-        terminal.remarks(step.lines)
+    _advise(found, whole)
     if said.yes("TIMES"):
         spent.table(found)
     remarks = [
@@ -97,6 +95,13 @@ def run() -> int:
         found, standing, seed=seed, seconds=time.monotonic() - start, where=page
     )
     return exit_status(found)
+
+
+def _advise(found: list[TaskResult], whole: Results) -> None:
+    """What is wrong, and what is next."""
+    following = next_step(whole, tasks.offered_tasks())
+    if not terminal.advice(found) and following.file:
+        terminal.remarks(following.lines)
 
 
 def checked(word: str, selection: Selection) -> str | None:

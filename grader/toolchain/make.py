@@ -14,7 +14,7 @@ from pathlib import Path
 
 from grader import once
 from grader.course import rungs
-from grader.course.foreign import cleaned, short
+from grader.course.foreign import cleaned, one_line, short
 from grader.errors import GraderError, ProductError
 from grader.toolchain import sandbox
 
@@ -32,25 +32,26 @@ _OF_MAKE = re.compile(
 )
 _RULE = re.compile(r"^g?make(\[\d+\])?: (\*\*\* )?")
 _BETWEEN = re.compile(r"/tmp/cc\w+\.[os](?=:)(:\d+)?")
+ODD = re.compile(r"[^\w/.@+=~-]")  # in a path, for make
 ROOM = 64 << 20  # bytes; a disk with less may be what a compiler complains of
 
 
 def build_folder() -> Path:
     """Where everything that is built goes: build/, or CONVLAB_BUILD.
 
-    Raises GraderError for a path that make would take for two.
+    Raises GraderError for a path that means something else to make or to a shell.
     """
     folder = Path(os.environ.get("CONVLAB_BUILD", rungs.ROOT / "build")).resolve()
-    if re.search(r"\s", str(rungs.ROOT)):
-        raise GraderError(
-            f"this folder's path has a space in it, which make cannot handle: "
-            f"{rungs.ROOT}; move it elsewhere"
-        )
-    if re.search(r"\s", str(folder)):
-        raise GraderError(
-            f"the build folder's path has a space in it, which make cannot handle: "
-            f"{folder}; name another one with CONVLAB_BUILD="
-        )
+    for path, name, advice in (
+        (rungs.ROOT, "this folder", "move it elsewhere"),
+        (folder, "the build folder", "name another one with CONVLAB_BUILD="),
+    ):
+        if found := ODD.search(str(path)):
+            odd = "a space" if found[0] == " " else ascii(found[0])
+            raise GraderError(
+                f"{name}'s path has {odd} in it, which make cannot handle: "
+                f"{one_line(str(path))}; {advice}"
+            )
     return folder
 
 

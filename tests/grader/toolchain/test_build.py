@@ -263,14 +263,22 @@ def test_a_compiler_may_be_named_with_words_to_call_it_with(monkeypatch):
 
 
 @pytest.mark.parametrize("place", ["ROOT", "CONVLAB_BUILD"])
-def test_a_path_with_a_space_is_refused_in_a_sentence(monkeypatch, tmp_path, place):
-    folder = tmp_path / "my course"
+@pytest.mark.parametrize("name", ["a b", "a#b", "o'brien", "(x)", "a:b", "a&b", "a%b"])
+def test_a_path_that_make_reads_otherwise_is_refused(
+    monkeypatch, tmp_path, place, name
+):
+    folder = tmp_path / name
     monkeypatch.setattr(rungs, "ROOT", folder if place == "ROOT" else tmp_path)
     monkeypatch.setenv("CONVLAB_BUILD", str(folder if place != "ROOT" else tmp_path))
-    with pytest.raises(GraderError, match="path has a space in it") as caught:
+    with pytest.raises(GraderError, match="in it, which make cannot") as caught:
         make.build_tools()
     assert str(folder) in str(caught.value)
     assert ("CONVLAB_BUILD=" in str(caught.value)) == (place == "CONVLAB_BUILD")
+
+
+def test_a_path_with_letters_of_any_language_is_none(monkeypatch, tmp_path):
+    monkeypatch.setenv("CONVLAB_BUILD", str(tmp_path / "ä.b+c=d~e-f@g"))
+    assert make.build_folder() == tmp_path / "ä.b+c=d~e-f@g"
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
