@@ -20,6 +20,7 @@ from grader.course.offered import toml_lines
 from grader.errors import GraderError
 
 _PLAIN = re.compile(r"[A-Za-z0-9_-]+")
+FIRST_YEAR, LAST_YEAR = 1970, 2999  # of a moment
 _SHOWN = 120  # characters of a value that a sentence repeats
 
 
@@ -143,6 +144,8 @@ class Place:
                 "a date with time and offset",
                 "write it as 2026-10-05T18:00:00+02:00, without quotes",
             )
+        if not FIRST_YEAR <= self.value.year <= LAST_YEAR:  # days are added to it
+            raise self.wrong(f"a year from {FIRST_YEAR} to {LAST_YEAR}", "change it")
         return self.value
 
 
@@ -159,6 +162,8 @@ def read(file: Path) -> Place:
         raise GraderError(f"{shown} cannot be read: {error}") from error
     try:
         value = tomllib.loads(text)
+    except RecursionError as error:
+        raise GraderError(f"{shown} is nested too deeply: expected TOML") from error
     except tomllib.TOMLDecodeError as error:
         place = re.search(r"at line (\d+)", str(error))
         line = int(place[1]) if place else max(1, len(text.splitlines()))

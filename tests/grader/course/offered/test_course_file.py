@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from datetime import timedelta
@@ -55,6 +56,36 @@ WRONG = [  # what is replaced, by what, the line that is named, what the sentenc
     ("[late]", "[late", 5, "expected TOML, but"),
     ('id="q1"', 'id="Q 1"', 16, r"questions.\[0\].id: expected small letters"),
 ]
+
+
+HOSTILE = (
+    *(
+        "nan",
+        "inf",
+        "-1",
+        "1e400",
+        "9" * 30,
+        "true",
+        '""',
+        "[]",
+        "[[]]",
+        "{}",
+        '"\\u0000"',
+    ),
+    *("1979-05-27", "07:32:00", "0001-01-01T00:00:00+14:00", f'"{"a" * 3000}"'),
+    *("9999-12-31T23:59:59-14:00", "[" * 3000),
+)
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+def test_a_hostile_value_in_any_line_is_a_sentence_or_right(tmp_path, value):
+    lines = TEXT.splitlines()
+    for number, line in enumerate(lines):
+        if known := re.match(r"[\w.]+ *= *", line):
+            text = "\n".join([*lines[:number], known[0] + value, *lines[number + 1 :]])
+            with contextlib.suppress(GraderError):
+                made = read(tmp_path, text)
+                course_file.for_grading(made)
 
 
 @pytest.mark.parametrize(("old", "new", "line", "says"), WRONG)
