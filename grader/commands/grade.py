@@ -78,11 +78,7 @@ def run() -> int:
     _advise(found, whole)
     if said.yes("TIMES"):
         spent.table(found)
-    remarks = [
-        *tasks.strange(selection.tasks),
-        *untouched.waiting(found),
-        *absent(),
-    ]
+    remarks = [*tasks.strange(selection.tasks), *untouched.waiting(found), *absent()]
     remarks += [f"memory was not checked: {unwatched}"] if unwatched else []
     if grader.reused:
         remarks.append(terminal.reused(grader.reused, grader.total))
