@@ -110,7 +110,9 @@ const char *const LIMITS_CARD[] = {"/dev/nvidia0",
                                    "/dev/dxg",
                                    "/proc/self/task",  // threads write names there
                                    NULL};
-static const char *const ITSELF[] = {"/proc/self", NULL};
+// what its library reads before it opens them
+static const char *const READ[] = {"/proc/self", "/proc/devices", "/proc/driver/nvidia",
+                                   "/proc/meminfo", "/proc/sys", NULL};
 
 /* A rule for each path; what does not exist needs no permission. A right that is for
  * folders only is left out where a file refuses it. */
@@ -148,7 +150,7 @@ int limits_landlock_with(const char *const *paths, const char *const *devices)
     if (set < 0) return -1;
     permit(set, paths, FS_EXECUTE | FS_READ_FILE);
     const uint64_t control = abi >= 5 ? FS_IOCTL : 0;
-    if (devices) permit(set, ITSELF, FS_READ_FILE);  // as a driver does
+    if (devices) permit(set, READ, FS_READ_FILE);
     permit(set, devices, FS_READ_FILE | FS_WRITE_FILE | control);
     const int failed = (int)syscall(LANDLOCK_RESTRICT, set, 0);
     close(set);

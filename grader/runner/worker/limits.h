@@ -42,8 +42,8 @@ extern const char *const LIMITS_CARD[];  // those of NVIDIA's driver
 int limits_seccomp(void);
 
 /* The same without some of its rules: 4 GiB and more may be asked for at once; what
- * exists may be opened for writing, which is for a level that hides the files; another
- * filter may follow. */
+ * exists may be opened for writing, where Landlock leaves devices alone to be written
+ * to; another filter may follow. */
 enum { LIMITS_LARGE = 1, LIMITS_DEVICES = 2, LIMITS_LOADING = 4 };
 int limits_seccomp_with(int more);
 

@@ -210,14 +210,15 @@ static void shut_in(link_t *link, char **argv)
         const char *const *const paths = (const char *const *)(argv + FIRST_PATH);
         if (limits_landlock_with(paths, devices))
             fail_to_load(link, "this kernel has no Landlock");
-    } else if (strcmp(level, "bwrap") == 0) {
-        // the files are walled in already; this keeps us off our parent, bwrap's init
+    } else if (ON_CARD || strcmp(level, "bwrap") == 0) {
+        // in bwrap the files are walled in already; this keeps us off our parent, its
+        // init, and on a card off writing to what is no device
         static const char *const all[] = {"/", NULL};
         limits_landlock_with(all, devices);
     }
-    // a driver may open its devices once more: only where other files are walled off
-    const int devices_too = strcmp(level, "none") ? LIMITS_DEVICES : 0;
-    if (limits_seccomp_with(ON_CARD ? LIMITS_LARGE | devices_too : LIMITS_LOADING))
+    // a driver opens its devices once more
+    const int more = ON_CARD ? LIMITS_LARGE | LIMITS_DEVICES : LIMITS_LOADING;
+    if (limits_seccomp_with(more))
         fail_to_load(link, "this kernel has no seccomp filter");
 }
 
