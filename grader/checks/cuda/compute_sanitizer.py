@@ -8,11 +8,14 @@ those of the user's manual, "Compute Sanitizer", chapters on the three tools
 (docs.nvidia.com/compute-sanitizer/ComputeSanitizer), and older ones of cuda-memcheck.
 
 The replay has no rules of its own (limits.h), so that it runs behind bubblewrap only;
-CONVLAB_GPU_SANITIZER=open runs it without, for code that one trusts.
+CONVLAB_GPU_SANITIZER=open runs it without, for code that one trusts, and =off leaves it
+out. Where it does not start (another driver, no counters) no rung is asked, and each
+one's result says why.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import re
@@ -51,6 +54,7 @@ BUDGET = 60.0  # seconds for one check
 DEADLINE = 120  # of one run
 KEPT = 200_000  # bytes of a report
 ENVIRONMENT = "CONVLAB_GPU_SANITIZER"
+WORKS = "the card works"  # says worker --card
 
 _MARK = re.compile(r"^={9} ?", re.M)
 _HEADS: tuple[tuple[str, Verdict], ...] = (
@@ -110,11 +114,25 @@ def find() -> str:
 
 def why_not() -> str:
     """Why these checks are left out here; "" if they are run."""
+    wanted = os.environ.get(ENVIRONMENT, "")
+    if wanted == "off":
+        return f"{ENVIRONMENT} switches it off"
     if not find():
         return "compute-sanitizer is not installed"
-    if sandbox.level() != "bwrap" and os.environ.get(ENVIRONMENT) != "open":
+    if sandbox.level() != "bwrap" and wanted != "open":
         return f"no bubblewrap to run it in ({ENVIRONMENT}=open runs it without)"
     return ""
+
+
+@functools.cache
+def not_started() -> str:
+    """What it says where it cannot run a program of ours on the card; "" if it can."""
+    kept = build_folder() / "sanitizer"
+    kept.mkdir(parents=True, exist_ok=True)
+    said = _output(TOOLS["gpu memory"][0], ["--card"], [], kept)
+    if WORKS in said:
+        return ""
+    return f"compute-sanitizer does not start here: {_last(said)}"
 
 
 def check(
@@ -126,6 +144,9 @@ def check(
     results: list[CheckResult] = []
     if why_not():
         return results
+    if said := not_started():
+        text = f"was not run: {said}"
+        return [CheckResult(n, direction, Verdict.PASS, message=text) for n in TOOLS]
     for name, chosen in TOOLS.items():
         tell(name)
         results.append(_one(name, chosen, subject, cases, direction, seed))
@@ -173,31 +194,36 @@ def _run(
             memory = subject.worker(DTYPE).save(made.call, Path(name))
         except Stopped as stop:
             return stop.finding
-        said = _output(tool, subject, memory)
+        libraries = [path.resolve() for path in subject.libraries[DTYPE]]
+        words: list[str | Path] = ["--replay", *libraries, *memory]
+        said = _output(tool, words, libraries, memory[0].parent)
     if "returned status" not in said and not reports(said):
-        words = short((said.strip().splitlines() or ["it said nothing"])[-1], 200)
-        text = f"compute-sanitizer could not run this case: {words}"
+        text = f"compute-sanitizer could not run this case: {_last(said)}"
         return Finding(Verdict.SUSPECT, text, case.name)
     return first(said, case.name, subject.operator.name)
 
 
-def command(tool: str, libraries: Sequence[Path], memory: Sequence[Path]) -> list[str]:
-    """What runs one kept case under a tool."""
+def _last(said: str) -> str:
+    return short((said.strip().splitlines() or ["it said nothing"])[-1], 200)
+
+
+def command(tool: str, worker: Sequence[str | Path]) -> list[str]:
+    """What runs the worker, told these words, under a tool."""
     words = [find(), "--tool", tool, "--print-limit", "20", "--error-exitcode", "0"]
-    replay = [tools() / gpu_probe.PROGRAM, "--replay", *libraries, *memory]
-    return [*words, *map(str, replay)]
+    return [*words, *map(str, [tools() / gpu_probe.PROGRAM, *worker])]
 
 
-def _output(tool: str, subject: Subject, memory: Sequence[Path]) -> str:
-    libraries = [path.resolve() for path in subject.libraries[DTYPE]]
-    order = command(tool, libraries, memory)
+def _output(
+    tool: str, worker: Sequence[str | Path], libraries: Sequence[Path], folder: Path
+) -> str:
+    """What comes of it, in `folder`; the worker sees these libraries."""
+    order = command(tool, worker)
     environment = {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "LC_ALL": "C.UTF-8"}
     environment |= {**gpu_probe.environment(), "CONVLAB_EXACT": "1"}
     if sandbox.level() == "bwrap":
         # its own script, in bin, starts what lies in the folder beside
         root = Path(find()).parents[1]
         seen = [tools() / gpu_probe.PROGRAM, *libraries, root, *gpu_probe.seen()]
-        folder = memory[0].parent
         order = sandbox.wrap_compiler(
             order, paths=seen, folder=folder, start=folder, devices=gpu_probe.devices()
         )
@@ -208,7 +234,7 @@ def _output(tool: str, subject: Subject, memory: Sequence[Path]) -> str:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env=environment,
-            cwd=memory[0].parent,
+            cwd=folder,
             timeout=DEADLINE,
         )
     except subprocess.TimeoutExpired as late:
