@@ -14,6 +14,7 @@ from grader.checks.check_result import CheckResult, Tell, nobody
 from grader.checks.subject import Subject
 from grader.checks.values import each_dtype
 from grader.operators import Case
+from grader.verdicts import Verdict
 
 PREFIX = "gpu"
 
@@ -21,12 +22,17 @@ PREFIX = "gpu"
 def check(
     subject: Subject, cases: list[Case], direction: str, seed: int, tell: Tell = nobody
 ) -> list[CheckResult]:
-    """Values of one direction in every dtype; the first failure is the last word."""
+    """Values of one direction in every dtype that it is built for; the first failure is
+    the last word.
+    """
 
     def told(step: str) -> None:
         tell(f"{PREFIX} {step}")
 
     found = each_dtype.check(subject, cases, direction, seed, told)
+    if found[-1].verdict is Verdict.PASS:
+        told("half")
+        found += each_dtype.half(subject, cases, direction, seed)
     return [named(result) for result in found]
 
 

@@ -3,16 +3,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from grader.checks.check_result import IN_FULL, CheckResult, Tell, clocked, nobody
 from grader.checks.subject import Subject
 from grader.checks.values import forward, gradient
+from grader.course.architectures import HALF
 from grader.operators import Case
 from grader.verdicts import Verdict
 
 JUDGES = {"forward": forward, "backward": gradient}
 NAMES = {"forward": "forward", "backward": "gradient"}  # as progress is told
+WRONG = (Verdict.WRONG_VALUE, Verdict.WRONG_GRADIENT)
+IN_HALF = (  # the question is asked of what is right in the other dtypes
+    "right in float32 and float64, wrong in float16: is a sum kept in `real`, or are "
+    "two `real` multiplied? Compute in `accum`: accum_from(x[...]), and real_from(...) "
+    "once, where you store"
+)
 
 
 def check(
@@ -27,3 +35,17 @@ def check(
         if results[-1].verdict is not Verdict.PASS:
             break
     return results
+
+
+def half(
+    subject: Subject, cases: list[Case], direction: str, seed: int
+) -> list[CheckResult]:
+    """Its numbers in f16, on ordinary values; nothing if it is not built for that."""
+    if HALF not in subject.libraries:
+        return []
+    few = [case for case in cases if case.values == "normal"]
+    judge = JUDGES[direction].check
+    found = clocked(lambda: judge(subject, few, HALF, seed))
+    said = IN_HALF if found.verdict in WRONG else found.diagnosis
+    # make debug has no f16
+    return [replace(found, name="half", replay=None, diagnosis=said)]

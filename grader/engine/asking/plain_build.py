@@ -18,7 +18,6 @@ from grader.checks.values import (
     second_order,
     several_threads,
 )
-from grader.course.architectures import HALF
 from grader.course.rungs import Rung
 from grader.course.threads import promises_bits
 from grader.engine import plan
@@ -26,12 +25,6 @@ from grader.engine.plan import Question
 from grader.verdicts import Verdict
 
 MODULE_CASES = 6  # that also go through the nn.Module
-WRONG = (Verdict.WRONG_VALUE, Verdict.WRONG_GRADIENT)
-IN_HALF = (  # the question is asked of what is right in the other dtypes
-    "right in float32 and float64, wrong in float16: is a sum kept in `real`, or are "
-    "two `real` multiplied? Compute in `accum`: accum_from(x[...]), and real_from(...) "
-    "once, where you store"
-)
 
 
 def ask(
@@ -90,13 +83,8 @@ def _answer(
         return [
             clocked(lambda: several_threads.check(subject, direction, seed, **same))
         ]
-    if question.name == plan.HALF and HALF in subject.libraries:
-        judge = each_dtype.JUDGES[direction].check
-        few = [case for case in cases if case.values == "normal"]
-        found = clocked(lambda: judge(subject, few, HALF, seed))
-        said = IN_HALF if found.verdict in WRONG else found.diagnosis
-        # make debug has no f16
-        return [replace(found, name="half", replay=None, diagnosis=said)]
+    if question.name == plan.HALF:
+        return each_dtype.half(*words)
     if question.name == plan.MODULE:
         say("module")
         first = cases[:MODULE_CASES]
