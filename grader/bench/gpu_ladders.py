@@ -19,10 +19,9 @@ from grader.bench.counting import Counted
 from grader.bench.request import Growing, Row, Wanted, command, folder
 from grader.checks.speed import gpu_speed
 from grader.checks.speed.estimate import Speed
-from grader.checks.speed.gpu_speed import TF32
 from grader.checks.subject import Subject
 from grader.checks.unrun import of_ours
-from grader.course.rungs import Rung, Selection, Task
+from grader.course.rungs import TF32, Rung, Selection, Task
 from grader.engine import results
 from grader.engine.asking import on_gpu
 from grader.engine.asking.compiling import Builds
@@ -30,7 +29,7 @@ from grader.engine.asking.lending import Lending
 from grader.errors import GraderError
 from grader.operators import Case
 from grader.report import tables, terminal
-from grader.toolchain import gpu_probe
+from grader.toolchain import gpu_build, gpu_probe
 from grader.toolchain.make import build_tools
 from grader.toolchain.products import GPU
 from grader.verdicts import Verdict
@@ -137,6 +136,7 @@ class Bench:
 
     def __exit__(self, *_: object) -> None:
         self.lending.close()
+        self.on_card.close()
 
     def chosen(self, task: Task) -> list[Rung]:
         """The rungs of a ladder that were asked for."""
@@ -158,15 +158,13 @@ class Bench:
         gpu_probe.build_tools()
         card = gpu_probe.measured()
         assert card
-        lower: on_gpu.Lower = {}
-        for rung in task.rungs:
+        lower: dict[str, Rung] = {}
+        for rung in [r for r in task.rungs if not gpu_build.lacking(r)]:
             built = self.links.build(rung, mode=GPU)
-            lower |= {d: (rung, built) for d in built.directions}
+            lower |= dict.fromkeys(built.directions, rung)
             if rung.id not in self.selection.rungs or not built.libraries:
                 continue
             subject = self.on_card.subject(rung, built, lower)
-            called = {d: lower[d][0] if d in lower else rung for d in DIRECTIONS}
-            subject.classes = self.lending.classes(task.operator, called)
             try:
                 for name in names:
                     for direction in [d for d in DIRECTIONS if d in built.directions]:
@@ -186,7 +184,8 @@ class Bench:
         """One measurement, as long as BUDGET= says. A fault of ours costs one row."""
         words = subject, case, direction, None, self.wanted.seed, card
         title = gpu_speed.title(subject.operator, direction)
-        limits: dict[str, Any] = {"with_tf32": "tf32" in title}
+        both = gpu_speed.library(subject.operator) != gpu_speed.CUDA
+        limits: dict[str, Any] = {"with_tf32": both}
         if self.wanted.budget:
             limits |= {"budget": self.wanted.budget, "tries": 1}
         try:

@@ -70,14 +70,19 @@ def our_fault(message: str) -> list[CheckResult]:
 
 
 def needs_gpu(rung: Rung, nvcc: Verdict) -> list[CheckResult]:
-    """Of a rung that cusim cannot run; `nvcc` is the verdict of NVIDIA's compiler."""
+    """Of a rung that cusim cannot run, for the directions that it has; `nvcc` is the
+    verdict of NVIDIA's compiler.
+    """
     listed = ", ".join(rung.architectures)
     taken = f"NVIDIA's compiler takes it ({listed})"
     if nvcc is not Verdict.PASS:
         taken = f"it is for {listed}, and no nvcc is here to compile it"
     message = f"needs a GPU: cusim cannot run this rung; {taken}"
     found = []
+    has = [d for d in DIRECTIONS if f"{rung.operator}_{d}(" in _code(rung)]
     for name, direction in zip(("forward", "gradient"), DIRECTIONS):
+        if direction not in (has or DIRECTIONS):
+            continue
         no, words = Verdict.PENDING_GPU, message
         if is_starter(rung, direction):
             no, words = Verdict.NOT_IMPLEMENTED, "not written yet"
@@ -87,13 +92,17 @@ def needs_gpu(rung: Rung, nvcc: Verdict) -> list[CheckResult]:
 
 def is_starter(rung: Rung, direction: str) -> bool:
     """Whether a function still says that it is not written: nothing runs it here."""
+    _, _, rest = _code(rung).partition(f"_{direction}(")
+    return "return STATUS_NOT_IMPLEMENTED;" in rest.partition("\n}")[0]
+
+
+def _code(rung: Rung) -> str:
+    """Its text without line comments; "" if it is gone."""
     try:
         text = rung.file.read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return False
-    code = re.sub(r"//[^\n]*", "", text)
-    _, _, rest = code.partition(f"_{direction}(")
-    return "return STATUS_NOT_IMPLEMENTED;" in rest.partition("\n}")[0]
+        return ""
+    return re.sub(r"//[^\n]*", "", text)
 
 
 def no_forward(operator: str) -> CheckResult:

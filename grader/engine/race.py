@@ -71,6 +71,7 @@ class Race:
 
     def close(self) -> None:
         """End what was started to measure."""
+        self.on_card.close()
         if self._peaks:
             self._peaks.close()
 
@@ -91,7 +92,7 @@ class Race:
         """
         if task.speed and task.language == "cuda":
             if gpu_probe.card() and wanted():
-                return self.on_card.timed(task, results, self.classes)
+                return self.on_card.timed(task, results)
             return self._waiting(task, results)
         if not task.speed or not wanted():
             return results

@@ -26,15 +26,26 @@ def architecture(rung: Rung) -> str:
     return f"{name}a" if f"{name}a" in rung.architectures else name
 
 
-def fits(rung: Rung) -> bool:
-    """Whether there is a card that can run it: a rung that needs a GPU may need one of
-    a certain kind, and no other.
+def lacking(rung: Rung) -> str:
+    """Why this machine's card cannot run a rung; "" if it can, or if there is none. A
+    card runs what is for an earlier one, and what is for its own kind alone (sm_90a).
     """
     found = gpu_probe.card()
-    if found is None:
-        return False
-    mine = (found.architecture, f"{found.architecture}a")
-    return not rung.needs or bool(set(mine) & set(rung.architectures))
+    if found is None or any(
+        _runs(found.architecture, name) for name in rung.architectures
+    ):
+        return ""
+    listed = ", ".join(rung.architectures)
+    return (
+        f"waits for another GPU: this one, {found.name}, is {found.architecture}, and "
+        f"the file is for {listed}; where it is called, a lower file stands in"
+    )
+
+
+def _runs(card: str, named: str) -> bool:
+    if named.endswith("a"):
+        return named == f"{card}a"
+    return int(named.removeprefix("sm_")) <= int(card.removeprefix("sm_"))
 
 
 def compiled(rung: Rung, *, used: Sequence[str] = (), folder: str = "") -> Build:

@@ -21,10 +21,10 @@ from grader.course.rungs import Rung
 from grader.course.tasks import all_tasks
 from grader.course.uses import FALLBACK, NOBODY, Use
 from grader.errors import ProductError
-from grader.toolchain import given
+from grader.toolchain import given, gpu_build
 from grader.toolchain.build import compiled
 from grader.toolchain.make import build_folder
-from grader.toolchain.products import SANITIZE, Build, objects
+from grader.toolchain.products import GPU, SANITIZE, Build, objects
 from grader.verdicts import Verdict
 
 # of a rung as it is now, in a direction: PASS, pending, another word; None if unknown
@@ -112,7 +112,7 @@ class Links:
             self._built[key] = self._linked(rung, mode, frozenset(without))
         return self._built[key]
 
-    def forward_for(self, rung: Rung, built: Build) -> Build:
+    def forward_for(self, rung: Rung, built: Build, mode: str = "release") -> Build:
         """What computes the tensors that backward is handed: the rung's own build, or
         that of the nearest lower rung whose forward is right.
         """
@@ -121,7 +121,7 @@ class Links:
         ladder = next(task.rungs for task in all_tasks() if task.id == rung.task)
         for other in reversed([r for r in ladder if r.file.stem < rung.file.stem]):
             if self.passed(other, "forward"):
-                lent = self.build(other)
+                lent = self.build(other, mode=mode)
                 if "forward" in lent.directions and lent.libraries:
                     return lent
         return built
@@ -155,6 +155,8 @@ class Links:
         operator = (use.target or rung.task).split("/")[1]
         wanted = f"{operator}_{direction}"
         for other in candidates(rung, use, tasks):
+            if mode == GPU and gpu_build.lacking(other):
+                continue  # on this card a lower rung stands for it
             if self.passed(other, direction):
                 built = self.build(other, mode=mode)
                 if direction in built.directions and built.libraries:

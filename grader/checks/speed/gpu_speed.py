@@ -24,6 +24,7 @@ from grader.checks.speed.speed import Student
 from grader.checks.speed.timed_values import Watch, Wrong
 from grader.checks.subject import Subject
 from grader.course.bands import Band, Cost
+from grader.course.rungs import TF32
 from grader.operators import Case, Operator
 from grader.operators.cost import cost
 from grader.runner.supervisor.call import REPEAT_SHIFT
@@ -40,7 +41,8 @@ AUDITS = 3  # and the shortest of them counts
 ATTEMPTS = 3  # others may have been busy
 HIDDEN = 0.25  # of the outside time that events need not explain
 LAUNCH = 25e-6  # seconds: starting a call and reading a clock
-TF32 = "tf32"  # PyTorch's faster, less exact products: a second side
+PYTORCH, STUDENT = "pytorch", "student"  # sides of a measurement
+CUDA = "CUDA"  # what PyTorch runs where no library of NVIDIA's does
 
 
 class Clock(Protocol):
@@ -247,18 +249,33 @@ def implausible(claim: float, outside: float, alone: float) -> str:
     return ""
 
 
-def title(operator: Operator, direction: str) -> str:
+def library(operator: Operator) -> str:
+    """What PyTorch calls for an operator."""
+    if operator.name in ("conv2d", "depthwise_conv2d", "subm_conv3d"):
+        return "cuDNN"
+    return "cuBLAS" if operator.name in ("matmul", "linear", "lltm") else CUDA
+
+
+def title(operator: Operator, direction: str, *, tf32: bool = False) -> str:
     """What exactly PyTorch runs."""
-    name = operator.name
-    library = "CUDA"
-    if name in ("conv2d", "depthwise_conv2d", "subm_conv3d"):
-        library = "cuDNN"
-    elif name in ("matmul", "linear", "lltm"):
-        library = "cuBLAS"
     saved = direction == "backward" and operator.signature.saved
     both = f" {baseline.BOTH}" if saved else ""
-    off = " tf32=off" if library != "CUDA" else ""
-    return f"pytorch/{library}{off}{both}"
+    called = library(operator)
+    pinned = f" tf32={'on' if tf32 else 'off'}" if called != CUDA else ""
+    return f"pytorch/{called}{pinned}{both}"
+
+
+def in_tf32(subject: Subject, case: Case, direction: str) -> bool:
+    """Whether the file that computes a result of a case does so in TF32. PyTorch may
+    do the same then.
+    """
+    if subject.classes is None or library(subject.operator) == CUDA:
+        return False
+    operator, names = subject.operator, [subject.operator.signature.outputs[0].name]
+    if direction == "backward":
+        asked = zip(operator.signature.gradients, operator.wanted(case))
+        names = [f"grad_{name}" for name, wanted in asked if wanted]
+    return any(subject.classes(case, name) == TF32 for name in names)
 
 
 def check(
@@ -278,12 +295,14 @@ def check(
     once = baseline.Data(subject.operator, case, 1, seed)
     inputs, _ = once.of_call(0)
     need = cost(subject.operator, case, inputs, once.outputs, direction=direction)
-    name = title(subject.operator, direction)
+    tf32 = in_tf32(subject, case, direction)
+    name = title(subject.operator, direction, tf32=tf32)
     empty = Speed(case.name, direction, Verdict.NOISY, name, band=band)
+    against = TF32 if tf32 else PYTORCH
     many: dict[str, Any] = {"tries": tries, "with_tf32": with_tf32, "seed": seed}
     many["budget"] = budget
     try:
-        return _measured(subject, case, once, need, card, clock, empty, **many)
+        return _measured(subject, case, once, need, card, clock, empty, against, **many)
     except (Wrong, Stopped) as end:
         return speed.failed(empty, end)
 
@@ -296,6 +315,7 @@ def _measured(
     card: Card,
     clock: Clock,
     empty: Speed,
+    against: str,
     *,
     tries: int,
     budget: float,
@@ -305,23 +325,23 @@ def _measured(
     student = OnCard(subject, case, empty.direction, data)
     words = subject.operator, case, empty.direction, data, clock
     pytorch = PyTorch(*words)
-    sides: dict[str, timing.Side] = {"pytorch": pytorch, "student": student}
-    if with_tf32:
+    sides: dict[str, timing.Side] = {PYTORCH: pytorch, STUDENT: student}
+    if with_tf32 or against == TF32:
         sides[TF32] = PyTorch(*words, tf32=True)
     watch = Watch(student, pytorch, empty.direction)
     rounds, passed = timing.settle(
         sides,
-        ("pytorch", "student"),
+        (against, STUDENT),
         seed=seed,
         budget=budget,
         tries=tries,
         before=data.renew,
         after=watch,
     )
-    seconds = rounds.median("student")
+    seconds = rounds.median(STUDENT)
     if problem := audit(student, seconds, clock.flush()):
         raise Stopped(Finding(Verdict.SUSPECT, problem, case.name))
-    ratio = rounds.ratio("pytorch", "student")
+    ratio = rounds.ratio(against, STUDENT)
     return replace(
         empty.timed(seconds, need, card.fma),
         verdict=Verdict.PASS if passed else Verdict.NOISY,
@@ -331,7 +351,7 @@ def _measured(
         rounds=rounds.count,
         dropped=rounds.dropped,
         worst=watch.worst,
-        others={TF32: rounds.ratio(TF32, "student")} if with_tf32 else {},
+        others={TF32: rounds.ratio(TF32, STUDENT)} if TF32 in sides else {},
         errors=watch.errors,
     )
 

@@ -29,8 +29,13 @@ from grader.toolchain.products import Build
 class Servers(Closing):
     """Asks the rungs of one ladder; keeps their workers. Close it when done."""
 
-    def __init__(self, links: Links, operator: Operator, seed: int) -> None:
-        self.links, self.operator, self.seed = links, operator, seed
+    def __init__(
+        self, links: Links, operator: Operator, seed: int, mode: str = "release"
+    ) -> None:
+        """`mode`: the build that is asked. A card computes cases that are too large for
+        cusim.
+        """
+        self.links, self.operator, self.seed, self.mode = links, operator, seed, mode
         self._alone: dict[tuple[str, frozenset[str], str], Subject] = {}
         self._built: dict[str, Build] = {}
 
@@ -102,17 +107,19 @@ class Servers(Closing):
 
     def _build(self, rung: Rung) -> Build:
         if rung.id not in self._built:
-            self._built[rung.id] = self.links.build(rung)
+            self._built[rung.id] = self.links.build(rung, mode=self.mode)
         return self._built[rung.id]
 
     def _without(self, rung: Rung, aliases: frozenset[str], direction: str) -> Subject:
         key, dtype = (rung.id, aliases, direction), _dtype(rung)
         if key not in self._alone:
             usual = self._build(rung)
-            bare = self.links.build(rung, without=aliases).libraries[dtype]
+            made = self.links.build(rung, mode=self.mode, without=aliases)
+            bare = made.libraries[dtype]
             first = back = usual.libraries[dtype]
             if self.operator.signature.saved:
-                first = self.links.forward_for(rung, usual).libraries[dtype]
+                forward = self.links.forward_for(rung, usual, self.mode)
+                first = forward.libraries[dtype]
             pair = (bare, back) if direction == "forward" else (first, bare)
             self._alone[key] = Subject(self.operator, libraries={dtype: pair})
             self._alone[key].classes = self._loosest(rung)

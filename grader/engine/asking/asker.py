@@ -88,6 +88,7 @@ class Asker:
     def close(self) -> None:
         """End what was started."""
         self.lending.close()
+        self.on_card.close()
         self.packages.close()
         if self._spare:
             self._spare.end()
@@ -168,13 +169,13 @@ class Asker:
 
     def _rung(self, rung: Rung, lower: Lower, *, warm: bool) -> Answer:
         if self.check == plan.CARD:
-            return Answer(self.on_card.alone(rung, lower, self.classes(rung, lower)))
+            return Answer(self.on_card.alone(rung, lower))
         if rung.exhibit:
             from grader.engine.asking import exposing
 
             return Answer(exposing.exhibit(self, rung, warm=warm))
         if rung.needs:
-            return Answer(self._only_on_card(rung))
+            return Answer(self._only_on_card(rung, lower))
         if plan.kind(rung) == plan.PYTHON:
             return Answer(self._python_rung(rung, warm=warm))
         if rung.is_view:
@@ -214,14 +215,14 @@ class Asker:
         found = ask_views.each(rung, built, self.seed, self.tell)
         return RungResult(rung, tuple(self.asked_for(found)))
 
-    def _only_on_card(self, rung: Rung) -> RungResult:
+    def _only_on_card(self, rung: Rung, lower: Lower) -> RungResult:
         """A rung that cusim cannot run."""
         from grader.engine.asking import inspect_cuda
 
         compiled = self.builds.real(rung)
         pending = self.asked_for(needs_gpu(rung, compiled.verdict))
         result = inspect_cuda.with_nvcc(RungResult(rung, tuple(pending)), compiled)
-        return self.on_card.checked(result, {}, self.classes(rung, {}))
+        return self.on_card.checked(result, lower)
 
     def _python_rung(
         self, rung: Rung, operator: Operator | None = None, *, warm: bool
@@ -248,7 +249,7 @@ class Asker:
     def _compiled_rung(self, rung: Rung, lower: Lower) -> Answer:
         """A file in C or CUDA, and what its own kind of machine adds."""
         built = self.builds.whole(rung)
-        result, libraries, classes = self._numbers(rung, lower)
+        result, libraries = self._numbers(rung, lower)
         if not libraries:
             return Answer(result)
         if any(name.startswith(FALLBACK) for name in built.uses):
@@ -257,13 +258,12 @@ class Asker:
             from grader.engine.asking import inspect_cuda
 
             result = inspect_cuda.with_nvcc(result, self.builds.real(rung))
-            lent = {d: (other, self.builds.whole(other)) for d, other in lower.items()}
-            result = self.on_card.checked(result, lent, classes)
+            result = self.on_card.checked(result, lower)
         return Answer(result, libraries)
 
     def _numbers(
         self, rung: Rung, lower: Lower, operator: Operator | None = None
-    ) -> tuple[RungResult, Libraries, Classes | None]:
+    ) -> tuple[RungResult, Libraries]:
         """Check the directions a file defines, the other one lent by a lower rung. It
         may be asked as an `operator` that has other cases. No libraries: not built.
         """
@@ -272,23 +272,23 @@ class Asker:
 
         built = self.builds.whole(rung)
         if built.error or built.forbidden or built.blocked:
-            return RungResult(rung, tuple(build_failed(built))), {}, None
+            return RungResult(rung, tuple(build_failed(built))), {}
         lent = {d: r for d, r in lower.items() if d not in built.directions}
         uses = {**built.uses, **{direction: r.id for direction, r in lent.items()}}
         libraries = self.libraries(rung, lent)
         operator = operator or operators.get(rung.operator)
         subject = Subject(operator, libraries=libraries)
-        classes = subject.classes = self.classes(rung, lent)
+        subject.classes = self.classes(rung, lent)
         alone = "forward" not in {*built.directions, *uses}
         try:
             if operator.signature.saved and alone:
                 found = (self._without_forward(subject),)
-                return RungResult(rung, found), libraries, classes
+                return RungResult(rung, found), libraries
             with self._inspection(subject, rung, libraries["f32"]) as look:
                 checks = self._checks(subject, rung, look, built.directions, uses)
         finally:
             subject.close()
-        return RungResult(rung, tuple(checks), uses), libraries, classes
+        return RungResult(rung, tuple(checks), uses), libraries
 
     def libraries(self, rung: Rung, lent: Lower) -> Libraries:
         """A rung's shared objects for both directions, by dtype."""

@@ -50,8 +50,9 @@ def paired(own: Build, lent: Mapping[str, Build]) -> Libraries:
 class Lending:
     """Of one grading. Close it when done."""
 
-    def __init__(self, links: Links, seed: int) -> None:
-        self.links, self.seed = links, seed
+    def __init__(self, links: Links, seed: int, mode: str = "release") -> None:
+        """`mode`: the builds that are asked who computes what."""
+        self.links, self.seed, self.mode = links, seed, mode
         self._servers: dict[str, Servers] = {}  # by operator
 
     def close(self) -> None:
@@ -66,7 +67,7 @@ class Lending:
 
         if name not in self._servers:
             operator = operators.get(name)
-            self._servers[name] = Servers(self.links, operator, self.seed)
+            self._servers[name] = Servers(self.links, operator, self.seed, self.mode)
         return Classes(self._servers[name], called)
 
     def is_right(self, rung: Rung, built: Build, direction: str) -> bool:

@@ -19,7 +19,7 @@ from grader.checks.check_result import CheckResult
 from grader.checks.speed.estimate import Speed
 from grader.checks.unrun import of_ours
 from grader.course.rungs import Rung, Task
-from grader.engine.asking.lending import paired
+from grader.engine.asking.lending import Lending, paired
 from grader.engine.score import RungResult
 from grader.errors import GraderError
 from grader.toolchain import gpu_build, gpu_probe
@@ -30,12 +30,9 @@ from grader.verdicts import Verdict
 if TYPE_CHECKING:  # these import torch
     from grader.checks.speed.gpu_speed import Clock
     from grader.checks.subject import Subject
-    from grader.checks.values.fallback import Classes
     from grader.operators import Case, Operator
 
-    ByRung = dict[str, Classes]
-
-Lower = dict[str, tuple[Rung, Build]]
+Lower = Mapping[str, Rung]  # direction -> the rung that lends it
 Tell = Callable[[str, str], None]
 WAITS = "speed is measured on a GPU: these points wait for one"
 NO_BAND = "; lab.toml has no band for it yet, so that the points wait"
@@ -52,7 +49,12 @@ class OnCard:
 
     def __init__(self, seed: int, tell: Tell, links: Links) -> None:
         self.seed, self.tell, self.links = seed, tell, links
+        self.lending = Lending(links, seed, mode=GPU)
         self._clock: Clock | None = None
+
+    def close(self) -> None:
+        """End the workers that were asked who computes what."""
+        self.lending.close()
 
     def clock(self) -> Clock:
         """Events of PyTorch, made once: they need a context of this process."""
@@ -65,18 +67,14 @@ class OnCard:
 
     # ---- values ----------------------------------------------------------------------
 
-    def checked(
-        self, result: RungResult, lower: Lower, classes: Classes | None
-    ) -> RungResult:
+    def checked(self, result: RungResult, lower: Lower) -> RungResult:
         """The result with what the card adds; a fault of ours costs nothing."""
         rung = result.rung
-        if not gpu_build.fits(rung):
-            return result
         directions = [d for d in DIRECTIONS if self._asked(result, d)]
-        if not directions:
+        if gpu_probe.card() is None or not directions:
             return result
         try:
-            more = self._checks(rung, directions, lower, classes)
+            more = self._checks(rung, directions, lower)
         except Exception as error:
             more = [
                 CheckResult("gpu forward", d, Verdict.GRADER, message=of_ours(error))
@@ -90,32 +88,33 @@ class OnCard:
         ]
         return dataclasses.replace(result, checks=(*kept, *more))
 
-    def alone(
-        self, rung: Rung, lower: Mapping[str, Rung], classes: Classes
-    ) -> RungResult:
+    def alone(self, rung: Rung, lower: Lower) -> RungResult:
         """What the card says of a rung that cusim and nvcc have not judged."""
-        defined = self.links.build(rung, mode=GPU).directions or DIRECTIONS
+        built = (
+            Build({}) if gpu_build.lacking(rung) else self.links.build(rung, mode=GPU)
+        )
+        defined = built.directions or DIRECTIONS
         waiting = [
             CheckResult(f"gpu {name}", d, Verdict.PENDING_GPU, message=why_pending())
             for name, d in zip(("forward", "gradient"), DIRECTIONS)
             if d in defined
         ]
-        lent = {d: (other, Build({})) for d, other in lower.items()}
-        return self.checked(RungResult(rung, tuple(waiting)), lent, classes)
+        return self.checked(RungResult(rung, tuple(waiting)), lower)
 
     def _asked(self, result: RungResult, direction: str) -> bool:
         """Right so far; or nobody has looked, because cusim cannot."""
         return result.verdict(direction) in (Verdict.PASS, Verdict.PENDING_GPU)
 
     def _checks(
-        self,
-        rung: Rung,
-        directions: list[str],
-        lower: Lower,
-        classes: Classes | None,
+        self, rung: Rung, directions: list[str], lower: Lower
     ) -> list[CheckResult]:
         from grader.checks.cuda import compute_sanitizer, values_on_gpu
 
+        if lacking := gpu_build.lacking(rung):
+            no = Verdict.PENDING_GPU
+            return [
+                CheckResult("gpu build", d, no, message=lacking) for d in directions
+            ]
         gpu_probe.build_tools()
         self.tell(rung.id, "gpu build")
         built = self.links.build(rung, mode=GPU)
@@ -128,7 +127,6 @@ class OnCard:
                 for d in directions
             ]
         subject = self.subject(rung, built, lower)
-        subject.classes = classes
         results: list[CheckResult] = []
         try:
             for direction in [d for d in directions if d in built.directions]:
@@ -146,27 +144,30 @@ class OnCard:
         return results
 
     def subject(self, rung: Rung, built: Build, lower: Lower) -> Subject:
-        """A rung built for the card, a direction that it lacks lent by a lower one."""
+        """A rung built for the card, a direction that it lacks lent by a lower one. Its
+        results have to be as exact as the files that compute them on the card.
+        """
         from grader import operators
         from grader.checks.subject import Subject
 
-        lacking = [d for d in lower if d not in built.directions]
-        lent = {d: self.links.build(lower[d][0], mode=GPU) for d in lacking}
+        others = {d: lower[d] for d in lower if d not in built.directions}
+        lent = {d: self.links.build(other, mode=GPU) for d, other in others.items()}
         operator = operators.get(rung.operator)
-        return Subject(operator, libraries=paired(built, lent))
+        made = Subject(operator, libraries=paired(built, lent))
+        called = {d: others.get(d, rung) for d in DIRECTIONS}
+        made.classes = self.lending.classes(rung.operator, called)
+        return made
 
     # ---- times -----------------------------------------------------------------------
 
-    def timed(
-        self, task: Task, results: list[RungResult], classes: ByRung
-    ) -> list[RungResult]:
+    def timed(self, task: Task, results: list[RungResult]) -> list[RungResult]:
         """The same results, the fastest right file of each direction with its time."""
         assert task.speed
         done = {result.rung.id: result for result in results}
         for direction in DIRECTIONS:
             left = [r for r in done.values() if r.verdict(direction) is Verdict.PASS]
             while left and task.speed.points_of(direction):
-                best, speed = self._guarded(task, left, direction, classes)
+                best, speed = self._guarded(task, left, direction)
                 checks = best.checks
                 if not speed.verdict.ok:
                     name, no = "speed", speed.verdict
@@ -183,24 +184,24 @@ class OnCard:
         return list(done.values())
 
     def _guarded(
-        self, task: Task, right: list[RungResult], direction: str, classes: ByRung
+        self, task: Task, right: list[RungResult], direction: str
     ) -> tuple[RungResult, Speed]:
         """A fault of the stopwatch itself costs nobody points."""
         try:
-            return self._fastest(task, right, direction, classes)
+            return self._fastest(task, right, direction)
         except Exception as error:
             text = of_ours(error)
             no = Verdict.GRADER
             return right[-1], Speed("", direction, no, "", message=text)
 
     def _fastest(
-        self, task: Task, right: list[RungResult], direction: str, classes: ByRung
+        self, task: Task, right: list[RungResult], direction: str
     ) -> tuple[RungResult, Speed]:
         from grader.checks.speed import gpu_speed
 
         assert task.speed
         band = task.speed.bands.get(direction)
-        lower: Lower = {}
+        lower: dict[str, Rung] = {}
         subjects: list[Subject] = []
         built_for = {r.rung.id: self.links.build(r.rung, mode=GPU) for r in right}
         right = [r for r in right if built_for[r.rung.id].libraries] or right
@@ -209,9 +210,8 @@ class OnCard:
         try:
             for result in right:
                 built = built_for[result.rung.id]
-                lower |= {d: (result.rung, built) for d in built.directions}
+                lower |= dict.fromkeys(built.directions, result.rung)
                 subjects.append(self.subject(result.rung, built, lower))
-                subjects[-1].classes = classes.get(result.rung.id)
             case = timed_case(subjects[0].operator, band.case if band else "")
             times = [
                 gpu_speed.screen(subject, case, direction, self.seed)

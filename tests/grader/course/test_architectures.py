@@ -86,3 +86,6 @@ def test_a_starter_for_a_card_is_not_written_yet(tmp_path, monkeypatch):
     rung.file.write_text(text)
     verdicts = [check.verdict for check in needs_gpu(rung, Verdict.PASS)]
     assert verdicts == [Verdict.NOT_IMPLEMENTED, Verdict.PENDING_GPU]
+    rung.file.write_text(text.partition("status_t gelu_backward")[0])
+    (only,) = needs_gpu(rung, Verdict.PASS)
+    assert only.direction == "forward"

@@ -70,7 +70,7 @@ def passed(name: str, verdict: Verdict = Verdict.PASS) -> RungResult:
 
 
 def test_both_directions_are_checked_in_every_dtype(a_card):
-    made = a_card.checked(passed("add/00_strided"), {}, None)
+    made = a_card.checked(passed("add/00_strided"), {})
     added = [(c.name, c.dtype, c.verdict) for c in made.checks[2:]]
     assert added == [
         (f"gpu {check}", dtype, Verdict.PASS)
@@ -85,27 +85,44 @@ def test_both_directions_are_checked_in_every_dtype(a_card):
 
 
 def test_what_waited_for_a_card_waits_no_longer_and_what_is_wrong_is_not_run(a_card):
-    made = a_card.checked(passed("add/00_strided", Verdict.PENDING_GPU), {}, None)
+    made = a_card.checked(passed("add/00_strided", Verdict.PENDING_GPU), {})
     assert made.verdict("forward") is made.verdict("backward") is Verdict.PASS
     before = passed("add/00_strided", Verdict.WRONG_VALUE)
-    assert a_card.checked(before, {}, None) is before
+    assert a_card.checked(before, {}) is before
 
 
-def test_a_rung_for_another_kind_of_card_goes_on_waiting(a_card):
-    before = passed("add/00_strided", Verdict.PENDING_GPU)
-    other = dataclasses.replace(before.rung, needs="gpu", architectures=("sm_100a",))
-    before = dataclasses.replace(before, rung=other)
-    assert a_card.checked(before, {}, None) is before
-    mine = dataclasses.replace(other, architectures=("sm_90a",))
-    assert gpu_build.fits(mine)
-    assert gpu_build.architecture(mine) == "sm_90a"
+@pytest.mark.parametrize(
+    ("architectures", "runs"),
+    [
+        (("sm_100a",), False),
+        (("sm_100",), False),
+        (("sm_80", "sm_100"), True),
+        (("sm_90a",), True),
+        (("sm_80a",), False),
+    ],
+)
+def test_a_rung_for_another_kind_of_card_waits_for_one(a_card, architectures, runs):
+    before = passed("add/00_strided")
+    rung = dataclasses.replace(before.rung, architectures=architectures)
+    if runs:
+        assert gpu_build.lacking(rung) == ""
+        return
+    made = a_card.checked(dataclasses.replace(before, rung=rung), {})
+    assert made.verdict("forward") is made.verdict("backward") is Verdict.PENDING_GPU
+    assert "a pretended card, is sm_90" in made.checks[-1].message
+    assert architectures[0] in made.checks[-1].message
+
+
+def test_a_rung_for_one_kind_of_card_is_built_for_it(a_card):
+    rung = dataclasses.replace(rung_called("add/00_strided"), architectures=("sm_90a",))
+    assert gpu_build.architecture(rung) == "sm_90a"
 
 
 def test_a_rung_that_nvcc_refuses_is_told_so(a_card, monkeypatch):
     place = "labs/04_cuda_kernels/add/00_strided.cu"
     refused = gpu_build._failed(f"{place}(3): error: no such thing\n")
     monkeypatch.setattr(gpu_build, "compiled", lambda *_, **__: refused)
-    made = a_card.checked(passed("add/00_strided"), {}, None)
+    made = a_card.checked(passed("add/00_strided"), {})
     (found,) = [c for c in made.checks if c.direction == "forward"][1:]
     assert (found.name, found.verdict) == ("gpu build", Verdict.BUILD)
     assert found.location == f"{place}:3"
@@ -137,7 +154,7 @@ def test_the_fastest_is_timed_and_waits_for_a_band(
     for result in map(passed, files):
         checks = tuple(c for c in result.checks if c.direction in wanted)
         before.append(dataclasses.replace(result, checks=checks))
-    after = a_card.timed(task, before, {})
+    after = a_card.timed(task, before)
     found = [speed for rung in after for speed in rung.speeds]
     assert [speed.direction for speed in found] == list(wanted)
     assert all(speed.ms > 0 for speed in found)
@@ -157,7 +174,7 @@ def test_a_band_turns_the_ratio_into_points(a_card, monkeypatch):
     every = {"forward": Band("rows", 1e-9, 2e-9)}  # a band that every rung reaches
     speed = dataclasses.replace(task.speed, bands=every)
     task = dataclasses.replace(task, speed=speed)
-    (after,) = a_card.timed(task, [passed("add/00_strided")], {})
+    (after,) = a_card.timed(task, [passed("add/00_strided")])
     (timed,) = after.speeds
     assert timed.verdict in (Verdict.PASS, Verdict.NOISY), timed
     assert timed.earned == (timed.verdict is Verdict.PASS)
