@@ -8,20 +8,29 @@ import os
 from pathlib import Path
 
 import pytest
+import torch
 
 from grader import operators
-from grader.checks.cuda import compute_sanitizer
+from grader.bench import gpu_ladders
+from grader.bench.ladders import Wanted
+from grader.checks.cuda import compute_sanitizer, values_on_gpu
 from grader.checks.speed import gpu_speed
 from grader.course.tasks import select
 from grader.engine.asking import on_gpu
 from grader.engine.asking.asker import Asker
+from grader.engine.score import RungResult
 from grader.runner.supervisor.call import Run
-from grader.toolchain import gpu_probe
+from grader.toolchain import gpu_probe, sandbox
 from grader.toolchain.linking import Links
 from grader.toolchain.products import GPU
 from grader.verdicts import Verdict
+from tests import put
 from tests.grader.checks.cuda.test_gpu import rung_called
 from tests.grader.engine.test_on_gpu import passed
+
+LEVELS = {"bwrap": sandbox.has_bwrap, "landlock": sandbox.has_landlock}
+MATMUL = "04_cuda_kernels/matmul"
+TF32 = "matmul/09_tf32"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -36,23 +45,30 @@ def card(tools):
     """The rungs of a run, on the card."""
     links = Links()
     links.verify = lambda rung, direction: True
-    return on_gpu.OnCard(1, lambda *_: None, links)
+    made = on_gpu.OnCard(1, lambda *_: None, links)
+    yield made
+    made.close()
 
 
 @pytest.fixture
 def asker(tools):
     """Who grades a rung, all of it."""
-    made = Asker(select("04_cuda_kernels/matmul"), seed=1)
+    made = Asker(select(MATMUL), seed=1)
     made.links.verify = lambda rung, direction: True
     yield made
     made.close()
 
 
+def told(made: RungResult) -> set[tuple[str, Verdict, str]]:
+    """What the card has added."""
+    mine = [check for check in made.checks if check.name.startswith("gpu ")]
+    return {(check.name, check.verdict, check.message) for check in mine}
+
+
 def test_the_probe_finds_it():
-    card = gpu_probe.card()
-    assert card, gpu_probe.absent()
-    assert card.architecture == "sm_80"
-    assert compute_sanitizer.why_not() == ""
+    found = gpu_probe.card()
+    assert found, gpu_probe.absent()
+    assert found.architecture == "sm_80"
 
 
 # ---- values --------------------------------------------------------------------------
@@ -61,23 +77,113 @@ def test_the_probe_finds_it():
 @pytest.mark.parametrize(
     "name", ["add/00_strided", "matmul/06_warp_tile", "layer_norm/01_warp_per_row"]
 )
-def test_a_right_rung_is_right_on_it(card, name):
-    made = card.checked(passed(name), {}, None)
-    told = {(c.name, c.verdict, c.message) for c in made.checks if c.name[:3] == "gpu"}
-    assert {verdict for _, verdict, _ in told} == {Verdict.PASS}, told
-    names = {name for name, *_ in told}
-    assert {"gpu forward", "gpu memory", "gpu races"} <= names
+def test_a_right_rung_is_right_on_it_in_half_too_and_under_the_tools(card, name):
+    found = told(card.checked(passed(name), {}))
+    assert {(verdict, words) for _, verdict, words in found} == {(Verdict.PASS, "")}
+    names = {name for name, *_ in found}
+    assert {"gpu forward", "gpu half", "gpu memory", "gpu races"} <= names
 
 
-def test_a_rung_in_tf32_that_cusim_cannot_run_is_judged_in_its_class(asker):
-    """matmul/09 as if only a card could run it."""
-    rung = dataclasses.replace(rung_called("matmul/09_tf32"), needs="gpu")
-    made = asker._only_on_card(rung)
-    told = [(c.name, c.verdict, c.message) for c in made.checks]
-    assert made.verdict("forward") is Verdict.PASS, told
+def test_a_rung_that_only_a_card_runs_is_judged_in_its_class(asker, monkeypatch):
+    monkeypatch.setenv(compute_sanitizer.ENVIRONMENT, "off")
+    rung = dataclasses.replace(rung_called(TF32), needs="gpu")
+    made = asker._only_on_card(rung, {})
+    assert made.verdict("forward") is Verdict.PASS, told(made)
+    assert made.verdict("backward") is None  # which it does not have
+
+
+def test_and_its_backward_too(asker, monkeypatch):
+    monkeypatch.setenv(compute_sanitizer.ENVIRONMENT, "off")
+    rung = dataclasses.replace(rung_called("layer_norm/01_warp_per_row"), needs="gpu")
+    made = asker._only_on_card(rung, {})
+    assert made.verdict("forward") is made.verdict("backward") is Verdict.PASS
+
+
+@pytest.mark.parametrize("level", ["none", *(n for n, has in LEVELS.items() if has())])
+def test_the_driver_gets_what_it_opens_at_every_level_of_the_sandbox(
+    card, monkeypatch, level
+):
+    monkeypatch.setattr(sandbox, "level", lambda: level)
+    rung = rung_called("add/00_strided")
+    subject = card.subject(rung, card.links.build(rung, mode=GPU), {})
+    cases = subject.operator.cases(1)[:3]
+    found = values_on_gpu.check(subject, cases, "forward", 1)
+    subject.close()
+    assert {(f.verdict, f.message) for f in found} == {(Verdict.PASS, "")}
+
+
+# ---- a card that lacks what a rung is for --------------------------------------------
+
+
+@pytest.fixture
+def an_older_card(monkeypatch):
+    """One before sm_80: it has no copies that a thread only begins."""
+    found = gpu_probe.card()
+    older = dataclasses.replace(found, name="Tesla T4", architecture="sm_75")
+    monkeypatch.setattr(gpu_probe, "card", lambda: older)
+
+
+def test_what_an_older_card_lacks_waits_for_another(card, an_older_card):
+    made = card.checked(passed("matmul/07_double_buffer"), {})
+    ((name, verdict, words),) = told(made)
+    assert (name, verdict) == ("gpu build", Verdict.PENDING_GPU)
+    assert "Tesla T4, is sm_75, and the file is for sm_80" in words
+
+
+def test_on_an_older_card_a_lower_rung_serves(card, an_older_card):
+    built = card.links.build(rung_called("matmul/08_transposes"), mode=GPU)
+    assert built.uses == {"product": f"{MATMUL}/06_warp_tile"}, built
+
+
+# ---- compute-sanitizer ---------------------------------------------------------------
+
+
+def test_a_sanitizer_that_does_not_start_costs_nothing_and_is_told(
+    card, monkeypatch, tmp_path
+):
+    words = "Error: the driver is too old"
+    tool = put(tmp_path / "bin" / "compute-sanitizer", f"#!/bin/sh\necho '{words}'\n")
+    tool.chmod(0o755)
+    monkeypatch.setattr(compute_sanitizer, "find", lambda: str(tool))
+    compute_sanitizer.not_started.cache_clear()
+    made = card.checked(passed("add/00_strided"), {})
+    compute_sanitizer.not_started.cache_clear()
+    assert made.verdict("forward") is Verdict.PASS
+    said = {message for name, _, message in told(made) if name == "gpu races"}
+    assert said == {f"was not run: compute-sanitizer does not start here: {words}"}
+
+
+def test_a_sanitizer_can_be_switched_off(card, monkeypatch):
+    monkeypatch.setenv(compute_sanitizer.ENVIRONMENT, "off")
+    names = {name for name, *_ in told(card.checked(passed("add/00_strided"), {}))}
+    assert names == {"gpu forward", "gpu gradient", "gpu half"}
 
 
 # ---- the stopwatch -------------------------------------------------------------------
+
+
+class Precisions(gpu_speed.HostClock):
+    """A clock that notes in which precision PyTorch was timed."""
+
+    def __init__(self) -> None:
+        self.tf32: list[bool] = []
+
+    def time(self, work) -> float:
+        """Seconds."""
+        self.tf32.append(torch.backends.cuda.matmul.allow_tf32)
+        return super().time(work)
+
+
+@pytest.fixture
+def clock(monkeypatch) -> Precisions:
+    """PyTorch has no card here: the processor is its clock, and nothing is timed for
+    long.
+    """
+    made = Precisions()
+    monkeypatch.setattr(on_gpu.OnCard, "clock", lambda _: made)
+    monkeypatch.setattr(gpu_speed, "audit", lambda *_: "")
+    monkeypatch.setattr(gpu_speed, "BUDGET", 0.2)
+    return made
 
 
 def test_a_row_of_calls_has_an_event_around_each(card):
@@ -92,3 +198,36 @@ def test_a_row_of_calls_has_an_event_around_each(card):
     assert subject.worker("f32").reply.device_calls == 5
     assert 0 < claimed < wall
     subject.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "pinned"), [(TF32, "on"), ("matmul/06_warp_tile", "off")]
+)
+def test_make_bench_times_a_rung_in_its_class_against_pytorch_in_the_same(
+    tools, clock, monkeypatch, name, pinned
+):
+    monkeypatch.setattr(gpu_probe, "measured", gpu_probe.card)
+    selection = select(f"04_cuda_kernels/{name}")
+    task = dataclasses.replace(selection.tasks[0], rungs=(rung_called(name),))
+    wanted = Wanted("04", "T=matmul", 1, cases=("m96",))
+    with gpu_ladders.Bench(selection, wanted) as run:
+        run.links.verify = lambda rung, direction: True
+        (row,) = run.times(task)
+    assert row.speed.verdict in (Verdict.PASS, Verdict.NOISY), row.speed.message
+    assert row.speed.baseline == f"pytorch/cuBLAS tf32={pinned}"
+    assert set(clock.tf32) == {True, False}  # a column shows the other one
+
+
+def test_a_grading_times_a_rung_in_tf32_against_pytorch_in_tf32(
+    card, clock, monkeypatch
+):
+    monkeypatch.setattr(gpu_probe, "measured", gpu_probe.card)
+    case = operators.get("matmul").speed_cases()["m96"]
+    monkeypatch.setattr(on_gpu, "timed_case", lambda *_: case)
+    (task,) = select(MATMUL).tasks
+    before = passed(TF32)
+    forward = tuple(c for c in before.checks if c.direction == "forward")
+    (after,) = card.timed(task, [dataclasses.replace(before, checks=forward)])
+    (found,) = after.speeds
+    assert found.verdict in (Verdict.PASS, Verdict.NOISY), found.message
+    assert found.baseline == "pytorch/cuBLAS tf32=on"

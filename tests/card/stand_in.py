@@ -33,13 +33,19 @@ def refused() -> str:
 
 def toolkit(folder: Path, build: Path) -> Path:
     """A CUDA toolkit in `folder`, made of the cusim that lies in the `build` folder."""
-    (runtime,) = (build / "cusim" / "runtime").glob("*-run/libcusim.so")
-    for name in ("bin", "lib64"):
-        (folder / name).mkdir(parents=True)
-    for program in (PROGRAMS / "card").iterdir():
-        shutil.copy(program, folder / "bin")
-    shutil.copy(runtime, folder / "lib64" / "libcudart.so")
-    (folder / "include").symlink_to(ROOT / "common" / "cusim" / "include")
+    (cusim,) = (build / "cusim" / "runtime").glob("*-run/libcusim.so")
+    shutil.copytree(PROGRAMS / "card" / "bin", folder / "bin")
+    libraries = folder / "lib64"
+    libraries.mkdir()
+    runtime = Path(shutil.copy(cusim, libraries))
+    include = ROOT / "common" / "cusim" / "include"
+    (folder / "include").symlink_to(include)
+    driver = libraries / "libdriver.so"
+    source = PROGRAMS / "card" / "driver.cpp"
+    link = ["g++", "-shared", "-fPIC", f"-I{include}", "-o", driver, source]
+    subprocess.run([*link, runtime, "-ldl"], check=True, timeout=60)
+    # both under one name, for the linker
+    (libraries / "libcudart.so").write_text(f"GROUP ( {driver} {runtime} )\n")
     return folder
 
 
