@@ -4,83 +4,111 @@
  *   expect  the bytes of 06_warp_tile; published: 0.95 to 1.1x its speed
  *   limit   multiply-adds: 64 for each 4 loads of 16 bytes from shared memory
  *   run     make grade T=04_cuda_kernels/matmul/07
+ *
+ * A pack arrives as it lies in memory, and nobody turns it: a thread reads packs along
+ * k, or along m and n. For matrices of whole packs; others are left to the fallback.
  */
 #include "launch.h"
 #include "ptx.h"
 
-#if defined(REAL_F64)
-typedef double2 pack;  // what one load of 128 bits brings
-#else
-typedef float4 pack;
-#endif
-enum { LANES = 16 / sizeof(real) };         // 4 in f32, 2 in f64, 8 in f16
-enum { PAD = LANES };                       // rows of tiles begin at a pack
-enum { BM = 128, BN = 128, BK = 8 };        // of a block
-enum { WM = 64, WN = 32, TM = 8, TN = 8 };  // of a warp, of a thread
-enum { THREADS = BM / WM * (BN / WN) * 32 };
-enum { STAGES = LANES, AHEAD = (STAGES - 1) * BK };                   // tiles in 33 KB
-enum { SMALL = sizeof(real) < 4, LEAST = SMALL ? 4 : sizeof(real) };  // for cp.async
+extern "C" matmul_forward_fn fallback_forward;
 
-/* Starts to copy tile[k][x] = matrix (k0 + k, x0 + x), or 0 outside, which adds nothing
- * to a sum: packs, if rows lie so in memory; else number by number, along a row or down
- * a column 8 long. A warp takes 8 x 4 then, which PAD puts in 32 different banks. */
-static __device__ void fetch(const matrix_t *matrix, int64_t k0, int64_t x0,
-                             real tile[BK][BN + PAD])
+typedef float4 pack;                 // 16 bytes of any numbers
+enum { LANES = 16 / sizeof(real) };  // 4 in f32, 2 in f64, 8 in f16
+enum { BM = 128, BN = 128, BK = 2 * LANES, WM = 64, WN = 32, TM = 8, TN = 8 };
+enum { THREADS = BM / WM * (BN / WN) * 32, BLOCKS = 8 / sizeof(accum) };
+enum { STAGES = 4, TILE = BM * (BK + 1) };
+
+/* Where number (x, k) of a tile lies; x is m or n. Packs along k: 2 are a row of x, and
+ * a gap behind LANES rows keeps those of neighbouring threads in different banks. */
+template <bool ALONG_K> static __device__ int place(int x, int k)
 {
-    // BEGIN SOLUTION
-    const bool packed = matrix->column_stride == 1 && matrix->row_stride % LANES == 0 &&
-                        (uintptr_t)matrix->data % sizeof(pack) == 0;
-    const bool down = !packed && matrix->row_stride < matrix->column_stride;
-    const int width = packed ? LANES : 1, i = threadIdx.x * width;
-    const int dk = down ? 0 : THREADS * width / BN, dx = down ? THREADS / BK : 0;
-    int k = down ? i % BK : i / BN, x = down ? i / BK : i % BN;
-    const real *from = matrix_at(matrix, k0 + k, x0 + x);
-    for (; k < BK && x < BN; k += dk, x += dx) {
-        int64_t rest = k0 + k < matrix->rows ? matrix->columns - x0 - x : 0;
-        if (rest < 0) rest = 0;
-        const unsigned n = rest < width ? (unsigned)rest : width;
-        if (packed) ptx::cp_async_zfill<16>(&tile[k][x], from, n * sizeof(real));
-        if (!packed && SMALL) tile[k][x] = n ? *from : real_from(0);
-        if (!packed && !SMALL) ptx::cp_async_zfill<LEAST>(&tile[k][x], from, n * LEAST);
-        from += dk * matrix->row_stride + dx * matrix->column_stride;
-    }
-    // END SOLUTION
-    // STARTER // your code: cp_async_zfill in a loop (the reference takes 16 lines)
+    return ALONG_K ? x * BK + x / LANES * LANES + k : k * BM + x;
 }
 
-/* sum += the products of two tiles: for each k the outer product of 8 numbers of the
- * left tile, in packs from (k, tm) on, WM / TM packs apart, and 8 of the right one. */
-static __device__ void multiply(const real left_tile[BK][BM + PAD],
-                                const real right_tile[BK][BN + PAD], int tm, int tn,
+/* What a thread copies: one pack of each tile of a matrix. */
+typedef struct {
+    const real *next;
+    int64_t step;   // from tile to tile
+    int to, tiles;  // its place; so many tiles have such a pack
+} source_t;
+
+/* All addresses of a thread, once: matrix (x, k) from row x0 on. */
+template <bool ALONG_K>
+static __device__ source_t source_of(const matrix_t *matrix, int64_t x0)
+{
+    const int i = threadIdx.x;  // of a pack
+    const int x = ALONG_K ? i / 2 : i % (BM / LANES) * LANES;
+    const int k = ALONG_K ? i % 2 * LANES : i / (BM / LANES);
+    const int64_t rest = x0 + x < matrix->rows ? matrix->columns - k : 0;
+    return {matrix_at(matrix, x0 + x, k), BK * matrix->column_stride,
+            place<ALONG_K>(x, k), (int)ceil_div(rest, BK)};
+}
+
+/* Starts to copy the thread's pack of a tile, or 0 outside, which adds nothing. */
+template <bool ALONG_K> static __device__ void fetch(source_t *from, int tile, real *to)
+{
+    // BEGIN SOLUTION
+    ptx::cp_async_zfill<16>(to + from->to, from->next, tile < from->tiles ? 16 : 0);
+    from->next += ALONG_K ? BK : from->step;
+    // END SOLUTION
+    // STARTER // your code: cp_async_zfill (the reference takes 2 lines)
+}
+
+/* numbers[l][i] = number (x, l) behind `from`, of 8 x in packs, APART packs apart */
+template <bool ALONG_K, int APART>
+static __device__ void load(real (&numbers)[LANES][8], const real *from)
+{
+    // BEGIN SOLUTION
+    for (int i = 0; i < 8 / LANES; i++, from += place<ALONG_K>(LANES * APART, 0)) {
+        for (int line = 0; line < LANES; line++) {  // a row of x, or of k
+            const int at = ALONG_K ? place<true>(line, 0) : place<false>(0, line);
+            __align__(16) real lanes[LANES];
+            *(pack *)lanes = *(const pack *)(from + at);
+            for (int l = 0; l < LANES; l++) {
+                (ALONG_K ? numbers[l][i * LANES + line]
+                         : numbers[line][i * LANES + l]) = lanes[l];
+            }
+        }
+    }
+    // END SOLUTION
+    // STARTER // your code (the reference takes 11 lines)
+}
+
+/* sum += products of two tiles, from the first of a thread's 8 rows and columns on */
+template <bool LEFT, bool RIGHT>
+static __device__ void multiply(const real *left, const real *right,
                                 accum (&sum)[TM][TN])
 {
     // BEGIN SOLUTION
 #pragma unroll 1  // more at once need more than 128 registers
-    for (int k = 0; k < BK; k++) {
-        __align__(16) real column[TM], row[TN];
-        for (int i = 0; i < TM; i += LANES) {
-            *(pack *)(column + i) = *(const pack *)&left_tile[k][tm + i * (WM / TM)];
-            *(pack *)(row + i) = *(const pack *)&right_tile[k][tn + i * (WN / TN)];
-        }
+    for (int k = 0; k < BK; k += LANES) {
+        real a[LANES][TM], b[LANES][TN];
+        load<LEFT, WM / TM>(a, left + place<LEFT>(0, k));
+        load<RIGHT, WN / TN>(b, right + place<RIGHT>(0, k));
         for (int i = 0; i < TM; i++) {
-            const accum factor = accum_from(column[i]);
-            for (int j = 0; j < TN; j++) sum[i][j] += factor * accum_from(row[j]);
+            for (int l = 0; l < LANES; l++) {
+                const accum factor = accum_from(a[l][i]);
+                for (int j = 0; j < TN; j++) sum[i][j] += factor * accum_from(b[l][j]);
+            }
         }
     }
     // END SOLUTION
     // STARTER // your code: as in 05 (the reference takes 11 lines)
 }
 
-/* output (..., M, N) = lhs (..., M, K) @ rhs (..., K, N)
+/* output (..., M, N) = lhs (..., M, K) @ rhs (..., N, K)^T
  * A block owns a tile of 128 x 128 of output, at (m0, n0) of matrix b; a warp owns 64 x
  * 32 of it, a thread 8 x 8 of these, in packs, the first at (tm, tn). The grid counts
- * tiles in the order (b, m0, n0), along x.
- * Shared memory: STAGES times two tiles of 8 x 132 numbers, 33792 bytes in f32. */
-static __global__ void __launch_bounds__(THREADS, 8 / sizeof(accum))
-    matmul_kernel(const __grid_constant__ tensor_t lhs_transposed,
+ * tiles in the order (b, m0, n0). LEFT: packs of lhs run along k, RIGHT: those of rhs.
+ * Shared memory: 4 stages of two tiles of 128 x 9 numbers, 36864 bytes in f32. */
+template <bool LEFT, bool RIGHT>
+static __global__ void __launch_bounds__(THREADS, BLOCKS)
+    matmul_kernel(const __grid_constant__ tensor_t lhs,
                   const __grid_constant__ tensor_t rhs, real *__restrict__ output,
                   int64_t M, int64_t N, int64_t K)
 {
+    __shared__ __align__(16) real tiles[STAGES][2][TILE];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int tm = warp / (BN / WN) * WM + lane / 2 % 8 * LANES;  // 8 x 4 threads
     const int tn = warp % (BN / WN) * WN + (lane / 16 * 2 + lane % 2) * LANES;
@@ -88,40 +116,36 @@ static __global__ void __launch_bounds__(THREADS, 8 / sizeof(accum))
     const int64_t n0 = blockIdx.x % COLUMNS * BN;
     const int64_t m0 = blockIdx.x / COLUMNS % ROWS * BM;
     const int64_t b = blockIdx.x / (COLUMNS * ROWS);
-    const matrix_t left = matrix_of(&lhs_transposed, b), right = matrix_of(&rhs, b);
-
+    const matrix_t left = matrix_of(&lhs, b), right = matrix_of(&rhs, b);
+    source_t from_left = source_of<LEFT>(&left, m0);
+    source_t from_right = source_of<RIGHT>(&right, n0);
+    const int STEPS = (int)ceil_div(K, BK);
     accum sum[TM][TN] = {};  // stays 0 if K is 0
     // BEGIN SOLUTION
     int stage = 0;  // for the next tiles; the oldest are in the one behind it
-    __shared__ __align__(16) real left_tile[STAGES][BK][BM + PAD];   // (k, m)
-    __shared__ __align__(16) real right_tile[STAGES][BK][BN + PAD];  // (k, n)
-    for (int64_t k0 = -AHEAD; k0 < K; k0 += BK) {  // multiplies the tiles at k0
-        ptx::cp_async_wait<STAGES - 2>();          // my copies of these tiles are done
+    for (int step = 1 - STAGES; step < STEPS; step++) {
+        ptx::cp_async_wait<STAGES - 2>();  // my copies of these tiles are done
         __syncthreads();  // everybody's are, and nobody reads the tiles before them
-        if (k0 + AHEAD < K) {
-            fetch(&left, k0 + AHEAD, m0, left_tile[stage]);
-            fetch(&right, k0 + AHEAD, n0, right_tile[stage]);
-        }
-        ptx::cp_async_commit();  // also of nothing: the wait counts groups
+        fetch<LEFT>(&from_left, step + STAGES - 1, tiles[stage][0]);
+        fetch<RIGHT>(&from_right, step + STAGES - 1, tiles[stage][1]);
+        ptx::cp_async_commit();
         stage = (stage + 1) % STAGES;
-        if (k0 < 0) continue;  // the first tiles are on their way
-        multiply(left_tile[stage], right_tile[stage], tm, tn, sum);
+        if (step < 0) continue;  // the first tiles are on their way
+        multiply<LEFT, RIGHT>(tiles[stage][0] + place<LEFT>(tm, 0),
+                              tiles[stage][1] + place<RIGHT>(tn, 0), sum);
     }
     // END SOLUTION
     // STARTER // your code: wait, meet, fetch ahead, commit, multiply
-    // STARTER // (the reference takes 15 lines)
-    // STARTER (void)left, (void)right, (void)tm, (void)tn, (void)fetch, (void)multiply;
-    for (int i = 0; i < TM; i++) {
-        const int64_t m = m0 + tm + i / LANES * LANES * (WM / TM) + i % LANES;
-        for (int j = 0; j < TN && m < M; j += LANES) {
-            const int64_t n = n0 + tn + j * (WN / TN);
-            real *const to = output + (b * M + m) * N + n;
-            const bool packed = n + LANES <= N && (uintptr_t)to % sizeof(pack) == 0;
-            __align__(16) real lanes[LANES];
-            for (int l = 0; l < LANES; l++) lanes[l] = real_from(sum[i][j + l]);
-            if (packed) *(pack *)to = *(const pack *)lanes;
-            for (int l = 0; !packed && l < LANES && l < N - n; l++) to[l] = lanes[l];
-        }
+    // STARTER // (the reference takes 12 lines)
+    // STARTER (void)from_left, (void)from_right, (void)tiles, (void)STEPS;
+    output += (b * M + m0 + tm) * N + n0 + tn;
+    const int64_t rows = M - m0 - tm, columns = N - n0 - tn;  // from there on
+    for (int i = 0; i < TM * TN; i += LANES) {
+        const int m = i / TN / LANES * LANES * (WM / TM) + i / TN % LANES;
+        const int n = i % TN * (WN / TN);
+        __align__(16) real lanes[LANES];
+        for (int l = 0; l < LANES; l++) lanes[l] = real_from(sum[i / TN][i % TN + l]);
+        if (m < rows && n < columns) *(pack *)(output + m * N + n) = *(pack *)lanes;
     }
 }
 
@@ -134,10 +158,18 @@ extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
     const int64_t N = output->size[output->ndim - 1];
     const int64_t K = input->size[input->ndim - 1];
     if (tensor_numel(output) == 0) return STATUS_OK;  // a grid of 0 blocks is an error
+    const bool packed = tensor_is_packed(input) && tensor_is_packed(other);
+    const bool fits = packed && tensor_is_packed(output);
+    if (!fits) return fallback_forward(ctx, input, other, output);
+    const auto along_k =
+        tensor_is_down(other) ? matmul_kernel<true, true> : matmul_kernel<true, false>;
+    const auto along_m = tensor_is_down(other) ? matmul_kernel<false, true>
+                                               : matmul_kernel<false, false>;
+    const auto kernel = tensor_is_down(input) ? along_m : along_k;
     const int64_t COUNT = tensor_count(output, output->ndim - 2);  // matrices
     const unsigned blocks = grid_of(ceil_div(M, BM) * ceil_div(N, BN) * COUNT);
-    matmul_kernel<<<blocks, THREADS, 0, ctx->stream>>>(tensor_transposed(input), *other,
-                                                       real_data(output), M, N, K);
+    kernel<<<blocks, THREADS, 0, ctx->stream>>>(*input, tensor_transposed(other),
+                                                real_data(output), M, N, K);
     CUDA_TRY(ctx, cudaGetLastError());
     return STATUS_OK;
 }

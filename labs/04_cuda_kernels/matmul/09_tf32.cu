@@ -2,7 +2,7 @@
  *
  *   idea    tensor cores multiply floats that are rounded to TF32, 11 bits of their 24
  *   expect  published: 8x the multiply-adds a second of float units; time not measured
- *   limit   instructions: of 4 in the loop one multiplies and two round
+ *   limit   instructions: of 5 in the loop one multiplies and two round
  *   run     make grade T=04_cuda_kernels/matmul/09
  *
  * We round, to nearest: a tensor core takes the first 19 bits of a float and cuts off
