@@ -60,13 +60,28 @@ static inline unsigned grid_of(int64_t blocks)
 
 enum { TENSOR_COPY_THREADS = 256 };  // of a block
 
+/* tensor_offset(t, t->ndim, index) with divisions of 32 bits: they take a GPU a fifth of
+ * the instructions that divisions of 64 bits take. */
+static inline HOST_DEVICE int64_t tensor_offset_32(const tensor_t *t, uint32_t index)
+{
+    int64_t offset = 0;
+    for (int32_t d = t->ndim - 1; d >= 0; d--) {
+        const uint32_t size = (uint32_t)t->size[d], outer = index / size;
+        offset += (index - outer * size) * t->stride[d];
+        index = outer;
+    }
+    return offset;
+}
+
 /* A block owns 256 consecutive elements of the copy, a thread one. No shared memory. */
 static __global__ void tensor_copy_kernel(const __grid_constant__ tensor_t t,
                                           real *__restrict__ copy, int64_t COUNT)
 {
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= COUNT) return;  // the last block may be partly empty
-    copy[i] = real_data(&t)[tensor_offset(&t, t.ndim, i)];
+    const bool fits = COUNT <= UINT32_MAX;
+    copy[i] = real_data(
+        &t)[fits ? tensor_offset_32(&t, (uint32_t)i) : tensor_offset(&t, t.ndim, i)];
 }
 
 /* The tensor's elements in row-major order without gaps: its own memory if it lies so

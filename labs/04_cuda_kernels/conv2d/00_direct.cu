@@ -8,6 +8,7 @@
 #include "layout.h"
 
 enum { THREADS = 256, FEW = 64 };  // of a block; of one that adds up its sums
+enum { BLOCKS_PER_SM = 16 };       // of the latter: a thread may have 64 registers
 
 /* A block owns 256 consecutive elements of output, a thread one; neighbouring threads
  * walk along ow. No shared memory. bias.data is NULL if there is none. */
@@ -107,7 +108,7 @@ static __device__ void store_sum(accum sum, accum sums[FEW], real *result)
 /* A block owns element (oc, ic, kh, kw) of grad_weight, a thread each 64th window of
  * every image. The blocks that own a first element of a filter sum grad_bias too; both
  * pointers are NULL if not wanted. Shared memory: 64 + 64 sums, 512 bytes in f32. */
-static __global__ void __launch_bounds__(FEW, 16)  // up to 64 registers
+static __global__ void __launch_bounds__(FEW, BLOCKS_PER_SM)
     grad_weight_kernel(const __grid_constant__ tensor_t grad_output,
                        const __grid_constant__ tensor_t input,
                        const __grid_constant__ tensor_t weight, conv2d_params_t p,

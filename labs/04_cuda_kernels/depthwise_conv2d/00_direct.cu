@@ -7,7 +7,8 @@
  */
 #include "layout.h"
 
-enum { THREADS = 256 };  // of a block
+enum { THREADS = 256 };      // of a block
+enum { BLOCKS_PER_SM = 4 };  // a thread may have 64 registers
 
 /* A block owns 256 consecutive elements of output, a thread one; neighbouring threads
  * walk along ow. No shared memory. bias.data is NULL if there is none. */
@@ -106,7 +107,7 @@ static __device__ void store_sum(accum sum, accum sums[THREADS], real *result)
 /* A block owns element (oc, kh, kw) of grad_weight, a thread each 256th window of
  * every image. The blocks that own a first element of a filter sum grad_bias too; both
  * pointers are NULL if not wanted. Shared memory: 256 + 256 sums, 2048 bytes in f32. */
-static __global__ void __launch_bounds__(THREADS, 4)
+static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     grad_weight_kernel(const __grid_constant__ tensor_t grad_output,
                        const __grid_constant__ tensor_t input,
                        const __grid_constant__ tensor_t weight,

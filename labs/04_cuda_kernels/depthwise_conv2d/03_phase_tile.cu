@@ -14,6 +14,7 @@ extern "C" depthwise_conv2d_backward_fn fallback_backward;
 
 enum { TW = 32, TH = 8, THREADS = TW * TH };  // pixels of a block, one for each thread
 enum { SHARED = 48 * 1024 };                  // bytes that every card has for a block
+enum { BLOCKS_PER_SM = 3 };                   // a thread may have 80 registers
 
 /* One axis. Place k of the kernel meets pixel i from window (i + P - k*D) / S, if that
  * is a whole number. So pixels phase + S*j have the same places, and each place meets
@@ -62,7 +63,7 @@ static HOST_DEVICE int64_t tile_side(axis_t a, int64_t pixels)
  * grid counts tiles in the order (n, ic, phase, j0, i0), along x.
  * Shared memory: a filter, HIGH x WIDE windows, and where in them each place of the
  * kernel is; 1.7 KB for 3 x 3, stride 1, f32. */
-static __global__ void __launch_bounds__(THREADS, 3)  // up to 80 registers a thread
+static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     grad_input_kernel(const __grid_constant__ tensor_t grad_output,
                       const __grid_constant__ tensor_t weight, axis_t h, axis_t w,
                       const __grid_constant__ tensor_t grad_input)

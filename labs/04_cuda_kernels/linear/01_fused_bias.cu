@@ -19,6 +19,7 @@ enum { PAD = LANES };                       // rows of tiles begin at a pack
 enum { BM = 128, BN = 128, BK = 8 };        // of a block
 enum { WM = 64, WN = 32, TM = 8, TN = 8 };  // of a warp, of a thread
 enum { THREADS = BM / WM * (BN / WN) * 32 };
+enum { BLOCKS_PER_SM = 8 / sizeof(accum) };  // 2: a thread may have 128 registers
 
 /* tile[k][x] = matrix (k, x), or 0 outside, which adds nothing to a sum; after that the
  * matrix begins below the tile. Both come as their transposes, so x counts their rows.
@@ -48,7 +49,7 @@ static __device__ void fetch(matrix_t *matrix, real tile[BK][BN + PAD])
  * thread 8 x 8 of these, in packs, the first at (tr, tn). The grid counts tiles in the
  * order (r0, n0), along x. bias is NULL if there is none.
  * Shared memory: two tiles of 8 x 132 numbers, 8448 bytes in f32. */
-static __global__ void __launch_bounds__(THREADS, 8 / sizeof(accum))
+static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     linear_kernel(matrix_t left, matrix_t right, const real *__restrict__ bias,
                   int64_t bias_stride, real *__restrict__ output, int64_t R, int64_t OC)
 {

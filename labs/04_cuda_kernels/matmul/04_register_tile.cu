@@ -10,6 +10,7 @@
 enum { BM = 128, BN = 128, BK = 8, TM = 8, TN = 8 };
 enum { THREADS_M = BM / TM, THREADS_N = BN / TN, THREADS = THREADS_M * THREADS_N };
 enum { PAD = 4 };
+enum { BLOCKS_PER_SM = 8 / sizeof(accum) };  // 2: a thread may have 128 registers
 
 /* tile[k][x] = matrix (k, x), or 0 outside, which adds nothing to a sum; after that the
  * matrix begins below the tile. x is m for the left matrix, which comes transposed, and
@@ -40,7 +41,7 @@ static __device__ void fetch(matrix_t *matrix, real tile[BK][BN + PAD])
  * 8 x 8 of it, every 16th row and column, so that neighbours still read neighbours. The
  * grid counts tiles in the order (b, m0, n0), along x.
  * Shared memory: two tiles of 8 x 132 numbers, 8448 bytes in f32. */
-static __global__ void __launch_bounds__(THREADS, 8 / sizeof(accum))
+static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     matmul_kernel(const __grid_constant__ tensor_t lhs_transposed,
                   const __grid_constant__ tensor_t rhs, real *__restrict__ output,
                   int64_t M, int64_t N, int64_t K)

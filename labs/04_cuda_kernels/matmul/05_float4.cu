@@ -16,6 +16,7 @@ enum { LANES = 16 / sizeof(real) };  // 4 in f32, 2 in f64, 8 in f16
 enum { PAD = LANES };                // rows of tiles begin at a pack
 enum { BM = 128, BN = 128, BK = 2 * LANES, TM = 8, TN = 8 };  // BK * BN = THREADS packs
 enum { THREADS_M = BM / TM, THREADS_N = BN / TN, THREADS = THREADS_M * THREADS_N };
+enum { BLOCKS_PER_SM = 8 / sizeof(accum) };  // 2: a thread may have 128 registers
 
 /* A pack can be loaded or stored at p, of which `count` numbers are inside. */
 static __device__ bool is_packed(const real *p, int64_t count)
@@ -61,7 +62,7 @@ static __device__ void fetch(matrix_t *matrix, real tile[BK][BN + PAD])
  * 8 x 8 of it: 4 neighbours and every 16th 4 from there, in both directions (f32). The
  * grid counts tiles in the order (b, m0, n0), along x.
  * Shared memory: two tiles of 8 x 132 numbers, 8448 bytes in f32. */
-static __global__ void __launch_bounds__(THREADS, 8 / sizeof(accum))
+static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     matmul_kernel(const __grid_constant__ tensor_t lhs_transposed,
                   const __grid_constant__ tensor_t rhs, real *__restrict__ output,
                   int64_t M, int64_t N, int64_t K)

@@ -15,6 +15,7 @@ typedef float4 pack;                              // 16 bytes of any numbers
 enum { LANES = 16 / sizeof(real), PAD = LANES };  // 4 in f32
 enum { BM = 128, BN = 128, BK = 2 * LANES, WM = 64, WN = 32, TM = 8, TN = 8 };
 enum { THREADS = BM / WM * (BN / WN) * 32 };  // as many as a tile has packs
+enum { BLOCKS_PER_SM = 8 / sizeof(accum) };   // 2: a thread may have 128 registers
 
 /* The matrices of t consist of packs, along a row or down a column. */
 static bool is_packed(const tensor_t *t)
@@ -79,7 +80,7 @@ static __device__ void put(pack numbers, const source_t *from, real tile[BK][BN 
  * of it; a thread 8 x 8 of these, in f32 twice 4 rows, 32 apart, and twice 4 columns,
  * 16 apart. The lanes are numbered so that two next to each other share a left pack.
  * Shared memory: two pairs of tiles of 8 x 132, 16896 bytes in f32, __align__(16). */
-static __global__ void __launch_bounds__(THREADS, 8 / sizeof(accum))
+static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     matmul_kernel(const __grid_constant__ tensor_t lhs_transposed,
                   const __grid_constant__ tensor_t rhs, real *__restrict__ output,
                   int64_t M, int64_t N, int64_t K)
