@@ -7,7 +7,6 @@ other one to come in as well. Nobody may.
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import subprocess
@@ -230,6 +229,7 @@ def record_of_a_student(tree: Path, patch: pytest.MonkeyPatch, meeting: Meeting)
     meeting.at(patch, desk, "read", read)
     words: dict[str, Any] = {
         "when": datetime.now(UTC),
+        "written": {},
         "made": SimpleNamespace(offers=dict.fromkeys(names)),
     }
 
@@ -251,7 +251,7 @@ def students_tree(tree: Path, patch: pytest.MonkeyPatch, meeting: Meeting):
     patch.setattr(handout, "_pack", lambda *_: [])
     patch.setattr(handout, "_seal", lambda *_: tree)
     meeting.at(patch, handout, "_give", lambda _: None)
-    make = lambda: handout.run(argparse.Namespace())  # noqa: E731
+    make = lambda: handout.run()  # noqa: E731
     return make, make
 
 
@@ -281,7 +281,7 @@ def renewed_tree(tree: Path, patch: pytest.MonkeyPatch, meeting: Meeting):
     patch.setattr(update.renewal, "unpacked", lambda _: None)
     report = update.renewal.Report()
     meeting.at(patch, update.renewal, "renew", lambda *_: report)
-    make = lambda: update.run(argparse.Namespace())  # noqa: E731
+    make = lambda: update.run()  # noqa: E731
     return make, make
 
 
