@@ -241,9 +241,9 @@ static __global__ void sum_kernel(const accum *__restrict__ partial, int64_t SPL
 {
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= COUNT) return;  // the last block may be partly empty
-    accum sum = partial[i];
-    for (int64_t s = 1; s < SPLITS; s++) sum += partial[s * COUNT + i];
-    output[i] = real_from(sum);
+    accum total = partial[i];
+    for (int64_t s = 1; s < SPLITS; s++) total += partial[s * COUNT + i];
+    output[i] = real_from(total);
 }
 
 /* How many terms a block sums: a multiple of BK, at least LEAST if there are so many,

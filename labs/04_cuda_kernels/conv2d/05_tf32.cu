@@ -289,9 +289,9 @@ static __global__ void sum_kernel(const float *__restrict__ partial, int64_t SPL
 {
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= COUNT) return;  // the last block may be partly empty
-    float sum = partial[i];
-    for (int64_t s = 1; s < SPLITS; s++) sum += partial[s * COUNT + i];
-    output[i] = real_from(sum);
+    float total = partial[i];
+    for (int64_t s = 1; s < SPLITS; s++) total += partial[s * COUNT + i];
+    output[i] = real_from(total);
 }
 
 /* How many terms a block sums, as in 02. */
