@@ -60,8 +60,8 @@ static inline unsigned grid_of(int64_t blocks)
 
 enum { TENSOR_COPY_THREADS = 256 };  // of a block
 
-/* tensor_offset(t, t->ndim, index) with divisions of 32 bits: they take a GPU a fifth of
- * the instructions that divisions of 64 bits take. */
+/* tensor_offset(t, t->ndim, index) with divisions of 32 bits: a GPU needs a fifth of
+ * the instructions that it needs for divisions of 64 bits. */
 static inline HOST_DEVICE int64_t tensor_offset_32(const tensor_t *t, uint32_t index)
 {
     int64_t offset = 0;
