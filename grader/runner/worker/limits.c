@@ -111,8 +111,9 @@ const char *const LIMITS_CARD[] = {"/dev/nvidia0",
                                    "/proc/self/task",  // threads write names there
                                    NULL};
 // what its library reads before it opens them
-static const char *const READ[] = {"/proc/self", "/proc/devices", "/proc/driver/nvidia",
-                                   "/proc/meminfo", "/proc/sys", NULL};
+static const char *const READ[] = {"/proc/self",          "/proc/devices",
+                                   "/proc/driver/nvidia", "/proc/meminfo",
+                                   "/proc/sys",           NULL};
 
 /* A rule for each path; what does not exist needs no permission. A right that is for
  * folders only is left out where a file refuses it. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* What NVIDIA's driver does in a process and cusim does not: after the first context it
- * opens its device again, and reads what the system says of itself. Linked before cusim.
+/* What NVIDIA's driver does and cusim does not: after the first context it opens its
+ * device again, and reads what the system says of itself. Linked before cusim.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
