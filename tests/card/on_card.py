@@ -231,3 +231,4 @@ def test_a_grading_times_a_rung_in_tf32_against_pytorch_in_tf32(
     (found,) = after.speeds
     assert found.verdict in (Verdict.PASS, Verdict.NOISY), found.message
     assert found.baseline == "pytorch/cuBLAS tf32=on"
+    assert True in clock.tf32
