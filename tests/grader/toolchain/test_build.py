@@ -21,7 +21,7 @@ from grader.course.rungs import ROOT, Rung
 from grader.engine import results
 from grader.engine.answers.known import build
 from grader.errors import GraderError
-from grader.toolchain import make, products, sandbox
+from grader.toolchain import make, sandbox
 from grader.toolchain.products import DTYPES
 from tests import put
 from tests.conftest import needs_bwrap
@@ -206,17 +206,6 @@ def test_a_file_that_is_gone_gets_its_own_sentence(root):
     lost = Rung(LADDER, root / "labs" / LADDER / "00_mine.c")
     assert "is gone: it was removed or renamed" in build(lost).error
     assert lost.sha256  # of nothing: a report can still be written
-
-
-@pytest.mark.parametrize(
-    ("said", "words"),
-    [
-        ("00_mine.c:1:1: error: stray '\\377' in program", "this file is UTF-16: save"),
-        ("00_mine.c:3:11: error: stray '\\302' in program", "a no-break space, or"),
-    ],
-)
-def test_characters_that_nobody_sees_are_named(said: str, words: str) -> None:
-    assert words in products.failed(said).error
 
 
 # ---- lab.toml's flags ----------------------------------------------------------------

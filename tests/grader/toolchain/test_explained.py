@@ -51,3 +51,14 @@ def test_words_of_make_and_names_of_its_files_reach_nobody(said, words, place):
 def test_an_operator_that_half_does_not_have_is_explained(said, words):
     found = failed(f"labs/04_cuda_kernels/add/00_a.cu:7:9: error: {said}\n")
     assert words in found.error and ("float16" in found.error) == bool(words)
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("00_mine.c:1:1: error: stray '\\377' in program", "this file is UTF-16: save"),
+        ("00_mine.c:3:11: error: stray '\\302' in program", "a no-break space, or"),
+    ],
+)
+def test_characters_that_nobody_sees_are_named(said: str, words: str) -> None:
+    assert words in failed(said).error
