@@ -17,7 +17,7 @@ import torch
 from grader import operators
 from grader.checks.values import precision
 from grader.checks.values.compare import Expected, tolerance
-from grader.course.rungs import DIRECT, TF32, WINOGRAD
+from grader.course.rungs import DIRECT, HALF, TF32, WINOGRAD
 from grader.operators import Case
 from grader.verdicts import Verdict
 from tests.grader.checks.values.test_compare import (
@@ -106,6 +106,14 @@ def test_the_worst_factors_pass_and_hardly_more_does(terms):
     assert verdict(result, expected) is Verdict.PASS
     further = expected.value + 1.02 * (result.double() - expected.value)
     assert verdict(further.float(), expected) is Verdict.WRONG_VALUE
+
+
+def test_the_class_half_loosens_no_result_in_float():
+    x, w = products(300)
+    strict = expected_in(DIRECT, x, w)
+    off = strict.value + 3 * tolerance(strict, torch.float32)
+    assert verdict(off.float(), expected_in(HALF, x, w)) is Verdict.WRONG_VALUE
+    assert verdict(off.float(), expected_in(WINOGRAD, x, w)) is Verdict.PASS
 
 
 # ---- integers ------------------------------------------------------------------------
