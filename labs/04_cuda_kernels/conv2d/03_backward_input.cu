@@ -1,7 +1,7 @@
 /* 03 backward input
  *
  *   idea    grad_input is a product too, for each phase of the stride one of its own
- *   expect  a multiply-add for each pair that meets: none with zeros between windows
+ *   expect  no product with zeros between windows; 2.9x the least bytes (counted)
  *   limit   nobody computes while a tile is fetched, but other blocks
  *   run     make grade T=04_cuda_kernels/conv2d/03
  *

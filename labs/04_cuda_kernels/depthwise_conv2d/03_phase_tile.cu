@@ -1,7 +1,7 @@
 /* 03 phase tile
  *
  *   idea    grad_input: pixels a stride apart form a plane, whose windows are one tile
- *   expect  a multiply-add for each pair that meets; a window's number is read once
+ *   expect  one product for each pair that meets; 1.5x the least bytes (counted)
  *   limit   three loads from shared memory for every multiply-add
  *   run     make grade T=04_cuda_kernels/depthwise_conv2d/03
  *

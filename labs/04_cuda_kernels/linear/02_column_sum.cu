@@ -1,7 +1,7 @@
 /* 02 column sum
  *
  *   idea    the gradient of the bias in two steps: parts of the rows, then the parts
- *   expect  32 to 2048 times the threads of 00_matmul, for the same bytes; not timed
+ *   expect  the bytes of 00_matmul (counted, small) by 32 to 2048 times the threads
  *   limit   the products; grad_output is read once more for the bias
  *   run     make grade T=04_cuda_kernels/linear/02
  *

@@ -1,7 +1,7 @@
 /* 08 transposes
  *
  *   idea    both gradients are products of transposes, which are a matter of strides
- *   expect  forward's speed: each gradient is one product of its size
+ *   expect  two products of forward's size; 1.2x the least bytes (counted, m96)
  *   limit   the two products
  *   run     make grade T=04_cuda_kernels/matmul/08
  *

@@ -1,7 +1,7 @@
 /* 03 tile backward
  *
  *   idea    grad_features by the tiles of 02_gathered_tile: a table says who read a row
- *   expect  an eighth of the bytes of 01_gather_backward for this gradient; not timed
+ *   expect  grad_features for 1/8 of the bytes of 01_gather_backward
  *   limit   the gradient of the weight, which a lower rung makes
  *   run     make grade T=04_cuda_kernels/subm_conv3d/03
  *
