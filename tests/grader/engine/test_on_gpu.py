@@ -36,6 +36,11 @@ from tests.proofs.stress import reference_links
 
 __all__ = ["card_worker"]  # a fixture
 ADD = "04_cuda_kernels/add"
+IN_EVERY_DTYPE = [  # the checks of a rung that is built for half, too
+    (f"gpu {check}", dtype)
+    for direction in ("forward", "gradient")
+    for check, dtype in ((direction, "f32"), (direction, "f64"), ("half", "f16"))
+]
 
 
 @pytest.fixture
@@ -72,11 +77,7 @@ def passed(name: str, verdict: Verdict = Verdict.PASS) -> RungResult:
 def test_both_directions_are_checked_in_every_dtype(a_card):
     made = a_card.checked(passed("add/00_strided"), {})
     added = [(c.name, c.dtype, c.verdict) for c in made.checks[2:]]
-    assert added == [
-        (f"gpu {check}", dtype, Verdict.PASS)
-        for check in ("forward", "gradient")
-        for dtype in ("f32", "f64")
-    ]
+    assert added == [(name, dtype, Verdict.PASS) for name, dtype in IN_EVERY_DTYPE]
     whole = as_json.rung_entry(made, 1)
     schema = json.loads(results.SCHEMA_FILE.read_text())
     only = {"$defs": schema["$defs"], "$ref": "#/$defs/check"}
@@ -195,11 +196,8 @@ def test_check_card_asks_the_card_alone_and_gives_no_points(
     written = json.loads((tmp_path / check_card.FILE).read_text())
     jsonschema.validate(written, json.loads(results.SCHEMA_FILE.read_text()))
     (rung,) = written["tasks"][0]["rungs"]
-    assert [(c["name"], c["dtype"], c["verdict"]) for c in rung["checks"]] == [
-        (f"gpu {check}", dtype, "PASS")
-        for check in ("forward", "gradient")
-        for dtype in ("f32", "f64")
-    ]
+    found = [(c["name"], c["dtype"], c["verdict"]) for c in rung["checks"]]
+    assert found == [(name, dtype, "PASS") for name, dtype in IN_EVERY_DTYPE]
     assert not (tmp_path / results.NAME).exists()
     assert "no points: only the card was asked" in capsys.readouterr().out
 
