@@ -53,8 +53,9 @@ def run(
     command: Sequence[str], *, kit: Path, build: Path
 ) -> subprocess.CompletedProcess[str]:
     """A command beside the card; what it builds goes to `build`."""
+    mine = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
     environment = {
-        **os.environ,
+        **mine,
         "NVCC": str(kit / "bin" / "nvcc"),
         "CONVLAB_BUILD": str(build),
     }
@@ -65,4 +66,5 @@ def run(
         capture_output=True,
         text=True,
         errors="replace",
+        timeout=1800,
     )
