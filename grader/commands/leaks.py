@@ -63,7 +63,6 @@ PUBLIC = {
     "4ab868e4aa1f": "the same, lane and warp",
     "0692c9b9a66e": "the same, in other words",
     "631bc8ba560e": "the same, which column a lane owns",
-    "674f04db654f": "the same, how many registers a thread may have",
     "ea266691402f": "lab 03, the sizes of vector.h's register block",
     "9f8fb14bc010": "the same, of the block of channels",
     "8e876a368990": "lab 03, whether a tensor is one row",

@@ -70,7 +70,8 @@ def explain(error: OSError, wanted: Path) -> str:
     if error.errno == errno.ENOSPC:
         return f"the disk is full: cannot write to {wanted}; make room and try again"
     reason = (error.strerror or str(error)).lower()
-    if error.errno != errno.ENOTDIR and not of_machine(error):
+    in_the_way = error.errno in (errno.ENOTDIR, errno.EISDIR)
+    if not in_the_way and not of_machine(error):
         return f"{wanted}: {reason}; run the command again"
     return (
         f"cannot write to {wanted}: {reason}; mend its permissions, or name another "
