@@ -59,7 +59,7 @@ def forward(tree: Tree) -> dict[str, str]:
 def test_jobs_that_share_a_product_make_it_once(tree: Tree) -> None:
     first = tree.root / "first"  # it takes longer: the others come meanwhile
     path = objcopy(tree, f"mkdir {first} 2> /dev/null && sleep 2")
-    done = tree.run("grade", "03", "--check", "forward", JOBS="4", PATH=path)
+    done = tree.run("grade", "03", CHECK="forward", JOBS="4", PATH=path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert forward(tree) == dict.fromkeys(CALLERS, "PASS")
 
@@ -71,7 +71,7 @@ def test_a_product_that_cannot_be_made_costs_its_rung_and_no_run(
     own = tree.root / "labs" / "03_next" / "gelu" / "09_own.c"
     put(own, (tree.root / "labs/02_naive_c/gelu/00_definition.c").read_text())
     path = objcopy(tree, "echo 'objcopy: no.o: file truncated' >&2; exit 1")
-    done = tree.run("grade", "03", "--check", "forward", JOBS=jobs, PATH=path)
+    done = tree.run("grade", "03", CHECK="forward", JOBS=jobs, PATH=path)
     assert done.returncode == 3 and "GRADER" in done.stdout, done.stdout + done.stderr
     assert forward(tree) == dict.fromkeys(CALLERS, "GRADER")
     assert tree.verdicts("03_next/gelu/09_own")["forward"] == "PASS"
