@@ -96,8 +96,11 @@ class Sheet:
 
 
 def sheet(whole: Results, *, secret_seeds: Seeds = ()) -> Sheet:
-    """What may be told of these results."""
-    return Sheet(tuple(_row(task, secret_seeds) for task in whole.tasks))
+    """What may be told of these results: the tasks of the course, and no others that
+    were graded here before.
+    """
+    offered = (found for found in whole.tasks if found.task.offered)
+    return Sheet(tuple(_row(found, secret_seeds) for found in offered))
 
 
 def _row(found: TaskResult, secret_seeds: Seeds) -> Row:

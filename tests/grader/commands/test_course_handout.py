@@ -305,6 +305,7 @@ def host(made: Made, home: Path, handed: Path | None) -> dict[str, Any]:
             shutil.copytree(handed, home / "submission", dirs_exist_ok=True)
         )
     place = {"AUTOGRADER": str(home), "PYTHON": sys.executable, "PYTHONPATH": ""}
+    place["CONVLAB_BUILD"] = str(home / "build")
     done = run(home, str(source / "run_autograder"), **place)
     assert done.returncode == 0, done.stderr
     answer = json.loads((home / "results" / "results.json").read_text())

@@ -124,7 +124,8 @@ def test_autolab_gives_full_marks_and_tells_nothing_hidden(made, mine, tmp_path)
     shutil.copytree(made.folder / "autolab", home)
     (home / "autograde-Makefile").rename(home / "Makefile")  # as Autolab does
     shutil.copy(packed(mine), home / "handin.zip")
-    done = run(home, "make", f"PYTHON={sys.executable}", PYTHONPATH="")
+    place = {"CONVLAB_BUILD": str(tmp_path / "build"), "PYTHONPATH": ""}
+    done = run(home, "make", f"PYTHON={sys.executable}", **place)
     assert done.returncode == 0, done.stderr
     last = json.loads(done.stdout.splitlines()[-1])
     assert sum(last["scores"].values()) == OF and len(last["scores"]) == 6
