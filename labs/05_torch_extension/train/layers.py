@@ -8,9 +8,8 @@ network asks for it: what is not written yet costs only the networks that need i
 
 from __future__ import annotations
 
-import contextlib
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,7 +40,6 @@ class Layers:
     depthwise_conv2d: Make = depthwise
     layer_norm: Make = torch.nn.LayerNorm
     gelu: Make = torch.nn.GELU
-    around: Callable[[], Any] = contextlib.nullcontext  # what a step runs inside
 
 
 # ---- the classic student version -----------------------------------------------------
@@ -93,24 +91,6 @@ class FunctionConv2d(torch.nn.Conv2d):
 def pytorch() -> Layers:
     """What the others are measured by."""
     return Layers("pytorch", "torch.nn")
-
-
-@contextlib.contextmanager
-def _other_kernels() -> Iterator[None]:
-    """PyTorch without the libraries it computes convolutions with."""
-    without = torch.backends
-    with (
-        without.mkldnn.flags(enabled=False, allow_tf32=None),
-        without.nnpack.flags(enabled=False),
-        without.cudnn.flags(enabled=False, allow_tf32=False),
-    ):
-        yield
-
-
-def yardstick() -> Layers:
-    """PyTorch again, by its own kernels: how much two right answers may differ."""
-    about = "torch.nn without oneDNN, NNPACK, cuDNN"
-    return Layers("yardstick", about, around=_other_kernels)
 
 
 def depthwise_function(

@@ -71,7 +71,7 @@ def verdict(runs: Sequence[Run], allowed: float | None) -> str:
     measure = (
         "in float64"
         if float64
-        else f"{FACTOR} times what PyTorch differs from itself by other kernels"
+        else f"{FACTOR} times what PyTorch in float32 differs from PyTorch in float64"
     )
     said = f"Allowed in the first {STEPS} steps are {allowed:.1e}, {measure}: "
     if far:

@@ -104,7 +104,7 @@ def profile(run: Run, split: Split, trace: Path) -> Profile:
     ]
     order = [rows.to(split.images.device) for rows in order[: WARM + STEPS]]
     nodes: dict[int, str] = {}
-    with run.layers.around(), _ranges(run.network, nodes):
+    with _ranges(run.network, nodes):
         for rows in order[:WARM]:
             step(run, split.images[rows], split.labels[rows])
         nodes.clear()
