@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The README's first command, as somebody new runs it: `make grade` in a fresh clone.
 
-python -m tests.proofs.cold [--runs N] [--jobs 2,4,8] [--small] [--write]
+python -m tests.proofs.cold [--runs N] [--jobs 2,4,8] [--small] [--busy N] [--write]
 
 Everything is built and asked, with nothing left of an earlier run and nothing set but
 SPEED=off. Any verdict fails but PASS and those that wait for a card or a compiler.
@@ -10,6 +10,7 @@ SPEED=off. Any verdict fails but PASS and those that wait for a card or a compil
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
@@ -27,21 +28,27 @@ from tests.proofs import pages
 
 FINE = {"PASS", "PENDING_GPU", "SKIPPED"}
 UNSET = ("CI", "CONVLAB_", "FRESH", "JOBS", "MAKE", "MFLAGS", "PYTHON", "TIMES")
-# of `small`: what calls much of the same, and a lab 02 whose given objects are called
+# of `small`: what calls much of the same; what is called of the rest of lab 02 is given
 SMALL = {
     "01_python_function": "",
-    "02_naive_c": "conv2d depthwise_conv2d layer_norm lltm matmul unfold",
+    "02_naive_c": "conv2d layer_norm lltm",
     "03_im2col_cpu": "conv2d layer_norm lltm",
     "04_cuda_kernels": "",
 }
+SMALL_CONV2D = 5  # rungs of lab 03
 SMALL_EXTENSION = "conv2d"
 PAGE = """# Cold gradings of a fresh clone
 
-Made by `python -m tests.proofs.stress cold` on {}.
-`make grade SPEED=off` with no build folder, whole or of a small tree: conv2d,
-layer_norm and lltm of labs 02 and 03, and conv2d of lab 05. Wrong are all verdicts but
-PASS and those that wait for a card."""
-HEAD = ["tree", "JOBS", "files", "wrong", "exit", "seconds"]
+Made by `{}` on {}.
+`make grade SPEED=off` with no build folder, of {}.
+Wrong are all verdicts but PASS and those that wait for a card. *Busy* are endless loops
+beside it. Exit 2 is make's word for a task that has no file."""
+TREES = {
+    "whole": "all labs",
+    "small": "conv2d, layer_norm and lltm of labs 02 and 03 (of conv2d five files) and "
+    "conv2d\nof lab 05",
+}
+HEAD = ["tree", "JOBS", "busy", "files", "wrong", "exit", "seconds"]
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,7 @@ class Run:
     seconds: float
     said: str  # by the command, in the end
     whole: bool = True  # all labs
+    busy: int = 0  # loops beside it
 
     @property
     def failed(self) -> bool:
@@ -65,7 +73,7 @@ class Run:
     def row(self, tree: str) -> list[object]:
         """Its line in the table."""
         counted = [self.files, len(self.wrong), self.status, f"{self.seconds:.0f}"]
-        return [tree, self.jobs or "default", *counted]
+        return [tree, self.jobs or "default", self.busy, *counted]
 
 
 def clone(folder: Path, *, small: bool = False) -> Path:
@@ -78,11 +86,15 @@ def clone(folder: Path, *, small: bool = False) -> Path:
 
 
 def _shrink(labs: Path) -> None:
-    """Leave little: the ladders of SMALL and one operator of lab 05."""
+    """Leave little: the ladders of SMALL, the first rungs of the longest one, and one
+    operator of lab 05.
+    """
     for lab, kept in SMALL.items():
         for ladder in (labs / lab).iterdir():
             if ladder.is_dir() and ladder.name not in kept.split():
                 shutil.rmtree(ladder)
+    for rung in sorted((labs / "03_im2col_cpu/conv2d").glob("*.c"))[SMALL_CONV2D:]:
+        rung.unlink()
     lab = labs / "05_torch_extension"
     shutil.rmtree(lab / "bug_hunt")
     for source in lab.glob("csrc/*/*.cpp"):
@@ -90,7 +102,22 @@ def _shrink(labs: Path) -> None:
             source.unlink()
 
 
-def grade(tree: Path, jobs: str = "", *, whole: bool = True) -> Run:
+@contextlib.contextmanager
+def loops(count: int) -> Iterator[None]:
+    """So many programs that do nothing, and never stop."""
+    running = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        for _ in range(count)
+    ]
+    try:
+        yield
+    finally:
+        for one in running:
+            one.kill()
+            one.wait()
+
+
+def grade(tree: Path, jobs: str = "", *, whole: bool = True, busy: int = 0) -> Run:
     """Grade it all, cold."""
     shutil.rmtree(tree / "build", ignore_errors=True)
     environment = {k: v for k, v in os.environ.items() if not k.startswith(UNSET)}
@@ -100,22 +127,23 @@ def grade(tree: Path, jobs: str = "", *, whole: bool = True) -> Run:
         *([f"JOBS={jobs}"] if jobs else []),
     ]
     start = time.monotonic()
-    done = subprocess.run(
-        ["make", "grade", *words],
-        cwd=tree,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    with loops(busy):
+        done = subprocess.run(
+            ["make", "grade", *words],
+            cwd=tree,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
     seconds = time.monotonic() - start
     file = tree / "build" / "grade" / "results.json"
     found = json.loads(file.read_text()) if file.exists() else {"tasks": []}
     rungs = [rung for task in found["tasks"] for rung in task["rungs"]]
     bad = list(wrong(rungs))
     counted = len(rungs), bad, done.returncode, seconds
-    return Run(jobs, *counted, done.stdout, whole)
+    return Run(jobs, *counted, done.stdout, whole, busy)
 
 
 def wrong(rungs: list[dict[str, Any]]) -> Iterator[str]:
@@ -133,13 +161,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=1, help="for each of the JOBS")
     parser.add_argument("--jobs", default="", help="several, separated by commas")
     parser.add_argument("--small", action="store_true", help="a part of the labs")
+    parser.add_argument(
+        "--busy", type=int, default=0, help="loops beside each fourth run"
+    )
     parser.add_argument("--write", action="store_true", help="write the table")
     args = parser.parse_args(arguments)
     kind = "small" if args.small else "whole"
     tree = clone(build_folder() / f"cold-{kind}", small=args.small)
     rows, failed = [], 0
-    for jobs in args.runs * args.jobs.split(","):
-        run = grade(tree, jobs, whole=not args.small)
+    for number, jobs in enumerate(args.runs * args.jobs.split(",")):
+        busy = args.busy if number % 4 == 3 else 0
+        run = grade(tree, jobs, whole=not args.small, busy=busy)
         rows.append(run.row(kind))
         failed += run.failed
         print(pages.line(rows[-1]), *run.wrong, sep="\n  ", flush=True)
@@ -147,7 +179,11 @@ def main(arguments: list[str] | None = None) -> int:
             print(run.said[-3000:], flush=True)
         if args.write:
             table = "\n".join(pages.table(HEAD, rows))
-            pages.write("cold.md", PAGE.format(pages.machine()), table)
+            command = "python -m tests.proofs.cold " + " ".join(
+                arguments or sys.argv[1:]
+            )
+            head = PAGE.format(command, pages.machine(), TREES[kind])
+            pages.write(f"cold_{kind}.md", head, table)
     shutil.rmtree(tree)
     return 1 if failed else 0
 
