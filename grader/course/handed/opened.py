@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: MIT
 """What somebody handed in, file by file: of a folder, a .zip or a .tar.gz.
 
-Names and contents are theirs. A name may be any text, and nothing is unpacked here.
+Names and contents are theirs. A name may be any text, and nothing is unpacked here. A
+small archive may hold terabytes: a Meter counts what is read, and ends it.
 """
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import lzma
 import os
 import stat
 import tarfile
+import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +26,13 @@ from grader.course.foreign import one_line
 from grader.errors import GraderError
 
 MOST = 100_000  # files
+MOST_BYTES = 1 << 30  # unpacked; what counts are a few files of source
+MOST_SECONDS = 60.0
+PACKED: dict[bytes, Callable[..., Any]] = {  # how a compressed stream begins
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+}
 ENDINGS = (".zip", ".tar.gz", ".tgz", ".tar", ".tar.xz", ".tar.bz2", ".rar", ".7z")
 OTHERS = {b"Rar!\x1a\x07": "a RAR archive", b"7z\xbc\xaf\x27\x1c": "a 7z archive"}
 LINK = "a link: hand in the file itself"
@@ -39,6 +51,36 @@ class Member:
     size: int = 0  # bytes
     read: Callable[[], bytes] = bytes
     wrong: str = ""  # why it cannot be read: a link
+
+
+class Meter:
+    """How much of an archive has been read, and since when."""
+
+    def __init__(self, archive: Path) -> None:
+        self._name = one_line(archive.name)
+        self._left, self._end = MOST_BYTES, time.monotonic() + MOST_SECONDS
+
+    def counted(self, data: bytes) -> bytes:
+        """The data. Raises GraderError if there was too much, or it took too long."""
+        self._left -= len(data)
+        if self._left < 0:
+            much = f"unpacks to more than {MOST_BYTES >> 20} MiB"
+        elif time.monotonic() > self._end:
+            much = f"takes more than {MOST_SECONDS:.0f} s to unpack"
+        else:
+            return data
+        raise GraderError(f"{self._name} {much}: hand in the folder labs alone")
+
+
+@dataclass(frozen=True)
+class _Metered:
+    """A stream that tarfile reads."""
+
+    stream: Any
+    meter: Meter
+
+    def read(self, size: int) -> bytes:
+        return self.meter.counted(self.stream.read(size))
 
 
 def members(source: Path) -> Iterator[Member]:
@@ -111,25 +153,36 @@ def _of_archive(source: Path) -> Iterator[Member]:
 
 
 def _of_zip(source: Path) -> Iterator[Member]:
+    meter = Meter(source)
     with zipfile.ZipFile(source) as archive:
         for info in archive.infolist():
             path = info.filename.replace("\\", "/")  # some programs for Windows
             if stat.S_ISLNK(info.external_attr >> 16):
                 yield Member(path, wrong=LINK)
             elif not path.endswith("/"):
-                yield Member(path, info.file_size, lambda i=info: archive.read(i))  # type: ignore[misc]
+                read = partial(archive.read, info)
+                yield Member(path, info.file_size, lambda r=read: meter.counted(r()))  # type: ignore[misc]
 
 
 def _of_tar(source: Path) -> Iterator[Member]:
-    if not tarfile.is_tarfile(source):
-        raise ValueError("it is none of these, or damaged")
-    with tarfile.open(source) as tar:
+    with source.open("rb") as file:
+        head = file.read(max(map(len, PACKED)))
+    unpacks = (opener for mark, opener in PACKED.items() if head.startswith(mark))
+    opened = next(unpacks, open)(source, "rb")
+    with opened as stream, _tar(_Metered(stream, Meter(source))) as tar:
         for entry in tar:
             if entry.isfile():
                 yield Member(entry.name, entry.size, _reader(tar, entry))
             elif not entry.isdir():
                 link = entry.issym() or entry.islnk()
                 yield Member(entry.name, wrong=LINK if link else DEVICE)
+
+
+def _tar(stream: Any) -> tarfile.TarFile:
+    try:
+        return tarfile.open(fileobj=stream, mode="r|")  # only forwards
+    except tarfile.ReadError as error:
+        raise ValueError("it is none of these, or damaged") from error
 
 
 def _reader(tar: tarfile.TarFile, entry: Any) -> Callable[[], bytes]:

@@ -112,6 +112,43 @@ def test_a_file_that_is_no_archive_is_refused(tmp_path):
         handed_in.lay(tmp_path / "none.zip", tmp_path, made)
 
 
+class Zeros(io.RawIOBase):
+    """As many bytes as anybody wants."""
+
+    def read(self, size: int = -1) -> bytes:
+        return bytes(size)
+
+
+@pytest.mark.parametrize("kind", ["gz", "bz2", "xz"])
+def test_an_archive_that_unpacks_without_end_is_refused(tmp_path, kind, monkeypatch):
+    monkeypatch.setattr(opened, "MOST_BYTES", 10 << 20)
+    file = tmp_path / f"alice.tar.{kind}"
+    with tarfile.open(file, f"w:{kind}") as archive:
+        entry = tarfile.TarInfo("zeros")  # it does not count: nobody asks for it
+        entry.size = 64 << 20
+        archive.addfile(entry, Zeros())
+    assert file.stat().st_size < 1 << 20
+    with pytest.raises(GraderError, match="unpacks to more than 10 MiB"):
+        handed_in.lay(file, tmp_path / "tree", read(tmp_path))
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_one_file_many_times_in_a_zip_is_read_up_to_a_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(opened, "MOST_BYTES", 10 * LARGEST)
+    file = tmp_path / "alice.zip"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for _ in range(20):
+            archive.writestr(GELU, bytes(LARGEST))
+    with pytest.raises(GraderError, match="unpacks to more than"):
+        handed_in.lay(file, tmp_path / "tree", read(tmp_path))
+
+
+def test_an_archive_that_takes_too_long_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(opened, "MOST_SECONDS", 0.0)
+    with pytest.raises(GraderError, match="takes more than 0 s to unpack: hand in"):
+        handed_in.lay(as_tar(tmp_path, FILES), tmp_path / "tree", read(tmp_path))
+
+
 @pytest.mark.parametrize(
     ("at", "bits", "why"),
     [
