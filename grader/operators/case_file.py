@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from signatures import Option
 
+from grader.course.foreign import short
 from grader.course.lines import line as line_of
 from grader.operators.entry import Case, CaseError, Operator, numel
 from grader.operators.layouts import LAYOUTS
@@ -52,12 +53,20 @@ def read(path: Path, shown: str, operator: Operator) -> Case:
         raise Refused(f"{shown} has {len(data)} bytes, a case has at most {LARGEST}")
     try:
         line = tomllib.loads(data.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # of TOML, UTF-8, endless digits
         at = re.search(r"at line (\d+)", str(error))
         place = f"{shown}:{at[1]}" if at else shown
         said = f"{place} is not valid TOML: {error}"
         raise Refused(said, place if at else None) from error
     return _Reader(shown, operator, line).case()
+
+
+def _shown(value: Any) -> str:
+    """A value in a sentence."""
+    try:
+        return short(repr(value), 80)
+    except ValueError:  # Python writes no number of more than 4,300 digits
+        return "a number of thousands of digits"
 
 
 class _Reader:
@@ -68,7 +77,7 @@ class _Reader:
 
     def refuse(self, word: str, expected: str) -> Refused:
         """The error of one word."""
-        found = f"is {self.line[word]!r}" if word in self.line else "is missing"
+        found = f"is {_shown(self.line[word])}" if word in self.line else "is missing"
         return Refused(f"{self.shown}: {word} {found}, expected {expected}", self.shown)
 
     def case(self) -> Case:

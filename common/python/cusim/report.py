@@ -103,13 +103,10 @@ def read(path: Path) -> Report:
 
 
 def parse(text: str) -> Report:
-    """A report from its JSON lines. A last line that was cut short is left out."""
-    records = []
-    for line in text.splitlines():
-        try:
-            records.append(json.loads(line))
-        except ValueError:
-            continue
+    """A report from its JSON lines. A line that cusim cannot have written is left out,
+    and so is a last one that was cut short.
+    """
+    records = [record for line in text.splitlines() if (record := _record(line))]
     lines = _lines_of(records)
     report = Report()
     for record in records:
@@ -120,6 +117,50 @@ def parse(text: str) -> Report:
             if not any(_same(finding, other) for other in report.findings):
                 report.findings.append(finding)
     return report
+
+
+# ---- from lines to records -----------------------------------------------------------
+
+_TEXTS = ("record", "kind", "level", "sentence", "kernel", "space", "op", "what")
+_PLACES = ("file", "module", "memory")
+_COUNTED = ("requests", "lanes", "possible_lanes", "sectors", "wavefronts", "bytes")
+_TYPES = {
+    **dict.fromkeys((*_TEXTS, *_PLACES), str),
+    **dict.fromkeys(("line", "offset", "width", *_COUNTED), int),
+}
+_FINDING = {"kind", "level", "sentence", "places"}  # what a record of it has
+_COUNT = {"kernel", "space", "op", "width", *_COUNTED}
+_LARGEST = 1 << 63
+
+
+def _record(line: str) -> dict[str, Any] | None:
+    """A record, if the line is one, with all its parts and each of its type."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not _is_typed(record):
+        return None
+    needed = _COUNT if record.get("record") == "count" else _FINDING
+    places = record.get("places", [])
+    if not needed <= record.keys() or not isinstance(places, list):
+        return None
+    fit = all(_is_typed(place) and "what" in place for place in places)
+    return dict(record) if fit else None
+
+
+def _is_typed(record: Any) -> bool:
+    if not isinstance(record, dict):
+        return False
+    values = [(value, _TYPES[key]) for key, value in record.items() if key in _TYPES]
+    who = [record[key] for key in ("block", "thread") if record.get(key) is not None]
+    return (
+        all(type(value) is kind for value, kind in values)
+        and all(0 <= value < _LARGEST for value, kind in values if kind is int)
+        and ("file" in record) <= ("line" in record)
+        and ("module" in record) <= ("offset" in record)
+        and all(isinstance(w, list) and [*map(type, w)] == [int] * 3 for w in who)
+    )
 
 
 # ---- from addresses to lines ---------------------------------------------------------
@@ -220,14 +261,7 @@ def _add_count(counts: list[Count], record: dict[str, Any], lines: Lines) -> Non
     else:
         count = Count(kernel, file, line, space, op, record["width"], memory=memory)
         counts.append(count)
-    for name in (
-        "requests",
-        "lanes",
-        "possible_lanes",
-        "sectors",
-        "wavefronts",
-        "bytes",
-    ):
+    for name in _COUNTED:
         setattr(count, name, getattr(count, name) + record[name])
 
 

@@ -36,7 +36,10 @@ class Place:
     def wrong(self, expected: str, advice: str) -> GraderError:
         """The error for this value."""
         came = self.value
-        said = "nothing" if came is None else json.dumps(came, default=str)
+        try:
+            said = "nothing" if came is None else json.dumps(came, default=str)
+        except ValueError:  # Python writes no number of more than 4,300 digits
+            said = "a number of thousands of digits"
         if len(said) > _SHOWN:
             table, many = isinstance(came, dict), isinstance(came, list)
             kind = "a table" if table else "a list" if many else "a text"
@@ -164,7 +167,7 @@ def read(file: Path) -> Place:
         value = tomllib.loads(text)
     except RecursionError as error:
         raise GraderError(f"{shown} is nested too deeply: expected TOML") from error
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # a TOMLDecodeError, or a number without end
         place = re.search(r"at line (\d+)", str(error))
         line = int(place[1]) if place else max(1, len(text.splitlines()))
         raise GraderError(

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from grader import operators
 from grader.operators import case_file
@@ -143,3 +146,29 @@ def test_options_of_other_kinds(tmp_path):
 def test_a_case_needs_a_finite_result(tmp_path):
     row = {"shapes": {"input": [2, 1]}, "D": 1, "eps": 0.0}
     assert "is not finite" in str(said(tmp_path, toml(row), "layer_norm"))
+
+
+DIGITS = "9" * 5000  # tomllib takes at most 4,300
+HEX = "0x" + "f" * 5000  # it takes these, and nobody can write them
+
+
+@pytest.mark.parametrize("text", [f"N = {DIGITS}", f"N = {HEX}", f"N = [{HEX}]"])
+def test_a_number_without_end_is_refused_with_a_sentence(tmp_path, text):
+    assert "x.case.toml" in str(said(tmp_path, text))
+
+
+WORDS = st.sampled_from([*GOOD, "layout", "values", "without", "shapes", "gradcheck"])
+NUMBERS = st.integers() | st.sampled_from([DIGITS, HEX, "inf", "nan", "1979-05-27"])
+VALUES = NUMBERS | st.lists(NUMBERS, max_size=3) | st.booleans() | st.text(max_size=5)
+
+
+@settings(max_examples=2000, deadline=None)
+@given(st.dictionaries(WORDS, VALUES, max_size=4) | st.text())
+def test_any_file_is_a_case_or_refused(tmp_path_factory, words):
+    if isinstance(words, dict):
+        lines = [f"{word} = {value}".lower() for word, value in words.items()]
+        words = "\n".join([toml(GOOD), *lines])
+    file = tmp_path_factory.getbasetemp() / "fuzzed.case.toml"
+    file.write_text(words, encoding="utf-8", errors="replace")
+    with contextlib.suppress(case_file.Refused):
+        case_file.read(file, "x.case.toml", operators.get("unfold"))
