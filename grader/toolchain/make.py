@@ -152,7 +152,7 @@ def run_compiler(
         folder = own or build_folder()
         folder.mkdir(parents=True, exist_ok=True)
         command = sandbox.wrap_compiler(
-            command, paths=seen, folder=folder, start=rungs.ROOT
+            command, paths=seen, folders=[folder], start=rungs.ROOT
         )
     # at the first number gcc says why it ends, at the second it is killed
     cpu = [f"--cpu={CORE_SECONDS}:{CORE_SECONDS + 5}"] if sees else []

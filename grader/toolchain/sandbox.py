@@ -156,15 +156,16 @@ def wrap_compiler(
     command: list[str],
     *,
     paths: list[Path],
-    folder: Path,
+    folders: Sequence[Path],
     start: Path,
     devices: Sequence[Path] = (),
 ) -> list[str]:
-    """The command inside bubblewrap, in `start`, where it may write to `folder`; it
+    """The command inside bubblewrap, in `start`, where it may write to `folders`; it
     sees the system and `paths` read-only.
     """
-    seen = _bwrap([*system_paths(), *paths], devices)
-    made = [*seen, "--bind", str(folder), str(folder)]
+    made = _bwrap([*system_paths(), *paths], devices)
+    for folder in folders:
+        made += ["--bind", str(folder), str(folder)]
     return [*made, "--chdir", str(start), "--", *command]
 
 

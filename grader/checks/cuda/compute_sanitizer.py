@@ -225,7 +225,11 @@ def _output(
         root = Path(find()).parents[1]
         seen = [tools() / gpu_probe.PROGRAM, *libraries, root, *gpu_probe.seen()]
         order = sandbox.wrap_compiler(
-            order, paths=seen, folder=folder, start=folder, devices=gpu_probe.devices()
+            order,
+            paths=seen,
+            folders=[folder],
+            start=folder,
+            devices=gpu_probe.devices(),
         )
     try:
         done = subprocess.run(

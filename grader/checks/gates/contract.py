@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import stat
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -23,6 +23,7 @@ from grader.checks.gates.jobs import Job, Jobs
 from grader.checks.values.compare import Expected, mismatch
 from grader.operators import Operator
 from grader.runner.supervisor import tools_session
+from grader.runner.supervisor.gate_events import Told
 from grader.runner.supervisor.tools_session import Answer, Tools
 from grader.toolchain.extension import precompiled
 from grader.verdicts import Verdict
@@ -108,7 +109,6 @@ class Contract:
         self.folder = folder
         jobs = Jobs(operator, seed)
         self.jobs = {gate.id: jobs.of(gate.id) for gate in gates}
-        tools_session.clear(folder)
         card = any(gate in ON_CARD for gate in gates)
         self._tools = Tools(package, folder, gate_limit=limit, card=card)
         self._header: Path | None = None  # that compiled graphs include
@@ -124,6 +124,7 @@ class Contract:
         self._tools.stop()
         if self._thread.ident:
             self._thread.join()
+        self._tools.forget()
 
     def _run(self) -> None:
         names = [gate.id for gate in self.gates]
@@ -133,7 +134,7 @@ class Contract:
                 self._tools.seen.append(self._header.parent)
         self._answers = self._tools.run(names, self._write)
 
-    def _write(self, names: Sequence[str]) -> None:
+    def _write(self, names: Sequence[str], file: Path) -> None:
         """Put the request for these gates where the worker looks for it."""
         request = {
             "package": str(self.package),
@@ -149,8 +150,7 @@ class Contract:
                 if gate.id in names
             ],
         }
-        self.folder.mkdir(parents=True, exist_ok=True)
-        torch.save(request, self.folder / "request.pt")
+        torch.save(request, file)
 
     # ---- what came back --------------------------------------------------------------
 
@@ -209,34 +209,47 @@ class Contract:
         """What to do, where nothing else says it."""
         return LOOK[gate.id].format(operator=self.operator.name)
 
-    def _compared(self, job: Job, results: Any) -> str:
+    def _compared(self, job: Job, results: Sequence[tuple[Told, Path]]) -> str:
         """What differs between a job's results and the right ones."""
         if len(results) != len(job.expected) and not job.may_refuse:
             return f"{len(results)} tensors came back, expected {len(job.expected)}"
-        for told, right in zip(results, job.expected):
-            if sentence := self._tensor(told, right):
+        for (told, file), right in zip(results, job.expected):
+            if sentence := _wrong(told, file, right):
                 return sentence
         return ""
 
-    def _tensor(self, told: Any, right: Expected) -> str:
-        """What is wrong with one tensor; its file is read if it is what it should be"""
-        name, dtype, sizes, file = told
-        if list(sizes) != list(right.value.shape):
-            return f"'{right.name}' has sizes {sizes}, expected " + str(
-                list(right.value.shape)
-            )
-        if dtype not in ("float32", "float64"):
-            return f"'{right.name}' is {dtype}"
-        kind = getattr(torch, dtype)
-        path = self.folder / Path(str(file)).name
-        count = right.value.numel() * kind.itemsize
-        data = path.read_bytes()[: count + 1] if path.is_file() else b""
-        if len(data) != count:
-            return f"'{right.name}' came back in part"
-        if not count:
-            return ""
-        got = torch.frombuffer(bytearray(data), dtype=kind).reshape(right.value.shape)
-        return mismatch(got, right) or ""
+
+def _wrong(told: Told, file: Path, right: Expected) -> str:
+    """What is wrong with one tensor; its file is read if it is what it should be."""
+    sizes = list(right.value.shape)
+    if list(told.sizes) != sizes:
+        return f"'{right.name}' has sizes {list(told.sizes)}, expected {sizes}"
+    if told.dtype not in ("float32", "float64"):
+        return f"'{right.name}' is {told.dtype}"
+    kind = getattr(torch, told.dtype)
+    count = right.value.numel() * kind.itemsize
+    data = read(file, count + 1)
+    if len(data) != count:
+        return f"'{right.name}' came back in part"
+    if not count:
+        return ""
+    got = torch.frombuffer(bytearray(data), dtype=kind).reshape(right.value.shape)
+    return mismatch(got, right) or ""
+
+
+def read(file: Path, most: int) -> bytes:
+    """The first bytes of a file that a student's process has made; none if it is a link
+    or no file.
+    """
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return b""
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return b""
+    with os.fdopen(descriptor, "rb") as opened:
+        return opened.read(most)
 
 
 def skipped(gate: str) -> Verdict:

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: MIT
 """The worker profile `tools`: a process that may start compilers, for lab 05's gates.
 
-It is walled in as a compiler is: process numbers, network and files of its own, one
-folder it may write to, and a deadline for each gate. When it dies or hangs, that gate
-has failed and another process goes on with the rest. This module does without torch.
+It is walled in as a compiler is: process numbers, network and files of its own, and a
+deadline for each gate. When it dies or hangs, that gate has failed and another process
+goes on with the rest. This module does without torch.
+
+Each process has a room: a new folder with its request, which it reads, and `work`,
+where it writes. What it leaves there may be a link or anything else, so nothing is
+written there afterwards. Only `cache`, for compiled code, stays from run to run, and
+the grader does not look into it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import select
 import shutil
@@ -18,12 +22,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from grader.course.foreign import short
+from grader.runner.supervisor.gate_events import Event, Malformed, Told, decoded
 from grader.toolchain import gpu_probe, isa, sandbox
 from grader.toolchain.make import build_folder
 
@@ -33,9 +38,8 @@ GATE = 90.0  # and for one gate: a compiler starts cold
 ALL = 300.0  # for all gates of one operator
 LIMITS = ("--core=0", "--fsize=1073741824", "--nofile=1024")
 TOLD = 1 << 20  # bytes of events that are read
-# what a process may say of a gate; more is known out here alone: timeout, died, grader
-SAYS = ("returned", "broken", "borrowed", "skipped", "raised", "slip", "unwritten")
 KEPT = 20_000  # bytes of its own output
+ROOM = "room."  # how the name of a process's folder begins
 
 
 @dataclass
@@ -46,14 +50,12 @@ class Answer:
     message: str = ""
     location: str = ""
     job: int = 0  # the last one that began
-    results: list[list[list[Any]]] = field(default_factory=list)
+    results: list[list[tuple[Told, Path]]] = field(default_factory=list)
     seconds: float = 0.0  # between its first word and the next gate's
 
 
 class Tools:
-    """One operator's gates. `folder` is for this run alone; with `card` they may use
-    the machine's.
-    """
+    """One operator's gates, in `folder`; with `card` they may use the machine's."""
 
     def __init__(
         self,
@@ -66,13 +68,18 @@ class Tools:
         self.package, self.folder, self.gate_limit = package, folder, gate_limit
         self._card = card
         self.seen: list[Path] = []  # what else it may read
+        self._cache = folder / "cache"
+        self._room = folder / "room"  # of the present process
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False
 
     def run(
-        self, names: Sequence[str], write: Callable[[Sequence[str]], None]
+        self, names: Sequence[str], write: Callable[[Sequence[str], Path], None]
     ) -> dict[str, Answer]:
-        """Run these gates in order. `write` puts a request for some of them down."""
+        """Run these gates in order. `write` puts a request for some of them into a
+        file.
+        """
+        self.forget()  # the rooms of a run that was killed
         answers = {name: Answer() for name in names}
         end = time.monotonic() + ALL
         left = list(names)
@@ -82,7 +89,8 @@ class Tools:
                     text = f"all gates together took over {ALL:.0f} s"
                     answers[name] = Answer("timeout", text)
                 break
-            write(left)
+            self._room = self._new_room()
+            write(left, self._room / "request.pt")
             broken = self._one(answers)
             before, left = left, [n for n in left if answers[n].kind == "unasked"]
             if broken is None and left == before:
@@ -98,7 +106,18 @@ class Tools:
         self._stopped = True
         self._kill()
 
+    def forget(self) -> None:
+        """Remove the rooms: the files of results go with them."""
+        for room in self.folder.glob(f"{ROOM}*"):
+            shutil.rmtree(room, ignore_errors=True)  # does not follow a link
+
     # ---- one process -----------------------------------------------------------------
+
+    def _new_room(self) -> Path:
+        self._cache.mkdir(parents=True, exist_ok=True)
+        room = Path(tempfile.mkdtemp(prefix=ROOM, dir=self.folder))
+        (room / "work" / "tmp").mkdir(parents=True)
+        return room
 
     def _one(self, answers: dict[str, Answer]) -> Answer | None:
         """One process from start to end. What ended it before its first gate."""
@@ -110,18 +129,21 @@ class Tools:
             alone = True  # up to here only our own code has run in it
             try:
                 for event in self._events(read):
-                    alone = alone and event.get("event") == "ready"
+                    alone = alone and event.event == "ready"
                     if now in answers:
                         answers[now].seconds = time.monotonic() - since
-                    if event.get("event") == "begin" and now != event.get("gate"):
-                        now, since = str(event.get("gate")), time.monotonic()
+                    if event.event == "begin" and now != event.gate:
+                        now, since = event.gate, time.monotonic()
                     if now in answers:
-                        _note(answers[now], event)
-                    elif event.get("kind"):
-                        return _answer(event)
-                    if event.get("event") == "end":
+                        self._note(answers[now], event)
+                    elif event.kind:
+                        return Answer(event.kind, event.message, event.location)
+                    if event.event == "end":
                         return None
                 why = self._why(output)
+            except Malformed as error:
+                alone = False
+                why = Answer("died", f"the process wrote a line of its own: {error}")
             finally:
                 self._kill()
                 os.close(read)
@@ -136,19 +158,20 @@ class Tools:
         script = Path(__file__).parents[1] / "worker" / "tools_worker.py"
         contract = ROOT / "common" / "python"
         command = [sys.executable, "-I", "-B", str(script), str(ROOT), str(contract)]
-        command += [str(self.folder), str(events)]
-        self.folder.mkdir(parents=True, exist_ok=True)
-        for name in ("cache", "tmp"):
-            (self.folder / name).mkdir(exist_ok=True)
+        request, work = self._room / "request.pt", self._room / "work"
+        command += [str(request), str(work), str(events)]
         if sandbox.level() == "bwrap":
             etc = Path("/etc/alternatives")
-            ours = [ROOT / "grader", contract, self.package, *self.seen]
+            ours = [ROOT / "grader", contract, self.package, request, *self.seen]
             seen = [*sandbox.python_paths(), *ours, *([etc] if etc.exists() else [])]
             devices = gpu_probe.devices() if self._card else []
             seen += gpu_probe.seen() if self._card else []
-            where = {"folder": self.folder, "start": self.folder}
             command = sandbox.wrap_compiler(
-                command, paths=seen, devices=devices, **where
+                command,
+                paths=seen,
+                folders=[work, self._cache],
+                start=work,
+                devices=devices,
             )
         self._timed_out = 0.0
         self._process = subprocess.Popen(
@@ -164,15 +187,16 @@ class Tools:
     def environment(self) -> dict[str, str]:
         """Caches and temporary files in its own folder, one thread for each library."""
         named = os.environ.get("CXX")
+        temporary = str(self._room / "work" / "tmp")
         return {
             "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
-            "HOME": str(self.folder / "tmp"),
+            "HOME": temporary,
             "USER": "nobody",
             "LOGNAME": "nobody",
-            "TMPDIR": str(self.folder / "tmp"),
+            "TMPDIR": temporary,
             "LC_ALL": "C.UTF-8",
             "OMP_NUM_THREADS": "1",
-            "TORCHINDUCTOR_CACHE_DIR": str(self.folder / "cache"),
+            "TORCHINDUCTOR_CACHE_DIR": str(self._cache),
             "TORCHINDUCTOR_COMPILE_THREADS": "1",
             # the code is small: no vectors to try out, and one header for all of it,
             # which is there already (toolchain/extension/precompiled.py)
@@ -186,8 +210,11 @@ class Tools:
             **(gpu_probe.environment() if self._card else {}),
         }
 
-    def _events(self, read: int) -> Any:
-        """Its lines, until it ends, says too much, or takes too long."""
+    def _events(self, read: int) -> Iterator[Event]:
+        """Its lines, until it ends, says too much, or takes too long.
+
+        Raises Malformed.
+        """
         text, total, end = b"", 0, time.monotonic() + START
         while True:
             left = end - time.monotonic()
@@ -200,12 +227,21 @@ class Tools:
                 return
             *lines, text = (text + chunk).split(b"\n")
             for line in lines:
-                with contextlib.suppress(ValueError, RecursionError):
-                    event = json.loads(line)
-                    if isinstance(event, dict):
-                        yield event
-                        if event.get("event") == "begin":
-                            end = time.monotonic() + self.gate_limit
+                event = decoded(line)
+                yield event
+                if event.event == "begin":
+                    end = time.monotonic() + self.gate_limit
+
+    def _note(self, answer: Answer, event: Event) -> None:
+        """An event of a gate."""
+        if event.event == "begin":
+            answer.job = event.job
+        elif event.kind:
+            answer.kind = event.kind
+            answer.message, answer.location = event.message, event.location
+        if event.kind == "returned":
+            work = self._room / "work"
+            answer.results.append([(told, work / told.file) for told in event.results])
 
     def _why(self, output: Any) -> Answer:
         """Why there will be no more events."""
@@ -237,26 +273,6 @@ class Tools:
         process.wait()
 
 
-def _note(answer: Answer, event: dict[str, Any]) -> None:
-    """An event of a gate."""
-    if event.get("event") == "begin":
-        answer.job = int(event.get("job", 0))
-    elif event.get("kind") == "returned" and isinstance(event.get("results"), list):
-        answer.kind = "returned"
-        answer.results.append(event["results"])
-    elif event.get("kind"):
-        told = _answer(event)
-        answer.kind, answer.message = told.kind, told.message
-        answer.location = told.location
-
-
-def _answer(event: dict[str, Any]) -> Answer:
-    kind, message, location = (
-        short(str(event.get(key, "")), 1000) for key in ("kind", "message", "location")
-    )
-    return Answer(kind if kind in SAYS else "died", message, location)
-
-
 def _line(words: str) -> str:
     """The student's line in faulthandler's traceback."""
     for row in words.splitlines():
@@ -270,10 +286,3 @@ def _line(words: str) -> str:
 def folder_for(step: str, operator: str) -> Path:
     """Where an operator's gates write: compiled code stays from run to run."""
     return build_folder() / "extension" / "tools" / step / operator
-
-
-def clear(folder: Path) -> None:
-    """Forget the last run, but not what was compiled."""
-    for path in folder.glob("*"):
-        if path.name != "cache":
-            shutil.rmtree(path) if path.is_dir() else path.unlink()

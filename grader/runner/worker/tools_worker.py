@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The worker of lab 05's gates: it may start compilers, and sees no right answer.
 
-    tools_worker.py ROOT CONTRACT FOLDER EVENTS
+    tools_worker.py ROOT CONTRACT REQUEST FOLDER EVENTS
 
-FOLDER holds request.pt: which gates to run on which tensors. Every step is told in a
-line of JSON into the descriptor EVENTS; tensors go into files of FOLDER, as plain
-bytes.
+The file REQUEST says which gates to run on which tensors. Every step is told in a line
+of JSON into the descriptor EVENTS, as supervisor/gate_events.py reads it; tensors go
+into files of FOLDER, as plain bytes.
 All of it is the word of a process that has run a student's code.
 """
 
@@ -31,7 +31,7 @@ SELDOM = 50_000  # objects between two searches for garbage: few are cyclic
 
 def main(arguments: list[str]) -> None:
     """Import, read the request, run it."""
-    root, contract, folder, events = arguments
+    root, contract, file, folder, events = arguments
     sys.path[:0] = [root, contract]
     faulthandler.enable()
     warnings.simplefilter("ignore")
@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> None:
             out.write(json.dumps(words) + "\n")
 
         tell(event="ready")
-        request = torch.load(Path(folder) / "request.pt", weights_only=True)
+        request = torch.load(file, weights_only=True)
         serve(request, Path(folder), tell)
         tell(event="end")
 

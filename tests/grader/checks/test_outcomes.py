@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import signal
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -16,6 +15,7 @@ from grader.checks.gates import contract
 from grader.checks.memory import sanitizer_report
 from grader.course.rungs import ROOT
 from grader.runner.supervisor import wire
+from grader.runner.supervisor.gate_events import Event
 from grader.runner.supervisor.session import Outcome
 from grader.runner.supervisor.tools_session import Answer, Tools
 from grader.runner.worker.student_package import advice
@@ -105,14 +105,14 @@ def test_a_worker_that_cannot_be_stopped_is_not_the_graders_fault(state, words):
     assert found.verdict is Verdict.TIMEOUT and words in found.message
 
 
-def test_a_process_of_lab_05_cannot_say_that_the_grader_failed(monkeypatch):
-    began = {"event": "begin", "gate": "start"}  # as if nothing of theirs had run
-    for told in ([{"kind": "grader"}], [began]):
-        tools = Tools(Path(), Path())
+def test_a_process_of_lab_05_cannot_say_that_the_grader_failed(monkeypatch, tmp_path):
+    began = Event("begin", "start")  # as if nothing of theirs had run
+    for told in ([Event("done", kind="died")], [began]):
+        tools = Tools(tmp_path, tmp_path)
         monkeypatch.setattr(tools, "_start", lambda *_: None)
         monkeypatch.setattr(tools, "_events", lambda _, t=told: iter(t))
         monkeypatch.setattr(tools, "_why", lambda _: Answer("died"))
-        found = tools.run(["vmap"], lambda _: None)
+        found = tools.run(["vmap"], lambda *_: None)
         assert found["vmap"].kind == "died"
 
 

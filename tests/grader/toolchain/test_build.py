@@ -387,5 +387,7 @@ def test_a_folder_that_the_system_links_to_is_seen(tmp_path, monkeypatch):
     usual = [*sandbox.system_paths(), link.parent]
     monkeypatch.setattr(sandbox, "system_paths", lambda: usual)
     command = ["cat", str(link / "file")]
-    wrapped = sandbox.wrap_compiler(command, paths=[link], folder=far, start=Path("/"))
+    wrapped = sandbox.wrap_compiler(
+        command, paths=[link], folders=[far], start=Path("/")
+    )
     assert subprocess.run(wrapped, capture_output=True).stdout == b"seen"

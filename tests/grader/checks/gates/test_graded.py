@@ -28,6 +28,7 @@ from grader.course.tasks import select
 from grader.diagnosis import extension_line
 from grader.engine.answers import known
 from grader.engine.asking.grade_extension import Packages
+from grader.runner.supervisor.gate_events import Told
 from grader.runner.supervisor.tools_session import Answer, Tools
 from grader.toolchain import gpu_probe
 from grader.toolchain.extension import kernels, package
@@ -297,7 +298,8 @@ def test_a_missing_package_skips_a_gate(good, monkeypatch):
 
 
 def test_tensors_that_lie_about_their_sizes_are_not_believed(good, monkeypatch):
-    told = Answer("returned", results=[[["output", "float64", [1], "../../x"]]] * 99)
+    one = Told("output", "float64", (1,), "vmap.0.0"), good / "no_file"
+    told = Answer("returned", results=[[one]] * 99)
     monkeypatch.setattr(Tools, "run", lambda self, names, _: {n: told for n in names})
     found = gates(good, "vmap")["vmap"]
     assert found.verdict is Verdict.WRONG_CONTRACT

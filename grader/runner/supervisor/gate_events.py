@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""What the gates' process tells, decoded: each line is an Event, or Malformed.
+
+The process has loaded a student's code, which may write lines of its own. A line is
+believed only if it is made as tools_worker.py makes it, in names, types and lengths.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from grader.course.foreign import short
+
+# what a process may say of a gate; more is known outside of it: timeout, died, grader
+SAYS = ("returned", "broken", "borrowed", "skipped", "raised", "slip", "unwritten")
+FILE = re.compile(r"[a-z_]{1,40}\.[0-9]{1,4}\.[0-9]{1,4}")  # gate.job.number
+MOST_DIMS = 64
+MOST = 1 << 60  # elements along a dimension
+
+
+class Malformed(ValueError):
+    """No line of tools_worker.py."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """A tensor that came back: its numbers are in a file of the process's folder."""
+
+    name: str
+    dtype: str  # torch's name, without "torch."
+    sizes: tuple[int, ...]
+    file: str
+
+
+@dataclass(frozen=True)
+class Event:
+    """One step: "ready", "begin" and "done" of a job of a gate, "end"."""
+
+    event: str
+    gate: str = ""
+    job: int = 0
+    kind: str = ""  # of "done": one of SAYS
+    message: str = ""
+    location: str = ""
+    results: tuple[Told, ...] = ()
+
+
+def decoded(line: bytes) -> Event:
+    """The event of a line. Raises Malformed."""
+    try:
+        words = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise Malformed("no JSON") from error
+    if not isinstance(words, dict):
+        raise Malformed("no object")
+    event = Event(
+        _one_of(words.get("event"), ("ready", "begin", "done", "end")),
+        _text(words.get("gate", ""), 40),
+        _number(words.get("job", 0), 1 << 16),
+        _one_of(words.get("kind", ""), ("", *SAYS)),
+        _text(words.get("message", ""), 1000),
+        _text(words.get("location", ""), 1000),
+        tuple(map(_told, _list(words.get("results", []), 1 << 10))),
+    )
+    if (event.event == "done") != bool(event.kind):
+        raise Malformed("an end without a kind")
+    return event
+
+
+def _told(value: Any) -> Told:
+    name, dtype, sizes, file = _list(value, 4, least=4)
+    if not isinstance(file, str) or not FILE.fullmatch(file):
+        raise Malformed("no file of a gate")
+    dims = tuple(_number(size, MOST) for size in _list(sizes, MOST_DIMS))
+    return Told(_text(name, 40), _text(dtype, 20), dims, file)
+
+
+def _one_of(value: Any, words: tuple[str, ...]) -> str:
+    if not isinstance(value, str) or value not in words:
+        raise Malformed("an unknown word")
+    return value
+
+
+def _text(value: Any, most: int) -> str:
+    if not isinstance(value, str):
+        raise Malformed("no text")
+    return short(value, most)
+
+
+def _number(value: Any, most: int) -> int:
+    if type(value) is not int or not 0 <= value <= most:
+        raise Malformed("no number in its range")
+    return value
+
+
+def _list(value: Any, most: int, least: int = 0) -> list[Any]:
+    if not isinstance(value, list) or not least <= len(value) <= most:
+        raise Malformed("no list of its length")
+    return value
