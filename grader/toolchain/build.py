@@ -23,6 +23,7 @@ from grader.toolchain.products import (
     folder_of,
     hides,
     hides_in_tokens,
+    machine_code,
     made,
     objects,
     turn,
@@ -96,8 +97,12 @@ def _compiled(rung: Rung, mode: str, used: Sequence[str], folder: str) -> Build:
         return Build({}, forbidden=hidden)
     order = [*_order(rung, mode), *([f"FOLDER={folder}"] if folder else [])]
     built = made(rung, order, mode, used=used, folder=folder)
-    hidden = hides_in_tokens(rung, folder_of(rung, mode, folder))
-    return Build({}, forbidden=hidden) if hidden else built
+    where = folder_of(rung, mode, folder)
+    if hidden := hides_in_tokens(rung, where):
+        return Build({}, forbidden=hidden)
+    if built.libraries and (by_hand := machine_code(rung, where)):
+        return Build({}, forbidden=by_hand)
+    return built
 
 
 def _order(rung: Rung, mode: str) -> list[str]:

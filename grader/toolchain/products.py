@@ -74,10 +74,16 @@ _ERROR = re.compile(
     r"^(?P<file>[^\s:]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?[Ee]rror: (?P<text>.*)$"
 )
 JOINED = re.compile(r"(\\|\?\?/)[ \t\f\v\0]*\r?\n")  # a line that goes on
-_MARK = re.compile(r'# \d+ "(?:[^"\\]|\\.)*"(?P<flags>(?: \d)*)')
+_MARK = re.compile(r'# \d+ "(?P<file>(?:[^"\\]|\\.)*)"(?P<flags>(?: \d)*)')
 # a mark in the source: # 7 "file", not #line
 _COMMENT = r"(?:[ \t\f\v]|/\*.*?\*/)*"
 _OWN_MARK = re.compile(rf"^{_COMMENT}(?:#|%:|\?\?=){_COMMENT}\d", re.M | re.S)
+_TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_BY_HAND = re.compile(r'\b(?:__)?asm(?:__)?\b|\b(?:__)?section(?:__)?\s*\(\s*"')
+BY_HAND = (
+    "says '{}', by which a file can hold machine code that nobody wrote in C: write it "
+    "in C, with vector.h for vectors"
+)
 _LINKER = re.compile(r"undefined reference to `(?P<name>[^']+)'")
 _EXPLAINED = (
     (r"stray '\\37[67]'|UTF-16", "this file is UTF-16: save it as UTF-8"),
@@ -314,19 +320,32 @@ def hides_in_tokens(rung: Rung, folder: str) -> str:
         return ""
     text = file.read_text(encoding="utf-8", errors="replace").lower()
     found = said(text, [word for word in HIDING if word not in IN_HEADERS])
-    return found or said(outside_of_headers(text), IN_HEADERS)
+    return found or said(own_lines(text), IN_HEADERS)
 
 
-def outside_of_headers(text: str) -> str:
-    """The lines of preprocessed text that no #include brought, by the marks that the
-    preprocessor leaves where a header begins (1) and ends (2).
+def machine_code(rung: Rung, folder: str) -> str:
+    """A sentence if the rung's own text, with all macros expanded, has assembler, or
+    names the section that something goes into.
     """
-    inside, own = 0, []
+    text = products(rung, folder, "i")["f32"].read_text(errors="replace").lower()
+    found = _BY_HAND.search(_TEXT.sub('""', own_lines(text)))
+    return BY_HAND.format(found[0].rstrip('(" \t\n')) if found else ""
+
+
+def own_lines(text: str) -> str:
+    """The lines of preprocessed text that are of the rung, or of a header beside it, by
+    the marks that the preprocessor leaves where a header begins (1) and ends (2).
+    """
+    foreign: list[bool] = []  # the headers around a line
+    own = []
     for line in text.split("\n"):
         if mark := _MARK.fullmatch(line):
             flags = mark["flags"].split()
-            inside += ("1" in flags) - ("2" in flags)
-        elif not inside:
+            if "1" in flags:
+                foreign.append(not mark["file"].startswith("labs/"))
+            elif "2" in flags and foreign:
+                foreign.pop()
+        elif not any(foreign):
             own.append(line)
     return "\n".join(own)
 
