@@ -17,8 +17,7 @@ import pytest
 
 from grader import operators
 from grader.checks.check_result import CheckResult
-from grader.checks.gates import contract
-from grader.checks.gates import matrix as report_gates
+from grader.checks.gates import contract, matrix
 from grader.checks.gates.contract import GATES, ON_CARD, Contract
 from grader.checks.gates.jobs import Jobs
 from grader.checks.subject import Subject
@@ -247,11 +246,11 @@ def test_the_gate_cuda_sees(name, broken, monkeypatch):
 
 def test_where_a_gpu_is_the_gate_cuda_is_not_pending(monkeypatch):
     checks = [("forward", "PASS"), ("cuda", "WRONG_CONTRACT")]
-    assert report_gates.of(checks)["cuda"] == "PENDING_GPU"
+    assert matrix.of(checks)["cuda"] == "PENDING_GPU"
     monkeypatch.setattr(gpu_probe, "absent", lambda: "")
-    assert report_gates.of(checks)["cuda"] == "WRONG_CONTRACT"
-    assert "cuda" not in report_gates.of(checks[:1])  # no kernel for a card
-    assert report_gates.note() == ""
+    assert matrix.of(checks)["cuda"] == "WRONG_CONTRACT"
+    assert "cuda" not in matrix.of(checks[:1])  # no kernel for a card
+    assert matrix.note() == ""
 
 
 def test_a_slip_in_a_rule_is_told_without_words_about_the_gate(broken):
@@ -298,8 +297,7 @@ def test_a_missing_package_skips_a_gate(good, monkeypatch):
 
 
 def test_tensors_that_lie_about_their_sizes_are_not_believed(good, monkeypatch):
-    one = Told("output", "float64", (1,), "vmap.0.0"), good / "no_file"
-    told = Answer("returned", results=[[one]] * 99)
+    told = Answer("returned", results=[[(Told("x", "float64", (1,), ""), good)]] * 99)
     monkeypatch.setattr(Tools, "run", lambda self, names, _: {n: told for n in names})
     found = gates(good, "vmap")["vmap"]
     assert found.verdict is Verdict.WRONG_CONTRACT
