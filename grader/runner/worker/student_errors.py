@@ -35,10 +35,11 @@ def sentence_of(error: BaseException, path: str) -> str:
     """One line about an exception: its words, what was noted at it (where nothing was,
     the order of arguments of the call in the student's line), and that line.
     """
-    first = str(error).strip().split("\n")[0]
+    first = words_of(error).strip().split("\n")[0]
     text = quoted(first, LONGEST) or "no message"
     frame = line_behind(error, path)
-    notes = list(getattr(error, "__notes__", []))
+    noted = getattr(error, "__notes__", [])  # a class may name anything so
+    notes = [one for one in noted if type(one) is str] if type(noted) is list else []
     if not notes and frame and (order := order_of(frame.line)):
         notes = [order]
     where = shown(frame) if frame else ""
@@ -50,9 +51,17 @@ def sentence_of(error: BaseException, path: str) -> str:
     return f"{type(error).__name__}: {text}{where}"
 
 
+def words_of(error: BaseException) -> str:
+    """What an exception says; "" if its own class cannot."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
+
+
 def status_of(error: BaseException) -> int:
     """The status that a student's exception stands for."""
-    if isinstance(error, NotImplementedError) or "not written yet" in str(error):
+    if isinstance(error, NotImplementedError) or "not written yet" in words_of(error):
         return wire.STATUS_NOT_IMPLEMENTED
     if isinstance(error, ContractError):
         return wire.REPLY_CONTRACT
@@ -61,13 +70,14 @@ def status_of(error: BaseException) -> int:
     if isinstance(error, SystemExit):
         return wire.REPLY_EXIT
     words = ("can't allocate memory", "not enough memory", "can't start new thread")
-    if isinstance(error, MemoryError) or any(word in str(error) for word in words):
+    if isinstance(error, MemoryError) or any(word in words_of(error) for word in words):
         return wire.STATUS_NO_MEMORY
     return wire.REPLY_EXCEPTION
 
 
 def fitting(text: str, size: int) -> bytes:
     """The text in at most so many bytes, whole words of it."""
+    text = text.encode(errors="replace").decode()  # half of a pair of surrogates
     most = len(text)
     while len(text.encode()) > size:
         most -= 16
@@ -86,7 +96,7 @@ def attempt(
     except BaseException as error:
         status = status_of(error)
         told = status in (wire.REPLY_CONTRACT, wire.REPLY_FORBIDDEN)
-        text = str(error) if told else sentence_of(error, path)
+        text = words_of(error) if told else sentence_of(error, path)
         reply.message = fitting(text, wire.MESSAGE_BYTES - 1)
     if rules and rules.caught:
         reply.message = fitting(rules.caught[0], wire.MESSAGE_BYTES - 1)
