@@ -55,7 +55,7 @@ include $(INCLUDE)uses.mk
 
 # a new runtime is no reason to link again: the loader takes the one of that day
 $(STEM).%.so: $(STEM).%.$(if $(USES),whole,o) $(STEM).uses
-	@$(CXX) -shared -Wl,-Bsymbolic $(LINK) -o $@.new $< $(LIBS) && mv $@.new $@
+	@$(CXX) -shared -fno-lto -Wl,-Bsymbolic $(LINK) -o $@.new $< $(LIBS) && mv $@.new $@
 
 ifeq ($(MODE),gpu)
 $(STEM).%.o: $(RUNG) $(INCLUDE)cuda.mk $(STEM).card

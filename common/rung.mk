@@ -72,7 +72,7 @@ objects: $(OBJECTS) $(STEM).f32.i
 include $(INCLUDE)uses.mk
 
 $(STEM).%.so: $(STEM).%.$(if $(USES),whole,o) $(STEM).uses
-	@$(CC) -shared -Wl,-Bsymbolic $(LINK) $(OPENMP) -o $@.new $< -lm && mv $@.new $@
+	@$(CC) -shared -fno-lto -Wl,-Bsymbolic $(LINK) $(OPENMP) -o $@.new $< -lm && mv $@.new $@
 
 $(STEM).%.o: $(RUNG) $(STEM).flags
 	@$(CC) $(FLAGS) -DREAL_$(if $(filter f64,$*),F64,F32) -MMD -MF $(@:.o=.d) -MT $@ \
@@ -93,7 +93,7 @@ $(STEM).%.whole: $(STEM).%.o $(STEM).uses
 	    $(OBJCOPY) $$keep "$${use#*@}" $$part.new && \
 	    $(OBJCOPY) $$turn $$part.new $$part || exit 1; \
 	done
-	@$(CC) -r -nostdlib -o $@.new $< $(PARTS:%=$(STEM).$*.%)
+	@$(CC) -r -fno-lto -nostdlib -o $@.new $< $(PARTS:%=$(STEM).$*.%)
 	@$(OBJCOPY) $(NAMES:%=--localize-symbol=%) $@.new && mv $@.new $@
 
 # a change of flags is a reason to build again, and another file with an older date
