@@ -25,6 +25,7 @@ from grader.course.offered.course_file import Course
 from grader.course.tasks import LARGEST
 from grader.engine.results import unlike
 from grader.errors import GraderError
+from grader.toolchain import sandbox
 
 SECONDS = 4 * 3600  # a grading: each of its checks has a limit of its own
 MOST = 1000  # files of labs
@@ -129,6 +130,7 @@ def grade(tree: Path, build: Path, made: Course) -> dict[str, Any]:
     paths = (tree, tree / "common" / "python", tree / "grader" / "python")
     place = {
         "CONVLAB_BUILD": str(build),
+        sandbox.STRANGER: "1",
         **{"T": "", "LAB": "", "CHECK": "", "FRESH": "1"},
         "SEED": str(made.hidden.seeds[0]) if made.hidden.seeds else "",
         "PYTHONPATH": os.pathsep.join(map(str, paths)),

@@ -26,7 +26,7 @@ from grader.engine.marks import desk
 from grader.errors import GraderError
 from grader.report import terminal
 from grader.report.exports.sheet import Row, Sheet, sheet
-from grader.toolchain import given
+from grader.toolchain import given, sandbox
 from grader.toolchain.make import build_folder
 
 EXAMPLE = "make submission COURSE=course.toml FROM=alice.zip NAME=alice"
@@ -69,6 +69,8 @@ def run() -> int:
         raise GraderError(f"say what was handed in and by whom: {EXAMPLE}")
     if order.when is None and order.made.late:
         terminal.say("without WHEN= nothing that is graded now counts as late")
+    if weak := sandbox.too_weak():
+        terminal.say(weak)
     if everybody:
         return _grade_all(inbox.students(Path(source)), order)
     graded = _grade([Path(source)], student, order)

@@ -23,6 +23,7 @@ from grader.errors import GraderError
 
 LEVELS = ("bwrap", "landlock", "none")
 ENVIRONMENT = "CONVLAB_SANDBOX"  # forces a level
+STRANGER = "CONVLAB_STRANGER"  # "1": what is graded is somebody else's
 
 # where libraries look for what the processor can do; bubblewrap has a /proc of its own
 PROCESSOR = ("/proc/cpuinfo", "/sys/devices/system/cpu")
@@ -91,6 +92,19 @@ def level() -> str:
             "(make doctor says why)"
         )
     return wanted
+
+
+def too_weak() -> str:
+    """Why a process that may start compilers runs nobody else's code here; "" if it
+    does. Only bubblewrap keeps it, and all that it starts, in a folder of its own.
+    """
+    if level() == "bwrap":
+        return ""
+    return (
+        f"lab 05's checks of the contract wait, and their points are pending: the "
+        f"sandbox {level()!r} does not hold a process that starts compilers; grade on "
+        "a machine with bubblewrap (Debian: apt-get install bubblewrap)"
+    )
 
 
 def python_paths() -> list[Path]:

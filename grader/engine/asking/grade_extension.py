@@ -8,6 +8,7 @@ own.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -24,6 +25,7 @@ from grader.diagnosis import extension_line
 from grader.engine.score import RungResult
 from grader.runner.supervisor.session import Worker
 from grader.runner.supervisor.tools_session import folder_for
+from grader.toolchain import sandbox
 from grader.toolchain.extension import kernels, package
 from grader.toolchain.extension.package import Package
 from grader.toolchain.linking import Links
@@ -123,6 +125,12 @@ class Packages:
         if not gates or not small:  # they are asked of small cases
             return {}
         asked = [g for g in gates if self.check is None or self._is_asked(g.direction)]
+        if os.environ.get(sandbox.STRANGER) and (why := sandbox.too_weak()):
+            waits = [
+                CheckResult(g.name, g.direction, Verdict.SKIPPED, message=why)
+                for g in asked
+            ]
+            return {d: [w for w in waits if w.direction == d] for d in DIRECTIONS}
         contract = Contract(operator, built.folder, folder, self.seed, gates=asked)
         contract.start()
         try:
