@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Process numbers of a worker, as this side of bubblewrap's namespace sees them."""
+"""A worker: its process numbers as this side of a namespace sees them, its files."""
 
 from __future__ import annotations
 
@@ -69,3 +69,13 @@ def memory_kills() -> int:
         return -1
     rows = (line.split() for line in text.splitlines())
     return next((int(row[1]) for row in rows if row[0] == "oom_kill"), -1)
+
+
+def own_modules() -> list[Path]:
+    """What a Python worker imports of the grader: it is shown nothing else of it, and
+    so no case.
+    """
+    supervisor = Path(__file__).parent
+    above = [supervisor, *supervisor.parents[:2]]  # runner, grader
+    shared = [folder / "__init__.py" for folder in above]
+    return [*shared, supervisor / "wire.py", supervisor.parent / "worker"]

@@ -30,6 +30,7 @@ from grader.runner.supervisor.processes import (
     memory_kills,
     namespace_init,
     only_child,
+    own_modules,
     pidfd,
 )
 from grader.runner.supervisor.spoken import Spoken
@@ -204,11 +205,7 @@ class Worker:
         contract = ROOT / "common" / "python"
         program = [sys.executable, "-I", "-B", "-u", "-X", "faulthandler", str(script)]
         program += [str(tools() / "libworker.so"), str(ROOT), str(contract)]
-        package = ROOT / "grader"
-        shared = package / "runner" / "supervisor"
-        ours = [folder / "__init__.py" for folder in (package, shared.parent, shared)]
-        ours.append(shared / "wire.py")
-        seen = [*sandbox.python_paths(), *ours, script.parent, contract, tools()]
+        seen = [*sandbox.python_paths(), *own_modules(), contract, tools()]
         return cls("python", program, paths=[*seen, *also], op=0)
 
     def _start(self, command: list[str], paths: list[Path]) -> None:

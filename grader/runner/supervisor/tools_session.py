@@ -29,6 +29,7 @@ from typing import Any
 
 from grader.course.foreign import short
 from grader.runner.supervisor.gate_events import Event, Malformed, Told, decoded
+from grader.runner.supervisor.processes import own_modules
 from grader.toolchain import gpu_probe, isa, sandbox
 from grader.toolchain.make import build_folder
 
@@ -162,7 +163,7 @@ class Tools:
         command += [str(request), str(work), str(events)]
         if sandbox.level() == "bwrap":
             etc = Path("/etc/alternatives")
-            ours = [ROOT / "grader", contract, self.package, request, *self.seen]
+            ours = [*own_modules(), contract, self.package, request, *self.seen]
             seen = [*sandbox.python_paths(), *ours, *([etc] if etc.exists() else [])]
             devices = gpu_probe.devices() if self._card else []
             seen += gpu_probe.seen() if self._card else []

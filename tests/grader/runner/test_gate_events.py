@@ -15,9 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.checks.gates import contract
+from grader.course.rungs import ROOT
 from grader.runner.supervisor import gate_events
 from grader.runner.supervisor.gate_events import Malformed
 from grader.runner.supervisor.tools_session import Answer, Tools
+from grader.toolchain import sandbox
 from tests import put
 
 LINE = {"event": "done", "gate": "vmap", "job": 0, "kind": "returned"}
@@ -172,3 +174,12 @@ def test_only_a_file_is_read_and_only_its_beginning(tmp_path):
     assert contract.read(file, 4) == b"1234"
     for name in ("link", "dangling", "folder", "pipe", "nothing", "n" * 300):
         assert contract.read(tmp_path / name, 4) == b"", name
+
+
+@pytest.mark.skipif(sandbox.level() != "bwrap", reason="needs bubblewrap")
+def test_it_sees_no_case_and_no_right_answer(tmp_path):
+    seen = "import glob\n"
+    seen += f"found = glob.glob({str(ROOT / 'grader')!r} + '/**/*', recursive=True)\n"
+    seen += "other = [f for f in found if '/runner' not in f and 'init' not in f]\n"
+    found = asked(tmp_path, f"{seen}{BEGIN}print(len(found) > 9, other, flush=True)\n")
+    assert "True []" in found["vmap"].message
