@@ -9,7 +9,9 @@
  *   sectors      different aligned pieces of 32 bytes of global memory it touches
  *   wavefronts   passes through the 32 banks of shared memory, 4 bytes each: the most
  *                different words that one bank must give; 8-byte accesses are served
- *                in two halves of the warp, 16-byte ones in four quarters
+ *                in two halves of the warp, 16-byte ones in four quarters; loads in
+ *                half as many parts if all lanes i and i^1, or all lanes i and i^2 of
+ *                the warp read the same address (measured on an H100 and an H200)
  *   bytes        32 x sectors, before any cache
  */
 #ifdef CUSIM_TRACE
@@ -117,9 +119,23 @@ static uint64_t wavefronts_of(const Request &request, int first, int size)
     return most;
 }
 
-static uint64_t wavefronts_of(const Request &request)
+/* Whether each two lanes i and i ^ apart read the same address, or neither reads. */
+static bool all_share(const Request &request, int apart)
 {
-    const int parts = request.bytes > 8 ? 4 : request.bytes > 4 ? 2 : 1;
+    for (int lane = 0; lane < 32; lane++) {
+        const int other = lane ^ apart;
+        const uint32_t reads = request.lanes >> lane & 1;
+        if (reads != (request.lanes >> other & 1)) return false;
+        if (reads && request.address[lane] != request.address[other]) return false;
+    }
+    return true;
+}
+
+static uint64_t wavefronts_of(const Request &request, Op op)
+{
+    int parts = request.bytes > 8 ? 4 : request.bytes > 4 ? 2 : 1;
+    const bool shared = all_share(request, 1) || all_share(request, 2);
+    if (parts > 1 && op == Op::load && shared) parts /= 2;
     uint64_t sum = 0;
     for (int part = 0; part < parts; part++) {
         sum += wavefronts_of(request, part * (32 / parts), 32 / parts);
@@ -152,7 +168,7 @@ static void add(Count &count, const Request &request, uint32_t warp_lanes)
         count.bytes += 32 * sectors;
         note_memory(count, request.address[__builtin_ctz(request.lanes)]);
     } else {
-        count.wavefronts += wavefronts_of(request);
+        count.wavefronts += wavefronts_of(request, count.key.op);
     }
 }
 

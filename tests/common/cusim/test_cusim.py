@@ -154,6 +154,24 @@ def test_counts_are_those_one_can_work_out_by_hand(compiler: str) -> None:
     assert [(c.requests, c.sectors_per_request) for c in loads] == [(32, 16)] * 2
 
 
+@every_compiler
+def test_loads_of_shared_pairs_take_half_the_wavefronts(compiler: str) -> None:
+    report = ran(HERE / "metrics.cu", "trace", compiler).report
+    got = {(c.kernel, c.op): c.wavefronts for c in report.counts if c.space == "shared"}
+    of_16 = {0: 4, 1: 2, 2: 2, 4: 4}  # lanes i and i ^ key read the same 16 bytes
+    right = {
+        **{(f"read_16<{apart}>", "load"): most for apart, most in of_16.items()},
+        **{(f"read_8<{apart}>", "load"): most // 2 for apart, most in of_16.items()},
+        ("read_16<1>", "store"): 4,
+        ("half_shares", "load"): 4,
+        ("one_lane_less", "load"): 4,
+        ("two_lanes_less", "load"): 2,
+        ("stores_share", "load"): 2,
+        ("stores_share", "store"): 4,
+    }
+    assert {key: got[key] for key in right} == right
+
+
 def test_the_guide_shows_a_program_and_what_is_counted_of_it(tmp_path: Path) -> None:
     page = (ROOT / "docs/guides/cuda_on_the_cpu.md").read_text()
     found = re.search(r"```\n(#include.*?)```\n.*?```\n(.*?)```", page, re.S)

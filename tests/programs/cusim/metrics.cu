@@ -44,6 +44,61 @@ template <int PAD> __global__ void transpose(const float *in, float *out)
     __syncthreads();
     out[threadIdx.y * 32 + threadIdx.x] = t[threadIdx.x][threadIdx.y];
 }
+/* Which of numbers 0 to 31 a lane takes: lanes i and i ^ APART take the same one; with
+ * APART 0 each lane has its own. */
+template <int APART> static __device__ int taken(int lane)
+{
+    return APART ? lane / (2 * APART) * APART + lane % APART : lane;
+}
+template <int APART> __global__ void read_8(float2 *out)
+{
+    __shared__ float2 numbers[32];
+    const int lane = threadIdx.x;
+    numbers[lane] = out[lane];
+    __syncthreads();
+    out[lane] = numbers[taken<APART>(lane)];
+}
+template <int APART> __global__ void read_16(float4 *out)
+{
+    __shared__ float4 numbers[32];
+    const int lane = threadIdx.x;
+    numbers[lane] = out[lane];
+    __syncthreads();
+    out[lane] = numbers[taken<APART>(lane)];
+}
+__global__ void half_shares(float4 *out)
+{
+    __shared__ float4 numbers[32];
+    const int lane = threadIdx.x;
+    numbers[lane] = out[lane];
+    __syncthreads();
+    const float4 got = numbers[lane < 16 ? taken<1>(lane) : lane];
+    out[lane] = got;
+}
+__global__ void one_lane_less(float4 *out)
+{
+    __shared__ float4 numbers[32];
+    const int lane = threadIdx.x;
+    numbers[lane] = out[lane];
+    __syncthreads();
+    if (lane < 31) out[lane] = numbers[taken<1>(lane)];
+}
+__global__ void two_lanes_less(float4 *out)
+{
+    __shared__ float4 numbers[32];
+    const int lane = threadIdx.x;
+    numbers[lane] = out[lane];
+    __syncthreads();
+    if (lane < 30) out[lane] = numbers[taken<1>(lane)];
+}
+__global__ void stores_share(float4 *out)
+{
+    __shared__ float4 numbers[16];
+    const int lane = threadIdx.x;
+    numbers[lane / 2] = out[lane / 2];  // both lanes store the same
+    __syncthreads();
+    out[lane] = numbers[lane / 2];
+}
 int main()
 {
     float *a, *b;
@@ -57,6 +112,18 @@ int main()
     strided<<<4, 256>>>(a, b);
     transpose<0><<<1, dim3(32, 32)>>>(a, b);
     transpose<1><<<1, dim3(32, 32)>>>(a, b);
+    read_8<0><<<1, 32>>>((float2 *)b);
+    read_8<1><<<1, 32>>>((float2 *)b);
+    read_8<2><<<1, 32>>>((float2 *)b);
+    read_8<4><<<1, 32>>>((float2 *)b);
+    read_16<0><<<1, 32>>>((float4 *)b);
+    read_16<1><<<1, 32>>>((float4 *)b);
+    read_16<2><<<1, 32>>>((float4 *)b);
+    read_16<4><<<1, 32>>>((float4 *)b);
+    half_shares<<<1, 32>>>((float4 *)b);
+    one_lane_less<<<1, 32>>>((float4 *)b);
+    two_lanes_less<<<1, 32>>>((float4 *)b);
+    stores_share<<<1, 32>>>((float4 *)b);
     printf("%s\n", cudaGetErrorString(cudaGetLastError()));
     cudaFree(a);
     cudaFree(b);
