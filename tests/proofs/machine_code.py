@@ -3,9 +3,10 @@
 
     python -m tests.proofs.machine_code        writes docs/results/machine_code.md
 
-It needs nvcc and cuobjdump, but no GPU. The hot loop of a kernel is the outermost one
-with the most products: FFMA of floats, HMMA of tensor cores. An inner loop counts as
-often as it runs, which stands in RUNGS. The figures belong to one release of nvcc.
+It needs nvcc and cuobjdump, but no GPU. The hot loop of a kernel is the innermost one
+with the most products: FFMA of floats, HMMA of tensor cores. Where a step has an inner
+loop of products, RUNGS says how often it runs, and the hot loop is the outermost one.
+The figures belong to one release of nvcc.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,23 +24,28 @@ from pathlib import Path
 
 from grader.course.rungs import ROOT
 from grader.toolchain import nvcc
-from tests.proofs import pages
+from tests.proofs import grids, pages
 
 PAGE = "machine_code.md"
 LAB = ROOT / "labs" / "04_cuda_kernels"
-RUNGS = {  # -> how often an inner loop with products runs in a step
-    "matmul/06_warp_tile": 1,
-    "matmul/07_double_buffer": 2,
-    "matmul/09_tf32": 1,
-    "matmul/10_3xtf32": 1,
+RUNGS = {  # -> dtype, how often an inner loop with products runs in a step
+    "matmul/06_warp_tile": ("f32", 1),
+    "matmul/07_double_buffer": ("f32", 2),
+    "matmul/09_tf32": ("f32", 1),
+    "matmul/10_3xtf32": ("f32", 1),
+    "matmul/12_half": ("f16", 1),
+    "conv2d/02_implicit_gemm": ("f32", 1),
+    "conv2d/05_tf32": ("f32", 1),
 }
 HEAD = """# What a step of the hot loops costs
 
-Written by `python -m tests.proofs.machine_code`, from machine code in f32 for sm_90.
-{release}. Instructions of a step of the hot loop, for each product: FFMA (of 32 lanes)
-or HMMA (of a warp). Where a kernel has layouts, 1 says that packs run along k, of the
-left and of the right operand. As long as addresses were computed in the loop, 07 had
-1.71, 09 had 34.3 (17.4 with packs along k in both) and 10 had 15.5 (9.9)."""
+Written by `python -m tests.proofs.machine_code`, from machine code for sm_90, in f32,
+of `12_half` in f16. {release}. Instructions of a step of the hot loop, for each
+product: FFMA (of 32 lanes) or HMMA (of a warp). Where a kernel has layouts, 1 says
+that packs run along k, of the left and of the right operand. As long as addresses
+were computed in the loop, 07 had 1.71, 09 had 34.3 (17.4 with packs along k in both),
+10 had 15.5 (9.9), `conv2d/02` had 1.48 and `conv2d/05` had 28. Blocks are those of
+the bench's cases: {cases}. An H100 has 132 multiprocessors."""
 FUNCTION = re.compile(r"\n\s*Function : ")
 INSTRUCTION = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(.+?);")
 BRANCH = re.compile(r"\bBRA\b.*?0x([0-9a-f]+)")
@@ -80,7 +87,8 @@ def compiled(rung: str) -> Iterator[Code]:
     """The kernels of a rung that multiply in a loop."""
     with tempfile.TemporaryDirectory() as folder:
         cubin = Path(folder) / "rung.cubin"
-        flags = ["-std=c++17", "-O3", "-DREAL_F32", "-Xptxas", "-v", "-arch=sm_90"]
+        flags = ["-std=c++17", "-O3", "-Xptxas", "-v", "-arch=sm_90"]
+        flags += [f"-DREAL_{RUNGS[rung][0].upper()}"]
         command = [nvcc.find(), *flags, "-I", str(ROOT / "common"), "-cubin"]
         command += ["-o", str(cubin), str(LAB / f"{rung}.cu")]
         said = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -90,7 +98,7 @@ def compiled(rung: str) -> Iterator[Code]:
     for function in FUNCTION.split(sass.stdout)[1:]:
         symbol, _, text = function.partition("\n")
         stores, loads, registers = used[symbol.strip()]
-        hot = hot_loop(INSTRUCTION.findall(text), RUNGS[rung])
+        hot = hot_loop(INSTRUCTION.findall(text), RUNGS[rung][1])
         if hot:
             yield Code(name(symbol.strip()), registers, stores + loads, *hot)
 
@@ -100,8 +108,8 @@ def hot_loop(
 ) -> tuple[int, int, int, int] | None:
     """Instructions, products, calls and inner loops of a step; None without products.
 
-    `found` are addresses in hexadecimal and instructions; an inner loop with products
-    counts `runs` times.
+    `found` are addresses in hexadecimal and instructions. If `runs` is not 1, a step is
+    the outermost loop, and an inner loop with products counts `runs` times.
     """
     names = [GUARD.sub("", text).split()[0].split(".")[0] for _, text in found]
     at = {int(address, 16): i for i, (address, _) in enumerate(found)}
@@ -113,8 +121,11 @@ def hot_loop(
             loops.append((start, i + 1))
     counts = {loop: Counter(names[slice(*loop)]) for loop in loops}
     product = "HMMA" if "HMMA" in names else "FFMA"
+    sign = -1 if runs == 1 else 1
     outer = max(
-        loops, key=lambda loop: (counts[loop][product], loop[1] - loop[0]), default=None
+        loops,
+        key=lambda loop: (counts[loop][product], sign * (loop[1] - loop[0])),
+        default=None,
     )
     if outer is None or counts[outer][product] < 8:
         return None
@@ -144,7 +155,7 @@ def name(symbol: str) -> str:
 def page() -> str:
     """What docs/results/machine_code.md holds."""
     head = ["rung", "kernel", "instructions", "products", "for each", "registers"]
-    head += ["spills", "inner loops"]
+    head += ["spills", "inner loops", "blocks"]
     rows = [
         [
             f"`{rung}`",
@@ -155,12 +166,16 @@ def page() -> str:
             code.registers,
             code.spills,
             code.inner,
+            ", ".join(map(str, grids.blocks(rung).values())),
         ]
         for rung in RUNGS
         for code in sorted(compiled(rung), key=lambda code: code.kernel)
     ]
+    cases = {rung.split("/")[0]: ", ".join(grids.blocks(rung)) for rung in RUNGS}
+    known = "; ".join(f"of {ladder} {names}" for ladder, names in cases.items())
+    title, text = HEAD.format(release=nvcc.release(), cases=known).split("\n\n")
     table = "\n".join(pages.table(head, rows, words=2))
-    return "\n\n".join([HEAD.format(release=nvcc.release()), table]) + "\n"
+    return "\n\n".join([title, textwrap.fill(text, 88), table]) + "\n"
 
 
 if __name__ == "__main__":

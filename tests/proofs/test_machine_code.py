@@ -13,8 +13,11 @@ MOST = {  # instructions for a product
     "matmul/07_double_buffer": 1.2,
     "matmul/09_tf32": 7,
     "matmul/10_3xtf32": 900 / 192,
+    "matmul/12_half": 3.5,
+    "conv2d/02_implicit_gemm": 1.2,
+    "conv2d/05_tf32": 8,
 }
-NO_BRANCH = {"matmul/09_tf32", "matmul/10_3xtf32"}
+NO_BRANCH = {*MOST} - {"matmul/07_double_buffer"}
 
 
 def tools() -> str:
@@ -56,8 +59,13 @@ def loop(body, start=0):
 def test_an_inner_loop_counts_as_often_as_it_runs():
     inner = loop(["FFMA R0, R1, R2, R0"] * 8, start=16)
     found = [("0000", "NOP"), *inner, ("00a0", "@P0 BRA 0x0")]
-    assert machine_code.hot_loop(found, 1) == (11, 8, 0, 1)
     assert machine_code.hot_loop(found, 4) == (11 + 3 * 9, 32, 0, 1)
+
+
+def test_the_hot_loop_is_the_inner_one_if_products_are_in_no_other():
+    inner = loop(["FFMA R0, R1, R2, R0"] * 8, start=16)
+    found = [("0000", "NOP"), *inner, ("00a0", "@P0 BRA 0x0")]
+    assert machine_code.hot_loop(found, 1) == (9, 8, 0, 0)
 
 
 def test_a_call_is_seen_and_a_loop_without_products_is_none():
