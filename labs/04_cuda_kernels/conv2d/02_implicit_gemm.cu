@@ -6,11 +6,12 @@
  *   run     make grade T=04_cuda_kernels/conv2d/02
  *
  * Up to 15 x 15 and 31 bits, else the fallback. Where the tiles of output are too few
- * for all processors, several blocks share the sums of a tile. Workspace: weight, if it
- * has gaps; and the sums of those blocks, at most BLOCKS tiles, 13 MB in f32. In f16
- * every sum lies there once.
+ * for all processors, several blocks share the sums of a tile (splits.h). Workspace:
+ * weight, if it has gaps; and the sums of those blocks, at most BLOCKS tiles, 13 MB in
+ * f32. In f16 every sum lies there once.
  */
-#include "launch.h"
+#include "splits.h"
+#include "taps.h"
 
 extern "C" conv2d_forward_fn fallback_forward;
 
@@ -25,63 +26,29 @@ typedef float4 pack;
 enum { LANES = sizeof(pack) / sizeof(accum) };  // 4, in f64 2
 enum { BLOCKS_PER_SM = 12 / sizeof(accum) };    // what registers allow: 3, in f64 1
 enum { BLOCKS = 3 * 132, LEAST = 64 };          // wanted in a grid; terms of each
-enum { SPAN = 2048 };                           // terms whose taps are there at once
-enum { SIDE = 15, NOWHERE = 1 << SIDE };        // a bit that no row of a kernel has
-enum { SUM_THREADS = 256 };                     // of a block that adds sums up
-
-/* Row k = (ic, kh, kw) of the columns. x: how far behind the first pixel of a window
- * lies what it reads; y: bits kh and 16 + kw, or NOWHERE from row `last` on. */
-static __device__ int2 tap_of(const tensor_t *input, const tensor_t *weight,
-                              conv2d_params_t p, int k, int last)
-{
-    // BEGIN SOLUTION
-    const int KH = (int)weight->size[2], KW = (int)weight->size[3];
-    const int kw = k % KW, kh = k / KW % KH, ic = k / (KH * KW);
-    const int64_t behind = ic * input->stride[1] +
-                           kh * p.dilation_h * input->stride[2] +
-                           kw * p.dilation_w * input->stride[3];
-    return make_int2((int)behind, k < last ? 1 << kh | 1 << (16 + kw) : NOWHERE);
-    // END SOLUTION
-    // STARTER return make_int2(0, NOWHERE);  // your code
-    // STARTER // (the reference takes 6 lines)
-}
 
 /* What a thread fetches for a step: number t % BK of 4 filters, all of a window. */
 typedef struct {
     const real *filter;    // the first of its filters
     int k;                 // t % BK, or K where there is no filter
     int further[FILTERS];  // from filter to filter; beyond the edge the last once more
-    const real *pixel;     // the window's first one, which may lie in the padding
-    int outside;           // bits of tap_of that are set where it must not read
+    window_t window;
 } source_t;
 
 static __device__ source_t source_of(const tensor_t *input, const tensor_t *weight,
                                      const real *filters, conv2d_params_t p,
                                      const tensor_t *output, int g, int oc0, int q)
 {
-    const int OC = (int)(weight->size[0] / p.groups), OW = (int)output->size[3];
-    const int AREA = (int)output->size[2] * OW, Q = (int)output->size[0] * AREA;
+    const int OC = (int)(weight->size[0] / p.groups);
     const int K = (int)(weight->size[1] * weight->size[2] * weight->size[3]);
     const int oc = oc0 + (int)threadIdx.x / BK;
-    const int64_t ih = q % AREA / OW * p.stride_h - p.padding_h;
-    const int64_t iw = q % OW * p.stride_w - p.padding_w;
     source_t from;
     from.k = oc < OC ? (int)threadIdx.x % BK : K;
     from.filter = oc < OC ? filters + (int64_t)(g * OC + oc) * K : NULL;
     from.further[0] = 0;
     for (int i = 1; i < FILTERS; i++)
         from.further[i] = (oc + i * STEP < OC ? i * STEP : OC - 1 - oc) * K;
-    from.pixel = q < Q ? at4(input, q / AREA, g * weight->size[1], ih, iw) : NULL;
-    from.outside = q < Q ? NOWHERE : -1;
-    // BEGIN SOLUTION
-    for (int i = 0; i < SIDE; i++) {
-        const int64_t h = ih + i * p.dilation_h, w = iw + i * p.dilation_w;
-        if (h < 0 || h >= input->size[2]) from.outside |= 1 << i;
-        if (w < 0 || w >= input->size[3]) from.outside |= 1 << (16 + i);
-    }
-    // END SOLUTION
-    // STARTER // your code: as in tap_of, for SIDE rows and columns, so that tap.y &
-    // STARTER // outside tells what reads a 0 (the reference takes 5 lines)
+    from.window = window_of(input, weight->size[1], p, output, g, q);
     return from;
 }
 
@@ -91,16 +58,17 @@ static __device__ void fetch(const source_t &from, const int2 *taps, int k0, int
                              accum (&left)[FILTERS], accum (&right)[BK])
 {
     // BEGIN SOLUTION
+    const window_t &window = from.window;
     const int k = k0 + from.k;
     for (int i = 0; i < FILTERS; i++)
         left[i] = k < last ? accum_from(from.filter[from.further[i] + k]) : 0;
     for (int i = 0; i < BK; i += 2) {
         const int4 two = *(const int4 *)(taps + i);  // one load of 16 bytes
-        right[i] = two.y & from.outside ? 0 : accum_from(from.pixel[two.x]);
-        right[i + 1] = two.w & from.outside ? 0 : accum_from(from.pixel[two.z]);
+        right[i] = two.y & window.outside ? 0 : accum_from(window.pixel[two.x]);
+        right[i + 1] = two.w & window.outside ? 0 : accum_from(window.pixel[two.z]);
     }
     // END SOLUTION
-    // STARTER // your code (the reference takes 8 lines)
+    // STARTER // your code (the reference takes 9 lines)
 }
 
 typedef struct {
@@ -234,30 +202,6 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
           result + split * tensor_numel(&output));
 }
 
-/* output (COUNT) = partial[0] + partial[1] + ..., in this order.
- * A block owns 256 elements of output, a thread one. No shared memory. */
-static __global__ void sum_kernel(const accum *__restrict__ partial, int64_t SPLITS,
-                                  real *__restrict__ output, int64_t COUNT)
-{
-    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= COUNT) return;  // the last block may be partly empty
-    accum total = partial[i];
-    for (int64_t s = 1; s < SPLITS; s++) total += partial[s * COUNT + i];
-    output[i] = real_from(total);
-}
-
-/* How many terms a block sums: a multiple of BK, at least LEAST if there are so many,
- * and so few that the grid has up to BLOCKS blocks. */
-static int64_t terms_of(int64_t TILES, int64_t K)
-{
-    // BEGIN SOLUTION
-    int64_t splits = BLOCKS / TILES < K / LEAST ? BLOCKS / TILES : K / LEAST;
-    if (splits < 1) splits = 1;
-    return ceil_div(ceil_div(K, splits), BK) * BK;
-    // END SOLUTION
-    // STARTER return K + BK - K % BK;  // your code (the reference takes 3 lines)
-}
-
 /* output[n,oc] = bias[oc] + sum over k of weight[oc,k] * row k of the columns */
 extern "C" status_t conv2d_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *weight, const tensor_t *bias,
@@ -274,20 +218,13 @@ extern "C" status_t conv2d_forward(ctx_t *ctx, const tensor_t *input,
         return fallback_forward(ctx, input, weight, bias, p, output);
     }
     const int64_t ROWS = p.groups * ceil_div(size[0] / p.groups, BM);
-    const int64_t TILES = ROWS * ceil_div(Q, BN), SPLIT = terms_of(TILES, K);
-    const int64_t SPLITS = ceil_div(K, SPLIT);
-    const bool alone = SPLITS == 1 && sizeof(real) == sizeof(accum);
-    const size_t bytes = alone ? 0 : (size_t)(SPLITS * COUNT) * sizeof(accum);
-    accum *result = alone ? (accum *)output->data : (accum *)ctx_scratch(ctx, bytes);
+    const splits_t splits =
+        splits_of<BLOCKS, LEAST, BK>(ctx, output, ROWS * ceil_div(Q, BN), K);
     const real *filters = tensor_contiguous(ctx, weight);
-    if (!filters || !result) return STATUS_NO_MEMORY;
-    conv2d_forward_kernel<<<grid_of(SPLITS * TILES), THREADS, 0, ctx->stream>>>(
-        *input, *weight, filters, bias ? *bias : tensor_t{}, p, *output, (int)SPLIT,
-        result);
+    if (!filters || !splits.result) return STATUS_NO_MEMORY;
+    conv2d_forward_kernel<<<grid_of(splits.BLOCKS), THREADS, 0, ctx->stream>>>(
+        *input, *weight, filters, bias ? *bias : tensor_t{}, p, *output, splits.TERMS,
+        splits.result);
     CUDA_TRY(ctx, cudaGetLastError());
-    if (alone) return STATUS_OK;
-    sum_kernel<<<grid_of(ceil_div(COUNT, SUM_THREADS)), SUM_THREADS, 0, ctx->stream>>>(
-        result, SPLITS, real_data(output), COUNT);
-    CUDA_TRY(ctx, cudaGetLastError());
-    return STATUS_OK;
+    return splits_added(ctx, &splits, output);
 }

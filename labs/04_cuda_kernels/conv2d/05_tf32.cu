@@ -7,22 +7,20 @@
  *
  * For f32 and f16, whose 11 bits stay as they are; kernels up to 15 x 15, and 31 bits
  * for all that is counted; all else is the fallback's. input is read as it lies, no
- * other layout is made of it. Workspace: as for 02, weight if it has gaps, and the sums
- * of blocks that share a tile, at most BLOCKS tiles, 13 MB; in f16 every sum once.
+ * other layout is made of it. Workspace, as for 02: weight if it has gaps, and the sums
+ * of splits.h, at most BLOCKS tiles, 13 MB; in f16 every sum once.
  */
-#include "launch.h"
 #include "ptx.h"
+#include "splits.h"
+#include "taps.h"
 
 extern "C" conv2d_forward_fn fallback_forward;
 
 enum { BM = 64, BN = 128, BK = 16, THREADS = BN };       // of a block
 enum { WARP = 32, WN = 32, MT = BM / 16, NT = WN / 8 };  // MT x NT mma of a warp
 enum { STEP = THREADS / BK, LEFT = BM / STEP, RIGHT = BK, QUADS = BK / 4 };
-enum { SPAN = 2048 };                     // terms whose taps are there at once
-enum { SIDE = 15, NOWHERE = 1 << SIDE };  // a bit that no row of a kernel has
-enum { BLOCKS_PER_SM = 3 };               // as many as 168 registers a thread allow
+enum { BLOCKS_PER_SM = 3 };  // as many as 168 registers a thread allow
 enum { BLOCKS = BLOCKS_PER_SM * 132, LEAST = 256 };  // wanted in a grid; terms of each
-enum { SUM_THREADS = 256 };                          // of a block that adds sums up
 
 /* Where numbers 4q to 4q + 3 of window x lie in the right tile, 16 bytes. A row of 16
  * is half of the banks; 8 lanes that store in rows x to x + 7, or that read two whole
@@ -41,60 +39,26 @@ static __device__ int left_quad(int x, int r)
     return x * (BK / 2) + (r ^ x % 2);
 }
 
-/* Term k = (ic, kh, kw) of a sum. x: how far behind the first pixel of a window lies
- * what it reads; y: bits kh and 16 + kw, or NOWHERE if no term is left. */
-static __device__ int2 tap_of(const tensor_t *input, const tensor_t *weight,
-                              conv2d_params_t p, int k, int last)
-{
-    // BEGIN SOLUTION
-    const int KH = (int)weight->size[2], KW = (int)weight->size[3];
-    const int kw = k % KW, kh = k / KW % KH, ic = k / (KH * KW);
-    const int64_t behind = ic * input->stride[1] +
-                           kh * p.dilation_h * input->stride[2] +
-                           kw * p.dilation_w * input->stride[3];
-    return make_int2((int)behind, k < last ? 1 << kh | 1 << (16 + kw) : NOWHERE);
-    // END SOLUTION
-    // STARTER return make_int2(0, NOWHERE);  // your code
-    // STARTER // (the reference takes 6 lines)
-}
-
 /* What a thread fetches for a step: number t % BK of some filters, all of a window. */
 typedef struct {
     const real *filter;  // its number of the first of them, at k = 0
     int64_t apart;       // from one filter to the next
     int filters;         // at most LEFT; fewer at the edge
-    const real *pixel;   // the window's first one, which may lie in the padding
-    int outside;         // bits of tap_of that are set where it must not read
+    window_t window;
 } source_t;
 
 static __device__ source_t source_of(const tensor_t *input, const tensor_t *weight,
                                      const real *filters, conv2d_params_t p,
                                      const tensor_t *output, int g, int m0, int n0)
 {
-    const int t = threadIdx.x, m = m0 + t / BK, n = n0 + t;
-    const int GM = (int)(output->size[1] / p.groups), OW = (int)output->size[3];
-    const int AREA = (int)output->size[2] * OW, GN = (int)output->size[0] * AREA;
+    const int t = threadIdx.x, m = m0 + t / BK;
+    const int GM = (int)(output->size[1] / p.groups);
     const int64_t IC = weight->size[1], GK = IC * weight->size[2] * weight->size[3];
-    const int ih = n % AREA / OW * (int)p.stride_h - (int)p.padding_h;
-    const int iw = n % OW * (int)p.stride_w - (int)p.padding_w;
     source_t from;
     from.filter = m < GM ? filters + (g * GM + m) * GK + t % BK : NULL;
     from.apart = STEP * GK;
     from.filters = (GM - m + STEP - 1) / STEP;  // 0 or less: none
-    from.pixel = n < GN ? at4(input, n / AREA, g * IC, ih, iw) : NULL;
-    from.outside = n < GN ? NOWHERE : -1;
-    // BEGIN SOLUTION
-    for (int kh = 0; kh < weight->size[2]; kh++) {
-        const int64_t h = ih + kh * p.dilation_h;
-        if (h < 0 || h >= input->size[2]) from.outside |= 1 << kh;
-    }
-    for (int kw = 0; kw < weight->size[3]; kw++) {
-        const int64_t w = iw + kw * p.dilation_w;
-        if (w < 0 || w >= input->size[3]) from.outside |= 1 << (16 + kw);
-    }
-    // END SOLUTION
-    // STARTER // your code: the bits of rows and columns that lie in the padding
-    // STARTER // (the reference takes 8 lines)
+    from.window = window_of(input, IC, p, output, g, n0 + t);
     return from;
 }
 
@@ -104,17 +68,18 @@ static __device__ void fetch(const source_t &from, const int2 *taps, int k0, int
                              float (&left)[LEFT], float (&right)[RIGHT])
 {
     // BEGIN SOLUTION
+    const window_t &window = from.window;
     const real *at = from.filter + k0;
     const int filters = k0 + (int)threadIdx.x % BK < last ? from.filters : 0;
     for (int i = 0; i < LEFT; i++, at += from.apart)
         left[i] = i < filters ? accum_from(*at) : 0;
     for (int i = 0; i < RIGHT; i += 2) {
         const int4 two = *(const int4 *)(taps + i);  // one load of 16 bytes
-        right[i] = two.y & from.outside ? 0 : accum_from(from.pixel[two.x]);
-        right[i + 1] = two.w & from.outside ? 0 : accum_from(from.pixel[two.z]);
+        right[i] = two.y & window.outside ? 0 : accum_from(window.pixel[two.x]);
+        right[i + 1] = two.w & window.outside ? 0 : accum_from(window.pixel[two.z]);
     }
     // END SOLUTION
-    // STARTER // your code (the reference takes 9 lines)
+    // STARTER // your code (the reference takes 10 lines)
 }
 
 typedef struct {
@@ -282,26 +247,6 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
           result + split * tensor_numel(&output));
 }
 
-/* output (COUNT) = partial[0] + partial[1] + ..., in this order.
- * A block owns 256 elements of output, a thread one. No shared memory. */
-static __global__ void sum_kernel(const float *__restrict__ partial, int64_t SPLITS,
-                                  real *__restrict__ output, int64_t COUNT)
-{
-    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= COUNT) return;  // the last block may be partly empty
-    float total = partial[i];
-    for (int64_t s = 1; s < SPLITS; s++) total += partial[s * COUNT + i];
-    output[i] = real_from(total);
-}
-
-/* How many terms a block sums, as in 02. */
-static int64_t terms_of(int64_t TILES, int64_t GK)
-{
-    int64_t splits = BLOCKS / TILES < GK / LEAST ? BLOCKS / TILES : GK / LEAST;
-    if (splits < 1) splits = 1;
-    return ceil_div(ceil_div(GK, splits), BK) * BK;
-}
-
 /* output[n,oc] = bias[oc] + sum over k of weight[oc,k] * term k of the window */
 extern "C" status_t conv2d_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *weight, const tensor_t *bias,
@@ -322,19 +267,12 @@ extern "C" status_t conv2d_forward(ctx_t *ctx, const tensor_t *input,
         return fallback_forward(ctx, input, weight, bias, p, output);
     }
     const int64_t TILES = p.groups * ceil_div(GM, BM) * ceil_div(GN, BN);
-    const int64_t SPLIT = terms_of(TILES, GK), SPLITS = ceil_div(GK, SPLIT);
-    const bool alone = SPLITS == 1 && REAL_DTYPE == DTYPE_F32;
-    const size_t bytes = alone ? 0 : (size_t)(SPLITS * COUNT) * sizeof(float);
-    float *result = alone ? (float *)output->data : (float *)ctx_scratch(ctx, bytes);
+    const splits_t splits = splits_of<BLOCKS, LEAST, BK>(ctx, output, TILES, GK);
     const real *filters = tensor_contiguous(ctx, weight);
-    if (!filters || !result) return STATUS_NO_MEMORY;
-    conv2d_forward_kernel<<<grid_of(SPLITS * TILES), THREADS, 0, ctx->stream>>>(
-        *input, *weight, filters, bias ? *bias : tensor_t{}, p, *output, (int)SPLIT,
-        result);
+    if (!filters || !splits.result) return STATUS_NO_MEMORY;
+    conv2d_forward_kernel<<<grid_of(splits.BLOCKS), THREADS, 0, ctx->stream>>>(
+        *input, *weight, filters, bias ? *bias : tensor_t{}, p, *output, splits.TERMS,
+        (float *)splits.result);
     CUDA_TRY(ctx, cudaGetLastError());
-    if (alone) return STATUS_OK;
-    sum_kernel<<<grid_of(ceil_div(COUNT, SUM_THREADS)), SUM_THREADS, 0, ctx->stream>>>(
-        result, SPLITS, real_data(output), COUNT);
-    CUDA_TRY(ctx, cudaGetLastError());
-    return STATUS_OK;
+    return splits_added(ctx, &splits, output);
 }

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+/* splits.h - several blocks share the sums of a tile where the tiles are too few
+ *
+ * A block takes some of the K terms of a tile of output, a split, and writes its sums to
+ * the workspace. A second kernel adds the splits up, always in the same order.
+ */
+#ifndef CONVLAB_SPLITS_H
+#define CONVLAB_SPLITS_H
+
+#include "launch.h"
+
+enum { SUM_THREADS = 256 };  // of a block that adds sums up
+
+typedef struct {
+    int TERMS;              // of a split; the last one may have fewer
+    int64_t COUNT, BLOCKS;  // splits of a tile; of all tiles
+    accum *result;          // output, or (COUNT, all sums) in the workspace, or NULL
+} splits_t;
+
+/* Splits of output's TILES: so many that there are up to BLOCKS blocks, but none has
+ * fewer than LEAST terms or a part of a step, BK. NULL: the workspace is full. In f16
+ * all sums lie in the workspace, as floats. */
+template <int BLOCKS, int LEAST, int BK>
+static splits_t splits_of(ctx_t *ctx, const tensor_t *output, int64_t TILES, int64_t K)
+{
+    int64_t wanted = BLOCKS / TILES < K / LEAST ? BLOCKS / TILES : K / LEAST;
+    if (wanted < 1) wanted = 1;
+    splits_t splits;
+    splits.TERMS = (int)(ceil_div(ceil_div(K, wanted), BK) * BK);
+    splits.COUNT = ceil_div(K, splits.TERMS), splits.BLOCKS = splits.COUNT * TILES;
+    const bool alone = splits.COUNT == 1 && sizeof(real) == sizeof(accum);
+    const size_t bytes = (size_t)(splits.COUNT * tensor_numel(output)) * sizeof(accum);
+    splits.result = (accum *)(alone ? output->data : ctx_scratch(ctx, bytes));
+    return splits;
+}
+
+/* output (COUNT) = partial[0] + partial[1] + ..., in this order.
+ * A block owns 256 elements of output, a thread one. No shared memory. */
+static __global__ void sum_kernel(const accum *__restrict__ partial, int64_t SPLITS,
+                                  real *__restrict__ output, int64_t COUNT)
+{
+    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= COUNT) return;  // the last block may be partly empty
+    accum total = partial[i];
+    for (int64_t s = 1; s < SPLITS; s++) total += partial[s * COUNT + i];
+    output[i] = real_from(total);
+}
+
+/* Adds the splits up into output, on the stream, if they are not there yet. */
+static status_t splits_added(ctx_t *ctx, const splits_t *splits, tensor_t *output)
+{
+    if (splits->result == output->data) return STATUS_OK;
+    const int64_t COUNT = tensor_numel(output);
+    const unsigned blocks = grid_of(ceil_div(COUNT, SUM_THREADS));
+    sum_kernel<<<blocks, SUM_THREADS, 0, ctx->stream>>>(splits->result, splits->COUNT,
+                                                        real_data(output), COUNT);
+    CUDA_TRY(ctx, cudaGetLastError());
+    return STATUS_OK;
+}
+
+#endif
