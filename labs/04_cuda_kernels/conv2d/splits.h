@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* splits.h - several blocks share the sums of a tile where the tiles are too few
  *
- * A block takes some of the K terms of a tile of output, a split, and writes its sums to
- * the workspace. A second kernel adds the splits up, always in the same order.
+ * A block takes some of the K terms of a tile of output, a split, and writes their sums
+ * to the workspace. A second kernel adds the splits up, always in the same order.
  */
 #ifndef CONVLAB_SPLITS_H
 #define CONVLAB_SPLITS_H
