@@ -17,12 +17,12 @@ extern "C" matmul_forward_fn fallback_forward;
 enum { BM = 128, BN = 128, BK = 32, WM = 64, WN = 64, WARP = 32, STAGES = 3 };
 enum { THREADS = BM / WM * (BN / WN) * WARP, BLOCKS = 2 };  // so many on a processor
 enum { TILE = BK * (BM + 8), BYTES = 8 * STAGES * TILE };
-template <bool ALONG_K> using packs = packs_t<ALONG_K, BK, THREADS>;
+template <bool ALONG_K> using packs = packs_t<float, ALONG_K, BK, THREADS>;
 
 /* Begins to copy the next tile, of which `count` k are inside: zeros for the others and
  * for rows outside. Pack i of a thread is i * APART lines below its first one. */
 template <bool ALONG_K>
-static __device__ void fetch(source_t *from, int count, float *tile)
+static __device__ void fetch(source_t<float> *from, int count, float *tile)
 {
     // BEGIN SOLUTION
     constexpr int APART = packs<ALONG_K>::APART, PITCH = packs<ALONG_K>::PITCH;
@@ -92,15 +92,15 @@ static __device__ void multiply(float (&sum)[WM / 16][WN / 8][4], const float *t
 template <bool LEFT, bool RIGHT>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
     matmul_kernel(const __grid_constant__ tensor_t lhs,
-                  const __grid_constant__ tensor_t rhs, real *__restrict__ output,
+                  const __grid_constant__ tensor_t rhs, float *__restrict__ output,
                   int64_t M, int64_t N, int64_t K)
 {
     extern __shared__ __align__(128) float shared[];
     const tile_place_t at = place_of_tile(blockIdx.x, ceil_div(M, BM), ceil_div(N, BN));
     const int64_t b = at.matrix, m0 = at.row * BM, n0 = at.column * BN;
     const matrix_t left = matrix_of(&lhs, b), right = matrix_of(&rhs, b);
-    source_t from_left = packs<LEFT>::source(&left, m0);
-    source_t from_right = packs<RIGHT>::source(&right, n0);
+    source_t<float> from_left = packs<LEFT>::source(&left, m0);
+    source_t<float> from_right = packs<RIGHT>::source(&right, n0);
     const int warp = threadIdx.x / WARP;
     const int wm = warp / (BN / WN) * WM, wn = warp % (BN / WN) * WN;
     const int64_t rows = M - m0 - wm, columns = N - n0 - wn;  // from there on
@@ -151,7 +151,7 @@ extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
     const cudaFuncAttribute most = cudaFuncAttributeMaxDynamicSharedMemorySize;
     CUDA_TRY(ctx, cudaFuncSetAttribute(kernel, most, BYTES));
     kernel<<<blocks, THREADS, BYTES, ctx->stream>>>(*input, tensor_transposed(other),
-                                                    real_data(output), M, N, K);
+                                                    (float *)output->data, M, N, K);
     CUDA_TRY(ctx, cudaGetLastError());
     return STATUS_OK;
 }

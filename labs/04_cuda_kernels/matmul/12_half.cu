@@ -8,72 +8,31 @@
  * For f16: products are exact in float, sums are float, each is rounded once. For
  * matrices of whole packs, 8 halves that lie side by side; all else is the fallback's.
  */
-#include <cuda_fp16.h>
-
-#include "launch.h"
+#include "packs.h"
 #include "ptx.h"
 
 extern "C" matmul_forward_fn fallback_forward;
 
 enum { BM = 128, BN = 128, BK = 32, WM = 64, WN = 64, WARP = 32, STAGES = 4 };
 enum { THREADS = BM / WM * (BN / WN) * WARP, BLOCKS_PER_SM = 2 };
-enum {
-    PACK = 8,
-    LINES = 128,
-    PITCH = LINES + PACK
-};  // halves in 16 bytes; x of a tile
-enum { TILE = BK * PITCH, COPIES = LINES * BK / PACK / THREADS };
-enum { BYTES = STAGES * 2 * TILE * sizeof(__half) };
-enum { BAND = 8 };  // rows of tiles whose blocks work at the same time
+enum { TILE = BK * (BM + 8), BYTES = STAGES * 2 * TILE * sizeof(__half) };
+template <bool ALONG_K> using packs = packs_t<__half, ALONG_K, BK, THREADS>;
 
-/* Where number (x, k) of a tile lies; x is m or n. If packs run along k, a line is a
- * row of x, 4 packs; ldmatrix reads a pack of 8 rows, and the swizzle (^) moves these
- * to all 32 banks. Else a line is a row of k, and each begins 16 bytes further on. */
-template <bool ALONG_K> static __device__ int place(int x, int k)
-{
-    const int swizzled = k / PACK ^ x / 2 % 4;
-    return ALONG_K ? x * BK + swizzled * PACK + k % PACK : k * PITCH + x;
-}
-
-/* What a thread copies of an operand for a step: COPIES packs. */
-typedef struct {
-    const __half *next;    // the first one
-    int64_t apart, step;   // from one to the next; from step to step
-    int to, k, x, inside;  // its place in a tile, its k and x; how many x there are
-} source_t;
-
+/* Begins to copy the next tile, of which `count` k are inside (09). */
 template <bool ALONG_K>
-static __device__ source_t source_of(const matrix_t *matrix, int64_t x0)
-{
-    const int PACKS = (ALONG_K ? BK : LINES) / PACK;  // of a line
-    const int line = threadIdx.x / PACKS, number = threadIdx.x % PACKS * PACK;
-    const int64_t rest = matrix->rows - x0;
-    const int64_t between = ALONG_K ? matrix->row_stride : matrix->column_stride;
-    source_t from;
-    from.x = ALONG_K ? line : number, from.k = ALONG_K ? number : line;
-    from.next = (const __half *)matrix->data;
-    from.next += (x0 + from.x) * matrix->row_stride + from.k * matrix->column_stride;
-    from.apart = THREADS / PACKS * between, from.step = BK * matrix->column_stride;
-    from.to = place<ALONG_K>(from.x, from.k);
-    from.inside = rest < LINES ? (int)rest : LINES;
-    return from;
-}
-
-/* Begins to copy the next tile, of which `count` k are inside: 0 for what is not. */
-template <bool ALONG_K>
-static __device__ void fetch(source_t &from, int64_t count, __half *tile)
+static __device__ void fetch(source_t<__half> *from, int count, __half *tile)
 {
     // BEGIN SOLUTION
-    const int LINE = THREADS * PACK / (ALONG_K ? BK : LINES);  // from pack to pack
-    const bool some = ALONG_K ? from.k < count : from.x < from.inside;
-    const int64_t lines = ALONG_K ? from.inside - from.x : count - from.k;
+    constexpr int APART = packs<ALONG_K>::APART, PITCH = packs<ALONG_K>::PITCH;
+    const bool inside = ALONG_K ? from->k < count : from->rows > 0;
+    const int lines = !inside ? 0 : ALONG_K ? from->rows : count - from->k;
 #pragma unroll
-    for (int i = 0; i < COPIES; i++) {
-        const unsigned bytes = some && i * LINE < lines ? 16 : 0;
-        __half *to = tile + from.to + i * LINE * (ALONG_K ? BK : PITCH);
-        ptx::cp_async_zfill<16>(to, from.next + i * from.apart, bytes);
+    for (int i = 0; i < packs<ALONG_K>::COPIES; i++) {
+        __half *to = tile + from->to + i * APART * PITCH;
+        const unsigned bytes = i * APART < lines ? 16 : 0;
+        ptx::cp_async_zfill<16>(to, from->next + i * from->apart, bytes);
     }
-    from.next += from.step;
+    from->next += ALONG_K ? BK : packs<ALONG_K>::COPIES * from->apart;
     // END SOLUTION
     // STARTER // your code: cp_async_zfill in a loop (the reference takes 9 lines)
 }
@@ -87,8 +46,8 @@ static __device__ void load(unsigned (&r)[4], const __half *tile, int x, int k)
     // BEGIN SOLUTION
     const int block = threadIdx.x % WARP / 8, line = threadIdx.x % 8;
     x += (DOWN ? block % 2 : block / 2) * 8, k += (DOWN ? block / 2 : block % 2) * 8;
-    if (ALONG_K) ptx::ldmatrix(r, tile + place<ALONG_K>(x + line, k));
-    if (!ALONG_K) ptx::ldmatrix_trans(r, tile + place<ALONG_K>(x, k + line));
+    if (ALONG_K) ptx::ldmatrix(r, tile + packs<true>::place(x + line, k));
+    if (!ALONG_K) ptx::ldmatrix_trans(r, tile + packs<false>::place(x, k + line));
     // END SOLUTION
     // STARTER // your code (the reference takes 4 lines)
 }
@@ -116,25 +75,9 @@ static __device__ void multiply(float (&sum)[WM / 16][WN / 8][4], const __half *
     // STARTER // your code (the reference takes 12 lines)
 }
 
-/* Stores the sums of a warp, rows x columns of which are inside, two at once. */
-static __device__ void store(__half *output, int64_t N, int64_t rows, int64_t columns,
-                             const float (&sum)[WM / 16][WN / 8][4])
-{
-    const int g = threadIdx.x % WARP / 4, p = threadIdx.x % 4 * 2;
-    for (int i = 0; i < 2 * (WM / 16); i++) {
-        for (int j = 0; j < WN / 8; j++) {
-            const int m = 8 * i + g, n = 8 * j + p, r = i % 2 * 2;
-            const __half2 pair =
-                __floats2half2_rn(sum[i / 2][j][r], sum[i / 2][j][r + 1]);
-            if (m < rows && n < columns) *(__half2 *)(output + m * N + n) = pair;
-        }
-    }
-}
-
 /* output (..., M, N) = lhs (..., M, K) @ rhs (..., N, K)^T. A block owns 128 x 128 of
  * output, at (m0, n0) of matrix b, a warp 64 x 64 of it, a thread 4 of each 16 x 8: see
- * ptx.h. LEFT: packs of lhs run along k, RIGHT: packs of rhs do. Blocks walk down BAND
- * rows of tiles, then the next column: those at work share their operands in the L2.
+ * ptx.h. LEFT: packs of lhs run along k, RIGHT: those of rhs.
  * Shared memory: 4 stages of 2 tiles of 32 x 136 halves, 69632 bytes. */
 template <bool LEFT, bool RIGHT>
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
@@ -143,47 +86,36 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
                   int64_t M, int64_t N, int64_t K)
 {
     extern __shared__ __align__(128) __half shared[];
-    const int64_t ROWS = ceil_div(M, BM), COLUMNS = ceil_div(N, BN);
-    const int64_t b = blockIdx.x / (ROWS * COLUMNS),
-                  tile = blockIdx.x % (ROWS * COLUMNS);
-    const int64_t row = tile / (BAND * COLUMNS) * BAND, in_band = tile - row * COLUMNS;
-    const int64_t height = ROWS - row < BAND ? ROWS - row : BAND;
-    const int64_t m0 = (row + in_band % height) * BM, n0 = in_band / height * BN;
+    const tile_place_t at = place_of_tile(blockIdx.x, ceil_div(M, BM), ceil_div(N, BN));
+    const int64_t b = at.matrix, m0 = at.row * BM, n0 = at.column * BN;
     const matrix_t left = matrix_of(&lhs, b), right = matrix_of(&rhs, b);
-    source_t from_left = source_of<LEFT>(&left, m0);
-    source_t from_right = source_of<RIGHT>(&right, n0);
+    source_t<__half> from_left = packs<LEFT>::source(&left, m0);
+    source_t<__half> from_right = packs<RIGHT>::source(&right, n0);
     const int warp = threadIdx.x / WARP;
     const int wm = warp / (BN / WN) * WM, wn = warp % (BN / WN) * WN;
     const int64_t rows = M - m0 - wm, columns = N - n0 - wn;  // from there on
+    const bool is_outside = rows <= 0 || columns <= 0;
+    const int STEPS = (int)ceil_div(K, BK), LAST = (int)(K - (STEPS - 1) * (int64_t)BK);
     float sum[WM / 16][WN / 8][4] = {};
     // BEGIN SOLUTION
     int stage = 0;  // for the next tiles; the oldest are in the one behind it
-    for (int64_t k0 = (1 - STAGES) * BK; k0 < K; k0 += BK) {
-        ptx::cp_async_wait<STAGES - 2>();  // my copies for k0 are done,
+    for (int step = 1 - STAGES; step < STEPS; step++) {
+        ptx::cp_async_wait<STAGES - 2>();  // my copies for this step are done,
         __syncthreads();  // all others' too; and all have read the stage written next
-        const int64_t count = K - k0 - (STAGES - 1) * BK;  // k that are still to come
+        const int next = step + STAGES - 1, count = next < STEPS - 1 ? BK : LAST;
         __half *to = shared + stage * 2 * TILE;
-        if (count > 0) fetch<LEFT>(from_left, count, to);
-        if (count > 0) fetch<RIGHT>(from_right, count, to + TILE);
+        if (next < STEPS) fetch<LEFT>(&from_left, count, to);
+        if (next < STEPS) fetch<RIGHT>(&from_right, count, to + TILE);
         ptx::cp_async_commit();  // one group each time, be it empty
         stage = (stage + 1) % STAGES;
-        if (k0 < 0 || rows <= 0 || columns <= 0) continue;  // too early, or outside
+        if (step < 0 || is_outside) continue;
         multiply<LEFT, RIGHT>(sum, shared + stage * 2 * TILE, wm, wn);
     }
     // END SOLUTION
     // STARTER // your code: wait, meet, fetch ahead, commit, multiply
     // STARTER // (the reference takes 13 lines)
-    // STARTER (void)from_left, (void)from_right, (void)shared, (void)K;
+    // STARTER (void)from_left, (void)from_right, (void)shared, (void)is_outside;
     store(output + (b * M + m0 + wm) * N + n0 + wn, N, rows, columns, sum);
-}
-
-/* Whether packs of 16 bytes run along axis `along`, in every matrix and to its end. */
-static bool is_packed(const tensor_t *t, int32_t along)
-{
-    bool packed = t->stride[along] == 1 && t->size[along] % PACK == 0;
-    for (int32_t d = 0; d < t->ndim; d++)
-        packed = packed && (d == along || t->stride[d] % PACK == 0);
-    return packed && (uintptr_t)t->data % 16 == 0;
 }
 
 /* output = input (..., M, K) @ other (..., K, N), matrix by matrix, on the stream */
@@ -191,22 +123,21 @@ extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *other, tensor_t *output)
 {
     // STARTER return STATUS_NOT_IMPLEMENTED;  // delete it when the kernel is written
-    const int32_t row = output->ndim - 2, column = output->ndim - 1;
-    const int64_t M = output->size[row], N = output->size[column];
-    const int64_t K = input->size[column];
+    const int64_t M = output->size[output->ndim - 2];
+    const int64_t N = output->size[output->ndim - 1];
+    const int64_t K = input->size[input->ndim - 1];
     if (tensor_numel(output) == 0) return STATUS_OK;  // a grid of 0 blocks is an error
-    const bool along_k = is_packed(input, column), along_n = is_packed(other, column);
-    const bool packed = (along_k || is_packed(input, row)) &&
-                        (along_n || is_packed(other, row)) && is_packed(output, column);
-    if (REAL_DTYPE != DTYPE_F16 || !packed) {
+    const bool packed = tensor_is_packed(input) && tensor_is_packed(other);
+    if (REAL_DTYPE != DTYPE_F16 || !packed || !tensor_is_packed(output)) {
         return fallback_forward(ctx, input, other, output);
     }
-    const auto rows = along_n ? matmul_kernel<true, false> : matmul_kernel<true, true>;
-    const auto turned =
-        along_n ? matmul_kernel<false, false> : matmul_kernel<false, true>;
-    const auto kernel = along_k ? rows : turned;
+    const auto along_k =
+        tensor_is_down(other) ? matmul_kernel<true, true> : matmul_kernel<true, false>;
+    const auto along_m = tensor_is_down(other) ? matmul_kernel<false, true>
+                                               : matmul_kernel<false, false>;
+    const auto kernel = tensor_is_down(input) ? along_m : along_k;
     const int64_t TILES = ceil_div(M, BM) * ceil_div(N, BN);  // of each matrix
-    const unsigned blocks = grid_of(TILES * tensor_count(output, row));
+    const unsigned blocks = grid_of(TILES * tensor_count(output, output->ndim - 2));
     const cudaFuncAttribute most = cudaFuncAttributeMaxDynamicSharedMemorySize;
     CUDA_TRY(ctx, cudaFuncSetAttribute(kernel, most, BYTES));
     kernel<<<blocks, THREADS, BYTES, ctx->stream>>>(*input, tensor_transposed(other),

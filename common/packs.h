@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* packs.h - tiles in shared memory for tensor cores, copied in packs of 16 bytes
  *
- * An operand is a matrix (x, k); x is m or n. Its packs run along k, or along x. A tile
- * has 128 x and BK k, in lines: rows of x if packs run along k, else rows of k.
+ * An operand is a matrix (x, k) of Numbers, float or __half; x is m or n. Its packs run
+ * along k, or along x. A tile has 128 x and BK k, in lines: rows of x if packs run along
+ * k, else rows of k.
  *
- *   packs_t<ALONG_K, BK, THREADS>   the tiles of one operand in a block of THREADS:
+ *   packs_t<Number, ALONG_K, BK, THREADS>   one operand's tiles in a block of THREADS:
  *     PITCH               from line to line
  *     COPIES, APART       packs of a thread; so many lines from one to the next
  *     place(x, k)         where number (x, k) of a tile lies
@@ -14,36 +15,41 @@
 #ifndef CONVLAB_PACKS_H
 #define CONVLAB_PACKS_H
 
+#include <cuda_fp16.h>
+
 #include "launch.h"
 
-enum { PACK = 4, LINES = 128 };  // floats in 16 bytes; x of a tile
+enum { LINES = 128 };  // x of a tile
 
 /* What a thread copies: packs of the next tile. */
-typedef struct {
-    const real *next;  // the first one
-    int64_t apart;     // from one to the next
-    int to, k, rows;   // its place in a tile, its k, how many x there are from it on
-} source_t;
+template <class Number> struct source_t {
+    const Number *next;  // the first one
+    int64_t apart;       // from one to the next
+    int to, k, rows;     // its place in a tile, its k, how many x there are from it on
+};
 
-template <bool ALONG_K, int BK, int THREADS> struct packs_t {
-    enum { PITCH = ALONG_K ? BK : LINES + 8, PACKS = (ALONG_K ? BK : LINES) / PACK };
+template <class Number, bool ALONG_K, int BK, int THREADS> struct packs_t {
+    enum { PACK = 16 / sizeof(Number), LINE = ALONG_K ? BK : LINES };  // numbers
+    enum { PITCH = ALONG_K ? BK : LINES + 8, PACKS = LINE / PACK };
     enum { COPIES = LINES * BK / PACK / THREADS, APART = THREADS / PACKS };
 
     /* ldmatrix reads a pack in each of 8 rows of x: the swizzle (^) moves them to all
      * 32 banks. 8 neighbours in each of 4 rows of k, 136 numbers apart, are so too. */
     static __device__ int place(int x, int k)
     {
-        const int swizzled = k / PACK ^ x / (32 / BK) % (BK / PACK);
+        const int ROWS = 8 * PACK / BK;  // of x in 128 bytes
+        const int swizzled = k / PACK ^ x / ROWS % (BK / PACK);
         return ALONG_K ? x * PITCH + swizzled * PACK + k % PACK : k * PITCH + x;
     }
 
-    static __device__ source_t source(const matrix_t *matrix, int64_t x0)
+    static __device__ source_t<Number> source(const matrix_t *matrix, int64_t x0)
     {
         const int line = threadIdx.x / PACKS, number = threadIdx.x % PACKS * PACK;
         const int x = ALONG_K ? line : number, k = ALONG_K ? number : line;
         const int64_t rows = matrix->rows - x0 - x;
-        source_t from;
-        from.next = matrix_at(matrix, x0 + x, k);
+        source_t<Number> from;
+        from.next = (const Number *)matrix->data;
+        from.next += (x0 + x) * matrix->row_stride + k * matrix->column_stride;
         from.apart = APART * (ALONG_K ? matrix->row_stride : matrix->column_stride);
         from.to = place(x, k), from.k = k;
         from.rows = rows < LINES ? (int)rows : LINES;
@@ -51,18 +57,28 @@ template <bool ALONG_K, int BK, int THREADS> struct packs_t {
     }
 };
 
+static inline __device__ void store_pair(float *to, float first, float second)
+{
+    *(float2 *)to = {first, second};
+}
+static inline __device__ void store_pair(__half *to, float first, float second)
+{
+    *(__half2 *)to = __floats2half2_rn(first, second);
+}
+
 /* Stores the 16 I x 8 J sums of a warp, see mma in ptx.h, a pair at once. Output has N
  * columns; rows x columns of the sums are inside of it. Columns and N are even. */
-template <int I, int J>
-static __device__ void store(real *output, int64_t N, int64_t rows, int64_t columns,
+template <class Number, int I, int J>
+static __device__ void store(Number *output, int64_t N, int64_t rows, int64_t columns,
                              const float (&sum)[I][J][4])
 {
     const int g = threadIdx.x % 32 / 4, p = threadIdx.x % 4 * 2;
     for (int i = 0; i < 2 * I; i++) {
         for (int j = 0; j < J; j++) {
-            const int m = 8 * i + g, n = 8 * j + p, r = i % 2 * 2;
-            const float2 pair = {sum[i / 2][j][r], sum[i / 2][j][r + 1]};
-            if (m < rows && n < columns) *(float2 *)(output + m * N + n) = pair;
+            const int m = 8 * i + g, n = 8 * j + p;
+            const float *pair = &sum[i / 2][j][i % 2 * 2];
+            if (m < rows && n < columns)
+                store_pair(output + m * N + n, pair[0], pair[1]);
         }
     }
 }
