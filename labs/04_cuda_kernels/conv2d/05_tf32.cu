@@ -137,11 +137,11 @@ static __device__ void multiply(const tiles_t &tiles, float (&sum)[MT][NT][4])
 
 /* Which filter of a tile sum[i / 2][...][i % 2 * 2 + ...] belongs to, and which is the
  * first of the two windows of sum[...][j] (see ptx.h). */
-static __device__ int filter_of(int i)
+static __device__ int sum_filter(int i)
 {
     return i / 2 * 16 + threadIdx.x % WARP / 4 * 2 + i % 2;
 }
-static __device__ int window_of(int j)
+static __device__ int sum_window(int j)
 {
     return threadIdx.x / WARP * WN + 8 * j + threadIdx.x % 4 * 2;
 }
@@ -151,7 +151,7 @@ static __device__ void begin(float (&sum)[MT][NT][4], const tensor_t *bias, int 
                              int GM)
 {
     for (int i = 0; i < 2 * MT; i++) {
-        const int m = filter_of(i);
+        const int m = sum_filter(i);
         const float start =
             bias->data && m < GM ? accum_from(*at1(bias, first + m)) : 0;
         for (int j = 0; j < NT; j++)
@@ -170,11 +170,11 @@ static __device__ void store(const float (&sum)[MT][NT][4], const tensor_t *outp
     // BEGIN SOLUTION
 #pragma unroll  // sums that a variable counts would not lie in registers
     for (int j = 0; j < 2 * NT; j++) {
-        const int n = n0 + window_of(j / 2) + j % 2;
+        const int n = n0 + sum_window(j / 2) + j % 2;
         if (n >= GN || (paired && j % 2)) continue;  // the first of two stores both
         float *to = result + (n / AREA * output->size[1] + first) * AREA + n % AREA;
         for (int i = 0; i < 2 * MT; i++) {
-            const int64_t m = filter_of(i);
+            const int64_t m = sum_filter(i);
             const float *from = &sum[i / 2][j / 2][i % 2 * 2 + j % 2];
             if (m >= GM) continue;
             if (paired)
@@ -186,7 +186,7 @@ static __device__ void store(const float (&sum)[MT][NT][4], const tensor_t *outp
     // END SOLUTION
     // STARTER // your code: two windows at once where they are paired
     // STARTER // (the reference takes 14 lines)
-    // STARTER (void)paired, (void)GN, (void)window_of;
+    // STARTER (void)paired, (void)GN, (void)sum_window;
 }
 
 /* output (GM, GN) = weight (GM, GK) @ windows (GK, GN) of a group; GM = OC/G,
