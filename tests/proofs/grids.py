@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from math import ceil
+from math import ceil, prod
 
 from grader import operators
 from grader.course.rungs import ROOT
@@ -24,12 +24,12 @@ NUMBER = re.compile(r"(\w+)\s*=\s*([\w *+/()-]+)")
 
 
 def blocks(rung: str) -> dict[str, int]:
-    """Case -> blocks, of a rung of matmul or conv2d ("conv2d/02_implicit_gemm")."""
+    """Case -> blocks, of a rung of these ladders ("conv2d/02_implicit_gemm")."""
     ladder = rung.split("/")[0]
     (task,) = [t for t in all_tasks() if t.id == f"{LAB.name}/{ladder}"]
     cases = operators.get(ladder).speed_cases()
     known = constants((LAB / f"{rung}.cu").read_text())
-    of = {"matmul": of_matmul, "conv2d": of_conv2d}[ladder]
+    of = {"matmul": of_matmul, "linear": of_linear, "conv2d": of_conv2d}[ladder]
     return {name: of(cases[name], known) for name in task.bench}
 
 
@@ -46,6 +46,12 @@ def of_matmul(case: Case, known: dict[str, int]) -> int:
     """A block has a tile of output."""
     M, N = case.shapes["input"][-2], case.shapes["other"][-1]
     return ceil(M / known["BM"]) * ceil(N / known["BN"])
+
+
+def of_linear(case: Case, known: dict[str, int]) -> int:
+    """The same; all leading axes of input are rows."""
+    R = prod(case.shapes["input"][:-1])
+    return ceil(R / known["BM"]) * ceil(case.sizes["OC"] / known["BN"])
 
 
 def of_conv2d(case: Case, known: dict[str, int]) -> int:

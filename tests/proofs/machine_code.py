@@ -34,6 +34,7 @@ RUNGS = {  # -> dtype, how often an inner loop with products runs in a step
     "matmul/09_tf32": ("f32", 1),
     "matmul/10_3xtf32": ("f32", 1),
     "matmul/12_half": ("f16", 1),
+    "linear/03_half": ("f16", 1),
     "conv2d/02_implicit_gemm": ("f32", 1),
     "conv2d/05_tf32": ("f32", 1),
 }

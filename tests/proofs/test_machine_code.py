@@ -14,6 +14,7 @@ MOST = {  # instructions for a product
     "matmul/09_tf32": 7,
     "matmul/10_3xtf32": 900 / 192,
     "matmul/12_half": 3.5,
+    "linear/03_half": 3.5,
     "conv2d/02_implicit_gemm": 1.2,
     "conv2d/05_tf32": 8,
 }
