@@ -2,8 +2,8 @@
 /* packs.h - tiles in shared memory for tensor cores, copied in packs of 16 bytes
  *
  * An operand is a matrix (x, k) of Numbers, float or __half; x is m or n. Its packs run
- * along k, or along x. A tile has 128 x and BK k, in lines: rows of x if packs run along
- * k, else rows of k.
+ * along k, or along x. A tile has 128 x and BK k, in lines: rows of x if packs run
+ * along k, else rows of k.
  *
  *   packs_t<Number, ALONG_K, BK, THREADS>   one operand's tiles in a block of THREADS:
  *     PITCH               from line to line
@@ -59,7 +59,8 @@ template <class Number, bool ALONG_K, int BK, int THREADS> struct packs_t {
 
 static inline __device__ void store_pair(float *to, float first, float second)
 {
-    *(float2 *)to = {first, second};
+    const float2 pair = {first, second};
+    *(float2 *)to = pair;  // one store
 }
 static inline __device__ void store_pair(__half *to, float first, float second)
 {
