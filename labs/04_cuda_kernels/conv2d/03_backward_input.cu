@@ -20,6 +20,7 @@ extern "C" conv2d_backward_fn fallback_backward;
 
 enum { BM = 64, BN = 64, BK = 16, THREADS = 128 };  // of a block
 enum { TM = 8, TN = 4, TX = BN / TN };              // of a thread; so many along n
+enum { ROWS = THREADS / BN };                       // of a tile, fetched at once
 enum { TURN_THREADS = 256 };
 
 /* filters (OC, KH*KW, IC/G) = weight (OC, IC/G, KH, KW): neighbours along ic become
@@ -87,8 +88,8 @@ static __global__ void __launch_bounds__(THREADS)
         if (h % p.stride_h != 0 || w % p.stride_w != 0) continue;  // so do all threads
         const int64_t n = pixels[0][side], oh = h / p.stride_h, ow = w / p.stride_w;
         const bool meets = n < N && has_pixel(&grad_output, oh, ow);
-        const real *from = meets ? at4(&grad_output, n, g * GK, oh, ow) : NULL;
-        const real *filter = filters + (g * GK * TAPS + tap) * GM + m0 + side;
+        const real *from = at4(&grad_output, n, g * GK + row, oh, ow);
+        const real *filter = filters + ((g * GK + row) * TAPS + tap) * GM + m0 + side;
         // END SOLUTION
         // STARTER // your code: skip a tap that misses the phase. Where does pixel
         // STARTER // `side` read grad_output, if it meets a window at all? Where do
@@ -96,12 +97,12 @@ static __global__ void __launch_bounds__(THREADS)
         for (int64_t k0 = 0; k0 < GK; k0 += BK) {
             // BEGIN SOLUTION
 #pragma unroll
-            for (int i = 0; i < BK; i += THREADS / BN) {
-                const int64_t k = k0 + row + i;
-                const bool filled = k < GK && m0 + side < GM;
-                left[row + i][side] = filled ? accum_from(filter[k * TAPS * GM]) : 0;
-                right[row + i][side] =
-                    from && k < GK ? accum_from(from[k * grad_output.stride[1]]) : 0;
+            for (int i = 0; i < BK; i += ROWS) {
+                const bool inside = row + i < GK - k0;
+                const bool filled = inside && m0 + side < GM;
+                left[row + i][side] = filled ? accum_from(*filter) : 0;
+                right[row + i][side] = meets && inside ? accum_from(*from) : 0;
+                filter += ROWS * TAPS * GM, from += ROWS * grad_output.stride[1];
             }
             // END SOLUTION
             // STARTER // your code: rows k0 to k0 + 15, side by side, of both tiles; 0
