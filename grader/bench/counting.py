@@ -20,7 +20,7 @@ from grader.checks.check_result import Stopped
 from grader.checks.cuda import cusim_report, under_cusim
 from grader.checks.subject import Subject
 from grader.checks.values.prepared import prepare
-from grader.course.rungs import Rung, Task
+from grader.course.rungs import HALF, Rung, Task
 from grader.course.traffic import MEANING
 from grader.engine import results
 from grader.errors import GraderError
@@ -59,12 +59,14 @@ class Counted:
 def of_task(
     task: Task, rungs: Sequence[Rung], links: Links, seed: int
 ) -> list[Counted]:
-    """The rows of a ladder; a rung that cannot be built or run here has none."""
+    """The rows of a ladder. A rung has none if it cannot be built or run here, or is
+    for f16 only: in f32 its fallback would be counted.
+    """
     from grader import operators
 
     operator = operators.get(task.operator)
     found = []
-    for rung in rungs:
+    for rung in [rung for rung in rungs if rung.numerics != HALF]:
         built = links.build(rung, mode=TRACE)
         if not built.libraries:
             continue

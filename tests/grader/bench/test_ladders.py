@@ -8,11 +8,12 @@ import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from grader import operators
-from grader.bench import ladders
+from grader.bench import counting, ladders
 from grader.bench.ladders import Wanted, parts_of
 from grader.checks.speed import machine, speed, timing
 from grader.checks.speed.baseline import BOTH
@@ -218,3 +219,10 @@ def test_every_ladder_that_names_cases_of_bench_has_them() -> None:
     named = [task for task in all_tasks() if task.bench]
     for task in named:
         assert set(task.bench) <= set(operators.get(task.operator).speed_cases())
+
+
+def test_nothing_is_counted_of_a_rung_that_computes_in_f16_only() -> None:
+    (task,) = [task for task in all_tasks() if task.id == "04_cuda_kernels/matmul"]
+    half = [rung for rung in task.rungs if rung.file.stem == "12_half"]
+    assert len(half) == 1
+    assert counting.of_task(task, half, Mock(spec=[]), 1) == []  # builds nothing
