@@ -8,15 +8,21 @@ operator, or ties it to one version of PyTorch.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import functools
+import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
+from grader.errors import ProductError
 from grader.toolchain.symbols import FORBIDDEN_SYMBOLS, symbols
 
 SYSTEM = ("libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1", "libgomp.so.1")
+# before glibc 2.34 these functions of the C library had files of their own
+EARLIER = ("libdl.so.2", "libpthread.so.0", "librt.so.1")
 # what a linker adds, and finds or not when the library is loaded
 LINKER = re.compile(r"_ITM_\w+|__gmon_start__|__cxa_finalize|__tls_get_addr")
 
@@ -47,7 +53,10 @@ COMPUTES = re.compile(r"conv|_mm|addmm|bmm|linear|matmul|gemm|im2col|col2im|cbla
 
 
 def judge(library: Path) -> str:
-    """A sentence about the first symbol that is not on the list; "" if all are."""
+    """A sentence about the first symbol that is not on the list; "" if all are.
+
+    Raises ProductError if a C or C++ library is not found, which may have the symbol.
+    """
     taken = sorted(symbols(library)[1])
     strange = [name for name in taken if not _allowed(name)]
     if not strange:
@@ -60,7 +69,7 @@ def _allowed(name: str) -> bool:
     if name in FORBIDDEN_SYMBOLS and name != "dlsym":  # PyTorch's own headers call it
         return False
     known = SHIMS.fullmatch(name) or LINKER.fullmatch(name)
-    return bool(known) or name in _of_the_system()
+    return bool(known) or _of_the_system(name)
 
 
 def _sentence(name: str) -> str:
@@ -82,6 +91,11 @@ def _sentence(name: str) -> str:
         )
     if name in FORBIDDEN_SYMBOLS:
         return f"calls '{name}', which no operator needs"
+    if missing := [name for name in SYSTEM if not (_linked(name) or _loaded(name))]:
+        raise ProductError(
+            f"cannot tell whether '{plain}' is of the C or C++ libraries: neither "
+            f"'{_cpp()}' nor the loader finds {' or '.join(missing)}"
+        )
     return (
         f"needs '{plain}', which is neither of PyTorch's stable ABI nor of the C and "
         "C++ libraries"
@@ -97,22 +111,51 @@ def _plain(name: str) -> str:
     return done.stdout.strip() or name
 
 
+# ---- the C and C++ libraries ---------------------------------------------------------
+
+
+def _of_the_system(symbol: str) -> bool:
+    """Whether a C or C++ library exports it: as the compiler links it, or as this
+    machine loads it. A compiler with a prefix of its own brings a newer libstdc++, and
+    may not know where the C library is.
+    """
+    libraries = (*SYSTEM, *EARLIER)
+    if any(symbol in _linked(name) for name in libraries):
+        return True
+    return any(_exports(found, symbol) for n in libraries if (found := _loaded(n)))
+
+
+def _cpp() -> str:
+    """The compiler that PyTorch's build calls."""
+    return os.environ.get("CXX", "").strip() or "c++"
+
+
 @functools.cache
-def _of_the_system() -> frozenset[str]:
-    """Everything that the C and C++ libraries of this machine export."""
-    found: set[str] = set()
-    for name in SYSTEM:
-        command = ["c++", f"-print-file-name={name}"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20)
-        file = Path(done.stdout.strip())
-        if file.is_absolute():
-            found |= _exported(file)
-    return frozenset(found)
-
-
-def _exported(file: Path) -> set[str]:
-    """Functions and objects, weak ones too."""
+def _linked(name: str) -> frozenset[str]:
+    """Functions and objects, weak ones too, of a library where the compiler finds it;
+    none if it does not.
+    """
+    command = [*_cpp().split(), f"-print-file-name={name}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+    file = Path(done.stdout.strip())
+    if not file.is_absolute():
+        return frozenset()
     command = ["nm", "-D", "--defined-only", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     rows = [line.split() for line in done.stdout.splitlines()]
-    return {words[-1].split("@")[0] for words in rows if words}
+    return frozenset(words[-1].split("@")[0] for words in rows if words)
+
+
+@functools.cache
+def _loaded(name: str) -> ctypes.CDLL | None:
+    """A library where the loader finds it."""
+    with contextlib.suppress(OSError):
+        return ctypes.CDLL(name)
+    return None
+
+
+def _exports(library: ctypes.CDLL, symbol: str) -> bool:
+    try:
+        return bool(library[symbol])
+    except AttributeError:
+        return False

@@ -9,8 +9,10 @@ import pytest
 import torch
 
 from grader import operators
+from grader.errors import ProductError
 from grader.operators import refused_calls
 from grader.toolchain.extension import abi
+from tests import put
 
 
 @pytest.mark.parametrize(
@@ -30,6 +32,40 @@ def test_the_white_list_names_what_is_not_on_it(monkeypatch, name, words):
     assert words in abi.judge(Path("x.so"))
     monkeypatch.setattr(abi, "symbols", lambda _: (set(), allowed))
     assert abi.judge(Path("x.so")) == ""
+
+
+OF_THE_SYSTEM = {"memcpy", "exp", "_Znwm", "__cxa_throw", "_Unwind_Resume"}
+
+
+@pytest.fixture
+def cpp_knows_no_library(monkeypatch, tmp_path):
+    """A compiler in a prefix of its own, which says a library's name for its path."""
+    compiler = put(tmp_path / "opt" / "c++", '#!/bin/sh\necho "${1#*=}"\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", str(compiler))
+    abi._linked.cache_clear()
+    yield compiler
+    abi._linked.cache_clear()
+
+
+@pytest.mark.usefixtures("cpp_knows_no_library")
+def test_a_c_library_that_only_the_loader_finds_is_one(monkeypatch):
+    monkeypatch.setattr(abi, "symbols", lambda _: (set(), OF_THE_SYSTEM))
+    assert abi.judge(Path("x.so")) == ""
+    monkeypatch.setattr(abi, "symbols", lambda _: (set(), {"memcpy", "some_function"}))
+    assert "needs 'some_function'" in abi.judge(Path("x.so"))
+
+
+def test_a_library_that_is_not_found_is_named_and_no_fault_of_the_file(
+    monkeypatch, cpp_knows_no_library
+):
+    monkeypatch.setattr(abi, "SYSTEM", ("libnowhere.so.6",))
+    monkeypatch.setattr(abi, "EARLIER", ())
+    monkeypatch.setattr(abi, "symbols", lambda _: (set(), {"memcpy"}))
+    with pytest.raises(ProductError) as said:
+        abi.judge(Path("x.so"))
+    for word in ("'memcpy'", "libnowhere.so.6", str(cpp_knows_no_library)):
+        assert word in str(said.value)
 
 
 # PyTorch has no such operator: of its parts each refuses only what it cannot compute
