@@ -50,9 +50,9 @@ def toolkit(folder: Path, build: Path) -> Path:
 
 
 def run(
-    command: Sequence[str], *, kit: Path, build: Path
+    command: Sequence[str], *, kit: Path, build: Path, tree: Path = ROOT
 ) -> subprocess.CompletedProcess[str]:
-    """A command beside the card; what it builds goes to `build`."""
+    """A command in a tree beside the card; what it builds goes to `build`."""
     mine = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
     environment = {
         **mine,
@@ -61,7 +61,7 @@ def run(
     }
     return subprocess.run(
         [sandbox.bubblewrap(), *_NAMESPACE, "--", *command],
-        cwd=ROOT,
+        cwd=tree,
         env=environment,
         capture_output=True,
         text=True,
