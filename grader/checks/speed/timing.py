@@ -130,6 +130,7 @@ def measure(
     of: Sequence[tuple[str, str]],
     rng: random.Random,
     budget: float,
+    longest: float = 0.0,
     before: Callable[[], None] = lambda: None,
     after: Callable[[], None] = lambda: None,
     decided: Callable[[Rounds], bool] = lambda _: False,
@@ -139,7 +140,8 @@ def measure(
     `before` is called before each round, to draw its inputs: those of the first are not
     those that sides were warmed up with. `after` is called behind each, to look at
     results. `decided` says whether the rounds are enough, however few or wide they are;
-    it is asked when time is up.
+    it is asked when time is up. There are fewer than ROUNDS_SLOW rounds only if so many
+    need more than three budgets and more than `longest` seconds.
     """
     rounds = Rounds({name: [] for name in sides}, [])
     begin = time.monotonic()
@@ -152,7 +154,8 @@ def measure(
         taken = len(rounds.clean)
         if spent > budget and taken >= ROUNDS_DECIDED and decided(rounds):
             return rounds
-        if spent > budget and (rounds.count >= ROUNDS_SLOW or spent > 3 * budget):
+        enough = rounds.count >= ROUNDS_SLOW or spent > max(3 * budget, longest)
+        if spent > budget and enough:
             return rounds
         if rounds.count < ROUNDS or taken % 8:
             continue
@@ -167,6 +170,7 @@ def settle(
     seed: int,
     budget: float,
     tries: int,
+    longest: float = 0.0,
     before: Callable[[], None] = lambda: None,
     after: Callable[[], None] = lambda: None,
     decided: Callable[[Rounds], bool] = lambda _: False,
@@ -185,6 +189,7 @@ def settle(
             of=[wanted],
             rng=rng,
             budget=budget,
+            longest=longest,
             before=before,
             after=after,
             decided=decided,

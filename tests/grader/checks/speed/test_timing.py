@@ -232,3 +232,22 @@ def test_a_side_that_takes_long_is_decided_after_a_few_rounds() -> None:
         decided=lambda rounds: taken.append(len(rounds.clean)) or True,
     )
     assert taken == [timing.ROUNDS_DECIDED]
+
+
+@pytest.mark.parametrize(("longest", "rounds"), [(0.0, 2), (100.0, timing.ROUNDS_SLOW)])
+def test_a_small_budget_still_has_the_fewest_rounds(
+    monkeypatch: pytest.MonkeyPatch, longest: float, rounds: int
+) -> None:
+    """A round takes a second here, three budgets are 1.5 s."""
+    now = [0.0]
+
+    def renew() -> None:
+        now[0] += 1.0
+
+    monkeypatch.setattr(timing.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(timing, "warm_up", lambda *_: None)
+    a, b = Made(lambda: 3e-4), Made(lambda: 2e-4)
+    budget = {"seed": 1, "budget": 0.5, "longest": longest}
+    sides: dict[str, timing.Side] = {"a": a, "b": b}
+    found, known = timing.settle(sides, ("a", "b"), tries=1, before=renew, **budget)
+    assert (found.count, known) == (rounds, rounds == timing.ROUNDS_SLOW)
