@@ -68,10 +68,13 @@ def of_task(
     found = []
     for rung in [rung for rung in rungs if rung.numerics != HALF]:
         built = links.build(rung, mode=TRACE)
-        if not built.libraries:
+        if under_cusim.DTYPE not in built.libraries:
             continue
-        library = built.libraries[under_cusim.DTYPE]
-        subject = Subject(operator, libraries={under_cusim.DTYPE: (library, library)})
+        library = first = built.libraries[under_cusim.DTYPE]
+        if operator.signature.saved:  # backward is handed what a forward has saved
+            lent = links.forward_for(rung, built, TRACE)
+            first = lent.libraries[under_cusim.DTYPE]
+        subject = Subject(operator, libraries={under_cusim.DTYPE: (first, library)})
         made = nvcc.compile(rung)
         try:
             for direction in [d for d in DIRECTIONS if d in built.directions]:

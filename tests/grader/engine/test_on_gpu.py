@@ -348,3 +348,12 @@ def test_each_number_of_an_addition_is_counted_once():
     rows = counting.of_task(task, task.rungs[1:2], reference_links(), 1)
     assert [row.direction for row in rows] == ["forward", "backward"]
     assert 1.0 <= rows[0].bytes / rows[0].least < 1.05
+
+
+@pytest.mark.usefixtures("tools")
+def test_a_backward_is_counted_that_is_handed_what_a_lower_file_saved():
+    task = next(t for t in all_tasks() if t.id == "04_cuda_kernels/layer_norm")
+    alone = [rung for rung in task.rungs if rung.id.endswith("03_one_pass")]
+    (row,) = counting.of_task(task, alone, reference_links(), 1)
+    assert row.direction == "backward"
+    assert 1.0 <= row.bytes / row.least < 3.0  # without the forward's
