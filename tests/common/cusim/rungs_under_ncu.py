@@ -118,15 +118,17 @@ def rows(only: str = "") -> Iterator[Compared]:
             continue
         built = links.build(rung, mode=GPU)
         if row["direction"] in built.directions and built.libraries:
-            said = replayed(rung, built.libraries[DTYPE].resolve(), row["direction"])
+            first = links.forward_for(rung, built, GPU)  # saves what backward needs
+            pair = first.libraries[DTYPE].resolve(), built.libraries[DTYPE].resolve()
+            said = replayed(rung, pair, row["direction"])
             card = summed(said)
             yield Compared(row, card, "" if card else said.strip()[-300:])
 
 
-def replayed(rung: Rung, library: Path, direction: str) -> str:
-    """What ncu prints of one call of a rung."""
+def replayed(rung: Rung, pair: tuple[Path, Path], direction: str) -> str:
+    """What ncu prints of one call of a rung; `pair` has its forward and backward."""
     operator = operators.get(rung.operator)
-    subject = Subject(operator, libraries={DTYPE: (library, library)})
+    subject = Subject(operator, libraries={DTYPE: pair})
     case = counting.case_of(rung, operator, direction, 1)
     made = prepare(subject, case, 0, direction, DTYPE, 1)
     made.call.request.placement = Placement.ALIGN
@@ -137,7 +139,7 @@ def replayed(rung: Rung, library: Path, direction: str) -> str:
             memory = subject.worker(DTYPE).save(made.call, Path(kept))
         finally:
             subject.close()
-        replay = [tools() / gpu_probe.PROGRAM, "--replay", library, library, *memory]
+        replay = [tools() / gpu_probe.PROGRAM, "--replay", *pair, *memory]
         metrics = [name for names in METRICS.values() for name in names]
         words = against_ncu.command(*map(str, replay), metrics=metrics)
         environment = {**os.environ, **gpu_probe.environment()}
