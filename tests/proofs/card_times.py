@@ -255,8 +255,9 @@ def main(arguments: Sequence[str]) -> int:
                     f"error {wrong:.0e}  x f32 {f32:.2f}  x tf32 {tf32:.2f}",
                     flush=True,
                 )
-    if chosen.out:
-        chosen.out.write_text(json.dumps({"card": card.words, "rows": kept}, indent=1))
+            if chosen.out:  # what is known so far: the command may be stopped
+                whole = {"card": card.words, "rows": kept}
+                chosen.out.write_text(json.dumps(whole, indent=1))
     return int(not all(row[4] < 2e-3 for row in kept))
 
 
