@@ -211,9 +211,10 @@ def _linked(parts: Sequence[tuple[Path, dict[str, str]]], file: Path) -> None:
     made = []
     for number, (source, names) in enumerate(parts):
         part = file.with_name(f"{number}.o")
-        if source.suffix == ".a":
-            _tool("ld", "-r", "--whole-archive", "-o", str(part), str(source))
-            source = part
+        # each part keeps its own copy of what C++ shares among objects (COMDAT groups)
+        whole = ["--whole-archive", "--force-group-allocation", str(source)]
+        _tool("ld", "-r", "-o", f"{part}.whole", *whole)
+        source = Path(f"{part}.whole")
         if not set(names) <= symbols(source, dynamic=False)[0]:
             continue  # this dtype is not built for this direction
         keep = [f"--keep-global-symbol={name}" for name in names]
