@@ -240,6 +240,9 @@ def main(arguments: Sequence[str]) -> int:
     if card is None:
         print(f"pending: times of the goals ({gpu_probe.absent()})")
         return 0
+    if not torch.cuda.is_available():
+        print(f"pending: times of the goals (PyTorch does not find the {card.name})")
+        return 0
     build_tools()
     gpu_probe.build_tools()
     print(card.words)

@@ -25,6 +25,7 @@ from grader.checks.speed.timed_values import Watch, Wrong
 from grader.checks.subject import Subject
 from grader.course.bands import Band, Cost
 from grader.course.rungs import TF32
+from grader.errors import GraderError
 from grader.operators import Case, Operator
 from grader.operators.cost import cost
 from grader.runner.supervisor.call import REPEAT_SHIFT
@@ -59,9 +60,17 @@ class Clock(Protocol):
 
 
 class EventClock:
-    """CUDA events on PyTorch's current stream."""
+    """CUDA events on PyTorch's current stream. Raises GraderError where PyTorch finds
+    no card.
+    """
 
     def __init__(self, card: Card) -> None:
+        if not torch.cuda.is_available():
+            raise GraderError(
+                f"there is a GPU here ({card.name}), but PyTorch {torch.__version__} "
+                "does not find it: times need a PyTorch that was built for CUDA, and "
+                "a driver that is new enough for it"
+            )
         self.device = torch.device("cuda")
         bytes_ = max(1 << 20, FLUSHED * card.l2)
         self._buffer = torch.empty(bytes_, dtype=torch.int8, device=self.device)

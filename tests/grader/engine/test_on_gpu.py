@@ -357,3 +357,9 @@ def test_a_backward_is_counted_that_is_handed_what_a_lower_file_saved():
     (row,) = counting.of_task(task, alone, reference_links(), 1)
     assert row.direction == "backward"
     assert 1.0 <= row.bytes / row.least < 3.0  # without the forward's
+
+
+def test_a_card_that_pytorch_does_not_find_is_one_sentence(monkeypatch):
+    monkeypatch.setattr(gpu_speed.torch.cuda, "is_available", lambda: False)
+    with pytest.raises(GraderError, match="does not find it: times need a PyTorch"):
+        gpu_speed.EventClock(PRETENDED)
