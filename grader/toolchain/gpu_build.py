@@ -57,9 +57,9 @@ def compiled(rung: Rung, *, used: Sequence[str] = (), folder: str = "") -> Build
         return Build({}, blocked="there is no nvcc with its libcudart.so here")
     order = [*order_of(rung, GPU, folder), *gpu_probe.kit_words(kit)]
     order += [f"ARCH={architecture(rung)}"]
-    root = kit.nvcc.resolve().parents[1]
-    also = [] if root.is_relative_to("/usr") else [root]
-    return made(rung, order, GPU, used=used, folder=folder, also=also, explain=_failed)
+    return made(
+        rung, order, GPU, used=used, folder=folder, also=kit.seen, explain=_failed
+    )
 
 
 def _failed(text: str) -> Build:

@@ -50,6 +50,12 @@ class Toolkit:
         """What a linker is told."""
         return f"{self.runtime} -Wl,-rpath,{self.runtime.parent}"
 
+    @property
+    def seen(self) -> list[Path]:
+        """What the compiler's sandbox has to show beside the system."""
+        root = self.nvcc.resolve().parents[1]
+        return [] if root.is_relative_to("/usr") else [root]
+
 
 @dataclass(frozen=True)
 class Gpu:

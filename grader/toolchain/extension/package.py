@@ -268,6 +268,8 @@ def _built(
     ours = [lab.parents[1] / name for name in ("grader", "common")]
     seen = [*ours, kernels, *sandbox.python_paths()]
     seen += [instead] if instead else []
+    if gpu_probe.card() and (kit := gpu_probe.toolkit()):
+        seen += kit.seen
     done = run_compiler(command, sees=lab, own=folder, also=seen)
     if done.returncode:
         raise _NotBuilt(done.stdout or "setup.py failed without a word")

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from grader.toolchain import gpu_probe
 from grader.toolchain.extension import kernels, package
 from grader.toolchain.linking import Links
+from tests import put
 from tests.labs.extension import LAB
 
 NAMES = ["add", "matmul"]
@@ -103,3 +105,19 @@ def test_the_steps_before_are_built_for_the_processor(lab: Path, monkeypatch):
     said = package.earlier_steps(["add"], Links())
     assert said == "not built: csrc/aten/add.cpp:7: so"
     assert {"OPERATORS=add", "STEPS=pybind,aten", "CUDA=0"} <= set(ran[0])
+
+
+def test_a_toolkit_of_its_own_is_seen_where_the_library_is_built(monkeypatch, tmp_path):
+    nvcc = put(tmp_path / "opt" / "cuda" / "bin" / "nvcc")
+    kit = gpu_probe.Toolkit(nvcc, nvcc.parents[1] / "include", nvcc)
+    seen: list[Path] = []
+
+    def run(command, *, also, **_):
+        seen.extend(also)
+        return subprocess.CompletedProcess(command, 0, "")
+
+    monkeypatch.setattr(gpu_probe, "card", lambda: kit)  # there is one
+    monkeypatch.setattr(gpu_probe, "toolkit", lambda: kit)
+    monkeypatch.setattr(package, "run_compiler", run)
+    package._built(kernels.LAB, "add", "stable", tmp_path / "add" / "lib", None)
+    assert nvcc.parents[1] in seen
