@@ -39,7 +39,7 @@ def toolkit(folder: Path, build: Path) -> Path:
     libraries.mkdir()
     runtime = Path(shutil.copy(cusim, libraries))
     include = ROOT / "common" / "cusim" / "include"
-    (folder / "include").symlink_to(include)
+    shutil.copytree(include, folder / "include")  # a sandbox shows the toolkit alone
     driver = libraries / "libdriver.so"
     source = PROGRAMS / "card" / "driver.cpp"
     link = ["g++", "-shared", "-fPIC", f"-I{include}", "-o", driver, source]
@@ -50,9 +50,15 @@ def toolkit(folder: Path, build: Path) -> Path:
 
 
 def run(
-    command: Sequence[str], *, kit: Path, build: Path, tree: Path = ROOT
+    command: Sequence[str],
+    *,
+    kit: Path,
+    build: Path,
+    tree: Path = ROOT,
+    network: bool = True,
 ) -> subprocess.CompletedProcess[str]:
     """A command in a tree beside the card; what it builds goes to `build`."""
+    alone = [] if network else ["--unshare-net"]
     mine = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
     environment = {
         **mine,
@@ -60,7 +66,7 @@ def run(
         "CONVLAB_BUILD": str(build),
     }
     return subprocess.run(
-        [sandbox.bubblewrap(), *_NAMESPACE, "--", *command],
+        [sandbox.bubblewrap(), *_NAMESPACE, *alone, "--", *command],
         cwd=tree,
         env=environment,
         capture_output=True,
