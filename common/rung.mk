@@ -62,25 +62,26 @@ FLAGS   := $(FLAGS_$(MODE)) \
 BESIDE  := $(wildcard $(dir $(RUNG))*.h)
 STEM    := $(BUILD)/rungs/$(FOLDER)/$(basename $(RUNG:labs/%=%))
 OBJECTS := $(DTYPES:%=$(STEM).%.o)
+TEXTS   := $(DTYPES:%=$(STEM).%.i)
 LIBS    := $(DTYPES:%=$(STEM).%.so)
+REAL     = -DREAL_$(if $(filter f64,$*),F64,F32)
 
 MAKEFLAGS += --no-builtin-rules
 .PHONY: all objects flags FORCE
 .SECONDARY: $(OBJECTS) $(DTYPES:%=$(STEM).%.whole)
 all: $(LIBS)
-objects: $(OBJECTS) $(STEM).f32.i
+objects: $(OBJECTS) $(TEXTS)
 include $(INCLUDE)uses.mk
 
 $(STEM).%.so: $(STEM).%.$(if $(USES),whole,o) $(STEM).uses
 	@$(CC) -shared -fno-lto -Wl,-Bsymbolic $(LINK) $(OPENMP) -o $@.new $< -lm && mv $@.new $@
 
 $(STEM).%.o: $(RUNG) $(STEM).flags
-	@$(CC) $(FLAGS) -DREAL_$(if $(filter f64,$*),F64,F32) -MMD -MF $(@:.o=.d) -MT $@ \
-	    -c -o $@.new $< && mv $@.new $@
+	@$(CC) $(FLAGS) $(REAL) -MMD -MF $(@:.o=.d) -MT $@ -c -o $@.new $< && mv $@.new $@
 
 # what the compiler is told in the end: the grader looks for words in it
-$(STEM).f32.i: $(RUNG) $(STEM).flags
-	@$(CC) $(FLAGS) -DREAL_F32 -w -MMD -MT $@ -MF $@.d -E -o $@.new $< && mv $@.new $@
+$(STEM).%.i: $(RUNG) $(STEM).flags
+	@$(CC) $(FLAGS) $(REAL) -w -MMD -MT $@ -MF $@.d -E -o $@.new $< && mv $@.new $@
 
 # the rung and the symbols of each object it uses, under the names it calls them by
 $(STEM).%.whole: $(STEM).%.o $(STEM).uses
@@ -106,4 +107,4 @@ flags:
 	@echo '$(FLAGS)'
 
 %.d: ;
--include $(OBJECTS:.o=.d) $(STEM).f32.i.d
+-include $(OBJECTS:.o=.d) $(TEXTS:=.d)

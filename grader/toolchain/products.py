@@ -78,8 +78,10 @@ _MARK = re.compile(r'# \d+ "(?P<file>(?:[^"\\]|\\.)*)"(?P<flags>(?: \d)*)')
 # a mark in the source: # 7 "file", not #line
 _COMMENT = r"(?:[ \t\f\v]|/\*.*?\*/)*"
 _OWN_MARK = re.compile(rf"^{_COMMENT}(?:#|%:|\?\?=){_COMMENT}\d", re.M | re.S)
-_TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"')
-_BY_HAND = re.compile(r'\b(?:__)?asm(?:__)?\b|\b(?:__)?section(?:__)?\s*\(\s*"')
+_QUOTED = re.compile(r'"(?:[^"\\\n]|\\.)*"|' r"'(?:[^'\\\n]|\\.)+'")
+_BY_HAND = re.compile(
+    r'\b(?:__)?asm(?:__)?\b|\b(?:__)?section(?:__)?[\s(]*\(\s*(?:u8|[uUL])?"'
+)
 BY_HAND = (
     "says '{}', by which a file can hold machine code that nobody wrote in C: write it "
     "in C, with vector.h for vectors"
@@ -315,34 +317,42 @@ def hides(rung: Rung, words: Sequence[str] = HIDING) -> str:
 
 def hides_in_tokens(rung: Rung, folder: str) -> str:
     """The same of its text with all macros expanded, as the compiler saw it."""
-    file = products(rung, folder, "i")["f32"]
-    if not file.exists():  # it was not compiled
-        return ""
-    text = file.read_text(encoding="utf-8", errors="replace").lower()
-    found = said(text, [word for word in HIDING if word not in IN_HEADERS])
-    return found or said(own_lines(text), IN_HEADERS)
+    always = [word for word in HIDING if word not in IN_HEADERS]
+    for text in map(str.lower, expanded(rung, folder)):
+        if found := said(text, always) or said(own_lines(text, rung), IN_HEADERS):
+            return found
+    return ""
 
 
 def machine_code(rung: Rung, folder: str) -> str:
     """A sentence if the rung's own text, with all macros expanded, has assembler, or
     names the section that something goes into.
     """
-    text = products(rung, folder, "i")["f32"].read_text(errors="replace").lower()
-    found = _BY_HAND.search(_TEXT.sub('""', own_lines(text)))
-    return BY_HAND.format(found[0].rstrip('(" \t\n')) if found else ""
+    for text in expanded(rung, folder):
+        if found := _BY_HAND.search(_QUOTED.sub('""', own_lines(text, rung))):
+            return BY_HAND.format(re.split(r"\W", found[0])[0])
+    return ""
 
 
-def own_lines(text: str) -> str:
+def expanded(rung: Rung, folder: str) -> list[str]:
+    """The text of a rung with all macros expanded, for each dtype that was compiled."""
+    files = (file for file in products(rung, folder, "i").values() if file.exists())
+    return [file.read_text(encoding="utf-8", errors="replace") for file in files]
+
+
+def own_lines(text: str, rung: Rung) -> str:
     """The lines of preprocessed text that are of the rung, or of a header beside it, by
-    the marks that the preprocessor leaves where a header begins (1) and ends (2).
+    the marks that the preprocessor leaves where a header begins (1) and ends (2). A
+    path can be written in many ways, so a header goes by its name.
     """
+    ours = {file.name.lower() for file in (rung.file, *rung.headers)}
     foreign: list[bool] = []  # the headers around a line
     own = []
     for line in text.split("\n"):
         if mark := _MARK.fullmatch(line):
             flags = mark["flags"].split()
             if "1" in flags:
-                foreign.append(not mark["file"].startswith("labs/"))
+                foreign.append(mark["file"].rpartition("/")[2].lower() not in ours)
             elif "2" in flags and foreign:
                 foreign.pop()
         elif not any(foreign):

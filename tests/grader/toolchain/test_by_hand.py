@@ -18,13 +18,25 @@ BY_HAND = (
     '__attribute__((section("apart"))) int beside;\n',
     '__attribute__((__section__\n("apart"))) int beside;\n',
     '#line 1 "/usr/include/x.h"\n__asm__("nop");\n',
+    "char a = '\"'; __asm__(\"nop\"); char b = '\"';\n",
+    '__attribute__((section((".text.x")))) int beside;\n',
+    '#ifdef REAL_F64\n__asm__("nop");\n#endif\n',
 )
+BESIDE = f"labs/{LADDER}/shared.h"
+PATHS = ("shared.h", f"../{BESIDE}", f"/proc/self/cwd/{BESIDE}")
 
 
 @pytest.mark.parametrize("text", BY_HAND)
 def test_a_rung_holds_no_machine_code_made_elsewhere(root, build_text, text):
     assert "write it in C" in build_text(text + REFERENCE).forbidden
-    put(root / "labs" / LADDER / "shared.h", text)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_nor_does_a_header_beside_it(root, build_text, path):
+    put(root / "labs" / LADDER / "shared.h", BY_HAND[0])
+    for start, end in ('""', "<>"):
+        found = build_text(f"#include {start}{path}{end}\n{REFERENCE}")
+        assert found.error or "write it in C" in found.forbidden, found
     assert "write it in C" in build_text(f'#include "shared.h"\n{REFERENCE}').forbidden
 
 
@@ -32,7 +44,7 @@ def test_a_rung_holds_no_machine_code_made_elsewhere(root, build_text, text):
     "text",
     [
         'static const char *const SAID = "asm, section(\\"x\\")";\n',
-        "/* asm() */ enum { section = 1, plasma = 2, asmall = 3 };\n",
+        "/* asm() */ enum { section = 1, ASM = 2, plasma = 3, asmall = 4 };\n",
         "#include <stdio.h>\n#include <math.h>\n#include <stdatomic.h>\n",
         '#include "vector.h"\n',
     ],
