@@ -7,6 +7,7 @@ import io
 import json
 import os
 import tarfile
+import tracemalloc
 import zipfile
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -130,6 +131,22 @@ def test_an_archive_that_unpacks_without_end_is_refused(tmp_path, kind, monkeypa
     assert file.stat().st_size < 1 << 20
     with pytest.raises(GraderError, match="unpacks to more than 10 MiB"):
         handed_in.lay(file, tmp_path / "tree", read(tmp_path))
+
+
+def test_a_file_in_a_zip_that_is_larger_than_it_claims(tmp_path, monkeypatch):
+    monkeypatch.setattr(opened, "MOST_BYTES", 1 << 20)
+    file = tmp_path / "alice.zip"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(GELU, bytes(64 << 20))
+    data = bytearray(file.read_bytes())
+    for at in (data.index(b"PK\3\4") + 22, data.index(b"PK\1\2") + 24):
+        data[at : at + 4] = (10).to_bytes(4, "little")  # bytes unpacked
+    file.write_bytes(data)
+    tracemalloc.start()
+    with pytest.raises(GraderError, match="it cannot be read"):
+        handed_in.lay(file, tmp_path / "tree", read(tmp_path))
+    assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    tracemalloc.stop()
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
