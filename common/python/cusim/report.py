@@ -157,6 +157,7 @@ def _is_typed(record: Any) -> bool:
     return (
         all(type(value) is kind for value, kind in values)
         and all(0 <= value < _LARGEST for value, kind in values if kind is int)
+        and record.get("module", "").isprintable()  # it names a file
         and ("file" in record) <= ("line" in record)
         and ("module" in record) <= ("offset" in record)
         and all(isinstance(w, list) and [*map(type, w)] == [int] * 3 for w in who)
@@ -186,9 +187,12 @@ def _addr2line(module: str, offsets: list[int]) -> list[tuple[str, int]]:
     # a call returns behind the instruction that made it: one byte back is inside
     text = "\n".join(f"{max(offset - 1, 0):#x}" for offset in offsets) + "\n"
     command = ["addr2line", "-a", "-i", "-e", module]
-    done = subprocess.run(
-        command, input=text, capture_output=True, text=True, timeout=60, check=False
-    )
+    try:
+        done = subprocess.run(
+            command, input=text, capture_output=True, text=True, timeout=60, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
     places: list[list[tuple[str, int]]] = []
     for line in done.stdout.splitlines():
         if line.startswith("0x"):

@@ -67,6 +67,8 @@ def test_a_finding_and_a_count_are_read():
         {"places": [{**PLACE, "thread": [1, 2]}]},
         {"places": [{**PLACE, "line": 10**30}]},
         {"places": [{"line": 3}]},
+        {"places": [{"what": "read", "module": "a\0b", "offset": 3}]},
+        {"places": [{"what": "read", "module": "\ud800", "offset": 3}]},
     ],
     ids=str,
 )
