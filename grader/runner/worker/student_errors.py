@@ -55,7 +55,7 @@ def words_of(error: BaseException) -> str:
     """What an exception says; "" if its own class cannot."""
     try:
         return str(error)
-    except Exception:
+    except BaseException:
         return ""
 
 

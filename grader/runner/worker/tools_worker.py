@@ -147,8 +147,10 @@ def told(error: BaseException, path: str) -> dict[str, Any]:
 
 def unwritten(error: BaseException | None) -> str:
     """Which function to write where, if an error without a word of its own tells it."""
+    from grader.runner.worker.student_errors import words_of
+
     frames = traceback.extract_tb(error.__traceback__) if error else []
-    if not frames or str(error):
+    if error is None or not frames or words_of(error):
         return ""
     file = "/".join(frames[-1].filename.split("/")[-2:])
     return f"not written yet: write `{frames[-1].name}` in {file}"
@@ -166,7 +168,9 @@ def behind(error: BaseException) -> Iterator[BaseException]:
 
 def plain(error: BaseException) -> str:
     """Its words in one line, without colours."""
-    words = re.sub(r"\x1b?\[\d+m", "", str(error))
+    from grader.runner.worker.student_errors import words_of
+
+    words = re.sub(r"\x1b?\[\d+m", "", words_of(error))
     return textwrap.shorten(words, LONGEST, placeholder=" ...")
 
 
