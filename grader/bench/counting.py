@@ -21,6 +21,7 @@ from grader.checks.cuda import cusim_report, under_cusim
 from grader.checks.subject import Subject
 from grader.checks.values.prepared import prepare
 from grader.course.rungs import HALF, Rung, Task
+from grader.course.tasks import all_tasks
 from grader.course.traffic import MEANING
 from grader.engine import results
 from grader.errors import GraderError
@@ -160,14 +161,16 @@ def _compiled(made: nvcc.Compiled) -> dict[str, Any]:
 
 
 def write(rows: Sequence[Counted], folder: Path, command: str) -> Path:
-    """The rows among those of other rungs that are there already."""
+    """The rows among those of other rungs that are there already, and still count."""
     results.make_folder(folder)
     path = folder / FILE
     new = {(row.rung, row.direction): asdict(row) for row in rows}
     old = {}
     if path.exists():
         entries = json.loads(path.read_text())["rows"]
-        old = {(row["rung"], row["direction"]): row for row in entries}
+        rungs = {rung.id: rung for task in all_tasks() for rung in task.rungs}
+        mine = {name for name, rung in rungs.items() if rung.numerics != HALF}
+        old = {(r["rung"], r["direction"]): r for r in entries if r["rung"] in mine}
     whole = {
         "command": command,
         "environment": {**results.environment(), "nvcc": nvcc.release()},

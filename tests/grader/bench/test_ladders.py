@@ -25,6 +25,7 @@ from grader.course.tasks import all_tasks, select
 from grader.errors import GraderError
 from grader.operators.cost import cost
 from grader.verdicts import Verdict
+from tests import put
 from tests.grader.toolchain.test_linking import Course, course, forward
 
 __all__ = ["course"]  # a fixture
@@ -226,3 +227,11 @@ def test_nothing_is_counted_of_a_rung_that_computes_in_f16_only() -> None:
     half = [rung for rung in task.rungs if rung.file.stem == "12_half"]
     assert len(half) == 1
     assert counting.of_task(task, half, Mock(spec=[]), 1) == []  # builds nothing
+
+
+def test_a_row_of_a_rung_that_is_not_counted_any_more_goes(tmp_path) -> None:
+    names = ["04_cuda_kernels/add/00_strided", "04_cuda_kernels/matmul/12_half", "gone"]
+    rows = [{"rung": name, "direction": "forward"} for name in names]
+    put(tmp_path / counting.FILE, json.dumps({"rows": rows}))
+    written = json.loads(counting.write([], tmp_path, "make bench").read_text())
+    assert [row["rung"] for row in written["rows"]] == names[:1]
