@@ -66,12 +66,14 @@ def times(told: Row) -> list[str]:
 
 
 def with_goals(text: str, rows: Sequence[Sequence[Any]]) -> str:
-    """The page with the results of the goals that `rows` tell of."""
+    """The page with the results of the goals that `rows` tell of. What a person wrote
+    behind a semicolon stays.
+    """
     for rung, (column, cases, least) in GOALS.items():
         found = [r[column] for r in rows if r[0] == rung and re.fullmatch(cases, r[1])]
         if found:
-            goal = rf"(?m)^(\| at least [^|]*\| `{rung}` \| )[^|]*\|"
-            text = re.sub(goal, rf"\g<1>{verdict(found, least)} |", text)
+            goal = rf"(?m)^(\| at least [^|]*\| `{rung}` \| )[^|;]*?(;[^|]*| )\|"
+            text = re.sub(goal, rf"\g<1>{verdict(found, least)}\g<2>|", text)
     return text
 
 
@@ -152,7 +154,10 @@ def with_band(toml: str, of: tuple[str, str], floor: float, full: float) -> str:
         rf"(\[ladder\.{ladder}\]\n(?:(?!\[).*\n)*?speed\.{direction} = "
         r"\{ case = \"\w+\"), floor = [^,]+, full = [^ ]+ \}"
     )
-    return re.sub(pattern, rf"\1, floor = {floor:g}, full = {full:g} }}", toml)
+    new, count = re.subn(pattern, rf"\1, floor = {floor:g}, full = {full:g} }}", toml)
+    if count != 1:
+        sys.exit(f"{LAB}: expected one line like {pattern}, found {count}")
+    return new
 
 
 # ---- the folder ----------------------------------------------------------------------
@@ -183,7 +188,8 @@ def main(arguments: Sequence[str]) -> int:
         toml, lines = bands(benched, toml, text)
         text = of_name("bands", text, table(BANDS, lines, words=4))
         waiting = [" ".join(words[:3]) for words in lines if words[3] == "pending"]
-        print(*(f"pending: the band of {words}" for words in waiting), sep="\n")
+        for words in waiting:
+            print(f"pending: the band of {words}")
     for told in read(folder, "results.json"):
         print(*values(told), sep="\n")
     PAGE.write_text(text)
