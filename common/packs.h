@@ -34,7 +34,8 @@ template <class Number, bool ALONG_K, int BK, int THREADS> struct packs_t {
     enum { COPIES = LINES * BK / PACK / THREADS, APART = THREADS / PACKS };
 
     /* ldmatrix reads a pack in each of 8 rows of x: the swizzle (^) moves them to all
-     * 32 banks. 8 neighbours in each of 4 rows of k, 136 numbers apart, are so too. */
+     * 32 banks. Along x, lines are 136 numbers apart: 8 floats in each of 4 rows of k,
+     * or a pack of halves in each of 8, lie in all 32 banks too. */
     static __device__ int place(int x, int k)
     {
         const int ROWS = 8 * PACK / BK;  // of x in 128 bytes

@@ -5,8 +5,8 @@
 
 They run in a copy of this tree without a network, by a Python that has what such a
 machine has: torch, and none of the packages of `make carry`. Of each lab one ladder is
-asked. PyTorch has no card here, so that its times are pending. Each command has to end
-with a sentence. Minutes are those of cusim on the processor; `--write` puts them into
+asked. PyTorch has no card here, so that its times are pending. No command may end in a
+traceback. Minutes are those of cusim on the processor; `--write` puts them into
 docs/results/gpu_goals.md.
 """
 
@@ -49,7 +49,7 @@ def commands(ladder: str) -> list[str]:
 
 
 def python(folder: Path) -> Path:
-    """A Python without the packages that are carried, in `folder`; its programs."""
+    """Make a Python in `folder` without the packages of `make carry`: its programs."""
     site = Path(sysconfig.get_paths()["purelib"])
     inner = folder / site.relative_to(sys.prefix)
     hidden = shutil.ignore_patterns(*HIDDEN)

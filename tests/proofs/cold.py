@@ -45,8 +45,8 @@ Wrong are all verdicts but PASS and those that wait for a card. *Busy* are endle
 beside it. Exit 2 is make's word for a task that has no file."""
 TREES = {
     "whole": "all labs",
-    "small": "conv2d, layer_norm and lltm of labs 02 and 03 (of conv2d five files)\n"
-    "and conv2d of lab 05, with CHECK=forward",
+    "small": "conv2d, layer_norm, lltm, matmul and unfold of lab 02, conv2d (five\n"
+    "files), layer_norm and lltm of lab 03, conv2d of lab 05, with CHECK=forward",
 }
 HEAD = ["tree", "JOBS", "busy", "files", "wrong", "exit", "seconds"]
 
@@ -66,7 +66,7 @@ class Run:
 
     @property
     def failed(self) -> bool:
-        """In a small tree there are tasks without a file, which status 1 tells."""
+        """In a small tree some tasks have no file, and make ends with 2."""
         status = self.status if self.whole else 0
         return bool(self.wrong) or status != 0 or not self.files
 

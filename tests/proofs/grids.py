@@ -2,7 +2,7 @@
 """How many blocks the top rungs of lab 04 start on the cases of the bench.
 
 Tile sizes are read from the rungs. How conv2d/02 and 05 split sums over blocks is
-terms_of in the same files.
+splits_of in conv2d/splits.h.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def of_linear(case: Case, known: dict[str, int]) -> int:
 
 
 def of_conv2d(case: Case, known: dict[str, int]) -> int:
-    """A block has some of the terms of a tile, as terms_of says."""
+    """A block has some of the terms of a tile, as splits_of says."""
     size, stride = case.sizes, case.options.get("stride", 1)
     padding = 2 * case.options.get("padding", 0)
     OH = (size["IH"] + padding - size["KH"]) // stride + 1

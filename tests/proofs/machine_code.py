@@ -41,12 +41,12 @@ RUNGS = {  # -> dtype, how often an inner loop with products runs in a step
 HEAD = """# What a step of the hot loops costs
 
 Written by `python -m tests.proofs.machine_code`, from machine code for sm_90, in f32,
-of `12_half` in f16. {release}. Instructions of a step of the hot loop, for each
-product: FFMA (of 32 lanes) or HMMA (of a warp). Where a kernel has layouts, 1 says
-that packs run along k, of the left and of the right operand. As long as addresses
-were computed in the loop, 07 had 1.71, 09 had 34.3 (17.4 with packs along k in both),
-10 had 15.5 (9.9), `conv2d/02` had 1.48 and `conv2d/05` had 28. Blocks are those of
-the bench's cases: {cases}. An H100 has 132 multiprocessors."""
+of `12_half` and `03_half` in f16. {release}. Instructions of a step of the hot loop,
+for each product: FFMA (of 32 lanes) or HMMA (of a warp). Where a kernel has layouts,
+1 says that packs run along k, of the left and of the right operand. As long as
+addresses were computed in the loop, 07 had 1.71, 09 had 34.3 (17.4 with packs along
+k in both), 10 had 15.5 (9.9), `conv2d/02` had 1.48 and `conv2d/05` had 28. Blocks are
+those of the bench's cases: {cases}. An H100 has 132 multiprocessors."""
 FUNCTION = re.compile(r"\n\s*Function : ")
 INSTRUCTION = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(.+?);")
 BRANCH = re.compile(r"\bBRA\b.*?0x([0-9a-f]+)")

@@ -2,7 +2,7 @@
 """What the gates' process tells, decoded: each line is an Event, or Malformed.
 
 The process has loaded a student's code, which may write lines of its own. A line is
-believed only if it is made as tools_worker.py makes it, in names, types and lengths.
+accepted only if it has the form that tools_worker.py writes.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def decoded(line: bytes) -> Event:
         tuple(map(_told, _list(words.get("results", []), 1 << 10))),
     )
     if (event.event == "done") != bool(event.kind):
-        raise Malformed("an end without a kind")
+        raise Malformed("a kind belongs to the event done alone")
     return event
 
 

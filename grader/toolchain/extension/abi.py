@@ -91,7 +91,7 @@ def _sentence(name: str) -> str:
         )
     if name in FORBIDDEN_SYMBOLS:
         return f"calls '{name}', which no operator needs"
-    if missing := [name for name in SYSTEM if not (_linked(name) or _loaded(name))]:
+    if missing := [one for one in SYSTEM if not (_linked(one) or _loaded(one))]:
         raise ProductError(
             f"cannot tell whether '{plain}' is of the C or C++ libraries: neither "
             f"'{_cpp()}' nor the loader finds {' or '.join(missing)}"
