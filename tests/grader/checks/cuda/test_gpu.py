@@ -202,6 +202,9 @@ class Queue:
     def _sleep(self, ticks: int) -> None:
         self.put.append(f"held for {ticks}")
 
+    def is_available(self) -> bool:
+        return True
+
     def zero_(self) -> None:
         self.put.append("flush")
 
