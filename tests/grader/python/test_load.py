@@ -344,4 +344,4 @@ def test_a_check_may_allow_what_winograd_rounds() -> None:
     assert not convlab.check(rounded, "conv2d", 1, backward=False)
     assert convlab.check(rounded, "conv2d", 1, backward=False, numerics="winograd")
     with pytest.raises(ValueError, match="expected one of direct, winograd"):
-        convlab.check(rounded, "conv2d", 1, numerics="half")
+        convlab.check(rounded, "conv2d", 1, numerics="single")
