@@ -43,6 +43,7 @@ def own_place() -> Path:
 @pytest.fixture
 def card(tools):
     """The rungs of a run, on the card."""
+    gpu_probe.build_tools()
     links = Links()
     links.verify = lambda rung, direction: True
     made = on_gpu.OnCard(1, lambda *_: None, links)
