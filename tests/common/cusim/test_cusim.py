@@ -164,8 +164,8 @@ def test_loads_of_shared_pairs_take_half_the_wavefronts(compiler: str) -> None:
         **{(f"read_8<{apart}>", "load"): most // 2 for apart, most in of_16.items()},
         ("read_16<1>", "store"): 4,
         ("half_shares", "load"): 4,
-        ("one_lane_less", "load"): 4,
-        ("two_lanes_less", "load"): 2,
+        ("first_lanes<31>", "load"): 4,
+        ("first_lanes<30>", "load"): 2,
         ("stores_share", "load"): 2,
         ("stores_share", "store"): 4,
     }

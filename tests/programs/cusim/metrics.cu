@@ -75,21 +75,13 @@ __global__ void half_shares(float4 *out)
     const float4 got = numbers[lane < 16 ? taken<1>(lane) : lane];
     out[lane] = got;
 }
-__global__ void one_lane_less(float4 *out)
+template <int LANES> __global__ void first_lanes(float4 *out)
 {
     __shared__ float4 numbers[32];
     const int lane = threadIdx.x;
     numbers[lane] = out[lane];
     __syncthreads();
-    if (lane < 31) out[lane] = numbers[taken<1>(lane)];
-}
-__global__ void two_lanes_less(float4 *out)
-{
-    __shared__ float4 numbers[32];
-    const int lane = threadIdx.x;
-    numbers[lane] = out[lane];
-    __syncthreads();
-    if (lane < 30) out[lane] = numbers[taken<1>(lane)];
+    if (lane < LANES) out[lane] = numbers[taken<1>(lane)];
 }
 __global__ void stores_share(float4 *out)
 {
@@ -121,8 +113,8 @@ int main()
     read_16<2><<<1, 32>>>((float4 *)b);
     read_16<4><<<1, 32>>>((float4 *)b);
     half_shares<<<1, 32>>>((float4 *)b);
-    one_lane_less<<<1, 32>>>((float4 *)b);
-    two_lanes_less<<<1, 32>>>((float4 *)b);
+    first_lanes<31><<<1, 32>>>((float4 *)b);
+    first_lanes<30><<<1, 32>>>((float4 *)b);
     stores_share<<<1, 32>>>((float4 *)b);
     printf("%s\n", cudaGetErrorString(cudaGetLastError()));
     cudaFree(a);
