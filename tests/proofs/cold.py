@@ -123,7 +123,7 @@ def grade(tree: Path, jobs: str = "", *, whole: bool = True, busy: int = 0) -> R
     environment = {k: v for k, v in os.environ.items() if not k.startswith(UNSET)}
     words = [
         "SPEED=off",
-        *([] if whole else ["CHECK=forward"]),  # it builds as much, and is quicker
+        *([] if whole else ["CHECK=forward"]),  # what is built is tried
         f"PYTHON={sys.executable}",
         *([f"JOBS={jobs}"] if jobs else []),
     ]
