@@ -1,7 +1,7 @@
 /* 03 half
  *
  *   idea    tensor cores multiply halves, and the sums begin with the bias, in float
- *   expect  published: 16x the multiply-adds a second of float units; time not measured
+ *   expect  3.2 instructions for each mma (docs/results/machine_code.md); not timed
  *   limit   mma.sync has two thirds of the tensor cores' peak
  *   run     make grade T=04_cuda_kernels/linear/03
  *
@@ -59,7 +59,7 @@ static __device__ void multiply(sums &sum, const __half *tiles, int wm, int wn)
         }
     }
     // END SOLUTION
-    // STARTER // your code: that of matmul/12 (the reference takes 15 lines)
+    // STARTER // your code, as multiply in matmul/12 (the reference takes 15 lines)
 }
 
 /* All sums of a column begin with its bias, or with 0: `bias` has `columns` numbers. */

@@ -1,7 +1,7 @@
 /* 07 double buffer
  *
  *   idea    cp.async brings the next tiles to shared memory while these are multiplied
- *   expect  the bytes of 06_warp_tile; published: 0.95 to 1.1x its speed
+ *   expect  the bytes of 06_warp_tile; time not measured
  *   limit   multiply-adds: 64 for each 4 loads of 16 bytes from shared memory
  *   run     make grade T=04_cuda_kernels/matmul/07
  *
