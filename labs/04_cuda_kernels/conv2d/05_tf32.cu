@@ -1,7 +1,7 @@
 /* 05 tf32
  *
  *   idea    tensor cores multiply floats that are rounded to TF32, 11 bits of their 24
- *   expect  7.8 instructions for each mma (docs/results/machine_code.md)
+ *   expect  7.8 instructions for each mma (nvcc 13)
  *   limit   the gather: half of all instructions fetch and round; small grids
  *   run     make grade T=04_cuda_kernels/conv2d/05
  *

@@ -1,7 +1,7 @@
 /* 03 half
  *
  *   idea    tensor cores multiply halves, and the sums begin with the bias, in float
- *   expect  3.2 instructions for each mma (docs/results/machine_code.md); not timed
+ *   expect  3.2 instructions for each mma (nvcc 13); not timed
  *   limit   mma.sync has two thirds of the tensor cores' peak
  *   run     make grade T=04_cuda_kernels/linear/03
  *

@@ -1,7 +1,7 @@
 /* 10 3xtf32
  *
  *   idea    a float is two numbers of TF32, big and small: three products for each
- *   expect  1.14x of cuBLAS in f32 on an H200, 4096 x 4096 (docs/results/gpu_goals.md)
+ *   expect  1.14x of cuBLAS in f32 on an H200, 4096 x 4096
  *   limit   three times the products of 09_tf32, and splitting what they multiply
  *   run     make grade T=04_cuda_kernels/matmul/10
  *

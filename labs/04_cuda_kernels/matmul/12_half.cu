@@ -1,7 +1,7 @@
 /* 12 half
  *
  *   idea    tensor cores multiply halves as they are: twice the terms of TF32 at once
- *   expect  2.9 to 3.4 instructions for each mma (machine_code.md); time not measured
+ *   expect  2.9 to 3.4 instructions for each mma (nvcc 13); time not measured
  *   limit   mma.sync has two thirds of the tensor cores' peak; wgmma would have it all
  *   run     make grade T=04_cuda_kernels/matmul/12
  *
