@@ -231,10 +231,13 @@ def _tensor(match: re.Match[str], worker: Worker, names: list[str]) -> str:
 
 
 def _told(message: str, names: list[str]) -> tuple[str, int]:
-    """The name of a tensor, and a number of bytes."""
-    words = message.split()
-    number, byte = (int(words[0]), int(words[1])) if len(words) == 2 else (0, 0)
-    return (names[number] if number < len(names) else ""), byte
+    """The name of a tensor, and a number of bytes; no name and 0 for other words, which
+    student code can write there.
+    """
+    match = re.fullmatch(r"(\d{1,9}) (-?\d{1,18})", message)
+    if not match or int(match[1]) >= len(names):
+        return "", 0
+    return names[int(match[1])], int(match[2])
 
 
 def _wrote_around(message: str, case: str, names: list[str]) -> Found:

@@ -9,6 +9,7 @@ that nobody wrote does not: its line is noted, and told if the result is wrong.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 from pathlib import Path
@@ -202,9 +203,14 @@ def _case(
 
 
 def _notes(subject: Watched) -> list[list[int]]:
-    """What the worker noted of a call: a tag each, 0 for none, then addresses."""
-    lines = subject.worker(DTYPE).notes.split("\n")
-    return [[int(word, 16) for word in line.split()] for line in lines if line]
+    """What the worker noted of a call: a tag each, 0 for none, then addresses. Student
+    code could write there too: a line that is no note is left out.
+    """
+    found = []
+    for line in subject.worker(DTYPE).notes.split("\n"):
+        with contextlib.suppress(ValueError):
+            found.append([int(word, 16) for word in line.split()])
+    return [note for note in found if note]
 
 
 def _noted(
