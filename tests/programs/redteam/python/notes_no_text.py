@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""notes_no_text - raises an exception whose notes are a number, and whose text is none"""
+"""notes_no_text - raises an exception of which no text can be made"""
 
 from frame import *
 
