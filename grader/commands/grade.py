@@ -34,6 +34,14 @@ CHECKS = {
 
 
 def run() -> int:
+    """Grade. With STRICT=0, as `make grade` says, a table that was printed is success,
+    whatever it holds.
+    """
+    status = graded()
+    return 0 if said.text("STRICT") == "0" else status
+
+
+def graded() -> int:
     """All that was selected; 0 if everything passed or is pending."""
     start = time.monotonic()
     selection = tasks.select(said.text("T"), said.text("LAB"))

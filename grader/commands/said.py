@@ -21,6 +21,7 @@ NAMES = {
     "FRESH": "grade: 1 asks again what is known",
     "JOBS": "grade: how many side by side",
     "TIMES": "grade: 1 shows where the time went",
+    "STRICT": "grade: 0 ends with status 0 once a table is printed",
     "CASE": "debug: the case's name, as the report gives it",
     "DTYPE": "debug, train: f32 or f64",
     "THREAD": "debug, CUDA: x, x,y or x,y,z",

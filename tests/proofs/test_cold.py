@@ -34,7 +34,7 @@ def test_a_run_without_a_table_or_with_another_status_fails(
 ) -> None:
     assert cold.Run("", files, wrong, status, 1.0, "").failed
     assert not cold.Run("", 9, [], 0, 1.0, "").failed
-    assert not cold.Run("", 9, [], 1, 1.0, "", whole=False).failed
+    assert not cold.Run("", 9, [], 0, 1.0, "", whole=False).failed
 
 
 def test_every_run_begins_without_a_build_folder_and_with_nothing_set(

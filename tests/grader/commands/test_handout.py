@@ -258,7 +258,7 @@ def test_at_first_there_are_0_points_and_afterwards_all_of_them(made, tmp_path):
         command, cwd=made.tree, env=place, capture_output=True, text=True, timeout=1800
     )
     said = done.stdout + done.stderr
-    assert done.returncode == 2 and "Error 1" in said  # make's status, and the grader's
+    assert done.returncode == 0 and "make:" not in said  # a table was printed
     assert "Traceback" not in said
     results = json.loads((made.tree / "build/grade/results.json").read_text())
     verdicts = {

@@ -18,7 +18,7 @@ from grader.report import terminal
 from tests import ROOT, put
 
 TYPED = {  # the names that make takes, each with a target that knows it
-    "grade": "T LAB CHECK SEED JOBS FRESH TIMES",
+    "grade": "T LAB CHECK SEED JOBS FRESH TIMES STRICT",
     "bench": "NET CASES PARTS THREADS AGAINST",
     "debug": "CASE DTYPE THREAD BLOCK",
     "step": "STEPS",

@@ -345,6 +345,22 @@ def test_make_grade_hands_its_words_on(tree):
     assert tree.results["seed"] == 5
 
 
+def test_make_ends_with_an_error_for_what_is_missing_only_where_it_is_told(tree):
+    put(tree.root / "labs" / GELU / "00_definition.c", "int nothing;\n")
+    environment = {**os.environ, "CONVLAB_BUILD": str(tree.build)}
+    ended = {}
+    for strict in ("", "STRICT=1"):
+        command = ["make", "grade", f"T={GELU}", strict, f"PYTHON={sys.executable}"]
+        done = subprocess.run(
+            [word for word in command if word],
+            **{"cwd": tree.root, "env": environment, "capture_output": True},
+            timeout=120,
+        )
+        assert b"BUILD" in done.stdout
+        ended[strict] = done.returncode, b"Error 1" in done.stderr
+    assert ended == {"": (0, False), "STRICT=1": (2, True)}
+
+
 def test_a_check_alone_replaces_only_its_own_direction(tree):
     tree.run("grade", GELU)
     assert tree.run("grade", GELU, "CHECK=gradient").returncode == 0
