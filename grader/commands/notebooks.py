@@ -26,6 +26,7 @@ from nbclient.exceptions import (
 from nbconvert import HTMLExporter
 
 from grader.course.rungs import ROOT
+from grader.toolchain.make import build_folder
 
 STOPPED = (CellExecutionError, CellTimeoutError, DeadKernelError)
 CELL_LIMIT = 300  # seconds, of which building the binding takes ten
@@ -87,8 +88,7 @@ def why(notebook: Any, error: Exception) -> str:
 
 def main() -> int:
     """Run them all; 1 if a cell raised."""
-    build = Path(os.environ.get("CONVLAB_BUILD", ROOT / "build")).resolve()
-    folder = build / "notebooks"
+    folder = build_folder() / "notebooks"
     os.environ.setdefault("JUPYTER_RUNTIME_DIR", str(folder / "runtime"))
     failed = 0
     for path in all_notebooks():

@@ -39,9 +39,16 @@ ROOM = 64 << 20  # bytes; a disk with less may be what a compiler complains of
 def build_folder() -> Path:
     """Where everything that is built goes: build/, or CONVLAB_BUILD.
 
-    Raises GraderError for a path that means something else to make or to a shell.
+    Raises GraderError for a path that means something else to make or to a shell, and
+    for none, which would mean the folder that make runs in.
     """
-    folder = Path(os.environ.get("CONVLAB_BUILD", rungs.ROOT / "build")).resolve()
+    named = os.environ.get("CONVLAB_BUILD", str(rungs.ROOT / "build"))
+    if not named.strip():
+        raise GraderError(
+            "CONVLAB_BUILD= is empty, expected a folder for what is built: name one, "
+            "or leave the word out for build/"
+        )
+    folder = Path(named).resolve()
     for path, name, advice in (
         (rungs.ROOT, "this folder", "move it elsewhere"),
         (folder, "the build folder", "name another one with CONVLAB_BUILD="),

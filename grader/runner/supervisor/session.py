@@ -44,7 +44,7 @@ from grader.runner.supervisor.wire import (
     Request,
 )
 from grader.toolchain import isa, loader, sandbox
-from grader.toolchain.make import OWNER
+from grader.toolchain.make import OWNER, build_folder
 
 if TYPE_CHECKING:
     from grader.runner.supervisor.call import Call
@@ -94,7 +94,7 @@ def core() -> ctypes.CDLL:
 
 def tools() -> Path:
     """Where the grader's own programs were built."""
-    return Path(os.environ.get("CONVLAB_BUILD", ROOT / "build")).resolve() / "tools"
+    return build_folder() / "tools"
 
 
 @dataclass(frozen=True)

@@ -265,6 +265,13 @@ def test_a_path_that_make_reads_otherwise_is_refused(
     assert ("CONVLAB_BUILD=" in str(caught.value)) == (place == "CONVLAB_BUILD")
 
 
+@pytest.mark.parametrize("empty", ["", "  "])
+def test_an_empty_build_folder_is_not_the_folder_that_make_runs_in(monkeypatch, empty):
+    monkeypatch.setenv("CONVLAB_BUILD", empty)
+    with pytest.raises(GraderError, match="CONVLAB_BUILD= is empty"):
+        make.build_tools()
+
+
 def test_a_path_with_letters_of_any_language_is_none(monkeypatch, tmp_path):
     monkeypatch.setenv("CONVLAB_BUILD", str(tmp_path / "ä.b+c=d~e-f@g"))
     assert make.build_folder() == tmp_path / "ä.b+c=d~e-f@g"
