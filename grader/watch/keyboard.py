@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 END = "\x04"  # the terminal is gone
+ESCAPE = "\x1b"
 
 
 class Keyboard:
@@ -35,7 +36,8 @@ class Keyboard:
             return END
         if not data:
             return END
-        return "" if data.startswith(b"\x1b") else data.decode(errors="ignore")
+        keys = data.decode(errors="ignore")
+        return "" if keys.startswith(ESCAPE) and keys != ESCAPE else keys
 
     @contextmanager
     def lent(self) -> Iterator[None]:

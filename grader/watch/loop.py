@@ -20,7 +20,7 @@ from grader.engine.hints import one_more
 from grader.errors import GraderError
 from grader.report import html
 from grader.watch.client import Client
-from grader.watch.keyboard import END, Keyboard
+from grader.watch.keyboard import END, ESCAPE, Keyboard
 from grader.watch.messages import (
     Abandoned,
     Ended,
@@ -31,7 +31,7 @@ from grader.watch.messages import (
     Told,
 )
 from grader.watch.saves import Saves
-from grader.watch.view import HINTS, LIST, View
+from grader.watch.view import HELP, HINTS, LIST, View
 
 TICK = 0.25  # seconds between two looks at the clock while something is being done
 QUIT = ("q", END)
@@ -56,6 +56,8 @@ class Loop:
             "d": self._debug,
             "l": lambda: self._panel(LIST),
             "o": self._report,
+            "?": lambda: self._panel(HELP),
+            ESCAPE: lambda: self._panel(""),
         }
         self.keyboard: Keyboard | None = None
         self.away: Callable[[], None] = lambda: None  # gives the terminal back
@@ -85,6 +87,7 @@ class Loop:
                     for key in keyboard.take():
                         if key in QUIT:
                             return
+                        self.view.notice = ""  # of an earlier key
                         self._keys.get(key, lambda: None)()
 
     # ---- saves -----------------------------------------------------------------------

@@ -23,18 +23,19 @@ from grader.report.failure import heat, own_output
 from grader.report.failure.excerpt import AROUND, excerpt
 from grader.toolchain import given
 from grader.verdicts import Verdict
-from grader.watch.view import HINTS, LIST, View
+from grader.watch.view import HELP, HINTS, LIST, View
 
-KEYS = (
-    ("n", "next"),
-    ("p", "previous"),
-    ("h", "hint"),
-    ("r", "all"),
-    ("s", "speed"),
-    ("d", "debug"),
-    ("l", "list"),
-    ("o", "report"),
-    ("q", "quit"),
+KEYS = (  # key, the word below, what it does
+    ("n", "next", "the next file"),
+    ("p", "back", "the file before"),
+    ("h", "hint", "a hint; press it again for the next one"),
+    ("r", "all", "grade all files that are watched"),
+    ("s", "speed", "grade this file anew, its speed too"),
+    ("d", "debug", "stop inside the case that failed"),
+    ("l", "list", "all files, and which are right"),
+    ("o", "page", "open the report in a browser"),
+    ("?", "keys", "this list; Escape closes it"),
+    ("q", "quit", "end make watch"),
 )
 NUMBERS = ("forward", "gradient")  # checks of which "not written yet" is all
 NO_STATUS = "returns STATUS_NOT_IMPLEMENTED"
@@ -96,6 +97,10 @@ def _head(view: View) -> Iterator[RenderableType]:
 def _body(view: View, room: int, width: int, around: int) -> Iterator[RenderableType]:
     if view.panel == LIST:
         yield from _list(view, room)
+        return
+    if view.panel == HELP:
+        for key, _, meaning in KEYS:
+            yield Text(f"  {key}  {meaning}")
         return
     if view.panel == HINTS:
         for number, text in enumerate(view.hints, start=1):
@@ -252,7 +257,7 @@ def _foot(view: View) -> Iterator[RenderableType]:
     full = BAR * done // of
     bar = f"[{'#' * full}{'.' * (BAR - full)}] {done} of {of} files are right"
     yield Text(f"{bar}{view.points}")
-    keys = Text(overflow="ellipsis", no_wrap=True)
-    for key, word in KEYS:
-        keys += Text(key, style="bold") + Text(f" {word}  ")
+    words = [Text(key, style="bold") + Text(f" {word}") for key, word, _ in KEYS]
+    keys = Text("  ").join(words)
+    keys.overflow, keys.no_wrap = "ellipsis", True
     yield keys

@@ -14,7 +14,7 @@ from grader.engine.score import RungResult, shown_points
 from grader.engine.turn import in_turn
 from grader.verdicts import Verdict
 
-LIST, HINTS = "list", "hints"  # panels in place of the checks
+LIST, HINTS, HELP = "list", "hints", "help"  # panels in place of the checks
 
 Verdicts = Mapping[str, Verdict | None]  # direction -> the last one
 

@@ -222,6 +222,10 @@ def test_every_key_does_what_its_word_says(gelu: tuple[Path, Terminal]) -> None:
     terminal.until("no case has failed")
     terminal.press("o")
     terminal.until("opened build/grade/report.html")
+    terminal.press("?")
+    terminal.until("o  open the report in a browser", without="opened build")
+    terminal.press("\x1b")
+    terminal.until("forward in float32", without="open the report")
     terminal.press("p")
     terminal.until("linear/00_definition.c", "Right", "graded")
     terminal.press("n")
@@ -259,7 +263,7 @@ def test_another_size_is_drawn_anew(gelu: tuple[Path, Terminal]) -> None:
         assert all(len(line) <= 60 for line in text.splitlines())
     finally:
         terminal.resize(80, 24)
-        terminal.until("o report  q quit")
+        terminal.until("? keys  q quit")
 
 
 def test_q_ends_it_and_all_its_processes(tools: Path, tmp_path: Path) -> None:
