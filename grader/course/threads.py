@@ -8,12 +8,12 @@ import re
 from grader.course.rungs import Rung
 
 _OPENMP = re.compile(rb"\bomp\b")
-_STARTS = re.compile(rb"\bomp\b|->\s*threads\b")
+_STARTS = re.compile(rb"\bomp\b|->\s*threads\b|\b(?:pthread|thrd)_create\b")
 _PROMISES = re.compile(rb"bit[\s*]+for[\s*]+bit")  # also over a line's end
 
 
 def starts_threads(rung: Rung) -> bool:
-    """Whether it uses OpenMP, or looks at how many threads there are."""
+    """Whether it uses OpenMP, starts threads itself, or asks how many there are."""
     return bool(_STARTS.search(rung.file.read_bytes()))
 
 

@@ -4,7 +4,8 @@
 The rung is compiled with -fsanitize=thread and run by `worker-races`, whose OpenMP
 lets one thread run at a time, and which is told of every access (races.h).
 A race is found whether or not it changes a number. What that OpenMP does not know is
-named, and costs nothing: then nothing was looked at.
+named, and costs nothing: then nothing was looked at. So are threads that a rung starts
+without OpenMP.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ ORDERS = 2  # in which the threads run: each call takes the other one
 BUDGET = 2.0  # seconds on a core for one direction; cases beyond are left out
 SLOWER = 10  # than the same code where nobody watches
 OURS = ("GOMP_", "GOACC_", "omp_", "__kmpc_", "__tsan_")  # how names begin
+STARTS = {"pthread_create", "thrd_create", "clone"}  # threads besides OpenMP's
 WRITE, ATOMIC, ASKS = 1, 2, 4  # bits of what an access does
 ASK = (
     "two threads ask ctx_scratch for memory, and nothing orders them: let one ask at a "
@@ -105,6 +107,15 @@ def unknown(library: Path) -> str:
         (name for name in symbols(library)[1] - known if name.startswith(OURS)),
         default="",
     )
+
+
+def started(library: Path, direction: str) -> CheckResult | None:
+    """What is said of a library that starts threads itself: nobody watches those."""
+    name = min(symbols(library)[1] & STARTS, default="")
+    if not name:
+        return None
+    reason = f"the code calls {name}, and only the threads of OpenMP can be watched"
+    return _unseen(direction, reason)
 
 
 def check(

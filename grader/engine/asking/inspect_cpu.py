@@ -95,7 +95,10 @@ class HostInspection(Inspection):
         return [found]
 
     def _races(self, direction: str) -> list[CheckResult]:
-        """Of a right rung with OpenMP."""
+        """Of a right rung with OpenMP; threads of its own are named."""
+        library = self.subject.libraries[team_races.DTYPE][direction == "backward"]
+        if found := team_races.started(library, direction):
+            return [found]
         if plan.RACES not in {q.name for q in plan.questions(self.rung, direction)}:
             return []
         words = self.subject.operator, self._in_turns(), direction, self.seed

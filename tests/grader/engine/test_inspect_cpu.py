@@ -6,6 +6,7 @@ And what goes wrong in the grader itself is not taken for such nonsense.
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,10 +17,13 @@ from grader.checks import outcomes
 from grader.checks.check_result import CheckResult
 from grader.checks.memory import access, team_races
 from grader.checks.subject import Subject
+from grader.checks.values import each_dtype
 from grader.course.rungs import Rung
+from grader.course.threads import starts_threads
 from grader.diagnosis import explanation
 from grader.engine.asking.inspect_cpu import HostInspection
 from grader.runner.supervisor.session import Outcome
+from grader.toolchain.build import compiled
 from grader.verdicts import Verdict
 from tests.conftest import raising
 from tests.grader.checks.memory.test_memory import checked, rung_of
@@ -29,7 +33,9 @@ FORGED = rung_of("gelu_forged_report")
 WRONG = CheckResult("forward", "forward", Verdict.WRONG_VALUE, message="as it was")
 RIGHT = CheckResult("forward", "forward", Verdict.PASS)
 NOTHING = SimpleNamespace(
-    python=False, operator=operators.get("gelu")
+    python=False,
+    operator=operators.get("gelu"),
+    libraries={"f32": (Path("none"), Path("none"))},
 )  # a subject that is never run
 
 
@@ -98,3 +104,16 @@ def test_a_right_rung_with_openmp_is_asked_for_races(
     assert [r for r in found if r.name != "races"] == [RIGHT]
     assert (found[-1].verdict is Verdict.RACE) == asks
     assert look([WRONG], "forward", [])[-1].name == "forward"
+
+
+def test_threads_of_a_rung_s_own_are_named_for_nobody_watches_them(
+    tools: Path,
+) -> None:
+    rung = Rung("03_im2col_cpu/gelu", THREADS.with_name("own_threads.c"))
+    libraries = {k: (v, v) for k, v in compiled(rung).libraries.items()}
+    with closing(Subject(operators.get("gelu"), libraries=libraries)) as subject:
+        (numbers,) = each_dtype.check(subject, subject.cases(1), "forward", 1)[:1]
+        _, races = HostInspection(subject, rung, 1)([numbers], "forward", [])
+    assert (races.name, races.verdict, races.cases) == ("races", Verdict.PASS, 0)
+    assert "races were not looked at: the code calls pthread_create" in races.message
+    assert starts_threads(rung)
