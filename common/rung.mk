@@ -5,7 +5,8 @@
 #
 #   DTYPES   f32 f64 (the default): one shared object each
 #   MODE     release; debug: -O0 -g, for make debug; strict: release, warnings are errors
-#            sanitize: -O0 with AddressSanitizer and UBSan, for worker-asan
+#            sanitize: -O0 with AddressSanitizer and UBSan, for worker-asan. gcc fuses a
+#            product and a sum only from -O1 on, where four known bugs are not found
 #            races: -O1, every access to memory is told to worker-races
 #            given: for every x86-64-v2 (SSE4.2), without debug information
 #   EXTRA    flags from lab.toml, already checked against the allow-list
