@@ -66,7 +66,7 @@ CUDA_KINDS = (  # what test_cuda_rungs.py has not: attacks, and verdicts of cusi
 # test_speed.py and test_linking.py hold what mends them
 SLOW_KINDS = (
     *("cannot_be_stopped", "foretells", "hands_on", "half_when_timed"),
-    *("answers_early", "remembers", "forged_notes", "quotes_another"),
+    *("answers_early", "remembers", "forged_notes", "quotes_another", "trusts_output"),
 )
 
 
