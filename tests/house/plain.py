@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""The sentences that students and instructors read: of Markdown, notebooks, lab.toml.
+
+Fenced code, tables, headings and labels of lists are left out. A formula, a link and a
+piece of code count as one word.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+NOT_PROSE = re.compile(
+    r"(?ms)^ *(```|~~~).*?^ *\1|^\$\$.*?\$\$|<!-- run.*?-->|<style.*?</style>"
+)
+MARKER = re.compile(r"<!-- ?/?(repository|handout)(?: ?-->)?|-->|<[^<>\n]*>")
+ASIDE = re.compile(r"^ *(\||#|!\[|:::)")  # a row of a table, a heading, a picture
+ITEM = re.compile(r"^ *(?:[-*]|\d+\.) +")
+LABEL = re.compile(r"^ *(\*\*[^*]+\*\*|`[^`]+`|\[[^]]*\]\([^)]*\))(?:, \w+)?[:.]? ")
+ONE_WORD = re.compile(r"`[^`]+`|\$[^$\n]+\$|!?\[[^]]*\]\([^)]*\)")
+END = re.compile(r"(?<!\.\.)(?<!e\.g)(?<!i\.e)(?<=[.?!])[)\"'*]*(?:\s+|$)")
+WORD = re.compile(r"[A-Za-z]{2}[a-z'’-]*|[aAI]|\d+")
+OPERATOR = re.compile(r"[-+*/@<>=!|&%^x]+")
+
+
+def blocks(markdown: str) -> Iterator[str]:
+    """Paragraphs and items of lists, each as one line."""
+    lines: list[str] = []
+    for line in [*MARKER.sub("", NOT_PROSE.sub("\n", markdown)).splitlines(), ""]:
+        item = ITEM.match(line)
+        if lines and (not line.strip() or item or ASIDE.match(line)):
+            yield " ".join(lines)
+            lines = []
+        if line.strip() and not ASIDE.match(line):
+            lines.append(LABEL.sub("", line[item.end() :]) if item else line.strip())
+
+
+def sentences(text: str) -> list[str]:
+    """What ends with a full stop, a question mark or an exclamation mark."""
+    return [
+        part.strip() for part in END.split(ONE_WORD.sub("CODE", text)) if part.strip()
+    ]
+
+
+def length(sentence: str) -> int:
+    """Its words. A formula, an identifier and a piece of code are one word each."""
+    tokens = ["", *sentence.split(), ""]
+    count, inside = 0, False
+    for before, token, after in zip(tokens, tokens[1:], tokens[2:]):
+        formula = not WORD.fullmatch(token.strip(".,;:?!()\"'*"))
+        formula |= bool(OPERATOR.fullmatch(before) or OPERATOR.fullmatch(after))
+        count += not (formula and inside)
+        inside = formula and not token.endswith((",", ";", ":"))
+    return count
+
+
+def prose(file: Path) -> Iterator[str]:
+    """The paragraphs of a page or a notebook; the titles and hints of a lab.toml."""
+    if file.suffix == ".toml":
+        yield from _texts(tomllib.loads(file.read_text()))
+    elif file.suffix == ".ipynb":
+        for cell in json.loads(file.read_text())["cells"]:
+            if cell["cell_type"] == "markdown":
+                yield from blocks("".join(cell["source"]))
+    else:
+        yield from blocks(file.read_text())
+
+
+def _texts(entry: dict[str, object]) -> Iterator[str]:
+    for key, value in entry.items():
+        if isinstance(value, dict):
+            yield from _texts(value)
+        elif key == "title":
+            yield str(value)
+        elif key in ("hints", "story", "goals") and isinstance(value, list):
+            yield from value
