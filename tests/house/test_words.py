@@ -98,5 +98,5 @@ def test_words_are_counted_as_a_reader_counts_them() -> None:
 
 
 def test_code_tables_headings_and_labels_are_left_out() -> None:
-    page = "# Head\n\nSay it.\n\n```\ncode\n```\n| a | b |\n\n1. **Label.** Do.\n   And so."
-    assert list(plain.blocks(page)) == ["Say it.", "Do. And so."]
+    page = "# Head\n\nSay it.\n```\ncode\n```\n| a | b |\n\n1. **Label.** Do.\n   And."
+    assert list(plain.blocks(page)) == ["Say it.", "Do. And."]
