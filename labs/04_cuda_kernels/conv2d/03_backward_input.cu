@@ -39,12 +39,35 @@ static __global__ void turn_kernel(const __grid_constant__ tensor_t weight,
     // STARTER // your code (the reference takes 3 lines)
 }
 
+/* The taps of an axis that meet the pixels of a phase: first, first + step, ... Tap
+ * `first` meets pixel j of the phase in window `window` + j; each next one, `back`
+ * windows before. */
+typedef struct {
+    int64_t first, step, window, back;
+} taps_t;
+
+/* `distance` is that of pixel 0 of the phase from tap 0 of window 0. */
+static __device__ void find_taps(int64_t distance, int64_t K, int64_t stride,
+                                 int64_t dilation, taps_t *taps)
+{
+    // BEGIN SOLUTION
+    int64_t first = 0, step = 1;
+    while (first < K && distance % stride != 0) first++, distance -= dilation;
+    while (step < K && step * dilation % stride != 0) step++;
+    taps->first = first, taps->step = step;
+    taps->window = distance / stride, taps->back = step * dilation / stride;
+    // END SOLUTION
+    // STARTER // your code: the first tap that meets the phase, then how many taps
+    // STARTER // further the next one is (the reference takes 5 lines)
+}
+
 /* grad_input (GM, GN) of a group and phase = sum over the phase's taps of
  * filters[tap]^T (GM, GK) @ grad_output as the tap meets it (GK, GN), where
  * GM = IC/G, GK = OC/G, GN = pixels of the phase in all images.
  * A block owns a tile of 64 x 64; a thread owns rows 8*ty to 8*ty + 7 and columns tx,
  * tx + 16, tx + 32, tx + 48 of it. The grid counts tiles along x, in the order (g,
- * phase, n0, m0). Shared memory: two tiles of 16 x 64 and 64 pixels, 9728 bytes. */
+ * phase, n0, m0). Shared memory: two tiles of 16 x 64, 64 pixels, and the taps along
+ * both axes, 9792 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS)
     grad_input_kernel(const __grid_constant__ tensor_t grad_output,
                       const real *__restrict__ filters, int64_t KH, int64_t KW,
@@ -53,81 +76,91 @@ static __global__ void __launch_bounds__(THREADS)
 {
     [[maybe_unused]] __shared__ __align__(16) accum left[BK][BM];  // (oc, ic)
     [[maybe_unused]] __shared__ accum right[BK][BN];               // (oc, pixel)
-    __shared__ int64_t pixels[3][BN];                              // n, ih, iw
+    __shared__ int64_t pixels[3][BN];  // n, and numbers in the phase along h, w
+    __shared__ taps_t taps[2];         // along h, along w
     const int tx = threadIdx.x % TX, ty = threadIdx.x / TX;
     const int side = threadIdx.x % BN, row = threadIdx.x / BN;  // where it fetches
     const int64_t GM = grad_input.size[1] / p.groups;
     const int64_t GK = grad_output.size[1] / p.groups;
     const int64_t N = grad_input.size[0], IH = grad_input.size[2];
-    const int64_t IW = grad_input.size[3], TAPS = KH * KW;
+    const int64_t IW = grad_input.size[3];
 
     const int64_t TILES_M = ceil_div(GM, BM), TILES = TILES_M * ceil_div(GN, BN);
     const int64_t m0 = blockIdx.x % TILES_M * BM;
     const int64_t n0 = blockIdx.x % TILES / TILES_M * BN;
     const int64_t phase = blockIdx.x / TILES % (PHASES_H * PHASES_W);
+    const int64_t phase_h = phase / PHASES_W, phase_w = phase % PHASES_W;
     const int64_t g = blockIdx.x / (TILES * PHASES_H * PHASES_W);
     if (row == 0) {  // pixel n0 + side of the phase; it may lie behind the last image
         // BEGIN SOLUTION
         const int64_t H = ceil_div(IH, p.stride_h), W = ceil_div(IW, p.stride_w);
-        const int64_t i = n0 + side, h = i / W % H, w = i % W;  // h, w count in strides
-        pixels[0][side] = i / (H * W);
-        pixels[1][side] = phase / PHASES_W + h * p.stride_h;
-        pixels[2][side] = phase % PHASES_W + w * p.stride_w;
+        const int64_t i = n0 + side;
+        pixels[0][side] = i / (H * W), pixels[1][side] = i / W % H;
+        pixels[2][side] = i % W;
         // END SOLUTION
-        // STARTER // your code (the reference takes 5 lines)
+        // STARTER // your code (the reference takes 4 lines)
         // STARTER pixels[0][side] = pixels[1][side] = pixels[2][side] = 0;
-        // STARTER (void)phase, (void)n0;
+        // STARTER (void)n0;
     }
-    __syncthreads();  // the pixels are there for those who fetch and who store
+    if (threadIdx.x == 0)  // the only divisions by a stride
+        find_taps(phase_h + p.padding_h, KH, p.stride_h, p.dilation_h, &taps[0]);
+    if (threadIdx.x == 1)
+        find_taps(phase_w + p.padding_w, KW, p.stride_w, p.dilation_w, &taps[1]);
+    __syncthreads();  // pixels and taps are there for those who fetch and who store
 
     accum sum[TM][TN] = {};  // stays 0 in a phase without taps
-    for (int64_t tap = 0; tap < TAPS; tap++) {
-        // BEGIN SOLUTION
-        const int64_t h = pixels[1][side] + p.padding_h - tap / KW * p.dilation_h;
-        const int64_t w = pixels[2][side] + p.padding_w - tap % KW * p.dilation_w;
-        if (h % p.stride_h != 0 || w % p.stride_w != 0) continue;  // so do all threads
-        const int64_t n = pixels[0][side], oh = h / p.stride_h, ow = w / p.stride_w;
-        const bool meets = n < N && has_pixel(&grad_output, oh, ow);
-        const real *from = at4(&grad_output, n, g * GK + row, oh, ow);
-        const real *filter = filters + ((g * GK + row) * TAPS + tap) * GM + m0 + side;
-        // END SOLUTION
-        // STARTER // your code: skip a tap that misses the phase. Where does pixel
-        // STARTER // `side` read grad_output, if it meets a window at all? Where do
-        // STARTER // the filters of column `side` begin? (the reference takes 7 lines)
-        for (int64_t k0 = 0; k0 < GK; k0 += BK) {
+    int64_t y = taps[0].window;
+    for (int64_t kh = taps[0].first; kh < KH; kh += taps[0].step, y -= taps[0].back) {
+        int64_t x = taps[1].window;
+        for (int64_t kw = taps[1].first; kw < KW;
+             kw += taps[1].step, x -= taps[1].back) {
             // BEGIN SOLUTION
+            const int64_t n = pixels[0][side], oc = g * GK + row;
+            const int64_t oh = pixels[1][side] + y, ow = pixels[2][side] + x;
+            const bool meets = n < N && has_pixel(&grad_output, oh, ow);
+            const real *from = at4(&grad_output, n, oc, oh, ow);
+            const real *filter = filters + ((oc * KH + kh) * KW + kw) * GM + m0 + side;
+            // END SOLUTION
+            // STARTER // your code: where does pixel `side` read grad_output, if it
+            // STARTER // meets a window at all? Where do the filters of column `side`
+            // STARTER // begin? (the reference takes 5 lines)
+            // STARTER (void)x;
+            for (int64_t k0 = 0; k0 < GK; k0 += BK) {
+                // BEGIN SOLUTION
 #pragma unroll
-            for (int i = 0; i < BK; i += ROWS) {
-                const bool inside = row + i < GK - k0;
-                const bool filled = inside && m0 + side < GM;
-                left[row + i][side] = filled ? accum_from(*filter) : 0;
-                right[row + i][side] = meets && inside ? accum_from(*from) : 0;
-                filter += ROWS * TAPS * GM, from += ROWS * grad_output.stride[1];
-            }
-            // END SOLUTION
-            // STARTER // your code: rows k0 to k0 + 15, side by side, of both tiles; 0
-            // STARTER // behind the last one (the reference takes 7 lines)
-            __syncthreads();  // both tiles are written before anybody reads them
-
-            // BEGIN SOLUTION
-#pragma unroll 4
-            for (int k = 0; k < BK; k++) {  // 4 at once: all take 128 registers
-                accum l[TM], r[TN];
-                for (int i = 0; i < TM; i++) l[i] = left[k][ty * TM + i];
-                for (int j = 0; j < TN; j++) r[j] = right[k][tx + TX * j];
-                for (int i = 0; i < TM; i++) {
-                    for (int j = 0; j < TN; j++) sum[i][j] += l[i] * r[j];
+                for (int i = 0; i < BK; i += ROWS) {
+                    const bool inside = row + i < GK - k0;
+                    const bool filled = inside && m0 + side < GM;
+                    left[row + i][side] = filled ? accum_from(*filter) : 0;
+                    right[row + i][side] = meets && inside ? accum_from(*from) : 0;
+                    filter += ROWS * KH * KW * GM, from += ROWS * grad_output.stride[1];
                 }
+                // END SOLUTION
+                // STARTER // your code: rows k0 to k0 + 15, side by side, of both
+                // STARTER // tiles; 0 behind the last one (the reference takes 7 lines)
+                __syncthreads();  // both tiles are written before anybody reads them
+
+                // BEGIN SOLUTION
+#pragma unroll 4
+                for (int k = 0; k < BK; k++) {  // 4 at once: all take 128 registers
+                    accum l[TM], r[TN];
+                    for (int i = 0; i < TM; i++) l[i] = left[k][ty * TM + i];
+                    for (int j = 0; j < TN; j++) r[j] = right[k][tx + TX * j];
+                    for (int i = 0; i < TM; i++) {
+                        for (int j = 0; j < TN; j++) sum[i][j] += l[i] * r[j];
+                    }
+                }
+                // END SOLUTION
+                // STARTER // your code: the product (the reference takes 8 lines)
+                // STARTER (void)filters, (void)g;
+                __syncthreads();  // all have read before the next tiles overwrite these
             }
-            // END SOLUTION
-            // STARTER // your code: the product (the reference takes 8 lines)
-            // STARTER (void)filters, (void)g;
-            __syncthreads();  // all have read before the next tiles overwrite these
         }
     }
     for (int j = 0; j < TN; j++) {
         const int at = tx + TX * j;
-        const int64_t n = pixels[0][at], ih = pixels[1][at], iw = pixels[2][at];
+        const int64_t n = pixels[0][at], ih = phase_h + pixels[1][at] * p.stride_h;
+        const int64_t iw = phase_w + pixels[2][at] * p.stride_w;
         for (int i = 0; i < TM; i++) {
             const int64_t m = m0 + ty * TM + i;
             if (m >= GM || n >= N || ih >= IH || iw >= IW) continue;  // an edge

@@ -6,7 +6,7 @@
  *   run     make grade T=04_cuda_kernels/depthwise_conv2d/03
  *
  * Backward: grad_input, if tile and filter fit into 48 KB; the rest is the fallback's.
- * Workspace: none.
+ * Workspace: the weight, if it has gaps.
  */
 #include "layout.h"
 
@@ -58,6 +58,27 @@ static HOST_DEVICE int64_t tile_side(axis_t a, int64_t pixels)
     // STARTER return pixels;  // your code (the reference takes 1 line)
 }
 
+/* The windows of a filter that the block's pixels meet, from (oh0, ow0) on, where
+ * `first` points; 0 where there is none. A thread takes each 32nd column, and of it
+ * each 8th row. */
+static __device__ void fetch(const tensor_t *grad_output, const real *first,
+                             int64_t oh0, int64_t ow0, int HIGH, int WIDE,
+                             accum *windows)
+{
+    // BEGIN SOLUTION
+    const int64_t right = grad_output->stride[3], down = grad_output->stride[2];
+    const int ty = threadIdx.x / TW;
+    for (int x = threadIdx.x % TW; x < WIDE; x += TW) {
+        const real *from = first + ty * down + x * right;
+        for (int y = ty; y < HIGH; y += TH, from += TH * down) {
+            const bool there = has_pixel(grad_output, oh0 + y, ow0 + x);
+            windows[y * WIDE + x] = there ? accum_from(*from) : 0;
+        }
+    }
+    // END SOLUTION
+    // STARTER // your code (the reference takes 9 lines)
+}
+
 /* A block owns 8 x 32 pixels of one phase of one channel, a thread one of them: it sums
  * over the channel's filters, whose windows are fetched one tile after the other. The
  * grid counts tiles in the order (n, ic, phase, j0, i0), along x.
@@ -69,7 +90,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
                       const __grid_constant__ tensor_t grad_input)
 {
     extern __shared__ __align__(16) accum shared[];
-    const int64_t IC = grad_input.size[1], M = weight.size[0] / IC, K = h.K * w.K;
+    const int64_t IC = grad_input.size[1], M = weight.size[0] / IC;
     const int64_t COLUMNS = ceil_div(ceil_div(grad_input.size[3], w.S), TW);
     const int64_t ROWS = ceil_div(ceil_div(grad_input.size[2], h.S), TH);
     const int64_t TILES = ROWS * COLUMNS, plane = blockIdx.x / (h.S * w.S * TILES);
@@ -78,7 +99,8 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     const int64_t phase_w = blockIdx.x / TILES % w.S;
     const int64_t j0 = blockIdx.x % TILES / COLUMNS * TH;
     const int64_t i0 = blockIdx.x % COLUMNS * TW;
-    const int HIGH = (int)tile_side(h, TH), WIDE = (int)tile_side(w, TW);  // it fits
+    const int HIGH = (int)tile_side(h, TH), WIDE = (int)tile_side(w, TW);  // it fits,
+    const int K = (int)(h.K * w.K);                                        // so do they
     const int64_t oh0 = j0 + first_window(h, phase_h);  // of the tile
     const int64_t ow0 = i0 + first_window(w, phase_w);
     const int tx = threadIdx.x % TW, ty = threadIdx.x / TW;
@@ -86,7 +108,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     int *const places = (int *)(windows + HIGH * WIDE);
     // places[k]: from a pixel's first window to that of place k; -1 in another phase
     // BEGIN SOLUTION
-    for (int64_t k = threadIdx.x; k < K; k += THREADS) {
+    for (int k = threadIdx.x; k < K; k += THREADS) {
         const int64_t y = windows_to(h, phase_h, k / w.K);
         const int64_t x = windows_to(w, phase_w, k % w.K);
         places[k] = y < 0 || x < 0 ? -1 : (int)(y * WIDE + x);
@@ -94,22 +116,13 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     // END SOLUTION
     // STARTER // your code (the reference takes 5 lines)
     // STARTER (void)places;
+    const real *weights = real_data(&weight) + ic * M * K;  // of the next filter
+    const real *first = at4(&grad_output, n, ic * M, oh0, ow0);
     accum sum = 0;  // stays 0 in a phase without places
-    for (int64_t oc = ic * M; oc < (ic + 1) * M; oc++) {
-        // BEGIN SOLUTION
-        for (int64_t k = threadIdx.x; k < K; k += THREADS) {
-            filter[k] = accum_from(*at4(&weight, oc, 0, k / w.K, k % w.K));
-        }
-        for (int y = ty; y < HIGH; y += TH) {
-            for (int x = tx; x < WIDE; x += TW) {
-                const int64_t oh = oh0 + y, ow = ow0 + x;
-                const bool there = has_pixel(&grad_output, oh, ow);
-                windows[y * WIDE + x] =
-                    there ? accum_from(*at4(&grad_output, n, oc, oh, ow)) : 0;
-            }
-        }
-        // END SOLUTION
-        // STARTER // your code: filter and windows (the reference takes 11 lines)
+    for (int64_t m = 0; m < M; m++, weights += K, first += grad_output.stride[1]) {
+        for (int k = threadIdx.x; k < K; k += THREADS)
+            filter[k] = accum_from(weights[k]);
+        fetch(&grad_output, first, oh0, ow0, HIGH, WIDE, windows);
         __syncthreads();  // places, filter and windows are written before all read them
         const accum *const mine = windows + ty * WIDE + tx;
         // BEGIN SOLUTION
@@ -118,7 +131,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
         }
         // END SOLUTION
         // STARTER // your code: the places of this phase (the reference takes 3 lines)
-        // STARTER (void)oh0, (void)ow0, (void)mine, (void)filter;
+        // STARTER (void)mine;
         __syncthreads();  // all have read before the next filter's overwrite these
     }
     const int64_t ih = phase_h + (j0 + ty) * h.S, iw = phase_w + (i0 + tx) * w.S;
@@ -149,11 +162,13 @@ depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
         if (status != STATUS_OK) return status;
     }
     if (!grad_input || !fits || tensor_numel(grad_input) == 0) return STATUS_OK;
+    const real *filters = tensor_contiguous(ctx, weight);
+    if (!filters) return STATUS_NO_MEMORY;
     const int64_t *in = input->size;
     const int64_t TILES = h.S * ceil_div(ceil_div(in[2], h.S), TH) * w.S *
                           ceil_div(ceil_div(in[3], w.S), TW);
     grad_input_kernel<<<grid_of(in[0] * in[1] * TILES), THREADS, BYTES, ctx->stream>>>(
-        *grad_output, *weight, h, w, *grad_input);
+        *grad_output, tensor_dense(filters, 4, weight->size), h, w, *grad_input);
     CUDA_TRY(ctx, cudaGetLastError());
     return STATUS_OK;
 }

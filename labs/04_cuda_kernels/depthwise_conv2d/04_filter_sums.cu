@@ -5,9 +5,9 @@
  *   limit   a load for every multiply-add; few blocks where there are few filters
  *   run     make grade T=04_cuda_kernels/depthwise_conv2d/04
  *
- * Backward: grad_weight and grad_bias; grad_input is the fallback's. No atomics: which
- * thread adds which windows, and in which order, follows from the sizes alone.
- * Workspace: none.
+ * Backward: grad_weight and grad_bias; grad_input is the fallback's, and all where a
+ * row or a column needs 64 bits. No atomics: which thread adds which windows, and in
+ * which order, follows from the sizes alone. Workspace: none.
  */
 #include "layout.h"
 
@@ -15,6 +15,48 @@ extern "C" depthwise_conv2d_backward_fn fallback_backward;
 
 enum { WARP = 32, THREADS = 256, WARPS = THREADS / WARP };  // of a block
 enum { TAPS = 9 };  // weights whose sums a thread has in registers: all of 3 x 3
+enum : unsigned { OUTSIDE = INT32_MAX };  // rows below any image
+
+/* A window of all images, counted in row-major order; or a step from one to another. */
+typedef struct {
+    int n, oh, ow;
+} window_t;
+
+static __device__ window_t window_of(const tensor_t *grad_output, int i)
+{
+    const int OW = (int)grad_output->size[3], OHW = (int)grad_output->size[2] * OW;
+    return {i / OHW, i % OHW / OW, i % OW};
+}
+
+/* One step further, without a division. */
+static __device__ void advance(window_t *at, window_t step, int OH, int OW)
+{
+    // BEGIN SOLUTION
+    at->n += step.n, at->oh += step.oh, at->ow += step.ow;
+    if (at->ow >= OW) at->ow -= OW, at->oh++;
+    if (at->oh >= OH) at->oh -= OH, at->n++;
+    // END SOLUTION
+    // STARTER // your code: carry from ow to oh, and from oh to n
+    // STARTER // (the reference takes 3 lines)
+}
+
+/* Of a weight of a filter: how far its pixel lies from the first one of a window. */
+typedef struct {
+    unsigned h, w;   // rows and columns
+    int64_t behind;  // elements
+} tap_t;
+
+/* Weight k. One behind the last is OUTSIDE of all images, and nobody stores its sum. */
+
+static __device__ tap_t tap_of(const tensor_t *input, const tensor_t *weight,
+                               depthwise_conv2d_params_t p, int64_t k)
+{
+    const int64_t h = k / weight->size[3] * p.dilation_h;
+    const int64_t w = k % weight->size[3] * p.dilation_w;
+    const bool exists = k < weight->size[2] * weight->size[3];
+    const int64_t behind = h * input->stride[2] + w * input->stride[3];
+    return {exists ? (unsigned)h : OUTSIDE, (unsigned)w, behind};
+}
 
 /* The sum over the lanes of a warp, in its lane 0; a tree, always the same. */
 static __device__ accum lanes_sum(accum sum)
@@ -41,34 +83,39 @@ static __global__ void __launch_bounds__(THREADS)
                        real *__restrict__ grad_bias, int64_t PARTS)
 {
     __shared__ accum sums[TAPS + 1][WARPS + 1];  // + 1: no bank conflicts below
-    const int64_t N = input.size[0], OH = grad_output.size[2], OW = grad_output.size[3];
-    const int64_t KW = weight.size[3], K = weight.size[2] * KW;
+    const int OH = (int)grad_output.size[2], OW = (int)grad_output.size[3];
+    const int64_t COUNT = input.size[0] * OH * OW;
+    const unsigned IH = (unsigned)input.size[2], IW = (unsigned)input.size[3];
+    const int64_t K = weight.size[2] * weight.size[3];
     const int64_t oc = blockIdx.x / PARTS, k0 = blockIdx.x % PARTS * TAPS;
     const int64_t ic = oc / (weight.size[0] / input.size[1]);
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
 
     accum sum[TAPS + 1] = {};  // the last one is the bias's
-    // BEGIN SOLUTION
-    for (int64_t i = threadIdx.x; i < N * OH * OW; i += THREADS) {
-        const int64_t ow = i % OW, oh = i / OW % OH, n = i / (OH * OW);
-        const accum grad = accum_from(*at4(&grad_output, n, oc, oh, ow));
-        const int64_t ih0 = oh * p.stride_h - p.padding_h;
-        const int64_t iw0 = ow * p.stride_w - p.padding_w;
+    window_t at = window_of(&grad_output, threadIdx.x);
+    const window_t step = window_of(&grad_output, THREADS);
+    tap_t taps[TAPS];
+    for (int tap = 0; tap < TAPS; tap++)
+        taps[tap] = tap_of(&input, &weight, p, k0 + tap);
+    for (int64_t i = threadIdx.x; i < COUNT; i += THREADS) {
+        // BEGIN SOLUTION
+        const accum grad = accum_from(*at4(&grad_output, at.n, oc, at.oh, at.ow));
+        const int ih = at.oh * (int)p.stride_h - (int)p.padding_h;
+        const int iw = at.ow * (int)p.stride_w - (int)p.padding_w;
+        const real *pixel = at4(&input, at.n, ic, ih, iw);
         sum[TAPS] += grad;
-        int64_t kh = k0 / KW, kw = k0 % KW;
 #pragma unroll  // sums that a variable counts would not lie in registers
         for (int tap = 0; tap < TAPS; tap++) {
-            const int64_t ih = ih0 + kh * p.dilation_h, iw = iw0 + kw * p.dilation_w;
-            if (grad_weight && has_pixel(&input, ih, iw)) {
-                sum[tap] += grad * accum_from(*at4(&input, n, ic, ih, iw));
-            }
-            if (++kw == KW) kh++, kw = 0;  // places beyond the last are not stored
+            const unsigned h = ih + taps[tap].h, w = iw + taps[tap].w;  // -1 is large
+            if (grad_weight && h < IH && w < IW)
+                sum[tap] += grad * accum_from(pixel[taps[tap].behind]);
         }
+        // END SOLUTION
+        // STARTER // your code: window `at`, once for all ten sums
+        // STARTER // (the reference takes 10 lines)
+        advance(&at, step, OH, OW);
     }
-    // END SOLUTION
-    // STARTER // your code: each window once, for all ten sums; kh and kw of tap 0 come
-    // STARTER // from k0 (the reference takes 15 lines)
-    // STARTER (void)N, (void)OH, (void)OW, (void)KW, (void)ic, (void)sum, (void)p;
+    // STARTER (void)ic, (void)IH, (void)IW, (void)sum, (void)taps;
 #pragma unroll
     for (int tap = 0; tap <= TAPS; tap++) {
         const accum total = lanes_sum(sum[tap]);
@@ -94,12 +141,17 @@ depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                           tensor_t *grad_weight, tensor_t *grad_bias)
 {
     // STARTER return STATUS_NOT_IMPLEMENTED;  // delete it when the kernel is written
-    if (grad_input) {
-        const status_t status = fallback_backward(ctx, grad_output, input, weight, p,
-                                                  grad_input, NULL, NULL);
+    const int64_t *in = input->size, *out = grad_output->size;
+    const bool fits = in[0] <= INT32_MAX && out[2] * out[3] <= INT32_MAX &&
+                      in[2] + 2 * p.padding_h <= INT32_MAX &&
+                      in[3] + 2 * p.padding_w <= INT32_MAX;
+    if (grad_input || !fits) {
+        const status_t status =
+            fallback_backward(ctx, grad_output, input, weight, p, grad_input,
+                              fits ? NULL : grad_weight, fits ? NULL : grad_bias);
         if (status != STATUS_OK) return status;
     }
-    if (!grad_weight && !grad_bias) return STATUS_OK;
+    if (!fits || (!grad_weight && !grad_bias)) return STATUS_OK;
     const int64_t OC = weight->size[0], K = weight->size[2] * weight->size[3];
     const int64_t PARTS = grad_weight ? ceil_div(K, TAPS) : 1;
     grad_weight_kernel<<<grid_of(OC * PARTS), THREADS, 0, ctx->stream>>>(

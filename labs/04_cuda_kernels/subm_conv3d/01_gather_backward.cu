@@ -5,8 +5,10 @@
  *   limit   a thread walks through all pairs of a place, or all points, for one sum
  *   run     make grade T=04_cuda_kernels/subm_conv3d/01
  *
- * Backward, all shapes and strides. Workspace: KD*KH*KW*P row numbers of 4 bytes.
+ * Backward, all shapes and strides. Workspace: KD*KH*KW*P row numbers of 4 bytes, and
+ * the weight if it has gaps.
  */
+#include "layout.h"
 #include "points.h"
 
 enum { THREADS = 256 };  // of a block
@@ -27,30 +29,32 @@ static __global__ void turn_kernel(const __grid_constant__ tensor_t rulebook,
     // STARTER // your code (the reference takes 5 lines)
 }
 
-/* grad_features[read] = sum over k of grad_output[writes[k][read]] @ weight[:,:,k]
+/* grad_features[read] = sum over k of grad_output[writes[k][read]] @ filters[:,:,k];
+ * filters (OC, IC, PLACES).
  * A block owns 256 consecutive elements of grad_features, a thread one; neighbouring
  * threads walk along ic. No shared memory. */
 static __global__ void features_kernel(const __grid_constant__ tensor_t grad_output,
-                                       const __grid_constant__ tensor_t weight,
+                                       const __grid_constant__ tensor_t filters,
                                        const int32_t *__restrict__ writes,
                                        real *__restrict__ grad_features, int64_t COUNT)
 {
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= COUNT) return;  // the last block may be partly empty
     // BEGIN SOLUTION
-    const int64_t P = grad_output.size[0], OC = weight.size[0], IC = weight.size[1];
-    const int64_t PLACES = weight.size[2] * weight.size[3] * weight.size[4];
+    const int64_t P = grad_output.size[0], OC = filters.size[0], IC = filters.size[1];
+    const int64_t PLACES = filters.size[2];
+    const real *filter = at3(&filters, 0, i % IC, 0);
+    const int32_t *next = writes + i / IC;
     accum sum = 0;
-    for (int64_t k = 0; k < PLACES; k++) {
-        const int32_t write = writes[k * P + i / IC];
-        const real *filter = filter_at(&weight, k) + i % IC * weight.stride[1];
+    for (int64_t k = 0; k < PLACES; k++, filter++, next += P) {
+        const int32_t write = *next;
         for (int64_t oc = 0; write >= 0 && oc < OC; oc++)
-            sum += accum_from(filter[oc * weight.stride[0]]) *
+            sum += accum_from(filter[oc * filters.stride[0]]) *
                    accum_from(*at2(&grad_output, write, oc));
     }
     grad_features[i] = real_from(sum);
     // END SOLUTION
-    // STARTER // your code (the reference takes 11 lines)
+    // STARTER // your code (the reference takes 12 lines)
 }
 
 /* grad_weight[:,:,k] = sum over the pairs of place k: grad_output[write] features[read]
@@ -113,17 +117,20 @@ extern "C" status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output
         const size_t bytes = (size_t)(PLACES * P) * sizeof(int32_t);
         int32_t *writes = (int32_t *)ctx_scratch(ctx, bytes);
         if (!writes) return STATUS_NO_MEMORY;
+        const real *filters = tensor_contiguous(ctx, weight);
+        if (!filters && COUNT > 0) return STATUS_NO_MEMORY;
         CUDA_TRY(ctx, cudaMemsetAsync(writes, 0xff, bytes, ctx->stream));  // all -1
         turn_kernel<<<grid_of(ceil_div(PLACES * P, THREADS)), THREADS, 0,
                       ctx->stream>>>(*rulebook, *count, writes);
         CUDA_TRY(ctx, cudaGetLastError());
         features_kernel<<<grid_of(ceil_div(POINTS, THREADS)), THREADS, 0,
-                          ctx->stream>>>(*grad_output, *weight, writes,
-                                         real_data(grad_features), POINTS);
+                          ctx->stream>>>(*grad_output,
+                                         tensor_3d(filters, OC, POINTS / P, PLACES),
+                                         writes, real_data(grad_features), POINTS);
         CUDA_TRY(ctx, cudaGetLastError());
     }
     // END SOLUTION
-    // STARTER // your code: table and grad_features (the reference takes 13 lines)
+    // STARTER // your code: table and grad_features (the reference takes 16 lines)
     // STARTER (void)P, (void)PLACES, (void)POINTS, (void)turn_kernel;
     // STARTER (void)features_kernel;
     // BEGIN SOLUTION

@@ -5,14 +5,17 @@
  *   limit   the rulebook; places at which few of the 32 points read anything
  *   run     make grade T=04_cuda_kernels/subm_conv3d/02
  *
- * Forward. Workspace: that of 00_hash_table, KD*KH*KW*P row numbers of 4 bytes, and the
- * rulebook if the caller does not want it.
+ * Forward. Workspace: that of 00_hash_table, KD*KH*KW*P row numbers of 4 bytes, the
+ * weight if it has gaps, and the rulebook if the caller does not want it.
  */
+#include "layout.h"
 #include "points.h"
 
 extern "C" subm_conv3d_forward_fn rulebook_forward;  // 00_hash_table
 
 enum { BM = 32, BN = 32, BK = 16, TM = 4, THREADS = BM * BN / TM };
+enum { ROWS = BM * BK / THREADS };                   // that a thread fetches from
+enum { DOWN = THREADS / BK, ALONG = THREADS / BN };  // its next row, its next term
 
 /* reads (PLACES, P): which row each point reads at each place; it was all -1
  * A block owns 256 pairs of the rulebook, a thread one. No shared memory. */
@@ -32,7 +35,55 @@ static __global__ void table_kernel(const __grid_constant__ tensor_t rulebook,
     // STARTER // your code (the reference takes 7 lines)
 }
 
-/* output = bias + sum over k of features[reads[k]] @ filters[:,:,k], (IC, OC) each
+/* What a thread fetches of the tiles of a place, step by step. */
+typedef struct {
+    const real *row[ROWS];  // term t % BK of rows t / BK, t / BK + DOWN; NULL: none
+    const real *filter;     // term t / BN of column t % BN
+    bool is_outside;        // there is no such column
+    int64_t row_step, filter_step;    // from term to term
+    int64_t row_ahead, filter_ahead;  // from the first step to the next one
+} source_t;
+
+/* All addresses at a place, but that of the filter. `row` has the tile's row numbers
+ * there, -1 where a point reads nothing. */
+static __device__ void find_rows(source_t *from, const tensor_t *features,
+                                 const int32_t *row)
+{
+    // BEGIN SOLUTION
+    const int t = threadIdx.x;
+    for (int i = 0; i < ROWS; i++) {
+        const int32_t number = row[t / BK + i * DOWN];
+        from->row[i] = number < 0 ? NULL : at2(features, number, t % BK);
+    }
+    from->row_ahead = from->filter_ahead = 0;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 6 lines)
+}
+
+/* The tiles of a step, of which `count` terms are inside, 0 for the others; and on. */
+static __device__ void fetch(source_t *from, int64_t count, accum (&left)[BK][BM + 1],
+                             accum (&right)[BK][BN])
+{
+    // BEGIN SOLUTION
+    const int t = threadIdx.x, at = t % BK;
+    for (int i = 0; i < ROWS; i++) {
+        const bool there = from->row[i] && at < count;
+        left[at][t / BK + i * DOWN] =
+            there ? accum_from(from->row[i][from->row_ahead]) : 0;
+    }
+    const real *term = from->filter + from->filter_ahead;
+    for (int i = 0; i < BK; i += ALONG, term += ALONG * from->filter_step) {
+        const bool there = !from->is_outside && i + t / BN < count;
+        right[i + t / BN][t % BN] = there ? accum_from(*term) : 0;
+    }
+    from->row_ahead += BK * from->row_step;
+    from->filter_ahead += BK * from->filter_step;
+    // END SOLUTION
+    // STARTER // your code: a number of each of its rows, then of its column of the
+    // STARTER // weight (the reference takes 13 lines)
+}
+
+/* output = bias + sum over k of features[reads[k]] @ filters[:,:,k]^T, (OC, IC) each
  * A block owns 32 x 32 outputs, a thread 4 of a column. Of each place at which one of
  * the 32 rows has a partner, 16 terms at a time are fetched: rows as they are gathered,
  * and a tile of the weight, which serves all 32 rows. Shared memory: 32 row numbers,
@@ -47,33 +98,25 @@ static __global__ void __launch_bounds__(THREADS)
         left[BK][BM + 1];  // +1: a column is written without conflicts
     [[maybe_unused]] __shared__ accum right[BK][BN];
     [[maybe_unused]] __shared__ int32_t row[BM];
-    const int64_t P = features.size[0], K = filters.size[0], N = filters.size[1];
-    const int64_t PLACES = filters.size[2] * filters.size[3] * filters.size[4];
-    const int64_t TILES = ceil_div(N, BN);
+    const int64_t P = features.size[0], K = filters.size[1], N = filters.size[0];
+    const int64_t PLACES = K > 0 ? filters.size[2] : 0, TILES = ceil_div(N, BN);
     const int64_t m0 = blockIdx.x / TILES * BM, n0 = blockIdx.x % TILES * BN;
-    const int t = threadIdx.x, tx = t % BN, ty = t / BN, at = t % BK;
+    const int t = threadIdx.x, tx = t % BN, ty = t / BN;
+    source_t from = {};
+    from.filter = at3(&filters, n0 + tx, ty, 0);
+    from.is_outside = n0 + tx >= N;
+    from.row_step = features.stride[1], from.filter_step = filters.stride[1];
+    const bool is_point = t < BM && m0 + t < P;
+    const int32_t *next = reads + m0 + t;
     accum sum[TM] = {};
-    for (int64_t k = 0; k < PLACES; k++) {
-        const int32_t mine = t < BM && m0 + t < P ? reads[k * P + m0 + t] : -1;
+    for (int64_t k = 0; k < PLACES; k++, from.filter++, next += P) {
+        const int32_t mine = is_point ? *next : -1;
         if (t < BM) row[t] = mine;
         // all row numbers are written before they are read; nobody reads only -1
         if (!__syncthreads_or(mine >= 0)) continue;
-        const real *filter = filter_at(&filters, k);
-        for (int64_t k0 = 0; k0 < K; k0 += BK) {
-            // BEGIN SOLUTION
-            for (int m = t / BK; m < BM; m += THREADS / BK) {
-                const bool there = row[m] >= 0 && k0 + at < K;
-                left[at][m] = there ? accum_from(*at2(&features, row[m], k0 + at)) : 0;
-            }
-            for (int j = ty; j < BK; j += THREADS / BN) {
-                const real *from = filter + (k0 + j) * filters.stride[0];
-                const bool there = k0 + j < K && n0 + tx < N;
-                right[j][tx] =
-                    there ? accum_from(from[(n0 + tx) * filters.stride[1]]) : 0;
-            }
-            // END SOLUTION
-            // STARTER // your code: a number of every 16th row, then the tile of
-            // STARTER // the weight (the reference takes 10 lines)
+        find_rows(&from, &features, row);
+        for (int64_t count = K; count > 0; count -= BK) {
+            fetch(&from, count, left, right);
             __syncthreads();  // both tiles are written before anybody reads them
             // BEGIN SOLUTION
             for (int j = 0; j < BK; j++) {
@@ -82,7 +125,6 @@ static __global__ void __launch_bounds__(THREADS)
             }
             // END SOLUTION
             // STARTER // your code: 4 sums of column tx (the reference takes 4 lines)
-            // STARTER (void)filter, (void)at;
             __syncthreads();  // all have read before the next tiles overwrite these
         }
     }
@@ -101,7 +143,7 @@ extern "C" status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
                                         subm_conv3d_params_t p, tensor_t *output,
                                         tensor_t *rulebook, tensor_t *count)
 {
-    const int64_t P = features->size[0], OC = weight->size[0];
+    const int64_t P = features->size[0], OC = weight->size[0], IC = weight->size[1];
     const int64_t PLACES = weight->size[2] * weight->size[3] * weight->size[4];
     const size_t bytes = (size_t)(PLACES * P) * sizeof(int32_t);
     tensor_t pairs = {}, pairs_of = {};
@@ -123,16 +165,16 @@ extern "C" status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
     table_kernel<<<grid_of(ceil_div(PLACES * P, THREADS)), THREADS, 0, ctx->stream>>>(
         pairs, pairs_of, reads);
     CUDA_TRY(ctx, cudaGetLastError());
-    tensor_t filters = *weight;  // (IC, OC, KD, KH, KW)
-    filters.size[0] = weight->size[1], filters.size[1] = OC;
-    filters.stride[0] = weight->stride[1], filters.stride[1] = weight->stride[0];
+    const real *filters = tensor_contiguous(ctx, weight);
+    if (!filters && IC > 0) return STATUS_NO_MEMORY;
     const unsigned blocks = grid_of(ceil_div(P, BM) * ceil_div(OC, BN));
     tile_kernel<<<blocks, THREADS, 0, ctx->stream>>>(
-        *features, filters, bias ? *bias : tensor_t{}, reads, real_data(output));
+        *features, tensor_3d(filters, OC, IC, PLACES), bias ? *bias : tensor_t{}, reads,
+        real_data(output));
     CUDA_TRY(ctx, cudaGetLastError());
     return STATUS_OK;
     // END SOLUTION
     // STARTER // your code: rulebook, both kernels (the reference takes 17 lines)
-    // STARTER (void)OC, (void)table_kernel, (void)tile_kernel;
+    // STARTER (void)OC, (void)IC, (void)table_kernel, (void)tile_kernel;
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

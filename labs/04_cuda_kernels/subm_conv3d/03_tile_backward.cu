@@ -6,13 +6,16 @@
  *   run     make grade T=04_cuda_kernels/subm_conv3d/03
  *
  * Backward: the gradient of features; those of weight and bias by a lower rung.
- * Workspace: KD*KH*KW*P row numbers of 4 bytes.
+ * Workspace: KD*KH*KW*P row numbers of 4 bytes, and the weight if it has gaps.
  */
+#include "layout.h"
 #include "points.h"
 
 extern "C" subm_conv3d_backward_fn fallback_backward;
 
 enum { BM = 32, BN = 32, BK = 16, TM = 4, THREADS = BM * BN / TM };
+enum { ROWS = BM * BK / THREADS };                   // that a thread fetches from
+enum { DOWN = THREADS / BK, ALONG = THREADS / BN };  // its next row, its next term
 
 /* writes (PLACES, P): who reads each row at each place; it was all -1
  * A block owns 256 pairs of the rulebook, a thread one. No shared memory. */
@@ -32,6 +35,54 @@ static __global__ void table_kernel(const __grid_constant__ tensor_t rulebook,
     // STARTER // your code (the reference takes 7 lines)
 }
 
+/* What a thread fetches of the tiles of a place, step by step. */
+typedef struct {
+    const real *row[ROWS];  // term t % BK of rows t / BK, t / BK + DOWN; NULL: none
+    const real *filter;     // term t / BN of column t % BN
+    bool is_outside;        // there is no such column
+    int64_t row_step, filter_step;    // from term to term
+    int64_t row_ahead, filter_ahead;  // from the first step to the next one
+} source_t;
+
+/* All addresses at a place, but that of the filter. `row` has the tile's row numbers
+ * there, -1 where a point is read by nothing. */
+static __device__ void find_rows(source_t *from, const tensor_t *grad_output,
+                                 const int32_t *row)
+{
+    // BEGIN SOLUTION
+    const int t = threadIdx.x;
+    for (int i = 0; i < ROWS; i++) {
+        const int32_t number = row[t / BK + i * DOWN];
+        from->row[i] = number < 0 ? NULL : at2(grad_output, number, t % BK);
+    }
+    from->row_ahead = from->filter_ahead = 0;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 6 lines)
+}
+
+/* The tiles of a step, of which `count` terms are inside, 0 for the others; and on. */
+static __device__ void fetch(source_t *from, int64_t count, accum (&left)[BK][BM + 1],
+                             accum (&right)[BK][BN])
+{
+    // BEGIN SOLUTION
+    const int t = threadIdx.x, at = t % BK;
+    for (int i = 0; i < ROWS; i++) {
+        const bool there = from->row[i] && at < count;
+        left[at][t / BK + i * DOWN] =
+            there ? accum_from(from->row[i][from->row_ahead]) : 0;
+    }
+    const real *term = from->filter + from->filter_ahead;
+    for (int i = 0; i < BK; i += ALONG, term += ALONG * from->filter_step) {
+        const bool there = !from->is_outside && i + t / BN < count;
+        right[i + t / BN][t % BN] = there ? accum_from(*term) : 0;
+    }
+    from->row_ahead += BK * from->row_step;
+    from->filter_ahead += BK * from->filter_step;
+    // END SOLUTION
+    // STARTER // your code: a number of each of its rows, then of its column of the
+    // STARTER // weight (the reference takes 13 lines)
+}
+
 /* grad_features = sum over k of grad_output[writes[k]] @ filters[:,:,k], (OC, IC) each
  * A block owns 32 x 32 outputs, a thread 4 of a column. Of each place at which one of
  * the 32 rows has a partner, 16 terms at a time are fetched: rows as they are gathered,
@@ -47,33 +98,24 @@ static __global__ void __launch_bounds__(THREADS)
     [[maybe_unused]] __shared__ accum right[BK][BN];
     [[maybe_unused]] __shared__ int32_t row[BM];
     const int64_t P = grad_output.size[0], K = filters.size[0], N = filters.size[1];
-    const int64_t PLACES = filters.size[2] * filters.size[3] * filters.size[4];
-    const int64_t TILES = ceil_div(N, BN);
+    const int64_t PLACES = K > 0 ? filters.size[2] : 0, TILES = ceil_div(N, BN);
     const int64_t m0 = blockIdx.x / TILES * BM, n0 = blockIdx.x % TILES * BN;
-    const int t = threadIdx.x, tx = t % BN, ty = t / BN, at = t % BK;
+    const int t = threadIdx.x, tx = t % BN, ty = t / BN;
+    source_t from = {};
+    from.filter = at3(&filters, ty, n0 + tx, 0);
+    from.is_outside = n0 + tx >= N;
+    from.row_step = grad_output.stride[1], from.filter_step = filters.stride[0];
+    const bool is_point = t < BM && m0 + t < P;
+    const int32_t *next = writes + m0 + t;
     accum sum[TM] = {};
-    for (int64_t k = 0; k < PLACES; k++) {
-        const int32_t mine = t < BM && m0 + t < P ? writes[k * P + m0 + t] : -1;
+    for (int64_t k = 0; k < PLACES; k++, from.filter++, next += P) {
+        const int32_t mine = is_point ? *next : -1;
         if (t < BM) row[t] = mine;
         // all row numbers are written before they are read; nobody reads only -1
         if (!__syncthreads_or(mine >= 0)) continue;
-        const real *filter = filter_at(&filters, k);
-        for (int64_t k0 = 0; k0 < K; k0 += BK) {
-            // BEGIN SOLUTION
-            for (int m = t / BK; m < BM; m += THREADS / BK) {
-                const bool there = row[m] >= 0 && k0 + at < K;
-                left[at][m] =
-                    there ? accum_from(*at2(&grad_output, row[m], k0 + at)) : 0;
-            }
-            for (int j = ty; j < BK; j += THREADS / BN) {
-                const real *from = filter + (k0 + j) * filters.stride[0];
-                const bool there = k0 + j < K && n0 + tx < N;
-                right[j][tx] =
-                    there ? accum_from(from[(n0 + tx) * filters.stride[1]]) : 0;
-            }
-            // END SOLUTION
-            // STARTER // your code: a number of every 16th row, then the tile of
-            // STARTER // the weight (the reference takes 11 lines)
+        find_rows(&from, &grad_output, row);
+        for (int64_t count = K; count > 0; count -= BK) {
+            fetch(&from, count, left, right);
             __syncthreads();  // both tiles are written before anybody reads them
             // BEGIN SOLUTION
             for (int j = 0; j < BK; j++) {
@@ -82,7 +124,6 @@ static __global__ void __launch_bounds__(THREADS)
             }
             // END SOLUTION
             // STARTER // your code: 4 sums of column tx (the reference takes 4 lines)
-            // STARTER (void)filter, (void)at;
             __syncthreads();  // all have read before the next tiles overwrite these
         }
     }
@@ -110,8 +151,8 @@ extern "C" status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output
         if (status != STATUS_OK) return status;
     }
     if (!grad_features || tensor_numel(features) == 0) return STATUS_OK;
-    const int64_t P = features->size[0], IC = weight->size[1];
-    const int64_t COUNT = rulebook->size[0] * P;
+    const int64_t P = features->size[0], OC = weight->size[0], IC = weight->size[1];
+    const int64_t PLACES = rulebook->size[0], COUNT = PLACES * P;
     const size_t bytes = (size_t)COUNT * sizeof(int32_t);
     int32_t *writes = (int32_t *)ctx_scratch(ctx, bytes);
     if (!writes) return STATUS_NO_MEMORY;
@@ -119,13 +160,16 @@ extern "C" status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output
     table_kernel<<<grid_of(ceil_div(COUNT, THREADS)), THREADS, 0, ctx->stream>>>(
         *rulebook, *count, writes);
     CUDA_TRY(ctx, cudaGetLastError());
+    const real *filters = tensor_contiguous(ctx, weight);
+    if (!filters && OC > 0) return STATUS_NO_MEMORY;
     const unsigned blocks = grid_of(ceil_div(P, BM) * ceil_div(IC, BN));
-    tile_kernel<<<blocks, THREADS, 0, ctx->stream>>>(*grad_output, *weight, writes,
-                                                     real_data(grad_features));
+    tile_kernel<<<blocks, THREADS, 0, ctx->stream>>>(*grad_output,
+                                                     tensor_3d(filters, OC, IC, PLACES),
+                                                     writes, real_data(grad_features));
     CUDA_TRY(ctx, cudaGetLastError());
     return STATUS_OK;
     // END SOLUTION
-    // STARTER // your code (the reference takes 21 lines)
+    // STARTER // your code (the reference takes 24 lines)
     // STARTER (void)table_kernel, (void)tile_kernel;  // until you call them
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

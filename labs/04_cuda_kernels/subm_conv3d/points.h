@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* points.h - how the kernels of subm_conv3d read points, pairs and filters
+/* points.h - how the kernels of subm_conv3d read points and pairs
  *
- * coordinates and rulebook hold integers and may have gaps, weight has five axes: here
- * is where their numbers lie, and nothing else.
+ * coordinates and rulebook hold integers and may have gaps: here is where their numbers
+ * lie, and nothing else.
  */
 #ifndef CONVLAB_POINTS_H
 #define CONVLAB_POINTS_H
@@ -43,14 +43,6 @@ static inline HOST_DEVICE int32_t pair_at(const tensor_t *rulebook, int64_t k,
 static inline HOST_DEVICE int64_t pairs_of(const tensor_t *count, int64_t k)
 {
     return ((const int64_t *)count->data)[k * count->stride[0]];
-}
-
-/* Of a weight (OC, IC, KD, KH, KW) the number [0, 0] at the k-th place of the kernel,
- * counted in row-major order; [oc, ic] is oc * stride[0] + ic * stride[1] behind it. */
-static inline HOST_DEVICE const real *filter_at(const tensor_t *weight, int64_t k)
-{
-    const int64_t KH = weight->size[3], KW = weight->size[4];
-    return at5(weight, 0, 0, k / KW / KH, k / KW % KH, k % KW);
 }
 
 #endif
