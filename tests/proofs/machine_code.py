@@ -4,8 +4,8 @@
     python -m tests.proofs.machine_code        writes docs/results/machine_code.md
 
 It needs nvcc and cuobjdump, but no GPU. The hot loop of a kernel is the innermost one
-with the most products: FFMA of floats, HMMA of tensor cores. Where a step has an inner
-loop of products, RUNGS says how often it runs, and the hot loop is the outermost one.
+with the most products: FFMA of floats, HMMA of tensor cores. Where this is a part of a
+step, RUNGS says how often it runs in one, and the hot loop is the next one around it.
 The figures belong to one release of nvcc.
 """
 
@@ -28,7 +28,7 @@ from tests.proofs import grids, pages
 
 PAGE = "machine_code.md"
 LAB = ROOT / "labs" / "04_cuda_kernels"
-RUNGS = {  # -> dtype, how often an inner loop with products runs in a step
+RUNGS = {  # -> dtype, how often the innermost loop runs in a step
     "matmul/06_warp_tile": ("f32", 1),
     "matmul/07_double_buffer": ("f32", 2),
     "matmul/09_tf32": ("f32", 1),
@@ -38,6 +38,14 @@ RUNGS = {  # -> dtype, how often an inner loop with products runs in a step
     "conv2d/02_implicit_gemm": ("f32", 1),
     "conv2d/05_tf32": ("f32", 1),
 }
+WALKS = {  # the same, of rungs that walk over images or points
+    "conv2d/03_backward_input": ("f32", 4),
+    "depthwise_conv2d/02_register_column": ("f32", 1),
+    "depthwise_conv2d/04_filter_sums": ("f32", 1),
+    "subm_conv3d/02_gathered_tile": ("f32", 1),
+    "subm_conv3d/03_tile_backward": ("f32", 1),
+}
+BEFORE = ("1.56, 5 divisions a tap", "5.67", "47.56, 3 divisions", "8.06", "8.06")
 HEAD = """# What a step of the hot loops costs
 
 Written by `python -m tests.proofs.machine_code`, from machine code for sm_90, in f32,
@@ -47,6 +55,9 @@ for each product: FFMA (of 32 lanes) or HMMA (of a warp). Where a kernel has lay
 addresses were computed in the loop, 07 had 1.71, 09 had 34.3 (17.4 with packs along
 k in both), 10 had 15.5 (9.9), `conv2d/02` had 1.48 and `conv2d/05` had 28. Blocks are
 those of the bench's cases: {cases}. An H100 has 132 multiprocessors."""
+WALKING = """In these rungs divisions and products of 64 bits left the loops: addresses
+are computed before them. The column `before` says what an FFMA took until then, without
+the instructions of the divisions, which were calls."""
 FUNCTION = re.compile(r"\n\s*Function : ")
 INSTRUCTION = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(.+?);")
 BRANCH = re.compile(r"\bBRA\b.*?0x([0-9a-f]+)")
@@ -89,7 +100,8 @@ def compiled(rung: str) -> Iterator[Code]:
     with tempfile.TemporaryDirectory() as folder:
         cubin = Path(folder) / "rung.cubin"
         flags = ["-std=c++17", "-O3", "-Xptxas", "-v", "-arch=sm_90"]
-        flags += [f"-DREAL_{RUNGS[rung][0].upper()}"]
+        dtype, runs = {**RUNGS, **WALKS}[rung]
+        flags += [f"-DREAL_{dtype.upper()}"]
         command = [nvcc.find(), *flags, "-I", str(ROOT / "common"), "-cubin"]
         command += ["-o", str(cubin), str(LAB / f"{rung}.cu")]
         said = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -99,7 +111,7 @@ def compiled(rung: str) -> Iterator[Code]:
     for function in FUNCTION.split(sass.stdout)[1:]:
         symbol, _, text = function.partition("\n")
         stores, loads, registers = used[symbol.strip()]
-        hot = hot_loop(INSTRUCTION.findall(text), RUNGS[rung][1])
+        hot = hot_loop(INSTRUCTION.findall(text), runs)
         if hot:
             yield Code(name(symbol.strip()), registers, stores + loads, *hot)
 
@@ -110,7 +122,7 @@ def hot_loop(
     """Instructions, products, calls and inner loops of a step; None without products.
 
     `found` are addresses in hexadecimal and instructions. If `runs` is not 1, a step is
-    the outermost loop, and an inner loop with products counts `runs` times.
+    the loop around the innermost one with products, which counts `runs` times.
     """
     names = [GUARD.sub("", text).split()[0].split(".")[0] for _, text in found]
     at = {int(address, 16): i for i, (address, _) in enumerate(found)}
@@ -122,25 +134,18 @@ def hot_loop(
             loops.append((start, i + 1))
     counts = {loop: Counter(names[slice(*loop)]) for loop in loops}
     product = "HMMA" if "HMMA" in names else "FFMA"
-    sign = -1 if runs == 1 else 1
-    outer = max(
-        loops,
-        key=lambda loop: (counts[loop][product], sign * (loop[1] - loop[0])),
-        default=None,
-    )
-    if outer is None or counts[outer][product] < 8:
+    by_products = [(counts[loop][product], loop[0] - loop[1], loop) for loop in loops]
+    most, _, hot = max(by_products, default=(0, 0, (0, 0)))
+    if most < 8:
         return None
-    inner = [
-        loop
-        for loop in loops
-        if loop != outer and outer[0] <= loop[0] and loop[1] <= outer[1]
-    ]
-    step, products = outer[1] - outer[0], counts[outer][product]
-    for loop in inner:
-        if counts[loop][product]:
-            step += (runs - 1) * (loop[1] - loop[0])
-            products += (runs - 1) * counts[loop][product]
-    return step, products, counts[outer]["CALL"], len(inner)
+    outer = hot
+    if runs != 1:
+        around = [loop for loop in loops if loop[0] <= hot[0] and hot[1] < loop[1]]
+        outer = min(around, key=lambda loop: loop[1] - loop[0])
+    step = outer[1] - outer[0] + (runs - 1) * (hot[1] - hot[0])
+    products = counts[outer][product] + (runs - 1) * most
+    inner = [loop for loop in loops if outer[0] <= loop[0] and loop[1] <= outer[1]]
+    return step, products, counts[outer]["CALL"], len(inner) - 1
 
 
 def name(symbol: str) -> str:
@@ -156,9 +161,28 @@ def name(symbol: str) -> str:
 def page() -> str:
     """What docs/results/machine_code.md holds."""
     head = ["rung", "kernel", "instructions", "products", "for each", "registers"]
-    head += ["spills", "inner loops", "blocks"]
+    head += ["spills", "inner loops"]
     rows = [
-        [
+        [*row, ", ".join(map(str, grids.blocks(rung).values()))]
+        for rung in RUNGS
+        for row in lines(rung)
+    ]
+    walks = [
+        [*row, before] for rung, before in zip(WALKS, BEFORE) for row in lines(rung)
+    ]
+    cases = {rung.split("/")[0]: ", ".join(grids.blocks(rung)) for rung in RUNGS}
+    known = "; ".join(f"of {ladder} {names}" for ladder, names in cases.items())
+    title, text = HEAD.format(release=nvcc.release(), cases=known).split("\n\n")
+    table = "\n".join(pages.table([*head, "blocks"], rows, words=2))
+    walk = "\n".join(pages.table([*head, "before"], walks, words=2))
+    parts = [title, textwrap.fill(text, 88), table, WALKING, walk]
+    return "\n\n".join(parts) + "\n"
+
+
+def lines(rung: str) -> Iterator[list[object]]:
+    """What the page says of each kernel of a rung."""
+    for code in sorted(compiled(rung), key=lambda code: code.kernel):
+        yield [
             f"`{rung}`",
             f"`{code.kernel}`",
             code.step,
@@ -167,16 +191,7 @@ def page() -> str:
             code.registers,
             code.spills,
             code.inner,
-            ", ".join(map(str, grids.blocks(rung).values())),
         ]
-        for rung in RUNGS
-        for code in sorted(compiled(rung), key=lambda code: code.kernel)
-    ]
-    cases = {rung.split("/")[0]: ", ".join(grids.blocks(rung)) for rung in RUNGS}
-    known = "; ".join(f"of {ladder} {names}" for ladder, names in cases.items())
-    title, text = HEAD.format(release=nvcc.release(), cases=known).split("\n\n")
-    table = "\n".join(pages.table(head, rows, words=2))
-    return "\n\n".join([title, textwrap.fill(text, 88), table]) + "\n"
 
 
 if __name__ == "__main__":

@@ -17,8 +17,17 @@ MOST = {  # instructions for a product
     "linear/03_half": 3.5,
     "conv2d/02_implicit_gemm": 1.2,
     "conv2d/05_tf32": 8,
+    "conv2d/03_backward_input": 1.55,
+    "depthwise_conv2d/02_register_column": 4.1,
+    "depthwise_conv2d/04_filter_sums": 19,
+    "subm_conv3d/02_gathered_tile": 2.5,
+    "subm_conv3d/03_tile_backward": 2.5,
 }
-NO_BRANCH = {*MOST} - {"matmul/07_double_buffer"}
+BRANCHES = {  # inner loops: of products, or for each size of a kernel
+    "matmul/07_double_buffer": 1,
+    "conv2d/03_backward_input": 1,
+    "depthwise_conv2d/02_register_column": 2,
+}
 
 
 def tools() -> str:
@@ -39,7 +48,7 @@ def test_a_hot_loop_has_few_instructions_and_no_spills(rung):
     for code in machine_code.compiled(rung):
         assert code.each <= MOST[rung], code
         assert code.spills == 0 and code.calls == 0, code
-        assert rung not in NO_BRANCH or code.inner == 0, code
+        assert code.inner == BRANCHES.get(rung, 0), code
 
 
 @pytest.mark.slow
@@ -67,6 +76,13 @@ def test_the_hot_loop_is_the_inner_one_if_products_are_in_no_other():
     inner = loop(["FFMA R0, R1, R2, R0"] * 8, start=16)
     found = [("0000", "NOP"), *inner, ("00a0", "@P0 BRA 0x0")]
     assert machine_code.hot_loop(found, 1) == (9, 8, 0, 0)
+
+
+def test_of_a_part_of_a_step_the_next_loop_around_counts():
+    inner = loop(["FFMA R0, R1, R2, R0"] * 8, start=16)
+    step = [("0000", "NOP"), *inner, ("00a0", "@P0 BRA 0x0")]
+    found = [*step, ("00b0", "NOP"), ("00c0", "@P1 BRA 0x0")]
+    assert machine_code.hot_loop(found, 4) == (11 + 3 * 9, 32, 0, 1)
 
 
 def test_a_call_is_seen_and_a_loop_without_products_is_none():
