@@ -24,6 +24,7 @@ from grader.report.exports.sheet import Sheet, sheet
 from grader.toolchain.make import build_folder
 
 FAULT = "The grader failed, not you: nothing was judged. Tell your instructor."
+UNGRADED = "Nothing could be graded. Tell your instructor."
 KNOWN = ("gradescope", "autolab")
 
 
@@ -45,7 +46,8 @@ def run() -> int:
     except GraderError as error:
         answer = hosts.failed(host, str(error))
     except Exception:  # whatever it is: the host must get an answer
-        traceback.print_exc()
+        if host == KNOWN[0] or not made.hidden:  # students read what Autolab prints
+            traceback.print_exc()
         answer = hosts.failed(host, FAULT)
     else:
         answer = hosts.gradescope(found) if host == KNOWN[0] else _told(found)
@@ -58,9 +60,14 @@ def run() -> int:
 
 def _graded(source: Path, made: Course) -> Sheet:
     laid = handed_in.lay(source, rungs.ROOT, made)
-    found = handed_in.grade(rungs.ROOT, build_folder(), made)
+    try:
+        found = handed_in.grade(rungs.ROOT, build_folder(), made)
+    except GraderError as error:  # may quote what a student's process has printed
+        if not made.hidden:
+            raise
+        raise GraderError(UNGRADED) from error
     whole = as_json.results(found)
-    told = sheet(whole, secret_seeds=made.hidden.seeds)
+    told = sheet(whole, hides=bool(made.hidden))
     return replace(told, comment="\n".join(laid.lines))
 
 

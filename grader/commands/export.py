@@ -39,8 +39,7 @@ def run() -> int:
             else "there are no results yet: run make grade first"
         )
     made = here()
-    secret = made.hidden.seeds if made else ()
-    found = sheet(whole, secret_seeds=secret)
+    found = sheet(whole, hides=bool(made and made.hidden))
     for file in write(found, kinds, results.folder() / "exports"):
         terminal.say(results.near(file))
     if PRINTED in kinds:

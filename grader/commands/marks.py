@@ -93,7 +93,7 @@ def _sheet(one: Total, records: dict[str, desk.Record], made: Course) -> Sheet:
     rows = {}
     if record:
         whole = as_json.results(dict(record.results))
-        told = sheet(whole, secret_seeds=made.hidden.seeds)
+        told = sheet(whole, hides=bool(made.hidden))
         rows = {row.task: row for row in told.rows}
     made_rows = []
     for item in one.items:

@@ -2,9 +2,9 @@
 """What an export tells of a grading: points and plain sentences, a row a task.
 
 All exports are written from this sheet, so that what is hidden is left out in one
-place: a case whose name begins with hidden_ is told by its verdict and, if the mistake
-is a known one, its name. A tree with hidden seeds tells no command that repeats a run,
-and nothing that holds such a number.
+place. Where a course hides anything, a student's process has seen it and can say it in
+a message, a line's number or an element's value. So a check is told by its verdict and
+a sentence of ours, and a known mistake by its name.
 """
 
 from __future__ import annotations
@@ -13,12 +13,30 @@ from dataclasses import dataclass
 
 from grader.checks.check_result import IN_FULL, CheckResult
 from grader.course.foreign import cleaned
-from grader.course.offered.course_file import HIDDEN
 from grader.engine.score import Results, RungResult, TaskResult, shown_points
 from grader.verdicts import Verdict
 
-Seeds = tuple[int, ...]
-NOT_TOLD = "a case that is not shown to students"
+OURS = {  # where nothing else may be told
+    Verdict.WRONG_VALUE: "an output is not what it should be",
+    Verdict.WRONG_GRADIENT: "a gradient is not what it should be",
+    Verdict.WRONG_CONTRACT: "the contract is not kept",
+    Verdict.NOT_IMPLEMENTED: "it is not written yet",
+    Verdict.BUILD: "it does not build",
+    Verdict.CRASH: "it ended its process or raised an exception",
+    Verdict.TIMEOUT: "it did not return in time",
+    Verdict.MEMORY_ERROR: "it used memory that it may not use",
+    Verdict.RACE: "its threads disturb each other",
+    Verdict.TRAFFIC: "it moves more memory than its limit",
+    Verdict.INCOMPLETE: "it ended early or left elements unwritten",
+    Verdict.LIMIT: "it used more memory, time or output than a limit allows",
+    Verdict.FORBIDDEN: "it uses what this task does not allow",
+    Verdict.SUSPECT: "a person has to look at it before it counts",
+    Verdict.NOISY: "its time could not be measured",
+    Verdict.PENDING_GPU: "it waits for a machine with a GPU",
+    Verdict.SKIPPED: "this machine cannot check it",
+    Verdict.BLOCKED: "it needs a file that is not right yet",
+    Verdict.GRADER: "the grader failed, not you",
+}
 
 
 @dataclass(frozen=True)
@@ -95,20 +113,20 @@ class Sheet:
         return sum(float(getattr(row, what)) for row in mine)
 
 
-def sheet(whole: Results, *, secret_seeds: Seeds = ()) -> Sheet:
+def sheet(whole: Results, *, hides: bool = False) -> Sheet:
     """What may be told of these results: the tasks of the course, and no others that
-    were graded here before.
+    were graded here before. `hides`: the course has hidden seeds or cases.
     """
     offered = (found for found in whole.tasks if found.task.offered)
-    return Sheet(tuple(_row(found, secret_seeds) for found in offered))
+    return Sheet(tuple(_row(found, hides=hides) for found in offered))
 
 
-def _row(found: TaskResult, secret_seeds: Seeds) -> Row:
+def _row(found: TaskResult, *, hides: bool) -> Row:
     checks = [
         Checked(rung.rung.id, _asked(check), check.verdict, remark)
         for rung in found.rungs
         for check in rung.checks
-        for remark in [_remark(rung, check, secret_seeds)]
+        for remark in [_remark(rung, check, hides=hides)]
     ]
     return Row(
         found.task.id,
@@ -129,30 +147,29 @@ def _asked(check: CheckResult) -> str:
 _NAMED = ("forward", "gradient", "gradcheck", "second")
 
 
-def _remark(rung: RungResult, check: CheckResult, secret_seeds: Seeds) -> Remark | None:
+def _remark(rung: RungResult, check: CheckResult, *, hides: bool) -> Remark | None:
     if check.verdict is Verdict.PASS:
         return None
-    file, _, line = (check.location or "").rpartition(":")
-    here = rung.rung.shown
+    place = "" if hides else check.location or ""
+    file, _, line = place.rpartition(":")
     return Remark(
         rung.rung.task,
         rung.rung.id,
-        file or here,
+        file or rung.rung.shown,
         int(line) if line.isdecimal() else 0,
         _asked(check),
         check.verdict,
-        _sentence(check, secret_seeds),
+        _ours(check, rung.rung.task) if hides else _sentence(check),
     )
 
 
-def _sentence(check: CheckResult, secret_seeds: Seeds) -> str:
-    said = (check.message, check.diagnosis or "", check.replay or "")
-    # a message may quote any file that a compiler could read
-    told = " ".join(said[:2] if secret_seeds else said)
-    words = (HIDDEN, *map(str, secret_seeds))
-    if any(word in told for word in words) or HIDDEN in said[2]:
-        known = f"; it looks like the mistake {check.mistake}" if check.mistake else ""
-        return f"{NOT_TOLD} fails{known}"
-    parts = [check.message, check.diagnosis or ""]
-    parts += [] if secret_seeds else [check.replay or ""]
+def _ours(check: CheckResult, task: str) -> str:
+    """A sentence without a word of the student's process."""
+    known = f"it looks like the mistake {check.mistake}" if check.mistake else ""
+    more = f"make grade T={task} shows the cases that you have"
+    return "; ".join(filter(None, (OURS[check.verdict], known, more)))
+
+
+def _sentence(check: CheckResult) -> str:
+    parts = [check.message, check.diagnosis or "", check.replay or ""]
     return cleaned("; ".join(" ".join(part.split()) for part in parts if part))

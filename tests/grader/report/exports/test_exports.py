@@ -10,18 +10,22 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import jsonschema
 import pytest
 from junitparser import Error, Failure, JUnitXml, Skipped
 
-from grader.commands import export
+from grader.commands import autograde, export, handed_in
+from grader.course.offered.course_file import Hidden
 from grader.engine.answers import as_json
+from grader.errors import GraderError
 from grader.report.exports import hosts
 from grader.report.exports.junit import junit
-from grader.report.exports.sheet import NOT_TOLD, Remark, sheet
+from grader.report.exports.sheet import OURS, Remark, sheet
 from grader.verdicts import Verdict
+from tests.grader.course.offered import read
 from tests.grader.engine import results
 
 NASTY = (
@@ -70,10 +74,10 @@ GRADESCOPE = {
 }
 
 
-def found(*tasks: dict[str, Any], secret_seeds: tuple[int, ...] = ()):
+def found(*tasks: dict[str, Any], hides: bool = False):
     """The sheet of made-up results."""
     whole = as_json.results(results.whole(list(tasks)))
-    return sheet(whole, secret_seeds=secret_seeds)
+    return sheet(whole, hides=hides)
 
 
 def failing(
@@ -216,26 +220,49 @@ def test_an_annotation_is_one_line_whatever_its_words_are():
     "words",
     [
         {"message": "hidden_nine: 'output'[0, 0] is 1, expected 2"},
-        {"replay": "make debug T=02_naive_c/gelu/00 CASE=hidden_nine SEED=730417"},
+        {"message": "SIGABRT: the shapes are 3, 7 and 9", "location": "labs/x.c:379"},
+        {"message": "off", "replay": "make debug T=x CASE=hidden_nine SEED=730417"},
         {"message": "wrong", "diagnosis": "only in hidden_nine"},
         {"message": "x.c:1: error: expected ';'; the line is: seeds = [730417]"},
     ],
 )
-def test_a_hidden_case_is_told_by_its_verdict_alone(words):
-    one = found(failing(**words), secret_seeds=(730417,))
+@pytest.mark.parametrize("verdict", list(OURS))
+def test_where_a_course_hides_anything_no_word_of_a_process_is_told(words, verdict):
+    one = found(failing(verdict=str(verdict), **words), hides=True)
     for text in (hosts.github(one), junit(one), hosts.gradescope(one)):
-        assert NOT_TOLD in text and "WRONG_GRADIENT" in text
-        assert not re.search("hidden_nine|730417|expected 2", text)
+        assert OURS[verdict] in text
+        assert not re.search("nine|730417|expected|SIGABRT|3, 7|379|the line is", text)
 
 
 def test_a_known_mistake_is_named_also_of_a_hidden_case():
-    one = found(failing(message="hidden_nine: off", mistake="no tanh"))
+    one = found(failing(message="hidden_nine: off", mistake="no tanh"), hides=True)
     assert "it looks like the mistake no tanh" in hosts.github(one)
 
 
-def test_with_hidden_seeds_no_command_repeats_the_run():
-    words = {"message": "tanh: off", "replay": "make debug T=x CASE=tanh SEED=730417"}
-    assert "730417" in hosts.gradescope(found(failing(**words)))
-    one = found(failing(**words), secret_seeds=(730417,))
+def test_without_hidden_cases_all_is_told():
+    words = {"message": "tanh: off", "replay": "make debug T=x CASE=tanh SEED=7"}
+    one = found(failing(**words))
     for text in (hosts.github(one), junit(one), hosts.gradescope(one)):
-        assert "730417" not in text and "tanh: off" in text
+        assert "tanh: off" in text and "SEED=7" in text
+
+
+@pytest.mark.parametrize("host", autograde.KNOWN)
+@pytest.mark.parametrize("error", [GraderError, KeyError])
+def test_a_host_of_a_course_that_hides_anything_gets_no_word_of_a_process(
+    tmp_path, monkeypatch, capsys, host, error
+):
+    def broken(*_: object) -> None:
+        raise error("nothing was graded: the shapes are 3, 7 and 9")
+
+    made = replace(read(tmp_path), hidden=Hidden(seeds=(730417,)))
+    laid = handed_in.Laid((), {}, {})
+    monkeypatch.setattr(handed_in, "lay", lambda *_: laid)
+    monkeypatch.setattr(handed_in, "grade", broken)
+    monkeypatch.setattr(autograde, "here", lambda: made)
+    for name, value in (("HOST", host), ("FROM", "x"), ("TO", str(tmp_path / "to"))):
+        monkeypatch.setenv(name, value)
+    assert autograde.run() == 0
+    printed = capsys.readouterr()
+    shown = (tmp_path / "to").read_text() + printed.out
+    shown += printed.err if host == "autolab" else ""
+    assert "Tell your instructor" in shown and "3, 7" not in shown
