@@ -204,7 +204,8 @@ def _gates(results: list[TaskResult]) -> None:
     rungs = [r for result in results for r in result.rungs if r.rung.in_package]
     for first in range(0, len(rungs), 5):
         _gates_of(rungs[first : first + 5])
-    if rungs and (note := matrix.note()):
+    told = matrix.on_their_word(check for r in rungs for check in r.checks)
+    for note in filter(None, (told, matrix.note() if rungs else "")):
         say(f"  {note}")
 
 

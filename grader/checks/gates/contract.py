@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Does an operator of lab 05 keep PyTorch's contract? One check for each gate.
 
-A gate that yields numbers is judged by them, against PyTorch in double. One that says
-only yes or no is marked `self_reported`: it rests on the word of a process that has
-loaded the student's code.
+A gate that yields numbers is judged by them, against PyTorch in double. Where they
+carry the mark of the kernel (factor.py) they have come from it. All other gates are
+`self_reported`: they rest on the word of a process that has loaded the student's code.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from pathlib import Path
 import torch
 
 from grader.checks.check_result import CheckResult, Finding, summarize
+from grader.checks.gates import factor
 from grader.checks.gates.jobs import Job, Jobs
 from grader.checks.values.compare import Expected, mismatch
 from grader.operators import Operator
 from grader.runner.supervisor import tools_session
 from grader.runner.supervisor.gate_events import Told
+from grader.runner.supervisor.kernel_calls import KernelCall
 from grader.runner.supervisor.tools_session import Answer, Tools
 from grader.toolchain.extension import precompiled
 from grader.verdicts import Verdict
@@ -37,7 +39,6 @@ class Gate:
     direction: str
     key: str = ""  # of its jobs, where it is not the name
     kind: str = ""  # of the worker's function, where it is not the key
-    self_reported: bool = False  # yes or no alone
     dtype: str = "f64"
 
     @property
@@ -71,15 +72,15 @@ LOOK = {  # by the name of a gate's jobs: what to do where nothing else says it
     "cuda_backward": ON_A_CARD,
 }
 GATES = (
-    Gate("errors", "forward", self_reported=True, dtype="f32"),
-    Gate("opcheck", "forward", self_reported=True),
+    Gate("errors", "forward", dtype="f32"),
+    Gate("opcheck", "forward"),
     Gate("vmap", "forward"),
     Gate("autocast", "forward", dtype="f32"),
     Gate("export", "forward"),
     Gate("onnx", "forward", dtype="f32"),
     Gate("compile", "forward"),
     Gate("mask", "backward"),
-    Gate("opcheck", "backward", "opcheck_backward", "opcheck", self_reported=True),
+    Gate("opcheck", "backward", "opcheck_backward", "opcheck"),
     Gate("gradgradcheck", "backward"),
     Gate("forward_ad", "backward"),
     Gate("torch_func", "backward"),
@@ -107,10 +108,20 @@ class Contract:
     ) -> None:
         self.gates, self.operator, self.package = list(gates), operator, package
         self.folder = folder
-        jobs = Jobs(operator, seed)
-        self.jobs = {gate.id: jobs.of(gate.id) for gate in gates}
+        self._jobs = Jobs(operator, seed)
+        self._plain_jobs: dict[str, list[Job]] = {}
+        self.marks = {
+            gate.id: factor.drawn()
+            for gate in gates
+            if factor.is_marked(operator.name, gate.id)
+        }
+        self.jobs = {
+            gate.id: self._jobs.of(gate.id, self.marks.get(gate.id)) for gate in gates
+        }
         card = any(gate in ON_CARD for gate in gates)
-        self._tools = Tools(package, folder, gate_limit=limit, card=card)
+        self._tools = Tools(
+            package, folder, gate_limit=limit, card=card, answer=self._answer
+        )
         self._header: Path | None = None  # that compiled graphs include
         self._answers: dict[str, Answer] = {}
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -144,6 +155,7 @@ class Contract:
                 {
                     "name": gate.id,
                     "kind": gate.kind or gate.id,
+                    "marked": gate.id in self.marks,
                     "jobs": [job.request for job in self.jobs[gate.id]],
                 }
                 for gate in self.gates
@@ -151,6 +163,12 @@ class Contract:
             ],
         }
         torch.save(request, file)
+
+    def _answer(self, name: str, call: KernelCall) -> bytes:
+        """What a kernel's call gives back in a gate."""
+        backward = any(g.id == name and g.direction == "backward" for g in self.gates)
+        by = self.marks.get(name, 1.0)
+        return factor.answer(call, self.operator.name, backward=backward, by=by)
 
     # ---- what came back --------------------------------------------------------------
 
@@ -164,23 +182,45 @@ class Contract:
         answer, jobs = self._answers[gate.id], self.jobs[gate.id]
         findings = self._findings(gate, answer, jobs)
         found = summarize(gate.name, gate.direction, gate.dtype, len(jobs), findings)
-        own_word = gate.self_reported or found.self_reported
+        shown = gate.id in self.marks and answer.results and all(answer.results)
         seconds = round(answer.seconds, 3)
-        return replace(found, self_reported=own_word, replay=None, seconds=seconds)
+        return replace(found, self_reported=not shown, replay=None, seconds=seconds)
 
     def _findings(self, gate: Gate, answer: Answer, jobs: list[Job]) -> list[Finding]:
         """What is wrong with a gate; nothing if it passed."""
         if answer.kind != "returned":
             return [self._failed(gate, answer, jobs)]
         found = []
-        for job, results in zip(jobs, answer.results):
+        for number, (job, results) in enumerate(zip(jobs, answer.results)):
             if sentence := self._compared(job, results):
+                plain = self._plain(gate, number)
+                foreign = plain and not self._compared(plain, results)
                 text = f"{sentence}; {self._look(gate)}"
-                found.append(Finding(Verdict.WRONG_CONTRACT, text, job.name))
+                found.append(
+                    Finding(Verdict.FORBIDDEN, self._foreign(), job.name)
+                    if foreign
+                    else Finding(Verdict.WRONG_CONTRACT, text, job.name)
+                )
         if len(answer.results) != len(jobs) and not found:
             text = f"{len(answer.results)} of {len(jobs)} calls came back"
             found.append(Finding(Verdict.INCOMPLETE, text))
         return found
+
+    def _plain(self, gate: Gate, number: int) -> Job | None:
+        """A marked job with results as PyTorch has them, without the mark."""
+        if gate.id not in self.marks:
+            return None
+        if gate.id not in self._plain_jobs:
+            self._plain_jobs[gate.id] = self._jobs.of(gate.id)
+        return self._plain_jobs[gate.id][number]
+
+    def _foreign(self) -> str:
+        """What is told of results that are right but for the mark."""
+        return (
+            "the numbers are right, but they have not come from convlab's kernels: let "
+            "the rules call convlab's operators (self.operator, self.ops), and "
+            f"csrc/stable/{self.operator.name}.cpp its kernels, by `run`"
+        )
 
     def _failed(self, gate: Gate, answer: Answer, jobs: list[Job]) -> Finding:
         """The finding behind an answer without numbers."""

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from grader.checks.gates.expectations import loosely, stack
+from grader.checks.gates.factor import marked
 from grader.checks.values.compare import Expected
 from grader.operators import Case, Operator
 from grader.operators.entry import Tensors
@@ -60,8 +61,9 @@ class Jobs:
         last = [c for c in views if "channels_last" in c.layout.values()]
         self.views = (last + [c for c in views if c not in last])[:2]
 
-    def of(self, gate: str) -> list[Job]:
-        """A gate's jobs."""
+    def of(self, gate: str, mark: float | None = None) -> list[Job]:
+        """A gate's jobs; the right results carry the mark, if there is one."""
+        self.right = marked(self.operator, mark) if mark else self.operator
         made: dict[str, Callable[[], Iterator[Job]]] = {
             "errors": self._errors,
             "opcheck": lambda: self._opcheck(backward=False),
@@ -114,7 +116,7 @@ class Jobs:
     # ---- right answers ---------------------------------------------------------------
 
     def _outputs(self, case: Case, inputs: Tensors) -> list[Expected]:
-        truth = self.operator.truth(inputs, case, [])
+        truth = self.right.truth(inputs, case, [])
         terms = self.operator.terms(case, inputs)
         names = [one.name for one in self.operator.signature.outputs]
         return [
@@ -125,7 +127,7 @@ class Jobs:
     def _gradients(
         self, case: Case, inputs: Tensors, starts: Tensors
     ) -> list[Expected]:
-        truth = self.operator.truth(inputs, case, list(starts.values()))
+        truth = self.right.truth(inputs, case, list(starts.values()))
         terms = self.operator.terms(case, inputs)
         names = self.operator.signature.gradients
         return [
@@ -149,7 +151,7 @@ class Jobs:
             tensors: Mapping[str, torch.Tensor | None],
         ) -> tuple[torch.Tensor, ...]:
             given = [tensors.get(name) for name in names]
-            found = self.operator.reference(*given, **options)
+            found = self.right.reference(*given, **options)
             return (found,) if isinstance(found, torch.Tensor) else tuple(found)
 
         return function
@@ -192,10 +194,9 @@ class Jobs:
         inputs = self._drawn(case, torch.float64)
         starts = self._starts(case, inputs)
         right = self._gradients(case, inputs, starts)
-        several = len(right) > 1
         results = self._results(case, inputs)
         request = self._request(case, inputs, grad_outputs=starts, results=results)
-        yield Job(request, [*right, *right] if several else [], case.name)
+        yield Job(request, [*right, *right] if len(right) > 1 else [], case.name)
 
     def _batches(self) -> Iterator[tuple[Case, dict[str, int]]]:
         """Which inputs carry a batch, and along which axis."""
@@ -369,9 +370,8 @@ class Jobs:
         other = self._drawn(longer or case, dtype, 1)
         for name in () if longer else dynamic:
             other[name] = torch.cat([other[name], example[name][:1]])
-        right = self._outputs(case, other)
         request = self._request(case, other, example=example, dynamic=list(dynamic))
-        yield Job(request, right, case.name)
+        yield Job(request, self._outputs(case, other), case.name)
 
     def _compile(self) -> Iterator[Job]:
         for case in (self.small[0], self.views[0]):

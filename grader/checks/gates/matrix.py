@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from grader.checks.check_result import CheckResult
 from grader.toolchain import gpu_probe
 from grader.verdicts import Verdict
 
@@ -54,6 +55,14 @@ def rows(columns: Sequence[Mapping[str, str]]) -> list[tuple[str, list[str]]]:
     """The matrix, a row for each gate that any of these operators has."""
     there = [gate for gate in ORDER if any(gate in column for column in columns)]
     return [(gate, [column.get(gate, "") for column in columns]) for gate in there]
+
+
+def on_their_word(checks: Iterable[CheckResult]) -> str:
+    """Which gates rest on the word of the package's own process; "" if none does."""
+    found = {_GATE.get(c.name, c.name) for c in checks if c.self_reported}
+    if not (named := [gate for gate in ORDER if gate in found]):
+        return ""
+    return f"self-reported by the package's own process: {', '.join(named)}"
 
 
 def note() -> str:

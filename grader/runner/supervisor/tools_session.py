@@ -18,6 +18,7 @@ import os
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,7 @@ from typing import Any
 
 from grader.course.foreign import short
 from grader.runner.supervisor.gate_events import Event, Malformed, Told, decoded
+from grader.runner.supervisor.kernel_calls import Incoming, KernelCall
 from grader.runner.supervisor.processes import own_modules
 from grader.toolchain import gpu_probe, isa, sandbox
 from grader.toolchain.make import build_folder
@@ -38,6 +40,7 @@ START = 60.0  # seconds until torch and the package are imported
 GATE = 90.0  # and for one gate: a compiler starts cold
 ALL = 300.0  # for all gates of one operator
 LIMITS = ("--core=0", "--fsize=1073741824", "--nofile=1024")
+ANSWERED = 10.0  # seconds in which it has to take an answer
 TOLD = 1 << 20  # bytes of events that are read
 KEPT = 20_000  # bytes of its own output
 ROOM = "room."  # how the name of a process's folder begins
@@ -65,7 +68,10 @@ class Tools:
         *,
         gate_limit: float = GATE,
         card: bool = False,
+        answer: Callable[[str, KernelCall], bytes] = lambda *_: b"",
     ) -> None:
+        """`answer` says what the outputs of a kernel's call become in a gate."""
+        self._answer = answer
         self.package, self.folder, self.gate_limit = package, folder, gate_limit
         self._card = card
         self.seen: list[Path] = []  # what else it may read
@@ -123,9 +129,12 @@ class Tools:
     def _one(self, answers: dict[str, Answer]) -> Answer | None:
         """One process from start to end. What ended it before its first gate."""
         read, write = os.pipe()
+        self._calls, theirs = socket.socketpair()
+        self._calls.settimeout(ANSWERED)
         with tempfile.TemporaryFile() as output:
-            self._start(write, output)
+            self._start(write, theirs.fileno(), output)
             os.close(write)
+            theirs.close()
             now, since = "start", time.monotonic()
             alone = True  # up to here only our own code has run in it
             try:
@@ -148,19 +157,20 @@ class Tools:
             finally:
                 self._kill()
                 os.close(read)
+                self._calls.close()
         if now in answers:
             why.job = answers[now].job
             answers[now] = why
             return None
         return Answer("grader", why.message) if alone else why
 
-    def _start(self, events: int, output: Any) -> None:
+    def _start(self, events: int, calls: int, output: Any) -> None:
         """The process in its sandbox."""
         script = Path(__file__).parents[1] / "worker" / "tools_worker.py"
         contract = ROOT / "common" / "python"
         command = [sys.executable, "-I", "-B", str(script), str(ROOT), str(contract)]
         request, work = self._room / "request.pt", self._room / "work"
-        command += [str(request), str(work), str(events)]
+        command += [str(request), str(work), str(events), str(calls)]
         if sandbox.level() == "bwrap":
             etc = Path("/etc/alternatives")
             ours = [*own_modules(), contract, self.package, request, *self.seen]
@@ -181,7 +191,7 @@ class Tools:
             stdout=output,
             stderr=output,
             env=self.environment(),
-            pass_fds=[events],
+            pass_fds=[events, calls],
             start_new_session=True,
         )
 
@@ -212,16 +222,23 @@ class Tools:
         }
 
     def _events(self, read: int) -> Iterator[Event]:
-        """Its lines, until it ends, says too much, or takes too long.
+        """Its lines, until it ends, says too much, or takes too long. Calls of kernels
+        are answered between them.
 
         Raises Malformed.
         """
         text, total, end = b"", 0, time.monotonic() + START
+        gate, incoming, calls = "", Incoming(), self._calls.fileno()
+        heard = [read, calls]
         while True:
             left = end - time.monotonic()
-            if left <= 0 or not select.select([read], [], [], left)[0]:
+            ready = select.select(heard, [], [], max(left, 0))[0]
+            if left <= 0 or not ready:
                 self._timed_out = max(self.gate_limit, 1e-9)
                 return
+            if read not in ready:  # what it has told before comes first
+                heard = [read, calls] if self._served(gate, incoming) else [read]
+                continue
             chunk = os.read(read, 1 << 16)
             total += len(chunk)
             if not chunk or total > TOLD:
@@ -231,7 +248,21 @@ class Tools:
                 event = decoded(line)
                 yield event
                 if event.event == "begin":
+                    gate = event.gate
                     end = time.monotonic() + self.gate_limit
+
+    def _served(self, gate: str, incoming: Incoming) -> bool:
+        """Answer a call of a kernel, if it is whole. False if there will be no more.
+
+        Raises Malformed.
+        """
+        try:
+            data = self._calls.recv(1 << 20)
+            if call := incoming.add(data):
+                self._calls.sendall(self._answer(gate, call))
+        except OSError:
+            return False
+        return bool(data)
 
     def _note(self, answer: Answer, event: Event) -> None:
         """An event of a gate."""

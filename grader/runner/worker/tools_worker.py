@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The worker of lab 05's gates: it may start compilers, and sees no right answer.
 
-    tools_worker.py ROOT CONTRACT REQUEST FOLDER EVENTS
+    tools_worker.py ROOT CONTRACT REQUEST FOLDER EVENTS CALLS
 
 The file REQUEST says which gates to run on which tensors. Every step is told in a line
 of JSON into the descriptor EVENTS, as supervisor/gate_events.py reads it; tensors go
-into files of FOLDER, as plain bytes.
+into files of FOLDER, as plain bytes. In a marked gate each call of a kernel goes
+through the socket CALLS (toolchain/extension/wrappers.h).
 All of it is the word of a process that has run a student's code.
 """
 
@@ -31,7 +32,7 @@ SELDOM = 50_000  # objects between two searches for garbage: few are cyclic
 
 def main(arguments: list[str]) -> None:
     """Import, read the request, run it."""
-    root, contract, file, folder, events = arguments
+    root, contract, file, folder, events, calls = arguments
     sys.path[:0] = [root, contract]
     faulthandler.enable()
     warnings.simplefilter("ignore")
@@ -50,14 +51,16 @@ def main(arguments: list[str]) -> None:
 
         tell(event="ready")
         request = torch.load(file, weights_only=True)
-        serve(request, Path(folder), tell)
+        serve(request, Path(folder), tell, calls)
         tell(event="end")
 
 
-def serve(request: dict[str, Any], folder: Path, tell: Callable[..., None]) -> None:
+def serve(
+    request: dict[str, Any], folder: Path, tell: Callable[..., None], calls: str
+) -> None:
     """Run every job of every gate."""
     from grader.runner.worker.gates import compiled, cuda, registered, transforms
-    from grader.runner.worker.gates.bound import Bound
+    from grader.runner.worker.gates.bound import ASKS, Bound
 
     gates: dict[str, Callable[..., Any]] = {
         "errors": registered.errors,
@@ -85,6 +88,9 @@ def serve(request: dict[str, Any], folder: Path, tell: Callable[..., None]) -> N
     if request["header"]:
         compiled.include(request["header"])
     for gate in request["gates"]:
+        os.environ.pop(ASKS, None)
+        if gate["marked"]:
+            os.environ[ASKS] = calls
         for number, job in enumerate(gate["jobs"]):
             tell(event="begin", gate=gate["name"], job=number)
             run = gates[gate["kind"]]

@@ -27,7 +27,7 @@ from grader.course.rungs import COMPILED, ROOT, Rung
 from grader.course.tasks import all_tasks
 from grader.errors import GraderError, ProductError
 from grader.toolchain import gpu_probe, sandbox
-from grader.toolchain.extension import abi, needs
+from grader.toolchain.extension import abi, needs, wrappers
 from grader.toolchain.extension import kernels as extension
 from grader.toolchain.linking import Links
 from grader.toolchain.make import build_folder, compiler, reason, run_compiler
@@ -233,12 +233,15 @@ def _library(
     """Run setup.py unless nothing has changed. "" or what it said when it failed. An
     exhibit's C++ is built `instead` of the operator's own.
     """
-    now = _stamp(lab, operator, step, instead)
+    linked, made_of = wrappers.flags(
+        operator, extension.folder_of_kernels() / f"{operator}.cpu.o"
+    )
+    now = f"{_stamp(lab, operator, step, instead)} {made_of}"
     try:
         once.made(
             folder / "lib",
             of=now,
-            make=lambda new: _built(lab, operator, step, new, instead),
+            make=lambda new: _built(lab, operator, step, new, instead, linked),
         )
     except _NotBuilt as said:
         return str(said)
@@ -246,7 +249,7 @@ def _library(
 
 
 def _built(
-    lab: Path, operator: str, step: str, new: Path, instead: Path | None
+    lab: Path, operator: str, step: str, new: Path, instead: Path | None, linked: str
 ) -> None:
     """Run setup.py; what it compiles on the way is kept in the product's folder."""
     folder = new.parents[1]
@@ -260,6 +263,7 @@ def _built(
         "PYTHONDONTWRITEBYTECODE": "1",
         extension.MADE: str(kernels),
         "EXHIBIT": str(instead or ""),
+        "LDFLAGS": linked,
     }
     command = ["env", "-C", str(lab), *(f"{k}={v}" for k, v in words.items())]
     command += [sys.executable, "setup.py", "-q", "build_ext"]

@@ -107,7 +107,7 @@ def test_any_line_is_an_event_or_refused(written):
 HEAD = """
 import os, sys
 folder = os.path.dirname(os.environ["TMPDIR"])
-def tell(line): os.write(int(sys.argv[-1]), line + b"\\n")
+def tell(line): os.write(int(sys.argv[-2]), line + b"\\n")
 """
 BEGIN = 'tell(b\'{"event": "begin", "gate": "vmap", "job": 0}\')\n'
 END = "os._exit(0)\n"

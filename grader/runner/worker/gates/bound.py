@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from signatures import SIGNATURES
 
+ASKS = "CONVLAB_ASKS"  # names the socket that a kernel's results come from, if any
 Tensors = dict[str, torch.Tensor]
 Named = list[tuple[str, torch.Tensor]]
 Job = Mapping[str, Any]

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""The calls of kernels that lab 05's gates tell: decoded as wrappers.h sends them."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grader.runner.supervisor.gate_events import Malformed
+from grader.runner.supervisor.kernel_calls import Incoming, KernelCall, Sent
+
+F64 = 3
+NUMBERS = Sent(F64, (2, 1), struct.pack("<2d", 1.0, 2.0))
+
+
+def head(name: str, inputs: int, outputs: int) -> bytes:
+    return struct.pack("<32sii", name.encode(), inputs, outputs)
+
+
+def words(*values: int) -> bytes:
+    return struct.pack("<9q", *values, *[0] * (9 - len(values)))
+
+
+CALL = head("gelu_forward", 2, 1) + words(1, F64, 2, 2, 1) + NUMBERS.data
+CALL += words(0) + words(1, F64, 2, 2, 1) + NUMBERS.data
+
+
+def test_a_call_comes_in_parts():
+    incoming = Incoming()
+    for i in range(len(CALL) - 1):
+        assert incoming.add(CALL[i : i + 1]) is None
+    call = incoming.add(CALL[-1:])
+    assert call == KernelCall("gelu_forward", (NUMBERS, None), (NUMBERS,))
+    assert incoming.add(CALL) == call  # the next one begins anew
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        CALL + b"x",
+        head("gelu_forward", -1, 1),
+        head("gelu_forward", 1, 1 << 30),
+        head("gelu_forward", 1, 0) + words(1, 6, 1, 1),
+        head("gelu_forward", 1, 0) + words(1, -1, 1, 1),
+        head("gelu_forward", 1, 0) + words(1, F64, 7),
+        head("gelu_forward", 1, 0) + words(1, F64, 1, -1),
+        head("gelu_forward", 1, 0) + words(1, F64, 2, 1 << 20, 1 << 20),
+        b"\0" * (1 << 25),
+    ],
+)
+def test_another_form_is_refused(sent):
+    with pytest.raises(Malformed):
+        Incoming().add(sent)
+
+
+@settings(max_examples=2000, deadline=None)
+@given(
+    st.binary(max_size=300)
+    | st.tuples(
+        st.integers(-2, 20),
+        st.integers(-2, 20),
+        st.lists(st.integers(-3, 9)),
+        st.binary(),
+    ).map(
+        lambda drawn: (
+            head("add_forward", drawn[0], drawn[1])
+            + b"".join(words(1, one, abs(one), 1, 2) for one in drawn[2])
+            + drawn[3]
+        )
+    )
+)
+def test_any_bytes_are_a_call_or_refused_or_wait(sent):
+    try:
+        found = Incoming().add(sent)
+    except Malformed:
+        return
+    assert found is None or isinstance(found.name, str)
