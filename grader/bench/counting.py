@@ -17,7 +17,7 @@ from typing import Any
 from signatures import DIRECTIONS
 
 from grader.checks.check_result import Stopped
-from grader.checks.cuda import cusim_report, under_cusim
+from grader.checks.cuda import cusim_report, moved, under_cusim
 from grader.checks.subject import Subject
 from grader.checks.values.prepared import prepare
 from grader.course.rungs import HALF, Rung, Task
@@ -122,7 +122,7 @@ def _row(
         return None
     outputs = subject.operator.outputs(call.inputs, case)
     need = cost(subject.operator, case, call.inputs, outputs, direction=direction)
-    number = {word: under_cusim.counted(word, counts) for word in MEANING}
+    number = {word: moved.counted(word, counts) for word in MEANING}
     return Counted(
         rung.task,
         rung.id,

@@ -11,18 +11,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from cusim.report import Count
+import torch
 
 from grader.checks import told
 from grader.checks.check_result import CheckResult, Finding, Stopped, summarize
-from grader.checks.cuda import cusim_report
+from grader.checks.cuda import cusim_report, moved
 from grader.checks.memory import sanitizer_report
 from grader.checks.subject import Subject
 from grader.checks.values.compare import judge
 from grader.checks.values.prepared import Prepared, expected_of, prepare
-from grader.course.rungs import ROOT
 from grader.course.traffic import MEANING, Limits, value
 from grader.operators import Case, Operator
 from grader.operators.entry import Tensors
@@ -31,17 +30,12 @@ from grader.verdicts import Verdict
 
 DTYPE = "f32"
 BUDGET = 20.0  # seconds on a core for one direction of one check; the rest is left out
+LONGEST = 60.0  # as long as there are kinds of cases that were not looked at
 SMALL = 2000  # elements of all inputs: a case of no cost in any kernel
 SLOWER = {"memory": 4, "races": 20, "traffic": 100}  # than the plain build
 FEW = 6  # cases of the order check
 SEEDS = 1 << 14
-NEIGHBOURS = (
-    "let neighbouring threads (threadIdx.x) take neighbours in memory, along the axis "
-    "whose stride is 1"
-)
-ALONE = 1.01  # of the 32 threads of a warp
-APART = 31.0  # sectors a request of a warp's 32 threads: none shares one
-PACK = 16  # bytes, the most that a thread can load or store at once
+LARGE = 1 << 14  # elements of output: 64 KB in f32
 
 # warnings of cusim that a rung is held to
 WARNINGS = {
@@ -75,20 +69,22 @@ def varied(
     sized = sorted(enumerate(cases), key=lambda pair: elements(operator, pair[1]))
     first: dict[object, tuple[int, Case]] = {}
     for pair in sized:
-        case = pair[1]
-        kind = (
-            tuple(sorted(case.layout.items())),
-            case.without,
-            case.wanted,
-            tuple(sorted(case.options)),
-            elements(operator, case).bit_length() // 3,
-        )
-        first.setdefault(kind, pair)
+        first.setdefault(_kind(operator, pair[1]), pair)
     chosen = {number for number, _ in first.values()}
     rest = [pair for pair in sized if pair[0] not in chosen]
     if kinds:
         rest = [pair for pair in rest if elements(operator, pair[1]) <= SMALL]
     return [*first.values(), *rest]
+
+
+def _kind(operator: Operator, case: Case) -> object:
+    return (
+        tuple(sorted(case.layout.items())),
+        case.without,
+        case.wanted,
+        tuple(sorted(case.options)),
+        elements(operator, case).bit_length() // 3,
+    )
 
 
 def look(
@@ -103,19 +99,20 @@ def look(
     """All cases of one direction in the build for `name`: memory or races.
 
     As many as the budget allows, of a rung `below` another one those that differ in
-    kind or are small; the message says how many were left out. If no case came to its
-    end the verdict is SUSPECT.
+    kind or are small; the message says how many were left out. If not every kind of
+    case came to its end the verdict is SUSPECT.
     """
     subject.begin()
     subject.warnings = WARNINGS[name]
-    end = subject.cpu_seconds() + BUDGET
+    begin = subject.cpu_seconds()
     wanted = asked(subject, cases, direction)
+    unseen = {_kind(subject.operator, case) for case in wanted}
     looked, left = 0, ""
     if below:
         left = "a rung stands above this one; grade it alone to see to all"
     findings: list[Finding] = []
     for i, case in varied(subject.operator, wanted, kinds=below):
-        if subject.cpu_seconds() > end:
+        if subject.cpu_seconds() - begin > (LONGEST if unseen else BUDGET):
             left = "there was no time for more"
             break
         found = run_case(name, subject, case, i, direction, seed, judged=True)
@@ -123,14 +120,20 @@ def look(
             left = f"{case.name} {found.message}"
             continue
         looked += 1
+        unseen.discard(_kind(subject.operator, case))
         if found:
             findings.append(found)
             break
     result = summarize(name, direction, DTYPE, looked, findings)
     if findings or not left or looked == len(wanted):
         return result
-    said = f"looked at {looked} of {len(wanted)} cases: {left}"
-    verdict = Verdict.PASS if looked else Verdict.SUSPECT
+    said = f"looked at {looked} of {len(wanted)} cases"
+    said += (
+        f", not at every kind (layout, options, size): {left}"
+        if unseen
+        else f": {left}"
+    )
+    verdict = Verdict.SUSPECT if unseen else Verdict.PASS
     return dataclasses.replace(result, verdict=verdict, message=said)
 
 
@@ -175,7 +178,9 @@ def _otherwise(
 def order(
     subject: Subject, cases: list[Case], direction: str, seed: int
 ) -> CheckResult:
-    """The largest cases again, with the threads of a block in other orders."""
+    """The largest cases again, with the threads of a block in other orders, and a large
+    one as it is: who computes elsewhere has much to send there.
+    """
     subject.begin()
     wanted = asked(subject, cases, direction)
     sized = sorted(enumerate(wanted), key=lambda x: -elements(subject.operator, x[1]))
@@ -187,7 +192,11 @@ def order(
     }
     findings: list[Finding] = []
     few = sized[:FEW]
-    for i, case in few:
+    large = large_case(subject.operator)
+    if large and subject.operator.asks(large, direction):
+        wrong = _plainly(subject, large, direction, seed)
+        findings += [wrong] if wrong else []
+    for i, case in few if not findings else []:
         for way, bits in ways.items():
             found = _in_order(subject, case, i, direction, seed, bits)
             if found:
@@ -198,6 +207,21 @@ def order(
         if findings:
             break
     return summarize("order", direction, DTYPE, len(few), findings)
+
+
+def large_case(operator: Operator) -> Case | None:
+    """Of the cases for threads and for speed the smallest with a LARGE output, else the
+    last; none if the operator is checked on cases that somebody chose.
+    """
+    cases = [*operator.thread_cases(), *operator.speed_cases(large=False).values()]
+    last = None
+    for case in sorted(cases, key=lambda case: elements(operator, case)):
+        if not operator.only:
+            last = case
+            inputs = operator.inputs(case, torch.float32, 0)
+            if operator.outputs(inputs, case)[0].numel() >= LARGE:
+                break
+    return last
 
 
 def _in_order(
@@ -315,74 +339,13 @@ def _over(
         return [Finding(Verdict.SUSPECT, text, case)]
     found = []
     for word, limit in limits.most:
-        most, came = value(limit, sizes), counted(word, counts)
+        most, came = value(limit, sizes), moved.counted(word, counts)
         if came > most:
             formula = f" ({limit})" if isinstance(limit, str) else ""
             text = f"{limits.direction} moves too much: {came:,.4g} {MEANING[word]}, "
             text += f"the limit is {most:,.4g}{formula}"
-            at, more = _where(word, counts, most, subject.names())
+            at, more = moved.where(word, counts, most, subject.names())
             text = sanitizer_report.with_source(text + more, at)
-            axis = told.WARP_WALKS_WRONG_AXIS if NEIGHBOURS in more else None
+            axis = told.WARP_WALKS_WRONG_AXIS if moved.NEIGHBOURS in more else None
             found.append(Finding(Verdict.TRAFFIC, text, case, at, axis))
     return found
-
-
-def counted(word: str, counts: list[Count]) -> float:
-    """One of the words of MEANING, over all kernels."""
-    space = "shared" if word.startswith("shared") else "global"
-    of = [count for count in counts if count.space == space]
-    requests = sum(count.requests for count in of)
-    if word == "requests":
-        return requests
-    if word == "bytes":
-        return sum(count.bytes for count in of)
-    passes = sum(c.wavefronts if space == "shared" else c.sectors for c in of)
-    return passes / requests if requests else 0.0
-
-
-def _where(
-    word: str, counts: list[Count], most: float, names: Sequence[str] = ()
-) -> tuple[str | None, str]:
-    """The line with the largest part of what is too much, and words for it."""
-    shared = word.startswith("shared")
-    of = [c for c in counts if (c.space == "shared") is shared]
-
-    def passes(count: Count) -> int:
-        return count.wavefronts if shared else count.sectors
-
-    def excess(count: Count) -> float:
-        if word.endswith("_per_request"):
-            return passes(count) - most * count.requests
-        return count.requests if word == "requests" else count.bytes
-
-    worst = max(of, key=excess)
-    rate = worst.wavefronts_per_request if shared else worst.sectors_per_request
-    file = worst.file.removeprefix(f"{ROOT}/")
-    words = f"; most by the {worst.op} of {worst.width} bytes"
-    words += f"{_operand(worst.memory, names)} in {worst.kernel}"
-    words += f", {worst.requests:,} requests of {rate:.3g} "
-    words += "wavefronts" if shared else "sectors"
-    if not shared and worst.requests and worst.lanes_per_request < ALONE:
-        words += ": one thread of a warp is at work there, the others do nothing: give "
-        words += "each thread elements of its own"
-    elif not shared and rate >= APART:
-        words += (
-            ": the threads of a warp walk the wrong axis there (its stride is not 1), "
-            f"each has a sector of its own; {NEIGHBOURS}"
-        )
-    elif word == "requests" and worst.width < PACK:
-        words += (
-            f": a thread takes {worst.width} bytes at a time there; {PACK} bytes at "
-            f"once, a pack as float4, are 1/{PACK // worst.width} of the requests"
-        )
-    elif not shared and rate > 2 * worst.width:  # a stride of 2 explains twice as many
-        words += f": 32 neighbours lie in {worst.width} sectors; {NEIGHBOURS}"
-    return (f"{file}:{worst.line}" if worst.line else None), words
-
-
-def _operand(memory: str, names: Sequence[str]) -> str:
-    """of 'input', for a sentence; nothing where several tensors are accessed there."""
-    kind, _, number = memory.partition(":")
-    if kind == "tensor" and number.isdigit() and int(number) < len(names):
-        return f" of '{names[int(number)]}'"
-    return " of scratch memory" if kind == "scratch" else ""

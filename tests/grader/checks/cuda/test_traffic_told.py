@@ -8,7 +8,7 @@ import dataclasses
 import pytest
 from cusim.report import Count
 
-from grader.checks.cuda import under_cusim
+from grader.checks.cuda import moved
 
 
 def counted(line: int, space: str, requests: int, passes: int) -> Count:
@@ -53,7 +53,7 @@ def counted(line: int, space: str, requests: int, passes: int) -> Count:
     ],
 )
 def test_the_line_that_is_too_much_is_named(word, limit, counts, line, axis):
-    place, words = under_cusim._where(word, counts, limit)
+    place, words = moved.where(word, counts, limit)
     assert place == f"labs/a.cu:{line}"
     assert ("walk the wrong axis" in words) == bool(axis)
 
@@ -61,15 +61,30 @@ def test_the_line_that_is_too_much_is_named(word, limit, counts, line, axis):
 def test_threads_that_lie_apart_are_told_where_neighbours_lie():
     for sectors, told in ((1660, True), (800, False)):  # a stride of 2 has 8
         few = counted(7, "global", 100, sectors)
-        words = under_cusim._where("global_sectors_per_request", [few], 3)[1]
+        words = moved.where("global_sectors_per_request", [few], 3)[1]
         assert ("32 neighbours lie in 4 sectors" in words) == told
 
 
 def test_packs_that_are_loaded_number_by_number_are_to_be_loaded_at_once():
     """The threads of a warp are 16 bytes apart, which is no wrong axis."""
     singly = counted(7, "global", 8192, 16 * 8192)
-    words = under_cusim._where("requests", [singly], 2816)[1]
+    words = moved.where("requests", [singly], 2816)[1]
     assert words.endswith("16 bytes at once, a pack as float4, are 1/4 of the requests")
-    assert under_cusim.NEIGHBOURS not in words
+    assert moved.NEIGHBOURS not in words
     packs = dataclasses.replace(singly, width=16)
-    assert under_cusim._where("requests", [packs], 2816)[1].endswith("of 16 sectors")
+    assert moved.where("requests", [packs], 2816)[1].endswith("of 16 sectors")
+
+
+@pytest.mark.parametrize(
+    ("width", "wavefronts", "lanes"), [(4, 32, 32), (4, 2, 2), (8, 16, 8), (16, 8, 2)]
+)
+def test_a_bank_conflict_is_told_with_its_lanes_and_its_cure(width, wavefronts, lanes):
+    few = dataclasses.replace(counted(7, "shared", 100, 100 * wavefronts), width=width)
+    _, words = moved.where("shared_wavefronts_per_request", [few], 1.1)
+    assert f": bank conflict, {lanes} lanes share a bank; give the array one" in words
+
+
+@pytest.mark.parametrize(("width", "wavefronts"), [(4, 1), (8, 2), (8, 1), (16, 4)])
+def test_what_has_no_conflict_is_not_told_of_one(width, wavefronts):
+    few = dataclasses.replace(counted(7, "shared", 100, 100 * wavefronts), width=width)
+    assert "bank" not in moved.where("shared_wavefronts_per_request", [few], 0.5)[1]

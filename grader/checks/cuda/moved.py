@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""What kernels moved, as cusim counted it: how much, where, and what moves less."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cusim.report import Count
+
+from grader.course.rungs import ROOT
+
+NEIGHBOURS = (
+    "let neighbouring threads (threadIdx.x) take neighbours in memory, along the axis "
+    "whose stride is 1"
+)
+ALONE = 1.01  # of the 32 threads of a warp
+APART = 31.0  # sectors a request of a warp's 32 threads: none shares one
+PACK = 16  # bytes, the most that a thread can load or store at once
+BANK = 4  # bytes that a bank of shared memory gives at a time
+
+
+def counted(word: str, counts: list[Count]) -> float:
+    """One of the words of course.traffic.MEANING, over all kernels."""
+    space = "shared" if word.startswith("shared") else "global"
+    of = [count for count in counts if count.space == space]
+    requests = sum(count.requests for count in of)
+    if word == "requests":
+        return requests
+    if word == "bytes":
+        return sum(count.bytes for count in of)
+    return sum(map(_passes, of)) / requests if requests else 0.0
+
+
+def where(
+    word: str, counts: list[Count], most: float, names: Sequence[str] = ()
+) -> tuple[str | None, str]:
+    """The line with the largest part of what is too much, and words for it."""
+    shared = word.startswith("shared")
+    of = [c for c in counts if (c.space == "shared") is shared]
+
+    def excess(count: Count) -> float:
+        if word.endswith("_per_request"):
+            return _passes(count) - most * count.requests
+        return count.requests if word == "requests" else count.bytes
+
+    worst = max(of, key=excess)
+    rate = _passes(worst) / worst.requests if worst.requests else 0.0
+    file = worst.file.removeprefix(f"{ROOT}/")
+    words = f"; most by the {worst.op} of {worst.width} bytes"
+    words += f"{_operand(worst.memory, names)} in {worst.kernel}"
+    words += f", {worst.requests:,} requests of {rate:.3g} "
+    words += "wavefronts" if shared else "sectors"
+    words += _conflict(worst, rate) if shared else _apart(word, worst, rate)
+    return (f"{file}:{worst.line}" if worst.line else None), words
+
+
+def _passes(count: Count) -> int:
+    return count.wavefronts if count.space == "shared" else count.sectors
+
+
+def _operand(memory: str, names: Sequence[str]) -> str:
+    """of 'input', for a sentence; nothing where several tensors are accessed there."""
+    kind, _, number = memory.partition(":")
+    if kind == "tensor" and number.isdigit() and int(number) < len(names):
+        return f" of '{names[int(number)]}'"
+    return " of scratch memory" if kind == "scratch" else ""
+
+
+def _conflict(worst: Count, rate: float) -> str:
+    """How many lanes want different words of one bank, on average."""
+    lanes = rate / max(1, worst.width // BANK)
+    if lanes < 1.05:
+        return ""
+    return (
+        f": bank conflict, {max(2, round(lanes))} lanes share a bank; give the array "
+        "one more column as padding, tile[32][33], or let neighbouring threads take "
+        "neighbouring columns"
+    )
+
+
+def _apart(word: str, worst: Count, rate: float) -> str:
+    """Why so many sectors of global memory, or requests."""
+    if worst.requests and worst.lanes_per_request < ALONE:
+        return (
+            ": one thread of a warp is at work there, the others do nothing: give "
+            "each thread elements of its own"
+        )
+    if rate >= APART:
+        return (
+            ": the threads of a warp walk the wrong axis there (its stride is not 1), "
+            f"each has a sector of its own; {NEIGHBOURS}"
+        )
+    if word == "requests" and worst.width < PACK:
+        return (
+            f": a thread takes {worst.width} bytes at a time there; {PACK} bytes at "
+            f"once, a pack as float4, are 1/{PACK // worst.width} of the requests"
+        )
+    if rate > 2 * worst.width:  # a stride of 2 explains twice as many
+        return f": 32 neighbours lie in {worst.width} sectors; {NEIGHBOURS}"
+    return ""
