@@ -42,7 +42,7 @@ NATIVE := $(if $(filter x86_64 amd64,$(HOST)),$(MARCH_HERE))
 # clang inlined if it is told so in DWARF 5.
 COMMON := -std=c++17 -g -gdwarf-4 -fPIC -fno-semantic-interposition \
           -fno-strict-aliasing -fno-math-errno -ffp-contract=fast \
-          -fno-threadsafe-statics -fno-finite-loops
+          -fno-threadsafe-statics -fno-finite-loops -fno-builtin-printf
 WARN   := -Wall -Werror=return-type -Wno-sign-compare -Wno-unknown-pragmas -Wno-unused \
           $(if $(CLANG),-Wno-pass-failed -fno-caret-diagnostics) \
           $(if $(CLANG),,-fno-diagnostics-show-caret)
@@ -62,8 +62,10 @@ TRACE_clang := -fno-vectorize -fno-slp-vectorize -fno-unroll-loops \
 # clang 14 copies a float4 with a plain memcpy, gcc never reports one
 OBJCOPY ?= objcopy
 COPIES := memcpy memmove memset
+# what kernels print is counted: limits.h
+PRINTS := $(foreach f,printf vprintf,--redefine-sym $f=cusim_$f)
 REWRITE_trace := --loops
-AFTER_trace = $(OBJCOPY) $(foreach f,$(COPIES),--redefine-sym $f=__tsan_$f) $@.new
+AFTER_trace = $(foreach f,$(COPIES),--redefine-sym $f=__tsan_$f)
 FLAGS_run   := -O2 $(NATIVE)
 FLAGS_debug := -O0 $(NATIVE)
 FLAGS_check := -O1 $(NATIVE) $(SANITIZE) -fno-omit-frame-pointer
@@ -73,7 +75,7 @@ FLAGS := $(COMMON) $(WARN) $(MODE_FLAGS)
 
 CUDA  := -D__CUDACC__=1 -D__NVCC__=1 -D__CUDA_ARCH__=800 \
          -D__CUDACC_VER_MAJOR__=13 -D__CUDACC_VER_MINOR__=0 \
-         -isystem $(HERE)include -include cuda_runtime.h -I$(HERE)..
+         -U_FORTIFY_SOURCE -isystem $(HERE)include -include cuda_runtime.h -I$(HERE)..
 # what the preprocessor must know of the flags: __OPTIMIZE__, __FMA__ and the like
 SEEN  := $(filter -std=% -O% -march=%,$(FLAGS))
 
@@ -106,7 +108,7 @@ $(OUT): $(STEM).o $(LIB)
 
 $(STEM).o: $(STEM).ii
 	@$(CXX) $(FLAGS) -x c++-cpp-output -c -o $@.new $<
-	@$(AFTER_$(MODE))
+	@$(OBJCOPY) $(PRINTS) $(AFTER_$(MODE)) $@.new
 	@mv $@.new $@
 
 $(STEM).ii: $(SOURCE) $(STEM).flags $(REWRITER) $(wildcard $(HERE)include/*.h \

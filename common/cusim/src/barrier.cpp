@@ -86,6 +86,17 @@ static unsigned present_lanes(const Warp &warp, unsigned mask, const char *name,
     return mask & ~warp.ended;
 }
 
+void absent_lane(int from, unsigned mask, const char *name, Where where)
+{
+    const unsigned lanes = position().warp_lanes;
+    found(Level::error, "wrong_mask",
+          text("%s with mask 0x%08x reads lane %d, but this warp of the block has only "
+               "%d lanes; start with a distance of half as many, and name them in the "
+               "mask: 0x%08x",
+               name, mask, from, __builtin_popcount(lanes), lanes),
+          {here("called", where)});
+}
+
 void together(unsigned mask, void *mine, void (*finish)(void *const lane[32], unsigned),
               const char *name, Where where)
 {
@@ -126,11 +137,20 @@ __attribute__((noinline)) static void report_barrier()
     if (now.alive == (int)now.threads.size()) return;
     for (const Warp &warp : now.warps) {
         if (!warp.ended || warp.ended == warp.lanes) continue;
+        const Place waits =
+            place_of(now.threads[(size_t)barrier.first_thread], "waits", barrier.first);
+        if (warp.ended & warp.passed) {
+            found(Level::error, "divergent_barrier",
+                  "threads of a warp went past this barrier to the end of the kernel, "
+                  "others wait at it; every thread of the block must come to it: take "
+                  "it out of the condition and guard the work instead",
+                  {waits});
+            continue;
+        }
         found(Level::warning, "early_exit",
               "some threads of a warp have left the kernel while others wait at this "
               "barrier; let all threads reach it and guard the work instead",
-              {place_of(now.threads[(size_t)barrier.first_thread], "waits",
-                        barrier.first)});
+              {waits});
     }
 }
 

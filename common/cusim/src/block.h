@@ -40,7 +40,8 @@ struct Meeting {
 
 struct Warp {
     unsigned lanes, ended, waiting;
-    int asks;  // lanes that wait for active_mask()
+    unsigned passed;  // came to the end of the kernel's text, not to a `return`
+    int asks;         // lanes that wait for active_mask()
     std::vector<Meeting> meetings;
 };
 

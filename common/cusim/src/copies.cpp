@@ -9,6 +9,7 @@
 
 #include "errors.h"
 #include "findings.h"
+#include "limits.h"
 #include "memory.h"
 #include "schedule.h"
 #include "streams.h"
@@ -26,39 +27,6 @@ struct Opened {
         device_close();
     }
 };
-
-/* ---- what an operator may read back ---------------------------------------------- */
-
-static size_t read_back_most = SIZE_MAX, read_back;  // bytes, of all copies since
-
-namespace cusim
-{
-
-void read_back_limit(size_t bytes)
-{
-    read_back_most = bytes;
-    read_back = 0;
-}
-
-bool host_is_limited()
-{
-    return read_back_most != SIZE_MAX;
-}
-
-}  // namespace cusim
-
-/* Count a copy to the host. One that goes beyond the limit is reported and made: its
- * result is right. */
-static void count_read_back(size_t bytes, const char *call, Where where)
-{
-    read_back += bytes;
-    if (read_back <= read_back_most) return;
-    found(Level::error, "read_back",
-          text("%s: this call has copied %zu bytes from the device to the host, the "
-               "limit is %zu: compute in kernels, where the tensors are",
-               call, read_back, read_back_most),
-          {{"called", where}});
-}
 
 /* ---- allocation ------------------------------------------------------------------ */
 
@@ -165,6 +133,13 @@ static std::map<const char *, size_t> &symbols()
 namespace cusim
 {
 
+void put(void *to, const void *from, size_t bytes)
+{
+    const Opened opened;
+    memcpy(to, from, bytes);
+    trace_fill(to, bytes);
+}
+
 void remember_symbol(const void *symbol, size_t bytes)
 {
     symbols()[(const char *)symbol] = bytes;
@@ -236,6 +211,8 @@ static cudaError_t copy(void *to, const void *from, size_t bytes, cudaMemcpyKind
     const bool from_device = is_device(from) || is_symbol(from);
     if (from_device && !is_device(to) && !is_symbol(to)) {
         count_read_back(bytes, call, where);
+    } else if (!is_device(from)) {  // a symbol may be the host's own array
+        count_sent(bytes, call, where);
     }
     memmove(to, from, bytes);
     if (is_device(to)) trace_fill(to, bytes);
@@ -246,6 +223,7 @@ static cudaError_t copy(void *to, const void *from, size_t bytes, cudaMemcpyKind
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
                        Where where)
 {
+    only_given_stream("cudaMemcpy", where);
     return copy(to, from, bytes, kind, "cudaMemcpy", where);
 }
 
@@ -280,7 +258,7 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
     return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind, where);
 }
 
-cudaError_t cudaMemset(void *to, int value, size_t bytes, Where where)
+static cudaError_t set(void *to, int value, size_t bytes, Where where)
 {
     const Opened opened;
     if (status() != cudaSuccess) return status();
@@ -288,9 +266,16 @@ cudaError_t cudaMemset(void *to, int value, size_t bytes, Where where)
     if (!to || !side_fits(to, bytes, true, "destination", "cudaMemset", where)) {
         return fail(cudaErrorInvalidValue);
     }
+    count_sent(1, "cudaMemset", where);
     memset(to, value, bytes);
     trace_fill(to, bytes);
     return cudaSuccess;
+}
+
+cudaError_t cudaMemset(void *to, int value, size_t bytes, Where where)
+{
+    only_given_stream("cudaMemset", where);
+    return set(to, value, bytes, where);
 }
 
 cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream,
@@ -299,7 +284,7 @@ cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stre
     if (!stream_exists(stream, "cudaMemsetAsync", where)) {
         return cudaErrorInvalidResourceHandle;
     }
-    return cudaMemset(to, value, bytes, where);
+    return set(to, value, bytes, where);
 }
 
 cudaError_t cudaMemset2D(void *to, size_t pitch, int value, size_t width, size_t height,

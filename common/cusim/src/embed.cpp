@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "cusim/embed.h"
 
-#include <cstdint>
-
 #include "errors.h"
 #include "findings.h"
+#include "limits.h"
 #include "memory.h"
 #include "trace.h"
 
@@ -26,14 +25,20 @@ void cusim_watch(int races, int counts)
     (void)races, (void)counts;
 }
 
-void cusim_operator_begin(size_t read_back)
+void cusim_operator_begin(void)
 {
-    cusim::read_back_limit(read_back);
+    cusim::limits_begin();
 }
 
-void cusim_operator_end(void)
+void cusim_put(void *to, const void *from, size_t bytes)
 {
-    cusim::read_back_limit(SIZE_MAX);
+    cusim::put(to, from, bytes);
+}
+
+void cusim_operator_end(size_t least_threads, size_t elements)
+{
+    cusim::ask_threads(least_threads, elements);
+    cusim::limits_end();
     cusim::note_end();
 }
 

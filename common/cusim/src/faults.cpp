@@ -51,6 +51,12 @@ static void note_bad_address(const void *address, const void *code)
               text("the host touched device memory, %s; copy it with cudaMemcpy first",
                    describe(address).c_str()),
               {here("accessed", code)});
+    } else if (in_kernel() && is_device(address)) {
+        found(Level::error, "out_of_bounds",
+              text("a thread uses memory %s; is the index below 0, or too large for "
+                   "its type?",
+                   describe(address).c_str()),
+              {here("accessed", code)});
     } else if (in_kernel() && past_stack(address)) {
         found(
             Level::error, "stack_overflow",
@@ -70,14 +76,14 @@ static void note_bad_address(const void *address, const void *code)
 
 static struct sigaction former[NSIG];
 
-/* An instruction that the processor refuses without an address of its own. */
-static bool refused;
+/* A fault in a kernel has been told: the sanitizer has nothing to add. */
+static bool told;
 
 static void on_fault(int number, siginfo_t *info, void *context)
 {
     sigaction(number, &former[number], nullptr);
-    refused = in_kernel() && info->si_code == SI_KERNEL;
-    if (refused) {
+    told = in_kernel();
+    if (told && info->si_code == SI_KERNEL) {
         found(Level::error, "misaligned",
               "the kernel used an address that no access of this size may have: a "
               "float4 needs a multiple of 16, and a pointer has to be set before it is "
@@ -234,7 +240,7 @@ static std::string number_in_grid()
 /* Called by the sanitizer with its report, before it ends the process. */
 static void on_asan_error(const char *)
 {
-    if (refused) return;  // told when the signal came
+    if (told) return;
     const void *const address = __asan_get_report_address();
     const void *const code = __asan_get_report_pc();
     const char *const verb = __asan_get_report_access_type() ? "writes" : "reads";

@@ -160,7 +160,8 @@ void found(Level level, const char *kind, const std::string &sentence,
 {
     if (level == Level::error) errors++;
     if (!is_new(kind, places, count)) return;
-    const char *const name = level == Level::error ? "error" : "warning";
+    static const char *const NAME[] = {"error", "warning", "note"};
+    const char *const name = NAME[(int)level];
     std::string json =
         text("{\"level\": \"%s\", \"kind\": \"%s\", \"sentence\": ", name, kind);
     json += quoted(sentence.c_str()) + ", \"places\": [";

@@ -18,7 +18,7 @@
 namespace cusim
 {
 
-enum class Level { error, warning };
+enum class Level { error, warning, note };
 
 struct Place {
     const char *what = "";       // "written", "waits in __syncthreads" ...

@@ -5,6 +5,7 @@
 
 #include "errors.h"
 #include "findings.h"
+#include "limits.h"
 #include "memory.h"
 #include "schedule.h"
 #include "streams.h"
@@ -96,8 +97,19 @@ static std::string wrong_launch(const Config &config, const void *kernel)
     return "";
 }
 
+/* The arguments of the launch that runs. */
+static const Handed *handed_over;
+
+bool is_argument(const volatile void *address)
+{
+    for (const Handed *one = handed_over; one && one->at; one++) {
+        if ((uintptr_t)address - (uintptr_t)one->at < one->bytes) return true;
+    }
+    return false;
+}
+
 void run(const Config &config, const char *name, const void *kernel, Where where,
-         void (*body)(const void *), const void *argument)
+         void (*body)(const void *), const void *argument, const Handed *handed)
 {
     if (in_kernel()) trap("a kernel cannot launch a kernel here", where);
     note_launch(where);
@@ -110,10 +122,14 @@ void run(const Config &config, const char *name, const void *kernel, Where where
         return;
     }
     if (!stream_exists(config.stream, "a launch", where)) return;
+    const dim3 g = config.grid, b = config.block;
+    count_launched(handed, (size_t)g.x * g.y * g.z * b.x * b.y * b.z, where);
     device_open();
+    handed_over = handed;
     trace_launch(name, config, where);
     const bool good = run_grid(config, body, argument);
     trace_launch_end();
+    handed_over = nullptr;
     device_close();
     if (!good) fail_for_ever(cudaErrorLaunchFailure);
 }

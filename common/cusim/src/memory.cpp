@@ -46,14 +46,19 @@ enum : size_t {
     MOST = (size_t)64 << 30,
     LEAST = (size_t)64 << 20,
 };
-enum { FILL = 0xff };  // NaN in every floating type, -1 in every integer
+
+static uintptr_t page_above(const void *address)
+{
+    return ((uintptr_t)address + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+}
 
 /* ---- the range ------------------------------------------------------------------- */
 
 static struct {
-    char *begin, *end, *next;
-    size_t used;  // bytes alive
-    size_t most;  // of them
+    char *begin, *end;
+    char *first, *next;  // allocations lie between them
+    size_t used;         // bytes alive
+    size_t most;         // of them
     bool open;
     std::map<char *, Allocation> *allocations;  // by base; never destroyed
 } device = {.most = MOST};
@@ -71,8 +76,10 @@ static void reserve()
         fprintf(stderr, "cusim: no address space for device memory\n");
         abort();
     }
-    device.begin = device.next = (char *)range;
+    device.begin = (char *)range;
     device.end = device.begin + bytes;
+    device.first = device.next = device.begin + bytes / 4;
+    mprotect(device.begin, bytes / 4, PROT_NONE);
     device.open = true;
     device.allocations = new std::map<char *, Allocation>;
 }
@@ -86,7 +93,7 @@ static void keep_out(bool closed)
 {
 #if defined(CUSIM_ASAN) || defined(CUSIM_TRACE)
     if (!device.begin || device.open == !closed) return;
-    char *begin = device.begin;
+    char *begin = device.first;
     for (const auto &[base, allocation] : *device.allocations) {
         if (!allocation.managed || !allocation.alive) continue;
         char *const page = (char *)((uintptr_t)base & ~(uintptr_t)(PAGE - 1));
@@ -94,12 +101,11 @@ static void keep_out(bool closed)
             mprotect(begin, (size_t)(page - begin),
                      closed ? PROT_NONE : PROT_READ | PROT_WRITE);
         }
-        const uintptr_t end = (uintptr_t)base + allocation.bytes + PAGE - 1;
-        begin = (char *)(end & ~(uintptr_t)(PAGE - 1));
+        begin = (char *)page_above(base + allocation.bytes);
     }
-    const uintptr_t end = ((uintptr_t)device.next + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
-    if ((char *)end > begin) {
-        mprotect(begin, (size_t)((char *)end - begin),
+    char *const end = (char *)page_above(device.next);
+    if (end > begin) {
+        mprotect(begin, (size_t)(end - begin),
                  closed ? PROT_NONE : PROT_READ | PROT_WRITE);
     }
     device.open = !closed;
@@ -135,7 +141,7 @@ void *device_allocate(size_t bytes, bool managed, Where where)
     }
     device_open();
     allow(base, bytes);
-    memset(base, FILL, bytes);
+    memset(base, NEW_BYTE, bytes);
     forbid(base + bytes, room - bytes);
     (*device.allocations)[base] = {base, bytes, true, managed, where, {nullptr, 0}};
     device.next = base + room;
@@ -146,15 +152,15 @@ void *device_allocate(size_t bytes, bool managed, Where where)
 /* When the range is used up: start again from the front if nothing is alive there. */
 static void reuse()
 {
-    if (device.used || device.next < device.begin + (device.end - device.begin) / 2) {
+    if (device.used || device.next < device.first + (device.end - device.first) / 2) {
         return;
     }
     for (const auto &[base, allocation] : *device.allocations) {
         if (allocation.alive) return;
     }
-    madvise(device.begin, (size_t)(device.next - device.begin), MADV_DONTNEED);
+    madvise(device.first, (size_t)(device.next - device.first), MADV_DONTNEED);
     device.allocations->clear();
-    device.next = device.begin;
+    device.next = device.first;
 }
 
 bool device_free(void *base, Where where)
@@ -164,9 +170,9 @@ bool device_free(void *base, Where where)
     if (found == device.allocations->end() || !found->second.alive) return false;
     device_open();
     Allocation &allocation = found->second;
-    memset(allocation.base, FILL, allocation.bytes);
+    memset(allocation.base, NEW_BYTE, allocation.bytes);
     // pages that hold nothing else go back to the system
-    const uintptr_t first = ((uintptr_t)base + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+    const uintptr_t first = page_above(base);
     const uintptr_t last =
         ((uintptr_t)base + allocation.bytes) & ~(uintptr_t)(PAGE - 1);
     if (last > first) madvise((void *)first, last - first, MADV_DONTNEED);
@@ -184,6 +190,12 @@ bool is_device(const volatile void *address)
 {
     return (const volatile char *)address >= device.begin &&
            (const volatile char *)address < device.end;
+}
+
+bool is_given(const volatile void *address)
+{
+    return (const volatile char *)address >= device.first &&
+           (const volatile char *)address < device.next;
 }
 
 const Allocation *allocation_at(const void *address)
@@ -211,19 +223,20 @@ static std::string place(Where where)
 static std::string describe_device(const char *address)
 {
     const Allocation *allocation = allocation_at(address);
+    const auto next = device.allocations->upper_bound((char *)address);
+    const bool last = next == device.allocations->end();
+    if (!allocation && last) return "in device memory of which nothing is allocated";
     const char *const end = allocation ? allocation->base + allocation->bytes : nullptr;
-    if (!allocation) return "in front of all device memory";
-    if (!allocation->alive) {
+    if (allocation && !allocation->alive) {
         return text("in memory allocated in %s and freed in %s",
                     place(allocation->made).c_str(), place(allocation->freed).c_str());
     }
-    if (address < end) {
+    if (allocation && address < end) {
         return text("%zu bytes into the %zu bytes allocated in %s",
                     (size_t)(address - allocation->base), allocation->bytes,
                     place(allocation->made).c_str());
     }
-    const auto next = device.allocations->upper_bound((char *)address);
-    if (next != device.allocations->end() && next->first - address < address - end) {
+    if (!allocation || (!last && next->first - address < address - end)) {
         return text("%zu bytes in front of the %zu bytes allocated in %s",
                     (size_t)(next->first - address), next->second.bytes,
                     place(next->second.made).c_str());
@@ -301,7 +314,7 @@ void shared_begin(size_t dynamic_bytes)
     }
     allow(dynamic, dynamic_bytes);
     arena.dynamic = dynamic_bytes;
-    if (dynamic_bytes) memset(dynamic, FILL, dynamic_bytes);
+    if (dynamic_bytes) memset(dynamic, NEW_BYTE, dynamic_bytes);
 }
 
 void *shared_memory(Shared &site, size_t bytes, size_t alignment)
@@ -319,7 +332,7 @@ void *shared_memory(Shared &site, size_t bytes, size_t alignment)
     }
     char *const memory = arena.begin + arena.next;
     allow(memory, bytes);
-    memset(memory, FILL, bytes);
+    memset(memory, NEW_BYTE, bytes);
     arena.variables.push_back({&site, arena.next, bytes});
     arena.next += room;
     arena.bytes += bytes;

@@ -4,6 +4,8 @@
  * Device memory is one reserved range, so that one comparison tells it from the host's.
  * What is freed is not given out again while there is room, so that a use after free is
  * seen. In the builds that check, the host cannot touch the range outside of the API.
+ * A quarter of the range lies in front of the first allocation and is never opened, so
+ * that an index below 0 is no address of the host's.
  */
 #ifndef CUSIM_MEMORY_H
 #define CUSIM_MEMORY_H
@@ -14,6 +16,8 @@
 
 namespace cusim
 {
+
+enum { NEW_BYTE = 0xff };  // of new memory: NaN in every floating type, or -1
 
 struct Allocation {
     char *base;
@@ -28,11 +32,8 @@ void *device_allocate(size_t bytes, bool managed, Where where);
 /* At most so many bytes alive: they are filled, so that they take real memory. */
 void device_limit(size_t bytes);
 
-/* From now on so many bytes may be copied to the host; SIZE_MAX is no limit. */
-void read_back_limit(size_t bytes);
-
-/* Whether there is a limit: an operator runs. */
-bool host_is_limited();
+/* A copy to the device that nobody counts (copies.cpp). */
+void put(void *to, const void *from, size_t bytes);
 
 /* False if nothing alive begins there. */
 bool device_free(void *base, Where where);
@@ -42,6 +43,9 @@ bool device_free(void *base, Where where);
 const Allocation *allocation_at(const void *address);
 
 bool is_device(const volatile void *address);
+
+/* Whether an address of the device lies where allocations have been. */
+bool is_given(const volatile void *address);
 
 /* Whether `bytes` bytes at an address lie within one live allocation. */
 bool within_allocation(const void *address, size_t bytes);

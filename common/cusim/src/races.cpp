@@ -81,8 +81,21 @@ struct Suspect {
     Past past;
 };
 
+/* A word that two lanes of a warp write by the same instruction. The second value is
+ * not there yet when it is told; if it equals the first, the order does not matter. */
+struct Twice {
+    Access access;
+    Position by;
+    Place place;
+    Past past;
+    const volatile uint8_t *word;
+    uint8_t bytes;     // of the word, that both write
+    uint8_t value[4];  // the first one
+};
+
 static struct {
     std::unordered_map<uintptr_t, Page *> pages;
+    std::vector<Twice> twice;  // of the access before this one
     std::vector<Suspect> suspects;
     std::map<std::pair<uint32_t, uint32_t>, Narrow> narrow;  // by the codes of both
     struct {
@@ -106,6 +119,7 @@ static void ready()
 
 /* ---- what orders accesses -------------------------------------------------------- */
 
+static void settle_twice();
 static void report_suspects();
 static void report_all();
 
@@ -136,12 +150,14 @@ void race_block()
 
 void race_block_sync()
 {
+    settle_twice();
     report_suspects();
     state->barrier = ++state->tick;
 }
 
 void race_warp_sync(int warp, unsigned lanes)
 {
+    settle_twice();
     report_suspects();
     WarpClock &clock = state->warps[(size_t)warp];
     const uint32_t tick = ++state->tick;
@@ -308,6 +324,7 @@ static void report_suspects()
 /* A block has ended: what was held back for its sake as well. */
 static void report_all()
 {
+    settle_twice();
     report_suspects();
     for (const auto &[codes, race] : state->narrow) {
         found(Level::error, "race", race.sentence, {race.places[0], race.places[1]});
@@ -332,10 +349,67 @@ static void clear_suspects(const Access &access, Word &word)
         list.end());
 }
 
+/* Both values of each word that was written twice are there now. */
+static void settle_twice()
+{
+    std::vector<Twice> list;
+    list.swap(state->twice);
+    for (Twice &twice : list) {
+        bool same = true;
+        for (int byte = 0; byte < 4; byte++) {
+            const bool both = twice.bytes >> byte & 1;
+            same &= !both || twice.word[byte] == twice.value[byte];
+        }
+        twice.access.by = &twice.by;
+        if (same) {
+            found(Level::note, "same_value",
+                  "several lanes of a warp write the same value to one word; that is "
+                  "right, but one lane would do: if (threadIdx.x % 32 == 0)",
+                  {twice.place});
+        } else {
+            report(twice.access, twice.place, twice.past, true);
+        }
+    }
+}
+
+/* Keep a word for settle_twice(), if that is what two lanes do. */
+static bool is_twice(const Access &access, uint32_t code, uintptr_t address,
+                     uint8_t bytes, const Past &past)
+{
+    if (access.op != Op::store || past.atomic || past.code != code ||
+        past.block != state->block || past.thread / 32 != access.by->warp) {
+        return false;
+    }
+    const auto *const word = (const volatile uint8_t *)address;
+    state->twice.push_back({access,
+                            *access.by,
+                            place_of(access),
+                            past,
+                            word,
+                            (uint8_t)(bytes & past.bytes),
+                            {}});
+    for (int byte = 0; byte < 4; byte++) {
+        if (bytes & past.bytes & 1 << byte)
+            state->twice.back().value[byte] = word[byte];
+    }
+    return true;
+}
+
 static bool conflicts(const Past &past, uint8_t bytes, bool atomic)
 {
     return past.block && past.bytes & bytes && !(past.atomic && atomic) &&
            !is_ordered(past);
+}
+
+/* Whether bytes of a word are as they came. gcc does not tell of what a function stores
+ * through its result: s[i] = take(x), 16 bytes. */
+static bool is_new(uintptr_t address, uint8_t bytes)
+{
+    for (int byte = 0; byte < 4; byte++) {
+        const uint8_t now = ((const volatile uint8_t *)address)[byte];
+        if (bytes & 1 << byte && now != NEW_BYTE) return false;
+    }
+    return true;
 }
 
 static void unwritten(const Access &access)
@@ -404,17 +478,19 @@ static void access_word(const Access &access, uint32_t code, uintptr_t address,
         if (access.op == Op::load && word.write.atomic) {
             state->suspects.push_back(
                 {access, *access.by, place_of(access), word.write});
-        } else {
+        } else if (!is_twice(access, code, address, bytes, word.write)) {
             report(access, place_of(access), word.write, true);
         }
     }
     const bool empty = !word.write.block && !word.filled;
     if (access.op != Op::store && access.space == Space::global && empty &&
-        is_device(access.address)) {
+        is_device(access.address) && is_new(address, bytes)) {
         unfilled(access);
     }
     if (access.op == Op::load) {
-        if (access.space == Space::shared && empty) unwritten(access);
+        if (access.space == Space::shared && empty && is_new(address, bytes)) {
+            unwritten(access);
+        }
         note_read(word, now);
         return;
     }
@@ -428,6 +504,7 @@ static void access_word(const Access &access, uint32_t code, uintptr_t address,
 
 void race_access(const Access &access)
 {
+    if (!state->twice.empty()) settle_twice();
     const uintptr_t begin = (uintptr_t)access.address, end = begin + access.bytes;
     const uint32_t code = number_of(access.code);
     for (uintptr_t address = begin & ~(uintptr_t)3; address < end; address += 4) {

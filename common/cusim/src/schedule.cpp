@@ -122,6 +122,12 @@ static void end_thread()
     if (now.barrier.arrived && now.barrier.arrived == now.alive) open_barrier();
 }
 
+void end_of_kernel()
+{
+    const Position &self = position();
+    now.warps[(size_t)self.warp].passed |= 1u << self.lane;
+}
+
 static void fiber_main()
 {
     fiber_entered(now.fiber);
@@ -192,7 +198,7 @@ static void run_block(uint64_t index, dim3 grid, size_t shared)
     trace_block(index);
     for (Thread &thread : now.threads) thread.state = State::fresh;
     for (Warp &warp : now.warps) {
-        warp.ended = warp.waiting = 0;
+        warp.ended = warp.waiting = warp.passed = 0;
         warp.asks = 0;
         warp.meetings.clear();
     }

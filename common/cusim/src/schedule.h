@@ -21,6 +21,9 @@ uint3 thread_index(int thread);
 /* Whether an address lies on the stack of a thread of the block. */
 bool is_local(const volatile void *address);
 
+/* Whether it belongs to an argument of the launch that runs (launch.cpp). */
+bool is_argument(const volatile void *address);
+
 /* Whether it lies in the guard page under the present thread's stack. */
 bool past_stack(const void *address);
 

@@ -6,6 +6,7 @@
 
 #include "errors.h"
 #include "findings.h"
+#include "limits.h"
 
 struct CUstream_st {
     bool destroyed;
@@ -25,9 +26,23 @@ static std::set<cudaStream_t> &streams()
     return *known;
 }
 
+void only_given_stream(const char *what, Where where)
+{
+    if (!host_is_limited()) return;
+    found(
+        Level::error, "default_stream",
+        text("%s uses CUDA's default stream; what else uses the tensors is ordered by "
+             "the stream that comes with the call: give it ctx->stream",
+             what),
+        {{"used", where}});
+}
+
 bool stream_exists(cudaStream_t stream, const char *what, Where where)
 {
-    if ((uintptr_t)stream <= 2) return true;
+    if ((uintptr_t)stream <= 2) {
+        only_given_stream(what, where);
+        return true;
+    }
     if (streams().count(stream) && !stream->destroyed) return true;
     found(Level::error, "bad_stream",
           text("%s is given a stream that %s; make it with cudaStreamCreate and "

@@ -12,6 +12,9 @@ namespace cusim
  * it: "a launch". NULL and CUDA's two special handles exist always. */
 bool stream_exists(cudaStream_t stream, const char *what, Where where);
 
+/* A finding if an operator runs: it is given a stream. `what` uses the default one. */
+void only_given_stream(const char *what, Where where);
+
 }  // namespace cusim
 
 #endif

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "block.h"
+#include "limits.h"
 #include "memory.h"
 
 namespace cusim
@@ -78,6 +79,16 @@ static bool is_variable(const volatile void *address)
         }
     }
     return false;
+}
+
+/* Memory of the device that was never given out: an index that wrapped around. */
+static void stray(const volatile void *address, Op op, const void *code)
+{
+    found(Level::error, "out_of_bounds",
+          text("a thread %s %s; is the index below 0, or too large for its type?",
+               op == Op::load ? "reads" : "writes", describe(address).c_str()),
+          {here("accessed", code)});
+    end_launch();
 }
 
 static void host_pointer(const volatile void *address, Op op, const void *code)
@@ -157,8 +168,11 @@ static void access(const volatile void *address, size_t bytes, Op op, const void
         space = Space::shared;
     } else if (!is_device(address)) {
         if (is_register(address) || is_local(address)) return;  // not the card's
+        if (op == Op::load && is_argument(address)) return;
         if (!is_variable(address)) host_pointer(address, op, code);
         if (op != Op::load) trace_variable(address, bytes);
+    } else if (!is_given(address)) {
+        stray(address, op, code);
     }
     reach(address);
     const volatile char *byte = (const volatile char *)address;

@@ -38,7 +38,7 @@ class Place:
 class Finding:
     """One thing that is wrong."""
 
-    level: str  # "error" or "warning"
+    level: str  # "error", "warning" or "note"
     kind: str  # one word: "race", "out_of_bounds", "deadlock" ...
     sentence: str
     places: tuple[Place, ...]
@@ -92,7 +92,7 @@ class Report:
 
     @property
     def errors(self) -> list[Finding]:
-        """Findings that make a program wrong; warnings do not."""
+        """Findings that make a program wrong; warnings and notes do not."""
         return [finding for finding in self.findings if finding.level == "error"]
 
 

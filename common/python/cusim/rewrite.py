@@ -33,9 +33,9 @@ from cusim.edits import Edits, Refused
 from cusim.launches import rewrite_launches
 from cusim.loops import mark_loops
 from cusim.refusals import refuse_words
-from cusim.scopes import find_scopes
+from cusim.scopes import GLOBAL, find_scopes
 from cusim.shared import rewrite_shared
-from cusim.tokens import tokenize
+from cusim.tokens import Tokens, tokenize
 
 _DROPPED = frozenset(
     f"__cusim_{word}__"
@@ -60,6 +60,7 @@ def rewrite(text: str, *, loops: bool = False) -> str:
     refuse_words(tokens, edits)
     rewrite_launches(tokens, scopes, edits)
     rewrite_shared(tokens, scopes, edits)
+    _mark_ends(tokens, edits)
     if loops:
         mark_loops(tokens, scopes, edits)
     if edits.refusals:
@@ -68,6 +69,18 @@ def rewrite(text: str, *, loops: bool = False) -> str:
         for match in _IN_HEADERS.finditer(text, start, end):
             edits.replaced[match.start()] = (match.end(), "")
     return edits.apply()
+
+
+def _mark_ends(tokens: Tokens, edits: Edits) -> None:
+    """Tell of threads that come to the end of a kernel's body, by no `return`."""
+    for i, token in enumerate(tokens.all):
+        if token.text != GLOBAL:
+            continue
+        while i < len(tokens.all) and not tokens.is_text(i, ";", "{"):
+            i = tokens.pair.get(i, i) + 1
+        if tokens.is_text(i, "{") and i in tokens.pair:
+            end = tokens.all[tokens.pair[i]]
+            edits.insert(end, "::cusim::end_of_kernel(); ")
 
 
 def main() -> int:

@@ -40,7 +40,10 @@ _VERDICTS = {
     **dict.fromkeys(_RACES, Verdict.RACE),
     **dict.fromkeys(_CRASHES, Verdict.CRASH),
     **dict.fromkeys(
-        ("unchecked_launch", "read_back", "managed", "host_variable"),
+        (
+            *("unchecked_launch", "default_stream", "few_threads"),
+            *("read_back", "managed", "host_variable", "printed", "sent"),
+        ),
         Verdict.WRONG_CONTRACT,
     ),
 }

@@ -15,10 +15,12 @@ __attribute__((weak)) void cusim_report_to(void (*take)(const char *line,
                                                         size_t bytes));
 // look for races, count accesses
 __attribute__((weak)) void cusim_watch(int races, int counts);
-// the operator has returned: a launch that nobody asked about; memory nobody freed;
+// limits while the operator runs; what it does not count; the operator has returned: a
+// launch that nobody asked about, or with fewer threads; memory nobody freed;
 // cudaMalloc has so many bytes
-__attribute__((weak)) void cusim_operator_begin(size_t read_back);
-__attribute__((weak)) void cusim_operator_end(void);
+__attribute__((weak)) void cusim_operator_begin(void);
+__attribute__((weak)) void cusim_put(void *to, const void *from, size_t bytes);
+__attribute__((weak)) void cusim_operator_end(size_t least_threads, size_t elements);
 __attribute__((weak)) void cusim_device_room(size_t bytes);
 __attribute__((weak)) void cusim_report_leaks(void);
 // hold.cu: the stream does nothing for so long; missing where there is no nvcc
@@ -43,8 +45,9 @@ cudaError_t allocate(void **block, size_t bytes, const char *what, int number)
 constexpr size_t VECTOR = 16;  // bytes of the widest load: addresses keep their rest
 constexpr size_t SCRATCH_ROOM = (size_t)1536 << 20;
 constexpr size_t DEVICE_ROOM = (size_t)4 << 30;  // tensors too
-constexpr size_t READ_BACK =
-    64;  // bytes that a call may copy to the host: a few counts
+constexpr size_t A_THREAD = 1024;    // elements of an output, where it has LARGE ones
+constexpr size_t LARGE = 4096;       // a row of layer_norm may be longer, so that more
+constexpr size_t MOST_THREADS = 64;  // than so many threads are not asked for
 // a card notices little, so that tensors have bytes around them which are looked at;
 // cusim and compute-sanitizer (CONVLAB_EXACT) know where each allocation ends
 constexpr size_t MOST_GUARD = 4096;
@@ -135,10 +138,27 @@ int refuse(ctx_t *ctx, const char *doing, cudaError_t error)
     return REPLY_DEVICE;
 }
 
-/* Wait for the call's kernels. A failure of theirs is the call's. */
-int settle(ctx_t *ctx, int status)
+/* Elements of the largest output. */
+size_t largest_output(const link_t *link)
 {
-    if (cusim_operator_end) cusim_operator_end();
+    size_t most = 0;
+    for (int i = SIDE_TENSORS; i < MAX_TENSORS; i++) {
+        if (!moved[i].slot) continue;
+        const wire_tensor_t *wire = &link->command->tensor[i];
+        const size_t elements =
+            (size_t)wire->extent / dtype_bytes((dtype_t)wire->dtype);
+        if (elements > most) most = elements;
+    }
+    return most;
+}
+
+/* Wait for the call's kernels. A failure of theirs is the call's. */
+int settle(const link_t *link, ctx_t *ctx, int status)
+{
+    const size_t elements = status == STATUS_OK ? largest_output(link) : 0;
+    size_t least = elements < LARGE ? 0 : elements / A_THREAD;
+    if (least > MOST_THREADS) least = MOST_THREADS;
+    if (cusim_operator_end) cusim_operator_end(least, elements);
     const cudaError_t error = cudaDeviceSynchronize();
     if (error == cudaSuccess) return status;
     if (status == STATUS_OK || !ctx->error[0]) {
@@ -328,7 +348,7 @@ int device_enter(const link_t *link, ctx_t *ctx, tensor_t tensor[MAX_TENSORS],
         if (error) return refuse(ctx, "a tensor cannot be moved to the device", error);
         tensor[i].data = at.block.data() + at.front;
     }
-    if (cusim_operator_begin) cusim_operator_begin(READ_BACK);
+    if (cusim_operator_begin) cusim_operator_begin();
     return STATUS_OK;
 }
 
@@ -347,7 +367,11 @@ void *device_scratch(ctx_t *ctx, size_t bytes)
     for (size_t at = 0; at + element <= bytes; at += element) {
         memcpy(poison.data() + at, &bits, element);
     }
-    cudaMemcpy(block.data(), poison.data(), bytes, cudaMemcpyHostToDevice);
+    if (cusim_put) {
+        cusim_put(block.data(), poison.data(), bytes);
+    } else {
+        cudaMemcpy(block.data(), poison.data(), bytes, cudaMemcpyHostToDevice);
+    }
     return block.data();
 }
 
@@ -385,8 +409,7 @@ void device_clock_stop(const link_t *link)
 
 int device_leave(const link_t *link, ctx_t *ctx, int status)
 {
-    (void)link;
-    status = settle(ctx, status);
+    status = settle(link, ctx, status);
     if (status == STATUS_OK) read_clocks();
     if (status == STATUS_OK) status = copy_back(ctx, status);
     free_all();

@@ -54,6 +54,8 @@ CUSIM_QUIET inline T shuffle(unsigned mask, T value, Shuffle how, int operand,
 {
     static_assert(sizeof(T) <= 8, "a shuffle moves at most 8 bytes");
     Shuffled mine = {0, 0, shuffle_source(how, operand, width, where)};
+    if ((mask & ~position().warp_lanes) >> mine.from & 1)
+        absent_lane(mine.from, mask, name, where);
     __builtin_memcpy(&mine.mine, &value, sizeof value);
     together(mask, &mine, finish_shuffle, name, where);
     __builtin_memcpy(&value, &mine.got, sizeof value);

@@ -60,10 +60,19 @@ inline Config config(dim3 grid, dim3 block, size_t shared = 0, cudaStream_t stre
     return {grid, block, shared, stream};
 }
 
+/* The arguments of a launch: the card keeps them in constant memory, here they lie in
+ * the host's, where each thread's copy of them is made from. */
+struct Handed {
+    const void *at;
+    size_t bytes;
+};
+
 /* Run body(argument) once for each thread of the grid. `kernel` tells kernels apart
- * (limits of cudaFuncSetAttribute); it may be NULL. Errors go to cudaGetLastError. */
+ * (limits of cudaFuncSetAttribute); it may be NULL. `handed` ends with a NULL. Errors
+ * go to cudaGetLastError. */
 void run(const Config &config, const char *name, const void *kernel, Where where,
-         void (*body)(const void *argument), const void *argument);
+         void (*body)(const void *argument), const void *argument,
+         const Handed *handed);
 
 template <class... P> struct Launch {
     void (*kernel)(P...);
@@ -74,12 +83,14 @@ template <class... P> struct Launch {
     // arguments are converted and copied once a launch, and once more for each thread
     void operator()(P... arguments) const
     {
+        const Handed handed[] = {{__builtin_addressof(arguments), sizeof arguments}...,
+                                 {nullptr, 0}};
         const auto each = [&]() CUSIM_UNTRACED { kernel(arguments...); };
         run(
             config, name, (const void *)kernel, where,
             [](const void *argument)
                 CUSIM_UNTRACED { (*(decltype(each) *)argument)(); },
-            &each);
+            &each, handed);
     }
 };
 
@@ -99,12 +110,14 @@ template <class F> struct LaunchAny {
 
     template <class... A> void operator()(A... arguments) const
     {
+        const Handed handed[] = {{__builtin_addressof(arguments), sizeof arguments}...,
+                                 {nullptr, 0}};
         const auto each = [&]() CUSIM_UNTRACED { kernel(arguments...); };
         run(
             config, name, nullptr, where,
             [](const void *argument)
                 CUSIM_UNTRACED { (*(decltype(each) *)argument)(); },
-            &each);
+            &each, handed);
     }
 };
 
@@ -158,11 +171,18 @@ void *dynamic_shared();
  * predicate that is not 0. */
 int barrier(int predicate, const char *name, Where where);
 
+/* Written by the rewriter at the end of each kernel's body: a thread that comes here
+ * went past every barrier that stands above. */
+void end_of_kernel();
+
 /* A warp collective: each lane of `mask` hands in `mine`; the last one to arrive runs
  * finish(lane, mask) for all, lane[i] being what lane i handed in (its stack stays).
  * `name` tells collectives apart: lanes that meet must have called the same. */
 void together(unsigned mask, void *mine, void (*finish)(void *const lane[32], unsigned),
               const char *name, Where where);
+
+/* A lane reads one that its mask names and the block does not have. */
+void absent_lane(int from, unsigned mask, const char *name, Where where);
 
 /* The lanes that are here now: those of the warp that reach this line before each of
  * the others waits elsewhere or has left. */

@@ -22,13 +22,18 @@ void cusim_device_room(size_t bytes);
  * each costs time. Only the library that traces does either. */
 void cusim_watch(int races, int counts);
 
-/* Others' code is called: until its end it may copy `read_back` bytes to the host, all
- * copies together. What it reads beyond, and managed memory, is an error: whoever has
- * the numbers on the host can compute there. */
-void cusim_operator_begin(size_t read_back);
+/* Others' code is called: until its end it may copy 64 bytes to the host, all copies
+ * together, print 2 KB in kernels, and send 2 KB to the device and 1 KB more with each
+ * of 30 launches. What goes beyond, managed memory and CUDA's default stream are
+ * errors: whoever has the numbers on the host can compute there. */
+void cusim_operator_begin(void);
 
-/* The called code has returned: a launch that nobody asked about is reported. */
-void cusim_operator_end(void);
+/* Copy to the device for whoever calls the code, while it runs: no limit counts it. */
+void cusim_put(void *to, const void *from, size_t bytes);
+
+/* The called code has returned: a launch that nobody asked about is reported, and a
+ * largest launch of fewer threads, for so many elements of output. */
+void cusim_operator_end(size_t least_threads, size_t elements);
 
 /* What is alive now was never freed. Ends a call: the next one reports anew what this
  * one has reported. */
