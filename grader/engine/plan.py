@@ -8,8 +8,9 @@ is the last word on it. What only holds for some rungs stands beside the questio
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from grader.course import rungs
 from grader.course.rungs import EXTENSION, Rung, Selection
 from grader.course.threads import starts_threads, uses_openmp
 from grader.toolchain.products import SANITIZE, TEAM, TRACE
@@ -62,6 +63,11 @@ _LOOKS = (
     Question(TRAFFIC, build=TRACE, where="lab.toml limits it"),
 )
 UNDER_CUSIM = tuple(question.name for question in _LOOKS)
+# of a rung that computes something in f16 only; traffic is counted of what it computes
+_LOOKS_IN_HALF = {
+    **dict.fromkeys((ORDER, MEMORY, RACES), ("f32", "f16")),
+    TRAFFIC: ("f16",),
+}
 _GATES = Question(GATES, dtypes=_BOTH)
 _VIEWS = Question("views", asks="the function's name", dtypes=())
 
@@ -119,7 +125,11 @@ def questions(rung: Rung, direction: str) -> tuple[Question, ...]:
         TRAFFIC: any(limit.direction == direction for limit in rung.traffic),
     }
     table = PLAN[kind(rung)][direction]
-    return tuple(question for question in table if asked.get(question.name, True))
+    chosen = tuple(question for question in table if asked.get(question.name, True))
+    if not asked[HALF] or rung.numerics != rungs.HALF:
+        return chosen
+    more = _LOOKS_IN_HALF
+    return tuple(replace(q, dtypes=more.get(q.name, q.dtypes)) for q in chosen)
 
 
 def is_below(rung: Rung, selection: Selection) -> bool:

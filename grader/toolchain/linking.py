@@ -24,12 +24,11 @@ from grader.errors import ProductError
 from grader.toolchain import given, gpu_build
 from grader.toolchain.build import compiled
 from grader.toolchain.make import build_folder
-from grader.toolchain.products import GPU, SANITIZE, Build, objects
+from grader.toolchain.products import GPU, SANITIZE, WITHOUT, Build, objects
 from grader.verdicts import Verdict
 
 # of a rung as it is now, in a direction: PASS, pending, another word; None if unknown
 Earlier = Callable[[Rung, str], str | None]
-WITHOUT = "without"  # in the name of the folder of such builds
 
 
 class Links:

@@ -47,6 +47,7 @@ IN_CUDA = {
 WATCHED = (SANITIZE, TEAM, TRACE)  # compilers add calls of their own
 # how the names of folders begin
 FLOAT_ONLY = (SANITIZE, TEAM, "cuda-check", "cuda-trace")
+WITHOUT = "without"  # in names of folders: lower rungs answer NOT_IMPLEMENTED there
 
 # asking for, or switching off, the sanitizers of the memory check; in lower case
 HIDING = (
@@ -144,9 +145,11 @@ def folder_of(rung: Rung, mode: str, folder: str = "") -> str:
 
 
 def dtypes_of(rung: Rung, folder: str) -> tuple[str, ...]:
-    """What a folder is built for. A view is the same for every dtype."""
+    """What a folder is built for. A view is the same for every dtype. Where a rung is
+    watched it is built for half only WITHOUT lower rungs, which then need not be.
+    """
     if rung.is_view or folder.startswith(FLOAT_ONLY):
-        return DTYPES[:1]
+        return (DTYPES[0], *(rung.dtypes if WITHOUT in folder else ()))
     return (*DTYPES, *rung.dtypes)
 
 

@@ -23,6 +23,7 @@ from grader.checks.subject import Subject
 from grader.checks.values.compare import judge
 from grader.checks.values.prepared import Prepared, expected_of, prepare
 from grader.course.traffic import MEANING, Limits, value
+from grader.course.uses import LEFT
 from grader.operators import Case, Operator
 from grader.operators.entry import Tensors
 from grader.runner.supervisor.call import SEED_SHIFT, Placement, Run
@@ -34,6 +35,7 @@ LONGEST = 60.0  # as long as there are kinds of cases that were not looked at
 SMALL = 2000  # elements of all inputs: a case of no cost in any kernel
 SLOWER = {"memory": 4, "races": 20, "traffic": 100}  # than the plain build
 FEW = 6  # cases of the order check
+LOWER = "the others are left to lower rungs"
 SEEDS = 1 << 14
 LARGE = 1 << 14  # elements of output: 64 KB in f32
 
@@ -94,13 +96,14 @@ def look(
     direction: str,
     seed: int,
     *,
+    dtype: str = DTYPE,
     below: bool = False,
 ) -> CheckResult:
     """All cases of one direction in the build for `name`: memory or races.
 
     As many as the budget allows, of a rung `below` another one those that differ in
-    kind or are small; the message says how many were left out. If not every kind of
-    case came to its end the verdict is SUSPECT.
+    kind or are small, but those that a rung leaves to others; the message says how many
+    were left out. If not every kind of case came to its end the verdict is SUSPECT.
     """
     subject.begin()
     subject.warnings = WARNINGS[name]
@@ -115,16 +118,19 @@ def look(
         if subject.cpu_seconds() - begin > (LONGEST if unseen else BUDGET):
             left = "there was no time for more"
             break
-        found = run_case(name, subject, case, i, direction, seed, judged=True)
+        words = name, subject, case, i, direction, seed
+        found = run_case(*words, dtype=dtype, judged=True)
         if found and found.verdict not in (*_REPORTED, Verdict.SUSPECT):
-            left = f"{case.name} {found.message}"
+            lower = dtype != DTYPE and LEFT in found.message  # built without them
+            left = LOWER if lower else f"{case.name} {found.message}"
+            unseen -= {_kind(subject.operator, case)} if lower else set()
             continue
         looked += 1
         unseen.discard(_kind(subject.operator, case))
         if found:
             findings.append(found)
             break
-    result = summarize(name, direction, DTYPE, looked, findings)
+    result = summarize(name, direction, dtype, looked, findings)
     if findings or not left or looked == len(wanted):
         return result
     said = f"looked at {looked} of {len(wanted)} cases"
@@ -145,15 +151,16 @@ def run_case(
     direction: str,
     seed: int,
     *,
+    dtype: str = DTYPE,
     judged: bool = False,
 ) -> Finding | None:
     """One case in the build for `name`: what cusim or the worker's end tells. `judged`:
     the values too, which were right in the plain build.
     """
-    made = prepare(subject, case, i, direction, DTYPE, seed)
+    made = prepare(subject, case, i, direction, dtype, seed)
     made.call.limit *= SLOWER[name]
     try:
-        found = subject.run(made.call, case, DTYPE)
+        found = subject.run(made.call, case, dtype)
     except Stopped as stop:
         return stop.finding
     if found or not judged:
@@ -176,7 +183,7 @@ def _otherwise(
 
 
 def order(
-    subject: Subject, cases: list[Case], direction: str, seed: int
+    subject: Subject, cases: list[Case], direction: str, seed: int, dtype: str = DTYPE
 ) -> CheckResult:
     """The largest cases again, with the threads of a block in other orders, and a large
     one as it is: who computes elsewhere has much to send there.
@@ -194,11 +201,11 @@ def order(
     few = sized[:FEW]
     large = large_case(subject.operator)
     if large and subject.operator.asks(large, direction):
-        wrong = _plainly(subject, large, direction, seed)
+        wrong = _plainly(subject, large, direction, seed, dtype)
         findings += [wrong] if wrong else []
     for i, case in few if not findings else []:
         for way, bits in ways.items():
-            found = _in_order(subject, case, i, direction, seed, bits)
+            found = _in_order(subject, case, i, direction, seed, bits, dtype)
             if found:
                 text = f"{way}: {found.message}; threads run in any order, and the "
                 text += "result must not depend on it"
@@ -206,7 +213,7 @@ def order(
                 findings.append(Finding(Verdict.RACE, text, case.name, at))
         if findings:
             break
-    return summarize("order", direction, DTYPE, len(few), findings)
+    return summarize("order", direction, dtype, len(few), findings)
 
 
 def large_case(operator: Operator) -> Case | None:
@@ -231,15 +238,16 @@ def _in_order(
     direction: str,
     seed: int,
     bits: int,
+    dtype: str,
     *,
     placement: Placement = Placement.RIGHT,
 ) -> Finding | None:
-    made = prepare(subject, case, i, direction, DTYPE, seed)
+    made = prepare(subject, case, i, direction, dtype, seed)
     made.call.request.placement = placement
     made.call.request.run |= bits
     made.call.limit *= 2
     try:
-        found = subject.run(made.call, case, DTYPE)
+        found = subject.run(made.call, case, dtype)
     except Stopped as stop:
         return stop.finding
     if found:
@@ -262,42 +270,47 @@ def elements(operator: Operator, case: Case) -> int:
 def traffic(
     subject: Subject, limits: Limits, cases: list[Case], seed: int, plain: Subject
 ) -> CheckResult:
-    """What the kernels of one call move, against the limits of lab.toml.
+    """What the kernels of one call move, against the limits of lab.toml, in the dtype
+    that `subject` is built for.
 
     The case may be larger than any that was judged before: what is wrong in the `plain`
     build, too, is a mistake and no suspicion.
     """
     subject.begin()
+    (dtype,) = subject.libraries
     known = {case.name: case for case in cases}
     case = {**known, **subject.operator.speed_cases()}.get(limits.case)
     if case is None:
         text = f"lab.toml counts on case {limits.case!r}, which there is not"
         no = Verdict.GRADER
-        return CheckResult("traffic", limits.direction, no, DTYPE, message=text)
-    made = prepare(subject, case, 0, limits.direction, DTYPE, seed)
+        return CheckResult("traffic", limits.direction, no, dtype, message=text)
+    made = prepare(subject, case, 0, limits.direction, dtype, seed)
     made.call.request.placement = Placement.ALIGN  # as cudaMalloc aligns
     made.call.request.run |= Run.COUNT
     made.call.limit *= SLOWER["traffic"]
     findings: list[Finding] = []
     try:
-        found = subject.run(made.call, case, DTYPE)
+        found = subject.run(made.call, case, dtype)
         found = found or _otherwise(subject, made, case, limits.direction)
         if found and found.verdict is Verdict.SUSPECT:
-            found = _plainly(plain, case, limits.direction, seed) or found
+            found = _plainly(plain, case, limits.direction, seed, dtype) or found
         findings += [found] if found else []
     except Stopped as stop:
         findings.append(stop.finding)
     if not findings:
         sizes = sizes_of(subject.operator, case, made.inputs)
         findings += _over(subject, limits, sizes, case.name)
-    return summarize("traffic", limits.direction, DTYPE, 1, findings)
+    return summarize("traffic", limits.direction, dtype, 1, findings)
 
 
-def _plainly(plain: Subject, case: Case, direction: str, seed: int) -> Finding | None:
+def _plainly(
+    plain: Subject, case: Case, direction: str, seed: int, dtype: str
+) -> Finding | None:
     """What is wrong with a large case in the build that values are judged in."""
     plain.begin()
     aligned = Placement.ALIGN  # as where it was counted
-    wrong = _in_order(plain, case, 0, direction, seed, 0, placement=aligned)
+    words = plain, case, 0, direction, seed, 0, dtype
+    wrong = _in_order(*words, placement=aligned)
     if wrong is None:
         return None
     text = f"{wrong.message}; smaller cases are right"
@@ -329,7 +342,7 @@ def _over(
     subject: Subject, limits: Limits, sizes: Mapping[str, int], case: str
 ) -> list[Finding]:
     """The limits that the last call went over."""
-    worker = subject.worker(DTYPE)
+    worker = subject.worker(*subject.libraries)
     counts = cusim_report.report_of(worker).counts
     if not worker.reply.report_cut and not counts:
         text = "no kernel has used global memory: there is nothing to count"

@@ -37,15 +37,19 @@ def check(
     return results
 
 
+def ordinary(cases: list[Case]) -> list[Case]:
+    """Those whose values a half can hold."""
+    return [case for case in cases if case.values == "normal"]
+
+
 def half(
     subject: Subject, cases: list[Case], direction: str, seed: int
 ) -> list[CheckResult]:
     """Its numbers in f16, on ordinary values; nothing if it is not built for that."""
     if HALF not in subject.libraries:
         return []
-    few = [case for case in cases if case.values == "normal"]
     judge = JUDGES[direction].check
-    found = clocked(lambda: judge(subject, few, HALF, seed))
+    found = clocked(lambda: judge(subject, ordinary(cases), HALF, seed))
     said = IN_HALF if found.verdict in WRONG else found.diagnosis
     # make debug has no f16
     return [replace(found, name="half", replay=None, diagnosis=said)]

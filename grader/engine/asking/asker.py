@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from signatures import DIRECTIONS
@@ -284,7 +283,7 @@ class Asker:
             if operator.signature.saved and alone:
                 found = (self._without_forward(subject),)
                 return RungResult(rung, found), libraries
-            with self._inspection(subject, rung, libraries["f32"]) as look:
+            with self._inspection(subject, rung, libraries) as look:
                 checks = self._checks(subject, rung, look, built.directions, uses)
         finally:
             subject.close()
@@ -301,13 +300,13 @@ class Asker:
         return self.lending.classes(rung.operator, called)
 
     def _inspection(
-        self, subject: Subject, rung: Rung, libraries: tuple[Path, Path]
+        self, subject: Subject, rung: Rung, libraries: Libraries
     ) -> Inspection:
         """A look at a rung in its other builds, where this machine has them."""
         from grader.engine.asking.inspect_cpu import HostInspection
         from grader.engine.asking.inspect_cuda import DeviceInspection
 
-        lent = dict(zip(DIRECTIONS, libraries))
+        lent = {dtype: dict(zip(DIRECTIONS, both)) for dtype, both in libraries.items()}
         if plan.kind(rung) == plan.CUDA:
             below = plan.is_below(rung, self.selection)
             build = self.builds.other(rung)
@@ -319,7 +318,7 @@ class Asker:
             self.seed,
             sanitized=lambda: self.builds.sanitized(rung),
             in_turns=lambda: self.builds.in_turns(rung),
-            lent=lent,
+            lent=lent["f32"],
         )
 
     def _without_forward(self, subject: Subject) -> CheckResult:

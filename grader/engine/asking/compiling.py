@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from grader.course.rungs import Rung
 from grader.engine.answers import known
@@ -64,9 +65,9 @@ class Builds:
             self._no_sanitizers = sanitizers_missing()
         return self._no_sanitizers
 
-    def other(self, rung: Rung) -> Callable[[str], Build]:
+    def other(self, rung: Rung) -> Callable[..., Build]:
         """What builds a rung in CUDA in another mode."""
-        return lambda mode: self.links.build(rung, mode=mode)
+        return partial(self.links.build, rung)
 
     def real(self, rung: Rung) -> Compiled:
         """What NVIDIA's compiler says of a rung in CUDA."""

@@ -8,7 +8,7 @@ of a wrong one the failing case is run in them, for the line that explains it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,8 @@ from signatures import DIRECTIONS
 from grader.checks.check_result import NONSENSE, CheckResult, clocked
 from grader.checks.cuda import cusim_report, under_cusim
 from grader.checks.subject import Subject
+from grader.checks.values import each_dtype
+from grader.course.architectures import HALF
 from grader.course.rungs import Rung
 from grader.diagnosis import explanation
 from grader.engine import plan
@@ -74,17 +76,18 @@ class DeviceInspection(Inspection):
         rung: Rung,
         seed: int,
         *,
-        build: Callable[[str], Build],
-        lent: dict[str, Path],
+        build: Callable[..., Build],
+        lent: Mapping[str, Mapping[str, Path]],
         below: bool = False,
     ) -> None:
-        """`build` makes the rung in a mode; `lent` are float libraries of directions
-        that it does not define. A rung `below` another one is looked at for less time.
+        """`build` makes the rung in a mode, perhaps without aliases of its uses; `lent`
+        are libraries of directions that it does not define, by dtype. A rung `below`
+        another one is looked at for less time.
         """
         super().__init__(subject, rung, seed)
         self._below = below
         self._build, self._lent = build, lent
-        self._watched: dict[str, Subject | CheckResult] = {}  # by mode
+        self._watched: dict[tuple[str, str], Subject | CheckResult] = {}  # mode, dtype
 
     def __call__(
         self, results: list[CheckResult], direction: str, cases: list[Case]
@@ -105,32 +108,39 @@ class DeviceInspection(Inspection):
         for question in plan.questions(self.rung, direction):
             if question.name not in plan.UNDER_CUSIM:
                 continue
-            ask = partial(self._guarded, question.name, direction, cases)
-            results.append(clocked(ask))
-            if results[-1].verdict is not Verdict.PASS:
-                break
+            for dtype in question.dtypes:
+                words = question.name, direction, cases, dtype
+                results.append(clocked(partial(self._guarded, *words)))
+                if results[-1].verdict is not Verdict.PASS:
+                    return results
         return results
 
-    def _guarded(self, name: str, direction: str, cases: list[Case]) -> CheckResult:
+    def _guarded(
+        self, name: str, direction: str, cases: list[Case], dtype: str
+    ) -> CheckResult:
         """A check that stumbles over what the rung left behind withholds the points."""
         try:
-            return self._check(name, direction, cases)
+            return self._check(name, direction, cases, dtype)
         except NONSENSE as error:
             text = f"the check '{name}' could not be read; a person has to look: "
             text += type(error).__name__
             return CheckResult(name, direction, Verdict.SUSPECT, message=text)
 
-    def _check(self, name: str, direction: str, cases: list[Case]) -> CheckResult:
+    def _check(
+        self, name: str, direction: str, cases: list[Case], dtype: str
+    ) -> CheckResult:
+        if dtype == HALF:
+            cases = each_dtype.ordinary(cases)
         if name == "order":
-            found = under_cusim.order(self.subject, cases, direction, self.seed)
+            found = under_cusim.order(self.subject, cases, direction, self.seed, dtype)
             return found if found.verdict.ok else self._with_reason(found, cases)
-        watched = self._watch(BUILDS[name])
+        watched = self._watch(BUILDS[name], dtype)
         if isinstance(watched, CheckResult):
             return replace(watched, name=name, direction=direction)
         if name == "traffic":
             return self._moved(watched, direction, cases)
-        below = self._below
-        return under_cusim.look(name, watched, cases, direction, self.seed, below=below)
+        words = name, watched, cases, direction, self.seed
+        return under_cusim.look(*words, dtype=dtype, below=self._below)
 
     def _moved(
         self, watched: Subject, direction: str, cases: list[Case]
@@ -145,29 +155,34 @@ class DeviceInspection(Inspection):
                     break
         return found
 
-    def _watch(self, mode: str) -> Subject | CheckResult:
-        """The rung in another build, or why there is none."""
-        if mode not in self._watched:
-            built = self._build(mode)
-            library = built.libraries.get(under_cusim.DTYPE)
+    def _watch(
+        self, mode: str, dtype: str = under_cusim.DTYPE
+    ) -> Subject | CheckResult:
+        """The rung in another build, or why there is none. In half it is built alone:
+        what it leaves to lower rungs is looked at with them, in float.
+        """
+        if (mode, dtype) not in self._watched:
+            within = [u.alias for u in self.rung.uses if u.within(self.rung.task)]
+            left = within if dtype == HALF else ()
+            built = self._build(mode=mode, without=left)
+            library = built.libraries.get(dtype)
             if library is None:
                 said = built.forbidden or built.blocked or built.error
                 text = f"in the build for checks it does not compile: {said}"
                 no = Verdict.SUSPECT
                 made = CheckResult("", "", no, message=text, location=built.location)
-                self._watched[mode] = made
+                self._watched[mode, dtype] = made
             else:
+                lent = self._lent.get(dtype, {})
                 pair = [
-                    library if d in built.directions else self._lent.get(d, library)
+                    library if d in built.directions else lent.get(d, library)
                     for d in ("forward", "backward")
                 ]
-                watched = Subject(
-                    self.subject.operator,
-                    libraries={under_cusim.DTYPE: (pair[0], pair[1])},
-                )
+                libraries = {dtype: (pair[0], pair[1])}
+                watched = Subject(self.subject.operator, libraries=libraries)
                 watched.classes = self.subject.classes
-                self._watched[mode] = watched
-        return self._watched[mode]
+                self._watched[mode, dtype] = watched
+        return self._watched[mode, dtype]
 
     # ---- reasons ---------------------------------------------------------------------
 
