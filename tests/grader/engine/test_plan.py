@@ -31,6 +31,15 @@ def test_half_module_and_traffic_are_asked_where_there_is_something_to_ask() -> 
     assert plan.HALF not in {q.name for q in plan.questions(cuda, "forward")}
     half = Rung("04_cuda_kernels/gelu", Path("x.cu"), dtypes=("f16",))
     assert plan.HALF in {q.name for q in plan.questions(half, "forward")}
+
+
+def test_what_computes_in_half_alone_is_looked_into_in_half_too() -> None:
+    rung = Rung("04_cuda_kernels/gelu", Path("x.cu"), dtypes=("f16",), numerics="half")
+    asked = {q.name: q.dtypes for q in plan.questions(rung, "forward")}
+    assert (
+        asked[plan.RACES] == asked[plan.MEMORY] == asked[plan.ORDER] == ("f32", "f16")
+    )
+    assert asked[plan.NUMBERS] == ("f32", "f64")
     add = Rung("05_torch_extension/add", Path("x.cpp"), step="stable")
     assert plan.MODULE not in {q.name for q in plan.questions(add, "forward")}
     conv = Rung("05_torch_extension/conv2d", Path("x.cpp"), step="stable")
