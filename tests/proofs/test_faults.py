@@ -61,6 +61,8 @@ CUDA_KINDS = (  # what test_cuda_rungs.py has not: attacks, and verdicts of cusi
     "static_box",
     "symbol_box",
     "blinds_watch",
+    "prints_inputs",
+    "one_thread",
 )
 # 5 to 10 s a level, or like others, for make trust alone: test_outcomes.py,
 # test_speed.py and test_linking.py hold what mends them

@@ -13,7 +13,8 @@ import pytest
 from tests import put
 from tests.common.cusim.test_cusim import ran, said
 
-PROGRAM = """#include <cuda_fp16.h>
+PROGRAM = """#include <cooperative_groups.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <string.h>
 %s
@@ -130,6 +131,14 @@ BUGS = {  # what is found, in which build
         "wrong_mask",
         "run",
         SUM.format("half2", "__float2half2_rn", "__shfl_xor_sync", "__low2float"),
+        HALF_A_WARP,
+    ),
+    "a shuffle of a group in half a warp": (
+        "wrong_mask",
+        "run",
+        "auto warp = cooperative_groups::tiled_partition<32>("
+        "cooperative_groups::this_thread_block());"
+        "y[threadIdx.x] = warp.shfl_xor(x[threadIdx.x], 16);",
         HALF_A_WARP,
     ),
     "a barrier for every second thread": (

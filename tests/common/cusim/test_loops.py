@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from cusim.rewrite import rewrite
 
-from tests.common.cusim.test_rewrite import in_kernel, words
+from tests.common.cusim.test_rewrite import END, in_kernel, words
 
 TOLD = "if (::cusim::Loop cusim_loop_0(0); false) {} else "
 
@@ -29,7 +29,7 @@ TOLD = "if (::cusim::Loop cusim_loop_0(0); false) {} else "
 )
 def test_a_loop_tells_of_its_turns(loop: str, told: str) -> None:
     text = words(rewrite(f"__cusim_global__ void k() {{ {loop} }}\n", loops=True))
-    assert text == f"void k() {{ {TOLD}{told} }}"
+    assert text == f"void k() {{ {TOLD}{told}{END}"
     assert in_kernel(loop) == loop  # only where accesses are counted
 
 

@@ -15,6 +15,7 @@ from cusim.rewrite import rewrite
 
 KERNEL = "__cusim_global__ void k(int *p, int n) {}\n"
 DEDUCED = "template <class T> __cusim_global__ void d(T *p, T n = 0) {}\n"
+END = " ::cusim::end_of_kernel(); }"  # of a kernel's body
 
 
 def words(text: str) -> str:
@@ -31,7 +32,8 @@ def in_host(code: str, before: str = KERNEL) -> str:
 def in_kernel(code: str) -> str:
     """What becomes of a statement in a kernel."""
     text = words(rewrite(f"__cusim_global__ void k() {{ {code} }}\n"))
-    return text[len("void k() { ") : -len(" }")]
+    assert text.endswith(END)
+    return text[len("void k() { ") : -len(END)]
 
 
 def refusal(text: str) -> str:
@@ -152,6 +154,13 @@ def test_a_kernel_that_its_name_does_not_tell_is_called_in_a_lambda(
 )
 def test_strings_shifts_and_names_of_the_students_own_are_left_alone(code: str) -> None:
     assert in_host(code) == words(code)
+
+
+def test_only_the_end_of_a_kernels_body_is_told() -> None:
+    text = DECLARED + "void f() {} template <int N = sizeof(int)> __cusim_global__ "
+    text += "static void g(float (*x)[2]) { if (x) { return; } }"
+    assert rewrite(text).count("end_of_kernel") == 2
+    assert words(rewrite(text)).endswith("if (x) { return; }" + END)
 
 
 def test_every_token_keeps_its_line() -> None:

@@ -37,6 +37,7 @@ CUSIM_QUIET inline T from_lane(unsigned mask, T value, int from, const char *nam
 {
     static_assert(__is_trivially_copyable(T),
                   "a group shuffles types that can be copied bit by bit");
+    if (~position().warp_lanes >> from & 1) absent_lane(from, mask, name, where);
     if constexpr (sizeof(T) <= 8) {
         Shuffled mine = {0, 0, from};
         __builtin_memcpy(&mine.mine, &value, sizeof value);
