@@ -38,8 +38,8 @@ SEEDS = """# Many seeds on the reference
 Made by `python -m tests.proofs.stress seeds` on {}.
 The last column: how much of the tolerance correct code used at most; 1 would be a
 failure."""
-# of mutations: 01 and 02; 03; 04; 200 of any rung; the views of 02
-LISTS = ("02", "03", "04", "all", "views")
+# of mutations: 01 and 02; 03; 04; 200 of any rung; the views of 02; 120 of any rung
+LISTS = ("02", "03", "04", "all", "views", "more")
 GRADCHECK_EVERY = 10  # seeds; gradcheck takes longer than everything else together
 
 
@@ -150,9 +150,16 @@ def write_seeds(rows: dict[str, str]) -> None:
 
 def mutations(lab: str) -> int:
     """Every drawn mutation of one list (LISTS), or ("") of all."""
-    from tests.proofs.mutations import run, run_all, run_cuda, run_ladders, run_views
+    from tests.proofs.mutations import (
+        run,
+        run_all,
+        run_cuda,
+        run_ladders,
+        run_more,
+        run_views,
+    )
 
-    ours = run, run_ladders, run_cuda, run_all, run_views
+    ours = run, run_ladders, run_cuda, run_all, run_views, run_more
     proofs = [module.PROOF for module in ours]
     lists = dict(zip(LISTS, proofs, strict=True))
     chosen = [lists[lab]] if lab else lists.values()
