@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* thread_box - a kernel copies its inputs to arrays of the CPU thread, which computes */
+/* thread_box - a kernel copies inputs to arrays of the CPU thread, which computes */
 #include "frame.cuh"
 #include "on_the_host.cuh"
 #include "in_boxes.cuh"
