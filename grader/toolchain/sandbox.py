@@ -15,7 +15,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -173,11 +173,15 @@ def wrap_compiler(
     folders: Sequence[Path],
     start: Path,
     devices: Sequence[Path] = (),
+    in_memory: Mapping[Path, int] = {},
 ) -> list[str]:
     """The command inside bubblewrap, in `start`, where it may write to `folders`; it
-    sees the system and `paths` read-only.
+    sees the system and `paths` read-only. Folders `in_memory` hold so many bytes, and
+    nobody else sees them.
     """
     made = _bwrap([*system_paths(), *paths], devices)
+    for folder, size in in_memory.items():
+        made += ["--size", str(size), "--tmpfs", str(folder)]
     for folder in folders:
         made += ["--bind", str(folder), str(folder)]
     return [*made, "--chdir", str(start), "--", *command]

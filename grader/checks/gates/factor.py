@@ -103,11 +103,13 @@ def _added(call: KernelCall, name: str, one: Sent) -> torch.Tensor | float:
     if given is None or given.dtype != one.dtype or not given.data:
         return 0.0
     added = _numbers(given)
-    if name.endswith("conv2d"):
-        added = added[:, None, None]
     try:
+        added = added[:, None, None] if name.endswith("conv2d") else added
         return added.expand(one.sizes)
-    except RuntimeError:  # of no call of the operator: whatever goes back is wrong
+    except (
+        RuntimeError,
+        IndexError,
+    ):  # of no call of the operator: any answer is wrong
         return 0.0
 
 

@@ -8,7 +8,6 @@ accepted only if it has the form that tools_worker.py writes.
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +15,6 @@ from grader.course.foreign import short
 
 # what a process may say of a gate; more is known outside of it: timeout, died, grader
 SAYS = ("returned", "broken", "borrowed", "skipped", "raised", "slip", "unwritten")
-FILE = re.compile(r"[a-z_]{1,40}\.[0-9]{1,4}\.[0-9]{1,4}")  # gate.job.number
 MOST_DIMS = 64
 MOST = 1 << 60  # elements along a dimension
 
@@ -27,12 +25,11 @@ class Malformed(ValueError):
 
 @dataclass(frozen=True)
 class Told:
-    """A tensor that came back: its numbers are in a file of the process's folder."""
+    """A tensor that came back; its numbers come through the socket."""
 
     name: str
     dtype: str  # torch's name, without "torch."
     sizes: tuple[int, ...]
-    file: str
 
 
 @dataclass(frozen=True)
@@ -71,11 +68,9 @@ def decoded(line: bytes) -> Event:
 
 
 def _told(value: Any) -> Told:
-    name, dtype, sizes, file = _list(value, 4, least=4)
-    if not isinstance(file, str) or not FILE.fullmatch(file):
-        raise Malformed("no file of a gate")
+    name, dtype, sizes = _list(value, 3, least=3)
     dims = tuple(_number(size, MOST) for size in _list(sizes, MOST_DIMS))
-    return Told(_text(name, 40), _text(dtype, 20), dims, file)
+    return Told(_text(name, 40), _text(dtype, 20), dims)
 
 
 def _one_of(value: Any, words: tuple[str, ...]) -> str:

@@ -15,6 +15,7 @@ from grader.runner.supervisor.gate_events import Malformed
 
 BYTES = (2, 2, 4, 8, 4, 8)  # of an element, by dtype_t
 REALS = {2: "float32", 3: "float64"}  # torch's names of those that are marked
+RESULT = "="  # the name of a call that sends a gate's result, its only output
 MOST = 1 << 24  # bytes of a call
 _HEAD = struct.Struct("<32sii")
 _WORDS = struct.Struct("<9q")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -57,6 +58,44 @@ def children(pid: int) -> list[int]:
     except OSError:
         return []
     return [int(number) for number in text.split()]
+
+
+def tree(pid: int) -> list[int]:
+    """A process and all that it, and they, have started."""
+    found = [pid]
+    for one in found:  # grows
+        with contextlib.suppress(OSError):  # it has ended
+            for task in Path(f"/proc/{one}/task").iterdir():
+                found += _started_by(task / "children")
+    return found
+
+
+def _started_by(task: Path) -> list[int]:
+    try:
+        return [int(number) for number in task.read_text().split()]
+    except OSError:  # the thread has ended
+        return []
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory that a process has; 0 if it is gone."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except (OSError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def share(pid: int) -> int:
+    """The same, but a page that several processes have counts once among them. Takes
+    milliseconds.
+    """
+    try:
+        text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except OSError:
+        return 0
+    rows = (line.split() for line in text.splitlines())
+    return sum(int(row[1]) << 10 for row in rows if row[0] == "Pss:")
 
 
 def memory_kills() -> int:

@@ -6,9 +6,12 @@ deadline for each gate. When it dies or hangs, that gate has failed and another 
 goes on with the rest. This module does without torch.
 
 Each process has a room: a new folder with its request, which it reads, and `work`,
-where it writes. What it leaves there may be a link or anything else, so nothing is
-written there afterwards. Only `cache`, for compiled code, stays from run to run, and
-the grader does not look into it.
+where it writes: in bubblewrap a file system in memory, of a limited size. Tensors come
+through a socket. Only `cache`, for compiled code, stays from run to run, where the code
+is not somebody else's; the grader does not look into it.
+
+Its limits hold without cgroups: memory and processes are counted from outside, over all
+that it has started (RLIMIT_AS would break torch's compiler, and root has no other).
 """
 
 from __future__ import annotations
@@ -30,8 +33,8 @@ from typing import Any
 
 from grader.course.foreign import short
 from grader.runner.supervisor.gate_events import Event, Malformed, Told, decoded
-from grader.runner.supervisor.kernel_calls import Incoming, KernelCall
-from grader.runner.supervisor.processes import own_modules
+from grader.runner.supervisor.kernel_calls import RESULT, Incoming, KernelCall
+from grader.runner.supervisor.processes import own_modules, resident, share, tree
 from grader.toolchain import gpu_probe, isa, sandbox
 from grader.toolchain.make import build_folder
 
@@ -41,6 +44,11 @@ GATE = 90.0  # and for one gate: a compiler starts cold
 ALL = 300.0  # for all gates of one operator
 LIMITS = ("--core=0", "--fsize=1073741824", "--nofile=1024")
 ANSWERED = 10.0  # seconds in which it has to take an answer
+LOOK = 0.25  # seconds between two looks at what it uses
+MEMORY = 3 << 30  # bytes that are resident, of all its processes together
+PROCESSES = 300
+FILES = 600 << 20  # bytes of its own files, in bubblewrap
+RESULTS = 256 << 20  # bytes of tensors that one process may send
 TOLD = 1 << 20  # bytes of events that are read
 KEPT = 20_000  # bytes of its own output
 ROOM = "room."  # how the name of a process's folder begins
@@ -54,8 +62,12 @@ class Answer:
     message: str = ""
     location: str = ""
     job: int = 0  # the last one that began
-    results: list[list[tuple[Told, Path]]] = field(default_factory=list)
+    results: list[list[tuple[Told, bytes]]] = field(default_factory=list)
     seconds: float = 0.0  # between its first word and the next gate's
+
+
+class Beyond(Exception):
+    """A limit was passed; the text says which."""
 
 
 class Tools:
@@ -75,6 +87,7 @@ class Tools:
         self.package, self.folder, self.gate_limit = package, folder, gate_limit
         self._card = card
         self.seen: list[Path] = []  # what else it may read
+        self._walled = sandbox.level() == "bwrap"
         self._cache = folder / "cache"
         self._room = folder / "room"  # of the present process
         self._process: subprocess.Popen[bytes] | None = None
@@ -114,16 +127,20 @@ class Tools:
         self._kill()
 
     def forget(self) -> None:
-        """Remove the rooms: the files of results go with them."""
+        """Remove the rooms."""
         for room in self.folder.glob(f"{ROOM}*"):
             shutil.rmtree(room, ignore_errors=True)  # does not follow a link
 
     # ---- one process -----------------------------------------------------------------
 
     def _new_room(self) -> Path:
-        self._cache.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
         room = Path(tempfile.mkdtemp(prefix=ROOM, dir=self.folder))
-        (room / "work" / "tmp").mkdir(parents=True)
+        (room / "work").mkdir()
+        if self._walled and os.environ.get(sandbox.STRANGER):
+            self._cache = room / "work" / "cache"
+        else:
+            self._cache.mkdir(exist_ok=True)
         return room
 
     def _one(self, answers: dict[str, Answer]) -> Answer | None:
@@ -154,6 +171,9 @@ class Tools:
             except Malformed as error:
                 alone = False
                 why = Answer("died", f"the process wrote a line of its own: {error}")
+            except Beyond as error:
+                alone = False
+                why = Answer("limit", str(error))
             finally:
                 self._kill()
                 os.close(read)
@@ -170,21 +190,27 @@ class Tools:
         contract = ROOT / "common" / "python"
         command = [sys.executable, "-I", "-B", str(script), str(ROOT), str(contract)]
         request, work = self._room / "request.pt", self._room / "work"
-        command += [str(request), str(work), str(events), str(calls)]
-        if sandbox.level() == "bwrap":
+        command += [str(request), str(events), str(calls)]
+        if self._walled:
             etc = Path("/etc/alternatives")
             ours = [*own_modules(), contract, self.package, request, *self.seen]
             seen = [*sandbox.python_paths(), *ours, *([etc] if etc.exists() else [])]
             devices = gpu_probe.devices() if self._card else []
             seen += gpu_probe.seen() if self._card else []
+            kept = [self._cache] if self._cache.parent != work else []
+            command = ["prlimit", f"--nproc={PROCESSES}", "--", *command]
             command = sandbox.wrap_compiler(
                 command,
                 paths=seen,
-                folders=[work, self._cache],
+                folders=kept,
                 start=work,
                 devices=devices,
+                in_memory={work: FILES},
             )
-        self._timed_out = 0.0
+        else:
+            reaper = str(Path(__file__).with_name("reaper.py"))
+            command = [sys.executable, "-I", "-S", "-B", reaper, *command]
+        self._timed_out, self._held, self._kept = 0.0, 0, list[bytes]()
         self._process = subprocess.Popen(
             ["prlimit", *LIMITS, "--", *command],
             stdin=subprocess.DEVNULL,
@@ -198,7 +224,7 @@ class Tools:
     def environment(self) -> dict[str, str]:
         """Caches and temporary files in its own folder, one thread for each library."""
         named = os.environ.get("CXX")
-        temporary = str(self._room / "work" / "tmp")
+        temporary = str(self._room / "work")
         return {
             "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
             "HOME": temporary,
@@ -225,17 +251,22 @@ class Tools:
         """Its lines, until it ends, says too much, or takes too long. Calls of kernels
         are answered between them.
 
-        Raises Malformed.
+        Raises Malformed, and Beyond where it uses too much.
         """
         text, total, end = b"", 0, time.monotonic() + START
         gate, incoming, calls = "", Incoming(), self._calls.fileno()
-        heard = [read, calls]
+        heard, looked = [read, calls], time.monotonic()
         while True:
             left = end - time.monotonic()
-            ready = select.select(heard, [], [], max(left, 0))[0]
-            if left <= 0 or not ready:
+            ready = select.select(heard, [], [], min(max(left, 0), LOOK))[0]
+            if left <= 0:
                 self._timed_out = max(self.gate_limit, 1e-9)
                 return
+            if time.monotonic() - looked > LOOK:
+                self._look()
+                looked = time.monotonic()
+            if not ready:
+                continue
             if read not in ready:  # what it has told before comes first
                 heard = [read, calls] if self._served(gate, incoming) else [read]
                 continue
@@ -248,7 +279,7 @@ class Tools:
                 event = decoded(line)
                 yield event
                 if event.event == "begin":
-                    gate = event.gate
+                    gate, self._kept = event.gate, []
                     end = time.monotonic() + self.gate_limit
 
     def _served(self, gate: str, incoming: Incoming) -> bool:
@@ -259,10 +290,31 @@ class Tools:
         try:
             data = self._calls.recv(1 << 20)
             if call := incoming.add(data):
-                self._calls.sendall(self._answer(gate, call))
+                self._calls.sendall(self._answered(gate, call))
         except OSError:
             return False
         return bool(data)
+
+    def _answered(self, gate: str, call: KernelCall) -> bytes:
+        """What goes back: for a result of the gate, a byte that it has come."""
+        if call.name != RESULT:
+            return self._answer(gate, call)
+        tensor = call.outputs[0] if len(call.outputs) == 1 else None
+        self._held += len(tensor.data) if tensor else 0
+        if tensor is None or self._held > RESULTS:
+            raise Malformed("results are missing, or too large")
+        self._kept.append(tensor.data)
+        return b"."
+
+    def _look(self) -> None:
+        """Raise Beyond if the process, and all it has started, use too much."""
+        assert self._process
+        numbers = tree(self._process.pid)
+        if len(numbers) > PROCESSES:
+            raise Beyond(f"runs over {PROCESSES} processes at the same time")
+        most = sum(map(resident, numbers))
+        if most > MEMORY and sum(map(share, numbers)) > MEMORY:
+            raise Beyond(f"uses over {MEMORY >> 20} MiB of memory")
 
     def _note(self, answer: Answer, event: Event) -> None:
         """An event of a gate."""
@@ -272,8 +324,9 @@ class Tools:
             answer.kind = event.kind
             answer.message, answer.location = event.message, event.location
         if event.kind == "returned":
-            work = self._room / "work"
-            answer.results.append([(told, work / told.file) for told in event.results])
+            if len(event.results) != len(self._kept):
+                raise Malformed("it tells of other results than it has sent")
+            answer.results.append(list(zip(event.results, self._kept)))
 
     def _why(self, output: Any) -> Answer:
         """Why there will be no more events."""
@@ -300,6 +353,10 @@ class Tools:
         process = self._process
         if process is None or process.returncode is not None:
             return
+        if not self._walled:
+            process.terminate()  # reaper.py
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=5)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)  # bwrap's namespace ends with it
         process.wait()

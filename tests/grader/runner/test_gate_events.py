@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -14,16 +16,17 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.checks.gates import contract
 from grader.course.rungs import ROOT
-from grader.runner.supervisor import gate_events
+from grader.runner.supervisor import gate_events, tools_session
 from grader.runner.supervisor.gate_events import Malformed
 from grader.runner.supervisor.tools_session import Answer, Tools
 from grader.toolchain import sandbox
 from tests import put
+from tests.conftest import needs_bwrap
+from tests.proofs.trust import told
 
 LINE = {"event": "done", "gate": "vmap", "job": 0, "kind": "returned"}
-TENSOR = ["output", "float64", [2, 3], "vmap.0.0"]
+TENSOR = ["output", "float64", [2, 3]]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: (
@@ -42,7 +45,7 @@ def test_a_line_of_the_workers_own_is_an_event():
     found = gate_events.decoded(line(results=[TENSOR], message="a word"))
     assert (found.gate, found.kind, found.message) == ("vmap", "returned", "a word")
     (told,) = found.results
-    assert (told.dtype, told.sizes, told.file) == ("float64", (2, 3), "vmap.0.0")
+    assert (told.dtype, told.sizes) == ("float64", (2, 3))
 
 
 @pytest.mark.parametrize(
@@ -64,12 +67,11 @@ def test_a_line_of_the_workers_own_is_an_event():
         line(message=5),
         line(results=[5]),
         line(results={"0": TENSOR}),
-        line(results=[TENSOR[:3]]),
-        line(results=[[*TENSOR[:3], "../request.pt"]]),
-        line(results=[[*TENSOR[:3], "v" * 300 + ".0.0"]]),
-        line(results=[["output", "float64", [1.5], "vmap.0.0"]]),
-        line(results=[["output", "float64", [-1], "vmap.0.0"]]),
-        line(results=[["output", "float64", [10**40], "vmap.0.0"]]),
+        line(results=[TENSOR[:2]]),
+        line(results=[[*TENSOR, "../request.pt"]]),
+        line(results=[["output", "float64", [1.5]]]),
+        line(results=[["output", "float64", [-1]]]),
+        line(results=[["output", "float64", [10**40]]]),
     ],
     ids=lambda written: written.decode()[:50] + str(len(written)),
 )
@@ -106,7 +108,7 @@ def test_any_line_is_an_event_or_refused(written):
 
 HEAD = """
 import os, sys
-folder = os.path.dirname(os.environ["TMPDIR"])
+folder = os.environ["TMPDIR"]
 def tell(line): os.write(int(sys.argv[-2]), line + b"\\n")
 """
 BEGIN = 'tell(b\'{"event": "begin", "gate": "vmap", "job": 0}\')\n'
@@ -147,7 +149,7 @@ def test_a_link_in_its_folder_leads_nobody_to_another_file(tmp_path):
 
 
 def test_its_folders_may_be_replaced_and_the_next_run_goes_on(tmp_path):
-    away = 'for name in ("tmp", "."):\n    try:\n'
+    away = 'for name in ("cache", "."):\n    try:\n'
     away += '        os.rename(f"{folder}/{name}", f"{folder}/{name}_away")\n'
     away += '        os.symlink("/nowhere", f"{folder}/{name}")\n'
     away += "    except OSError:\n        pass\n"
@@ -158,28 +160,95 @@ def test_its_folders_may_be_replaced_and_the_next_run_goes_on(tmp_path):
     assert left == {"cache"}
 
 
-@pytest.mark.parametrize("told", [line(job="x"), line(results=[5]), b'{"event": []}'])
-def test_a_line_of_its_own_ends_its_gates(tmp_path, told):
-    found = asked(tmp_path, BEGIN + f"tell({told!r})\n")
+@pytest.mark.parametrize("own", [line(job="x"), line(results=[5]), b'{"event": []}'])
+def test_a_line_of_its_own_ends_its_gates(tmp_path, own):
+    found = asked(tmp_path, BEGIN + f"tell({own!r})\n")
     assert found["vmap"].kind == "died"
     assert "wrote a line of its own" in found["vmap"].message
 
 
-def test_only_a_file_is_read_and_only_its_beginning(tmp_path):
-    file = put(tmp_path / "file", "12345678")
-    (tmp_path / "link").symlink_to(file)
-    (tmp_path / "dangling").symlink_to(tmp_path / "nothing")
-    (tmp_path / "folder").mkdir()
-    os.mkfifo(tmp_path / "pipe")
-    assert contract.read(file, 4) == b"1234"
-    for name in ("link", "dangling", "folder", "pipe", "nothing", "n" * 300):
-        assert contract.read(tmp_path / name, 4) == b"", name
-
-
-@pytest.mark.skipif(sandbox.level() != "bwrap", reason="needs bubblewrap")
+@needs_bwrap
 def test_it_sees_no_case_and_no_right_answer(tmp_path):
     seen = "import glob\n"
     seen += f"found = glob.glob({str(ROOT / 'grader')!r} + '/**/*', recursive=True)\n"
     seen += "other = [f for f in found if '/runner' not in f and 'init' not in f]\n"
     found = asked(tmp_path, f"{seen}{BEGIN}print(len(found) > 9, other, flush=True)\n")
     assert "True []" in found["vmap"].message
+
+
+# ---- a process that uses too much ----------------------------------------------------
+
+HOLDS = "import time\nheld = b'x' * (900 << 20)\ntime.sleep(60)\n"
+FORKS = "import time\nfor _ in range(60): os.fork() or time.sleep(60)\n"
+FILLS = """
+with open(f"{folder}/large", "wb") as file:
+    try:
+        for _ in range(64): file.write(bytes(1 << 20))
+    except OSError as error:
+        print(error, flush=True)
+        os._exit(1)
+"""
+
+
+def test_memory_is_limited_over_all_of_its_processes(tmp_path, monkeypatch):
+    monkeypatch.setattr(tools_session, "MEMORY", 1 << 30)
+    found = asked(tmp_path, BEGIN + "os.fork()\n" + HOLDS)["vmap"]
+    assert (found.kind, found.message) == ("limit", "uses over 1024 MiB of memory")
+
+
+def test_processes_are_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(tools_session, "PROCESSES", 40)
+    found = asked(tmp_path, BEGIN + FORKS)["vmap"]
+    assert "40 processes" in found.message or "unavailable" in found.message
+
+
+@needs_bwrap
+def test_files_are_limited(tmp_path, monkeypatch):
+    monkeypatch.setattr(tools_session, "FILES", 16 << 20)
+    found = asked(tmp_path, BEGIN + FILLS)["vmap"]
+    assert "No space left on device" in found.message
+    assert not list((tmp_path / "tools").rglob("large"))
+
+
+@needs_bwrap
+def test_what_is_compiled_of_somebody_elses_code_does_not_stay(tmp_path, monkeypatch):
+    kept = (
+        'where = os.environ["TORCHINDUCTOR_CACHE_DIR"]\nos.makedirs(where, 0o777, True)'
+    )
+    kept += '\nprint(os.listdir(where))\nopen(f"{where}/left", "w").close()\n'
+    kept += "sys.stdout.flush()\n"
+    for stranger, second in (("1", "[]"), ("", "['left']")):
+        monkeypatch.setenv(sandbox.STRANGER, stranger)
+        asked(tmp_path / stranger, kept + BEGIN)
+        again = asked(tmp_path / stranger, kept + BEGIN + "os._exit(1)\n")["vmap"]
+        assert second in again.message
+
+
+OUTLIVES = """
+if not os.fork():
+    os.setsid()
+    if not os.fork():
+        os.execve(sys.executable, [sys.executable, "-S", "-c", CODE], {})
+    os._exit(0)
+import time
+time.sleep(1)
+"""
+
+
+@pytest.mark.parametrize("level", sandbox.LEVELS)
+@pytest.mark.parametrize("end", ["os._exit(0)\n", "tell(b'nonsense')\n"])
+def test_nothing_that_it_has_started_outlives_it(tmp_path, monkeypatch, level, end):
+    monkeypatch.setattr(sandbox, "level", lambda: level)
+    code = f"import time; time.sleep(600)  # {tmp_path}"
+    asked(tmp_path, f"CODE = {code!r}\n" + BEGIN + OUTLIVES + end)
+    for _ in range(100):  # a namespace ends a moment after its outer process
+        if not (left := [e for e in Path("/proc").glob("[0-9]*") if runs(e, code)]):
+            break
+        time.sleep(0.1)
+    for entry in left:
+        os.kill(int(entry.name), signal.SIGKILL)
+    assert not left
+
+
+def runs(entry: Path, code: str) -> bool:
+    return code in told(entry, "cmdline").decode().split("\0")

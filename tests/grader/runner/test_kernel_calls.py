@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import math
 import struct
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from signatures import SIGNATURES
 
+from grader.checks.gates import factor
 from grader.runner.supervisor.gate_events import Malformed
-from grader.runner.supervisor.kernel_calls import Incoming, KernelCall, Sent
+from grader.runner.supervisor.kernel_calls import BYTES, Incoming, KernelCall, Sent
 
 F64 = 3
 NUMBERS = Sent(F64, (2, 1), struct.pack("<2d", 1.0, 2.0))
@@ -78,3 +81,26 @@ def test_any_bytes_are_a_call_or_refused_or_wait(sent):
     except Malformed:
         return
     assert found is None or isinstance(found.name, str)
+
+
+SENT = st.none() | st.builds(
+    lambda dtype, sizes: Sent(dtype, sizes, bytes(BYTES[dtype] * math.prod(sizes))),
+    st.integers(0, 5),
+    st.lists(st.integers(0, 3), max_size=6).map(tuple),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.sampled_from([*SIGNATURES, "", "x"]),
+    st.sampled_from(["forward", "backward", ""]),
+    st.lists(SENT, max_size=6).map(tuple),
+    st.lists(SENT, max_size=6).map(tuple),
+    st.sampled_from([*SIGNATURES]),
+)
+def test_any_call_gets_an_answer(name, direction, inputs, outputs, operator):
+    call = KernelCall(f"{name}_{direction}", inputs, outputs)
+    for backward in (True, False):
+        assert isinstance(
+            factor.answer(call, operator, backward=backward, by=2.0), bytes
+        )

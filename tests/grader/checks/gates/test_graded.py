@@ -297,7 +297,7 @@ def test_a_missing_package_skips_a_gate(good, monkeypatch):
 
 
 def test_tensors_that_lie_about_their_sizes_are_not_believed(good, monkeypatch):
-    told = Answer("returned", results=[[(Told("x", "float64", (1,), ""), good)]] * 99)
+    told = Answer("returned", results=[[(Told("x", "float64", (1,)), bytes(8))]] * 99)
     monkeypatch.setattr(Tools, "run", lambda self, names, _: {n: told for n in names})
     found = gates(good, "vmap")["vmap"]
     assert found.verdict is Verdict.WRONG_CONTRACT
