@@ -43,7 +43,9 @@ PYTHON_KINDS = (  # one for each part of the Python worker that catches somethin
 LANGUAGES = (  # of a fault
     *({"c"}, {"python"}, {"cuda"}),
     *({"c", "python"}, {"c", "python", "cuda"}),
+    {"package"},
 )
+PACKAGES = ("fills_memory", "forks", "outlives")  # others: test_redteam.py
 CUDA_KINDS = (  # what test_cuda_rungs.py has not: attacks, and verdicts of cusim
     "output_100mb",
     "double_fork",
@@ -106,6 +108,7 @@ def test_fault_in_c_gets_its_verdict(tools, patience, kind, level):
     [
         *((kind, "python") for kind in PYTHON_KINDS),
         *((kind, "cuda") for kind in CUDA_KINDS),
+        *((kind, "package") for kind in PACKAGES),
     ],
 )
 def test_fault_in_another_language_gets_its_verdict(tools, patience, kind, language):

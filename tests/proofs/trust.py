@@ -16,6 +16,7 @@ import functools
 import os
 import re
 import sys
+import tempfile
 import time
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -35,12 +36,12 @@ from grader.runner.supervisor.cores import pin
 from grader.toolchain import sandbox
 from grader.toolchain.make import build_tools
 from tests import PROGRAMS
-from tests.proofs import pages
+from tests.proofs import packages, pages
 from tests.proofs.frames import framed
 
 REDTEAM = PROGRAMS / "redteam"
 CANARY = REDTEAM / "canary.txt"
-LANGUAGES = {"c": ".c", "python": ".py", "cuda": ".cu"}
+LANGUAGES = {"c": ".c", "python": ".py", "cuda": ".cu", "package": ".py"}
 TASKS = {"cuda": "04_cuda_kernels/matmul"}  # of a program; else the one in lab 02
 SQUARE = {"case": "square", "global_sectors_per_request": 5.0}  # 3 are derived
 LIMITS = traffic.parse("tests/proofs/trust.py", {"forward": SQUARE})
@@ -65,8 +66,8 @@ class Fault:
     @property
     def file(self) -> Path:
         """The program, its frame included."""
-        own = f"{self.kind}{LANGUAGES[self.language]}"
-        return framed(REDTEAM / self.language / own)
+        own = REDTEAM / self.language / f"{self.kind}{LANGUAGES[self.language]}"
+        return own if self.language == "package" else framed(own)
 
 
 @dataclass(frozen=True)
@@ -156,6 +157,8 @@ def descendants() -> set[int]:
 
 def run(fault: Fault) -> Outcome:
     """Grade one program as a student's file."""
+    if fault.language == "package":
+        return run_package(fault)
     name = TASKS.get(fault.language, "02_naive_c/matmul")
     limits = LIMITS if fault.language == "cuda" else ()
     speed = timed_as(name) if table()[fault.kind].get("speed") else None
@@ -179,6 +182,23 @@ def run(fault: Fault) -> Outcome:
         sorted(descendants() - before),
         CANARY.read_text() != canary,
         max((speed.earned for speed in found.speeds), default=0.0),
+    )
+
+
+def run_package(fault: Fault) -> Outcome:
+    """Ask a package of lab 05 by gates of each direction."""
+    canary, before, start = CANARY.read_text(), descendants(), time.monotonic()
+    with at_level(fault.level), tempfile.TemporaryDirectory() as home:
+        checks = packages.asked(fault.file, Path(home), packages.SHORT)
+    seconds = time.monotonic() - start
+    found = {check.direction: check for check in checks}
+    return Outcome(
+        str(found["forward"].verdict),
+        str(found["backward"].verdict),
+        found["forward"].message,
+        seconds,
+        sorted(descendants() - before),
+        CANARY.read_text() != canary,
     )
 
 
