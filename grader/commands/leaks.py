@@ -63,6 +63,7 @@ PUBLIC = {
     "4ab868e4aa1f": "the same, lane and warp",
     "0692c9b9a66e": "the same, in other words",
     "631bc8ba560e": "the same, which column a lane owns",
+    "a15387245820": "lab 04, the end of a launch: the stream, and the first argument",
     "ea266691402f": "lab 03, the sizes of vector.h's register block",
     "9f8fb14bc010": "the same, of the block of channels",
     "8e876a368990": "lab 03, whether a tensor is one row",

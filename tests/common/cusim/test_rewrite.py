@@ -32,8 +32,7 @@ def in_host(code: str, before: str = KERNEL) -> str:
 def in_kernel(code: str) -> str:
     """What becomes of a statement in a kernel."""
     text = words(rewrite(f"__cusim_global__ void k() {{ {code} }}\n"))
-    assert text.endswith(END)
-    return text[len("void k() { ") : -len(END)]
+    return text.removeprefix("void k() { ").removesuffix(END)
 
 
 def refusal(text: str) -> str:
