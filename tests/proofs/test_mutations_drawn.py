@@ -21,11 +21,13 @@ from tests.proofs.mutations import (
     draw_all,
     draw_cuda,
     draw_ladders,
+    draw_more,
     draw_views,
     run,
     run_all,
     run_cuda,
     run_ladders,
+    run_more,
     run_views,
 )
 from tests.proofs.mutations.cuda_tokens import CudaFile
@@ -78,6 +80,7 @@ LISTS = (
     Drawn("all", run_all.PROOF, "draw_all", draw_all.DRAWN, draw_all.record),
     Drawn("02", run.PROOF, "draw", draw.DRAWN, draw.record),
     Drawn("views", run_views.PROOF, "draw_views", draw_views.DRAWN, draw_views.record),
+    Drawn("more", run_more.PROOF, "draw_more", draw_more.DRAWN, draw_more.record),
 )
 LAST_IN_CUDA, LAST = run_cuda.PROOF.read(), run_ladders.PROOF.read()
 each_list = pytest.mark.parametrize("drawn", LISTS, ids=str)
