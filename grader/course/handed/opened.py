@@ -28,6 +28,7 @@ from grader.errors import GraderError
 MOST = 100_000  # files
 MOST_BYTES = 1 << 30  # unpacked; what counts are a few files of source
 MOST_SECONDS = 60.0
+LONGEST_NAME = 1 << 16  # bytes; tarfile takes a name, or what a header says, at once
 PIECE = 1 << 16  # bytes
 PACKED: dict[bytes, Callable[..., Any]] = {  # how a compressed stream begins
     b"\x1f\x8b": gzip.open,
@@ -36,6 +37,10 @@ PACKED: dict[bytes, Callable[..., Any]] = {  # how a compressed stream begins
 }
 ENDINGS = (".zip", ".tar.gz", ".tgz", ".tar", ".tar.xz", ".tar.bz2", ".rar", ".7z")
 OTHERS = {b"Rar!\x1a\x07": "a RAR archive", b"7z\xbc\xaf\x27\x1c": "a 7z archive"}
+SUPPLEMENTS = (  # entries that say something about the next one
+    *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
+    *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
+)
 LINK = "a link: hand in the file itself"
 DEVICE = "no plain file"
 DAMAGED = (  # what reading an archive raises: cut off, another method, a password
@@ -185,9 +190,21 @@ def _of_tar(source: Path) -> Iterator[Member]:
                 yield Member(entry.name, wrong=LINK if link else DEVICE)
 
 
+class _Entry(tarfile.TarInfo):
+    """An entry of a tar, or the name or header of the next one."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Entry:
+        """Of a block of 512 bytes. Raises ValueError for a name without an end."""
+        entry = super().frombuf(buf, encoding, errors)
+        if entry.type in SUPPLEMENTS and entry.size > LONGEST_NAME:
+            raise ValueError(f"it has a name of {entry.size} bytes")
+        return entry
+
+
 def _tar(stream: Any) -> tarfile.TarFile:
     try:
-        return tarfile.open(fileobj=stream, mode="r|")  # only forwards
+        return tarfile.open(fileobj=stream, mode="r|", tarinfo=_Entry)  # forwards
     except tarfile.ReadError as error:
         raise ValueError("it is none of these, or damaged") from error
 

@@ -72,6 +72,20 @@ def test_a_file_with_holes_takes_no_memory(tmp_path, kind):
     tracemalloc.stop()
 
 
+@pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE])
+def test_a_name_as_large_as_the_archive_takes_no_memory(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(opened, "MOST_BYTES", 512 << 20)
+    long = entry("././@LongLink", b"a" * (256 << 20), type=kind)
+    file = packed(tmp_path / "alice.tar.gz", long, entry(GELU, b"mine"))
+    assert file.stat().st_size < 1 << 20
+    del long
+    tracemalloc.start()
+    with pytest.raises(GraderError, match=r"alice\.tar\.gz"):
+        handed_in.lay(file, tmp_path / "tree", read(tmp_path))
+    assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    tracemalloc.stop()
+
+
 def test_a_link_in_a_zip_is_a_link(tmp_path):
     file = tmp_path / "alice.zip"
     with zipfile.ZipFile(file, "w") as archive:
