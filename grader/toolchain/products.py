@@ -28,6 +28,7 @@ from grader.toolchain.symbols import (
     FORBIDDEN_SYMBOLS,
     WATCHING,
     named,
+    openmp_of_its_own,
     symbols,
     weak,
 )
@@ -275,6 +276,8 @@ def judged(rung: Rung, libraries: dict[str, Path], mode: str) -> Build:
     every = {name for file in libraries.values() for name in named(file)}
     if mode not in WATCHED and (theirs := _of_sanitizers(every)):
         return Build({}, forbidden=f"defines '{theirs}', which a sanitizer calls")
+    if replaced := openmp_of_its_own(libraries.values()):
+        return Build({}, forbidden=f"defines '{replaced}', which is OpenMP's own")
     own = rung.file.suffix == ".c" and mode not in WATCHED  # which add to both
     files = list(libraries.values()) if own else []
     if asked := sorted(name for file in files for name in weak(file)):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import struct
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 from grader.toolchain import elf
@@ -31,6 +32,7 @@ FORBIDDEN_SYMBOLS = frozenset(
         "fexecve",
     ]
 )
+OPENMP = ("GOMP_", "GOACC_", "omp_", "__kmpc_")  # how names of its functions begin
 _ELF = b"\x7fELF\x02\x01"  # of 64 bits, the lowest byte first
 WATCHING = (
     "__asan_",
@@ -56,6 +58,17 @@ def weak(file: Path) -> set[str]:
 def named(file: Path) -> set[str]:
     """All names in a file that was not stripped, those that it keeps to itself too."""
     return _told(file, dynamic=False)[3]
+
+
+def openmp_of_its_own(files: Iterable[Path]) -> str:
+    """A function of OpenMP that a library brings itself; "" if it brings none. Threads
+    that it would start are watched by nobody.
+    """
+    brought = set()
+    for file in files:
+        every = {name.split("@")[0] for name in named(file)}  # without a version
+        brought |= every - symbols(file, dynamic=False)[1]
+    return min((name for name in brought if name.startswith(OPENMP)), default="")
 
 
 def _told(file: Path, *, dynamic: bool) -> tuple[set[str], ...]:

@@ -96,8 +96,10 @@ class HostInspection(Inspection):
 
     def _races(self, direction: str) -> list[CheckResult]:
         """Of a right rung with OpenMP; threads of its own are named."""
+        if self.subject.python:
+            return []
         library = self.subject.libraries[team_races.DTYPE][direction == "backward"]
-        if found := team_races.started(library, direction):
+        if found := team_races.unwatched(self.rung, library, direction):
             return [found]
         if plan.RACES not in {q.name for q in plan.questions(self.rung, direction)}:
             return []
