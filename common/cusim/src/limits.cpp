@@ -79,7 +79,7 @@ void count_launched(const Handed *handed, size_t threads, Where where)
 
 void ask_threads(size_t least, size_t elements)
 {
-    if (!limits.on || limits.threads >= least) return;
+    if (!limits.on || !limits.launches || limits.threads >= least) return;
     found(Level::error, "few_threads",
           text("the largest launch of this call has %zu thread%s for %zu elements of "
                "output; give each thread some of them, at least %zu threads in all",

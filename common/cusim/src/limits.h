@@ -29,7 +29,7 @@ void count_sent(size_t bytes, const char *call, Where where);
 /* A launch of so many threads: its arguments are sent. */
 void count_launched(const Handed *handed, size_t threads, Where where);
 
-/* A finding if no launch of this operator had so many threads. */
+/* A finding if this operator launches, but nothing of so many threads. */
 void ask_threads(size_t least, size_t elements);
 
 }  // namespace cusim
