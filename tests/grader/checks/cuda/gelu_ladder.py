@@ -103,9 +103,12 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
         "",
     ),
     "05_divergent": (
-        [(TAIL, ""), (STORE, TURNED.replace("SYNC", "if (i < 9) __syncthreads();"))],
+        [
+            (TAIL, ""),
+            (STORE, TURNED.replace("SYNC", "if (i < 9) __syncthreads();  // HERE")),
+        ],
         "RACE",
-        "the __syncthreads() at line 21 holds back only those who come to it",
+        "threads of a warp went past this barrier to the end of the kernel",
     ),
     "06_unchecked": (
         [(LAUNCH, "    // HERE is the line below\n" + LAUNCH), (TRY, "")],
@@ -244,7 +247,6 @@ NAMES = {  # the others have none
     "01_wrong_value": "cubic_term_wrong",
     "02_past_the_end": "bounds_check_missing",
     "03_no_barrier": "barrier_missing",
-    "05_divergent": "barrier_missing",
     "09_strided": "warp_walks_wrong_axis",
     "18_next_turn": "barrier_missing",
     "20_block_forgotten": "blocks_share_an_element",
