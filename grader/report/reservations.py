@@ -94,5 +94,7 @@ def _in_part(result: TaskResult) -> Iterator[Reservation]:
                 what, colon, why = check.message.partition(": ")
                 name = rung.rung.id, check.direction
                 words = CHECKS.get(check.name, check.name)
-                what = f"the check of {words} {what} (no points are lost by this)"
+                if not what.startswith(words):
+                    what = f"the check of {words} {what}"
+                what += " (no points are lost by this)"
                 yield Reservation(*name, what, f"{colon}{why}")
