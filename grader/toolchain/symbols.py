@@ -33,6 +33,7 @@ FORBIDDEN_SYMBOLS = frozenset(
     ]
 )
 OPENMP = ("GOMP_", "GOACC_", "omp_", "__kmpc_")  # how names of its functions begin
+_TEAMS = ("GOMP_", "GOACC_", "__kmpc_", "omp_get_", "omp_set_", "omp_in_parallel")
 _ELF = b"\x7fELF\x02\x01"  # of 64 bits, the lowest byte first
 WATCHING = (
     "__asan_",
@@ -68,7 +69,7 @@ def openmp_of_its_own(files: Iterable[Path]) -> str:
     for file in files:
         every = {name.split("@")[0] for name in named(file)}  # without a version
         brought |= every - symbols(file, dynamic=False)[1]
-    return min((name for name in brought if name.startswith(OPENMP)), default="")
+    return min((name for name in brought if name.startswith(_TEAMS)), default="")
 
 
 def _told(file: Path, *, dynamic: bool) -> tuple[set[str], ...]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import re
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,11 +28,10 @@ from grader.checks.memory.access import both
 from grader.checks.subject import Subject
 from grader.checks.values.prepared import prepare
 from grader.course.foreign import clean
-from grader.course.rungs import Rung
 from grader.operators import Case, Operator
 from grader.runner.supervisor.session import Outcome, Worker
 from grader.toolchain.make import build_folder, races_missing
-from grader.toolchain.products import Build, expanded, own_lines
+from grader.toolchain.products import Build
 from grader.toolchain.symbols import OPENMP, symbols
 from grader.verdicts import Verdict
 
@@ -46,7 +44,6 @@ BUDGET = 2.0  # seconds on a core for one direction; cases beyond are left out
 SLOWER = 10  # than the same code where nobody watches
 OURS = (*OPENMP, "__tsan_")  # how names begin
 STARTS = {"pthread_create", "thrd_create", "clone"}  # threads besides OpenMP's
-_STREAMED = re.compile(r"\b(_mm\w*_stream|__builtin_ia32_movnt)\w*")
 WRITE, ATOMIC, ASKS = 1, 2, 4  # bits of what an access does
 ASK = (
     "two threads ask ctx_scratch for memory, and nothing orders them: let one ask at a "
@@ -112,18 +109,13 @@ def unknown(library: Path) -> str:
     )
 
 
-def unwatched(rung: Rung, library: Path, direction: str) -> CheckResult | None:
-    """What is said of a rung that starts threads itself, or stores past the caches by
-    an instruction that the compiler tells nobody of; vector.h has one that is told.
-    """
-    if name := min(symbols(library)[1] & STARTS, default=""):
-        reason = f"the code calls {name}, and only the threads of OpenMP can be watched"
-        return _unseen(direction, reason)
-    for text in expanded(rung, "release"):
-        if found := _STREAMED.search(own_lines(text, rung)):
-            reason = f"nobody can watch what {found[0]} stores: take vec_stream"
-            return _unseen(direction, reason)
-    return None
+def started(library: Path, direction: str) -> CheckResult | None:
+    """What is said of a library that starts threads itself: nobody watches those."""
+    name = min(symbols(library)[1] & STARTS, default="")
+    if not name:
+        return None
+    reason = f"the code calls {name}, and only the threads of OpenMP can be watched"
+    return _unseen(direction, reason)
 
 
 def check(

@@ -99,12 +99,12 @@ class HostInspection(Inspection):
         if self.subject.python:
             return []
         library = self.subject.libraries[team_races.DTYPE][direction == "backward"]
-        if found := team_races.unwatched(self.rung, library, direction):
-            return [found]
+        unwatched = team_races.started(library, direction)
         if plan.RACES not in {q.name for q in plan.questions(self.rung, direction)}:
-            return []
+            return [unwatched] if unwatched else []
         words = self.subject.operator, self._in_turns(), direction, self.seed
-        return [clocked(lambda: team_races.check(*words, self._lent or {}))]
+        found = clocked(lambda: team_races.check(*words, self._lent or {}))
+        return [unwatched if unwatched and found.verdict is Verdict.PASS else found]
 
     def _explained(self, result: CheckResult, cases: list[Case]) -> CheckResult:
         """A failed check with all that can be said about it."""

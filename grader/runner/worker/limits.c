@@ -356,7 +356,7 @@ int limits_seccomp_with(int more)
     return install(&filter, 0);
 }
 
-int limits_seccomp_loaded(int catches_faults)
+int limits_seccomp_loaded(void)
 {
     void *chain[1];
     backtrace(chain, 1);  // loads libgcc now, while files may still be opened
@@ -375,11 +375,6 @@ int limits_seccomp_loaded(int catches_faults)
     for (size_t i = 0; i < sizeof protecting / sizeof *protecting; i++) {
         APPEND(&filter, UNLESS(protecting[i], 4), LOAD_LOW(2),
                BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1), REFUSE(EACCES),
-               RETURN(SECCOMP_RET_ALLOW));
-    }
-    if (!catches_faults) {
-        APPEND(&filter, UNLESS(SYS_rt_sigaction, 6), LOAD_LOW(0), UNLESS(SIGSEGV, 1),
-               REFUSE(EPERM), UNLESS(SIGBUS, 1), REFUSE(EPERM),
                RETURN(SECCOMP_RET_ALLOW));
     }
     APPEND(&filter, RULE(SYS_seccomp, REFUSE(EPERM)), RETURN(SECCOMP_RET_ALLOW));
@@ -421,9 +416,8 @@ static void on_fault(int signo, siginfo_t *info, void *context)
     for (int i = 0; i < frames && reply->frames < MAX_FRAMES; i++) {
         reply->frame[reply->frames++] = (uint64_t)(uintptr_t)chain[i];
     }
-    for (int i = 0; i < FATALS; i++) {  // the kernel has set it to SIG_DFL
-        if (FATAL[i] == signo && former[i].sa_handler != SIG_DFL)
-            sigaction(signo, &former[i], NULL);
+    for (int i = 0; i < FATALS; i++) {
+        if (FATAL[i] == signo) sigaction(signo, &former[i], NULL);
     }
     if (signo == SIGSYS) raise(SIGSYS);  // a refused call returns; this one must not
 }
@@ -437,7 +431,6 @@ void limits_faults(reply_t *reply)
     const stack_t stack = {.ss_sp = alternate_stack, .ss_size = sizeof alternate_stack};
     sigaltstack(&stack, NULL);
     struct sigaction action = {.sa_sigaction = on_fault,
-                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART |
-                                           (int)SA_RESETHAND};
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
     for (int i = 0; i < FATALS; i++) sigaction(FATAL[i], &action, &former[i]);
 }

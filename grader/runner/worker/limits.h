@@ -48,10 +48,8 @@ enum { LIMITS_LARGE = 1, LIMITS_DEVICES = 2, LIMITS_LOADING = 4 };
 int limits_seccomp_with(int more);
 
 /* After LIMITS_LOADING and after loading: no file is opened and no memory becomes
- * executable any more, in any thread. Unless what is linked in `catches_faults`, as
- * cusim does, nobody catches any more what the guard pages find. Returns 0, or -1 with
- * errno. */
-int limits_seccomp_loaded(int catches_faults);
+ * executable any more, in any thread. Returns 0, or -1 with errno. */
+int limits_seccomp_loaded(void);
 
 /* On a fatal signal write number, address and call chain into the reply page, then let
  * the signal's former handler have it. */
