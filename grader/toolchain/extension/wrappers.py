@@ -30,7 +30,9 @@ def flags(operator: str, kernels: Path) -> tuple[str, str]:
     wrapped = _wrapped(operator, kernels)
     file = kernels.with_name(f"wrappers.{operator}.o")
     text = source(operator, wrapped)
-    made_of = hashlib.sha256((text + HEADER.read_text()).encode()).hexdigest()
+    headers = [HEADER, *sorted((ROOT / "common").glob("*.h"))]
+    told = [text, compiler(), *(header.read_text() for header in headers)]
+    made_of = hashlib.sha256("".join(told).encode()).hexdigest()
     once.made(file, of=made_of, make=lambda new: _made(text, new))
     words = [str(file), *(f"-Wl,--wrap={name}" for name in wrapped)]
     return " ".join(words), made_of
