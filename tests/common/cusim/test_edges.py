@@ -191,7 +191,7 @@ EXCHANGED = [  # what an operator does, what is found
     ),
     (f"for (int i = 0; i < 200; i++) {HERE_LAUNCH}", []),
     (
-        f"for (int i = 0; i < 200; i++) {HERE_LAUNCH}, {ASYNC.format(200)}",
+        f"for (int i = 0; i < 300; i++) {HERE_LAUNCH}, {ASYNC.format(900)}",
         ["sent"],
     ),
     ("tell<<<1, 32, 0, stream>>>(20)", []),

@@ -24,7 +24,7 @@ void cusim_watch(int races, int counts);
 
 /* Others' code is called: until its end it may copy 64 bytes to the host, all copies
  * together, print 2 KB in kernels, and send 2 KB to the device and 1 KB more with each
- * of 30 launches. What goes beyond, managed memory and CUDA's default stream are
+ * of 160 launches. What goes beyond, managed memory and CUDA's default stream are
  * errors: whoever has the numbers on the host can compute there. */
 void cusim_operator_begin(void);
 
