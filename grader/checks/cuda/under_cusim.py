@@ -139,7 +139,7 @@ def look(
         if unseen
         else f": {left}"
     )
-    verdict = Verdict.SUSPECT if unseen else Verdict.PASS
+    verdict = Verdict.SUSPECT if unseen or not looked else Verdict.PASS
     return dataclasses.replace(result, verdict=verdict, message=said)
 
 
