@@ -167,6 +167,7 @@ def _ours(check: CheckResult, task: str) -> str:
     """A sentence without a word of the student's process."""
     known = f"it looks like the mistake {check.mistake}" if check.mistake else ""
     more = f"make grade T={task} shows the cases that you have"
+    more = "" if check.verdict.pending else more
     return "; ".join(filter(None, (OURS[check.verdict], known, more)))
 
 
