@@ -91,8 +91,7 @@ void absent_lane(int from, unsigned mask, const char *name, Where where)
     const unsigned lanes = position().warp_lanes;
     found(Level::error, "wrong_mask",
           text("%s with mask 0x%08x reads lane %d, but this warp of the block has only "
-               "%d lanes; start with a distance of half as many, and name them in the "
-               "mask: 0x%08x",
+               "%d lanes; read from these alone, and name them in the mask: 0x%08x",
                name, mask, from, __builtin_popcount(lanes), lanes),
           {here("called", where)});
 }

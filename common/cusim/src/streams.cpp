@@ -32,7 +32,8 @@ void only_given_stream(const char *what, Where where)
     found(
         Level::error, "default_stream",
         text("%s uses CUDA's default stream; what else uses the tensors is ordered by "
-             "the stream that comes with the call: give it ctx->stream",
+             "the stream that comes with the call: give ctx->stream to it, or to its "
+             "Async form",
              what),
         {{"used", where}});
 }
