@@ -22,7 +22,7 @@ MOST_WORDS = 20
 MOST_EXCEPTIONS = 20
 PAGES = sorted({file for glob in LIST["pages"] for file in ROOT.glob(glob)})
 EXCEPTIONS: dict[str, str] = LIST["exceptions"]
-LATER = re.compile(LIST["later"])  # paragraphs about what is being rebuilt
+LATER = re.compile(LIST["later"])  # paragraphs not yet under the rule
 
 
 @dataclass(frozen=True)
