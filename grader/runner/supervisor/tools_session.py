@@ -267,7 +267,8 @@ class Tools:
                 looked = time.monotonic()
             if not ready:
                 continue
-            if read not in ready:  # what it has told before comes first
+            # what it has told before a call comes first, also between two looks
+            if read not in ready and not select.select([read], [], [], 0)[0]:
                 heard = [read, calls] if self._served(gate, incoming) else [read]
                 continue
             chunk = os.read(read, 1 << 16)
