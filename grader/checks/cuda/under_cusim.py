@@ -183,10 +183,16 @@ def _otherwise(
 
 
 def order(
-    subject: Subject, cases: list[Case], direction: str, seed: int, dtype: str = DTYPE
+    subject: Subject,
+    cases: list[Case],
+    direction: str,
+    seed: int,
+    dtype: str = DTYPE,
+    *,
+    large: bool = True,
 ) -> CheckResult:
-    """The largest cases again, with the threads of a block in other orders, and a large
-    one as it is: who computes elsewhere has much to send there.
+    """The largest cases again, with the threads of a block in other orders, and a
+    `large` one as it is: who computes elsewhere has much to send there.
     """
     subject.begin()
     wanted = asked(subject, cases, direction)
@@ -199,9 +205,9 @@ def order(
     }
     findings: list[Finding] = []
     few = sized[:FEW]
-    large = large_case(subject.operator)
-    if large and subject.operator.asks(large, direction):
-        wrong = _plainly(subject, large, direction, seed, dtype)
+    more = large_case(subject.operator) if large else None
+    if more and subject.operator.asks(more, direction):
+        wrong = _plainly(subject, more, direction, seed, dtype)
         findings += [wrong] if wrong else []
     for i, case in few if not findings else []:
         for way, bits in ways.items():

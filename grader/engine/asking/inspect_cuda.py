@@ -132,7 +132,8 @@ class DeviceInspection(Inspection):
         if dtype == HALF:
             cases = each_dtype.ordinary(cases)
         if name == "order":
-            found = under_cusim.order(self.subject, cases, direction, self.seed, dtype)
+            about = self.subject, cases, direction, self.seed, dtype
+            found = under_cusim.order(*about, large=not self.rung.exhibit)
             return found if found.verdict.ok else self._with_reason(found, cases)
         watched = self._watch(BUILDS[name], dtype)
         if isinstance(watched, CheckResult):
