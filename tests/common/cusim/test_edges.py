@@ -224,7 +224,7 @@ def test_a_bug_close_to_it_is_found(tmp_path: Path, name: str) -> None:
 def test_one_value_that_a_warp_writes_to_one_word_is_a_note(tmp_path: Path) -> None:
     """The guide of CUDA: one of the writes is made, and it does not say which."""
     (found,) = findings(tmp_path, kernel(SAME.format("x[0]")), WARP, "trace")
-    assert found.startswith("note same_value (4,): several lanes of a warp write"), (
+    assert found.startswith("note same_value (5,): several lanes of a warp write"), (
         found
     )
 
