@@ -104,3 +104,34 @@ def test_any_call_gets_an_answer(name, direction, inputs, outputs, operator):
         assert isinstance(
             factor.answer(call, operator, backward=backward, by=2.0), bytes
         )
+
+
+def numbers(sizes: tuple[int, ...], *values: float) -> Sent:
+    return Sent(F64, sizes, struct.pack(f"<{len(values)}d", *values))
+
+
+PAIR, BIAS = numbers((2,), 1, 2), numbers((2,), 10, 20)
+IMAGE = numbers((1, 2, 1, 1), 13, 25)  # of the products 3 and 5, and the bias
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs", "outputs", "marked"),
+    [
+        ("add_forward", (PAIR, PAIR), (numbers((2,), 4, 6),), (7, 10)),
+        ("add_backward", (PAIR,), (PAIR, PAIR), (1, 2, 2, 4)),
+        ("conv2d_forward", (None, None, BIAS), (IMAGE,), (16, 30)),
+        ("conv2d_forward", (None, None, None), (IMAGE,), (26, 50)),
+        ("conv2d_backward", (None,) * 3, (PAIR, PAIR, PAIR), (2, 4, 2, 4, 1, 2)),
+        ("layer_norm_forward", (PAIR,), (PAIR, PAIR), (2, 4, 2, 4)),
+    ],
+)
+def test_the_factor_is_in_what_depends_on_the_marked_input(
+    name, inputs, outputs, marked
+):
+    """By 2: of add what `other` brings, of a convolution all but the bias; of
+    gradients those of the inputs that the factor meets.
+    """
+    operator, _, direction = name.rpartition("_")
+    call = KernelCall(name, inputs, outputs)
+    told = factor.answer(call, operator, backward=direction == "backward", by=2.0)
+    assert struct.unpack(f"<{len(marked)}d", told) == marked
