@@ -83,7 +83,7 @@ static __device__ void column(const accum *filter, int KW, step_t step,
 }
 
 /* The pixels that the block's windows see, from (ih0, iw0) of a plane on; 0 outside.
- * A thread takes each 32nd column, where it divides once, and of it each 8th row. */
+ * A thread takes each 32nd column, where it divides once, and of it each 4th row. */
 static __device__ void fetch(const tensor_t *input, int64_t n, int64_t ic, int64_t ih0,
                              int64_t iw0, int S, tile_t tile, accum *pixels)
 {
