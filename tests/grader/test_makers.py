@@ -20,6 +20,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import cusim.build
 import pytest
 from convlab import _native, _snippet
 
@@ -215,6 +216,18 @@ def snippet(tree: Path, patch: pytest.MonkeyPatch, meeting: Meeting):
     return make, make
 
 
+def program_for_cusim(tree: Path, patch: pytest.MonkeyPatch, meeting: Meeting):
+    def make_it(goal: str, _: dict[str, str]) -> tuple[bool, str]:
+        if goal == "all":
+            meeting.hold()
+        return True, ""
+
+    patch.setattr(cusim.build, "_make", make_it)
+    source = put(tree / "x.cu")
+    make = lambda: cusim.build.build(source, folder=tree / "cusim")  # noqa: E731
+    return make, make
+
+
 def record_of_a_student(tree: Path, patch: pytest.MonkeyPatch, meeting: Meeting):
     """Two of her tasks are graded at the same time: both count."""
     names = ("02_naive_c/add", "02_naive_c/gelu")
@@ -300,6 +313,7 @@ MAKERS: list[Made] = [
     binding,
     loaded_copy,
     snippet,
+    program_for_cusim,
     record_of_a_student,
     students_tree,
     instructors_tree,

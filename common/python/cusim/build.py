@@ -2,7 +2,7 @@
 """One .cu file to a program or a shared object, through common/cusim/cusim.mk.
 
 make decides what is out of date. This module decides where things are built, lets two
-builds take turns with the runtime, and turns what the compilers say into sentences.
+builds of one product take turns, and turns what the compilers say into sentences.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,13 +66,21 @@ def build(
         "BUILD": str(runtime),
         "PYTHON": sys.executable,
     }
-    runtime.mkdir(parents=True, exist_ok=True)
-    with (runtime / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # given back when the file is closed
+    with _turn(runtime / "lock"):
         ok, output = _make("runtime", settings)
     if ok:
-        ok, output = _make("all", settings)
+        with _turn(path.with_name(path.name + ".lock")):
+            ok, output = _make("all", settings)
     return Built(path, ok=ok, messages=shorten(output, ROOT) or ("" if ok else output))
+
+
+@contextmanager
+def _turn(lock: Path) -> Iterator[None]:
+    """Builds that name the same lock run one after the other."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # given back when the file is closed
+        yield
 
 
 def _make(goal: str, settings: dict[str, str]) -> tuple[bool, str]:
