@@ -119,5 +119,5 @@ def test_a_toolkit_of_its_own_is_seen_where_the_library_is_built(monkeypatch, tm
     monkeypatch.setattr(gpu_probe, "card", lambda: kit)  # there is one
     monkeypatch.setattr(gpu_probe, "toolkit", lambda: kit)
     monkeypatch.setattr(package, "run_compiler", run)
-    package._built(kernels.LAB, "add", "stable", tmp_path / "add" / "lib", None)
+    package._built(kernels.LAB, "add", "stable", tmp_path / "add" / "lib", None, "")
     assert nvcc.parents[1] in seen
