@@ -305,6 +305,23 @@ def test_patterns_match_words_and_plain_names_match_whole():
     assert rules.is_forbidden("mkldnn_convolution")
 
 
+@pytest.mark.parametrize(
+    ("space", "name", "closed"),
+    [
+        ("aten", "cholesky_inverse", True),
+        ("mkldnn", "_linear_pointwise", True),
+        ("quantized", "linear", True),
+        ("onednn", "linear_dynamic_fp16", True),
+        ("aten", "nonzero", False),
+        ("aten", "uniform_", False),
+        ("profiler", "_record_function_enter_new", False),
+    ],
+)
+def test_operators_that_multiply_are_closed_in_every_namespace(space, name, closed):
+    assert rules_of("matmul")._is_closed(space, name) is closed
+    assert not Rules({"forbidden": ["mm"]})._is_closed(space, name)
+
+
 def test_autograds_engine_runs_once_and_only_for_the_worker():
     class Known:
         queued = "what else an engine has"
