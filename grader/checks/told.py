@@ -17,18 +17,17 @@ GRADIENT_NOT_WANTED = "gradient_not_wanted"
 WARP_WALKS_WRONG_AXIS = "warp_walks_wrong_axis"
 
 SENTENCES = {  # docs/guides/mistakes.md
-    BARRIER_MISSING: "threads of a block write and read one word of shared memory, and "
-    "no barrier stands between the two",
+    BARRIER_MISSING: "threads of a block write and read one word of shared memory, "
+    "and there is no barrier between the two accesses",
     BLOCKS_SHARE_AN_ELEMENT: "two blocks write one element of global memory",
-    BOUNDS_CHECK_MISSING: "a thread behind the last row or element writes or reads all "
-    "the same",
-    DIGITS_CANCEL: "a difference of large numbers has no digits left",
-    DIGITS_OF_DOUBLE_LOST: "results in double have the digits of float, or of a "
-    "constant with few of them",
+    BOUNDS_CHECK_MISSING: "a thread past the last row or element still writes or reads",
+    DIGITS_CANCEL: "a difference of large numbers loses its digits",
+    DIGITS_OF_DOUBLE_LOST: "results in double are only as exact as float, or as a "
+    "constant with few digits",
     INPUT_NOT_GIVEN: "a line uses an optional input that is NULL",
-    GRADIENT_NOT_WANTED: "a line uses a gradient that is NULL: nobody wants it",
-    ROWS_BEHIND_THE_COUNT: "an index is read from a row of the rulebook that holds no "
-    "pair: place k has count[k] pairs",
-    WARP_WALKS_WRONG_AXIS: "neighbouring threads walk along an axis whose stride is "
-    "not 1",
+    GRADIENT_NOT_WANTED: "a line uses a gradient that is NULL because it is not wanted",
+    ROWS_BEHIND_THE_COUNT: "an index is read from a row of the rulebook without a "
+    "pair: kernel position k has count[k] pairs",
+    WARP_WALKS_WRONG_AXIS: "neighbouring threads walk along an axis with a stride "
+    "other than 1",
 }

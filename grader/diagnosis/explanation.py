@@ -72,8 +72,8 @@ def explain(
     failed = [t for t in trials if t.failed]
     if not failed:
         text = (
-            "the same cases came out right when they were run again: does the result "
-            "depend on threads, or on what an earlier call left behind?"
+            "the same cases were right when they were run again. Does the result "
+            "depend on threads, or on data of an earlier call?"
         )
         return replace(result, diagnosis=text)
     result = replace(result, heat=draw(failed))
@@ -86,8 +86,8 @@ def explain(
     named = name_it(mistakes, trials)
     if not named and (named := name_it(mistakes, [t for t in trials if not t.strided])):
         besides += (
-            "; besides, a case with a view comes out in another way: does the code use "
-            "the strides of every input?"
+            "; a case with a view gives other wrong numbers: does the code use the "
+            "strides of every input?"
         )
     if named:
         text = _sentence(named) + besides
@@ -177,7 +177,7 @@ def _only_saving(trials: Sequence[Trial], subject: Subject) -> str:
     if not results & set(tensors(trials)):
         return ""
     saved = listed([f"'{one.name}'" for one in signature.saved])
-    return f"; only calls that want {saved} too give wrong results"
+    return f"; the result is wrong only in calls that also want {saved}"
 
 
 def after_wrong_forward(
@@ -192,7 +192,10 @@ def after_wrong_forward(
     saves = subject.operator.signature.saved
     if not saves or not forward or forward.verdict is not Verdict.WRONG_VALUE:
         return list(results)
-    text = "forward is wrong, and backward uses what forward saves: mend forward first"
+    text = (
+        "forward is wrong, and backward uses the tensors that forward saves: fix "
+        "forward first"
+    )
 
     def told(result: CheckResult) -> CheckResult:
         gradient = result.verdict is Verdict.WRONG_GRADIENT

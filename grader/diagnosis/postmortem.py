@@ -165,11 +165,13 @@ def _unwritten(
     if not found:
         return result
     (owner, *_), mistake = found.values(), result.mistake
-    text = f"an element of '{owner}' that nobody has written is used, as "
+    text = f"an element of '{owner}' was never written and is used as "
     text += " and ".join(found)
     if owner == "rulebook":
         mistake = told.ROWS_BEHIND_THE_COUNT
-        text += ": place k has count[k] pairs, the rows behind them hold none"
+        text += (
+            ": kernel position k has count[k] pairs, the rows after them hold no pair"
+        )
     return dataclasses.replace(result, diagnosis=text, mistake=mistake)
 
 

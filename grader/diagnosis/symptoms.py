@@ -19,15 +19,15 @@ NEAR = 64.0  # times the tolerance: still a matter of rounding
 LEAST_FLOAT, LEAST_HALF = 2.0**-34, 2.0**-17  # what is smaller is not their rounding
 SPREAD = 0.5  # of all elements: rounding spares few
 FLOATS = (
-    "the error is as large as float's rounding: is something kept in float in the "
-    "double build (a literal with f, expf, a float variable), or a constant written "
-    "with few digits?"
+    "the error is as large as float's rounding. Does the double build use float "
+    "somewhere (a literal with f, expf, a float variable)? Or does a constant have "
+    "few digits?"
 )
 LOST = 1e-3  # more than a double loses in the square of a number around 10000
 MANY, CLOSE = 8, 1e-4  # elements, and how nearly they share one relation
 CANCELS = (
-    "wrong only where the numbers lie far from 0: in a difference of large ones, such "
-    "as the average of squares less the square of the average, no digits are left"
+    "wrong only where the numbers are far from 0. A difference of large numbers loses "
+    "its digits, for example average of squares - square of average"
 )
 NAMES = {FLOATS: told.DIGITS_OF_DOUBLE_LOST, CANCELS: told.DIGITS_CANCEL}
 
@@ -47,9 +47,9 @@ def read_as_contiguous(trials: Sequence[Trial]) -> str | None:
             past = f"past the end of '{name}'" in finding.message
             if past and not tensor.is_contiguous() and _most_views(trials, name):
                 return (
-                    f"'{name}' is a view there, its strides are "
-                    f"{list(tensor.stride())} for sizes {list(tensor.shape)}: it seems "
-                    "to be read as if it were contiguous; all contiguous cases pass"
+                    f"'{name}' is a view there, with strides {list(tensor.stride())} "
+                    f"for sizes {list(tensor.shape)}. It seems to be read as if it "
+                    "were contiguous: all contiguous cases pass"
                 )
     return None
 
@@ -130,10 +130,10 @@ def _rounding(trials: Sequence[Trial]) -> str | None:
     if dtype == torch.float32 and spread and LEAST_HALF <= worst <= HALF:
         return (
             "the error is as large as the rounding of half precision: are sums or "
-            "operands kept in less than float?"
+            "operands stored with fewer bits than float?"
         )
     if sums and worst <= NEAR * UNIT[dtype]:
-        return "rounding: the sums lose more digits than adding term by term does"
+        return "rounding: the sums lose more digits than a sum term by term"
     return None
 
 
@@ -201,8 +201,8 @@ def _region(trials: Sequence[Trial], wrong: Sequence[str]) -> str | None:
         tile = next((n for n in (4, 8, 16, 32) if _tails(masks, back, n)), None)
         if tile:
             return (
-                f"only the last {word}s of '{name}' are wrong, those that do not fill "
-                f"a tile of {tile}"
+                f"only the last {word}s of '{name}' are wrong: they do not fill a "
+                f"tile of {tile}"
             )
         if all(_all_but_the_first(m, back) for m in masks):
             return f"the first {word} of '{name}' is right, the others are not"

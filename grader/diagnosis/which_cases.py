@@ -28,7 +28,7 @@ def common(trials: Sequence[Trial]) -> str | None:
     passed = [t for t in trials if not t.failed and not t.empty]
     if not passed:
         empty = any(t.empty and not t.failed for t in trials)
-        rest = ", those with empty tensors apart" if empty else ""
+        rest = ", except cases with empty tensors" if empty else ""
         text = f"all {len(failed)} cases that were run again are wrong{rest}"
         return text if len(failed) >= FEW else None
     if min(len(failed), len(passed)) < FEW:

@@ -14,7 +14,7 @@ __all__ = ["GARBAGE", "Mistake", "known"]
 #: seen by the poison that comes back, not by a formula; every operator has it
 GARBAGE = Mistake(
     "accumulated_into_garbage",
-    "a sum was added to whatever the memory held: outputs arrive with undefined "
+    "a sum was added to the old contents of memory: outputs arrive with undefined "
     "contents",
     (),
 )

@@ -217,12 +217,12 @@ def _forgotten(t: T, tile: int, fill: float, *, plain: bool) -> T:
 MISTAKES = (
     Mistake(
         "alpha_ignored",
-        "alpha is taken for 1",
+        "alpha is used as if it were 1",
         (_output(lambda a, b, alpha: a + b),),
     ),
     Mistake(
         "alpha_on_input",
-        "alpha multiplies the first operand: it belongs to the second",
+        "alpha multiplies the first operand: it must multiply the second",
         (_output(lambda a, b, alpha: alpha * a + b),),
     ),
     formulas.gradients_swapped(_gradients_swapped()),
@@ -244,8 +244,8 @@ MISTAKES = (
     ),
     Mistake(
         "broadcast_not_summed",
-        "one position of a stretched axis is taken, where all of them have read the "
-        "same element",
+        "one position of a stretched axis is used, but all of its positions have read "
+        "the same element",
         (
             *_every(_pick(0)),
             *_every(_pick(-1)),
@@ -255,13 +255,13 @@ MISTAKES = (
     ),
     Mistake(
         "broadcast_averaged",
-        "an average over a stretched axis stands where a sum belongs",
+        "a stretched axis needs a sum, not an average",
         tuple(_every(_mean)),
     ),
     Mistake(
         "alpha_and_sum_missing",
-        "two mistakes: alpha is taken for 1, and one position of a stretched axis is "
-        "taken, where all of them have read the same element",
+        "two mistakes. alpha is used as if it were 1. Of a stretched axis one "
+        "position is used, but all of its positions have read the same element",
         tuple(_alpha_and_sum_missing()),
     ),
     Mistake(
@@ -272,7 +272,7 @@ MISTAKES = (
     ),
     Mistake(
         "last_tile_forgotten",
-        "the last elements are left out, those that do not fill a tile or a vector",
+        "the last elements are left out: they do not fill a tile or a vector",
         tuple(_last_tile()),
     ),
     strides_ignored("input", "other"),

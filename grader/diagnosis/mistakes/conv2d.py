@@ -259,14 +259,14 @@ def _not_cropped() -> Iterator[Formula]:
 MISTAKES = (
     Mistake(
         "gradient_not_flipped",
-        "the kernel is turned the wrong way round in this gradient: output and input "
-        "meet at the same place of the kernel as in forward",
+        "the kernel is flipped the wrong way in this gradient: output and input meet "
+        "at the same kernel position as in forward",
         tuple(_not_flipped()),
     ),
     Mistake(
         "gradient_not_cropped",
-        "this is the gradient of the padded image, taken from the wrong place: crop "
-        "the padding from it, or subtract the padding from ih and iw",
+        "this is the gradient of the padded image, not of the image: crop the "
+        "padding, or subtract it from ih and iw",
         tuple(_not_cropped()),
     ),
     Mistake(
@@ -277,7 +277,7 @@ MISTAKES = (
     ),
     Mistake(
         "hw_swapped",
-        "height and width are mixed up somewhere: h comes first in every pair and "
+        "height and width are exchanged somewhere: h comes first in every pair and "
         "every shape",
         (*map(windowed, wrong_windows.options_swapped()), *_kernel_axes()),
     ),
@@ -296,7 +296,7 @@ MISTAKES = (
     ),
     Mistake(
         "padding_and_bias_missing",
-        "two mistakes: this comes out without padding and without the bias",
+        "two mistakes: the padding and the bias are missing",
         tuple(
             formulas.without_bias(windowed(alter))
             for alter in wrong_windows.padding_ignored()
@@ -310,8 +310,8 @@ MISTAKES = (
     ),
     Mistake(
         "bias_per_channel",
-        "the bias counts several times, once for every channel or place of the kernel: "
-        "it belongs to the whole sum",
+        "the bias is added several times, for every channel or kernel position: add "
+        "it once to the whole sum",
         tuple(_per_channel()),
     ),
     *averages(_averaged, "the samples or the windows"),
@@ -319,7 +319,7 @@ MISTAKES = (
     *conv_sums.MISTAKES,
     Mistake(
         "weight_gradient_transposed",
-        "the right numbers stand in the order of other axes",
+        "the numbers are right, but the axes are in another order",
         tuple(_weight_transposed()),
     ),
     Mistake(
@@ -329,8 +329,8 @@ MISTAKES = (
     ),
     Mistake(
         "last_tile_forgotten",
-        "something stops early: a last row, column, channel or a last tile that is not "
-        "full is missing",
+        "something stops early: the last row, column, channel, or the last tile that "
+        "is not full, is missing",
         tuple(last_tile()),
     ),
     strides_ignored("input", "weight", "bias"),

@@ -100,8 +100,8 @@ MISTAKES = (
     Mistake("accumulation_missing", formulas.ONE_TERM, tuple(_one_term())),
     Mistake(
         "padding_and_accumulation_missing",
-        "two mistakes: this comes out without padding, and of each sum in the weight's "
-        "gradient one term stays: is it set where it should grow?",
+        "two mistakes. The padding is missing. Each sum in the weight's gradient "
+        "keeps only one term: is = used instead of +=?",
         tuple(_without_padding()),
     ),
 )

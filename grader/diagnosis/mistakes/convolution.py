@@ -108,7 +108,7 @@ def range_one_short() -> Mistake:
     )
     return Mistake(
         "range_one_short",
-        "each place of the kernel leaves out the last window in which it reads inside "
-        "of the image: from first to last there are last - first + 1",
+        "the last window is skipped at each kernel position: the count is last - "
+        "first + 1, not last - first",
         tuple(forms),
     )

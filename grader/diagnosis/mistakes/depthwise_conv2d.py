@@ -113,7 +113,8 @@ def _wrong_weight(change: Callable[[Setting], Setting]) -> Iterator[Formula]:
 MISTAKES = (
     Mistake(
         "multiplier_index",
-        "filters read the wrong channel: a channel's OC/IC filters lie side by side",
+        "filters read the wrong channel: the OC/IC filters of one channel are "
+        "neighbours",
         tuple(_multiplier_index()),
     ),
     Mistake(
@@ -124,8 +125,8 @@ MISTAKES = (
     ),
     Mistake(
         "gradients_on_first_filter",
-        "the gradients of all filters of a channel are added to its first filter: each "
-        "filter has a gradient of its own",
+        "the gradients of all filters of a channel are added to its first filter: "
+        "each filter has its own gradient",
         (
             formulas.answered("grad_weight", _on_first_filter),
             formulas.answered("grad_bias", _on_first_filter),

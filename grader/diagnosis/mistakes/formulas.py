@@ -19,8 +19,7 @@ from grader.operators.entry import Tensors
 UNKNOWN = math.nan
 UNWRITTEN = math.inf
 ONE_TERM = (  # the sentence of a sum that is none, for every operator
-    "one term stays of each sum, the first or the last one: is it set where it should "
-    "grow?"
+    "each sum keeps only its first or its last term: is = used instead of +=?"
 )
 TILES = (1, 2, 3, 4, 6, 8, 16, 32)  # 1: exactly the last one is forgotten
 
@@ -271,5 +270,5 @@ def tails(
 
 def gradients_swapped(made: Iterable[Formula]) -> Mistake:
     """That two gradients of one shape are exchanged, of any operator that has such."""
-    sentence = "each gradient holds what the other one should"
+    sentence = "each gradient holds the numbers of the other one"
     return Mistake("gradients_swapped", sentence, tuple(made), together=True)

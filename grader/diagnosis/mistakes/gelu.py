@@ -196,13 +196,12 @@ def _scaled(factor: float) -> Iterator[Formula]:
 MISTAKES = (
     Mistake(
         "other_form",
-        "this is the other form of gelu: 'none' is the one with erf, 'tanh' the one "
-        "with tanh",
+        "this is the other form of gelu: 'none' uses erf, 'tanh' uses tanh",
         tuple(formulas.forward_only(formula) for formula in _other_form()),
     ),
     Mistake(
         "slope_of_other_form",
-        "this is the slope of the other form of gelu: the two have their own each",
+        "this is the slope of the other form of gelu: each form has its own slope",
         tuple(formulas.backward_only(formula) for formula in _other_form()),
     ),
     Mistake(
@@ -212,7 +211,7 @@ MISTAKES = (
     ),
     Mistake(
         "inner_slope_wrong",
-        "the chain rule asks for the slope of tanh's argument as well, all of it",
+        "by the chain rule, multiply by the whole slope of tanh's argument too",
         tuple(
             formulas.backward_only(_of_form("tanh", made))
             for made in (
@@ -227,29 +226,29 @@ MISTAKES = (
     ),
     Mistake(
         "cubic_term_wrong",
-        "the cubic term in tanh's argument is another one: compare its constant and "
-        "its power digit by digit",
+        "the cubic term in tanh's argument is wrong: compare its constant and its "
+        "power digit by digit",
         tuple(_cubics()),
     ),
     Mistake(
         "scale_wrong",
-        "the factor in front of tanh's argument is another one than sqrt(2/pi)",
+        "the factor in front of tanh's argument is not sqrt(2/pi)",
         tuple(_scales()),
     ),
     Mistake(
         "argument_of_erf_wrong",
-        "erf is asked for another number than x / sqrt(2)",
+        "the argument of erf is not x / sqrt(2)",
         tuple(_arguments_of_erf()),
     ),
     Mistake(
         "density_wrong",
-        "in the form with erf the slope of x's factor is another one than "
-        "exp(-x^2 / 2) / sqrt(2*pi)",
+        "in the form with erf the slope of x's factor is not exp(-x^2 / 2) / "
+        "sqrt(2*pi)",
         tuple(_densities()),
     ),
     Mistake(
         "x_forgotten",
-        "this is what x is to be multiplied by, without x",
+        "this is only the factor of x: multiply it by x",
         (formulas.forward_only(lambda s: {"output": _share(s)}),),
     ),
     Mistake(
@@ -259,34 +258,34 @@ MISTAKES = (
     ),
     Mistake(
         "half_forgotten",
-        "this is twice what it should be: where is the half?",
+        "every number is twice too large: where is the factor 1/2?",
         tuple(_scaled(2.0)),
     ),
     Mistake(
         "slope_of_share_missing",
-        "x stands in both factors of the output, and this is the product rule with "
-        "its first term alone",
+        "x is in both factors of the output: the second term of the product rule is "
+        "missing",
         tuple(_gradients(lambda grad, x, share, bend: grad * share)),
     ),
     Mistake(
         "share_missing",
-        "x stands in both factors of the output, and this is the product rule with "
-        "its second term alone",
+        "x is in both factors of the output: the first term of the product rule is "
+        "missing",
         tuple(_gradients(lambda grad, x, share, bend: grad * bend)),
     ),
     Mistake(
         "x_missing_in_slope",
-        "in the product rule's second term x itself is missing",
+        "in the second term of the product rule the factor x is missing",
         tuple(_gradients(lambda grad, x, share, bend: grad * (share + bend / x))),
     ),
     Mistake(
         "output_saved",
-        "the slope is taken at the output: backward needs the input of forward",
+        "the slope is computed from the output: backward needs the input of forward",
         (formulas.backward_only(formulas.altered(_at_output)),),
     ),
     Mistake(
         "grad_output_forgotten",
-        "this is the slope alone: backward multiplies it by grad_output",
+        "this is only the slope: backward multiplies it by grad_output",
         tuple(_gradients(lambda grad, x, share, bend: share + bend)),
     ),
     strides_ignored("input"),

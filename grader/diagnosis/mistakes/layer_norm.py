@@ -134,7 +134,7 @@ MISTAKES = (
     ),
     Mistake(
         "eps_forgotten",
-        "this comes out with an eps of 0",
+        "eps is missing: the result has eps = 0",
         (
             _with_eps(0.0),
             _of(lambda t, eps: centered(t) / deviation(t)),
@@ -142,7 +142,7 @@ MISTAKES = (
     ),
     Mistake(
         "eps_constant",
-        "this comes out with a constant in place of the argument eps",
+        "a constant is used in place of the argument eps",
         tuple(map(_with_eps, (1e-5, AS_FLOAT, 1e-6, 1e-8, 1e-12))),
     ),
     Mistake(
@@ -163,7 +163,7 @@ MISTAKES = (
     ),
     Mistake(
         "eps_outside_the_root",
-        "eps is added to the standard deviation: it belongs to the variance, under the "
+        "eps is added to the standard deviation: add it to the variance, under the "
         "root",
         (
             _of(lambda t, eps: centered(t) / (deviation(t) + eps)),
@@ -177,9 +177,8 @@ MISTAKES = (
     ),
     Mistake(
         "unbiased_and_eps_outside",
-        "two mistakes: the squares are divided by D - 1 (PyTorch's layer_norm divides "
-        "by D), and eps is added to the standard deviation (it belongs to the "
-        "variance, under the root)",
+        "two mistakes. The squares are divided by D - 1, not by D. eps is added to "
+        "the standard deviation: add it to the variance, under the root",
         (_of(_unbiased_eps_outside),),
     ),
     Mistake(
@@ -195,7 +194,7 @@ MISTAKES = (
     ),
     Mistake(
         "mean_forgotten",
-        "the mean is not taken off, or only where the squares are summed",
+        "the mean is not subtracted, or only where the squares are summed",
         (
             _of(lambda t, eps: t / (deviation(t) ** 2 + eps).sqrt()),
             _of(lambda t, eps: torch.nn.functional.rms_norm(t, _last(t), eps=eps)),
@@ -208,8 +207,8 @@ MISTAKES = (
     ),
     Mistake(
         "normalised_over_batch",
-        "mean and variance run over other elements: each row has its own, over its "
-        "last axis",
+        "mean and variance are computed over the wrong elements: each row has its "
+        "own, over the last axis",
         (_of(_over_rows), _of(_over_first_axis), _of(_over_all)),
     ),
     Mistake(
@@ -220,12 +219,12 @@ MISTAKES = (
     ),
     Mistake(
         "weight_and_bias_swapped",
-        "weight is taken for bias and bias for weight",
+        "weight and bias are exchanged",
         (formulas.forward_only(formulas.through(_exchanged)),),
     ),
     Mistake(
         "gradients_swapped",
-        "each gradient holds what the other one should",
+        "each gradient holds the numbers of the other one",
         (formulas.backward_only(_gradients_exchanged),),
         together=True,
     ),

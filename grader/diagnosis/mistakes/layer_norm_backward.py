@@ -169,23 +169,24 @@ BACKWARD_MISTAKES = (
     ),
     Mistake(
         "mean_term_missing",
-        "the mean depends on every element of the row: what it brings back is missing",
+        "the mean depends on every element of the row: its part of the gradient "
+        "is missing",
         (_input_gradient(_cut, _stay),),
     ),
     Mistake(
         "rstd_term_missing",
-        "rstd depends on every element of the row: what it brings back is missing",
+        "rstd depends on every element of the row: its part of the gradient is missing",
         (_input_gradient(_stay, _cut),),
     ),
     Mistake(
         "statistics_constant",
-        "mean and rstd are taken for constants: both depend on every element of the "
+        "mean and rstd are treated as constants: both depend on every element of the "
         "row",
         (_input_gradient(_cut, _cut),),
     ),
     Mistake(
         "sums_for_averages",
-        "a sum over the row stands where an average belongs",
+        "the average over the row is needed, not the sum",
         tuple(_sums_for_averages()),
     ),
     Mistake(
@@ -195,18 +196,18 @@ BACKWARD_MISTAKES = (
     ),
     Mistake(
         "weight_gradient_not_normalised",
-        "the gradient of the weight is a sum of grad_output times xhat, the normalised "
-        "input, and of no other factor",
+        "the gradient of the weight is the sum of grad_output * xhat (the normalised "
+        "input), without another factor",
         tuple(_not_normalised()),
     ),
     Mistake(
         "rows_averaged",
-        "an average stands where a sum over the rows belongs",
+        "the sum over the rows is needed, not the average",
         tuple(_averaged()),
     ),
     Mistake(
         "last_row_only",
-        "one row stays of a sum over the rows: it is set where it should grow",
+        "the sum over the rows keeps only one row: = is used instead of +=",
         tuple(_one_row()),
     ),
 )

@@ -226,14 +226,14 @@ MISTAKES = (
     *averages(_averaged, "the rows"),
     Mistake(
         "bias_first_row",
-        "the bias knows one row only: every row has it",
+        "the bias is added to one row only: add it to every row",
         tuple(_bias_first_row()),
     ),
     bias_index(_bias_indices(), channel=1, seen=_rows),
     Mistake(
         "weight_gradient_transposed",
-        "the right numbers stand in transposed order: the gradient has the shape of "
-        "the weight, (OC, IC)",
+        "the numbers are right but transposed: the gradient has the shape of the "
+        "weight, (OC, IC)",
         tuple(_gradient_transposed()),
     ),
     Mistake(

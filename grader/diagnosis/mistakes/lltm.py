@@ -257,13 +257,13 @@ def _states_exchanged(s: Setting) -> Answers:
 MISTAKES = (
     Mistake(
         "gates_swapped",
-        "the three blocks of gates are taken in another order: i, o, g",
+        "the three blocks of gates are in the wrong order: the right order is i, o, g",
         (*_gates(), *_gates_of_gradients()),
     ),
     Mistake(
         "joined_swapped",
-        "a row of weight meets input and state in the wrong order: h comes first, then "
-        "input",
+        "a row of weight multiplies state and input in the wrong order: h comes "
+        "first, then input",
         (formulas.through(_exchanged), *_exchanged_back()),
     ),
     Mistake(
@@ -273,30 +273,31 @@ MISTAKES = (
     ),
     Mistake(
         "cell_gradient_missing",
-        "new_c is a result and makes new_h: its gradient is a sum of two",
+        "new_c is a result and new_h uses it: its gradient is a sum of two terms",
         tuple(_only_one_gradient()),
     ),
     Mistake(
         "activation_wrong",
-        "another activation gives this: sigmoid for i and o, elu for g, tanh for new_c",
+        "an activation is wrong: use sigmoid for i and o, elu for g, tanh for new_c",
         tuple(_wrong_activations()),
     ),
     Mistake(
         "gradients_swapped",
-        "each gradient holds what the other one should",
+        "each gradient holds the numbers of the other one",
         (formulas.backward_only(_states_exchanged),),
         together=True,
     ),
     Mistake(
         "slope_missing",
-        "the slope of an activation is missing, or a part of it: sigmoid, elu and tanh "
-        "each have one",
+        "the slope of an activation is missing, or a part of it: sigmoid, elu and "
+        "tanh have one each",
         tuple(_missing_slopes()),
     ),
     Mistake("accumulation_missing", formulas.ONE_TERM, tuple(_one_term())),
     Mistake(
         "slope_at_wrong_value",
-        "a slope is taken at the wrong value: gates are saved after their activation",
+        "a slope is computed from the wrong value: gates are saved after their "
+        "activation",
         tuple(_wrong_slopes()),
     ),
     Mistake(
@@ -306,7 +307,7 @@ MISTAKES = (
     ),
     Mistake(
         "bias_averaged",
-        "an average stands where a sum belongs",
+        "a sum is needed, not an average",
         (
             formulas.answered("grad_bias", lambda t, s: t / max(1, len(s.grads[0]))),
             formulas.answered("grad_bias", lambda t, s: t / max(1, s.grads[0].numel())),

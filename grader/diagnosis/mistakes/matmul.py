@@ -210,8 +210,8 @@ MISTAKES = (
     formulas.gradients_swapped(_gradients_swapped()),
     Mistake(
         "operand_transposed",
-        "a matrix is transposed that should not be, or is not where it should: compare "
-        "the shapes in the product with the shape of the result",
+        "a matrix is transposed by mistake, or must be transposed: compare the shapes "
+        "in the product with the result's shape",
         tuple(_transposed()),
     ),
     Mistake(
@@ -231,7 +231,7 @@ MISTAKES = (
     ),
     Mistake(
         "last_row_or_column_forgotten",
-        "the last rows or columns are missing, or those that do not fill a tile",
+        "the last rows or columns are missing, or all that do not fill a tile",
         tuple(_short_results()),
     ),
     strides_ignored("input", "other"),

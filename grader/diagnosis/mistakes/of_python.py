@@ -10,8 +10,8 @@ from grader.diagnosis.mistakes.mistake import Mistake
 
 CHANGED_IN_PLACE = Mistake(
     "changed_in_place",
-    "an operation in place (x += y, x.mul_(y), out=x) changes a tensor whose numbers "
-    "are still needed: compute a new tensor",
+    "an operation in place (x += y, x.mul_(y), out=x) changes numbers that are still "
+    "needed: compute a new tensor",
     (),
 )
 CUT_FROM_GRAPH = Mistake(
@@ -42,7 +42,7 @@ OUTPUT_SAVED = Mistake(
 )
 FOLD_ARGUMENTS = Mistake(
     "fold_arguments_swapped",
-    "arguments of fold or unfold stand at each other's place: give them by name",
+    "arguments of fold or unfold are exchanged: pass them by name",
     (),
 )
 FOLD_SIZE = Mistake(
@@ -67,7 +67,9 @@ COUNTED = {  # how windows are counted wrongly
     "one side": _miscounted("with the padding of one side: an axis has two"),
     "dilation": _miscounted("without the dilation"),
     "stride": _miscounted("without the stride"),
-    "up": _miscounted("with a quotient that is rounded up: a part of a window is none"),
+    "up": _miscounted(
+        "with a quotient that is rounded up: a part of a window does not count"
+    ),
     "span": _miscounted("with a kernel that is one element too short"),
 }
 
@@ -77,7 +79,7 @@ PHRASES = (  # of a sentence that proves the mistake
     ("has been modified by an inplace operation", CHANGED_IN_PLACE),
     ("the result has no gradient function", CUT_FROM_GRAPH),
     (", but forward takes ", GRADIENTS_MISCOUNTED),
-    ("which is no tensor in this call: return None", NEEDS_IGNORED),
+    ("which is not a tensor in this call: return None", NEEDS_IGNORED),
     ("ctx.needs_input_grad says it is not wanted", NEEDS_IGNORED),
     ("forward saved its output, but not ", OUTPUT_SAVED),
     ("fold got the size of the output", FOLD_SIZE),

@@ -12,8 +12,7 @@ from grader.diagnosis.mistakes import formulas
 from grader.diagnosis.mistakes.mistake import Answers, Formula, Mistake, Setting
 
 SENTENCE = (
-    "memory is read from one end to the other as if it were contiguous: inputs are "
-    "views, use their strides"
+    "memory is read as if it were contiguous: inputs are views, use their strides"
 )
 
 

@@ -279,14 +279,14 @@ def _mistake(name: str, sentence: str, wrong: Iterator[Any]) -> Mistake:
 MISTAKES = (
     _mistake(
         "offset_turned",
-        "points read on the wrong side: place (kd, kh, kw) lies (kd - KD/2, kh - KH/2, "
-        "kw - KW/2) steps away, not the other way",
+        "points read neighbours on the wrong side: kernel position (kd, kh, kw) is "
+        "(kd - KD/2, kh - KH/2, kw - KW/2) steps away",
         _offset_turned(),
     ),
     _mistake(
         "pair_turned",
-        "a pair is taken the wrong way round: values go from read to write, gradients "
-        "from write to read, each with the weight of the pair's own place",
+        "a pair is used in the wrong direction. Values go from read to write, "
+        "gradients from write to read, with the weight of their kernel position",
         _pair_turned(),
     ),
     _mistake(
@@ -296,20 +296,20 @@ MISTAKES = (
     ),
     _mistake(
         "gradient_to_writer",
-        "the gradient of the features is added to the point that was written: it "
-        "belongs to the point that was read",
+        "the gradient of the features is added to the point that was written: add it "
+        "to the point that was read",
         iter([formulas.only("grad_features", formulas.backward_only(_to_writer))]),
     ),
     _mistake(
         "kernel_not_centred",
-        "the kernel begins or ends at the point: its centre lies there, place "
-        "(KD/2, KH/2, KW/2)",
+        "the kernel begins or ends at the point: its centre, position (KD/2, KH/2, "
+        "KW/2), must be there",
         _not_centred(),
     ),
     _mistake("accumulation_missing", formulas.ONE_TERM, _one_term()),
     _mistake(
         "weight_gradient_transposed",
-        "the right numbers stand in the order of other axes",
+        "the numbers are right, but the axes are in another order",
         _weight_orders(),
     ),
     _mistake(
@@ -319,33 +319,34 @@ MISTAKES = (
     ),
     _mistake(
         "neighbour_twice",
-        "some pairs count twice: a place joins a point with one other at most",
+        "some pairs count twice: a kernel position joins a point with at most one "
+        "other point",
         _counted_twice(),
     ),
     _mistake(
         "axes_swapped",
-        "depth, height and width are mixed up: a row is n, z, y, x and a place kd, kh, "
-        "kw",
+        "depth, height and width are exchanged: a row is n, z, y, x and a kernel "
+        "position is kd, kh, kw",
         _axes_swapped(),
     ),
     _mistake(
         "dilation_ignored",
-        "the kernel's places lie as far apart as another dilation says",
+        "the kernel positions are spaced with the wrong dilation",
         _dilation_ignored(),
     ),
     _mistake(
         "batch_ignored",
-        "points of different samples are taken for one: n belongs to the key",
+        "points of different samples are treated as one point: the key must contain n",
         _batch_ignored(),
     ),
     _mistake(
         "nobody_read",
-        "where there is no neighbour a row is read all the same, the first or the last",
+        "a row (the first or the last) is read where there is no neighbour",
         _nobody_read(),
     ),
     _mistake(
         "bias_per_pair",
-        "the bias is added once for each pair: it belongs to the whole sum",
+        "the bias is added once for each pair: add it once to the whole sum",
         _bias_per_pair(),
     ),
     _mistake(

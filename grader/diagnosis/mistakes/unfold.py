@@ -200,14 +200,14 @@ def _overlap() -> Iterator[Formula]:
 MISTAKES = (
     Mistake(
         "hw_swapped",
-        "height and width are mixed up somewhere: h comes first in every pair and "
+        "height and width are exchanged somewhere: h comes first in every pair and "
         "every shape",
         (*_axes_exchanged(), *_kernel_swapped()),
     ),
     Mistake(
         "order_swapped",
-        "the right numbers in the order of other axes: rows are (ic, kh, kw), columns "
-        "are (oh, ow), the last one changes fastest",
+        "the axes are in the wrong order: rows are (ic, kh, kw), columns are (oh, "
+        "ow), the last one changes fastest",
         tuple(_orders()),
     ),
     *wrong_windows.ignored(windowed),
@@ -220,8 +220,8 @@ MISTAKES = (
     *_miscounts(),
     Mistake(
         "overlap_overwritten",
-        "where windows overlap one of them wins: what several windows read collects a "
-        "term from each",
+        "where windows overlap, only one of them counts: a pixel gets the sum over "
+        "all windows that read it",
         tuple(_overlap()),
     ),
     strides_ignored("input"),

@@ -14,10 +14,7 @@ from grader.diagnosis.mistakes.mistake import Formula, Mistake, Setting
 
 T = torch.Tensor
 Index = Callable[[Setting, list[T]], T]  # of the case, and of the output's own indices
-SENTENCE = (
-    "the bias is used at a wrong index: it has one element for each output channel, "
-    "and output channel oc takes element oc"
-)
+SENTENCE = "the bias is used at a wrong index: output channel oc takes element oc"
 
 
 def averages(of: Callable[[str], Iterable[Formula]], over: str) -> Iterable[Mistake]:
@@ -25,11 +22,11 @@ def averages(of: Callable[[str], Iterable[Formula]], over: str) -> Iterable[Mist
     the formulas of one gradient.
     """
     yield Mistake(
-        "bias_averaged", "an average stands where a sum belongs", tuple(of("grad_bias"))
+        "bias_averaged", "a sum is needed, not an average", tuple(of("grad_bias"))
     )
     yield Mistake(
         "weight_gradient_averaged",
-        f"an average over {over} stands where a sum belongs",
+        f"a sum over {over} is needed, not an average",
         tuple(of("grad_weight")),
     )
 

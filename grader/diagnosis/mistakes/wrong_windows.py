@@ -240,13 +240,13 @@ def ignored(windowed: Callable[[Alter], Formula]) -> tuple[Mistake, ...]:
     return (
         Mistake(
             "padding_ignored",
-            "this comes out without padding: where does the first window begin?",
+            "the padding is missing: where does the first window begin?",
             tuple(each(padding_ignored())),
         ),
         Mistake(
             "padding_not_zero",
-            "something else than zero lies outside of the image: its edge, its mirror "
-            "image, its other side or a neighbouring row",
+            "the padding is not zero: it holds the image's edge, mirror image, other "
+            "side, or a neighbouring row",
             tuple(each(_padding_not_zero())),
         ),
         Mistake(
@@ -256,19 +256,19 @@ def ignored(windowed: Callable[[Alter], Formula]) -> tuple[Mistake, ...]:
         ),
         Mistake(
             "dilation_ignored",
-            "the kernel's places lie side by side whatever the dilation is",
+            "kernel positions are neighbours whatever the dilation is",
             tuple(each(_dilation_ignored())),
         ),
         Mistake(
             "border_taken_for_padding",
-            "a row or column at the border of the image is taken for padding: inside "
-            "are all i with 0 <= i < I",
+            "a row or column at the border is treated as padding: all i with 0 <= i < "
+            "I are inside",
             tuple(each(_border_hidden())),
         ),
         Mistake(
             "stride_not_tested",
-            "pixels collect from windows that do not read them: a distance that is no "
-            "multiple of the stride belongs to no window",
+            "pixels collect from windows that do not read them: skip distances that "
+            "are not multiples of the stride",
             (stride_not_tested(windowed),),
         ),
     )

@@ -102,8 +102,8 @@ def in_words(
             f"whose shape is {shape[4]}: {advice}{where}"
         )
     return (
-        f"backward returned a gradient for '{names[at]}', which is no tensor in this "
-        f"call: {advice}{where}"
+        f"backward returned a gradient for '{names[at]}', which is not a tensor in "
+        f"this call: {advice}{where}"
     )
 
 

@@ -82,7 +82,11 @@ def test_a_wrong_submission_gets_its_name_or_none(tools, build, submission):
     ("operator", "change", "words"),
     [
         ("conv2d", {"PUT": "*at4(output, n, oc, oh, ow) = 2 *"}, "2 times the right"),
-        ("conv2d", {"INPUT": "(float)*at4(input, n, c, ih, iw)"}, "kept in float"),
+        (
+            "conv2d",
+            {"INPUT": "(float)*at4(input, n, c, ih, iw)"},
+            "use float somewhere",
+        ),
         ("conv2d", {"PAD": "1"}, "where padding > 0"),
         ("conv2d", {"START": "bias ? -*at1(bias, oc) : 0"}, "where there is a bias"),
         ("linear", {"START": "(bias ? *at1(bias, oc) : 0) + (r > 0)"}, "1 more than"),
@@ -97,7 +101,7 @@ def test_a_wrong_submission_gets_its_name_or_none(tools, build, submission):
 def test_a_mistake_without_a_name_is_described(tools, build, operator, change, words):
     with subject_of(operator, {"f64": build(source(operator, **change))}) as subject:
         result = explained(subject, "forward")
-        told = "digits_of_double_lost" if words == "kept in float" else None
+        told = "digits_of_double_lost" if words == "use float somewhere" else None
         assert result.mistake == told
         assert words in (result.diagnosis or ""), result.diagnosis
 
@@ -106,7 +110,7 @@ def test_reading_past_the_end_of_a_view_names_the_view(tools, build):
     change = {"AT": "i * t->size[t->ndim - 2] * t->size[t->ndim - 1]"}
     with subject_of("matmul", {"f64": build(source("matmul", **change))}) as subject:
         result = explained(subject, "forward")
-        assert "is a view there, its strides are [" in result.diagnosis
+        assert "is a view there, with strides [" in result.diagnosis
         assert result.mistake == "strides_ignored"
 
 
@@ -135,7 +139,7 @@ def test_a_variance_that_cancels_is_wrong_far_from_0(compile_rung):
     with subject_of("layer_norm", single) as far:
         found = judged(far, "forward", "f32")
         assert found.mistake == "digits_cancel"
-        assert found.diagnosis.startswith("wrong only where the numbers lie far from 0")
+        assert found.diagnosis.startswith("wrong only where the numbers are far from 0")
 
 
 LATE = "ROWS * D > 100000 && usleep(1100 * 1000)"  # explanation.CALL_LIMIT is 1 s

@@ -25,7 +25,7 @@ FORWARD = CheckResult("forward", "forward", Verdict.WRONG_VALUE)
 GRADIENT = CheckResult(
     "gradient", "backward", Verdict.WRONG_GRADIENT, mistake="sums_for_averages"
 )
-FIRST = "mend forward first"
+FIRST = "fix forward first"
 
 
 def subject_of(operator: str) -> Any:
@@ -60,8 +60,8 @@ def test_what_is_wrong_only_where_forward_saves_is_told(monkeypatch):
         explanation, "_trials", lambda *_, saved=False, **__: wrong if saved else right
     )
     found = explanation.explain(subject, FORWARD, [], 0)
-    assert "only calls that want 'rulebook' and 'count' too" in found.diagnosis
-    assert "run again:" not in found.diagnosis
+    assert "only in calls that also want 'rulebook' and 'count'" in found.diagnosis
+    assert "run again." not in found.diagnosis
 
 
 def test_a_null_pointer_has_the_names_of_the_tensors_that_are_not_there():
@@ -112,7 +112,7 @@ def test_a_null_tensor_is_named_by_the_line_that_uses_it(line, name):
     ("numbers", "name", "words"),
     [
         ({"read": 0x5A5A2009, "oc": 3}, "rows_behind_the_count", "has count[k] pairs"),
-        ({"i": 0x5A5A2008}, None, "element of 'output' that nobody has written is us"),
+        ({"i": 0x5A5A2008}, None, "element of 'output' was never written and is us"),
         ({"i": 0x5A5A3001}, None, None),  # of scratch, which has no name
         ({"i": 2008, "oc": -1}, None, None),
     ],
@@ -143,7 +143,9 @@ def test_lost_digits_have_a_name(monkeypatch, sentence, name):
 
 def test_cases_with_empty_tensors_are_not_among_all():
     text = said("gelu", lambda y, x, o: y + 1 + y.abs())
-    assert "cases that were run again are wrong, those with empty tensors apart" in text
+    assert (
+        "cases that were run again are wrong, except cases with empty tensors" in text
+    )
     assert "the smallest case that fails" in text
 
 

@@ -95,7 +95,7 @@ TRUE = {  # what has to be said
         where(lambda x, o: x["input"].shape != x["other"].shape),
         "where shapes differ (broadcasting)",
     ),
-    "float": ("gelu", lambda y, x, o: y.float().double(), "kept in float"),
+    "float": ("gelu", lambda y, x, o: y.float().double(), "use float somewhere"),
     "zero": ("gelu", lambda y, x, o: 0 * y, "every wrong element is 0"),
     "twice": ("gelu", lambda y, x, o: 2 * y, "is 2 times the right one"),
     "less": ("gelu", lambda y, x, o: y - 3e-6, "is 3e-06 less than the right one"),

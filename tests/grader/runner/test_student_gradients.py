@@ -69,8 +69,16 @@ IMAGE, ROW, NUMBER = torch.ones(2, 3), torch.ones(3), torch.ones(5)
             "of shape [5] for 'weight', whose shape is [3]",
         ),
         ((IMAGE, None, NUMBER, None), "weight", "for 'bias', whose shape is [3]"),
-        ((IMAGE, ROW, ROW, None), "weight", "for 'weight', which is no tensor in this"),
-        ((IMAGE, ROW, ROW, NUMBER), "", "for 'eps', which is no tensor in this call"),
+        (
+            (IMAGE, ROW, ROW, None),
+            "weight",
+            "for 'weight', which is not a tensor in this",
+        ),
+        (
+            (IMAGE, ROW, ROW, NUMBER),
+            "",
+            "for 'eps', which is not a tensor in this call",
+        ),
         ((ROW, IMAGE, ROW, None), "", "in the order of forward's arguments the"),
         ((IMAGE, None, ROW, ROW), "", "in the order of forward's arguments the"),
         ((ROW, IMAGE, NUMBER, None), "", "'input' has the shape of 'input'"),
