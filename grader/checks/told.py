@@ -18,7 +18,7 @@ WARP_WALKS_WRONG_AXIS = "warp_walks_wrong_axis"
 
 SENTENCES = {  # docs/guides/mistakes.md
     BARRIER_MISSING: "threads of a block write and read one word of shared memory, "
-    "and there is no barrier between the two accesses",
+    "without a barrier between the two",
     BLOCKS_SHARE_AN_ELEMENT: "two blocks write one element of global memory",
     BOUNDS_CHECK_MISSING: "a thread past the last row or element still writes or reads",
     DIGITS_CANCEL: "a difference of large numbers loses its digits",

@@ -129,8 +129,8 @@ def _rounding(trials: Sequence[Trial]) -> str | None:
         return FLOATS
     if dtype == torch.float32 and spread and LEAST_HALF <= worst <= HALF:
         return (
-            "the error is as large as the rounding of half precision: are sums or "
-            "operands stored with fewer bits than float?"
+            "the error is as large as half precision's rounding: are sums or operands "
+            "stored with fewer bits than float?"
         )
     if sums and worst <= NEAR * UNIT[dtype]:
         return "rounding: the sums lose more digits than a sum term by term"

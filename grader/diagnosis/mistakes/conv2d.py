@@ -259,14 +259,14 @@ def _not_cropped() -> Iterator[Formula]:
 MISTAKES = (
     Mistake(
         "gradient_not_flipped",
-        "the kernel is flipped the wrong way in this gradient: output and input meet "
-        "at the same kernel position as in forward",
+        "the kernel has the wrong orientation in this gradient: output and input meet "
+        "at forward's kernel position",
         tuple(_not_flipped()),
     ),
     Mistake(
         "gradient_not_cropped",
-        "this is the gradient of the padded image, not of the image: crop the "
-        "padding, or subtract it from ih and iw",
+        "this is the gradient of the padded image: crop the padding, or subtract it "
+        "from ih and iw",
         tuple(_not_cropped()),
     ),
     Mistake(

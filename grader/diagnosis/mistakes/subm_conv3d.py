@@ -296,8 +296,8 @@ MISTAKES = (
     ),
     _mistake(
         "gradient_to_writer",
-        "the gradient of the features is added to the point that was written: add it "
-        "to the point that was read",
+        "the gradient of the features is added to the written point: add it to the "
+        "point that was read",
         iter([formulas.only("grad_features", formulas.backward_only(_to_writer))]),
     ),
     _mistake(

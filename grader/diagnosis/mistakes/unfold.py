@@ -206,8 +206,8 @@ MISTAKES = (
     ),
     Mistake(
         "order_swapped",
-        "the axes are in the wrong order: rows are (ic, kh, kw), columns are (oh, "
-        "ow), the last one changes fastest",
+        "the axes are in the wrong order: rows are (ic, kh, kw), columns (oh, ow), "
+        "the last changes fastest",
         tuple(_orders()),
     ),
     *wrong_windows.ignored(windowed),
