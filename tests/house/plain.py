@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The sentences that students and instructors read: of Markdown, notebooks, lab.toml.
+"""The sentences that students and instructors read: of Markdown, notebooks, lab.toml,
+and the messages in a module of Python.
 
 Fenced code, tables, headings and labels of lists are left out. A formula, a link and a
 piece of code count as one word.
@@ -7,6 +8,7 @@ piece of code count as one word.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import tomllib
@@ -24,6 +26,8 @@ ONE_WORD = re.compile(r"`[^`]+`|\$[^$\n]+\$|!?\[[^]]*\]\([^)]*\)")
 END = re.compile(r"(?<!\.\.)(?<!e\.g)(?<!i\.e)(?<=[.?!])[)\"'*]*(?:\s+|$)")
 WORD = re.compile(r"[A-Za-z]{2}[a-z'’-]*|[aAI]|\d+")
 OPERATOR = re.compile(r"[-+*/@<>=!|&%^x]+")
+PATTERN = re.compile(r"\\|\(\?")  # a regular expression, no sentence
+LEAST_WORDS = 4  # of a message; what is shorter is a name or a part of one
 
 
 def blocks(markdown: str) -> Iterator[str]:
@@ -58,8 +62,12 @@ def length(sentence: str) -> int:
 
 
 def prose(file: Path) -> Iterator[str]:
-    """The paragraphs of a page or a notebook; the titles and hints of a lab.toml."""
-    if file.suffix == ".toml":
+    """The paragraphs of a page or a notebook; the titles and hints of a lab.toml; the
+    messages of a module.
+    """
+    if file.suffix == ".py":
+        yield from messages(ast.parse(file.read_text()))
+    elif file.suffix == ".toml":
         yield from _texts(tomllib.loads(file.read_text()))
     elif file.suffix == ".ipynb":
         for cell in json.loads(file.read_text())["cells"]:
@@ -67,6 +75,25 @@ def prose(file: Path) -> Iterator[str]:
                 yield from blocks("".join(cell["source"]))
     else:
         yield from blocks(file.read_text())
+
+
+def messages(module: ast.AST) -> Iterator[str]:
+    """Its strings of several words, but for docstrings and regular expressions. What an
+    f-string fills in counts as a piece of code.
+    """
+    left_out: set[int] = set()  # docstrings, and what was taken as part of an f-string
+    for node in ast.walk(module):  # parents before their children
+        text = ""
+        if isinstance(node, ast.Expr):
+            left_out.add(id(node.value))
+        elif isinstance(node, ast.JoinedStr):
+            left_out |= {id(part) for part in node.values}
+            parts = [getattr(part, "value", None) for part in node.values]
+            text = "".join(p if isinstance(p, str) else "`x`" for p in parts)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = "" if id(node) in left_out else node.value
+        if not PATTERN.search(text) and len(text.split()) >= LEAST_WORDS:
+            yield text
 
 
 def _texts(entry: dict[str, object]) -> Iterator[str]:

@@ -7,6 +7,7 @@ instead, and the exceptions with their reasons (docs/decisions/0033-plain-words.
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from dataclasses import dataclass
@@ -100,3 +101,13 @@ def test_words_are_counted_as_a_reader_counts_them() -> None:
 def test_code_tables_headings_and_labels_are_left_out() -> None:
     page = "# Head\n\nSay it.\n```\ncode\n```\n| a | b |\n\n1. **Label.** Do.\n   And."
     assert list(plain.blocks(page)) == ["Say it.", "Do. And."]
+
+
+def test_messages_of_a_module_are_read_without_docstrings_and_patterns() -> None:
+    module = '''"""Head of a long module."""
+LINE = f"{name} is not of this size: " "make it so."
+FIND = r"(?i)a b c \\d"
+NAME = "forward"
+'''
+    found = list(plain.messages(ast.parse(module)))
+    assert found == ["`x` is not of this size: make it so."]
