@@ -37,6 +37,7 @@ PYTHON_KINDS = (  # one for each part of the Python worker that catches somethin
     "forged_grader",
     "uses_library",
     "uses_library_hidden",
+    "pointwise_linear",
     "sparse_product",
     "compile_error",
 )
