@@ -258,7 +258,7 @@ MISTAKES = (
     ),
     Mistake(
         "half_forgotten",
-        "every number is twice too large: where is the factor 1/2?",
+        "every number is twice as large as it should be: where is the factor 1/2?",
         tuple(_scaled(2.0)),
     ),
     Mistake(

@@ -207,7 +207,7 @@ BACKWARD_MISTAKES = (
     ),
     Mistake(
         "last_row_only",
-        "the sum over the rows keeps only one row: = is used instead of +=",
+        "the sum over the rows keeps only one row: is = used instead of +=?",
         tuple(_one_row()),
     ),
 )
