@@ -46,6 +46,10 @@ PTX     := $(NEWEST:sm_%=compute_%)
 CARDS   += $(foreach arch,$(PTX),-gencode arch=$(arch),code=$(arch))
 REAL     = -DREAL_$(if $(filter f64,$*),F64,$(if $(filter f16,$*),F16,F32))
 
+# an inline function of a header may be in two objects: it keeps its name, one is enough
+JOIN     = $(CXX) -r -nostdlib
+HIDE    :=
+
 MAKEFLAGS += --no-builtin-rules
 .PHONY: all objects FORCE
 .SECONDARY: $(OBJECTS) $(DTYPES:%=$(STEM).%.whole)
@@ -75,21 +79,3 @@ $(STEM).%.o: FORCE
 	    KIND=so BUILD=$(RUNTIME) PYTHON=$(PYTHON) \
 	    EXTRA='$(EXTRA) $(REAL)' $@
 endif
-
-# the rung and the objects it uses, their functions under the names it calls them by; one
-# that it does not call is hidden, for the rung may define its own. An inline function of
-# a header may be in both: it keeps its name, so that one is enough
-$(STEM).%.whole: $(STEM).%.o $(STEM).uses
-	@for use in $(subst %,$*,$(USES)); do \
-	    pairs=$${use%%@*} turn=; part=$(STEM).$*.$${use%%=*}; \
-	    for pair in $$(echo "$$pairs" | tr , ' '); do \
-	        turn="$$turn --redefine-sym $${pair#*=}=$${pair%%=*}"; \
-	    done; \
-	    symbol=$${pairs##*=}; \
-	    for name in $${symbol%_*}_forward $${symbol%_*}_backward; do \
-	        case "$$pairs" in *=$$name*) ;; *) turn="$$turn -L $$name" ;; esac; \
-	    done; \
-	    $(OBJCOPY) $$turn "$${use#*@}" $$part || exit 1; \
-	done
-	@$(CXX) -r -nostdlib -o $@.new $< $(PARTS:%=$(STEM).$*.%)
-	@$(OBJCOPY) $(NAMES:%=--localize-symbol=%) $@.new && mv $@.new $@

@@ -10,9 +10,7 @@
 #            races: -O1, every access to memory is told to worker-races
 #            given: for every x86-64-v2 (SSE4.2), without debug information
 #   EXTRA    flags from lab.toml, already checked against the allow-list
-#   USES     what the rung uses, a list of NAME=SYMBOL,NAME=SYMBOL@OBJECT: its undefined
-#            NAME becomes SYMBOL of that object, whose other names stay hidden; % is the
-#            dtype
+#   USES     what the rung uses of other objects (uses.mk)
 #   FOLDER   of the mode (default MODE): to build the same rung with other USES
 #   BUILD    where to build (default build)
 #
@@ -67,6 +65,9 @@ TEXTS   := $(DTYPES:%=$(STEM).%.i)
 LIBS    := $(DTYPES:%=$(STEM).%.so)
 REAL     = -DREAL_$(if $(filter f64,$*),F64,F32)
 
+JOIN     = $(CC) -r -fno-lto -nostdlib
+HIDE    := yes
+
 MAKEFLAGS += --no-builtin-rules
 .PHONY: all objects flags FORCE
 .SECONDARY: $(OBJECTS) $(DTYPES:%=$(STEM).%.whole)
@@ -83,20 +84,6 @@ $(STEM).%.o: $(RUNG) $(STEM).flags
 # what the compiler is told in the end: the grader looks for words in it
 $(STEM).%.i: $(RUNG) $(STEM).flags
 	@$(CC) $(FLAGS) $(REAL) -w -MMD -MT $@ -MF $@.d -E -o $@.new $< && mv $@.new $@
-
-# the rung and the symbols of each object it uses, under the names it calls them by
-$(STEM).%.whole: $(STEM).%.o $(STEM).uses
-	@for use in $(subst %,$*,$(USES)); do \
-	    pairs=$${use%%@*} keep= turn=; part=$(STEM).$*.$${use%%=*}; \
-	    for pair in $$(echo "$$pairs" | tr , ' '); do \
-	        keep="$$keep --keep-global-symbol=$${pair#*=}"; \
-	        turn="$$turn --redefine-sym $${pair#*=}=$${pair%%=*}"; \
-	    done; \
-	    $(OBJCOPY) $$keep "$${use#*@}" $$part.new && \
-	    $(OBJCOPY) $$turn $$part.new $$part || exit 1; \
-	done
-	@$(CC) -r -fno-lto -nostdlib -o $@.new $< $(PARTS:%=$(STEM).$*.%)
-	@$(OBJCOPY) $(NAMES:%=--localize-symbol=%) $@.new && mv $@.new $@
 
 # a change of flags is a reason to build again, and another file with an older date
 $(STEM).flags: FORCE

@@ -36,7 +36,7 @@ _kept: dict[tuple[object, ...], tuple[str, Stamps, Build]] = {}
 def compiled(
     rung: Rung, *, mode: str = "release", used: Sequence[str] = (), folder: str = ""
 ) -> Build:
-    """Build a rung with these used objects, each "name=symbol@object" (rung.mk).
+    """Build a rung with these used objects, in the words of common/uses.mk.
 
     Without them a rung that calls others is compiled only, and `wants` says what for.
     A process that grades again and again, as `make watch` does, has the same answer for
@@ -65,8 +65,8 @@ def _stamps(rung: Rung, mode: str, used: Sequence[str], build: Build) -> Stamps:
     files.update(rung.headers)
     if build.wants:
         files.update(objects(rung, mode).values())
-    for one in used:
-        pattern = one.partition("@")[2]
+    patterns = filter(None, (one.partition("@")[2] for one in used))
+    for pattern in patterns:
         files.update(Path(pattern.replace("%", dtype)) for dtype in build.libraries)
     return tuple(_stamped(sorted(files)))
 

@@ -12,7 +12,11 @@ import dataclasses
 import functools
 import shutil
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+
+from signatures import DIRECTIONS
 
 from grader import once
 from grader.course import rungs
@@ -24,11 +28,25 @@ from grader.errors import ProductError
 from grader.toolchain import given, gpu_build
 from grader.toolchain.build import compiled
 from grader.toolchain.make import build_folder
-from grader.toolchain.products import GPU, SANITIZE, WITHOUT, Build, objects
+from grader.toolchain.products import GPU, PART, SANITIZE, WITHOUT, Build, objects
 from grader.verdicts import Verdict
 
 # of a rung as it is now, in a direction: PASS, pending, another word; None if unknown
 Earlier = Callable[[Rung, str], str | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """An object that a library is linked with."""
+
+    name: str  # for reports: a rung's id, or the name of a given object
+    file: str  # % for the dtype
+    operator: str  # its functions are OPERATOR_DIRECTION
+    directions: tuple[str, ...]
+    calls: Calls = field(default_factory=dict)
+
+
+Calls = Mapping[str, Part]  # the functions that a rung calls -> what serves each
 
 
 class Links:
@@ -45,6 +63,7 @@ class Links:
         self.verify: Callable[[Rung, str], bool] | None = None  # of what is not known
         self._now: dict[str, dict[str, bool]] = {}  # rung -> direction -> passed
         self._built: dict[tuple[str, str, frozenset[str]], Build] = {}
+        self._parts: dict[tuple[str, str], Part | None] = {}
 
     def found(self, rung: Rung, direction: str, verdict: Verdict | None) -> None:
         """This run has checked a direction of a rung (None: it has not)."""
@@ -53,9 +72,9 @@ class Links:
         passed = verdict is Verdict.PASS
         before = bool(self._known(rung, direction))
         if passed != before:  # others may be linked with it now
-            below = {key for key in self._built if key[0] <= rung.id}
-            same = {k for k in below if k[0].rpartition("/")[0] == rung.task}
-            self._built = {key: self._built[key] for key in same}
+            keep = partial(_is_below, rung)
+            self._built = {k: b for k, b in self._built.items() if keep(k[0])}
+            self._parts = {k: p for k, p in self._parts.items() if keep(k[0])}
         self._now.setdefault(rung.id, {})[direction] = passed
 
     def told(self) -> dict[str, dict[str, bool]]:
@@ -126,55 +145,89 @@ class Links:
         return built
 
     def _linked(self, rung: Rung, mode: str, without: frozenset[str]) -> Build:
-        built = self._compile(rung) if mode == "release" else compiled(rung, mode=mode)
+        built = self._in(rung, mode)
         if not built.wants:
             return built
-        used, names = [], {}
+        calls = self._calls(rung, built, mode, without)
+        if isinstance(calls, str):
+            return Build({}, blocked=calls)
+        folder = "-".join([mode, WITHOUT, *sorted(without)]) if without else ""
+        linked = compiled(rung, mode=mode, used=_Words(calls).all(), folder=folder)
+        names = {symbol: part.name for symbol, part in calls.items()}
+        return dataclasses.replace(linked, uses=_by_alias(rung, names))
+
+    def _in(self, rung: Rung, mode: str) -> Build:
+        """A rung, compiled in a mode before anything is linked that it uses."""
+        return self._compile(rung) if mode == "release" else compiled(rung, mode=mode)
+
+    def _calls(
+        self, rung: Rung, built: Build, mode: str, without: frozenset[str] = frozenset()
+    ) -> Calls | str:
+        """What serves the functions that a compiled rung wants; or why nothing can."""
+        calls = {}
         for use in rung.uses:
             for symbol in [s for s in use.symbols if s in built.wants]:
                 found = None
                 if use.alias not in without:
                     found = self._serve(rung, use, symbol, mode)
                 if found is None and use.within(rung.task):
-                    found = _nobody(symbol, mode)
+                    found = _nobody(mode)
                 if found is None:
-                    return Build({}, blocked=_cause(use, symbol))
-                names[symbol] = found[0]
-                used.append((symbol, found[1]))
-        folder = "-".join([mode, WITHOUT, *sorted(without)]) if without else ""
-        linked = compiled(rung, mode=mode, used=_together(used), folder=folder)
-        return dataclasses.replace(linked, uses=_by_alias(rung, names))
+                    return _cause(use, symbol)
+                calls[symbol] = found
+        return calls
 
-    def _serve(
-        self, rung: Rung, use: Use, symbol: str, mode: str
-    ) -> tuple[str, str] | None:
-        """What a symbol of a use comes from: a name, and symbol@object for rung.mk."""
+    def _serve(self, rung: Rung, use: Use, symbol: str, mode: str) -> Part | None:
+        """The object that a symbol of a use comes from."""
         tasks = {task.id: task for task in all_tasks()}
         direction = symbol.rpartition("_")[2]
-        operator = (use.target or rung.task).split("/")[1]
-        wanted = f"{operator}_{direction}"
         for other in candidates(rung, use, tasks):
             if mode == GPU and gpu_build.lacking(other):
                 continue  # on this card a lower rung stands for it
             if self.passed(other, direction):
-                built = self.build(other, mode=mode)
-                if direction in built.directions and built.libraries:
-                    file = objects(other, mode, whole=bool(built.uses))["f32"]
-                    return other.id, f"{wanted}@{_any_dtype(str(file))}"
+                part = self._part(other, mode)
+                if part and direction in part.directions:
+                    return part
             if use.target == other.id and not use.within(rung.task):
                 built = self._compile(other)
                 if built.error or direction in built.directions:
                     break  # it is there but not right: no lower rung stands for it
         if rung.file.suffix == ".cu":
             return None  # given objects are for the CPU
-        found = given.find(operator, direction)
-        return (found[0], f"{wanted}@{found[1]}") if found else None
+        return _given((use.target or rung.task).split("/")[1], direction)
+
+    def _part(self, rung: Rung, mode: str) -> Part | None:
+        """A rung's object for libraries of others; None if there is none."""
+        key = rung.id, mode
+        if key not in self._parts:
+            built = self._in(rung, mode)
+            calls = self._calls(rung, built, mode) if built.wants else {}
+            usable = built.libraries or built.wants
+            self._parts[key] = None
+            if usable and not isinstance(calls, str):
+                file = _any_dtype(str(objects(rung, mode)["f32"]))
+                named = rung.id, file, rung.operator, built.directions
+                self._parts[key] = Part(*named, calls)
+        return self._parts[key]
 
 
-def _nobody(symbol: str, mode: str) -> tuple[str, str]:
+def _is_below(rung: Rung, name: str) -> bool:
+    """Whether a rung of this name is of the same ladder, and no higher one."""
+    return name <= rung.id and name.rpartition("/")[0] == rung.task
+
+
+def _given(operator: str, direction: str) -> Part | None:
+    """The given object of an operator, if it has this direction."""
+    found = {d: given.find(operator, d) for d in DIRECTIONS}
+    named = found[direction]
+    directions = tuple(d for d in DIRECTIONS if found[d])
+    return Part(*named, operator, directions) if named else None
+
+
+def _nobody(mode: str) -> Part:
     """The stub in place of a lower rung."""
-    name = f"{FALLBACK}_{symbol.rpartition('_')[2]}"
-    return NOBODY, f"{name}@{_stub(mode, rungs.ROOT, build_folder())}"
+    file = _stub(mode, rungs.ROOT, build_folder())
+    return Part(NOBODY, file, FALLBACK, DIRECTIONS)
 
 
 @functools.cache
@@ -192,23 +245,55 @@ def _stub(mode: str, root: Path, _: Path) -> str:
     return _any_dtype(str(made))
 
 
-def _together(used: list[tuple[str, str]]) -> list[str]:
-    """Names with their symbol@object as rung.mk wants them: once for each object, for
-    every copy brings along all that the object uses.
+class _Words:
+    """What common/uses.mk is told of the objects that a library is linked with."""
+
+    def __init__(self, calls: Calls) -> None:
+        """`calls`: of the rung itself."""
+        self._parts = {part.file: part for part in _ordered(calls)}
+        self._numbers = {file: number for number, file in enumerate(self._parts)}
+        self._others: dict[str, str] = {}  # one more name -> the name of a function
+        self._linked = [f"{','.join(self._called(calls))}@"]
+        self._linked += map(self._of, self._parts.values())
+
+    def all(self) -> list[str]:
+        """The names of the rung itself, those of each object, then other names."""
+        return [*self._linked, *map("=".join, self._others.items())]
+
+    def _of(self, part: Part) -> str:
+        own = (f"{part.operator}_{d}={self._new(part, d)}" for d in part.directions)
+        return f"{','.join([*own, *self._called(part.calls)])}@{part.file}"
+
+    def _called(self, calls: Calls) -> list[str]:
+        """The functions that a rung calls, and their names here: each has its own."""
+        names: dict[str, str] = {}  # new -> old
+        for symbol, part in calls.items():
+            usual = new = self._new(part, symbol.rpartition("_")[2])
+            while new in names:
+                new += "_"
+                self._others[new] = usual
+            names[new] = symbol
+        return [f"{old}={new}" for new, old in names.items()]
+
+    def _new(self, part: Part, direction: str) -> str:
+        return f"{PART}{self._numbers[part.file]}_{direction}"
+
+
+def _ordered(calls: Calls) -> list[Part]:
+    """All objects that are called, also by one another; an object stands before those
+    that it calls, as the linker wants it of archives.
     """
-    groups: list[tuple[str, dict[str, str]]] = []
-    for name, source in used:
-        symbol, _, file = source.partition("@")
-        fits = (g for known, g in groups if known == file and symbol not in g)
-        group = next(fits, None)
-        if group is None:
-            group = {}
-            groups.append((file, group))
-        group[symbol] = name
-    return [
-        ",".join(f"{name}={symbol}" for symbol, name in group.items()) + f"@{file}"
-        for file, group in groups
-    ]
+    found: list[Part] = []
+
+    def visit(part: Part) -> None:
+        if part not in found:
+            for other in part.calls.values():
+                visit(other)
+            found.append(part)
+
+    for part in calls.values():
+        visit(part)
+    return found[::-1]
 
 
 def _cause(use: Use, symbol: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -48,6 +48,7 @@ IN_CUDA = {
 WATCHED = (SANITIZE, TEAM, TRACE)  # compilers add calls of their own
 # how the names of folders begin
 FLOAT_ONLY = (SANITIZE, TEAM, "cuda-check", "cuda-trace")
+PART = "convlab_part"  # how names of objects begin that are linked in (uses.mk)
 WITHOUT = "without"  # in names of folders: lower rungs answer NOT_IMPLEMENTED there
 
 # asking for, or switching off, the sanitizers of the memory check; in lower case
@@ -70,6 +71,9 @@ HIDING = (
 # of the system, and vector.h
 IN_HEADERS = ("__builtin_constant_p", "object_size", "vec_one_by_one")
 GONE = "is gone: it was removed or renamed while it was graded; put it back, run again"
+NOWHERE = (
+    "which is defined nowhere (a typing mistake, or a helper that was not written)"
+)
 SAME = "a rung is the same in every build"
 
 _ERROR = re.compile(
@@ -214,8 +218,12 @@ def _made(
     done = run_make([*order, "objects"], sees=rung.file, own=own, also=also)
     if done.returncode:
         return _placed(rung, _wrong(done, explain))
-    if rung.uses and not used and (wants := wanted(rung, mode)):
-        return Build({}, directions_of(rung, objects(rung, mode)), wants=wants)
+    if rung.uses and not used:
+        missing = _missing(rung, mode)
+        if own_part := sorted(name for name in missing if name.startswith(PART)):
+            return Build({}, error=f"calls '{own_part[0]}', {NOWHERE}")
+        if wants := wanted(rung, missing):
+            return Build({}, directions_of(rung, objects(rung, mode)), wants=wants)
     # linking sees what is used; the source text is not read any more
     done = run_make([*order, f"USES={' '.join(used)}"], sees=rung.file, also=also)
     if done.returncode:
@@ -239,11 +247,14 @@ def _placed(rung: Rung, build: Build) -> Build:
     return replace(build, location=None, error=build.error.split(THE_LINE)[0])
 
 
-def wanted(rung: Rung, mode: str) -> tuple[str, ...]:
-    """The functions of its uses that the compiled rung calls."""
-    missing: set[str] = set()
-    for file in objects(rung, mode).values():
-        missing |= symbols(file, dynamic=False)[1]
+def _missing(rung: Rung, mode: str) -> set[str]:
+    """The functions that the compiled rung calls and does not define."""
+    files = objects(rung, mode).values()
+    return {name for file in files for name in symbols(file, dynamic=False)[1]}
+
+
+def wanted(rung: Rung, missing: Collection[str]) -> tuple[str, ...]:
+    """Those of the missing functions that are of the rung's uses."""
     declared = (symbol for use in rung.uses for symbol in use.symbols)
     return tuple(symbol for symbol in declared if symbol in missing)
 
@@ -390,7 +401,6 @@ def failed(text: str, explained: Sequence[tuple[str, str]] = _EXPLAINED) -> Buil
     if match:
         return Build(
             {},
-            error=f"calls '{match['name']}', which is defined nowhere (a typing "
-            "mistake, or a helper that was not written)",
+            error=f"calls '{match['name']}', {NOWHERE}",
         )
     return Build({}, error=reason(text))

@@ -35,7 +35,7 @@ from grader.toolchain.extension import kernels, package
 from grader.toolchain.linking import Links
 from tests import put
 from tests.conftest import raising
-from tests.grader.toolchain.test_linking import SOLUTION, Course, forward
+from tests.grader.toolchain.tiny_course import SOLUTION, Course, forward
 
 PATIENCE = 0.3  # seconds that the first one gives the second one to come in
 GELU = "02_naive_c/gelu"

@@ -113,7 +113,7 @@ def _parts(
     """The objects of a target's rungs with their new symbols (conv2d_forward_cpu_f32 if
     `name` is cpu); which rung serves each direction; why one of them has none, or "".
     """
-    parts: list[tuple[Path, dict[str, str]]] = []
+    parts: dict[Path, dict[str, str]] = {}
     served: dict[str, str] = {}
     reason = ""
     for direction in DIRECTIONS:
@@ -124,11 +124,9 @@ def _parts(
         rung, files = found
         served[direction] = rung
         symbol = f"{operator}_{direction}"
-        parts += [
-            (file, {symbol: f"{symbol}_{name}_{dtype}"})
-            for dtype, file in files.items()
-        ]
-    return parts, served, reason
+        for dtype, file in files.items():  # one of both directions is linked in once
+            parts.setdefault(file, {})[symbol] = f"{symbol}_{name}_{dtype}"
+    return list(parts.items()), served, reason
 
 
 def _entries() -> dict[str, dict[str, dict[str, str]]]:
@@ -215,10 +213,12 @@ def _linked(parts: Sequence[tuple[Path, dict[str, str]]], file: Path) -> None:
         whole = ["--whole-archive", "--force-group-allocation", str(source)]
         _tool("ld", "-r", "-o", f"{part}.whole", *whole)
         source = Path(f"{part}.whole")
-        if not set(names) <= symbols(source, dynamic=False)[0]:
-            continue  # this dtype is not built for this direction
-        keep = [f"--keep-global-symbol={name}" for name in names]
-        turn = [f"--redefine-sym={old}={new}" for old, new in names.items()]
+        defined = symbols(source, dynamic=False)[0]
+        here = {old: new for old, new in names.items() if old in defined}
+        if not here:
+            continue  # this dtype is built for no direction
+        keep = [f"--keep-global-symbol={name}" for name in here]
+        turn = [f"--redefine-sym={old}={new}" for old, new in here.items()]
         _tool("objcopy", *keep, str(source), f"{part}.own")
         _tool("objcopy", *turn, f"{part}.own", str(part))
         made.append(str(part))

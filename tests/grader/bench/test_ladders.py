@@ -26,7 +26,7 @@ from grader.errors import GraderError
 from grader.operators.cost import cost
 from grader.verdicts import Verdict
 from tests import put
-from tests.grader.toolchain.test_linking import Course, course, forward
+from tests.grader.toolchain.tiny_course import Course, course, forward
 
 __all__ = ["course"]  # a fixture
 TWICE = timing.Estimate(2.0, 1.9, 2.1)

@@ -1,122 +1,38 @@
 # SPDX-License-Identifier: MIT
 """What a rung uses of others: what lab.toml may say, and what is linked in the end.
 
-The rungs here are three lines each: their forward returns a number, and by the number a
-test knows whose function was called. test_uses_graded.py grades true operators.
+test_lower_rungs.py asks the same within one ladder, test_uses_graded.py grades true
+operators.
 """
 
 from __future__ import annotations
 
-import ctypes
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from grader import operators
-from grader.checks.subject import DTYPES
-from grader.checks.values.fallback import Servers
-from grader.course import rungs
 from grader.course.candidates import ordered
-from grader.course.rungs import ROOT, Rung
 from grader.course.tasks import all_tasks
-from grader.engine.answers import known
 from grader.errors import GraderError
 from grader.toolchain import given
-from grader.toolchain.linking import Links
-from grader.toolchain.products import Build
 from grader.verdicts import Verdict
 from tests import put
+from tests.grader.toolchain.tiny_course import (
+    BACKWARD,
+    CALLER,
+    FORWARD,
+    GIVEN,
+    HEAD,
+    SOLUTION,
+    STUDENT,
+    answer,
+    course,
+    exported,
+    forward,
+)
 
-HEAD = '#include "operators.h"\n'
-FORWARD = """status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
-                      tensor_t *output)
-{{
-    return {value};
-}}
-"""
-BACKWARD = """status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output,
-                       const tensor_t *input, gelu_params_t p, tensor_t *grad_input)
-{{
-    return {value};
-}}
-"""
-SOLUTION = "// BEGIN SOLUTION\n// END SOLUTION\n// STARTER\n"
+__all__ = ["course"]  # the fixture
 
-
-def forward(value: int | str) -> str:
-    """A gelu_forward that returns a number, or calls another forward."""
-    text = f"(status_t){value}"
-    if isinstance(value, str):
-        text = f"{value}_forward(ctx, input, p, output)"
-    declared = f"gelu_forward_fn {value}_forward;\n" if isinstance(value, str) else ""
-    return HEAD + declared + FORWARD.format(value=text)
-
-
-class Course:
-    """A repository of tiny rungs, which the grader takes for its own."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.tomls: dict[str, str] = {}
-
-    def lab(self, name: str, *lines: str) -> None:
-        """A lab with the ladders of two operators and these lines for its rungs."""
-        text = 'title = "x"\nlanguage = "c"\n'
-        for operator in ("add", "gelu"):
-            text += f"[ladder.{operator}]\npoints = 2\n"
-        self.file(f"{name}/lab.toml", text + "\n".join(lines) + "\n")
-
-    def file(self, name: str, text: str) -> None:
-        put(self.root / "labs" / name, text)
-        all_tasks.cache_clear()
-
-    def rung(self, name: str) -> Rung:
-        (found,) = [r for t in all_tasks() for r in t.rungs if r.id == name]
-        return found
-
-    def links(self, *right: str, direction: str = "forward") -> Links:
-        """Links that know of these rungs that they are right."""
-        links = known.links()
-        for name in right:
-            links.found(self.rung(name), direction, Verdict.PASS)
-        return links
-
-    def built(self, name: str, *right: str) -> Build:
-        """A rung, linked with what is right."""
-        return self.links(*right).build(self.rung(name))
-
-
-def answer(library: Path, function: str = "gelu_forward") -> int:
-    """Call a function of a library with nothing."""
-    return ctypes.CDLL(str(library))[function](None, None, 0, 0, None, None)
-
-
-def exported(library: Path) -> set[str]:
-    command = ["nm", "-D", "--defined-only", str(library)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30)
-    return {line.split()[-1] for line in done.stdout.splitlines()}
-
-
-@pytest.fixture
-def course(tmp_path, monkeypatch) -> Course:
-    """Lab 02 with a gelu that answers 20, and lab 03 that may use it."""
-    (tmp_path / "build").mkdir()
-    shutil.copytree(ROOT / "common", tmp_path / "common")
-    monkeypatch.setattr(rungs, "ROOT", tmp_path)
-    monkeypatch.setenv("CONVLAB_BUILD", str(tmp_path / "build"))
-    made = Course(tmp_path)
-    made.lab("02_naive_c")
-    made.file("02_naive_c/gelu/00_definition.c", SOLUTION + forward(20))
-    made.lab("03_next", '[rung."gelu/00_call"]', 'uses.plain = "02_naive_c/gelu"')
-    made.file("03_next/gelu/00_call.c", forward("plain"))
-    yield made
-    all_tasks.cache_clear()
-
-
-STUDENT, CALLER = "02_naive_c/gelu/00_definition", "03_next/gelu/00_call"
-GIVEN = f"given/{given.arch()}/gelu"
 NUMBERED = FORWARD.format(value="(status_t)NUMBER")
 USES_HEADER = f'#include "number.h"\n{SOLUTION}{HEAD}{NUMBERED}'
 
@@ -238,102 +154,6 @@ def test_a_use_that_nothing_calls_needs_nobody(course):
 def test_a_call_that_no_use_declares_is_a_build_error(course):
     course.file("03_next/gelu/00_call.c", forward("plane"))
     assert "calls 'plane_forward'" in course.built(CALLER).error
-
-
-# ---- fallback ------------------------------------------------------------------------
-
-
-LOWER, NEXT, TOP = (f"03_next/gelu/{name}" for name in ("00_x", "01_x", "02_top"))
-
-
-@pytest.fixture
-def ladder(course) -> Course:
-    """Three rungs in lab 03; the highest always calls its fallback."""
-    for number in (0, 1):
-        course.file(f"03_next/gelu/0{number}_x.c", forward(30 + number))
-    (course.root / "labs/03_next/gelu/00_call.c").unlink()
-    course.file("03_next/gelu/02_top.c", forward("fallback"))
-    course.lab("03_next", '[rung."gelu/02_top"]', "uses.fallback = true")
-    return course
-
-
-@pytest.mark.parametrize(
-    ("line", "right", "server"),
-    [
-        pytest.param("true", [LOWER, NEXT], NEXT, id="nearest_of_two"),
-        pytest.param("true", [LOWER], LOWER, id="the_one_that_is_right"),
-        pytest.param("true", [], GIVEN, id="given_where_none_is_right"),
-        pytest.param('"gelu/00_x"', [LOWER, NEXT], LOWER, id="by_name_comes_first"),
-    ],
-)
-def test_the_nearest_lower_right_rung_is_the_fallback(ladder, line, right, server):
-    ladder.lab("03_next", '[rung."gelu/02_top"]', f"uses.fallback = {line}")
-    assert ladder.built(TOP, *right).uses == {"fallback": server}
-
-
-@pytest.mark.parametrize(
-    ("right", "server"), [([LOWER, NEXT], NEXT), ([LOWER], LOWER), ([], GIVEN)]
-)
-def test_a_lower_rung_by_name_or_the_nearest_right_one_below_it(ladder, right, server):
-    ladder.lab("03_next", '[rung."gelu/02_top"]', 'uses.tiles = "gelu/01_x"')
-    ladder.file("03_next/gelu/02_top.c", forward("tiles"))
-    links, top = ladder.links(*right), ladder.rung(TOP)
-    assert links.build(top).uses == {"tiles": server}
-    alone = links.build(top, without=["tiles"])
-    assert answer(alone.libraries["f32"]) == 1  # STATUS_NOT_IMPLEMENTED
-
-
-def test_a_fallback_is_never_blocked(ladder):
-    put(ladder.root / "MANIFEST")
-    built = ladder.built(TOP)
-    assert (built.blocked, built.uses) == ("", {"fallback": "nobody"})
-    assert answer(built.libraries["f32"]) == 1  # STATUS_NOT_IMPLEMENTED
-
-
-def test_without_its_fallback_a_rung_says_what_it_leaves_to_it(ladder):
-    links, top = ladder.links(NEXT), ladder.rung(TOP)
-    usual, alone = links.build(top), links.build(top, without=["fallback"])
-    assert answer(usual.libraries["f32"]) == 31
-    assert answer(alone.libraries["f32"]) == 1
-
-
-def leaving(condition: str) -> str:
-    """A gelu_forward that calls its fallback under a condition, and answers 0 else."""
-    call = f"if ({condition}) return fallback_forward(ctx, input, p, output)"
-    usual = "    return (status_t)0; //"
-    return forward("fallback").replace("    return", f"    {call};\n{usual}")
-
-
-def test_a_case_is_served_by_the_rung_or_named_for_its_fallback(ladder, tools):
-    """What comes back as STATUS_OK and was not computed is the fallback's, too."""
-    (ladder.root / "build" / "tools").symlink_to(tools)
-    ladder.file("03_next/gelu/02_top.c", leaving("tensor_numel(input) > 1"))
-    links, top = ladder.links(NEXT), ladder.rung(TOP)
-    gelu = operators.get("gelu")
-    sizes = {
-        min(2, gelu.inputs(case, DTYPES["f32"], 7)["input"].numel()): case
-        for case in gelu.cases(7)
-    }
-    with Servers(links, gelu, 7) as servers:
-        left = {n: servers.left(top, c, "forward") for n, c in sizes.items()}
-        done = {n: servers.computes(top, c, "forward") for n, c in sizes.items()}
-    assert left == {2: NEXT, 1: NEXT, 0: ""}
-    assert done == {2: NEXT, 1: NEXT, 0: TOP}
-
-
-def test_a_gradient_by_another_rungs_forward_is_that_rungs_work(ladder, tools):
-    """Which has no backward to ask, and whose forward has a fallback."""
-    (ladder.root / "build" / "tools").symlink_to(tools)
-    ladder.file("03_next/gelu/01_x.c", leaving("tensor_numel(input) < 0"))
-    call = "tiles_forward(ctx, grad_output, p, grad_input)"
-    text = HEAD + "gelu_forward_fn tiles_forward;\n" + BACKWARD.format(value=call)
-    ladder.file("03_next/gelu/02_top.c", text)
-    uses = '[rung."gelu/01_x"]', "uses.fallback = true", '[rung."gelu/02_top"]'
-    ladder.lab("03_next", *uses, 'uses.tiles = "gelu/01_x"')
-    gelu = operators.get("gelu")
-    with Servers(ladder.links(LOWER, NEXT), gelu, 7) as servers:
-        done = servers.computes(ladder.rung(TOP), gelu.cases(7)[0], "backward")
-    assert done == NEXT
 
 
 # ---- lab.toml ------------------------------------------------------------------------
