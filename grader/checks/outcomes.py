@@ -28,8 +28,8 @@ _STATUS = {
     ),
     wire.STATUS_NO_MEMORY: (
         Verdict.LIMIT,
-        "ran out of memory: it wants more than the 1.5 GiB there are (or takes the "
-        "NULL of an empty tensor for a failure)",
+        "ran out of memory: needs more than 1.5 GiB, or treats the NULL of an empty "
+        "tensor as a failure",
     ),
     wire.STATUS_CUDA_ERROR: (Verdict.CRASH, "returned STATUS_CUDA_ERROR"),
     wire.REPLY_CONTRACT: (Verdict.WRONG_CONTRACT, ""),
@@ -40,19 +40,19 @@ _STATUS = {
     wire.REPLY_CHECK: (Verdict.WRONG_CONTRACT, "the worker refused the arguments"),
     wire.REPLY_STATUS: (
         Verdict.WRONG_CONTRACT,
-        "returned a number that is no status_t (common/tensor.h lists them)",
+        "returned a number that is not a status_t (common/tensor.h lists them)",
     ),
     wire.REPLY_DEVICE: (  # LIMIT is never kept: it is asked again
         Verdict.LIMIT,
-        "says that the device has no room for the case: it holds too much memory "
-        "itself, or another program uses the card; run it again",
+        "says that the device has no room for the case. Either it holds too much "
+        "memory itself, or another program uses the card: run it again",
     ),
     wire.REPLY_WROTE_INPUT: (Verdict.MEMORY_ERROR, "wrote to an input"),
     wire.REPLY_GUARD: (Verdict.MEMORY_ERROR, "wrote outside of a tensor"),
     wire.REPLY_CROWD: (
         Verdict.RACE,
-        "two threads asked ctx_scratch for memory at the same time: let one ask at a "
-        "time (omp critical), or ask before the threads start",
+        "two threads asked ctx_scratch for memory at the same time. Let one thread ask "
+        "at a time (omp critical), or ask before the threads start",
     ),
     wire.REPLY_SCRATCH: (
         Verdict.MEMORY_ERROR,
@@ -150,7 +150,7 @@ def _death(worker: Worker, case: str, names: list[str]) -> Finding:
     if death.signal == signal.SIGSYS:
         return Finding(Verdict.LIMIT, _forbidden_call(worker), case, location)
     if death.signal == signal.SIGKILL and worker.memory_ran_out:
-        message = "was killed by the system for want of memory"
+        message = "was killed by the system, because memory had run out"
         return Finding(Verdict.LIMIT, message, case)
     if death.signal in (signal.SIGSEGV, signal.SIGBUS) and worker.faulted:
         sentence = _touched(worker, names)

@@ -304,9 +304,10 @@ class Subject:
         """
         stopped = f", and this one was stopped after {ran:.1f} s" if ran else ""
         sentence = (
-            f"all calls of this check together may take {self._seconds:.0f} s, and "
-            f"took them{stopped}: the file is too slow for so many cases, or the "
-            "machine is busy; make the innermost loop do less, or wait for an idle one"
+            f"all calls of this check together may take {self._seconds:.0f} s; this "
+            f"time is used up{stopped}. The file is too slow for the number of cases, "
+            "or the machine is busy. Make the innermost loop do less, or wait for an "
+            "idle machine"
         )
         return Finding(Verdict.TIMEOUT, sentence, case.name)
 

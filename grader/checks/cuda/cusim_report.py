@@ -63,13 +63,13 @@ _BETWEEN = re.compile(
 )
 _ORDERS = "which line orders the two accesses on a card?"  # of an exhibit's race
 _NEXT_TURN = (
-    "a __syncthreads() stands at line {}, between the two lines: does one access "
-    "belong to the next turn of the loop? Then put another one at the end of the "
-    "loop's body"
+    "a __syncthreads() stands at line {}, between the two lines. Does one access "
+    "belong to the next turn of the loop? Then put another __syncthreads() at the end "
+    "of the loop's body"
 )
 _SKIPPED = (
-    "the __syncthreads() at line {} holds back only those who come to it: let every "
-    "thread of the block come to it"
+    "the __syncthreads() at line {} stops only the threads that reach it: let every "
+    "thread of the block reach it"
 )
 _CONDITION = re.compile(r"\b(if|else|while|for)\b.*__syncthreads")
 _PAST = re.compile(
@@ -206,9 +206,9 @@ def _spare(sentence: str, worker: Worker, names: list[str]) -> str:
             name = names[int(past["number"])]
             what = ("element" if rows == count else "row") + "s" * (rows > 1)
             return (
-                f"; '{name}' has {rows} {what} and this is thread {thread}, counted "
-                "from 0: spare threads of the last block have nothing to do, let them "
-                "return first (where a barrier follows, let them skip the access)"
+                f". '{name}' has {rows} {what} and this is thread {thread}, counted "
+                "from 0. Threads past the end must not access memory: return early, or "
+                "skip the access if a barrier follows"
             )
     return ""
 

@@ -10,8 +10,8 @@ from cusim.report import Count
 from grader.course.rungs import ROOT
 
 NEIGHBOURS = (
-    "let neighbouring threads (threadIdx.x) take neighbours in memory, along the axis "
-    "whose stride is 1"
+    "Let neighbouring threads (threadIdx.x) take neighbours in memory, along the axis "
+    "with stride 1"
 )
 ALONE = 1.01  # of the 32 threads of a warp
 APART = 31.0  # sectors a request of a warp's 32 threads: none shares one
@@ -72,7 +72,7 @@ def _conflict(worst: Count, rate: float) -> str:
     if lanes < 1.05:
         return ""
     return (
-        f": bank conflict, {max(2, round(lanes))} lanes share a bank; give the array "
+        f": bank conflict, {max(2, round(lanes))} lanes share a bank. Give the array "
         "one more column as padding, tile[32][33], or let neighbouring threads take "
         "neighbouring columns"
     )
@@ -82,19 +82,20 @@ def _apart(word: str, worst: Count, rate: float) -> str:
     """Why so many sectors of global memory, or requests."""
     if worst.requests and worst.lanes_per_request < ALONE:
         return (
-            ": one thread of a warp is at work there, the others do nothing: give "
-            "each thread elements of its own"
+            ": one thread of a warp is at work there, the others do nothing. Give "
+            "each thread its own elements"
         )
     if rate >= APART:
         return (
-            ": the threads of a warp walk the wrong axis there (its stride is not 1), "
-            f"each has a sector of its own; {NEIGHBOURS}"
+            ": the threads of a warp walk the wrong axis there (its stride is not 1). "
+            f"Each thread takes its own sector. {NEIGHBOURS}"
         )
     if word == "requests" and worst.width < PACK:
         return (
-            f": a thread takes {worst.width} bytes at a time there; {PACK} bytes at "
-            f"once, a pack as float4, are 1/{PACK // worst.width} of the requests"
+            f": a thread takes {worst.width} bytes at a time there. With {PACK} bytes "
+            f"at once (a pack as float4) it needs 1/{PACK // worst.width} of the "
+            "requests"
         )
     if rate > 2 * worst.width:  # a stride of 2 explains twice as many
-        return f": 32 neighbours lie in {worst.width} sectors; {NEIGHBOURS}"
+        return f": 32 neighbours lie in {worst.width} sectors. {NEIGHBOURS}"
     return ""

@@ -48,8 +48,8 @@ class Gate:
 
 COMPILED = ("compile", "compile_backward")  # gates that compile C++
 FAKE = (
-    "torch.compile and torch.export see the operator through its fake kernel: write "
-    "`fake` in convlab_ext/{operator}.py, or compare its sizes with the kernel's"
+    "torch.compile and torch.export use the operator's fake kernel: write `fake` in "
+    "convlab_ext/{operator}.py, or compare its sizes with the kernel's"
 )
 ON_A_CARD = "look at what csrc does with tensors on a card: device, stream, scratch"
 LOOK = {  # by the name of a gate's jobs: what to do where nothing else says it
@@ -62,9 +62,9 @@ LOOK = {  # by the name of a gate's jobs: what to do where nothing else says it
     "compile": FAKE,
     "mask": "output_mask says which gradients are wanted",
     "opcheck_backward": "the backward operator needs rules as well: `register` it",
-    "gradgradcheck": "the backward operator needs a `backward` of its own",
+    "gradgradcheck": "the backward operator needs its own `backward`",
     "forward_ad": "the rule `jvp`: right, or an exception",
-    "torch_func": "the backward operator needs a `vmap` of its own, and both operators "
+    "torch_func": "the backward operator needs its own `vmap`, and both operators need "
     "the kernel that `register` puts on the key Autograd",
     "compile_backward": FAKE,
     "cuda": ON_A_CARD,
@@ -216,9 +216,9 @@ class Contract:
     def _foreign(self) -> str:
         """What is told of results that are right but for the mark."""
         return (
-            "the numbers are right, but they have not come from convlab's kernels: let "
-            "the rules call convlab's operators (self.operator, self.ops), and "
-            f"csrc/stable/{self.operator.name}.cpp its kernels, by `run`"
+            "the numbers are right, but convlab's kernels did not compute them: let "
+            "the rules call convlab's operators (self.operator, self.ops). In "
+            f"csrc/stable/{self.operator.name}.cpp call the kernels with `run`"
         )
 
     def _failed(self, gate: Gate, answer: Answer, jobs: list[Job]) -> Finding:

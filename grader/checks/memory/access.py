@@ -240,5 +240,5 @@ def _computes(tag: int, names: list[str]) -> str:
         wire.TAG_SCRATCH: "computes with scratch memory that was never written",
         wire.TAG_LOCAL: "computes with a local variable that was never set",
         wire.TAG_UNWRITTEN: f"computes with '{name}' before anything was written to it",
-        wire.TAG_OUTSIDE: f"computes with the gaps between elements of '{name}'",
+        wire.TAG_OUTSIDE: f"computes with memory between the elements of '{name}'",
     }.get(kind, "computes with memory that nobody wrote")

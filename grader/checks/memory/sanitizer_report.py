@@ -322,7 +322,7 @@ def _in_tensor(
     if number < 0 or not sizes:
         return f"{text} of {extent // element}"
     if strides != dense:
-        return f"{text} of its memory, whose strides are {strides} for sizes {sizes}"
+        return f"{text} of its memory; its strides are {strides} for sizes {sizes}"
     index = [number // step for step in dense[:1]]
     index += [number // step % size for step, size in zip(dense[1:], sizes[1:])]
     return f"{text}, index {index}, {but} shape is {sizes}"

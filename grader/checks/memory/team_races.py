@@ -46,14 +46,14 @@ OURS = (*OPENMP, "__tsan_")  # how names begin
 STARTS = {"pthread_create", "thrd_create", "clone"}  # threads besides OpenMP's
 WRITE, ATOMIC, ASKS = 1, 2, 4  # bits of what an access does
 ASK = (
-    "two threads ask ctx_scratch for memory, and nothing orders them: let one ask at a "
-    "time (omp critical), or ask before the threads start"
+    "two threads ask ctx_scratch for memory, and nothing orders the two calls. Let one "
+    "thread ask at a time (omp critical), or ask before the threads start"
 )
 STUCK = b"the threads of a region wait for each other"
 UNSEEN = "races were not looked at: "
 OWN = (
-    "give each thread memory of its own, or order them: reduction, critical, atomic, "
-    "or a barrier between the two"
+    "give each thread its own memory, or order the accesses: reduction, critical, "
+    "atomic, or a barrier between the two"
 )
 
 

@@ -34,5 +34,5 @@ def implausible(seconds: float, need: Cost, peaks: Peaks, threads: int) -> str:
     return (
         f"a call takes {1e3 * seconds:.3g} ms, but this machine needs at least "
         f"{1e3 * least:.3g} ms for {need.least:.3g} multiply-adds and {need.bytes:.3g} "
-        "bytes: a person has to look whether the file computes its results"
+        "bytes. A person has to check whether the file computes its results"
     )

@@ -68,7 +68,7 @@ class EventClock:
         if not torch.cuda.is_available():
             raise GraderError(
                 f"there is a GPU here ({card.name}), but PyTorch {torch.__version__} "
-                "does not find it: times need a PyTorch that was built for CUDA, and "
+                "does not find it. Times need a PyTorch that was built for CUDA, and "
                 "a driver that is new enough for it"
             )
         self.device = torch.device("cuda")

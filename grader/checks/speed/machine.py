@@ -129,7 +129,7 @@ def shaken(peaks: dict[str, Any] | None) -> str:
         return ""
     return (
         f"this machine's peak moved by {100 * peaks['moved']:.0f} % during the run: "
-        "others were busy, or the processor changed its clock; do not trust the times"
+        "others were busy, or the processor changed its clock. Do not trust the times"
     )
 
 

@@ -191,7 +191,7 @@ def _tainted(
         if last != math.prod(sizes):
             return Finding(
                 wrong,
-                f"{result} was computed from the gaps between elements of "
+                f"{result} was computed from memory between the elements of "
                 f"'{names[owner]}': its strides are {strides} for sizes {sizes}",
             )
         return Finding(

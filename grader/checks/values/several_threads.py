@@ -124,7 +124,7 @@ def _differs(
             return Finding(
                 WRONG[direction],
                 f"{count} of {one.numel()} elements of '{right[k].name}' differ from "
-                "those of one thread, by rounding; a comment of the file promises the "
-                "same result, bit for bit: split no sum by the number of threads",
+                "the result of one thread, by rounding. A comment of the file promises "
+                "the same result, bit for bit: split no sum by the number of threads",
             )
     return None

@@ -155,7 +155,7 @@ def _compared(asked: Question, given: Given) -> Finding | None:
 def _lent(asked: Lending, given: Given) -> str:
     """The same of a struct that was filled to lend a tensor."""
     if given.refused:
-        return "refused; PyTorch lends every tensor"
+        return "refused; PyTorch exports every tensor"
     _, _, data, *rest, own_shape, own_strides = given.numbers[: len(LENT) + 5]
     got = dict(zip(LENT, rest))
     for name, right in asked.lent().items():
@@ -167,7 +167,7 @@ def _lent(asked: Lending, given: Given) -> str:
         name = "strides" if own_shape else "shape"
         own = {"shape": "size", "strides": "stride"}[name]
         return (
-            f"{name} does not point to input->{own}: an array of this function's own "
-            "is gone when it returns, and one that is allocated nobody frees"
+            f"{name} does not point to input->{own}. A local array ends when this "
+            "function returns, and nobody frees an array that is allocated"
         )
     return ""

@@ -28,7 +28,7 @@ def difference(
     if refused:
         return f"refused, expected a view of {right}"
     if got is None:
-        return "ndim or dtype of the view was not written, or is no valid number"
+        return "ndim or dtype of the view was not written, or is not a valid number"
     if got.meaning == right.meaning:
         return ""
     text = f"got {_shown(got)}, expected {right}"

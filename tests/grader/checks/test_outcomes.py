@@ -183,13 +183,13 @@ ROW_4 += "tensor:0, as thread {} of 32 in the grid"
         (ROW_4.format(12), "'output' has 12 elements and this is thread 12, cou"),
         (ROW_4.format(3), ""),  # it has a row, and goes too far in it
         (ROW_4.format(5), ""),  # another row than its own
-        (ROW_4.replace("0 bytes past", "12 bytes past").format(5), "first"),
+        (ROW_4.replace("0 bytes past", "12 bytes past").format(5), "return early"),
         (ROW_4.partition(", as")[0], ""),  # a grid of two axes
     ],
 )
 def test_a_spare_thread_is_told_to_return_where_it_is_one(sentence, words):
     found = of_kernel(sentence)
-    assert ("spare threads" in found) == bool(words)
+    assert ("Threads past the end" in found) == bool(words)
     assert words in found
 
 
@@ -210,9 +210,9 @@ def test_a_launcher_is_not_told_to_copy():
     ("barrier", "lines", "words"),
     [
         ("__syncthreads();", (1, 3), "stands at line 2, between the two lines"),
-        ("__syncthreads();", (3, 1), "Then put another one at the end of the loop's"),
+        ("__syncthreads();", (3, 1), "Then put another __syncthreads() at the end of"),
         ("__syncthreads();", (1, 2), "() between the two accesses"),
-        ("if (i < 9) __syncthreads();", (1, 3), "let every thread of the block come"),
+        ("if (i < 9) __syncthreads();", (1, 3), "let every thread of the block reach"),
         ("// __syncthreads();", (1, 3), "() between the two accesses"),
     ],
 )
@@ -312,7 +312,7 @@ def test_a_write_is_past_a_result_though_an_input_is_nearer(access, told):
 @pytest.mark.parametrize(
     ("ran_out", "verdict", "words"),
     [
-        (True, Verdict.LIMIT, "was killed by the system for want of memory"),
+        (True, Verdict.LIMIT, "was killed by the system, because memory had"),
         (False, Verdict.CRASH, "SIGKILL: was killed, and memory had not run out"),
     ],
 )

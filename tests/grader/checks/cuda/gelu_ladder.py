@@ -189,8 +189,8 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
     "18_next_turn": (
         [(TAIL, ""), (STORE, TURNS)],
         "RACE",
-        "stands at line 24, between the two lines: does one access belong to the next "
-        "turn of the loop? Then put another one at the end of the loop's body",
+        "stands at line 24, between the two lines. Does one access belong to the next "
+        "turn of the loop? Then put another __syncthreads() at the end of the loop's",
     ),
     "19_two_write": (
         [
@@ -211,7 +211,7 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
     "21_no_bounds_check": (
         [(TAIL, ""), (STORE, STORE[:-1] + "  // HERE\n")],
         "MEMORY_ERROR",
-        "spare threads of the last block have nothing to do, let them return first",
+        "Threads past the end must not access memory: return early, or skip the access",
     ),
     "22_misaligned": (
         [(TAIL, TAIL + FOUR), (VALUE, VALUE[:-1] + " + 0 * far)")],

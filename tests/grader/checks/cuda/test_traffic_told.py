@@ -69,7 +69,7 @@ def test_packs_that_are_loaded_number_by_number_are_to_be_loaded_at_once():
     """The threads of a warp are 16 bytes apart, which is no wrong axis."""
     singly = counted(7, "global", 8192, 16 * 8192)
     words = moved.where("requests", [singly], 2816)[1]
-    assert words.endswith("16 bytes at once, a pack as float4, are 1/4 of the requests")
+    assert words.endswith("at once (a pack as float4) it needs 1/4 of the requests")
     assert moved.NEIGHBOURS not in words
     packs = dataclasses.replace(singly, width=16)
     assert moved.where("requests", [packs], 2816)[1].endswith("of 16 sectors")
@@ -81,7 +81,7 @@ def test_packs_that_are_loaded_number_by_number_are_to_be_loaded_at_once():
 def test_a_bank_conflict_is_told_with_its_lanes_and_its_cure(width, wavefronts, lanes):
     few = dataclasses.replace(counted(7, "shared", 100, 100 * wavefronts), width=width)
     _, words = moved.where("shared_wavefronts_per_request", [few], 1.1)
-    assert f": bank conflict, {lanes} lanes share a bank; give the array one" in words
+    assert f": bank conflict, {lanes} lanes share a bank. Give the array one" in words
 
 
 @pytest.mark.parametrize(("width", "wavefronts"), [(4, 1), (8, 2), (8, 1), (16, 4)])

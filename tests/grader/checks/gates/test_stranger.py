@@ -51,4 +51,4 @@ def test_they_wait_for_a_sandbox_that_holds_them(monkeypatch, level, stranger, w
     assert {check.verdict.pending for check in checks} == {waits}
     if waits:
         assert len(checks) == len(GATES)
-        assert all("grade on a machine with bubblewrap" in c.message for c in checks)
+        assert all("Grade on a machine with bubblewrap" in c.message for c in checks)

@@ -277,7 +277,7 @@ SCRATCH = """const real *s = ctx_scratch(ctx, (size_t)COUNT * sizeof(real));
             RIGHT.replace("tensor_offset(input, input->ndim, i)", "i"),
             STRIDED,
             Verdict.WRONG_VALUE,
-            "the gaps between elements of 'input': its strides are [12, 2] for sizes",
+            "between the elements of 'input': its strides are [12, 2] for sizes",
             id="ignored_strides",
         ),
         pytest.param(
