@@ -23,7 +23,7 @@ COMMANDS = {
     "build": "compile everything that is selected; the first error of each",
     "debug": "stop inside one case of one rung, with its inputs on disk",
     "diff": "what a file changes against the rung that it builds on",
-    "hint": "a task's hints, one more each time they are asked for",
+    "hint": "a task's hints, one more with each call",
     "carry": "what the grader needs beside torch, as a folder to take along",
     "doctor": "what this machine has, and what a missing thing costs",
     "editor": "write compile_commands.json for clangd",
@@ -34,12 +34,12 @@ COMMANDS = {
     "marks": "everybody's points in a course, and files for gradebooks",
     "profile": "where the time of a file goes, and what limits it",
     "progress": "points by lab and over time, and what is next",
-    "report": "make the HTML report from the last results.json once more",
+    "report": "make the HTML report from the last results.json again",
     "reset": "put a file back as the handout had it; a copy is kept",
     "step": "build lab 05's first steps, STEPS=pybind,aten, where Python finds them",
     "solution": "a task's reference, once the instructor has released its KEY",
     "update": "bring started work up to a newer handout, FROM=archive",
-    "tables": "put the measured tables into the READMEs once more",
+    "tables": "put the measured tables into the READMEs again",
 }
 
 

@@ -146,8 +146,8 @@ def with_cases(wanted: str | None, example: str) -> Rung:
     rung, _ = one_rung(wanted, example)
     if rung.exhibit and rung.step:
         raise GraderError(
-            f"{rung.id} is built in a package of its own, which make grade alone does; "
-            "print in it, or call your own copy from a script"
+            f"only make grade builds {rung.id}, in its own package; print in it, or "
+            "call your own copy from a script"
         )
     if rung.is_view:
         raise GraderError(
@@ -183,9 +183,9 @@ def _operator(now: Situation) -> NoReturn:
     script = os.path.relpath(now.folder / "replay.py", ROOT)
     stop = f"-ex 'set breakpoint pending on' -ex 'break {name}_forward_cpu_{now.dtype}'"
     terminal.say(
-        "pdb stops before the call; s steps into convlab_ext/*.py. This stops at the "
-        "kernel, behind the C++ (without line numbers; make debug of the rung has them "
-        f"in its own lab): PYTHONBREAKPOINT=0 gdb -q {stop} -ex run --args "
+        "pdb stops before the call; s steps into convlab_ext/*.py. make debug of the "
+        "rung in its own lab has line numbers. Without them, this command stops at the "
+        f"kernel: PYTHONBREAKPOINT=0 gdb -q {stop} -ex run --args "
         f"{sys.executable} {script}"
     )
     lines = f"import sys\n\nsys.path.insert(0, {str(kernels.LAB)!r})"

@@ -40,7 +40,9 @@ def run() -> int:
     changed = found[2:]
     added, gone = (sum(line.startswith(c) for line in changed) for c in "+-")
     terminal.console.print()
-    terminal.say(f"{added} lines are new, {gone} are gone; head comments not counted")
+    terminal.say(
+        f"{added} lines are new, {gone} were removed; head comments not counted"
+    )
     return 0
 
 

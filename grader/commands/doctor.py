@@ -150,7 +150,7 @@ def _finders() -> list[Item]:
             _version("addr2line"),
             "a crash is reported without its line",
             install="apt-get install binutils",
-            gain="a crash is told with its line",
+            gain="a crash is reported with its line",
         ),
     ]
 

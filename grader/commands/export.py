@@ -34,7 +34,7 @@ def run() -> int:
     if whole is None:
         reason = results.refusal()
         raise GraderError(
-            f"{results.near(results.path())} cannot be read: {reason}; grade once more"
+            f"{results.near(results.path())} cannot be read: {reason}; grade again"
             if reason
             else "there are no results yet: run make grade first"
         )

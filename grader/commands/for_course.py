@@ -92,15 +92,17 @@ def _plain_shapes(known: Any, line: Mapping[str, Any]) -> None:
     shapes = line.get("shapes", {})
     sizes = {key: size for key, size in line.items() if key.isupper()}
     if not isinstance(shapes, dict):
-        raise ValueError(f"shapes is no table like {{ {inputs[0]} = [3, 7] }}")
+        raise ValueError(f"shapes is not a table like {{ {inputs[0]} = [3, 7] }}")
     for name, shape in shapes.items():
         if name not in inputs:
-            raise ValueError(f"{name!r} is no input; shapes names {', '.join(inputs)}")
+            listed = ", ".join(inputs)
+            raise ValueError(f"{name!r} is not an input; shapes names {listed}")
         if not isinstance(shape, list) or not all(map(_is_size, shape)):
-            raise ValueError(f"the shape of {name!r} is no list of sizes like [3, 7]")
+            right = "a list of sizes like [3, 7]"
+            raise ValueError(f"the shape of {name!r} is not {right}")
     for name, size in sizes.items():
         if not _is_size(size):
-            raise ValueError(f"the size {name} is no whole number from 0")
+            raise ValueError(f"the size {name} is not a whole number from 0")
 
 
 def _is_size(value: Any) -> bool:

@@ -36,8 +36,8 @@ from grader.toolchain.make import build_folder
 
 NAME = "convlab-handout"
 TRAFFIC = """ *
- * A direction that moves more than the limits of this rung in lab.toml gets the verdict
- * TRAFFIC and no points, even if its results are right.
+ * If a direction moves more than this rung's limits in lab.toml, the verdict is
+ * TRAFFIC. It then gets no points, even if its results are right.
 """
 SHIPPED = (  # * also stands for folders
     "Makefile",
@@ -158,7 +158,7 @@ def _names() -> tuple[list[str], list[str]]:
     )
     if tracked is None or not (ROOT / ".git").exists():
         terminal.say(
-            "this is no git repository: every file in an allowed folder is shipped"
+            "this is not a git repository: every file in an allowed folder is shipped"
         )
         tracked, other = [], []
         for path in ROOT.rglob("*"):
@@ -194,8 +194,8 @@ def _ship(name: str, target: Path, made: Course | None = None) -> None:
         text = source.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise GraderError(
-            f"{name} is no text: what it would give away cannot be told; take it out "
-            "of SHIPPED in grader/commands/handout.py"
+            f"{name} is not text, so nobody can check it for solutions; take it out of "
+            "SHIPPED in grader/commands/handout.py"
         ) from error
     edition = for_course.fewer_hints(name, _student_edition(name, text), made)
     target.write_text(edition, encoding="utf-8")
@@ -205,7 +205,7 @@ def _ship(name: str, target: Path, made: Course | None = None) -> None:
 def _student_edition(name: str, text: str) -> str:
     if RUNG.fullmatch(name) and not REGION.search(text + _beside(name)):
         raise GraderError(
-            f"{name} has no BEGIN SOLUTION: it would be given away as it is; mark its "
+            f"{name} has no BEGIN SOLUTION: it would be given away as it is. Mark its "
             "solution (CONTRIBUTING.md), or keep it out of git"
         )
     if name == "Makefile":
@@ -337,7 +337,7 @@ def _search(names: list[str], tree: Path) -> None:
     if found := leaks.find(tree, leaks.solution_lines(sources)):
         raise GraderError(
             f"the handout would give solutions away in {len(found)} places, the first: "
-            f"{found[0]}; mark it as a solution, or say in leaks.py why it is public"
+            f"{found[0]}. Mark it as a solution, or say in leaks.py why it is public"
         )
 
 

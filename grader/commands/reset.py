@@ -19,8 +19,8 @@ def run() -> int:
     """Ask, keep a copy, put the starters back."""
     if not given.is_handout():
         raise GraderError(
-            "this is the repository, whose files are complete; git restore brings one "
-            "back, and make reset works in a handout"
+            "this is the repository, and its files are complete. git restore brings "
+            "one back; make reset works in a handout"
         )
     if not said.text("T"):
         raise GraderError("say which file or task: make reset T=02_naive_c/conv2d/00")

@@ -26,8 +26,8 @@ MEANING = {  # of a tool: what it does
     "odd options": "Stride, padding, dilation and groups that are neither 1 nor 0, and "
     "not the same along both axes.",
     "absent inputs": "Optional inputs that are absent, gradients that nobody wants.",
-    "strided views": "The same numbers in memory of another order: transposed, with "
-    "gaps, expanded.",
+    "strided views": "The same numbers in memory of another order: transposed, "
+    "non-contiguous, expanded.",
     "integers": "Numbers that are exact in the dtype, so that one lost bit shows.",
     "large numbers": "Numbers of very different sizes in one tensor.",
     "gradcheck": "The gradient beside finite differences of the same forward.",
@@ -35,11 +35,11 @@ MEANING = {  # of a tool: what it does
     "sanitizer": "Every access to memory is looked at: AddressSanitizer and UBSan.",
     "race report": "Every access of every thread is looked at: who wrote, who read, "
     "and what stood between them.",
-    "launch check": "Every launch is asked for its error, at once.",
+    "launch check": "The rung reads each launch's error at once.",
     "opcheck": "PyTorch's own test of what an operator promises: schema, fake kernel, "
     "autograd.",
-    "vmap": "The same call with a batch axis that the operator does not see: the "
-    "grader adds one to any of the arguments.",
+    "vmap": "The same call with a batch axis that the operator does not see. The "
+    "grader adds this axis to any of the arguments.",
 }
 
 

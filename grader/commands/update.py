@@ -26,8 +26,8 @@ def run() -> int:
         )
     if not (rungs.ROOT / starters.ARCHIVE).exists():
         raise GraderError(
-            f"this handout is too old to be updated: it has no {starters.ARCHIVE}; "
-            "unpack the new one beside it and copy your files over"
+            f"this handout is too old to be updated: it has no {starters.ARCHIVE}. "
+            "Unpack the new handout beside it and copy your files over"
         )
     new = renewal.unpacked(Path(named))
     with once.alone(build_folder() / "update"):
@@ -37,12 +37,12 @@ def run() -> int:
 
 
 def _tell(report: renewal.Report) -> None:
-    terminal.say(f"{report.replaced} files are new, {report.removed} are gone")
+    terminal.say(f"{report.replaced} files are new, {report.removed} were removed")
     for name in report.merged:
         terminal.say(f"merged: {name} has your lines and the new ones")
     for name in report.conflicts:
         terminal.say(
-            f"conflict: {name} stays as you wrote it; {name}{renewal.BESIDE} shows "
+            f"conflict: {name} stays as you wrote it. {name}{renewal.BESIDE} shows "
             "where the new starter differs: take over what you want and delete it"
         )
     for name, copy in report.kept:

@@ -22,7 +22,7 @@ def run() -> int:
     """Until the key q."""
     if not in_terminal():
         raise GraderError(
-            "make watch needs a terminal for its screen and keys; "
+            "make watch needs a terminal for its screen and keys. "
             "make grade T= prints the same into a file or a pipe"
         )
     console = Console(highlight=False, no_color="NO_COLOR" in os.environ or None)

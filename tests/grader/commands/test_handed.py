@@ -59,7 +59,7 @@ def test_the_same_handout_once_more_changes_nothing_and_loses_nothing(made, tmp_
     place = {**os.environ, "FROM": str(made.folder / "convlab-handout.zip")}
     done = subprocess.run(command, cwd=tree, env=place, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "0 files are new, 0 are gone" in done.stdout
+    assert "0 files are new, 0 were removed" in done.stdout
     assert mine.read_text() == "mine\n" and not (tree / "kept").exists()
     done = grader(tree, "update")
     assert done.returncode == 2 and "FROM=convlab-handout.zip" in done.stderr

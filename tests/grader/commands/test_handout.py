@@ -160,7 +160,7 @@ def test_a_starter_with_limits_says_what_too_much_traffic_costs():
     for rung in limited:
         text = handout.warned(rung.shown, starter(rung.shown))
         head = text.partition("*/")[0]
-        assert "the verdict\n * TRAFFIC and no points" in head, rung.shown
+        assert "the verdict is\n * TRAFFIC. It then gets no points" in head, rung.shown
     free = "labs/02_naive_c/add/00_broadcast.c"
     assert "TRAFFIC" not in handout.warned(free, starter(free))
 
@@ -371,4 +371,4 @@ def test_without_git_the_folders_decide_and_a_sentence_says_so(
     names, left_out = handout._names()
     assert "common/operators.h" in names and not left_out
     assert not [name for name in names if name.startswith("tests")]
-    assert "this is no git repository" in capsys.readouterr().out
+    assert "this is not a git repository" in capsys.readouterr().out
