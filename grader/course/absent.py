@@ -57,6 +57,6 @@ def _sentence(toml: str, missing: list[str]) -> str:
     listed = ", ".join(missing[:NAMED])
     more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
     return (
-        f"{toml} names rungs that have no file: {listed}{more}; where another file "
-        "calls one, a lower rung or a given object takes its place if there is one"
+        f"{toml} names rungs that have no file: {listed}{more}. If another file calls "
+        "one, a lower rung or a given object takes its place if there is one"
     )

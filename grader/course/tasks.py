@@ -197,7 +197,7 @@ def _strange(file: Path) -> str:
     if file.is_symlink() or not file.is_file():
         return "a rung is a plain file, not a link"
     if not os.access(file, os.R_OK):
-        return "it cannot be read: mend its permissions"
+        return "it cannot be read: fix its permissions"
     if file.stat().st_size > LARGEST:
         return f"a rung has at most {LARGEST} bytes"
     if not RUNG_NAME.fullmatch(file.stem):

@@ -79,7 +79,7 @@ def _parsed(where: str, formula: str) -> ast.expr:
     try:
         return ast.parse(formula, mode="eval").body
     except (SyntaxError, ValueError) as error:
-        raise GraderError(f"{where}: {formula!r} is no formula") from error
+        raise GraderError(f"{where}: {formula!r} is not a formula") from error
 
 
 def _value(node: ast.expr, sizes: Mapping[str, int], formula: str) -> float:

@@ -48,8 +48,8 @@ def lock() -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise GraderError(
-                "another grading is running in this folder; wait for it to end, or "
-                "give this one a folder of its own with CONVLAB_BUILD="
+                "another grading is running in this folder. Wait for it to end, or "
+                "give this one its own folder with CONVLAB_BUILD="
             ) from error
         yield
 
@@ -74,7 +74,7 @@ def explain(error: OSError, wanted: Path) -> str:
     if not in_the_way and not of_machine(error):
         return f"{wanted}: {reason}; run the command again"
     return (
-        f"cannot write to {wanted}: {reason}; mend its permissions, or name another "
+        f"cannot write to {wanted}: {reason}; fix its permissions, or name another "
         "folder with CONVLAB_BUILD="
     )
 

@@ -133,7 +133,7 @@ _WRONG: dict[str, list[Refused]] = {
             weight=(8, 2, 3, 2),
         ),
         _wrong(
-            "filters that are no multiple of the channels",
+            "a number of filters that is not a multiple of the channels",
             "weight|filters|channels",
             "4",
             weight=(6, 1, 3, 2),
@@ -182,7 +182,7 @@ _WRONG: dict[str, list[Refused]] = {
         _wrong("dilation 0", "dilation", _POSITIVE, {"dilation": (1, 0, 1)}),
         _wrong("a dilation for two axes", "dilation", "3|three", {"dilation": (1, 1)}),
         Refused(
-            "points that are no whole numbers",
+            "points that are not whole numbers",
             "coordinates",
             "i32|int32|integer",
             dtypes={"coordinates": torch.float32},

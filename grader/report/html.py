@@ -94,8 +94,8 @@ def document(template: str, **words: Any) -> str:
         from markupsafe import Markup
     except ImportError as error:
         raise GraderError(
-            "the report needs the package jinja2, which this Python does not have; "
-            "install it (pip install jinja2) or run make without PYTHON="
+            "the report needs the package jinja2, which this Python does not have. "
+            "Install it (pip install jinja2) or run make without PYTHON="
         ) from error
 
     def shown(value: Any) -> Any:

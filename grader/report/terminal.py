@@ -196,7 +196,7 @@ def _uses(results: list[TaskResult]) -> None:
             say(line)
     own = sum(not stands_in for stands_in, _ in lines)
     if own and not few:
-        say(f"  {own} uses of your own files by others: the report names them")
+        say(f"  your own files are used {own} times by others: the report names them")
 
 
 def _gates(results: list[TaskResult]) -> None:

@@ -49,7 +49,7 @@ def unpacked(archive: Path) -> dict[str, tuple[bytes, bool]]:
     listed = dict(_manifest(found[MANIFEST][0])) if MANIFEST in found else {}
     if not listed or starters.ARCHIVE not in found:
         raise GraderError(
-            f"{archive} is no handout of convlab: it has no {MANIFEST} or no "
+            f"{archive} is not a handout of convlab: it has no {MANIFEST} or no "
             f"{starters.ARCHIVE}"
         )
     for name, digest in listed.items():
@@ -84,7 +84,7 @@ def _below(name: str) -> str:
     """
     parts = PurePosixPath(name).parts
     if len(parts) < 2 or ".." in parts or name.startswith("/"):
-        raise GraderError(f"the archive has a file {name!r}: it is no handout")
+        raise GraderError(f"the archive has a file {name!r}: it is not a handout")
     return str(PurePosixPath(*parts[1:]))
 
 

@@ -47,7 +47,7 @@ def unseal(block: bytes, key: str) -> dict[str, bytes]:
         packed = Fernet(key.strip().encode()).decrypt(block)
     except (InvalidToken, ValueError) as error:
         raise GraderError(
-            "KEY= does not open this task's solutions: each task has a key of its own, "
+            "KEY= does not open this task's solutions. Each task has its own key, "
             "44 characters that end with '='; copy it whole"
         ) from error
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:

@@ -171,7 +171,7 @@ def read(file: Path) -> Place:
         place = re.search(r"at line (\d+)", str(error))
         line = int(place[1]) if place else max(1, len(text.splitlines()))
         raise GraderError(
-            f"{file}:{line}: expected TOML, but: {error}; mend this line"
+            f"{file}:{line}: expected TOML, but: {error}; fix this line"
         ) from error
     return Place(str(file), toml_lines.lines(text), (), value)
 

@@ -43,9 +43,9 @@ NEVER_AGAIN = frozenset(
     )
 )
 WITHOUT = (
-    "this Python ({}) has no module sqlite3, in which the grader keeps its answers: "
-    "run make without PYTHON=, name another Python, or build this one again after "
-    "installing SQLite's headers (Debian: libsqlite3-dev)"
+    "this Python ({}) has no module sqlite3, in which the grader keeps its answers. "
+    "Run make without PYTHON=, or name another Python. Or install SQLite's headers "
+    "(Debian: libsqlite3-dev) and build this Python again"
 )
 _TABLES = """
 CREATE TABLE IF NOT EXISTS facts (
@@ -120,7 +120,7 @@ def _sentence(error: sqlite3.Error, path: Path) -> str:
     if "full" in text:
         return f"the disk is full: cannot write to {path}; make room and try again"
     return (
-        f"cannot write to {path}: {text}; mend the permissions of its folder, or name "
+        f"cannot write to {path}: {text}; fix the permissions of its folder, or name "
         "another one with CONVLAB_BUILD="
     )
 
@@ -193,7 +193,7 @@ class Ledger(Closing):
             raise GraderError(f"cannot rename {self.path}: {error}") from error
         return (
             f"{self.path.name} cannot be read ({reason}); it is kept as {kept.name} "
-            "beside it, and everything is asked anew"
+            "beside it, and every check runs again"
         )
 
     def close(self) -> None:

@@ -139,7 +139,7 @@ def _exposed(failed: list[CheckResult], shown: str) -> CheckResult:
     ours = next((check for check in failed if check.verdict.pending), None)
     ours = ours or next((c for c in failed if c.verdict in UNASKED), None)
     if ours:
-        text = f"{shown}: the file as it was handed out cannot be asked: {ours.message}"
+        text = f"{shown}: the file as it was handed out cannot run: {ours.message}"
         return _said(ours.verdict if ours.verdict.pending else Verdict.GRADER, text)
     if not failed:
         text = (

@@ -70,7 +70,7 @@ def waiting(results: Sequence[TaskResult]) -> list[str]:
     if not tasks:
         return []
     return [
-        "the broken files of a bug hunt that nobody has changed were not checked; "
+        "the broken files of a bug hunt that nobody has changed were not checked. "
         f"make grade T={tasks[0]} says what they fail"
     ]
 

@@ -78,7 +78,7 @@ def load(path: str | Path) -> Any:
         raise LoadError(f"an exhibit of lab 05 is built by make grade alone: {path}")
     if task.language == "extension":
         raise LoadError(
-            f"{task.id} is a package of its own: make build LAB=05, then "
+            f"{task.id} is its own package: make build LAB=05, then "
             f"import convlab_ext and call convlab_ext.{task.operator}"
         )
     return _load_compiled(task, rung)

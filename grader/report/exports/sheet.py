@@ -97,7 +97,7 @@ class Row:
                 f"{shown_points(self.pending)} points are pending: neither earned nor "
                 "lost"
             )
-        return "\n".join(lines) or "Everything that was asked passed."
+        return "\n".join(lines) or "Every check that ran passed."
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ def test_each_case_is_looked_at_until_one_is_over_its_limit(monkeypatch, over):
         ({"forward": {"bytes": 3}}, "has no case"),
         ({"forward": {"case": [], "bytes": 3}}, "has no case"),
         ({"forward": {"case": "x", "byte": 3}}, "unknown word 'byte'"),
-        ({"forward": {"case": "x", "bytes": "1 +"}}, "is no formula"),
+        ({"forward": {"case": "x", "bytes": "1 +"}}, "is not a formula"),
     ],
 )
 def test_strange_limits_are_refused(entry, words):

@@ -43,4 +43,4 @@ def test_a_case_that_the_broken_file_passes_exposes_nothing() -> None:
 def test_a_file_that_could_not_be_asked_exposes_nothing(verdict: Verdict) -> None:
     told = found(verdict)
     assert told.verdict.pending
-    assert told.message == f"{SHOWN}: the file as it was handed out cannot be asked: so"
+    assert told.message == f"{SHOWN}: the file as it was handed out cannot run: so"

@@ -469,7 +469,7 @@ def test_a_rung_that_cannot_be_read_is_told(tmp_path, monkeypatch):
     (tmp_path / "00_mine.c").write_text(REFERENCE)
     monkeypatch.setattr(tasks.os, "access", lambda file, how: how != os.R_OK)
     assert not tasks._files(tmp_path, ".c")
-    assert "mend its permissions" in tasks._strange(tmp_path / "00_mine.c")
+    assert "fix its permissions" in tasks._strange(tmp_path / "00_mine.c")
 
 
 def test_what_a_terminal_cannot_show_is_written_in_other_characters(tree):
