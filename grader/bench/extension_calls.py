@@ -189,10 +189,10 @@ def call_lines(lines: list[Line]) -> list[str]:
     return [
         "## A call",
         "",
-        "Four numbers for `add`, one for `conv2d`: what is left is the way. The right "
-        f"columns are of one call behind the bare kernel of `{BEHIND}`, as between two "
-        "layers: the kernel's numbers have taken the place of all code and small data "
-        "in the caches, and the same way is several times as long, PyTorch's as well.",
+        "Four numbers for `add`, one for `conv2d`, so that only the way takes time. "
+        f"The right columns are of one call after the bare kernel of `{BEHIND}`, as "
+        "between two layers. The kernel's numbers have replaced all code and small "
+        "data in the caches. The same way is several times as long, PyTorch's as well.",
         "",
         *tables.markdown(head, rows),
     ]
@@ -286,8 +286,8 @@ def language_lines(lines: list[Line]) -> list[str]:
     return [
         "## Python, C, an operator, a card",
         "",
-        "Forward of the same work. Python is the file of lab 01, which calls PyTorch "
-        "for its sums; plain C is the first rung of lab 02.",
+        "Forward of the same work. Python is the file of lab 01; it calls PyTorch for "
+        "its sums. Plain C is the first rung of lab 02.",
         "",
         *tables.markdown(head, rows),
     ]

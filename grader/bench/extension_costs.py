@@ -231,12 +231,13 @@ def _page(whole: dict[str, Any], shapes: Sequence[Shape], note: str) -> list[str
         "",
         "## Conv2d",
         "",
-        "The module with autograd on, weight, bias and (for both directions) input "
-        "needing gradients, against `torch.nn.Conv2d` and against the same kernels "
-        "called bare: new outputs too, but no dispatcher, no checks, no graph, and "
-        "scratch memory that is there before. Times, and the ratio to PyTorch, are of "
-        "calls between those of the others, as the layers of a network are called; "
-        "what a call costs more than the bare kernel is of calls in a row.",
+        "The module is compared with `torch.nn.Conv2d` and with the same kernels, "
+        "called bare. Autograd is on: weight, bias and (for both directions) input "
+        "need gradients. The bare kernels make new outputs too. They have no "
+        "dispatcher, no checks and no graph; their scratch memory is there before. "
+        "Times and the ratio to PyTorch come from alternating calls, as a network "
+        "calls its layers. What a call costs more than the bare kernel comes from "
+        "calls in a row.",
         "",
         *tables.markdown(HEAD, [_cells(shape) for shape in shapes]),
     ]

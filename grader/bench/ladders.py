@@ -48,8 +48,8 @@ def bench(selection: Selection, wanted: Wanted) -> int:
     tasks = [task for task in selection.tasks if task.language == "c"]
     if not tasks:
         raise GraderError(
-            "nothing to time: bench measures the rungs of labs 02 to 04 (lab 01 is "
-            "Python, where most of the time goes into calling PyTorch)"
+            "nothing to time: bench measures the rungs of labs 02 to 04. Lab 01 is "
+            "Python, and most of its time goes into calling PyTorch"
         )
     torch.set_num_threads(wanted.threads)
     machine.keep_memory()
@@ -117,8 +117,8 @@ def remarks(rows: list[Row]) -> Iterator[str]:
             yield f"not timed: {what}: {row.speed.verdict}{why}"
     if any(row.speed.verdict is Verdict.NOISY for row in rows):
         yield (
-            "NOISY: after three attempts the ratio is still not known to 5 %, mostly "
-            "because something else runs; close it and run the command again"
+            "NOISY: after three attempts the ratio is still not known to 5 %. Mostly "
+            "another program runs: close it and run the command again"
         )
 
 

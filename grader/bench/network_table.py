@@ -115,7 +115,7 @@ def page(net: str, size: int, rows: Sequence[Row], machine: str) -> str:
         "take turns. `forward` is eval() without a graph; `step` is a step of "
         "training: forward, loss, backward, optimizer. Outputs: the largest difference "
         "between PyTorch's side and ours, as a share of the largest output. Gradients: "
-        "those of all weights as one vector, the difference's norm as a share of the "
+        "all weights' gradients as one vector, the difference's norm as a share of the "
         "norm. One ReLU that turns at a last bit changes many of them.",
         "",
         *tables.markdown(HEAD, [_cells(row) for row in rows]),
@@ -125,7 +125,7 @@ def page(net: str, size: int, rows: Sequence[Row], machine: str) -> str:
         "## Where the time goes",
         "",
         "Of one call with a hook around each layer, in each direction. `"
-        f"{REST}` is what is left: sums and joins of maps, the loss, the optimizer.",
+        f"{REST}` is the rest: sums and joins of maps, the loss, the optimizer.",
     ]
     for row in rows:
         lines += ["", f"### {row.title}", "", *_spent(by_kind(row))]

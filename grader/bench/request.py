@@ -70,9 +70,9 @@ def write_files(files: Mapping[str, str]) -> list[str]:
 def machine_words(peaks: dict[str, Any], wanted: Wanted) -> str:
     """The machine card, and what a table's columns mean."""
     return (
-        f"{card(peaks, wanted)} The interval is that of the ratio to PyTorch; an error "
-        "is the largest against double precision, as a share of the largest value. "
-        f"{command(wanted)}"
+        f"{card(peaks, wanted)} The interval is the interval of the ratio to PyTorch. "
+        "An error is the largest against double precision, as a share of the largest "
+        f"value. {command(wanted)}"
     )
 
 
@@ -86,12 +86,11 @@ def card(peaks: dict[str, Any], wanted: Wanted) -> str:
     processor = f"{environment['cpu']} ({environment['isa']})"
     return (
         f"{processor}, {environment['compiler']}, torch {environment['torch']}, "
-        f"{many}; one core's peak {peaks['fma_gflops']:.0f} GFLOP/s, scalar "
-        f"{peaks['multiply_add_gflops']:.1f} GFLOP/s; triad {sizes}; "
-        f"peak moved by {100 * peaks['moved']:.0f} % during the run."
+        f"{many}. One core's peak {peaks['fma_gflops']:.0f} GFLOP/s, scalar "
+        f"{peaks['multiply_add_gflops']:.1f} GFLOP/s; triad {sizes}. "
+        f"Peak moved by {100 * peaks['moved']:.0f} % during the run."
         f"{isa_words()} The process keeps "
-        "its memory (mallopt, speed/machine.py), so that PyTorch pays for no page "
-        "twice."
+        "its memory (mallopt, speed/machine.py): PyTorch pays for no page twice."
     )
 
 

@@ -35,7 +35,7 @@ _SPECIAL = 0xFF00  # from here on a section's number is none
 
 RUNS = "runs code while it is loaded (a constructor, or ifunc), which no rung needs"
 WRITABLE = (
-    "has code that can be written to (a nested function whose address is taken?), "
+    "has code that can be written to (does it take the address of a nested function?), "
     "which no rung needs"
 )
 
@@ -111,8 +111,8 @@ def _whole(file: Path) -> bytes:
         end = start + size * count
     if len(data) < end:
         raise GraderError(
-            f"{file} is cut off: it has {len(data)} of at least {end} bytes (was the "
-            "disk full, or was the compiler killed?); run make clean, then grade again"
+            f"{file} is cut off: it has {len(data)} of at least {end} bytes. Was the "
+            "disk full, or was the compiler killed? Run make clean, then grade again"
         )
     return data
 

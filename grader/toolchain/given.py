@@ -45,12 +45,12 @@ MARCH = {"x86_64": "x86-64-v2"}  # machine -> the oldest processor that is serve
 README = """# Given objects
 
 Plain reference operators, compiled: no source, no debug information. `uses` in a lab's
-`lab.toml` links one of them where your own file of an earlier task is not right yet, so
-that no lab waits for the one before. The report says which file served:
+`lab.toml` links one of them until your own file of an earlier task is right. So no lab
+waits for the one before. The report says which file served:
 `given/{arch}/matmul` is `matmul.f32.a` or `matmul.f64.a` of this folder.
 
-They are slow on purpose (compiled with `-O2` for every {arch} processor): your own file
-takes their place as soon as it passes.
+They are slow on purpose (compiled with `-O2` for every {arch} processor). As soon as
+your own file passes, it replaces them.
 
 Licence: MIT, as all code of convlab ([LICENSE](../../LICENSE)).
 """

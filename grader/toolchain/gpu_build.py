@@ -38,7 +38,7 @@ def lacking(rung: Rung) -> str:
     listed = ", ".join(rung.architectures)
     return (
         f"waits for another GPU: this one, {found.name}, is {found.architecture}, and "
-        f"the file is for {listed}; where it is called, a lower file stands in"
+        f"the file is for {listed}. Where it is called, a lower file stands in"
     )
 
 

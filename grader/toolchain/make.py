@@ -178,8 +178,8 @@ def run_compiler(
         output, _ = process.communicate(timeout=deadline)
     except subprocess.TimeoutExpired:
         text = (
-            f"error: the compiler did not finish within {deadline:.0f} s, perhaps "
-            "because the machine is busy: run the command again"
+            f"error: the compiler did not finish within {deadline:.0f} s. Perhaps the "
+            "machine is busy: run the command again"
         )
         return subprocess.CompletedProcess(command, LATE, text)
     finally:
@@ -211,7 +211,7 @@ def _refuse_a_folder_that_takes_nothing(text: str) -> None:
     for words in ("Permission denied", "Read-only file system"):
         if words in text and str(build_folder()) in text:
             raise GraderError(
-                f"cannot write to {build_folder()}: {words.lower()}; mend its "
+                f"cannot write to {build_folder()}: {words.lower()}; fix its "
                 "permissions, or name another folder with CONVLAB_BUILD="
             )
 

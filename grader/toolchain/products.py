@@ -70,10 +70,10 @@ HIDING = (
 )
 # of the system, and vector.h
 IN_HEADERS = ("__builtin_constant_p", "object_size", "vec_one_by_one")
-GONE = "is gone: it was removed or renamed while it was graded; put it back, run again"
 NOWHERE = (
     "which is defined nowhere (a typing mistake, or a helper that was not written)"
 )
+GONE = "was removed or renamed while it was graded; put it back, run again"
 SAME = "a rung is the same in every build"
 
 _ERROR = re.compile(
@@ -89,7 +89,7 @@ _BY_HAND = re.compile(
     r'\b(?:__)?asm(?:__)?\b|\b(?:__)?section(?:__)?[\s(]*\(\s*(?:u8|[uUL])?"'
 )
 BY_HAND = (
-    "says '{}', by which a file can hold machine code that nobody wrote in C: write it "
+    "says '{}'. With it a file can hold machine code that nobody wrote in C. Write it "
     "in C, with vector.h for vectors"
 )
 _LINKER = re.compile(r"undefined reference to `(?P<name>[^']+)'")
@@ -326,7 +326,7 @@ def hides(rung: Rung, words: Sequence[str] = HIDING) -> str:
         text = file.read_text(encoding="utf-8", errors="replace").lower()
         joined = JOINED.sub("", text)
         if _OWN_MARK.search(joined):
-            return f"marks lines as those of another file: {SAME}"
+            return f"marks lines as lines of another file: {SAME}"
         if found := said(joined, words):
             return found
     return ""

@@ -101,8 +101,8 @@ def too_weak() -> str:
     if level() == "bwrap":
         return ""
     return (
-        f"lab 05's checks of the contract wait, and their points are pending: the "
-        f"sandbox {level()!r} does not hold a process that starts compilers; grade on "
+        f"lab 05's checks of the contract wait, and their points are pending. The "
+        f"sandbox {level()!r} does not hold a process that starts compilers. Grade on "
         "a machine with bubblewrap (Debian: apt-get install bubblewrap)"
     )
 

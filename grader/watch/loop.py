@@ -80,8 +80,7 @@ class Loop:
                     self._told(self.client.receive())
                 if self.client.late():
                     self.view.notice = (
-                        "the check did not end when it was told to; its process was "
-                        "replaced"
+                        "the check did not stop in time; its process was replaced"
                     )
                 if keyboard and keyboard.number in ready:
                     for key in keyboard.take():

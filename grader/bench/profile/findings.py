@@ -80,9 +80,9 @@ def sentences(p: Profile) -> Iterator[str]:
         side = "more" if intensity > turn else "less"
         limit = "the arithmetic" if intensity > turn else "the memory"
         yield (
-            f"A byte of its tensors serves {intensity:.3g} operations, {side} than the "
-            f"{turn:.3g} at which arithmetic and large memory take equally long: with "
-            f"tensors in large memory, {limit} limits this call."
+            f"A byte of its tensors serves {intensity:.3g} operations, {side} than "
+            f"{turn:.3g}. At {turn:.3g}, arithmetic and large memory take equally "
+            f"long. With tensors in large memory, {limit} limits this call."
         )
     if p.hottest:
         yield from _of_loop(p.hottest, p.share)
@@ -126,13 +126,13 @@ def _advice(p: Profile, computing: float, moving: float) -> str:
         return "the innermost loop: is there one that multiplies?"
     if loop.arithmetic and loop.is_scalar:
         return (
-            "vectors: the loop works on one number at a time. Does its innermost index "
-            "walk along memory, and does every turn do the same?"
+            "the vectors: the loop works on one number at a time. Does its innermost "
+            "index walk along memory, and does every turn do the same?"
         )
     if loop.scalars > loop.arithmetic / 2:
         return (
-            "the sum: vectors are multiplied, but their numbers are added one after "
-            "the other, for a float sum has an order. Write several sums side by side."
+            "the sum: vectors are multiplied, but their numbers are added one by one, "
+            "because a float sum has an order. Write several sums side by side."
         )
     if loop.spills:
         return "a smaller block: its sums do not fit into the registers."
@@ -144,6 +144,6 @@ def _advice(p: Profile, computing: float, moving: float) -> str:
     if not loop.arithmetic:
         return "the loop above: can its work be done once, outside, or not at all?"
     return (
-        "waiting: are the numbers in the first cache when the loop wants them, and are "
+        "the waiting: are the numbers in the first cache when the loop wants them? Are "
         "there enough sums that do not wait for each other (8 or more)?"
     )

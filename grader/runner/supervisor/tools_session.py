@@ -170,7 +170,7 @@ class Tools:
                 why = self._why(output)
             except Malformed as error:
                 alone = False
-                why = Answer("died", f"the process wrote a line of its own: {error}")
+                why = Answer("died", f"the process wrote its own line: {error}")
             except Beyond as error:
                 alone = False
                 why = Answer("limit", str(error))

@@ -184,8 +184,8 @@ class Task:
             spread = float(mine[name].detach().std() / theirs.detach().std())
             if mine[name].detach().abs().max() > 1.2 * bound or not 0.6 < spread < 1.6:
                 raise ContractError(
-                    f"{kind}.{name} does not start as that of torch.nn."
-                    f"{type(model).__name__} does: its values spread {spread:.2f} "
+                    f"{kind}.{name} does not start as in torch.nn."
+                    f"{type(model).__name__}: its values spread {spread:.2f} "
                     "times as wide"
                 )
 
@@ -320,7 +320,7 @@ class Case:
         for tensor in results:
             if not tensor.requires_grad:
                 raise ContractError(
-                    "the result has no gradient function: call Function.apply with "
+                    "the result has no gradient function. Call Function.apply with "
                     "the arguments themselves, not with .data or detach(), and return "
                     f"what it returns{line_of_cut(self.task.path, *names)}"
                 )

@@ -78,8 +78,8 @@ def in_words(
         takes = f" ({', '.join(names)})" if names else ""
         return (
             f"backward returned {_counted(match[3])}, but forward takes {match[2]} "
-            f"arguments{takes}: return one for each argument in their order, and None "
-            f"for each that is no tensor or needs none{where}"
+            f"arguments{takes}. Return one gradient for each argument, in their order: "
+            f"None for each that is not a tensor or needs none{where}"
         )
     at = int(match[2]) - 1
     if shape:
@@ -98,8 +98,8 @@ def in_words(
         advice = kept
     if shape:
         return (
-            f"backward returned a gradient of shape {shape[3]} for '{names[at]}', "
-            f"whose shape is {shape[4]}: {advice}{where}"
+            f"backward returned a gradient of shape {shape[3]} for '{names[at]}' "
+            f"of shape {shape[4]}: {advice}{where}"
         )
     return (
         f"backward returned a gradient for '{names[at]}', which is not a tensor in "

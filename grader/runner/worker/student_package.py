@@ -101,8 +101,8 @@ class PackageTask(Task):
         for argument, tensor in zip(self.signature.inputs, inputs):
             if isinstance(found, torch.Tensor) and _share(found, tensor):
                 raise ContractError(
-                    f"the result shares memory with '{argument.name}': an operator "
-                    "returns memory of its own unless its schema says otherwise; make "
+                    f"the result shares memory with '{argument.name}'. An operator "
+                    "returns its own memory unless its schema says otherwise. Make "
                     "the result with empty_like in every case"
                 )
         return found

@@ -21,7 +21,7 @@ from grader.runner.supervisor.wire import Reply
 from grader.runner.worker.student_memory import ContractError
 
 BROADCAST = (
-    "uses aten::add with broadcasting or alpha: that is what this task asks for "
+    "uses aten::add with broadcasting or alpha: this is the task itself "
     "(adding two tensors of one shape is allowed)"
 )
 MEND = "the table in the lab's README says what to build it from"

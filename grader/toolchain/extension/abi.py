@@ -77,16 +77,16 @@ def _sentence(name: str) -> str:
     plain = _plain(name)
     if "call_dispatcher" in name:
         return (
-            f"calls '{name}', the way to every operator of PyTorch: write it with the "
-            "kernels of csrc/kernels.h (they take any strides, so that no copy is "
-            "needed) and bridge.h's empty_like"
+            f"calls '{name}', the way to every operator of PyTorch. Write it with the "
+            "kernels of csrc/kernels.h (they take any strides, so no copy is needed) "
+            "and bridge.h's empty_like"
         )
     if COMPUTES.search(plain):
         return f"calls '{plain}', PyTorch's own operator: call the rung through `run`"
     if re.match(r"(at|c10|torch)::", plain):
         return (
-            f"needs '{plain}', which is not of the stable ABI: a library with it fits "
-            "one version of PyTorch only; include torch/csrc/stable and "
+            f"needs '{plain}', which is not of the stable ABI. A library with it fits "
+            "one version of PyTorch only. Include torch/csrc/stable and "
             "torch/headeronly, no ATen header"
         )
     if name in FORBIDDEN_SYMBOLS:

@@ -44,7 +44,7 @@ def verify() -> None:
     name = os.environ.get("CXX", "").strip() or "c++"
     if not shutil.which(name.split()[0]):
         raise GraderError(
-            f"torch's headers need a C++ compiler and there is no '{name}': install "
+            f"torch's headers need a C++ compiler and there is no '{name}'. Install "
             "one (on Debian: apt-get install build-essential) or name one with CXX="
         )
     needs = f"torch {_version_of('torch')} needs {SETUPTOOLS} or newer"
@@ -56,7 +56,7 @@ def verify() -> None:
         raise GraderError(f"setuptools is {version} and {needs}: {remedy}")
     if not shutil.which("ninja"):
         raise GraderError(
-            "there is no ninja, without which torch compiles one file after the other "
+            "there is no ninja. Without it, torch compiles one file after the other "
             "and each time all of them: pip install ninja"
         )
 
@@ -110,7 +110,7 @@ def _mismatch(theirs: str) -> str:
     usual = nvcc.find()
     if not usual:
         named = os.environ.get("NVCC", "").strip()
-        where = f"NVCC={named} is no program" if named else "there is no nvcc"
+        where = f"NVCC={named} is not a program" if named else "there is no nvcc"
         return f"{where} and torch has CUDA {theirs}: `make nvcc` fetches one from PyPI"
     major = theirs.split(".")[0]
     known = {path: _release(Path(path)) for path in [usual, *nvcc.packaged()]}

@@ -48,7 +48,7 @@ EXPLAINED = (
         "a semicolon is missing on this line or at the end of the one before",
     ),
     (r"not declared|has not been declared", "a typing mistake, or a missing #include"),
-    (r"No such file", "headers are bridge.h, those of common/ and PyTorch's own"),
+    (r"No such file", "headers are bridge.h, the headers of common/ and PyTorch's own"),
     (r"no matching function", "compare the arguments with the function's declaration"),
     (r"at end of input", "a closing brace is missing"),
 )

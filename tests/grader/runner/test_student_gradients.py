@@ -61,14 +61,14 @@ IMAGE, ROW, NUMBER = torch.ones(2, 3), torch.ones(3), torch.ones(5)
         (
             (ROW[:2], ROW, ROW, None),
             "",
-            "gradient of shape [2] for 'input', whose shape",
+            "gradient of shape [2] for 'input' of shape",
         ),
         (
             (IMAGE, NUMBER, ROW, None),
             "",
-            "of shape [5] for 'weight', whose shape is [3]",
+            "of shape [5] for 'weight' of shape [3]",
         ),
-        ((IMAGE, None, NUMBER, None), "weight", "for 'bias', whose shape is [3]"),
+        ((IMAGE, None, NUMBER, None), "weight", "for 'bias' of shape [3]"),
         (
             (IMAGE, ROW, ROW, None),
             "weight",

@@ -48,11 +48,11 @@ MEANS = {
     "argument or another result; its schema denies both",
     "test_autograd_registration": "its autograd rule is not registered for the "
     "operator: `register` does that",
-    "test_faketensor": "its fake kernel has to give the sizes, strides and dtype that "
-    "the kernel gives, without looking at data: write `fake`, and make the result with "
+    "test_faketensor": "its fake kernel has to give the sizes, strides and dtype of "
+    "the kernel, without looking at data. Write `fake`, and make the result with "
     "new_empty (not empty_like, which copies channels_last strides)",
-    "test_aot_dispatch": "traced as torch.compile does it, it gives other results or "
-    "gradients than called directly: look at `fake`, `backward` and what they return",
+    "test_aot_dispatch": "traced by torch.compile, its results or gradients differ "
+    "from a direct call: look at `fake`, `backward` and what they return",
 }
 
 
@@ -148,8 +148,8 @@ def _mask_sentence(operator: Any, mask: list[bool], name: str, *, want: bool) ->
     if want:
         return f"{operator._schema.name} with output_mask={mask} does not give {name}"
     return (
-        f"{operator._schema.name} with output_mask={mask} computes {name} all the "
-        "same: give the kernel NULL for it (`wanted`) and return an empty tensor "
+        f"{operator._schema.name} with output_mask={mask} computes {name}, which is "
+        "not wanted. Give the kernel NULL for it (`wanted`) and return an empty tensor "
         "(`or_empty`)"
     )
 
@@ -220,7 +220,7 @@ def _says_why(name: str, job: Job, error: Exception) -> None:
     if lacking := lacks(text, job["names"], job["right"]):
         said = repr(quoted(text, 160)) if text else "nothing"
         raise Broken(
-            f"{name} refuses {job['what']}, but {lacking}: it says {said}; name "
+            f"{name} refuses {job['what']}, but {lacking}: it says {said}. Name "
             "the argument, what it is and what was expected, as the contract's "
             "check does (`run` calls it)"
         ) from error

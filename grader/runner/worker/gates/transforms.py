@@ -35,9 +35,9 @@ GRADGRADCHECK: dict[str, Any] = {
 }
 REFUSALS = ("jvp", "forward-mode", "forward mode", "forward AD", "forward_ad")
 SILENT = (
-    "forward-mode AD silently gives no tangent, which counts as zero: the kernel that "
-    "`register` puts on the key Autograd has to apply the rules, with `jvp`, whenever "
-    "a dual level is open (forward_ad), or to raise"
+    "forward-mode AD silently gives no tangent, which counts as zero. `register` puts "
+    "a kernel on the key Autograd. Whenever a dual level is open (forward_ad), this "
+    "kernel has to apply the rules, with `jvp`, or to raise"
 )
 FUNCTORCH: Any = torch._C._functorch
 MATRICES = re.compile(
@@ -148,7 +148,7 @@ def gradgradcheck(bound: Bound, job: Job) -> Named:
     if not all(gradient.requires_grad for gradient in first):
         raise Broken(
             f"the gradients cannot be differentiated again: convlab::{bound.name}"
-            "_backward needs rules of its own (`register` it, with a `backward`)"
+            "_backward needs its own rules (`register` it, with a `backward`)"
         )
     sources = [*starts.values(), *given.values()]
     second = torch.autograd.grad(first, sources, job["second"], allow_unused=True)
@@ -163,8 +163,8 @@ def gradgradcheck(bound: Bound, job: Job) -> Named:
     except GradcheckError as error:
         words = _furthest(str(error), {**given, **starts})
         raise Broken(
-            "gradgradcheck: the second derivatives are not those of the first: look "
-            f"at the `backward` of {bound.name}_backward's rules ({words})"
+            "gradgradcheck: the second derivatives do not fit the first: look at the "
+            f"`backward` of {bound.name}_backward's rules ({words})"
         ) from error
     return results
 

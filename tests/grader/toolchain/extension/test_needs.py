@@ -66,7 +66,11 @@ def usual(tmp_path, monkeypatch):
     ("release", "environment", "words"),
     [
         ("12.4", {}, "nvcc is 12.4 .* CUDA 13.2.* install CUDA 13 or `make nvcc`"),
-        ("13.2", {"NVCC": "/no/nvcc"}, "=/no/nvcc is no program .* 13.2.*`make nvcc`"),
+        (
+            "13.2",
+            {"NVCC": "/no/nvcc"},
+            "=/no/nvcc is not a program .* 13.2.*`make nvcc`",
+        ),
         ("", {}, r"without its cuda_runtime.h or libcudart.so"),
         ("13.2", {"CUDA": "yes"}, "CUDA=yes: expected 0, 1, or nothing"),
     ],
@@ -88,7 +92,7 @@ def test_a_cuda_that_does_not_fit_is_refused(
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"CXX": "no-such-cc -O1"}, "no 'no-such-cc -O1': install one .*CXX"),
+        ({"CXX": "no-such-cc -O1"}, "no 'no-such-cc -O1'. Install one .*CXX"),
         (
             {"setuptools": "65.5.1", "torch": "2.15.0"},
             "65.5.1 and torch 2.15.0 needs 77 or newer: pip install 'setuptools>=77'",
