@@ -132,8 +132,8 @@ class _Launch:
                 if any(t.text in ("(", "=", "++", "--") for t in part):
                     self.edits.refuse(
                         part[0],
-                        "a braced list with calls in it goes to a template or to "
-                        "overloaded kernels: write its type before the brace",
+                        "a template or an overloaded kernel gets a braced list with "
+                        "calls in it: write its type before the brace",
                     )
                 self.edits.replace(part[0], "0")
                 for token in part[1:]:

@@ -143,7 +143,7 @@ def _launch(message: _Message) -> str | None:
                 "which kernel is launched here? Its name stands for several: write the "
                 "template arguments, or static_cast<void (*)(...)>(kernel)"
             )
-        return "what stands before <<< is no kernel: it must be a __global__ function"
+        return "what stands before <<< is not a kernel: write a __global__ function"
     return None
 
 

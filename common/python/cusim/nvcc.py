@@ -16,8 +16,8 @@ from cusim.build import ROOT
 from cusim.report import Finding, Place
 
 NOT_LOOKED = (
-    "cusim: no nvcc here: nobody has looked whether a kernel calls a function of the "
-    "host, which only NVIDIA's compiler knows"
+    "cusim: there is no nvcc here. So nobody has checked whether a kernel calls a "
+    "function of the host: only NVIDIA's compiler knows"
 )
 DEADLINE = 120.0  # seconds
 
@@ -63,8 +63,8 @@ def read(said: str) -> list[Finding]:
     found = {}
     for match in _CALL.finditer(said):
         sentence = (
-            f"'{match['name']}' is a function of the host and is called in "
-            f"'{match['caller']}', which runs on the device; put __device__ before it"
+            f"'{match['name']}' is a function of the host, but '{match['caller']}' "
+            "calls it on the device; put __device__ before it"
         )
         place = Place("called", match["file"], int(match["line"]))
         finding = Finding("error", "host_function", sentence, (place,))

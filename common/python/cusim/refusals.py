@@ -11,19 +11,19 @@ from cusim.edits import Edits
 from cusim.tokens import Tokens
 
 _TEXTURE = (
-    "texture and surface memory is not run by cusim: read the array through a "
+    "texture and surface memory is not run by cusim. Read the array through a "
     "const float *__restrict__ pointer, which loads through the same cache"
 )
 _CLUSTER = (
-    "thread block clusters are not run by cusim: let each block work on its own "
+    "thread block clusters are not run by cusim. Let each block work on its own "
     "shared memory and exchange through global memory"
 )
 _GRID = (
-    "waiting for the whole grid is not run by cusim: end the kernel there and launch "
+    "waiting for the whole grid is not run by cusim. End the kernel there and launch "
     "a second one for the rest"
 )
 _TMA = (
-    "the tensor memory accelerator (TMA) is not run by cusim: copy the tile with plain "
+    "the tensor memory accelerator (TMA) is not run by cusim. Copy the tile with plain "
     "loads, or with the cp.async wrappers of ptx.h"
 )
 _WGMMA = (

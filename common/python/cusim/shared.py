@@ -96,7 +96,7 @@ class _Declaration:
         if not self.scope.local and not (dynamic and self.scope.kind == "namespace"):
             edits.refuse(
                 self.marker,
-                f"__shared__ '{name}' stands outside of a function: declare it in the "
+                f"__shared__ '{name}' stands outside of a function. Declare it in the "
                 "kernel that uses it and pass a pointer on to other functions",
             )
             return []

@@ -51,7 +51,7 @@ def load(operator: str) -> None:
     except OSError as error:
         raise AttributeError(
             f"{file.name} does not fit torch {torch.__version__} ({error}): step (b) "
-            "fits the version it was compiled with; build it again, or take step (c), "
+            "fits the version it was compiled with. Build it again, or take step (c), "
             f"convlab_ext.{operator}"
         ) from error
     importlib.import_module(f"convlab_ext.{operator}").rules(NAMESPACE)

@@ -214,9 +214,9 @@ def write(
     if profiles:
         parts += [
             "## Where a step goes",
-            "Calls through the dispatcher, milliseconds with everything that is called "
-            "inside, those of its own (each the least of "
-            f"{profiler.ROUNDS * profiler.STEPS} steps), and the share of the step. "
+            "Calls through the dispatcher: milliseconds with the calls inside, without "
+            "them, and the share of the step. Each time is the least of "
+            f"{profiler.ROUNDS * profiler.STEPS} steps. "
             f"Operators below {LEAST} % of every make's step are left out. The "
             "profiler makes every call longer: compare these rows with each other, not "
             "with the seconds above.",

@@ -42,8 +42,8 @@ def test_a_call_of_a_host_function_is_read_from_what_nvcc_says():
     (found,) = nvcc.read(SAID)
     assert (found.kind, found.lines) == ("host_function", (14,))
     assert found.sentence == (
-        "'cube' is a function of the host and is called in 'apply', which runs on the "
-        "device; put __device__ before it"
+        "'cube' is a function of the host, but 'apply' calls it on the device; put "
+        "__device__ before it"
     )
 
 
