@@ -26,7 +26,9 @@ ONE_WORD = re.compile(r"`[^`]+`|\$[^$\n]+\$|!?\[[^]]*\]\([^)]*\)")
 END = re.compile(r"(?<!\.\.)(?<!e\.g)(?<!i\.e)(?<=[.?!])[)\"'*]*(?:\s+|$)")
 WORD = re.compile(r"[A-Za-z]{2}[a-z'’-]*|[aAI]|\d+")
 OPERATOR = re.compile(r"[-+*/@<>=!|&%^x]+")
-PATTERN = re.compile(r"\\|\(\?")  # a regular expression, no sentence
+NO_SENTENCE = re.compile(  # but a regular expression or a program
+    r"(?m)\\|\(\?|^import |^CREATE TABLE "
+)
 LEAST_WORDS = 4  # of a message; what is shorter is a name or a part of one
 
 
@@ -92,7 +94,7 @@ def messages(module: ast.AST) -> Iterator[str]:
             text = "".join(p if isinstance(p, str) else "`x`" for p in parts)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             text = "" if id(node) in left_out else node.value
-        if not PATTERN.search(text) and len(text.split()) >= LEAST_WORDS:
+        if not NO_SENTENCE.search(text) and len(text.split()) >= LEAST_WORDS:
             yield text
 
 
