@@ -307,7 +307,7 @@ static void is_writable(arguments_t *args)
     }
     for (int32_t i = 0; i < last; i++) {
         if (!overlap(args->tensor[i], t)) continue;
-        fail(args, "'%s' overlaps '%s', expected memory of its own", args->name[last],
+        fail(args, "'%s' overlaps '%s', expected its own memory", args->name[last],
              args->name[i]);
     }
 }

@@ -275,13 +275,13 @@ gelu_forward(output=t(4, 3, stride=(1, 4)))
 gelu_backward(grad_input=t(4, 3, stride=(0, 1)))
     gelu: 'grad_input' (4, 3) must be contiguous, its strides are (0, 1)
 gelu_forward(input=t(4, 3, address=4096), output=t(4, 3, address=4096))
-    gelu: 'output' overlaps 'input', expected memory of its own
+    gelu: 'output' overlaps 'input', expected its own memory
 gelu_forward(input=t(4, 3, address=4096, stride=(100, 1)), output=t(4, 3, address=4096 +
         302 * 4))
-    gelu: 'output' overlaps 'input', expected memory of its own
+    gelu: 'output' overlaps 'input', expected its own memory
 matmul_backward(grad_input=t(2, 3, 4, address=4096), grad_other=t(2, 4, 5, address=4096
         - 160 + 4))
-    matmul: 'grad_other' overlaps 'grad_input', expected memory of its own
+    matmul: 'grad_other' overlaps 'grad_input', expected its own memory
 add_forward(other=t(4, 3))
     add: 'input' (2, 3) and 'other' (4, 3) cannot be broadcast: axis 0 is 2 and 4
 add_forward(input=t(3), other=t(2, 4))
@@ -385,7 +385,7 @@ conv2d_backward(grad_output=t(2, 4, 6, 5))
     conv2d: 'grad_output' must be (2, 4, 5, 6) for these arguments, got (2, 4, 6, 5)
 conv2d_backward(weight=t(4, 3, 3, 2, address=4096), grad_weight=t(4, 3, 3, 2,
         address=4096))
-    conv2d: 'grad_weight' overlaps 'weight', expected memory of its own
+    conv2d: 'grad_weight' overlaps 'weight', expected its own memory
 depthwise_conv2d_forward(weight=t(6, 3, 3, 2))
     depthwise_conv2d: 'weight' must be (OC, 1, KH, KW), got (6, 3, 3, 2)
 depthwise_conv2d_forward(weight=t(5, 1, 3, 2))
@@ -442,7 +442,7 @@ lltm_forward(c=t(2, 4))
 lltm_forward(gates=t(2, 12))
     lltm: 'gates' must be (2, 9) for these arguments, got (2, 12)
 lltm_forward(c=t(2, 3, address=4096), new_c=t(2, 3, address=4096))
-    lltm: 'new_c' overlaps 'c', expected memory of its own
+    lltm: 'new_c' overlaps 'c', expected its own memory
 lltm_backward(gates=None)
     lltm: 'gates' is NULL, but it is not optional
 lltm_backward(grad_new_c=t(3, 2))

@@ -185,7 +185,7 @@ def test_a_build_without_a_second_set_says_so(tmp_path):
     output_of([*command, source, "-o", program], seconds=120)
     said = output_of([program], seconds=60)
     assert said == (
-        "conv2d_forward: this build has no second set of kernels; name their rung in "
+        "conv2d_forward: this build has no second set of kernels. Name their rung in "
         "lab.toml, kernels.direct, and build again: make build LAB=05\n"
         "ok\n"
     )

@@ -153,7 +153,7 @@ class thread_block_tile : public warp_group<thread_block_tile<N, Parent>>
 {
     static_assert(
         N >= 1 && N <= 32 && (N & (N - 1)) == 0,
-        "a tile has 1, 2, 4, 8, 16 or 32 threads; tiles of more than a warp are "
+        "a tile has 1, 2, 4, 8, 16 or 32 threads. Tiles of more than a warp are "
         "not in cusim: use the thread_block and shared memory");
 
   public:

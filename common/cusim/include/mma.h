@@ -120,12 +120,12 @@ CUSIM_INLINE void check_matrix(const T *matrix, unsigned stride, Where where)
 {
     if (uintptr_t(matrix) % 32 != 0)
         trap(
-            "wmma: a matrix must start at a multiple of 32 bytes; align the array with "
+            "wmma: a matrix must start at a multiple of 32 bytes. Align the array with "
             "__align__(32) and pad its rows to multiples of 16 bytes",
             where);
     if (stride * sizeof(T) % 16 != 0)
-        trap("wmma: the leading dimension must be a multiple of 16 bytes, that is of 8 "
-             "halves, 4 floats or 2 doubles",
+        trap("wmma: the leading dimension must be a multiple of 16 bytes (8 halves, 4 "
+             "floats or 2 doubles)",
              where);
     need_whole_warp("wmma needs all 32 lanes of a warp: launch blocks of a multiple of "
                     "32 threads",
@@ -150,9 +150,9 @@ template <class Use, int m, int n, int k, class T, class Layout = void>
 struct fragment {
     static_assert(
         cusim::offered<Use, T>(m, n, k),
-        "wmma has no such fragment; there are 16x16x16, 32x8x16 and 8x32x16 of "
-        "half or __nv_bfloat16 (accumulators: float or half), 16x16x8 of "
-        "precision::tf32 (float), 8x8x4 of double");
+        "wmma has no such fragment. There are 16x16x16, 32x8x16 and 8x32x16 of "
+        "half or __nv_bfloat16 (accumulators: float or half). There are 16x16x8 of "
+        "precision::tf32 (float) and 8x8x4 of double");
     static_assert(
         cusim::same_type<Use, accumulator> == cusim::same_type<Layout, void>,
         "fragments of a and b need row_major or col_major, accumulators none");

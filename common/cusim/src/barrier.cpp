@@ -67,8 +67,7 @@ static unsigned present_lanes(const Warp &warp, unsigned mask, const char *name,
     if (!(mask >> lane & 1)) {
         found(Level::error, "wrong_mask",
               text("lane %d calls %s with mask 0x%08x, which does not name lane %d "
-                   "itself; "
-                   "every lane that makes the call must be in the mask",
+                   "itself. Every lane that makes the call must be in the mask",
                    lane, name, mask, lane),
               {here("called", where)});
         end_launch();
@@ -79,7 +78,7 @@ static unsigned present_lanes(const Warp &warp, unsigned mask, const char *name,
             Level::error, "wrong_mask",
             text(
                 "%s waits for the lanes 0x%08x, but the lanes 0x%08x of them have left "
-                "the kernel; take them out of the mask, or let them stay",
+                "the kernel. Take them out of the mask, or let them stay",
                 name, mask, mask & warp.ended),
             {here("called", where)});
     }
@@ -91,7 +90,7 @@ void absent_lane(int from, unsigned mask, const char *name, Where where)
     const unsigned lanes = position().warp_lanes;
     found(Level::error, "wrong_mask",
           text("%s with mask 0x%08x reads lane %d, but this warp of the block has only "
-               "%d lanes; read from these alone, and name them in the mask: 0x%08x",
+               "%d lanes. Read only from these, and name them in the mask: 0x%08x",
                name, mask, from, __builtin_popcount(lanes), lanes),
           {here("called", where)});
 }
@@ -141,14 +140,14 @@ __attribute__((noinline)) static void report_barrier()
         if (warp.ended & warp.passed) {
             found(Level::error, "divergent_barrier",
                   "threads of a warp went past this barrier to the end of the kernel, "
-                  "others wait at it; every thread of the block must come to it: take "
+                  "others wait at it. Every thread of the block must reach it: take "
                   "it out of the condition and guard the work instead",
                   {waits});
             continue;
         }
         found(Level::warning, "early_exit",
               "some threads of a warp have left the kernel while others wait at this "
-              "barrier; let all threads reach it and guard the work instead",
+              "barrier. Let all threads reach it and guard the work instead",
               {waits});
     }
 }
@@ -202,9 +201,8 @@ void leave_meetings(Thread &self, Warp &warp)
         const int waiting = __builtin_ctz(meeting.arrived);
         const Thread &other = lane_of(self, waiting);
         found(Level::error, "wrong_mask",
-              text("%s with mask 0x%08x waits for lane %d, which has left the kernel; "
-                   "take "
-                   "it out of the mask, or let it stay",
+              text("%s with mask 0x%08x waits for lane %d, which has left the kernel. "
+                   "Take it out of the mask, or let it stay",
                    meeting.name, meeting.mask, self.position.lane),
               {place_of(other, "waits", other.where)});
         meeting.mask &= ~bit;
@@ -238,9 +236,9 @@ static bool report_divergent_collective()
                 found(
                     Level::error, "divergent_collective",
                     text(
-                        "lanes of one warp are in different calls, %s with mask 0x%08x "
-                        "and %s with mask 0x%08x, and wait for each other; all lanes "
-                        "of a mask must make the same call with the same mask",
+                        "lanes of one warp wait for each other in different calls, %s "
+                        "with mask 0x%08x and %s with mask 0x%08x. All lanes of a mask "
+                        "must make the same call with the same mask",
                         one.name, one.mask, other.name, other.mask),
                     {waiting_lane(warp, one), waiting_lane(warp, other)});
                 return true;
@@ -265,7 +263,7 @@ void report_deadlock()
     }
     found(
         Level::error, "deadlock",
-        text("%d of %zu threads of the block wait for ever: the threads they wait for "
+        text("%d of %zu threads of the block wait for ever. The threads they wait for "
              "have ended or wait somewhere else",
              now.alive, now.threads.size()),
         places.data(), places.size());

@@ -318,10 +318,11 @@ static cudaError_t symbol_error(size_t room, size_t bytes, size_t offset,
                                 const char *call, Where where)
 {
     if (offset <= room && bytes <= room - offset) return cudaSuccess;
-    found(Level::error, "out_of_bounds",
-          text("%s: %zu bytes from byte %zu on do not fit the %zu bytes of the symbol",
-               call, bytes, offset, room),
-          {{"called", where}});
+    found(
+        Level::error, "out_of_bounds",
+        text("%s: %zu bytes after the first %zu do not fit the %zu bytes of the symbol",
+             call, bytes, offset, room),
+        {{"called", where}});
     return fail(cudaErrorInvalidValue);
 }
 

@@ -46,7 +46,7 @@ void note_end()
     unchecked = false;
     found(
         Level::warning, "unchecked_launch",
-        "nobody asked whether this launch failed; call cudaGetLastError() after it, it "
+        "nobody asked whether this launch failed. Call cudaGetLastError() after it: it "
         "is the only sign of a launch that never ran",
         {{"launched", launched}});
 }

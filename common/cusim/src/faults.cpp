@@ -85,7 +85,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
     told = in_kernel();
     if (told && info->si_code == SI_KERNEL) {
         found(Level::error, "misaligned",
-              "the kernel used an address that no access of this size may have: a "
+              "the kernel used an address that no access of this size may have. A "
               "float4 needs a multiple of 16, and a pointer has to be set before it is "
               "used",
               {here("accessed", code_of(context))});
@@ -160,9 +160,9 @@ static void on_tick(int, siginfo_t *, void *context)
     if (!count) places[count++] = here("runs", code_of(context));
     found(Level::error, "spin",
           text("a thread has been running for %d s without an end or a barrier: a loop "
-               "that never ends? One that waits for another thread's write never ends "
-               "here, and need not end on a card: use __syncthreads, or a second "
-               "kernel; if one thread does the work of all, share it out",
+               "that never ends? A loop that waits for another thread's write never "
+               "ends here, and need not end on a card. Use __syncthreads, or a second "
+               "kernel. If one thread does the work of all, share it out",
                patience),
           places, count);
     _exit(124);

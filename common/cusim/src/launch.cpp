@@ -24,7 +24,7 @@ cudaError_t set_dynamic_shared(const void *kernel, int bytes, Where where)
 {
     if (bytes < 0 || (size_t)bytes > SHARED_LIMIT) {
         found(Level::error, "bad_launch",
-              text("a kernel is to have %d bytes of dynamic shared memory; a block can "
+              text("a kernel is to have %d bytes of dynamic shared memory. A block can "
                    "have %zu (compute capability 9.0; 163840 on 8.0)",
                    bytes, (size_t)SHARED_LIMIT),
               {{"asked", where}});

@@ -325,7 +325,7 @@ void *shared_memory(Shared &site, size_t bytes, size_t alignment)
         found(
             Level::error, "bad_launch",
             text("'%s' brings the static shared memory of the block to %zu bytes, the "
-                 "limit is %zu; use dynamic shared memory and cudaFuncSetAttribute",
+                 "limit is %zu. Use dynamic shared memory and cudaFuncSetAttribute",
                  site.name, arena.bytes + bytes, (size_t)STATIC_SHARED_LIMIT),
             {{"declared", {site.file, site.line}}});
         end_launch();

@@ -278,7 +278,7 @@ static void report(const Access &access, const Place &place, const Past &past,
     const bool both_write = past_write && access.op == Op::store;
     const char *const advice =
         other_block
-            ? "blocks run in any order: give each element to one block (does the index "
+            ? "blocks run in any order. Give each element to one block (does the index "
               "hold blockIdx?), or use an atomic operation or a second kernel"
         : global ? "give each element to one thread (is the index right?), or put a "
                    "barrier between the two accesses"
@@ -363,8 +363,8 @@ static void settle_twice()
         twice.access.by = &twice.by;
         if (same) {
             found(Level::note, "same_value",
-                  "several lanes of a warp write the same value to one word; that is "
-                  "right, but one lane would do: if (threadIdx.x % 32 == 0)",
+                  "several lanes of a warp write the same value to one word. This is "
+                  "right, but one lane is enough: if (threadIdx.x % 32 == 0)",
                   {twice.place});
         } else {
             report(twice.access, twice.place, twice.past, true);
@@ -431,9 +431,8 @@ static void unwritten(const Access &access)
 static void unfilled(const Access &access)
 {
     found(Level::warning, "uninitialized_global",
-          "device memory is read that neither the host nor a kernel has written; it "
-          "holds "
-          "nothing when it is new: use cudaMemset or cudaMemcpy first",
+          "device memory is read that neither the host nor a kernel has written. New "
+          "memory holds nothing: use cudaMemset or cudaMemcpy first",
           {here(verb(access), access.code)});
 }
 

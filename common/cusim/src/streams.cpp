@@ -31,9 +31,9 @@ void only_given_stream(const char *what, Where where)
     if (!host_is_limited()) return;
     found(
         Level::error, "default_stream",
-        text("%s uses CUDA's default stream; what else uses the tensors is ordered by "
-             "the stream that comes with the call: give ctx->stream to it, or to its "
-             "Async form",
+        text("%s uses CUDA's default stream, but everything else that uses the tensors "
+             "is ordered by the call's stream. Give ctx->stream to it, or to its Async "
+             "form",
              what),
         {{"used", where}});
 }

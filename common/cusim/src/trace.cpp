@@ -95,7 +95,7 @@ static void host_pointer(const volatile void *address, Op op, const void *code)
 {
     found(
         Level::error, "host_pointer",
-        text("the kernel %s memory of the host at %p; a kernel can only use device "
+        text("the kernel %s memory of the host at %p. A kernel can only use device "
              "memory: copy it there with cudaMemcpy and pass the pointer of cudaMalloc",
              op == Op::load ? "reads" : "writes", (const void *)address),
         {here("accessed", code)});
@@ -124,8 +124,8 @@ static void host_access(const volatile void *address, const void *code)
     if (!written.count((uintptr_t)address / WORD)) return;
     written.clear();  // one sentence is enough
     found(Level::error, "host_variable",
-          "the host reads a variable that was written on the device, without a copy: a "
-          "card keeps another one there; compute in kernels, where the tensors are",
+          "the host reads a variable that was written on the device, without a copy. A "
+          "card keeps another one there. Compute in kernels, where the tensors are",
           {here("read", code)});
 }
 

@@ -78,7 +78,7 @@ bool keep_direct(std::optional<bool> on, const kernels_t<Forward> &forward,
     if (*on && !(forward.direct_f32 && backward.direct_f32))
         throw std::runtime_error(
             std::string(forward.name) +
-            ": this build has no second set of kernels; name their rung in lab.toml, "
+            ": this build has no second set of kernels. Name their rung in lab.toml, "
             "kernels.direct, and build again: make build LAB=05");
     return direct_is_on.exchange(*on);
 }

@@ -93,8 +93,8 @@ CUSIM_QUIET inline void commit_copies()
 {
     static char sentence[200];
     snprintf(sentence, sizeof sentence,
-             "%s: the %s must be a multiple of %u bytes, and %p is %u bytes past one; "
-             "align the array with __align__(%u) and step by whole %u bytes",
+             "%s: the %s must be a multiple of %u bytes, and %p is %u bytes past one. "
+             "Align the array with __align__(%u) and step by whole %u bytes",
              call, what, bytes, address, unsigned(uintptr_t(address) % bytes), bytes,
              bytes);
     trap(sentence, where);

@@ -140,7 +140,7 @@ CUSIM_INLINE void ldmatrix(uint32_t (&registers)[count], const void *row,
     MatrixRows mine = {};
     if (lane_number() < 8 * count) {
         if (uintptr_t(row) % 16 != 0)
-            trap("ldmatrix: each row must start at a multiple of 16 bytes; align the "
+            trap("ldmatrix: each row must start at a multiple of 16 bytes. Align the "
                  "array with __align__(16) and pad its rows to multiples of 8 halves",
                  where);
         mine.row = *(const MatrixRows::Row *)row;
