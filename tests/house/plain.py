@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The sentences that students and instructors read: of Markdown, notebooks, lab.toml,
-and the messages in a module of Python.
+and the messages in a module of Python or a file in C or C++.
 
 Fenced code, tables, headings and labels of lists are left out. A formula, a link and a
 piece of code count as one word.
@@ -29,6 +29,10 @@ OPERATOR = re.compile(r"[-+*/@<>=!|&%^x]+")
 NO_SENTENCE = re.compile(  # but a regular expression or a program
     r"(?m)\\|\(\?|^import |^CREATE TABLE "
 )
+C_COMMENT = re.compile(r"(?ms)/\*.*?\*/|//[^\n]*|^#[^\n]*")
+C_STRING = r'"(?:[^"\\\n]|\\.)*"'
+C_STRINGS = re.compile(rf"{C_STRING}(?:\s*(?:PRI\w+\s*)?{C_STRING})*")
+C_FILLED_IN = re.compile(r'%?"\s*PRI\w+\s*"|%[-\d.*]*(?:zu|l*[dufgxscp])')
 LEAST_WORDS = 4  # of a message; what is shorter is a name or a part of one
 
 
@@ -69,6 +73,8 @@ def prose(file: Path) -> Iterator[str]:
     """
     if file.suffix == ".py":
         yield from messages(ast.parse(file.read_text()))
+    elif file.suffix in (".c", ".cpp", ".h"):
+        yield from c_messages(file.read_text())
     elif file.suffix == ".toml":
         yield from _texts(tomllib.loads(file.read_text()))
     elif file.suffix == ".ipynb":
@@ -94,6 +100,15 @@ def messages(module: ast.AST) -> Iterator[str]:
             text = "".join(p if isinstance(p, str) else "`x`" for p in parts)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             text = "" if id(node) in left_out else node.value
+        if not NO_SENTENCE.search(text) and len(text.split()) >= LEAST_WORDS:
+            yield text
+
+
+def c_messages(source: str) -> Iterator[str]:
+    """The same of C and C++. What a format fills in counts as a piece of code."""
+    for strings in C_STRINGS.findall(C_COMMENT.sub("", source)):
+        text = re.sub(r'"\s*"', "", C_FILLED_IN.sub("`x`", strings)[1:-1])
+        text = text.replace(r"\n", "\n").replace(r"\"", '"')
         if not NO_SENTENCE.search(text) and len(text.split()) >= LEAST_WORDS:
             yield text
 

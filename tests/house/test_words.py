@@ -111,3 +111,15 @@ NAME = "forward"
 '''
     found = list(plain.messages(ast.parse(module)))
     assert found == ["`x` is not of this size: make it so."]
+
+
+def test_messages_in_c_are_read_with_what_a_format_fills_in():
+    source = """// "a comment of some words"
+    text("%s has %zu "
+         "bytes: read \\"less\\"", name, bytes);
+    text("%" PRId64 " of %.1f are not right", n, x);
+"""
+    assert list(plain.c_messages(source)) == [
+        '`x` has `x` bytes: read "less"',
+        "`x` of `x` are not right",
+    ]
