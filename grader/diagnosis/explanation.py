@@ -45,6 +45,15 @@ EXPLAINED = (
 SECONDS = 3.0  # of this process, for running cases again; what has been run is used
 LONGEST = 30.0  # seconds by the clock: workers take time, and so do others' processes
 CALL_LIMIT = 1.0
+AGAIN = (
+    "the same cases came out right when they were run again: does the result depend on "
+    "threads, or on what an earlier call left behind?"
+)
+STRANGE = (
+    "right for all finite numbers: an input of this case holds NaN or infinity. Every "
+    "sum that NaN is part of is NaN, and no other one. Does a comparison (x < 0, "
+    "x != x) or a factor 0 treat it otherwise?"
+)
 CRASHES = {True: 1, False: 8}  # workers to start anew: Python's import torch
 
 
@@ -61,7 +70,7 @@ def explain(
         return result
     backward, signature = result.name == "gradient", subject.operator.signature
     besides = ""
-    every = [*extra_cases(subject.operator), *cases]
+    every = [*extra_cases(subject.operator), *(c for c in cases if not c.is_strange)]
     every.sort(key=_order)
     trials = _trials(subject, every, seed, "f64", backward=backward)
     if not any(t.failed for t in trials):
@@ -71,10 +80,8 @@ def explain(
         besides = _only_saving(trials, subject)
     failed = [t for t in trials if t.failed]
     if not failed:
-        text = (
-            "the same cases were right when they were run again. Does the result "
-            "depend on threads, or on data of an earlier call?"
-        )
+        strange = {case.name for case in cases if case.is_strange}
+        text = STRANGE if result.replay in strange else AGAIN
         return replace(result, diagnosis=text)
     result = replace(result, heat=draw(failed))
     if nothing and (found := without_numbers.name_it(trials)):

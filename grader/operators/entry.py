@@ -29,11 +29,13 @@ CASES = Path(__file__).with_name("cases")  # a file for each operator
 Tensors = dict[str, torch.Tensor]
 Grads = list[torch.Tensor]  # of a loss by each output
 
-_FLAGS = ("gradcheck", "aligned", "large", "backward_only")
+_FLAGS = ("gradcheck", "aligned", "large", "backward_only", "again")
 _SPECIAL = {"name", "shapes", "layout", "without", "wanted", "values", *_FLAGS}
 # values of integers: 12 bits are exact in float, but not in TF32 or half; 11 bits are
 # exact there too, but not in bfloat16
 _SMALLEST = {"integers": 2048, "short_integers": 1024}
+_STRANGE = {"nan": math.nan, "infinite": math.inf}  # values -> one number among others
+_TINY = 1e-40  # a denormal number in float
 
 
 class CaseError(Exception):
@@ -51,11 +53,17 @@ class Case:
     layout: Mapping[str, str] = field(default_factory=dict)  # tensor -> layouts.py
     without: tuple[str, ...] = ()  # optional inputs that are absent
     wanted: tuple[str, ...] | None = None  # inputs whose gradients are asked for
-    values: str = "normal"  # or wide, far, integers, short_integers
+    values: str = "normal"  # wide, far, large, integers, nan: see `fill`
     gradcheck: bool = False  # small enough for a slow-mode gradcheck
     aligned: bool = False  # tensors begin at multiples of 64 bytes
     large: bool = False  # too large for cusim
     backward_only: bool = False  # much work, and nothing new for forward
+    again: bool = False  # called twice, with other numbers in the same memory
+
+    @property
+    def is_strange(self) -> bool:
+        """Whether one of its numbers is NaN or infinity: so are some results."""
+        return self.values in _STRANGE
 
 
 @dataclass
@@ -81,6 +89,7 @@ class Operator:
     primitives: tuple[str, ...] = ()
     plain_add: bool = False  # aten::add only without broadcasting and alpha
     only: tuple[Case, ...] = ()  # in place of all its cases, where it has some
+    also_tiny: tuple[str, ...] = ()  # beside the first input, where values = "tiny"
 
     # ---- overridden by entries -------------------------------------------------------
 
@@ -132,13 +141,32 @@ class Operator:
     def fill(
         self, argument: Argument, shape: tuple[int, ...], case: Case, rng: Any
     ) -> torch.Tensor:
-        """Numbers for one input, in float64; integers override this."""
+        """Numbers for one input, in float64; integers override this. Values may be
+        normal, wide, integers, short_integers, nan, infinite, tiny; some have others.
+        """
         if case.values in _SMALLEST:
             return self._integers(argument, shape, _SMALLEST[case.values], rng)
         numbers = torch.randn(shape, generator=rng, dtype=torch.float64)
         if case.values == "wide":
             exponent = torch.rand(shape, generator=rng, dtype=torch.float64)
             numbers = numbers * 10 ** (6 * exponent - 3)
+        first = argument.name == self.signature.inputs[0].name
+        if case.values == "tiny" and (first or argument.name in self.also_tiny):
+            numbers = numbers * _TINY
+        if case.is_strange and numbers.numel():
+            numbers = self._with_strange(argument, numbers, _STRANGE[case.values])
+        return numbers
+
+    def _with_strange(
+        self, argument: Argument, numbers: torch.Tensor, strange: float
+    ) -> torch.Tensor:
+        """One element of the first input is not finite, and another one of a gradient
+        that backward starts from.
+        """
+        if argument.name == self.signature.inputs[0].name:
+            numbers.view(-1)[numbers.numel() // 2] = strange
+        if argument.name.startswith("grad_"):
+            numbers.view(-1)[numbers.numel() // 3] = strange
         return numbers
 
     def _integers(

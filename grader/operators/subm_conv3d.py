@@ -23,6 +23,8 @@ from grader.operators.primitives import EVERY_CONVOLUTION, MATRIX_PRODUCTS
 
 BOX = {"D": 4, "H": 5, "W": 7}  # points are drawn in boxes; a case may name others
 FIRST = (-1, -2, -3)  # z, y and x of a box's first corner
+FAR = 2**31 - 3  # the last x of a box is 3
+GAP = 64  # no window reaches so far
 
 
 class SubmConv3d(Operator):
@@ -43,14 +45,19 @@ class SubmConv3d(Operator):
     def fill(
         self, argument: Argument, shape: tuple[int, ...], case: Case, rng: Any
     ) -> torch.Tensor:
-        """Coordinates are distinct places in N boxes, in random order."""
+        """Coordinates are distinct places in N boxes, in random order. With values =
+        "far" the halves of a box lie at the ends of int32: side by side if it wraps.
+        """
         if argument.name != "coordinates":
             return super().fill(argument, shape, case, rng)
         boxes = [case.sizes.get(name, usual) for name, usual in BOX.items()]
         boxes = [case.sizes.get("N", 1), *boxes]
         chosen = torch.randperm(numel(boxes), generator=rng)[: shape[0]]
         places = torch.stack(torch.unravel_index(chosen, boxes), dim=1)  # (P, 4)
-        return places + torch.tensor((0, *FIRST))
+        places += torch.tensor((0, *FIRST))
+        if case.values == "far":
+            places[:, 3] += torch.where(places[:, 2] < 0, -FAR, FAR - 1)
+        return places
 
     def read_from_data(self, inputs: Tensors) -> dict[str, Any]:
         """The volume's sizes, which its callers know (spconv: spatial_shape)."""
@@ -80,9 +87,11 @@ class SubmConv3d(Operator):
         return whole[n, :, z, y, x]  # (P, OC)
 
     def _places(self, coordinates: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """Coordinates counted from the smallest along each axis."""
+        """Coordinates counted from the smallest along each axis; points further apart
+        than GAP are drawn together.
+        """
         axes = coordinates.long().unbind(1)
-        return tuple(t - t.min() if t.numel() else t for t in axes)
+        return tuple(_counted(t) if t.numel() else t for t in axes)
 
     def _volume(self, places: tuple[torch.Tensor, ...]) -> list[int]:
         """As large as the points need."""
@@ -151,6 +160,13 @@ class SubmConv3d(Operator):
             "without": ["bias"] if rng.random() < 0.3 else [],
             "layout": some_layout(rng, "features", "weight", "grad_output"),
         }
+
+
+def _counted(axis: torch.Tensor) -> torch.Tensor:
+    """Numbers from 0 on, none further from the next than GAP."""
+    values, number = torch.unique(axis, return_inverse=True)
+    near: torch.Tensor = values.diff(prepend=values[:1]).clamp(max=GAP).cumsum(0)
+    return near[number]
 
 
 OPERATOR = SubmConv3d()

@@ -25,9 +25,10 @@ def check(
 ) -> CheckResult:
     """A few cases of one direction, with notes taken."""
     backward = direction == "backward"
+    asked = [case for case in cases if subject.operator.asks(case, direction)]
     chosen = [
         case
-        for i, case in enumerate(cases)
+        for i, case in enumerate(asked)
         if i < CASES or (backward and case.wanted is not None)
     ]
     findings: list[Finding] = []

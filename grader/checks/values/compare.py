@@ -7,6 +7,9 @@ dtype, K the number of terms of the sum, scale the sum of their absolute values 
 standard model of floating-point error; Higham, Accuracy and Stability of Numerical
 Algorithms, section 3.1, with sqrt(K) for K because rounding errors are of either sign).
 Terms that were rounded before they are added (TF32) bring their own part: precision.py.
+Products below the smallest number of the dtype are rounded to a multiple of it.
+
+Where the reference is NaN or infinity, the result has to be the same.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from grader.verdicts import Verdict
 HALF = 2.0**-11  # unit of f16, whose numbers lie 2^-24 apart at the least
 C = 4.0  # right code of labs 01 and 02 uses 0.73 of it at most, in 200 seeds
 UNIT = {torch.float32: 2.0**-24, torch.float64: 2.0**-53}
+SMALLEST = {torch.float32: 2.0**-149, torch.float64: 2.0**-1074}
 
 
 @dataclass(frozen=True)
@@ -64,8 +68,10 @@ def tolerance(expected: Expected, dtype: torch.dtype) -> torch.Tensor:
         return in_float + stored.clamp(min=2.0**-25)
     if expected.scale is None or dtype not in UNIT:
         return torch.zeros(expected.value.shape, dtype=torch.float64)
-    summing = C * math.sqrt(max(1, expected.terms)) * UNIT[dtype]
-    return (expected.rounded + (1 + expected.rounded) * summing) * expected.scale
+    terms = max(1, expected.terms)
+    summing = C * math.sqrt(terms) * UNIT[dtype]
+    relative = expected.rounded + (1 + expected.rounded) * summing
+    return relative * expected.scale + terms * SMALLEST[dtype]
 
 
 def position(index: int, shape: torch.Size) -> str:
@@ -99,7 +105,8 @@ def judge(
         )
     expected = expected.settled(got)
     differs = _differs(got, expected)
-    if expected.valid is not None and found.unwritten:
+    counted = expected.valid is not None and not got.dtype.is_floating_point
+    if counted and found.unwritten:
         missing = _untouched(got, expected, call, i)
         found.unwritten = int(missing.sum())
         found.first_unwritten = int(missing.flatten().int().argmax())
@@ -135,11 +142,13 @@ def _untouched(
 
 def _differs(got: torch.Tensor, expected: Expected) -> torch.Tensor:
     """Where a value is wrong. NaN and infinity are wrong unless they are expected."""
+    value = expected.value
     if not got.dtype.is_floating_point:
-        wrong = got.long() != expected.value.long()
+        wrong = got.long() != value.long()
     else:
-        error = (got.double() - expected.value).abs()
-        wrong = ~(error <= tolerance(expected, got.dtype))
+        error = (got.double() - value).abs()
+        near = (error <= tolerance(expected, got.dtype)) & value.isfinite()
+        wrong = ~(near | (got == value) | (got.isnan() & value.isnan()))
     return wrong if expected.valid is None else wrong & expected.valid
 
 
@@ -159,7 +168,8 @@ def _sentence(got: torch.Tensor, expected: Expected, differs: torch.Tensor) -> s
         f"'{expected.name}'{position(first, got.shape)} is {value:{digits}}, expected "
         f"{right:{digits}}; {count} of {got.numel()} elements are wrong"
     )
-    if got.dtype.is_floating_point and expected.scale is not None:
+    rounds = got.dtype.is_floating_point and math.isfinite(right)
+    if rounds and expected.scale is not None:
         allowed = tolerance(expected, got.dtype).flatten()[first].item()
         text += f" (allowed difference here {allowed:.1e})"
     return text

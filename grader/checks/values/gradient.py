@@ -25,7 +25,13 @@ from grader.checks.check_result import (
 )
 from grader.checks.subject import DTYPES, Subject
 from grader.checks.values.compare import Expected, judge
-from grader.checks.values.forward import deadline, output_dtypes, timed
+from grader.checks.values.forward import (
+    deadline,
+    kept,
+    output_dtypes,
+    renew,
+    timed,
+)
 from grader.checks.values.precision import expected
 from grader.operators import Case, Truth
 from grader.operators.entry import Tensors
@@ -93,6 +99,26 @@ def _case(subject: Subject, case: Case, dtype: str, seed: int) -> list[Finding]:
     limit = 3 * deadline(seconds)
     bits = subject.gradient_bits()
     call = subject.call(bits, case, inputs, room, grads, deadline=limit)
+    findings = _judged(subject, call, case, dtype, inputs, truth)
+    if findings or not case.again:
+        return findings
+    inputs = operator.inputs(case, kind, seed + 1)
+    grads = operator.grad_outputs(case, results, kind, seed + 1)
+    renew(subject, call, inputs, *grads)
+    truth = operator.truth(inputs, case, grads)
+    return [kept(f) for f in _judged(subject, call, case, dtype, inputs, truth)]
+
+
+def _judged(
+    subject: Subject,
+    call: Call,
+    case: Case,
+    dtype: str,
+    inputs: Tensors,
+    truth: Truth,
+) -> list[Finding]:
+    """Run it and compare; at most one finding."""
+    operator = subject.operator
     finding = subject.run(call, case, dtype)
     if finding:
         return [finding]

@@ -20,6 +20,10 @@ one, of terms that are larger by the factor 1 + TERM at most. Factors that are c
 instead are off by up to 2^-10 each, and those of bfloat16 by 2^-8. There is no TF32 in
 double: results in f64 are judged as direct sums.
 
+Where a term is NaN or infinity a direct sum is so too, and no other one. A transformed
+tile is NaN as a whole: results within REACH of such a sum may be anything. Rounding to
+TF32 may turn infinity into NaN, and says nothing of numbers below 2^-126.
+
 A rung's class stands in lab.toml (`numerics = "winograd"`) and is that of the cases it
 computes itself; what it leaves to another rung has that rung's class.
 """
@@ -38,6 +42,7 @@ from grader.operators import Case
 
 SLACK = 16.0  # times the tolerance of direct sums
 TERM = 2.0**-10 * (1 + 2.0**-12)  # of a product whose factors were rounded to TF32
+REACH = 8  # rows or columns: what a tile of 6 by 6 results and its border cover
 EXACT = {"integers": (DIRECT,), "short_integers": (DIRECT, TF32)}  # values -> classes
 
 
@@ -69,15 +74,26 @@ def expected(
         if kind == DIRECT or kind in exact:
             return strict
         if kind == TF32:
-            return replace(strict, scale=scale, rounded=TERM)
-        return replace(strict, scale=of_tiles(scale, beyond(name)))
+            sure = value.isfinite() & (case.values != "tiny")
+            return replace(strict, scale=scale, rounded=TERM, valid=sure)
+        tiles = of_tiles(scale, beyond(name))
+        return replace(strict, scale=tiles, valid=~around(~value.isfinite()))
 
     return replace(strict, loose=loose)
+
+
+def around(mask: torch.Tensor) -> torch.Tensor:
+    """Elements within REACH of a marked one, along the last two axes."""
+    if mask.dim() < 3 or not mask.any():
+        return mask
+    wide = torch.nn.functional.max_pool2d(mask.double(), 2 * REACH + 1, 1, REACH)
+    return wide.bool()
 
 
 def of_tiles(scale: torch.Tensor, beyond: float) -> torch.Tensor:
     """The scale of results by transformed tiles, of which some go beyond the borders:
     an image of one pixel meets one element of a kernel, its tile all of them.
     """
-    largest = max(float(scale.max()), beyond) if scale.numel() else 0.0
+    known = scale.nan_to_num(0.0, posinf=0.0)
+    largest = max(float(known.max()), beyond) if scale.numel() else 0.0
     return torch.full_like(scale, SLACK * largest)

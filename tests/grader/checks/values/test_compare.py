@@ -51,6 +51,44 @@ def test_nan_and_infinity_are_wrong_nan_however_wide_the_tolerance(last, scale):
     assert verdict(got, Expected("output", right, scale * right)) is Verdict.WRONG_VALUE
 
 
+@pytest.mark.parametrize(
+    ("right", "got", "same"),
+    [
+        (math.nan, math.nan, True),
+        (math.nan, 1.0, False),
+        (math.nan, math.inf, False),
+        (math.inf, math.inf, True),
+        (math.inf, -math.inf, False),
+        (math.inf, 3e38, False),
+        (math.inf, math.nan, False),
+    ],
+)
+@pytest.mark.parametrize("scale", [1.0, math.inf, math.nan])
+def test_where_the_reference_is_nan_or_infinity_the_result_is_the_same(
+    right, got, same, scale
+):
+    value = torch.tensor([1.0, right], dtype=torch.float64)
+    sizes = torch.tensor([1.0, scale], dtype=torch.float64)
+    found = judge(
+        returned(torch.tensor([1.0, got])),
+        0,
+        Expected("output", value, sizes),
+        names=NAMES,
+    )
+    assert (found is None) == same
+    assert found is None or "allowed difference" not in found.message
+
+
+def test_a_product_below_the_smallest_number_is_rounded_to_it():
+    """Half of it, as the sum of two products: either may be rounded up."""
+    smallest = 2.0**-149
+    right = torch.tensor([0.7 * smallest], dtype=torch.float64)
+    expected = Expected("output", right, right, 2)
+    for count, verdict_ in ((0, Verdict.PASS), (2, Verdict.PASS)):
+        assert verdict(torch.tensor([count * smallest]), expected) is verdict_
+    assert verdict(torch.tensor([4 * smallest]), expected) is Verdict.WRONG_VALUE
+
+
 @pytest.mark.parametrize("shape", [(5,), (0, 3)])
 def test_an_exact_result_passes_also_if_it_is_empty(shape):
     right = torch.randn(shape, dtype=torch.float64)

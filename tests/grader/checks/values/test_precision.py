@@ -187,7 +187,7 @@ def test_a_tile_meets_more_of_a_kernel_than_an_image_of_one_pixel_does(kind, rig
 
 def test_sums_beyond_the_borders_are_no_smaller_than_those_inside():
     conv2d = operators.get("conv2d")
-    for case in conv2d.cases(3):
+    for case in (c for c in conv2d.cases(3) if not c.is_strange):
         inputs = conv2d.inputs(case, torch.float64, 3)
         inputs.pop("bias", None)
         results = conv2d.outputs(inputs, case)
