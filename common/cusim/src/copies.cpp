@@ -156,6 +156,16 @@ static bool is_symbol(const void *address)
     return (const char *)address < after->first + after->second;
 }
 
+/* An error if memory that is only read would be written to. */
+static bool may_write(const void *to, const char *call, Where where)
+{
+    if (!is_read_only(to)) return true;
+    found(Level::error, "read_only",
+          text("%s writes %s, which is read-only", call, describe(to).c_str()),
+          {{"called", where}});
+    return false;
+}
+
 /* ---- copies ---------------------------------------------------------------------- */
 
 static bool side_fits(const void *pointer, size_t bytes, bool wants_device,
@@ -196,6 +206,7 @@ static bool copy_fits(void *to, const void *from, size_t bytes, cudaMemcpyKind k
             kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
     }
     return side_fits(to, bytes, to_device, "destination", call, where) &&
+           may_write(to, call, where) &&
            side_fits(from, bytes, from_device, "source", call, where);
 }
 
@@ -263,7 +274,8 @@ static cudaError_t set(void *to, int value, size_t bytes, Where where)
     const Opened opened;
     if (status() != cudaSuccess) return status();
     if (!bytes) return cudaSuccess;
-    if (!to || !side_fits(to, bytes, true, "destination", "cudaMemset", where)) {
+    if (!to || !side_fits(to, bytes, true, "destination", "cudaMemset", where) ||
+        !may_write(to, "cudaMemset", where)) {
         return fail(cudaErrorInvalidValue);
     }
     count_sent(1, "cudaMemset", where);

@@ -35,6 +35,11 @@ void cusim_put(void *to, const void *from, size_t bytes)
     cusim::put(to, from, bytes);
 }
 
+void cusim_read_only(void *base)
+{
+    cusim::device_read_only(base);
+}
+
 void cusim_operator_end(size_t least_threads, size_t elements)
 {
     cusim::ask_threads(least_threads, elements);

@@ -51,6 +51,10 @@ static void note_bad_address(const void *address, const void *code)
               text("the host touched device memory, %s; copy it with cudaMemcpy first",
                    describe(address).c_str()),
               {here("accessed", code)});
+    } else if (in_kernel() && is_read_only(address)) {
+        found(Level::error, "read_only",
+              text("a thread writes %s, which is read-only", describe(address).c_str()),
+              {here("written", code)});
     } else if (in_kernel() && is_device(address)) {
         found(Level::error, "out_of_bounds",
               text("a thread uses memory %s; is the index below 0, or too large for "

@@ -47,6 +47,12 @@ enum : size_t {
     LEAST = (size_t)64 << 20,
 };
 
+#if defined(CUSIM_ASAN) || defined(CUSIM_TRACE)
+enum : bool { CHECKS = true };
+#else
+enum : bool { CHECKS = false };
+#endif
+
 static uintptr_t page_above(const void *address)
 {
     return ((uintptr_t)address + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
@@ -89,10 +95,16 @@ static void ready()
     if (!device.begin) reserve();
 }
 
+/* May anybody write to an allocation? It has pages of its own. */
+static void protect(const Allocation &allocation, int rights)
+{
+    const uintptr_t end = page_above(allocation.base + allocation.bytes);
+    mprotect(allocation.base, end - (uintptr_t)allocation.base, rights);
+}
+
 static void keep_out(bool closed)
 {
-#if defined(CUSIM_ASAN) || defined(CUSIM_TRACE)
-    if (!device.begin || device.open == !closed) return;
+    if (!CHECKS || !device.begin || device.open == !closed) return;
     char *begin = device.first;
     for (const auto &[base, allocation] : *device.allocations) {
         if (!allocation.managed || !allocation.alive) continue;
@@ -108,10 +120,10 @@ static void keep_out(bool closed)
         mprotect(begin, (size_t)(end - begin),
                  closed ? PROT_NONE : PROT_READ | PROT_WRITE);
     }
+    for (const auto &[base, allocation] : *device.allocations) {
+        if (!closed && allocation.read_only) protect(allocation, PROT_READ);
+    }
     device.open = !closed;
-#else
-    (void)closed;
-#endif
 }
 
 void device_open()
@@ -133,7 +145,7 @@ void *device_allocate(size_t bytes, bool managed, Where where)
 {
     ready();
     if (device.used > device.most || bytes > device.most - device.used) return nullptr;
-    const size_t align = managed ? PAGE : ALIGNMENT;  // pages of its own stay open
+    const size_t align = CHECKS || managed ? PAGE : ALIGNMENT;
     char *const base = (char *)(((uintptr_t)device.next + align - 1) & ~(align - 1));
     const size_t room = (bytes + GAP + align - 1) / align * align;
     if (room < bytes || base > device.end || room > (size_t)(device.end - base)) {
@@ -143,10 +155,19 @@ void *device_allocate(size_t bytes, bool managed, Where where)
     allow(base, bytes);
     memset(base, NEW_BYTE, bytes);
     forbid(base + bytes, room - bytes);
-    (*device.allocations)[base] = {base, bytes, true, managed, where, {nullptr, 0}};
+    (*device.allocations)[base] = {base,  bytes,        true, managed,
+                                   where, {nullptr, 0}, false};
     device.next = base + room;
     device.used += bytes;
     return base;
+}
+
+void device_read_only(void *base)
+{
+    if (!CHECKS || !allocation_at(base)) return;
+    device_open();
+    device.allocations->at((char *)base).read_only = true;
+    device_close();
 }
 
 /* When the range is used up: start again from the front if nothing is alive there. */
@@ -170,6 +191,8 @@ bool device_free(void *base, Where where)
     if (found == device.allocations->end() || !found->second.alive) return false;
     device_open();
     Allocation &allocation = found->second;
+    if (allocation.read_only) protect(allocation, PROT_READ | PROT_WRITE);
+    allocation.read_only = false;
     memset(allocation.base, NEW_BYTE, allocation.bytes);
     // pages that hold nothing else go back to the system
     const uintptr_t first = page_above(base);
@@ -204,6 +227,12 @@ const Allocation *allocation_at(const void *address)
     auto after = device.allocations->upper_bound((char *)address);
     if (after == device.allocations->begin()) return nullptr;
     return &std::prev(after)->second;
+}
+
+bool is_read_only(const void *address)
+{
+    const Allocation *const allocation = allocation_at(address);
+    return allocation && allocation->read_only && within_allocation(address, 1);
 }
 
 bool within_allocation(const void *address, size_t bytes)

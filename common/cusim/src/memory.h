@@ -4,6 +4,7 @@
  * Device memory is one reserved range, so that one comparison tells it from the host's.
  * What is freed is not given out again while there is room, so that a use after free is
  * seen. In the builds that check, the host cannot touch the range outside of the API.
+ * There, each allocation has pages of its own, so that one can be read-only.
  * A quarter of the range lies in front of the first allocation and is never opened, so
  * that an index below 0 is no address of the host's.
  */
@@ -24,6 +25,7 @@ struct Allocation {
     size_t bytes;
     bool alive, managed;
     Where made, freed;
+    bool read_only;
 };
 
 /* NULL if there is no room. The contents are NaN bytes. */
@@ -37,6 +39,12 @@ void put(void *to, const void *from, size_t bytes);
 
 /* False if nothing alive begins there. */
 bool device_free(void *base, Where where);
+
+/* Nobody may write to the allocation that begins there, until it is freed. */
+void device_read_only(void *base);
+
+/* Whether an address lies in such an allocation. */
+bool is_read_only(const void *address);
 
 /* The allocation, dead or alive, that an address in device memory belongs to or comes
  * right behind; NULL if there is none. */

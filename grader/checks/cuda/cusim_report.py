@@ -81,6 +81,10 @@ _TENSOR = re.compile(
     r"(?:(?P<off>\d+) bytes (?P<where>into|in front of) )?"
     r"the (?P<bytes>\d+) bytes allocated in tensor:(?P<number>\d+)"
 )
+_READ_ONLY = re.compile(
+    r".* writes \d+ bytes into the \d+ bytes allocated in tensor:(?P<number>\d+), "
+    "which is read-only"
+)
 _SCRATCH = re.compile(r"the (\d+) bytes allocated in scratch:\d+")
 _FREED = re.compile(r"memory allocated in (?:tensor|scratch):\d+ and freed in \S+")
 
@@ -143,6 +147,7 @@ def _worded(
     if _BETWEEN.search(sentence):
         sentence = _BETWEEN.sub(lambda m: _barrier(m, found.places), sentence)
     spare = _spare(found.sentence, worker, names)
+    sentence = _READ_ONLY.sub(lambda m: _input(m, names), sentence)
     sentence = _TENSOR.sub(lambda m: _tensor(m, worker, names), sentence)
     sentence = sentence.replace(" 0 bytes past the end", " right past the end")
     sentence = _SCRATCH.sub(r"a scratch block of \1 bytes", sentence)
@@ -231,6 +236,14 @@ def _tensor(match: re.Match[str], worker: Worker, names: list[str]) -> str:
     if off < 0:
         return f"{-off} bytes in front of {told}"
     return f"{off} bytes {match['where']} {told}"
+
+
+def _input(match: re.Match[str], names: list[str]) -> str:
+    """A write to an input, whose place the report names."""
+    number = int(match["number"])
+    if number >= len(names):
+        return match[0]
+    return f"writes to its input '{names[number]}': inputs are read-only"
 
 
 def _told(message: str, names: list[str]) -> tuple[str, int]:

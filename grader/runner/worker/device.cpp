@@ -15,9 +15,10 @@ __attribute__((weak)) void cusim_report_to(void (*take)(const char *line,
                                                         size_t bytes));
 // look for races, count accesses
 __attribute__((weak)) void cusim_watch(int races, int counts);
-// limits while the operator runs; what it does not count; the operator has returned: a
-// launch that nobody asked about, or with fewer threads; memory nobody freed;
-// cudaMalloc has so many bytes
+// an input; limits while the operator runs; what it does not count; the operator has
+// returned: a launch that nobody asked about, or with fewer threads; memory nobody
+// freed; cudaMalloc has so many bytes
+__attribute__((weak)) void cusim_read_only(void *base);
 __attribute__((weak)) void cusim_operator_begin(void);
 __attribute__((weak)) void cusim_put(void *to, const void *from, size_t bytes);
 __attribute__((weak)) void cusim_operator_end(size_t least_threads, size_t elements);
@@ -351,6 +352,7 @@ int device_enter(const link_t *link, ctx_t *ctx, tensor_t tensor[MAX_TENSORS],
         if (!error)
             error = cudaMemcpy(at.block.data(), at.slot, bytes, cudaMemcpyHostToDevice);
         if (error) return refuse(ctx, "a tensor cannot be moved to the device", error);
+        if (i < SIDE_TENSORS && cusim_read_only) cusim_read_only(at.block.base);
         tensor[i].data = at.block.data() + at.front;
     }
     if (cusim_operator_begin) cusim_operator_begin();

@@ -203,6 +203,36 @@ EXCHANGED = [  # what an operator does, what is found
     ("kernel<<<1, 8, 0, stream>>>(x); kernel<<<1, 8, 0, stream>>>(x)", ["few_threads"]),
 ]
 
+READ_ONLY = """extern "C" void cusim_read_only(void *base);
+#include <cuda_runtime.h>
+__global__ void copy(float *y, const float *x) { y[threadIdx.x] = x[threadIdx.x]; }
+__global__ void borrow(volatile float *x) { float v = *x; *x = 0; *x = v; }
+__global__ void add(float *x) { atomicAdd(x, 0.0f); }
+int main()
+{
+    float *x, *y, host[32] = {};
+    cudaMalloc(&x, sizeof host);
+    cudaMalloc(&y, sizeof host);
+    cudaMemcpy(x, host, sizeof host, cudaMemcpyHostToDevice);
+    cudaMemset(y, 0, sizeof host);
+    cusim_read_only(x);
+    %s;
+    cudaGetLastError();
+    cudaMemcpy(host, x, sizeof host, cudaMemcpyDeviceToHost);
+    cudaFree(x);
+    cudaFree(y);
+}
+"""
+TO_INPUT = "cudaMemcpy(x + 2, y, 8, cudaMemcpyDeviceToDevice)"
+BORROWS = [  # what a program does to memory that is only read, what the error says
+    ("copy<<<1, 32>>>(y, x)", ""),
+    ("cudaMemcpy(y, x, 8, cudaMemcpyDeviceToDevice); cudaMemset(y, 0, 8)", ""),
+    ("borrow<<<1, 1>>>(x)", "a thread writes 0 bytes into the 128 bytes"),
+    ("add<<<1, 1>>>(x + 1)", "a thread writes 4 bytes into the 128 bytes"),
+    (TO_INPUT, "cudaMemcpy writes 8 bytes into the 128 bytes"),
+    ("cudaMemset(x, 0, 8)", "cudaMemset writes 0 bytes into the 128 bytes"),
+]
+
 
 def findings(folder: Path, text: str, launch: str, mode: str) -> list[str]:
     program = put(folder / "program.cu", PROGRAM % (text, launch))
@@ -241,3 +271,14 @@ def test_an_operator_exchanges_little_with_the_host(
 ) -> None:
     program = put(tmp_path / "program.cu", OPERATOR % does)
     assert [found.kind for found in ran(program, "run").report.findings] == kinds
+
+
+@pytest.mark.parametrize("mode", ["check", "trace"])
+@pytest.mark.parametrize(("does", "words"), BORROWS)
+def test_a_write_to_memory_that_is_only_read_is_an_error(
+    tmp_path: Path, does: str, words: str, mode: str
+) -> None:
+    report = ran(put(tmp_path / "program.cu", READ_ONLY % does), mode).report
+    found = [f for f in report.findings if f.level == "error"]
+    assert [f.kind for f in found] == ["read_only"] * bool(words), said(report)
+    assert all(f.sentence.startswith(words) and f.lines for f in found), said(report)

@@ -31,6 +31,10 @@ void cusim_operator_begin(void);
 /* Copy to the device for whoever calls the code, while it runs: no limit counts it. */
 void cusim_put(void *to, const void *from, size_t bytes);
 
+/* What cudaMalloc gave there is only read from now on, until it is freed: a write by a
+ * kernel, a copy or a memset is an error. Only builds that check see it. */
+void cusim_read_only(void *base);
+
 /* The called code has returned: a launch that nobody asked about is reported, and a
  * largest launch of fewer threads, for so many elements of output. */
 void cusim_operator_end(size_t least_threads, size_t elements);

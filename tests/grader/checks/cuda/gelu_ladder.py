@@ -116,9 +116,9 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
         "CUDA_TRY(ctx, cudaGetLastError())",
     ),
     "07_writes_input": (
-        [(STORE, STORE + "    const_cast<real *>(input)[i] = 0;\n")],
+        [(STORE, STORE + "    const_cast<real *>(input)[i] = 0;  // HERE\n")],
         "MEMORY_ERROR",
-        "wrote to its input 'input'",
+        "writes to its input 'input'",
     ),
     "08_host_pointer": (
         [
