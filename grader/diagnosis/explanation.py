@@ -54,6 +54,11 @@ STRANGE = (
     "sum that NaN is part of is NaN, and no other one. Does a comparison (x < 0, "
     "x != x) or a factor 0 treat it otherwise?"
 )
+TINY = (
+    "right for numbers of usual size: some inputs of this case are near 1e-40, which "
+    "is denormal in float. Does a comparison or a constant treat them as 0?"
+)
+EXTREME = {"nan": STRANGE, "infinite": STRANGE, "tiny": TINY}  # by a case's values
 CRASHES = {True: 1, False: 8}  # workers to start anew: Python's import torch
 
 
@@ -70,7 +75,7 @@ def explain(
         return result
     backward, signature = result.name == "gradient", subject.operator.signature
     besides = ""
-    every = [*extra_cases(subject.operator), *(c for c in cases if not c.is_strange)]
+    every = [*extra_cases(subject.operator), *(c for c in cases if not c.is_extreme)]
     every.sort(key=_order)
     trials = _trials(subject, every, seed, "f64", backward=backward)
     if not any(t.failed for t in trials):
@@ -80,8 +85,8 @@ def explain(
         besides = _only_saving(trials, subject)
     failed = [t for t in trials if t.failed]
     if not failed:
-        strange = {case.name for case in cases if case.is_strange}
-        text = STRANGE if result.replay in strange else AGAIN
+        extreme = {case.name: case.values for case in cases if case.is_extreme}
+        text = EXTREME.get(extreme.get(result.replay or "", ""), AGAIN)
         return replace(result, diagnosis=text)
     result = replace(result, heat=draw(failed))
     if nothing and (found := without_numbers.name_it(trials)):

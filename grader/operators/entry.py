@@ -65,6 +65,11 @@ class Case:
         """Whether one of its numbers is NaN or infinity: so are some results."""
         return self.values in _STRANGE
 
+    @property
+    def is_extreme(self) -> bool:
+        """Whether some numbers are NaN, infinite or denormal."""
+        return self.is_strange or self.values == "tiny"
+
 
 @dataclass
 class Truth:
