@@ -67,12 +67,14 @@ class SubmConv3d(Operator):
         self, *inputs: Any, room: list[int] | None = None, **options: Any
     ) -> Any:
         """Scatter to a volume, torch.nn.functional.conv3d, gather. Without the volume's
-        sizes, `room`, they are read from the coordinates.
+        sizes, `room`, they are read from the coordinates; with them, no point lies
+        outside of it, and nothing is read.
 
         Planes are images of a conv2d, which is the faster one of the two.
         """
         features, coordinates, weight, bias = inputs
-        n, z, y, x = places = self._places(coordinates)
+        places = self._places(coordinates) if room is None else _from_0(coordinates)
+        n, z, y, x = places
         volume = features.new_zeros(*(room or self._volume(places)), features.shape[1])
         volume = volume.index_put(places, features).movedim(-1, 2)  # (N, D, IC, H, W)
         window = self._window(weight, options)
@@ -90,8 +92,7 @@ class SubmConv3d(Operator):
         """Coordinates counted from the smallest along each axis; points further apart
         than GAP are drawn together.
         """
-        axes = coordinates.long().unbind(1)
-        return tuple(_counted(t) if t.numel() else t for t in axes)
+        return tuple(_drawn_together(t) for t in _from_0(coordinates))
 
     def _volume(self, places: tuple[torch.Tensor, ...]) -> list[int]:
         """As large as the points need."""
@@ -162,7 +163,13 @@ class SubmConv3d(Operator):
         }
 
 
-def _counted(axis: torch.Tensor) -> torch.Tensor:
+def _from_0(coordinates: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Coordinates counted from the smallest along each axis."""
+    axes = coordinates.long().unbind(1)
+    return tuple(t - t.min() if t.numel() else t for t in axes)
+
+
+def _drawn_together(axis: torch.Tensor) -> torch.Tensor:
     """Numbers from 0 on, none further from the next than GAP."""
     values, number = torch.unique(axis, return_inverse=True)
     near: torch.Tensor = values.diff(prepend=values[:1]).clamp(max=GAP).cumsum(0)
