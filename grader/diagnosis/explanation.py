@@ -46,8 +46,8 @@ SECONDS = 3.0  # of this process, for running cases again; what has been run is 
 LONGEST = 30.0  # seconds by the clock: workers take time, and so do others' processes
 CALL_LIMIT = 1.0
 AGAIN = (
-    "the same cases came out right when they were run again: does the result depend on "
-    "threads, or on what an earlier call left behind?"
+    "the same cases were right when they were run again. Does the result depend on "
+    "threads, or on data of an earlier call?"
 )
 STRANGE = (
     "right for all finite numbers: an input of this case holds NaN or infinity. Every "
