@@ -51,7 +51,7 @@ class Told(Servers):
             LOWER,
             (
                 "computes small cases in this file (one, row_times_column)",
-                "leaves each of the 13 cases with the most work (blocks, ",
+                "cases with the most work (blocks, ",
                 f"to its fallback, {LOWER}: at least one of these must be computed",
             ),
         ),
@@ -62,7 +62,8 @@ class Told(Servers):
             {"tiles": ("other",), "small": BOTH},
             GIVEN,
             (
-                f"leaves 'grad_input' to {GIVEN} in each of the 13 cases with the most",
+                f"leaves 'grad_input' to {GIVEN} in each of the ",
+                " cases with the most work (",
                 "; a given object earns no points: write backward in 00_ijk.c first, "
                 "it then computes 'grad_input' for this file",
             ),
