@@ -19,7 +19,7 @@ class Add(Operator):
     name = "add"
     forbidden = ("addcdiv", "lerp", "sum_to_size", "broadcast_tensors", "_foreach_add")
     plain_add = True
-    also_tiny = ("other",)
+    also_tiny = also_infinite = ("other",)
 
     def reference(self, *inputs: Any, **options: Any) -> Any:
         """torch.add; its gradient sums over what was broadcast."""

@@ -54,7 +54,7 @@ class Conv2d(Operator):
             wide = F.conv_transpose2d(grad_outputs[0].abs(), weight, **more)
         else:
             return 0.0
-        return float(wide.nan_to_num(0.0).max()) if wide.numel() else 0.0
+        return float(wide.nan_to_num(0.0, posinf=0.0).max()) if wide.numel() else 0.0
 
     def draw(self, rng: random.Random) -> dict[str, Any]:
         """Any window, up to three groups, with and without bias."""

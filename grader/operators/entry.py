@@ -35,6 +35,7 @@ _SPECIAL = {"name", "shapes", "layout", "without", "wanted", "values", *_FLAGS}
 # exact there too, but not in bfloat16
 _SMALLEST = {"integers": 2048, "short_integers": 1024}
 _STRANGE = {"nan": math.nan, "infinite": math.inf}  # values -> one number among others
+_WIDE = {"wide": 3, "wider": 5}  # from 10^-3 to 10^3
 _TINY = 1e-40  # a denormal number in float
 
 
@@ -95,6 +96,7 @@ class Operator:
     plain_add: bool = False  # aten::add only without broadcasting and alpha
     only: tuple[Case, ...] = ()  # in place of all its cases, where it has some
     also_tiny: tuple[str, ...] = ()  # beside the first input, where values = "tiny"
+    also_infinite: tuple[str, ...] = ()  # the same, where values = "infinite"
 
     # ---- overridden by entries -------------------------------------------------------
 
@@ -147,14 +149,15 @@ class Operator:
         self, argument: Argument, shape: tuple[int, ...], case: Case, rng: Any
     ) -> torch.Tensor:
         """Numbers for one input, in float64; integers override this. Values may be
-        normal, wide, integers, short_integers, nan, infinite, tiny; some have others.
+        normal, wide, wider, integers, short_integers, nan, infinite, tiny; some have
+        others.
         """
         if case.values in _SMALLEST:
             return self._integers(argument, shape, _SMALLEST[case.values], rng)
         numbers = torch.randn(shape, generator=rng, dtype=torch.float64)
-        if case.values == "wide":
+        if reach := _WIDE.get(case.values):
             exponent = torch.rand(shape, generator=rng, dtype=torch.float64)
-            numbers = numbers * 10 ** (6 * exponent - 3)
+            numbers = numbers * 10 ** (reach * (2 * exponent - 1))
         first = argument.name == self.signature.inputs[0].name
         if case.values == "tiny" and (first or argument.name in self.also_tiny):
             numbers = numbers * _TINY
@@ -166,9 +169,13 @@ class Operator:
         self, argument: Argument, numbers: torch.Tensor, strange: float
     ) -> torch.Tensor:
         """One element of the first input is not finite, and another one of a gradient
-        that backward starts from.
+        that backward starts from. With infinity, every third number is 0.
         """
-        if argument.name == self.signature.inputs[0].name:
+        named = {self.signature.inputs[0].name}
+        if math.isinf(strange):
+            numbers.view(-1)[::3] = 0
+            named.update(self.also_infinite)
+        if argument.name in named:
             numbers.view(-1)[numbers.numel() // 2] = strange
         if argument.name.startswith("grad_"):
             numbers.view(-1)[numbers.numel() // 3] = strange

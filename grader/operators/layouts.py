@@ -7,7 +7,7 @@ import torch
 
 LAYOUTS = (
     *("contiguous", "transposed", "reversed", "channels_last", "gaps"),
-    *("broadcast", "broadcast_last", "scalar"),
+    *("broadcast", "broadcast_second", "broadcast_last", "scalar"),
 )
 
 
@@ -20,6 +20,7 @@ def lay_out(dense: torch.Tensor, layout: str) -> torch.Tensor:
     channels_last   axis 1 is the fastest in memory
     gaps            every second element along every axis of a larger memory
     broadcast       stride 0 along the first axis: its values are those of index 0
+    broadcast_second  stride 0 along axis 1
     broadcast_last  stride 0 along the last axis
     scalar          stride 0 along every axis
     """
@@ -38,6 +39,8 @@ def lay_out(dense: torch.Tensor, layout: str) -> torch.Tensor:
         return view.copy_(dense)
     if layout == "broadcast":
         return dense[:1].contiguous().expand(dense.shape)
+    if layout == "broadcast_second":
+        return dense[:, :1].contiguous().expand(dense.shape)
     if layout == "broadcast_last":
         return dense[..., :1].contiguous().expand(dense.shape)
     if layout == "scalar":

@@ -17,6 +17,7 @@ class Matmul(Operator):
 
     name = "matmul"
     forbidden = EVERY_MATRIX_PRODUCT
+    also_infinite = ("other",)
 
     def reference(self, *inputs: Any, **options: Any) -> Any:
         """torch.matmul."""

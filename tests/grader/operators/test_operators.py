@@ -25,6 +25,7 @@ LAYOUTS = (
     "channels_last",
     "gaps",
     "broadcast",
+    "broadcast_second",
     "broadcast_last",
     "scalar",
 )
@@ -204,6 +205,23 @@ def test_nan_lies_in_one_number_of_the_first_input_and_elsewhere_in_grad_output(
     assert int(truth.outputs[0].isnan().sum()) == inputs["other"].shape[1]
 
 
+@pytest.mark.parametrize("name", ["add", "matmul"])
+def test_infinity_meets_a_zero_from_either_side(name):
+    operator = operators.get(name)
+    found = [c for c in operator.cases(SEED) if c.values == "infinite"]
+    for case in found:
+        for one in operator.inputs(case, torch.float32, SEED).values():
+            assert int(one.isinf().sum()) == 1 and (one == 0).any()
+    assert any(
+        bool(
+            operator.outputs(operator.inputs(case, torch.float64, SEED), case)[0]
+            .isnan()
+            .any()
+        )
+        for case in found
+    )
+
+
 @every_operator
 def test_some_case_is_called_twice(name):
     assert any(case.again for _, case in cases_of(name))
@@ -292,6 +310,7 @@ STRIDES = {
     "channels_last": (60, 1, 15, 3),
     "gaps": (2 * 480, 2 * 80, 2 * 10, 2),
     "broadcast": (0, 20, 5, 1),
+    "broadcast_second": (20, 0, 5, 1),
     "broadcast_last": (12, 4, 1, 0),
     "scalar": (0, 0, 0, 0),
 }
@@ -299,6 +318,7 @@ STRIDES = {
 
 KEPT = {
     "broadcast": DENSE[:1],
+    "broadcast_second": DENSE[:, :1],
     "broadcast_last": DENSE[..., :1],
     "scalar": DENSE[:1, :1, :1, :1],
 }
@@ -311,7 +331,10 @@ def test_a_layout_gives_the_strides_it_promises_and_keeps_or_repeats_values(layo
     assert torch.equal(lay_out(DENSE, layout), kept)
 
 
-@pytest.mark.parametrize("layout", [one for one in LAYOUTS if one != "channels_last"])
+NAMES_AXIS_1 = {"channels_last", "broadcast_second"}
+
+
+@pytest.mark.parametrize("layout", sorted({*LAYOUTS} - NAMES_AXIS_1))
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0), (1,), (4,)])
 def test_layout_takes_any_number_of_axes_and_none(layout, shape):
     dense = torch.ones(shape)
