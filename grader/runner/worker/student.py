@@ -55,7 +55,12 @@ FACTORS = {  # what multiplies each other: one has no gradient without the other
 # of them is near the bound
 SAMPLE: dict[str, dict[str, Any]] = {
     "Linear": {"in_features": 40, "out_features": 600},
-    "Conv2d": {"in_channels": 8, "out_channels": 600, "kernel_size": (3, 5)},
+    "Conv2d": {
+        "in_channels": 8,
+        "out_channels": 600,
+        "kernel_size": (3, 5),
+        "groups": 4,
+    },
     "LayerNorm": {"normalized_shape": 600},
     "DepthwiseConv2d": {"channels": 300, "multiplier": 2, "kernel_size": (3, 5)},
 }
