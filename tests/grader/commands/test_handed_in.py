@@ -93,7 +93,7 @@ def test_only_the_files_of_the_course_are_taken(tmp_path, pack):
     ("files", "says"),
     [
         ({}, "has no file of the course. Hand in the folder labs"),
-        ({"00_definition.c": "x"}, "hand in the folder labs"),
+        ({"00_definition.c": "x"}, "Hand in the folder labs"),
         ({f"a/{GELU}": "x", f"b/{GELU}": "y"}, f"two different files {GELU}"),
         ({GELU: "x" * (LARGEST + 1)}, "is larger than"),
         ({f"f{i}": "" for i in range(handed_in.MOST + 1)}, "more than 1000 files"),
