@@ -2,8 +2,8 @@
 /* operators.h - the map of the course: ten operators, each a forward and a backward
  *
  * Every file of labs 02 to 04 defines one or both functions of one operator, with
- * exactly the prototype below, whatever it does inside. Names, argument order,
- * defaults and meaning are PyTorch's; the line under each title says whose.
+ * exactly the prototype below. Names, argument order, defaults and meaning are
+ * PyTorch's; the line under each title names the source.
  *
  * What holds for all of them:
  *   arguments  ctx, inputs, options by value, outputs last; sizes are the tensors'.
@@ -17,17 +17,15 @@
  *   saved      what backward needs from forward is an output of forward. Backward
  *              always gets it, with the same numbers; like any input it may have
  *              strides.
- *   memory     nothing is allocated or freed but by ctx_scratch. The bound stated as
- *              `workspace` is that of the definition in lab 02; each ladder states its
- *              own.
+ *   memory     only ctx_scratch allocates; a rung frees nothing. `workspace` is the
+ *              bound of the definition in lab 02; each ladder states its own bound.
  *   result     STATUS_OK, or STATUS_NOT_IMPLEMENTED, STATUS_NO_MEMORY,
  *              STATUS_CUDA_ERROR with the outputs undefined. Rungs do not check
- *              arguments: whoever calls one from outside has called
- *              <operator>_<direction>_check (the same arguments, common/check.c),
- *              which returns STATUS_OK, or STATUS_INVALID_ARGUMENT and one sentence in
- *              ctx->error.
+ *              arguments. A caller from outside calls <operator>_<direction>_check
+ *              (the same arguments, common/check.c) first. It returns STATUS_OK, or
+ *              STATUS_INVALID_ARGUMENT and one sentence in ctx->error.
  *
- * One alphabet for sizes, small letters for indices over them:
+ * One alphabet: sizes have capital letters, the indices over them small letters:
  *   N batch   IC IH IW input channels, height, width   OC OH OW of the output
  *   KD KH KW kernel (depth, height, width)   G groups   M N K of a matrix product
  *   R rows   D features   H state (lltm)   P points (subm_conv3d)
@@ -133,12 +131,12 @@ status_t linear_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
  * torch.nn.functional.fold.
  *
  *   output[n, (ic*KH + kh)*KW + kw, oh*OW + ow] = input[n, ic, ih, iw], or 0 outside,
- *   at ih = oh*stride_h + kh*dilation_h - padding_h, iw likewise
- *   grad_input[n,ic,ih,iw] = sum of grad_output over all places that read this element
+ *   at ih = oh*stride_h + kh*dilation_h - padding_h, iw in the same way
+ *   grad_input[n,ic,ih,iw] = sum of grad_output over all windows that read this element
  *
  *   shapes     input (N, IC, IH, IW)   output (N, IC*KH*KW, OH*OW)
- *              OH = conv2d_extent(IH, KH, ...), OW likewise. N may be 0, the others are
- *              at least 1.
+ *              OH = conv2d_extent(IH, KH, ...), OW in the same way. N may be 0, the
+ *              others are at least 1.
  *   workspace  none
  */
 typedef struct {
@@ -164,14 +162,14 @@ status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output, unfold_params_
  *
  *   output[n,oc,oh,ow] = bias[oc] + sum over ic, kh, kw of
  *                        input[n, g*IC/G + ic, ih, iw] * weight[oc,ic,kh,kw]
- *   ih = oh*stride_h + kh*dilation_h - padding_h, iw likewise; input is 0 outside
+ *   ih = oh*stride_h + kh*dilation_h - padding_h, iw in the same way; 0 is read outside
  *   g  = oc / (OC/G): channels are split into G groups that do not see each other
  *   grad_input, grad_weight: the same sum, read as a function of the other factor
  *   grad_bias[oc] = sum over n, oh, ow of grad_output[n,oc,oh,ow]
  *
  *   shapes     input (N, IC, IH, IW)   weight (OC, IC/G, KH, KW)   bias (OC) or NULL
- *              output (N, OC, OH, OW), OH = conv2d_extent(IH, KH, ...), OW likewise.
- *              N may be 0, the others are at least 1.
+ *              output (N, OC, OH, OW), OH = conv2d_extent(IH, KH, ...), OW in the same
+ *              way. N may be 0, the others are at least 1.
  *   workspace  none
  */
 typedef struct {
@@ -198,7 +196,7 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
 
 /* ---- depthwise_conv2d ---------------------------------------------------------------
  * torch.nn.functional.conv2d(input, weight, bias, stride, padding, dilation,
- * groups=IC): each input channel has OC/IC filters of its own
+ * groups=IC): each input channel has its own OC/IC filters
  *
  *   output[n,oc,oh,ow] = bias[oc] + sum over kh, kw of
  *                        input[n, oc / (OC/IC), ih, iw] * weight[oc,0,kh,kw]
@@ -308,7 +306,7 @@ status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
  * and ELU instead of tanh for the candidate.
  *
  *   preact = weight @ [h, input] + bias      three blocks of H rows: i, o, g
- *   gates  = sigmoid(preact_i), sigmoid(preact_o), elu(preact_g), after each other
+ *   gates  = sigmoid(preact_i), sigmoid(preact_o), elu(preact_g), in this order
  *   new_c  = c + gates_g * gates_i
  *   new_h  = tanh(new_c) * gates_o
  *   elu(x) = x for x > 0, else exp(x) - 1; so elu'(x) = 1 or gates_g + 1
@@ -343,23 +341,25 @@ status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
 
 /* ---- subm_conv3d --------------------------------------------------------------------
  * Submanifold sparse convolution, stride 1 (Graham, Engelcke and van der Maaten,
- * arXiv 1711.10275): only P points of a volume carry features, output exists at the
- * same points, and a window sums over those of its places that are points.
+ * arXiv 1711.10275). Only P points of a volume have features, and output exists at the
+ * same points. A window sums only over its positions that are points.
  *
- *   A place (kd, kh, kw) of the kernel joins the point at (n, z, y, x) that is computed
- *   with the point at (n, z + (kd - KD/2)*dilation_d, y + (kh - KH/2)*dilation_h,
- *   x + (kw - KW/2)*dilation_w), if it exists. For k = (kd*KH + kh)*KW + kw,
- *   rulebook[k] lists these pairs (read, write) as row numbers of features, in rising
- *   order of write; count[k] says how many. The rest of rulebook[k] is undefined.
+ *   Each kernel position (kd, kh, kw) has pairs of points. `write` is the point that is
+ *   computed, at (n, z, y, x). `read` is the point at (n, z + (kd - KD/2)*dilation_d,
+ *   y + (kh - KH/2)*dilation_h, x + (kw - KW/2)*dilation_w). If it does not exist,
+ *   there is no pair.
+ *   For k = (kd*KH + kh)*KW + kw, rulebook[k] lists these pairs (read, write) as row
+ *   numbers of features, in rising order of write. count[k] is their number. The rest
+ *   of rulebook[k] is undefined.
  *   output[write] = bias + sum over k, pairs of weight[:,:,kd,kh,kw] @ features[read]
  *   gradients: the same pairs, read as a function of the other factor
- *   With KD = 1 no point sees one of another z: planes are convolved, each by itself.
+ *   With KD = 1 each plane z is convolved by itself.
  *
  *   shapes     features (P, IC)   coordinates (P, 4), i32 rows n, z, y, x, no two
  *              equal, in any order   weight (OC, IC, KD, KH, KW), KD, KH and KW odd
  *              bias (OC) or NULL   output (P, OC)
  *              rulebook (KD*KH*KW, P, 2), i32, saved   count (KD*KH*KW), i64, saved
- *              Rulebook and count come or stay away together.
+ *              Rulebook and count are both given, or both NULL.
  *   workspace  forward: P row numbers for a sorted order
  */
 typedef struct {
@@ -391,9 +391,10 @@ status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
 
 /* ---- argument checks ----------------------------------------------------------------
  * <operator>_<direction>_check(same arguments): ranks, sizes, dtypes, devices, strides,
- * alignment, overlap, options and missing tensors, written once in common/check.c. Read
- * the sentence in ctx->error when the answer is STATUS_INVALID_ARGUMENT (or, from
- * subm_conv3d_forward_check, which sorts the coordinates in scratch, STATUS_NO_MEMORY).
+ * alignment, overlap, options and missing tensors, written once in common/check.c. If
+ * the answer is STATUS_INVALID_ARGUMENT, read the sentence in ctx->error.
+ * subm_conv3d_forward_check sorts the coordinates in scratch, so it may also answer
+ * STATUS_NO_MEMORY, with a sentence.
  */
 status_t add_forward_check(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                            add_params_t p, tensor_t *output);
