@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """How many blocks the top rungs of lab 04 start on the cases of the bench.
 
-Tile sizes are read from the rungs. How conv2d/02 and 05 split sums over blocks is
-splits_of in conv2d/splits.h.
+Tile sizes are read from the rungs. How conv2d/02, 05 and 06 split sums over
+blocks is splits_of in conv2d/splits.h.
 """
 
 from __future__ import annotations

@@ -37,6 +37,7 @@ RUNGS = {  # -> dtype, how often the innermost loop runs in a step
     "linear/03_half": ("f16", 1),
     "conv2d/02_implicit_gemm": ("f32", 1),
     "conv2d/05_tf32": ("f32", 1),
+    "conv2d/06_half": ("f16", 1),
 }
 WALKS = {  # the same, of rungs that walk over images or points
     "conv2d/03_backward_input": ("f32", 4),
@@ -49,7 +50,7 @@ BEFORE = ("1.56, 5 divisions a tap", "5.67", "47.56, 3 divisions", "8.06", "8.06
 HEAD = """# What a step of the hot loops costs
 
 Written by `python -m tests.proofs.machine_code`, from machine code for sm_90, in f32,
-of `12_half` and `03_half` in f16. {release}. Instructions of a step of the hot loop,
+of the rungs `half` in f16. {release}. Instructions of a step of the hot loop,
 for each product: FFMA (of 32 lanes) or HMMA (of a warp). Where a kernel has layouts,
 1 says that packs run along k, of the left and of the right operand. As long as
 addresses were computed in the loop, 07 had 1.71, 09 had 34.3 (17.4 with packs along

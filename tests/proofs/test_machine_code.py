@@ -17,6 +17,7 @@ MOST = {  # instructions for a product
     "linear/03_half": 3.5,
     "conv2d/02_implicit_gemm": 1.2,
     "conv2d/05_tf32": 8,
+    "conv2d/06_half": 8,
     "conv2d/03_backward_input": 1.55,
     "depthwise_conv2d/02_register_column": 4.1,
     "depthwise_conv2d/04_filter_sums": 19,
