@@ -47,7 +47,7 @@ class Place:
         line = toml_lines.line_of(self.lines, self.path)
         key = ".".join(map(_word, self.path)) or "the file"
         return GraderError(
-            f"{self.file}:{line}: {key}: expected {expected}, came {said}; {advice}"
+            f"{self.file}:{line}: {key}: expected {expected}, got {said}; {advice}"
         )
 
     def table(self, known: Iterable[str] | None = None) -> dict[str, Place]:

@@ -23,21 +23,21 @@ READY = sorted((ROOT / "docs" / "courses").glob("*.toml"))
 
 WRONG = [  # what is replaced, by what, the line that is named, what the sentence says
     ('name = "two_labs"', 'name = "Two labs"', 1, r"name: expected small letters"),
-    ("begins = 2026-11-01T09:00:00+01:00", "begins = 2026-11-01", 3, "offset, came"),
+    ("begins = 2026-11-01T09:00:00+01:00", "begins = 2026-11-01", 3, "offset, got"),
     (
         "hints = 1",
         "hints = 4",
         4,
-        "hints: expected hints of a task from 0 to 3, came 4",
+        "hints: expected hints of a task from 0 to 3, got 4",
     ),
     ("hints = 1", "hintz = 1", 4, "did you mean 'hints'"),
-    ("percent_per_day = 10", 'percent_per_day = "10"', 6, 'came "10"; write a plain'),
+    ("percent_per_day = 10", 'percent_per_day = "10"', 6, 'got "10"; write a plain'),
     ("days = 3", "days = 2.5", 7, r"late.days: expected days without a fraction"),
     (
         "due_days = 7",
         "",
         11,
-        r"part.\[0\]: expected either due_days or deadline, came a table of \d+ char",
+        r"part.\[0\]: expected either due_days or deadline, got a table of \d+ char",
     ),
     ("deadline = 2026-11-15T", "deadline = 2025-11-15T", 23, "a moment after"),
     ("02_naive_c/gelu", "02_naive_c/gelo", 19, "near it: 02_naive_c/gelu"),

@@ -128,7 +128,7 @@ def test_a_name_of_any_length_has_a_file(tmp_path):
 
 
 def test_points_beyond_those_of_a_question_are_refused(tmp_path):
-    with pytest.raises(GraderError, match=r"expected points from 0 to 5, came 7"):
+    with pytest.raises(GraderError, match=r"expected points from 0 to 5, got 7"):
         mark(tmp_path, text="[alice]\nwritten.q1.points = 7")
 
 

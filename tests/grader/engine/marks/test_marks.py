@@ -189,7 +189,7 @@ def test_a_part_that_is_graded_alone_leaves_the_others(tmp_path):
         ("[alice]\nnome = 'A'", r"people.toml:2: alice.nome: .*did you mean 'name'"),
         ("[alice]\n\nwritten.q2.points = 1", r":3: .*a question of the course"),
         ('[alice]\ntasks."02_naive_c/gelo" = 3', r":2: .*near it: 02_naive_c/gelu"),
-        ('[alice]\ntasks."02_naive_c/gelu" = 3', r":2: .*expected a table, came 3"),
+        ('[alice]\ntasks."02_naive_c/gelu" = 3', r":2: .*expected a table, got 3"),
         ("[alice]\nlate_days = -1", r":2: alice.late_days: expected days from 0"),
         ("[alice]\nlate_days = 1\nlate_days = 2", r":3: expected TOML"),
     ],
