@@ -146,7 +146,7 @@ def renew(subject: Subject, call: Call, inputs: Tensors, *grads: torch.Tensor) -
 def kept(finding: Finding) -> Finding:
     """A finding of a second call that follows a right one."""
     text = (
-        "called once more, with other numbers in the same memory (does something stay "
+        "called again, with other numbers in the same memory (does something stay "
         "from the call before?): "
     )
     return replace(finding, message=text + finding.message)
