@@ -32,14 +32,14 @@ def lines(
     to_do, said = "write", list(_uncounted(results))[:SAID]
     if LEFT in check.message:
         path = ladder.rungs[0].shown
-        to_do = "write, or mend,"  # it may be there, and wrong
+        to_do = "write, or fix,"  # it may be there, and wrong
         said.append(
             f"{rung.rung.file.name} calls fallback_{check.direction} for shapes "
             "outside of its idea, and no lower file passes yet."
         )
     lower = lowest(ladder, check.direction) if UNPAID in check.message else None
     if lower and is_uncounted(check.message):
-        path, to_do = lower.shown, "write, or mend,"
+        path, to_do = lower.shown, "write, or fix,"
         what = f"{check.direction} in "
     task = rung.rung.task
     return [*said, f"Next: {to_do} {what}{path}, then run", f"  make grade T={task}"]

@@ -120,7 +120,7 @@ def test_a_rung_without_a_fallback_says_which_file_comes_first(tree):
     said = " ".join(done.stdout.split())
     assert "fallback is missing: no lower file passes yet" in said
     assert "01_top.c calls fallback_forward for shapes outside of its idea" in said
-    assert f"Next: write, or mend, forward in labs/{CALLER}.c, then run" in said
+    assert f"Next: write, or fix, forward in labs/{CALLER}.c, then run" in said
     top = next(r for r in tree.task("03_next/gelu")["rungs"] if "01_top" in r["id"])
     assert "left to a lower file, and none is right yet" in str(top["checks"])
 
