@@ -86,7 +86,7 @@ update: $(READY)  ## FROM=archive: a newer handout over started work; nothing is
 solution: $(READY)  ## the reference of T=, once its KEY= is released [FROM=convlab-solutions.zip]
 	@$(GRADER) solution
 
-report: $(READY)  ## make build/grade/report.html from the last results once more
+report: $(READY)  ## make build/grade/report.html from the last results again
 	@$(GRADER) report
 
 export: $(READY)  ## the last results for TO=junit,gradescope,autolab,github
@@ -114,7 +114,7 @@ editor: $(READY)  ## compile_commands.json: an editor with clangd knows our head
 doctor: $(READY)  ## what this machine has, and what a missing thing costs
 	@$(GRADER) doctor
 
-test: $(MORE)  ## lint, and every test of convlab itself [FAST=1: those of a minute; WHOLE=1: no samples]
+test: $(MORE)  ## lint, and every test of convlab itself [FAST=1: one minute of tests; WHOLE=1: no samples]
 	@$(PY) -m tests
 
 trust: $(MORE)  ## the fault table: every known way to break or cheat, and its verdict
