@@ -21,13 +21,11 @@ from grader.toolchain.products import (
     Build,
     dtypes_of,
     folder_of,
-    hides,
-    hides_in_tokens,
-    machine_code,
     made,
     objects,
     turn,
 )
+from grader.toolchain.texts import hides, hides_in_tokens, machine_code
 
 Stamps = tuple[tuple[str, int, int], ...]  # of files: name, date, size
 _kept: dict[tuple[object, ...], tuple[str, Stamps, Build]] = {}

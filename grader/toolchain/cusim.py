@@ -19,15 +19,14 @@ from grader.errors import GraderError, ProductError
 from grader.toolchain import sandbox
 from grader.toolchain.make import build_folder, make_tools, named_cpp, reason
 from grader.toolchain.products import (
-    HIDING,
     IN_CUDA,
     Build,
     dtypes_of,
     failed,
     folder_of,
-    hides,
     made,
 )
+from grader.toolchain.texts import HIDING, hides
 
 HIDING_HERE = (*HIDING, "cusim", "##", "%:%:")  # a rung is the same on a card
 

@@ -31,7 +31,8 @@ from grader.toolchain.extension import abi, needs, wrappers
 from grader.toolchain.extension import kernels as extension
 from grader.toolchain.linking import Links
 from grader.toolchain.make import build_folder, compiler, reason, run_compiler
-from grader.toolchain.products import JOINED, failed
+from grader.toolchain.products import failed
+from grader.toolchain.texts import JOINED
 
 NAME = "convlab_ext"
 IMPORTED = ("__init__.py", "direct.py")  # with the package, whichever operator
