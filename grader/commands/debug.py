@@ -30,7 +30,8 @@ from grader.engine.answers import known
 from grader.engine.answers.known import build
 from grader.errors import GraderError
 from grader.operators import Case, Operator, case_file
-from grader.operators.entry import CaseError, Tensors
+from grader.operators.case import CaseError
+from grader.operators.entry import Tensors
 from grader.report import terminal
 from grader.runner import programs
 from grader.runner.supervisor.call import Output, Run

@@ -66,7 +66,7 @@ def _try_hidden(made: Course) -> None:
     import torch
 
     from grader.operators import get
-    from grader.operators.entry import CaseError
+    from grader.operators.case import CaseError
 
     for operator, lines in made.hidden.cases.items():
         known = get(operator)

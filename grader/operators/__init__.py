@@ -8,7 +8,8 @@ import importlib
 
 from signatures import SIGNATURES
 
-from grader.operators.entry import Case, Operator, Truth
+from grader.operators.case import Case
+from grader.operators.entry import Operator, Truth
 
 __all__ = ["Case", "Operator", "Truth", "get", "number"]
 

@@ -20,7 +20,8 @@ from signatures import Option
 
 from grader.course.foreign import short
 from grader.course.lines import line as line_of
-from grader.operators.entry import Case, CaseError, Operator, numel
+from grader.operators.case import Case, CaseError
+from grader.operators.entry import Operator, numel
 from grader.operators.layouts import LAYOUTS
 
 LARGEST = 1 << 16  # bytes of the file

@@ -8,7 +8,8 @@ from typing import Any
 
 from torch.nn import functional as F
 
-from grader.operators.entry import Case, Grads, Operator, Tensors, side, some_layout
+from grader.operators.case import Case
+from grader.operators.entry import Grads, Operator, Tensors, side, some_layout
 from grader.operators.primitives import EVERY_CONVOLUTION, MATRIX_PRODUCTS
 from grader.operators.windows import draw_window
 

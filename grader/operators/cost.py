@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 import torch
 
 from grader.course.bands import Cost
-from grader.operators.entry import Case, Operator, Tensors, numel
+from grader.operators.case import Case
+from grader.operators.entry import Operator, Tensors, numel
 
 Tensor = torch.Tensor
 

@@ -15,7 +15,7 @@ import random
 import tomllib
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from typing import Any
 import torch
 from signatures import SIGNATURES, Argument, Signature
 
+from grader.operators.case import STRANGE, Case, CaseError
 from grader.operators.layouts import lay_out
 
 CASES = Path(__file__).with_name("cases")  # a file for each operator
@@ -34,42 +35,8 @@ _SPECIAL = {"name", "shapes", "layout", "without", "wanted", "values", *_FLAGS}
 # values of integers: 12 bits are exact in float, but not in TF32 or half; 11 bits are
 # exact there too, but not in bfloat16
 _SMALLEST = {"integers": 2048, "short_integers": 1024}
-_STRANGE = {"nan": math.nan, "infinite": math.inf}  # values -> one number among others
 _WIDE = {"wide": 3, "wider": 5}  # from 10^-3 to 10^3
 _TINY = 1e-40  # a denormal number in float
-
-
-class CaseError(Exception):
-    """A line of a case file cannot be used; the sentence says which and why."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """One line of a case file: sizes and options, and how the numbers lie in memory."""
-
-    name: str
-    sizes: Mapping[str, int] = field(default_factory=dict)  # N, IC, IH ...
-    options: Mapping[str, Any] = field(default_factory=dict)
-    shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)  # where "..." is
-    layout: Mapping[str, str] = field(default_factory=dict)  # tensor -> layouts.py
-    without: tuple[str, ...] = ()  # optional inputs that are absent
-    wanted: tuple[str, ...] | None = None  # inputs whose gradients are asked for
-    values: str = "normal"  # wide, far, large, integers, nan: see `fill`
-    gradcheck: bool = False  # small enough for a slow-mode gradcheck
-    aligned: bool = False  # tensors begin at multiples of 64 bytes
-    large: bool = False  # too large for cusim
-    backward_only: bool = False  # much work, and nothing new for forward
-    again: bool = False  # called twice, with other numbers in the same memory
-
-    @property
-    def is_strange(self) -> bool:
-        """Whether one of its numbers is NaN or infinity: so are some results."""
-        return self.values in _STRANGE
-
-    @property
-    def is_extreme(self) -> bool:
-        """Whether some numbers are NaN, infinite or denormal."""
-        return self.is_strange or self.values == "tiny"
 
 
 @dataclass
@@ -162,7 +129,7 @@ class Operator:
         if case.values == "tiny" and (first or argument.name in self.also_tiny):
             numbers = numbers * _TINY
         if case.is_strange and numbers.numel():
-            numbers = self._with_strange(argument, numbers, _STRANGE[case.values])
+            numbers = self._with_strange(argument, numbers, STRANGE[case.values])
         return numbers
 
     def _with_strange(

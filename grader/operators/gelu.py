@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 
-from grader.operators.entry import Case, Grads, Operator, Tensors, side, some_layout
+from grader.operators.case import Case
+from grader.operators.entry import Grads, Operator, Tensors, side, some_layout
 
 
 class Gelu(Operator):

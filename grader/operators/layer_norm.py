@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from signatures import Argument
 
-from grader.operators.entry import Case, Grads, Operator, Tensors, side, some_layout
+from grader.operators.case import Case
+from grader.operators.entry import Grads, Operator, Tensors, side, some_layout
 
 FAR = 1e4  # the mean of a row, where its standard deviation is 1
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 
-from grader.operators.entry import Case, Operator, Tensors, numel, side, some_layout
+from grader.operators.case import Case
+from grader.operators.entry import Operator, Tensors, numel, side, some_layout
 from grader.operators.primitives import EVERY_CONVOLUTION, MATRIX_PRODUCTS
 
 

@@ -9,14 +9,8 @@ from typing import Any
 import torch
 from signatures import Argument
 
-from grader.operators.entry import (
-    Case,
-    Grads,
-    Operator,
-    Tensors,
-    side,
-    some_layout,
-)
+from grader.operators.case import Case
+from grader.operators.entry import Grads, Operator, Tensors, side, some_layout
 
 LARGE = 1000.0
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 
-from grader.operators.entry import Case, Operator, Tensors, side, some_layout
+from grader.operators.case import Case
+from grader.operators.entry import Operator, Tensors, side, some_layout
 from grader.operators.primitives import EVERY_MATRIX_PRODUCT
 
 

@@ -10,15 +10,8 @@ from typing import Any
 import torch
 from signatures import Argument
 
-from grader.operators.entry import (
-    Case,
-    Grads,
-    Operator,
-    Tensors,
-    numel,
-    side,
-    some_layout,
-)
+from grader.operators.case import Case
+from grader.operators.entry import Grads, Operator, Tensors, numel, side, some_layout
 from grader.operators.primitives import EVERY_CONVOLUTION, MATRIX_PRODUCTS
 
 BOX = {"D": 4, "H": 5, "W": 7}  # points are drawn in boxes; a case may name others

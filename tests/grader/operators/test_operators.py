@@ -15,7 +15,8 @@ from signatures import SIGNATURES
 
 from grader import operators
 from grader.operators import Case, Truth
-from grader.operators.entry import CASES, CaseError, Operator, Tensors
+from grader.operators.case import CaseError
+from grader.operators.entry import CASES, Operator, Tensors
 from grader.operators.layouts import lay_out
 
 LAYOUTS = (
