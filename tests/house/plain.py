@@ -33,6 +33,7 @@ C_COMMENT = re.compile(r"(?ms)/\*.*?\*/|//[^\n]*|^#[^\n]*")
 C_STRING = r'"(?:[^"\\\n]|\\.)*"'
 C_STRINGS = re.compile(rf"{C_STRING}(?:\s*(?:PRI\w+\s*)?{C_STRING})*")
 C_FILLED_IN = re.compile(r'%?"\s*PRI\w+\s*"|%[-\d.*]*(?:zu|l*[dufgxscp])')
+FOUND = re.compile(r"\\\d")  # a group of a pattern, in what takes the pattern's place
 LEAST_WORDS = 4  # of a message; what is shorter is a name or a part of one
 
 
@@ -99,7 +100,7 @@ def messages(module: ast.AST) -> Iterator[str]:
             parts = [getattr(part, "value", None) for part in node.values]
             text = "".join(p if isinstance(p, str) else "`x`" for p in parts)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            text = "" if id(node) in left_out else node.value
+            text = "" if id(node) in left_out else FOUND.sub("`x`", node.value)
         if not NO_SENTENCE.search(text) and len(text.split()) >= LEAST_WORDS:
             yield text
 

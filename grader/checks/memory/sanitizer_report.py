@@ -60,14 +60,14 @@ _UNDEFINED = (
     (
         r"(load|store) (?:of|to) misaligned address \S+ for type '([^']+)', which "
         r"requires (\d+) byte alignment.*",
-        r"\1s '\2' at an address that is no multiple of \3; tensors are aligned to "
+        r"\1s '\2' at an address that is not a multiple of \3. Tensors are aligned to "
         r"their element, no more",
     ),
     (
         r"member access within misaligned address \S+ for type '([^']+)', which "
         r"requires (\d+) byte alignment.*",
-        r"uses a '\1' at an address that is no multiple of \2; tensors are aligned to "
-        r"their element, no more",
+        r"uses a '\1' at an address that is not a multiple of \2. Tensors are aligned "
+        r"to their element, no more",
     ),
     (r"division by zero.*", r"divides an integer by zero"),
     (r".*null pointer.*", r"uses a NULL pointer"),

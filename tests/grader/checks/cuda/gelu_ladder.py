@@ -216,7 +216,7 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
     "22_misaligned": (
         [(TAIL, TAIL + FOUR), (VALUE, VALUE[:-1] + " + 0 * far)")],
         "MEMORY_ERROR",
-        "at an address that is no multiple of 16; tensors are aligned to their element",
+        "at an address that is not a multiple of 16. Tensors are aligned to their",
     ),
     "23_banks": (
         [(STORE, BANKS)],
