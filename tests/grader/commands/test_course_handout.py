@@ -346,7 +346,7 @@ def test_code_that_knows_the_public_cases_fails_the_hidden_one(made, tmp_path):
 
 def test_gradescope_gets_an_answer_for_what_cannot_be_graded(made, tmp_path):
     answer = host(made, tmp_path / "empty", None)
-    assert answer["score"] == 0 and "hand in the folder labs" in answer["output"]
+    assert answer["score"] == 0 and "Hand in the folder labs" in answer["output"]
     broken = put(tmp_path / "broken.zip", "PK no zip")
     answer = host(made, tmp_path / "broken", broken)
     assert answer["output"].startswith("broken.zip cannot be read as a folder, a .zip")

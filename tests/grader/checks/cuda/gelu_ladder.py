@@ -206,7 +206,7 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
             (STORE, STORE[:-1] + "  // HERE\n"),
         ],
         "RACE",
-        "give each element to one block (does the index hold blockIdx?)",
+        "Give each element to one block (does the index hold blockIdx?)",
     ),
     "21_no_bounds_check": (
         [(TAIL, ""), (STORE, STORE[:-1] + "  // HERE\n")],
