@@ -25,7 +25,7 @@ from grader.toolchain.products import (
     objects,
     turn,
 )
-from grader.toolchain.texts import hides, hides_in_tokens, machine_code
+from grader.toolchain.scan.texts import hides, hides_in_tokens, machine_code
 
 Stamps = tuple[tuple[str, int, int], ...]  # of files: name, date, size
 _kept: dict[tuple[object, ...], tuple[str, Stamps, Build]] = {}

@@ -26,7 +26,7 @@ from grader.toolchain.products import (
     folder_of,
     made,
 )
-from grader.toolchain.texts import HIDING, hides
+from grader.toolchain.scan.texts import HIDING, hides
 
 HIDING_HERE = (*HIDING, "cusim", "##", "%:%:")  # a rung is the same on a card
 

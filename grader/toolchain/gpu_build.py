@@ -10,7 +10,7 @@ from grader.course.rungs import Rung
 from grader.toolchain import gpu_probe
 from grader.toolchain.cusim import order_of
 from grader.toolchain.products import GPU, Build, failed, made
-from grader.toolchain.texts import HIDING, hides
+from grader.toolchain.scan.texts import HIDING, hides
 
 _ERROR = re.compile(r"^(?P<file>[^\s(]+)\((?P<line>\d+)\): error: (?P<text>.*)$", re.M)
 

@@ -22,8 +22,8 @@ from grader import once
 from grader.course import lines
 from grader.course.foreign import THE_LINE, short
 from grader.course.rungs import Rung
-from grader.toolchain import elf
 from grader.toolchain.make import LATE, build_folder, reason, run_make
+from grader.toolchain.scan import elf
 from grader.toolchain.symbols import (
     FORBIDDEN_SYMBOLS,
     WATCHING,

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from grader.toolchain import elf
+from grader.toolchain.scan import elf
 
 # loading or starting other code: the way to a library's own operator
 FORBIDDEN_SYMBOLS = frozenset(

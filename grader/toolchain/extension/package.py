@@ -32,7 +32,7 @@ from grader.toolchain.extension import kernels as extension
 from grader.toolchain.linking import Links
 from grader.toolchain.make import build_folder, compiler, reason, run_compiler
 from grader.toolchain.products import failed
-from grader.toolchain.texts import JOINED
+from grader.toolchain.scan.texts import JOINED
 
 NAME = "convlab_ext"
 IMPORTED = ("__init__.py", "direct.py")  # with the package, whichever operator

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from grader.errors import GraderError
-from grader.toolchain import elf, symbols
+from grader.toolchain import symbols
+from grader.toolchain.scan import elf
 
 SOURCE = """
 extern int elsewhere(void);
