@@ -30,10 +30,6 @@ class Linear(Operator):
         R = numel(inputs["input"].shape[:-1])
         return {"output": IC + 1, "input": OC, "weight": R, "bias": R}
 
-    def fits_module(self, case: Case) -> bool:
-        """A module's start values are divided by IC."""
-        return bool(case.sizes["IC"])
-
     def draw(self, rng: random.Random) -> dict[str, Any]:
         """Up to three leading axes, also none."""
         lead = [side(rng, 1, 5) for _ in range(rng.choice([0, 1, 1, 2, 3]))]
