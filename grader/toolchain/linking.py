@@ -145,7 +145,7 @@ class Links:
         return built
 
     def _linked(self, rung: Rung, mode: str, without: frozenset[str]) -> Build:
-        built = self._in(rung, mode)
+        built = self._compiled_in(rung, mode)
         if not built.wants:
             return built
         calls = self._calls(rung, built, mode, without)
@@ -156,7 +156,7 @@ class Links:
         names = {symbol: part.name for symbol, part in calls.items()}
         return dataclasses.replace(linked, uses=_by_alias(rung, names))
 
-    def _in(self, rung: Rung, mode: str) -> Build:
+    def _compiled_in(self, rung: Rung, mode: str) -> Build:
         """A rung, compiled in a mode before anything is linked that it uses."""
         return self._compile(rung) if mode == "release" else compiled(rung, mode=mode)
 
@@ -200,7 +200,7 @@ class Links:
         """A rung's object for libraries of others; None if there is none."""
         key = rung.id, mode
         if key not in self._parts:
-            built = self._in(rung, mode)
+            built = self._compiled_in(rung, mode)
             calls = self._calls(rung, built, mode) if built.wants else {}
             usable = built.libraries or built.wants
             self._parts[key] = None
