@@ -179,7 +179,13 @@ def test_it_sees_no_case_and_no_right_answer(tmp_path):
 # ---- a process that uses too much ----------------------------------------------------
 
 HOLDS = "import time\nheld = b'x' * (900 << 20)\ntime.sleep(60)\n"
-FORKS = "import time\nfor _ in range(60): os.fork() or time.sleep(60)\n"
+FORKS = """
+import time
+for _ in range(60):
+    if os.fork() == 0:
+        break
+time.sleep(60)
+"""
 FILLS = """
 with open(f"{folder}/large", "wb") as file:
     try:
