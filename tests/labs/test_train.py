@@ -26,7 +26,7 @@ LAB = ROOT / "labs/05_torch_extension"
 sys.path.append(str(LAB))
 os.environ.setdefault("KINETO_LOG_LEVEL", "6")
 
-from train import data, layers, loop, page, profiler  # noqa: E402
+from train import data, layers, loop, page, profiler, roles  # noqa: E402
 from train.data import Absent  # noqa: E402
 from train.layers import Layers, pytorch  # noqa: E402
 from train.network import NETS, LeNet  # noqa: E402
@@ -237,7 +237,7 @@ class Counting(TorchDispatchMode):
 
 
 @pytest.fixture(scope="module")
-def profiles(digits, tmp_path_factory) -> dict[str, profiler.Profile]:
+def profiles(digits, tmp_path_factory) -> dict[str, roles.Profile]:
     folder = tmp_path_factory.mktemp("traces")
     runs = [
         loop.start(layers.make(name, LeNet), digits["f32"], 0, 1)
@@ -248,7 +248,7 @@ def profiles(digits, tmp_path_factory) -> dict[str, profiler.Profile]:
     return {profile.name: profile for profile in found}
 
 
-def called(profile: profiler.Profile, role: str, operator: str) -> int:
+def called(profile: roles.Profile, role: str, operator: str) -> int:
     """How often a step calls an operator for this."""
     row = profile.operators[role].get(operator)
     return round(row.calls) if row else 0
@@ -262,7 +262,7 @@ def test_the_profile_counts_what_reaches_the_kernels(name, digits, profiles):
     with counting:
         loop.step(run, split.images[:64], split.labels[:64])
     found = Counter()
-    for role in profiler.ROLES:
+    for role in roles.ROLES:
         for operator in profiles[name].operators[role]:
             found[operator] += called(profiles[name], role, operator)
     checked = [
@@ -298,7 +298,7 @@ def test_every_make_leaves_a_trace_for_chrome(profiles):
     for name, profile in profiles.items():
         events = json.loads(profile.trace.read_text())["traceEvents"]
         found = Counter(event.get("name") for event in events)
-        assert found["convolution forward"] == 2 * profiler.STEPS, name
+        assert found["convolution forward"] == 2 * roles.STEPS, name
 
 
 def test_an_operator_that_is_passed_on_by_itself_is_one_call(digits, tmp_path):

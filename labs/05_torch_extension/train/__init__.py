@@ -9,7 +9,8 @@ data.py      handwritten digits and other small images, as tensors
 layers.py    who makes Conv2d and Linear: PyTorch, a student's Function, labs 01, 05
 network.py   the network, after LeNet-5
 loop.py      same seed, same weights, same order; how far two runs are apart
-profiler.py  a step taken apart by operator
+profiler.py  a step, recorded by torch.profiler
+roles.py     its events, sorted by layer and operator
 page.py      train.md and its picture
 __main__.py  options, the bar, everything that is printed
 """

@@ -32,7 +32,7 @@ from grader.commands import said  # noqa: E402
 from grader.engine.results import environment  # noqa: E402
 from grader.errors import GraderError  # noqa: E402
 from grader.toolchain.make import build_folder  # noqa: E402
-from train import data, layers, loop, page, profiler  # noqa: E402
+from train import data, layers, loop, page, profiler, roles  # noqa: E402
 from train.data import Absent, Data  # noqa: E402
 from train.loop import Run  # noqa: E402
 from train.network import NETS  # noqa: E402
@@ -177,7 +177,7 @@ def trained(runs: Sequence[Run], found: Data) -> None:
             bar.update(bars[run.layers.name], advance=1, state=state)
 
 
-def profiled(runs: Sequence[Run], found: Data, folder: Path) -> list[profiler.Profile]:
+def profiled(runs: Sequence[Run], found: Data, folder: Path) -> list[roles.Profile]:
     """Every make's step taken apart, and shown."""
     profiles = profiler.profiles(runs, found.train, folder)
     show(page.by_role(profiles))
