@@ -21,6 +21,7 @@ typedef struct ctx {
     void *(*scratch)(struct ctx *, size_t bytes);  // set by the caller; see ctx_scratch
     void *scratch_state;                           // the caller's, for its callback
     char error[CTX_ERROR_BYTES];                   // one sentence, "" while all is well
+    int32_t left;  // backward: the wanted gradients it did not write, GRAD_* bits
 } ctx_t;
 
 /* Scratch memory of at least `bytes` bytes, aligned to 64, contents undefined.

@@ -24,6 +24,12 @@
  *              arguments. A caller from outside calls <operator>_<direction>_check
  *              (the same arguments, common/check.c) first. It returns STATUS_OK, or
  *              STATUS_INVALID_ARGUMENT and one sentence in ctx->error.
+ *   coverage   STATUS_UNSUPPORTED: these arguments are outside of the rung's idea. It
+ *              wrote nothing and took no scratch; the next lower rung is asked. A
+ *              backward that writes some of the gradients sets the bits of the others
+ *              in ctx->left and returns STATUS_OK. What a rung covers depends on sizes,
+ *              options, dtype, strides and alignment alone. A ladder's first rung
+ *              covers everything.
  *
  * One alphabet: sizes have capital letters, the indices over them small letters:
  *   N batch   IC IH IW input channels, height, width   OC OH OW of the output
@@ -39,6 +45,17 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Bits of ctx->left. A bit is the position of a gradient in its operator. */
+enum {
+    GRAD_INPUT = 1,
+    GRAD_FEATURES = 1,
+    GRAD_OTHER = 2,
+    GRAD_WEIGHT = 2,
+    GRAD_BIAS = 4,
+    GRAD_H = 8,
+    GRAD_C = 16,
+};
 
 /* How many windows fit along one axis; 0 if the kernel is larger than the padded
  * input. PyTorch's Conv2d documentation, H_out. The only place that knows. */

@@ -1,10 +1,11 @@
 # What a rung uses of other objects, for rung.mk and cuda.mk. Both set USES, DTYPES, STEM,
 # LINK, JOIN, HIDE and their first goal before they include this.
 #
-#   USES   a list of OLD=NEW,OLD=NEW@OBJECT: the first is of the rung itself, without an
+#   USES   a list of OLD=NEW,OLD=NEW@OBJECT: one is of the rung itself, without an
 #          object; each other one is an object that is linked in, once. Its names OLD
 #          become NEW, those that it defines and those that it calls; % is the dtype.
-#          Each NEW begins with convlab_part, which no rung may call (products.py).
+#          NEW begins with convlab_part, which no rung may call (products.py), or is
+#          what the library exports.
 #          A word OTHER=NEW, without @, is one more name of a function: objcopy gives two
 #          functions that a rung calls no common name
 #   JOIN   links objects into one

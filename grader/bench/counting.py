@@ -61,7 +61,7 @@ def of_task(
     task: Task, rungs: Sequence[Rung], links: Links, seed: int
 ) -> list[Counted]:
     """The rows of a ladder. A rung has none if it cannot be built or run here, or is
-    for f16 only: in f32 its fallback would be counted.
+    for f16 only: in f32 a lower rung would be counted.
     """
     from grader import operators
 

@@ -3,7 +3,7 @@
 
 Prints one Markdown table, writes the same as JSON and two pictures, see folder(). No
 row without right values: every round's results are compared while the clock stands. A
-row names the file that did the work; what a rung leaves to its fallback is no row.
+row names the file that did the work; what a rung leaves to a lower one is no row.
 """
 
 from __future__ import annotations

@@ -32,6 +32,10 @@ _STATUS = {
         "tensor as a failure",
     ),
     wire.STATUS_CUDA_ERROR: (Verdict.CRASH, "returned STATUS_CUDA_ERROR"),
+    wire.STATUS_UNSUPPORTED: (
+        Verdict.WRONG_VALUE,
+        "returned STATUS_UNSUPPORTED, and no lower file computes what this one leaves",
+    ),
     wire.REPLY_CONTRACT: (Verdict.WRONG_CONTRACT, ""),
     wire.REPLY_EXCEPTION: (Verdict.CRASH, ""),
     wire.REPLY_EXIT: (Verdict.INCOMPLETE, "asked Python to exit before it returned"),
@@ -61,7 +65,7 @@ _STATUS = {
 }
 
 _OF_C = (
-    *range(wire.STATUS_OK, wire.STATUS_CUDA_ERROR + 1),
+    *range(wire.STATUS_OK, wire.STATUS_UNSUPPORTED + 1),
     *(wire.REPLY_LOAD_ERROR, wire.REPLY_CHECK, wire.REPLY_SCRATCH),
     *(wire.REPLY_STATUS, wire.REPLY_CROWD),
 )

@@ -24,7 +24,7 @@ def below(rung: Rung, task: Task) -> Rung | None:
 
 
 def lowest(task: Task, direction: str) -> Rung | None:
-    """The first file of a ladder that defines a direction: it has no fallback."""
+    """The first file of a ladder that defines a direction: it covers everything."""
     return next((rung for rung in task.rungs if direction in defined(rung)), None)
 
 

@@ -11,7 +11,7 @@ from grader.errors import GraderError
 
 if TYPE_CHECKING:
     from grader.course.rungs import Rung, Task
-from grader.course.uses import FALLBACK, Use
+from grader.course.uses import LOWER, Use
 
 _LANGUAGE = {".c": "c", ".cu": "cuda"}  # whose rungs become objects
 
@@ -58,7 +58,7 @@ def candidates(rung: Rung, use: Use, known: Mapping[str, Task]) -> list[Rung]:
         named = [r for r in below if r.id == use.target]
         if use.target >= rung.id:
             raise use.refuse(f"{use.target!r} is no lower rung of this ladder")
-        if use.alias != FALLBACK:
+        if use.alias != LOWER:
             below = [r for r in below if r.id < use.target]
         return named + [r for r in reversed(below) if r not in named]
     if task is None:

@@ -84,7 +84,7 @@ class Rung:
     def headers(self) -> tuple[Path, ...]:
         """What its ladder gives to several of its files, beside them."""
         folder = self.file.parent
-        own = folder.name == self.task.split("/")[-1]  # not common/no_fallback.c's
+        own = folder.name == self.task.split("/")[-1]  # not common/no_lower_rung.c's
         return tuple(sorted(folder.glob("*.h"))) if own else ()
 
     @property

@@ -47,7 +47,7 @@ _LAB_WORDS = {"title", "language", "ladder", "rung", HUNT}
 _LADDER_WORDS = {"points", "core", "hints", "speed", "bench", "dtypes"}
 _OPERATOR_WORDS = {"points", "core", "hints", "kernels"}  # of lab 05
 _CUDA_WORDS = {"traffic", "architectures", "needs", "dtypes"}
-_RUNG_WORDS = {"uses", "flags", "numerics", "hints", *_CUDA_WORDS}
+_RUNG_WORDS = {"uses", "below", "flags", "numerics", "hints", *_CUDA_WORDS}
 
 
 # ---- reading labs --------------------------------------------------------------------
@@ -235,7 +235,7 @@ def _rung(
                 f"allowed are {' '.join(EXTRA_FLAGS)}"
             )
     where = f"{_shown(toml)}: rung {name!r}"
-    used = parse_uses(where, toml.parent.name, name, entry.get("uses", {}))
+    used = parse_uses(where, toml.parent.name, name, entry)
     numerics = entry.get("numerics", DIRECT)
     if numerics not in NUMERICS:
         raise GraderError(

@@ -4,11 +4,14 @@
     [rung."conv2d/00_unfold_gemm"]
     uses.gemm = "matmul/05_packed"            # a rung of the same lab
     uses.lower = "02_naive_c/unfold"          # a task: its best rung that passes
-    uses.fallback = true                      # the nearest lower rung that passes
     uses.tiles = "conv2d/10_winograd_4x4"     # a lower rung of the same ladder by name
 
-The caller declares `matmul_forward_fn gemm_forward;` and calls it. This module reads
-the words; candidates.py says which rungs they mean, linking.py finds the objects.
+    below = true                              # it covers some cases only
+
+The caller declares `matmul_forward_fn gemm_forward;` and calls it. What a rung does not
+cover is asked of the one `below`: of the nearest lower one that is right, or from the
+one on that it names (below = "conv2d/02_implicit_gemm"). This module reads the words;
+candidates.py says which rungs they mean, linking.py finds the objects.
 """
 
 from __future__ import annotations
@@ -25,9 +28,9 @@ from grader.errors import GraderError
 if TYPE_CHECKING:
     pass
 
-FALLBACK = "fallback"
+LOWER, OWN = "lower", "own"  # what a walk calls: the rungs below, and the rung itself
 NOBODY = "nobody"  # serves a use within a ladder where no lower rung is right
-LEFT = "left to a lower file"  # what common/no_fallback.c then says of a case
+LEFT = "left to a lower file"  # what common/no_lower_rung.c then says of a case
 UNPAID = "a given object earns no points"  # where one serves what a right file leaves
 _UNCOUNTED = ("leaves ", "computes small cases ")  # so begins what lending.py says
 _ALIAS = re.compile(r"[a-z][a-z0-9_]*")
@@ -51,24 +54,41 @@ class Use:
         """Whether it is served by a lower rung of the caller's own ladder: by the one
         that it names, or the nearest right one below that.
         """
-        return self.alias == FALLBACK or self.target.startswith(f"{task}/")
+        return self.alias == LOWER or self.target.startswith(f"{task}/")
 
     def refuse(self, reason: str) -> GraderError:
         """The error for this use."""
-        return GraderError(f"{self.where}: uses.{self.alias}: {reason}")
+        word = "below" if self.alias == LOWER else f"uses.{self.alias}"
+        return GraderError(f"{self.where}: {word}: {reason}")
 
 
-def parse(where: str, lab: str, rung: str, entry: object) -> tuple[Use, ...]:
-    """The `uses` of a rung of this lab; `rung` is conv2d/00_unfold_gemm.
+def parse(where: str, lab: str, rung: str, entry: Mapping[str, Any]) -> tuple[Use, ...]:
+    """What a rung of this lab uses, and what is below it; `rung` is
+    conv2d/00_unfold_gemm, `entry` its words in lab.toml.
 
     Raises GraderError for what can be told without looking at other entries.
     """
-    if not isinstance(entry, Mapping):
+    used = entry.get("uses", {})
+    if not isinstance(used, Mapping):
         raise GraderError(
-            f"{where}: uses is {entry!r}, expected lines like "
+            f"{where}: uses is {used!r}, expected lines like "
             'uses.gemm = "matmul/05_packed"'
         )
-    return tuple(_use(where, lab, rung, alias, entry[alias]) for alias in entry)
+    lower = [_below(where, lab, rung, entry["below"])] if "below" in entry else []
+    return (*lower, *(_use(where, lab, rung, alias, used[alias]) for alias in used))
+
+
+def _below(where: str, lab: str, rung: str, value: object) -> Use:
+    """The lower rungs that compute what a rung does not cover."""
+    operator = rung.split("/")[0]
+    name = value if isinstance(value, str) else ""
+    use = Use(LOWER, f"{lab}/{name}" if name else "", where)
+    if value is not True and not name.startswith(f"{operator}/"):
+        raise use.refuse(
+            f"is {value!r}, expected true or the name of a lower rung of the ladder "
+            f"'{operator}'"
+        )
+    return use
 
 
 def _use(where: str, lab: str, rung: str, alias: str, value: Any) -> Use:
@@ -79,30 +99,18 @@ def _use(where: str, lab: str, rung: str, alias: str, value: Any) -> Use:
     use = Use(alias, target.rstrip("/"), where)
     if not _ALIAS.fullmatch(alias):
         raise use.refuse("an alias is made of small letters, digits and _")
-    if alias in (operator, *DIRECTIONS):
+    if alias in (operator, LOWER, OWN, *DIRECTIONS):
         raise use.refuse(f"the name {alias!r} is taken, choose another alias")
-    if alias == FALLBACK:
-        if value is not True and not target:
-            raise use.refuse(
-                f"is {value!r}, expected true or the name of a lower rung of "
-                f"the ladder '{operator}'"
-            )
-    elif not target:
+    if not target:
         raise use.refuse(
             f'is {value!r}, expected the name of a rung, like "matmul/05_packed"'
         )
-    same = target.split("/")[:2] == [lab, operator]
-    if target and alias == FALLBACK and not same:
-        raise use.refuse(
-            f"{value!r} is not of the ladder '{operator}'; a fallback is a lower rung "
-            "of the same ladder"
-        )
-    if target and target.count("/") not in (1, 2):
+    if target.count("/") not in (1, 2):
         raise use.refuse(f"{value!r} is neither a rung nor a task")
-    if same and target.count("/") == 1:
+    if target.split("/") == [lab, operator]:
         raise use.refuse(
             f"{value!r} is the ladder itself; name one of its lower rungs, or say "
-            "uses.fallback = true"
+            "below = true"
         )
     return use
 

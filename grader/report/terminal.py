@@ -20,7 +20,7 @@ from grader.checks.check_result import CheckResult
 from grader.checks.gates import matrix
 from grader.course.exhibits import PARTS
 from grader.course.foreign import cleaned
-from grader.course.uses import NOBODY
+from grader.course.uses import LOWER, NOBODY
 from grader.engine import coverage, turn
 from grader.engine.progress import Progress as Step
 from grader.engine.score import Results, RungResult, TaskResult, shown_points
@@ -189,7 +189,11 @@ def _uses(results: list[TaskResult]) -> None:
             given_one = f"{server}, which serves until your own file is right"
             who = server if not stands_in else given_one
             who = "missing: no lower file passes yet" if nobody else who
-            lines.append((stands_in, f"  in {rung.rung.id}, {alias} is {who}"))
+            line = f"  in {rung.rung.id}, {alias} is {who}"
+            if alias.startswith(LOWER):
+                who = "no file: no lower file passes yet" if nobody else who
+                line = f"  what {rung.rung.id} leaves is computed by {who}"
+            lines.append((stands_in, line))
     few = len(lines) <= FEW_USES
     for stands_in, line in lines:
         if few or stands_in:

@@ -23,9 +23,9 @@ from grader.course import rungs
 from grader.course.candidates import candidates
 from grader.course.rungs import Rung
 from grader.course.tasks import all_tasks
-from grader.course.uses import FALLBACK, NOBODY, Use
+from grader.course.uses import LOWER, NOBODY, OWN, Use
 from grader.errors import ProductError
-from grader.toolchain import given, gpu_build
+from grader.toolchain import given, gpu_build, walks
 from grader.toolchain.build import compiled
 from grader.toolchain.make import build_folder
 from grader.toolchain.products import GPU, PART, SANITIZE, WITHOUT, Build, objects
@@ -40,13 +40,14 @@ class Part:
     """An object that a library is linked with."""
 
     name: str  # for reports: a rung's id, or the name of a given object
-    file: str  # % for the dtype
+    file: str  # % for the dtype; "" of the rung that is being linked
     operator: str  # its functions are OPERATOR_DIRECTION
     directions: tuple[str, ...]
     calls: Calls = field(default_factory=dict)
 
 
 Calls = Mapping[str, Part]  # the functions that a rung calls -> what serves each
+Parts = Mapping[str, Part]  # direction -> the object whose function it is
 
 
 class Links:
@@ -63,7 +64,7 @@ class Links:
         self.verify: Callable[[Rung, str], bool] | None = None  # of what is not known
         self._now: dict[str, dict[str, bool]] = {}  # rung -> direction -> passed
         self._built: dict[tuple[str, str, frozenset[str]], Build] = {}
-        self._parts: dict[tuple[str, str], Part | None] = {}
+        self._parts: dict[tuple[str, str], Parts] = {}
 
     def found(self, rung: Rung, direction: str, verdict: Verdict | None) -> None:
         """This run has checked a direction of a rung (None: it has not)."""
@@ -152,7 +153,8 @@ class Links:
         if isinstance(calls, str):
             return Build({}, blocked=calls)
         folder = "-".join([mode, WITHOUT, *sorted(without)]) if without else ""
-        linked = compiled(rung, mode=mode, used=_Words(calls).all(), folder=folder)
+        exported = _served("", rung, built, calls)
+        linked = compiled(rung, mode=mode, used=_Words(exported).all(), folder=folder)
         names = {symbol: part.name for symbol, part in calls.items()}
         return dataclasses.replace(linked, uses=_by_alias(rung, names))
 
@@ -184,10 +186,9 @@ class Links:
         for other in candidates(rung, use, tasks):
             if mode == GPU and gpu_build.lacking(other):
                 continue  # on this card a lower rung stands for it
-            if self.passed(other, direction):
-                part = self._part(other, mode)
-                if part and direction in part.directions:
-                    return part
+            passed = self.passed(other, direction)
+            if passed and (part := self._of(other, mode).get(direction)):
+                return part
             if use.target == other.id and not use.within(rung.task):
                 built = self._compile(other)
                 if built.error or direction in built.directions:
@@ -196,19 +197,35 @@ class Links:
             return None  # given objects are for the CPU
         return _given((use.target or rung.task).split("/")[1], direction)
 
-    def _part(self, rung: Rung, mode: str) -> Part | None:
-        """A rung's object for libraries of others; None if there is none."""
+    def _of(self, rung: Rung, mode: str) -> Parts:
+        """What serves a rung's directions in libraries of others."""
         key = rung.id, mode
         if key not in self._parts:
             built = self._compiled_in(rung, mode)
             calls = self._calls(rung, built, mode) if built.wants else {}
             usable = built.libraries or built.wants
-            self._parts[key] = None
+            self._parts[key] = {}
             if usable and not isinstance(calls, str):
                 file = _any_dtype(str(objects(rung, mode)["f32"]))
-                named = rung.id, file, rung.operator, built.directions
-                self._parts[key] = Part(*named, calls)
+                self._parts[key] = _served(file, rung, built, calls)
         return self._parts[key]
+
+
+def _served(file: str, rung: Rung, built: Build, calls: Calls) -> Parts:
+    """What serves a rung's directions: its object, or the walk from it to a lower one.
+    Its own calls have no part in the walk.
+    """
+    operator = rung.operator
+    lower = {s: part for s, part in calls.items() if s.startswith(f"{LOWER}_")}
+    others = {s: part for s, part in calls.items() if s not in lower}
+    own = Part(rung.id, file, operator, built.directions, others)
+    found = dict.fromkeys(built.directions, own)
+    for symbol, below in lower.items():
+        direction = symbol.removeprefix(f"{LOWER}_")
+        both = {f"{OWN}_{direction}": own, symbol: below}
+        walk = str(walks.walk(operator, direction))
+        found[direction] = Part(rung.id, walk, operator, (direction,), both)
+    return found
 
 
 def _is_below(rung: Rung, name: str) -> bool:
@@ -227,13 +244,13 @@ def _given(operator: str, direction: str) -> Part | None:
 def _nobody(mode: str) -> Part:
     """The stub in place of a lower rung."""
     file = _stub(mode, rungs.ROOT, build_folder())
-    return Part(NOBODY, file, FALLBACK, DIRECTIONS)
+    return Part(NOBODY, file, LOWER, DIRECTIONS)
 
 
 @functools.cache
 def _stub(mode: str, root: Path, _: Path) -> str:
     """Its objects, % for the dtype; compiled once for each build folder."""
-    stub = Rung("common/fallback", root / "common" / "no_fallback.c")
+    stub = Rung(f"common/{LOWER}", root / "common" / "no_lower_rung.c")
     mode = mode if mode in ("release", "debug", SANITIZE) else "release"
     compiled(stub, mode=mode)
     made = objects(stub, mode)["f32"]
@@ -248,16 +265,16 @@ def _stub(mode: str, root: Path, _: Path) -> str:
 class _Words:
     """What common/uses.mk is told of the objects that a library is linked with."""
 
-    def __init__(self, calls: Calls) -> None:
-        """`calls`: of the rung itself."""
-        self._parts = {part.file: part for part in _ordered(calls)}
-        self._numbers = {file: number for number, file in enumerate(self._parts)}
+    def __init__(self, exported: Parts) -> None:
+        """`exported`: what serves each direction of the library."""
+        self._exported = exported
+        parts = {_key(part): part for part in _ordered(exported)}
+        self._numbers = {key: number for number, key in enumerate(parts)}
         self._others: dict[str, str] = {}  # one more name -> the name of a function
-        self._linked = [f"{','.join(self._called(calls))}@"]
-        self._linked += map(self._of, self._parts.values())
+        self._linked = [self._of(part) for part in parts.values()]
 
     def all(self) -> list[str]:
-        """The names of the rung itself, those of each object, then other names."""
+        """The names of each object, then other names of functions."""
         return [*self._linked, *map("=".join, self._others.items())]
 
     def _of(self, part: Part) -> str:
@@ -276,7 +293,14 @@ class _Words:
         return [f"{old}={new}" for new, old in names.items()]
 
     def _new(self, part: Part, direction: str) -> str:
-        return f"{PART}{self._numbers[part.file]}_{direction}"
+        if self._exported.get(direction) is part:
+            return f"{part.operator}_{direction}"
+        return f"{PART}{self._numbers[_key(part)]}_{direction}"
+
+
+def _key(part: Part) -> tuple[str, str]:
+    """What tells an object from others: walks of two rungs have one file."""
+    return part.name, part.file
 
 
 def _ordered(calls: Calls) -> list[Part]:

@@ -22,6 +22,7 @@ from grader import once
 from grader.course import lines
 from grader.course.foreign import THE_LINE, short
 from grader.course.rungs import Rung
+from grader.course.uses import LOWER
 from grader.toolchain.make import LATE, build_folder, reason, run_make
 from grader.toolchain.scan import elf
 from grader.toolchain.symbols import (
@@ -188,10 +189,12 @@ def _made(
         return _placed(rung, _wrong(done, explain))
     if rung.uses and not used:
         missing = _missing(rung, mode)
+        directions = directions_of(rung, objects(rung, mode))
+        missing |= {f"{LOWER}_{direction}" for direction in directions}
         if own_part := sorted(name for name in missing if name.startswith(PART)):
             return Build({}, error=f"calls '{own_part[0]}', {NOWHERE}")
         if wants := wanted(rung, missing):
-            return Build({}, directions_of(rung, objects(rung, mode)), wants=wants)
+            return Build({}, directions, wants=wants)
     # linking sees what is used; the source text is not read any more
     done = run_make([*order, f"USES={' '.join(used)}"], sees=rung.file, also=also)
     if done.returncode:

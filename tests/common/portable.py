@@ -24,7 +24,9 @@ from grader import operators
 from grader.course.candidates import candidates
 from grader.course.rungs import ROOT, Rung, Task
 from grader.course.tasks import all_tasks
+from grader.course.uses import LOWER, OWN
 from grader.operators import Case, Operator
+from grader.toolchain import walks
 from tests import PROGRAMS
 
 DRIVER = PROGRAMS / "portable" / "driver.c"
@@ -56,6 +58,14 @@ class Target:
             names = [f"-D{a}={b}" for a, b in _renamed(rung, numbers).items()]
             self._compile([*flags, *names, "-c", str(rung.file), "-o", str(made)])
             objects.append(str(made))
+            for direction in _walked(rung):
+                text = folder / f"{numbers[rung.id]}_{direction}.c"
+                text.write_text(walks.source(rung.operator, direction))
+                walk = str(text.with_suffix(f".{dtype}.o"))
+                pairs = _of_walk(rung, direction, numbers).items()
+                names = [f"-D{a}={b}" for a, b in pairs]
+                self._compile([*flags, *names, "-c", str(text), "-o", walk])
+                objects.append(walk)
         (folder / "table.h").write_text(_table(task, numbers))
         program = folder / f"driver.{dtype}"
         common = [str(ROOT / "common" / f"{name}.c") for name in ("calls", "check")]
@@ -107,12 +117,19 @@ def _serves(rung: Rung, alias: str, direction: str) -> Rung:
 def _calls(rung: Rung) -> dict[str, Rung]:
     """Symbols that a rung uses, and who has them."""
     text = rung.file.read_text()
+    left = {f"{LOWER}_{direction}" for direction in _walked(rung)}
     return {
         symbol: _serves(rung, use.alias, symbol.rpartition("_")[2])
         for use in rung.uses
         for symbol in use.symbols
-        if re.search(rf"\b{symbol}\b", text)
+        if symbol in left or re.search(rf"\b{symbol}\b", text)
     }
+
+
+def _walked(rung: Rung) -> list[str]:
+    """The directions of a rung that a lower one completes."""
+    below = any(use.alias == LOWER for use in rung.uses)
+    return [d for d in DIRECTIONS if below and _defines(rung, d)]
 
 
 def _plain(task: Task, direction: str) -> Rung:
@@ -131,9 +148,21 @@ def _needed(task: Task) -> list[Rung]:
     return list(dict.fromkeys(found))
 
 
+def _of_walk(rung: Rung, direction: str, numbers: dict[str, int]) -> dict[str, str]:
+    """The names that the walk from a rung to the one below is compiled with."""
+    below = _calls(rung)[f"{LOWER}_{direction}"]
+    return {
+        f"{rung.operator}_{direction}": _symbol(rung, direction, numbers),
+        f"{OWN}_{direction}": f"{_symbol(rung, direction, numbers)}_{OWN}",
+        f"{LOWER}_{direction}": _symbol(below, direction, numbers),
+    }
+
+
 def _renamed(rung: Rung, numbers: dict[str, int]) -> dict[str, str]:
     operator = rung.task.split("/")[1]
     names = {f"{operator}_{d}": _symbol(rung, d, numbers) for d in DIRECTIONS}
+    for direction in _walked(rung):
+        names[f"{operator}_{direction}"] += f"_{OWN}"
     for symbol, other in _calls(rung).items():
         names[symbol] = _symbol(other, symbol.rpartition("_")[2], numbers)
     return names

@@ -36,6 +36,7 @@ class ContextC(ctypes.Structure):
         ("scratch", SCRATCH),
         ("scratch_state", ctypes.c_void_p),
         ("error", ctypes.c_char * 384),
+        ("left", ctypes.c_int32),
     )
 
 

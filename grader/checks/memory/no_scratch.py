@@ -21,7 +21,7 @@ from grader.runner.supervisor.wire import STATUS_NO_MEMORY
 from grader.verdicts import Verdict
 
 STRIDED = 6  # cases with views, whose copies want memory
-DENSE = 4  # and large ones without: small ones may be left to a fallback
+DENSE = 4  # and large ones without: small ones may be left
 REQUESTS = 6  # of a call that are refused alone
 DTYPE = "f64"
 ALL = 0  # in place of a request's number

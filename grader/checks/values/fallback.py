@@ -20,7 +20,7 @@ from grader.checks.values.prepared import expected_of, prepare
 from grader.closing import Closing
 from grader.course.rungs import DIRECT, HALF, Rung
 from grader.course.tasks import all_tasks
-from grader.course.uses import FALLBACK, Use
+from grader.course.uses import LOWER, Use
 from grader.operators import Case, Operator
 from grader.toolchain.linking import Links
 from grader.toolchain.products import Build
@@ -48,7 +48,7 @@ class Servers(Closing):
         """Who computes what a rung leaves to its fallback: a rung's id or that of a
         given object; "" if the rung does without it.
         """
-        lower = [use for use in _lower(rung) if use.alias == FALLBACK]
+        lower = [use for use in _lower(rung) if use.alias == LOWER]
         return self._needs(rung, lower, case, direction)
 
     def computes(self, rung: Rung, case: Case, direction: str) -> str:
@@ -68,7 +68,7 @@ class Servers(Closing):
             name = self._needs(rung, [use], case, direction)
             if not name:
                 continue
-            if use.alias != FALLBACK:
+            if use.alias != LOWER:
                 yield rung.id
             known = {r.id: r for task in all_tasks() for r in task.rungs}
             below = known.get(name)

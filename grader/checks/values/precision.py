@@ -9,7 +9,7 @@
     tf32       direct sums of products whose factors were rounded to TF32 first: 11
                significant bits, so that integers of 11 bits stay equal
     half       direct sums, but only in f16: what the rung computes in other dtypes is
-               its fallback's (fallback.py asks in f16 what it computes itself)
+               a lower rung's (fallback.py asks in f16 what it computes itself)
 
 The tolerance of tf32 is a bound, not a measurement. Rounding x to the nearest number of
 11 significant bits, ties to either side, gives x (1 + d) with |d| <= 2^-11. A product

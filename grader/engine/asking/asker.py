@@ -26,7 +26,7 @@ from grader.checks.unrun import (
 )
 from grader.course.rungs import EXTENSION, Rung, Selection
 from grader.course.tasks import all_tasks
-from grader.course.uses import FALLBACK
+from grader.course.uses import LOWER
 from grader.engine import plan
 from grader.engine.answers import records
 from grader.engine.asking.compiling import Builds
@@ -251,7 +251,7 @@ class Asker:
         result, libraries = self._numbers(rung, lower)
         if not libraries:
             return Answer(result)
-        if any(name.startswith(FALLBACK) for name in built.uses):
+        if any(name.startswith(LOWER) for name in built.uses):
             result = counted(self.links, result, self.seed)
         if plan.kind(rung) == plan.CUDA:
             from grader.engine.asking import inspect_cuda

@@ -94,7 +94,7 @@ class Lending:
 
 def counted(links: Links, result: RungResult, seed: int) -> RungResult:
     """The same result, but that a direction which leaves every case that is not small
-    to its fallback, or one of its results to a given object, is not written yet.
+    to a lower file, or one of its results to a given object, is not written yet.
     """
     from grader import operators
     from grader.checks.values.fallback import Servers
@@ -139,13 +139,13 @@ def _unearned(servers: Servers, rung: Rung, cases: list[Case], direction: str) -
     """
     first = len(cases) - len(cases) // LARGER
     small, large = cases[:first], cases[first:]
-    own, fallback = False, ""
+    own, lower = False, ""
     made: set[str] = set()  # results that a file of the ladder computes
     given: dict[str, str] = {}  # others, and the given object that does
     for case in large:
         for name, part in servers.parts(case, direction):
             left = servers.left(rung, part, direction)
-            own, fallback = own or not left, left or fallback
+            own, lower = own or not left, left or lower
             if left.startswith(GIVEN):
                 given.setdefault(name, left)
             else:
@@ -156,21 +156,21 @@ def _unearned(servers: Servers, rung: Rung, cases: list[Case], direction: str) -
         name = next(n for n in given if n not in made)
         left = f"leaves '{name}' to {given[name]} in each of the {_listed(large)}"
         return left + _comes_first(rung, name, direction)
-    if not fallback:
+    if not lower:
         return ""
     alone = [case.name for case in small if _is_own(servers, rung, case, direction)]
     if not alone:
-        return f"leaves every case to its fallback, {fallback}"
+        return f"leaves every case to a lower file, {lower}"
     return (
         f"computes small cases in this file ({_some(alone)}), and leaves each of the "
-        f"{_listed(large)} to its fallback, {fallback}: at least one of these must be "
+        f"{_listed(large)} to a lower file, {lower}: at least one of these must be "
         "computed in this file"
     )
 
 
 def _comes_first(rung: Rung, name: str, direction: str) -> str:
     """Which lower file is to be written before a file earns points that leaves a result
-    to a given object: the ladder's first one, for those above it have fallbacks too.
+    to a given object: the ladder's first one, those above it may leave the result too.
     """
     ladder = next((task for task in all_tasks() if task.id == rung.task), None)
     first = lowest(ladder, direction) if ladder else None

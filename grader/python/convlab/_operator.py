@@ -20,7 +20,8 @@ from signatures import DIRECTIONS, REQUIRED, SIGNATURES, Argument, Option, Signa
 from convlab._native import binding
 from convlab._shapes import output_shapes
 
-OK, NOT_IMPLEMENTED, _, NO_MEMORY, CUDA_ERROR = range(5)  # status_t of tensor.h
+# status_t of tensor.h
+OK, NOT_IMPLEMENTED, _, NO_MEMORY, CUDA_ERROR, UNSUPPORTED = range(6)
 REALS = {torch.float32: "f32", torch.float64: "f64"}
 INTEGERS = {"i32": torch.int32, "i64": torch.int64}
 
@@ -234,6 +235,11 @@ def _error(where: str, status: int, sentence: str) -> Exception:
         return RuntimeError(f"{where} was given no memory (STATUS_NO_MEMORY){more}")
     if status == CUDA_ERROR:
         return RuntimeError(f"{where} returned STATUS_CUDA_ERROR{more}")
+    if status == UNSUPPORTED:
+        return RuntimeError(
+            f"{where} does not compute these arguments (STATUS_UNSUPPORTED), and no "
+            f"lower rung does{more}"
+        )
     return RuntimeError(
         f"{where} returned {status}, which no rung may return (common/operators.h)"
         f"{more}"

@@ -34,7 +34,7 @@ def lines(
         path = ladder.rungs[0].shown
         to_do = "write, or fix,"  # it may be there, and wrong
         said.append(
-            f"{rung.rung.file.name} calls fallback_{check.direction} for shapes "
+            f"{rung.rung.file.name} returns STATUS_UNSUPPORTED for shapes "
             "outside of its idea, and no lower file passes yet."
         )
     lower = lowest(ladder, check.direction) if UNPAID in check.message else None

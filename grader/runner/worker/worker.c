@@ -135,7 +135,7 @@ static int run_direction(const link_t *link, rung_t *rung, ctx_t *ctx, int d,
     sanitized_rest(link->reply);
     if (scratch_release()) return REPLY_SCRATCH;
     if (scratch_crowded()) return REPLY_CROWD;
-    return status >= STATUS_OK && status <= STATUS_CUDA_ERROR ? status : REPLY_STATUS;
+    return status >= STATUS_OK && status <= STATUS_UNSUPPORTED ? status : REPLY_STATUS;
 }
 
 static scratch_fn *scratch_of(const command_t *command)

@@ -5,14 +5,10 @@
  *   limit   memory bandwidth: each byte moves once
  *   run     make bench T=03_im2col_cpu/add/02
  *
- * For operands without gaps, none of them stretched; all else is left to the fallback.
- * Workspace: none.
+ * Covers operands without gaps, none of them stretched. Workspace: none.
  */
 #include "operators.h"
 #include "vector.h"
-
-add_forward_fn fallback_forward;
-add_backward_fn fallback_backward;
 
 enum { CACHES = 32 << 20 };  // bytes
 
@@ -51,14 +47,12 @@ status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                      add_params_t p, tensor_t *output)
 {
     // BEGIN SOLUTION
-    if (!is_plain(input, output) || !is_plain(other, output)) {
-        return fallback_forward(ctx, input, other, p, output);
-    }
+    if (!is_plain(input, output) || !is_plain(other, output)) return STATUS_UNSUPPORTED;
     stream(real_data(input), (accum)p.alpha, real_data(other), tensor_numel(output),
            real_data(output));
     return STATUS_OK;
     // END SOLUTION
-    // STARTER // your code (the reference takes 6 lines)
+    // STARTER // your code (the reference takes 4 lines)
     // STARTER (void)is_plain, (void)stream;  // delete: you call them
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
@@ -70,15 +64,18 @@ status_t add_backward(ctx_t *ctx, const tensor_t *grad_output, add_params_t p,
     // BEGIN SOLUTION
     tensor_t *grads[2] = {grad_input, grad_other};
     const accum scales[2] = {1, (accum)p.alpha};
+    const int32_t bits[2] = {GRAD_INPUT, GRAD_OTHER};
     for (int i = 0; i < 2; i++) {
-        if (!grads[i] || !is_plain(grad_output, grads[i])) continue;
+        if (!grads[i]) continue;
+        if (!is_plain(grad_output, grads[i])) {
+            ctx->left |= bits[i];
+            continue;
+        }
         stream(NULL, scales[i], real_data(grad_output), tensor_numel(grads[i]),
                real_data(grads[i]));
-        grads[i] = NULL;  // done
     }
-    if (!grads[0] && !grads[1]) return STATUS_OK;
-    return fallback_backward(ctx, grad_output, p, grads[0], grads[1]);
+    return STATUS_OK;
     // END SOLUTION
-    // STARTER // your code (the reference takes 10 lines)
+    // STARTER // your code (the reference takes 13 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

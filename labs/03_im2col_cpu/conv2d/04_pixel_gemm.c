@@ -5,7 +5,7 @@
  *   limit   channels of output are vectors: the less of them, the more lanes idle
  *   run     make bench T=03_im2col_cpu/conv2d/04
  *
- * For all shapes; grad_input is the fallback's. Workspace: at most 2^20 elements of
+ * Covers grad_weight and grad_bias, of all shapes. Workspace: at most 2^20 elements of
  * filters and NR filters more, the padded input for about PIXELS pixels of output, and
  * grad_output again if it has gaps.
  */
@@ -14,8 +14,6 @@
 enum { MR = CHANNEL_ROWS, NV = CHANNEL_VECTORS, NR = NV * LANES };  // registers
 enum { PIXELS = 384, SLAB = 1 << 17 };  // terms of a sum; elements of padded input
 enum { SUMS = 1 << 20 };                // elements of the filters of one pass
-
-conv2d_backward_fn fallback_backward;
 
 /* The slab of phases.h holds what some images or some rows of output read. Pixel p sees
  * under element k of a filter data[offset[k] + place[p]]. Behind the last element it
@@ -143,12 +141,8 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
                          tensor_t *grad_bias)
 {
     const int64_t *size = weight->size, *out = grad_output->size;
-    if (grad_input) {
-        const status_t status = fallback_backward(ctx, grad_output, input, weight, p,
-                                                  grad_input, NULL, NULL);
-        if (status != STATUS_OK) return status;
-    }
-    if (!grad_weight && !grad_bias) return STATUS_OK;
+    if (!grad_weight && !grad_bias) return STATUS_UNSUPPORTED;
+    ctx->left = GRAD_INPUT;
     const int64_t IC = grad_weight ? size[1] : 0, OC = size[0] / p.groups;
     conv_t c = {.OC = OC, .TERMS = IC * size[2] * size[3]};
     // as many rows as make about PIXELS, or as many whole images

@@ -5,15 +5,13 @@
  *   limit   output is written to memory faster than it is computed
  *   run     make bench T=03_im2col_cpu/conv2d/07
  *
- * For at most 4 channels in a group, and filters of at most KC elements. Workspace: the
- * filters of a group, and BH + KH rows of its input.
+ * Covers at most 4 channels in a group, and filters of at most KC elements. Workspace:
+ * the filters of a group, and BH + KH rows of its input.
  */
 #include "phases.h"
 
 enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS };  // registers
 enum { CHANNELS = 4, KC = 256, BH = 16 };      // rows of output at a time
-
-conv2d_forward_fn fallback_forward;
 
 /* A row of MR channels: output (MR, OW) = start + filters (MR, K) @ windows (K, OW). */
 typedef struct {
@@ -75,8 +73,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
 {
     const int64_t *size = weight->size, *out = output->size;
     const int64_t IC = size[1], OC = size[0] / p.groups, K = IC * size[2] * size[3];
-    if (IC > CHANNELS || K > KC)
-        return fallback_forward(ctx, input, weight, bias, p, output);
+    if (IC > CHANNELS || K > KC) return STATUS_UNSUPPORTED;
     if (tensor_numel(output) == 0) return STATUS_OK;
     const phases_t slab = phases_of(p, out, size, IC, 1, BH);
     const int64_t SLAB = phases_size(&slab) + NV * LANES, FILTERS = (OC + MR) * (K + 1);

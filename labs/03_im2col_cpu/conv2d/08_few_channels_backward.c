@@ -5,15 +5,13 @@
  *   limit   sums are short: each block of them is added to a small padded image
  *   run     make bench T=03_im2col_cpu/conv2d/08
  *
- * For grad_input with at most 4 channels in a group; the rest is the fallback's.
- * Workspace: a group's filters, NR pixels of its output, its padded image, gaps copied.
+ * Covers grad_input with at most 4 channels in a group. Workspace: a group's filters,
+ * NR pixels of its output, its padded image, gaps copied.
  */
 #include "phases.h"
 
 enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS, NR = NV * LANES };  // registers
 enum { FEW = 4 };
-
-conv2d_backward_fn fallback_backward;
 
 /* Of a group: its padded image has ROWS x COLS elements in each phase of a channel. */
 typedef struct {
@@ -104,12 +102,9 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
                          tensor_t *grad_bias)
 {
     const int64_t *size = weight->size, *out = grad_output->size;
-    const int few = size[1] <= FEW;
-    status_t status = STATUS_OK;
-    if (grad_weight || grad_bias || !few)
-        status = fallback_backward(ctx, grad_output, input, weight, p,
-                                   few ? NULL : grad_input, grad_weight, grad_bias);
-    if (!few || !grad_input || out[0] == 0 || status != STATUS_OK) return status;
+    if (size[1] > FEW || !grad_input) return STATUS_UNSUPPORTED;
+    ctx->left = GRAD_WEIGHT | GRAD_BIAS;
+    if (out[0] == 0) return STATUS_OK;
 
     const int64_t SH = p.stride_h, SW = p.stride_w, KH = size[2], KW = size[3];
     const int64_t IC = size[1], IH = grad_input->size[2], IW = grad_input->size[3];

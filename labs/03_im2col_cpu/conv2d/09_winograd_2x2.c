@@ -5,14 +5,12 @@
  *   limit   transforms: 16 numbers for 4 inputs and for 4 outputs
  *   run     make bench T=03_im2col_cpu/conv2d/09
  *
- * Lavin and Gray, arXiv 1509.09308. For 3x3, stride 1, dilation 1, one group.
+ * Lavin and Gray, arXiv 1509.09308. Covers 3x3, stride 1, dilation 1, one group.
  * Workspace: 16 numbers for each input channel of some TILES tiles and of NR filters.
  * One infinity or NaN in the input spreads over all outputs of its tile, with PyTorch
  * over those that see it; lab 05's CONVLAB_DIRECT keeps to direct rungs.
  */
 #include "tiles.h"
-
-conv2d_forward_fn fallback_forward;
 
 enum { TILE = 2, KERNEL = 3, AREA = 9, POINTS = 4, PLANES = 16, TILES = 128 };
 enum { INPUT, FILTER, OUTPUT };  // what is transformed
@@ -119,8 +117,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
                         const tensor_t *bias, conv2d_params_t p, tensor_t *output)
 {
     const int64_t IC = input->size[1], OC = output->size[1], PU = IC * NR + LANES;
-    if (!tiles_fit(weight, p, KERNEL, 1))
-        return fallback_forward(ctx, input, weight, bias, p, output);
+    if (!tiles_fit(weight, p, KERNEL, 1)) return STATUS_UNSUPPORTED;
     if (tensor_numel(output) == 0) return STATUS_OK;
     tiles_t t = {input->size, output->size, p.padding_h, p.padding_w, .KERNEL = KERNEL};
     t.STEP = t.TILE = TILE, t.READ = t.POINTS = POINTS;

@@ -5,15 +5,13 @@
  *   limit   transforms, and filters that grow 4x
  *   run     make bench T=03_im2col_cpu/conv2d/10
  *
- * For 3x3 and, since F(2x2,5x5) has the same 6 x 6 points, 5x5; stride 1, dilation 1,
- * one group. One infinity or NaN in the input spreads over all outputs of its tile,
+ * Covers 3x3 and, since F(2x2,5x5) has the same 6 x 6 points, 5x5; stride 1, dilation
+ * 1, one group. One infinity or NaN in the input spreads over all outputs of its tile,
  * with PyTorch over those that see it; lab 05's CONVLAB_DIRECT keeps to direct rungs.
  * Workspace: 36 values for each channel of some 64 tiles, in and out, and for at most
  * KEPT filters.
  */
 #include "tiles.h"
-
-conv2d_forward_fn fallback_forward;
 
 enum { POINTS = 6, PLANES = 36, SMALL = 3, LARGE = 5 };   // kernels: 3x3, 5x5
 enum { KC = 32, TILES = 28, MANY = 64, KEPT = 1 << 20 };  // channels, tiles, numbers
@@ -146,7 +144,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
 {
     const int64_t IC = input->size[1], OC = output->size[1], KERNEL = weight->size[2];
     if (!tiles_fit(weight, p, SMALL, 1) && !tiles_fit(weight, p, LARGE, 1))
-        return fallback_forward(ctx, input, weight, bias, p, output);
+        return STATUS_UNSUPPORTED;
     if (tensor_numel(output) == 0) return STATUS_OK;
     tiles_t t = {input->size, output->size, p.padding_h, p.padding_w, .KC = KC};
     t.KERNEL = KERNEL, t.READ = t.POINTS = POINTS;

@@ -5,8 +5,8 @@
  *   limit   multiply-adds; where images are small, padding them
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/03
  *
- * Forward at stride 1, for kernels 3 or 5 high without dilation along the height; else
- * the fallback. Workspace: a padded plane for each thread, a copy of tensors with gaps.
+ * Covers stride 1, for kernels 3 or 5 high without dilation along the height.
+ * Workspace: a padded plane for each thread, a copy of tensors with gaps.
  */
 #include "operators.h"
 #include "vector.h"
@@ -17,8 +17,6 @@ enum { MR = 7 };  // sums in registers, of a row each: images have 7, 14, 28 ...
  * gcc would fetch it again for each of its uses, which here is the whole cost. */
 typedef real loose
     __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(real)), may_alias));
-
-depthwise_conv2d_forward_fn fallback_forward;
 
 typedef struct {
     int64_t IH, IW, PITCH, SIZE;  // of a plane of input; of a padded one: row, all
@@ -95,7 +93,7 @@ status_t depthwise_conv2d_forward(ctx_t *ctx, const tensor_t *input,
     const int64_t *in = input->size, *out = output->size, *k = weight->size, K = k[2];
     if ((K != 3 && K != 5) || p.stride_h * p.stride_w > 1 || p.dilation_h > 1 ||
         tensor_numel(output) == 0)
-        return fallback_forward(ctx, input, weight, bias, p, output);
+        return STATUS_UNSUPPORTED;
     const int64_t M = k[0] / in[1], PLANES = in[0] * in[1], T = ctx->threads;
     plane_t s = {in[2], in[3], in[3] + 2 * p.padding_w, 0, out[2], out[3], k[3], p};
     s.SIZE = (s.IH + 2 * p.padding_h + MR - 1) * s.PITCH + 2 * LANES;

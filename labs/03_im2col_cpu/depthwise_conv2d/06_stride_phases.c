@@ -5,15 +5,13 @@
  *   limit   a load for each multiply-add; phases that have few places
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/06
  *
- * grad_input with a stride, or of several filters a channel; else the fallback.
- * Workspace, for each thread: padded planes of grad_output, one for each filter of a
- * channel, and a plane of grad_input; a copy of a tensor with gaps.
+ * Covers grad_input with a stride, or of several filters a channel. Workspace, for each
+ * thread: padded planes of grad_output, one for each filter of a channel, and a plane
+ * of grad_input; a copy of a tensor with gaps.
  */
 #include "slab.h"
 
 enum { MR = 7 };  // sums in registers, of a row each: images have 7, 14, 28 ... rows
-
-depthwise_conv2d_backward_fn fallback_backward;
 
 /* One axis. Place k of the kernel reaches pixel i from window o = (i + P - k*D) / S, if
  * that is a whole number. Pixels phase, phase + S, phase + 2*S ... are reached by the
@@ -134,13 +132,9 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
     const int64_t IC = input->size[1], KH = weight->size[2], KW = weight->size[3];
     const int64_t *in = input->size, *out = grad_output->size;
     const int turned = p.stride_h * p.stride_w == 1 && weight->size[0] == IC;
-    const int mine = grad_input && tensor_numel(grad_input) > 0 && !turned;
-    if (!mine || grad_weight || grad_bias) {
-        const status_t status =
-            fallback_backward(ctx, grad_output, input, weight, p,
-                              mine ? NULL : grad_input, grad_weight, grad_bias);
-        if (!mine || status != STATUS_OK) return status;
-    }
+    if (turned || !grad_input || tensor_numel(grad_input) == 0)
+        return STATUS_UNSUPPORTED;
+    ctx->left = GRAD_WEIGHT | GRAD_BIAS;
     phase_t f = {.M = weight->size[0] / IC, .K = KH * KW};
     f.h = axis_of(in[2], out[2], KH, p.stride_h, p.padding_h, p.dilation_h);
     f.w = axis_of(in[3], out[3], KW, p.stride_w, p.padding_w, p.dilation_w);

@@ -5,17 +5,15 @@
  *   limit   laying channels side by side takes longer than the multiply-adds
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/07
  *
- * grad_weight, with grad_bias, of narrow images; else the fallback. Workspace, for each
- * thread: LANES planes of input, padded, as many of grad_output, and a vector for each
- * element of their filters; a copy of each tensor with gaps.
+ * Covers grad_weight, with grad_bias, of narrow images. Workspace, for each thread:
+ * LANES planes of input, padded, as many of grad_output, and a vector for each element
+ * of their filters; a copy of each tensor with gaps.
  */
 #include "operators.h"
 #include "vector.h"
 
 enum { TAPS = 9 };            // sums in registers: all of a 3x3 kernel
 enum { NARROW = LANES / 2 };  // longer rows fill enough lanes, as 05 has them
-
-depthwise_conv2d_backward_fn fallback_backward;
 
 typedef struct {
     int64_t N, IC, M, K, SUMS;  // weight (IC, M, K), and sums for each filter
@@ -121,13 +119,9 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
     l.SUMS = (K + TAPS - 1) / TAPS * TAPS + 1;
     l.PITCH = l.IW + 2 * p.padding_w;
     l.SIZE = (l.IH + 2 * p.padding_h) * l.PITCH;
-    const int mine = grad_weight && l.OW <= NARROW && tensor_numel(grad_output) > 0;
-    if (grad_input || !mine) {
-        const status_t status =
-            fallback_backward(ctx, grad_output, input, weight, p, grad_input,
-                              mine ? NULL : grad_weight, mine ? NULL : grad_bias);
-        if (!mine || status != STATUS_OK) return status;
-    }
+    const int fits = l.OW <= NARROW && tensor_numel(grad_output) > 0;
+    if (!fits || !grad_weight) return STATUS_UNSUPPORTED;
+    ctx->left = GRAD_INPUT;
     l.input = tensor_contiguous(ctx, input);
     l.grad_output = tensor_contiguous(ctx, grad_output);
     l.grad_weight = real_data(grad_weight);

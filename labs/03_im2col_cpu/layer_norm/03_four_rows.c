@@ -6,15 +6,12 @@
  *   run     make bench T=03_im2col_cpu/layer_norm/03
  *
  * Forward. Four rows have four sums, which is as good as four sums of one row, and a
- * vector of weight and bias is loaded once for all of them. For rows of which four fill
- * a page of memory at the most: it is fetched ahead page by page, and four pages at a
- * time only slowly. Longer rows are left to the fallback. Workspace: a copy of each
- * tensor with gaps.
+ * vector of weight and bias is loaded once for all of them. Covers rows of which four
+ * fill a page of memory at the most: it is fetched ahead page by page, and four pages at
+ * a time only slowly. Workspace: a copy of each tensor with gaps.
  */
 #include "operators.h"
 #include "vector.h"
-
-layer_norm_forward_fn fallback_forward;
 
 enum { ROWS = 4, PAGE = 4 << 10 };  // at once; bytes
 
@@ -90,8 +87,7 @@ status_t layer_norm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *w
     const int64_t R = tensor_count(input, input->ndim - 1);
     const int64_t D = input->size[input->ndim - 1];
     if (R == 0) return STATUS_OK;
-    if (ROWS * D * (int64_t)sizeof(real) > PAGE)
-        return fallback_forward(ctx, input, weight, bias, p, output, mean, rstd);
+    if (ROWS * D * (int64_t)sizeof(real) > PAGE) return STATUS_UNSUPPORTED;
     const real *x = tensor_contiguous(ctx, input);                   // (R, D)
     const real *w = weight ? tensor_contiguous(ctx, weight) : NULL;  // (D)
     const real *b = bias ? tensor_contiguous(ctx, bias) : NULL;      // (D)
@@ -109,6 +105,6 @@ status_t layer_norm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *w
     }
     return STATUS_OK;
     // END SOLUTION
-    // STARTER // your code (the reference takes 20 lines)
+    // STARTER // your code (the reference takes 19 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -5,14 +5,12 @@
  *   limit   multiply-adds, and packing the weight where there are few points
  *   run     make bench T=03_im2col_cpu/subm_conv3d/05
  *
- * Backward: the gradient of features; those of weight and bias by a lower rung. Threads
- * share out vectors of input channels: equal bit for bit. Workspace: the weight once
- * more; a copy of grad_output and of weight if they have gaps.
+ * Covers the gradient of features. Threads share out vectors of input channels: equal
+ * bit for bit. Workspace: the weight once more; a copy of grad_output and of weight if
+ * they have gaps.
  */
 #include "operators.h"
 #include "vector.h"
-
-subm_conv3d_backward_fn fallback_backward;
 
 /* A pair (read, write) of place k hands a gradient from write back to read. The place
  * opposite, PLACES - 1 - k, has the pair (write, read): what its own `write` receives
@@ -85,13 +83,9 @@ status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
                               tensor_t *grad_weight, tensor_t *grad_bias)
 {
     // STARTER return STATUS_NOT_IMPLEMENTED;  // delete this line when you begin
-    if (grad_weight || grad_bias) {
-        const status_t status =
-            fallback_backward(ctx, grad_output, features, weight, rulebook, count, p,
-                              NULL, grad_weight, grad_bias);
-        if (status != STATUS_OK) return status;
-    }
-    if (!grad_features || tensor_numel(features) == 0) return STATUS_OK;
+    if (!grad_features) return STATUS_UNSUPPORTED;
+    ctx->left = GRAD_WEIGHT | GRAD_BIAS;
+    if (tensor_numel(features) == 0) return STATUS_OK;
     layer_t l = {.OC = weight->size[0], .IC = weight->size[1]};
     l.PLACES = count->size[0];
     l.down = rulebook->stride[1], l.across = rulebook->stride[2];

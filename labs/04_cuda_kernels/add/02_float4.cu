@@ -5,13 +5,9 @@
  *   limit   memory bandwidth: each byte moves once
  *   run     make grade T=04_cuda_kernels/add/02
  *
- * For operands without gaps, none of them stretched, that begin at a multiple of 16
- * bytes; all else is left to the fallback.
+ * Covers operands without gaps, none of them stretched, at multiples of 16 bytes.
  */
 #include "launch.h"
-
-extern "C" add_forward_fn fallback_forward;
-extern "C" add_backward_fn fallback_backward;
 
 enum { THREADS = 256 };  // of a block
 
@@ -79,16 +75,15 @@ extern "C" status_t add_forward(ctx_t *ctx, const tensor_t *input,
     // BEGIN SOLUTION
     const int64_t COUNT = tensor_numel(output);
     if (COUNT == 0) return STATUS_OK;  // a grid of 0 blocks is an error
-    if (!is_packed(input, output) || !is_packed(other, output)) {
-        return fallback_forward(ctx, input, other, p, output);
-    }
+    if (!is_packed(input, output) || !is_packed(other, output))
+        return STATUS_UNSUPPORTED;
     const unsigned blocks = grid_of(ceil_div(COUNT, THREADS * LANES));
     add_forward_kernel<<<blocks, THREADS, 0, ctx->stream>>>(
         real_data(input), real_data(other), (accum)p.alpha, real_data(output), COUNT);
     CUDA_TRY(ctx, cudaGetLastError());
     return STATUS_OK;
     // END SOLUTION
-    // STARTER // your code (the reference takes 10 lines)
+    // STARTER // your code (the reference takes 9 lines)
     // STARTER (void)is_packed, (void)add_forward_kernel;  // until you call them
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
@@ -123,20 +118,20 @@ extern "C" status_t add_backward(ctx_t *ctx, const tensor_t *grad_output,
                                  tensor_t *grad_other)
 {
     // BEGIN SOLUTION
-    tensor_t *grads[2] = {grad_input, grad_other};
+    tensor_t *const grads[2] = {grad_input, grad_other};
     const accum scales[2] = {1, (accum)p.alpha};
+    ctx->left = GRAD_INPUT | GRAD_OTHER;
     for (int g = 0; g < 2; g++) {
-        const int64_t COUNT = grads[g] ? tensor_numel(grads[g]) : 0;
-        if (COUNT == 0) grads[g] = NULL;  // not wanted, or nothing to do
         if (!grads[g] || !is_packed(grad_output, grads[g])) continue;
+        ctx->left &= ~(GRAD_INPUT << g);
+        const int64_t COUNT = tensor_numel(grads[g]);
+        if (COUNT == 0) continue;  // a grid of 0 blocks is an error
         const unsigned blocks = grid_of(ceil_div(COUNT, THREADS * LANES));
         add_backward_kernel<<<blocks, THREADS, 0, ctx->stream>>>(
             real_data(grad_output), scales[g], real_data(grads[g]), COUNT);
         CUDA_TRY(ctx, cudaGetLastError());
-        grads[g] = NULL;  // done
     }
-    if (!grads[0] && !grads[1]) return STATUS_OK;
-    return fallback_backward(ctx, grad_output, p, grads[0], grads[1]);
+    return ctx->left == (GRAD_INPUT | GRAD_OTHER) ? STATUS_UNSUPPORTED : STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 14 lines)
     // STARTER (void)add_backward_kernel;  // until you call it

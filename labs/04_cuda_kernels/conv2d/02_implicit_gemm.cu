@@ -5,15 +5,13 @@
  *   limit   one instruction in six is no multiply-add: it fetches, reads or counts
  *   run     make grade T=04_cuda_kernels/conv2d/02
  *
- * Up to 15 x 15 and 31 bits, else the fallback. Where the tiles of output are too few
- * for all processors, several blocks share the sums of a tile (splits.h). Workspace:
+ * Covers kernels up to 15 x 15, and 31 bits. Where the tiles of output are too few for
+ * all processors, several blocks share the sums of a tile (splits.h). Workspace:
  * weight, if it has gaps; and the sums of those blocks, at most BLOCKS tiles, 13 MB in
  * f32. In f16 every sum lies there once.
  */
 #include "splits.h"
 #include "taps.h"
-
-extern "C" conv2d_forward_fn fallback_forward;
 
 enum { BM = 64, BN = 128, BK = 8, TM = 8, TN = 8, PAD = 4 };
 enum { TY = BM / TM, TX = BN / TN, THREADS = TY * TX };  // 8 x 16 of a block; BN in all
@@ -214,9 +212,8 @@ extern "C" status_t conv2d_forward(ctx_t *ctx, const tensor_t *input,
     const int64_t K = size[1] * size[2] * size[3], Q = COUNT / size[0];
     const int64_t REACH = size[1] * stride[1] + size[2] * p.dilation_h * stride[2] +
                           size[3] * p.dilation_w * stride[3];
-    if (size[2] > SIDE || size[3] > SIDE || Q + BM * K + REACH > INT32_MAX - SPAN) {
-        return fallback_forward(ctx, input, weight, bias, p, output);
-    }
+    if (size[2] > SIDE || size[3] > SIDE || Q + BM * K + REACH > INT32_MAX - SPAN)
+        return STATUS_UNSUPPORTED;
     const int64_t ROWS = p.groups * ceil_div(size[0] / p.groups, BM);
     const splits_t splits =
         splits_of<BLOCKS, LEAST, BK>(ctx, output, ROWS * ceil_div(Q, BN), K);

@@ -10,12 +10,10 @@
  *     and then, always so      partial[0]  + partial[1]  +  partial[2]   + ...
  *
  * The sizes alone say how many splits there are: the last digits are always the same.
- * grad_input is the fallback's, and all where a row or a column needs 64 bits.
+ * Covers grad_weight and grad_bias, where no row and no column needs 64 bits.
  * Workspace: both gradients in accum, once for each split.
  */
 #include "layout.h"
-
-extern "C" conv2d_backward_fn fallback_backward;
 
 enum { BM = 64, BN = 64, BK = 16, THREADS = 128 };  // of a block
 enum { TM = 8, TN = 4, TX = BN / TN };              // of a thread; so many along n
@@ -152,11 +150,8 @@ extern "C" status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
     const int64_t *in = input->size, *out = grad_output->size, *size = weight->size;
     const bool fits =
         in[2] + 2 * p.padding_h <= INT32_MAX && in[3] + 2 * p.padding_w <= INT32_MAX;
-    status_t status = STATUS_OK;
-    if (grad_input || !fits)
-        status = fallback_backward(ctx, grad_output, input, weight, p, grad_input,
-                                   fits ? NULL : grad_weight, fits ? NULL : grad_bias);
-    if (status != STATUS_OK || !fits || (!grad_weight && !grad_bias)) return status;
+    if (!fits || (!grad_weight && !grad_bias)) return STATUS_UNSUPPORTED;
+    ctx->left = GRAD_INPUT;
     const int64_t GN = grad_weight ? size[1] * size[2] * size[3] : 0;
     const int64_t GK = out[0] * out[2] * out[3], COUNT = size[0] * (GN + 1);
     const int64_t TILES_N = GN > 0 ? ceil_div(GN, BN) : 1;

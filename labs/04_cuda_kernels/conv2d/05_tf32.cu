@@ -5,16 +5,14 @@
  *   limit   the gather: half of all instructions fetch and round; small grids
  *   run     make grade T=04_cuda_kernels/conv2d/05
  *
- * For f32 and f16, whose 11 bits stay as they are; kernels up to 15 x 15, and 31 bits
- * for all that is counted; all else is the fallback's. input is read as it lies, no
- * other layout is made of it. Workspace, as for 02: weight if it has gaps, and the sums
- * of splits.h, at most BLOCKS tiles, 13 MB; in f16 every sum once.
+ * Covers f32 and f16, whose 11 bits stay as they are; kernels up to 15 x 15, and 31
+ * bits for all that is counted. input is read as it lies, no other layout is made of
+ * it. Workspace, as for 02: weight if it has gaps, and the sums of splits.h, at most
+ * BLOCKS tiles, 13 MB; in f16 every sum once.
  */
 #include "ptx.h"
 #include "splits.h"
 #include "taps.h"
-
-extern "C" conv2d_forward_fn fallback_forward;
 
 enum { BM = 64, BN = 128, BK = 16, THREADS = BN };       // of a block
 enum { WARP = 32, WN = 32, MT = BM / 16, NT = WN / 8 };  // MT x NT mma of a warp
@@ -263,9 +261,7 @@ extern "C" status_t conv2d_forward(ctx_t *ctx, const tensor_t *input,
     const bool fits = size[2] <= SIDE && size[3] <= SIDE && GN <= MOST && GK <= MOST &&
                       REACH <= MOST && in[2] + 2 * p.padding_h <= MOST &&
                       in[3] + 2 * p.padding_w <= MOST;
-    if (REAL_DTYPE == DTYPE_F64 || !fits) {
-        return fallback_forward(ctx, input, weight, bias, p, output);
-    }
+    if (REAL_DTYPE == DTYPE_F64 || !fits) return STATUS_UNSUPPORTED;
     const int64_t TILES = p.groups * ceil_div(GM, BM) * ceil_div(GN, BN);
     const splits_t splits = splits_of<BLOCKS, LEAST, BK>(ctx, output, TILES, GK);
     const real *filters = tensor_contiguous(ctx, weight);

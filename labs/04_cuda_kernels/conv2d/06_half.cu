@@ -5,16 +5,13 @@
  *   limit   the gather: each number of a window is fetched alone
  *   run     make grade T=04_cuda_kernels/conv2d/06
  *
- * For f16, and filters of whole packs, 8 halves. Kernels up to 15 x 15, and 31 bits
- * for all that is counted. All else is the fallback's. Workspace: weight if it has
- * gaps, and the sums of splits.h.
+ * Covers f16, and filters of whole packs, 8 halves; kernels up to 15 x 15, and 31 bits
+ * for all that is counted. Workspace: weight if it has gaps, and the sums of splits.h.
  */
 #include "packs.h"
 #include "ptx.h"
 #include "splits.h"
 #include "taps.h"
-
-extern "C" conv2d_forward_fn fallback_forward;
 
 enum { BM = 64, BN = 128, BK = 32, THREADS = BN };       // of a block
 enum { WARP = 32, WN = 32, MT = BM / 16, NT = WN / 8 };  // MT x NT mma of a warp
@@ -241,9 +238,7 @@ extern "C" status_t conv2d_forward(ctx_t *ctx, const tensor_t *input,
                       REACH <= MOST && in[2] + 2 * p.padding_h <= MOST &&
                       in[3] + 2 * p.padding_w <= MOST;
     const bool packed = GK % 8 == 0 && (uintptr_t)weight->data % 16 == 0;
-    if (REAL_DTYPE != DTYPE_F16 || !fits || !packed) {
-        return fallback_forward(ctx, input, weight, bias, p, output);
-    }
+    if (REAL_DTYPE != DTYPE_F16 || !fits || !packed) return STATUS_UNSUPPORTED;
     const int64_t TILES = p.groups * ceil_div(GM, BM) * ceil_div(GN, BN);
     const splits_t splits = splits_of<BLOCKS, LEAST, BK>(ctx, output, TILES, GK);
     const real *filters = tensor_contiguous(ctx, weight);

@@ -5,12 +5,10 @@
  *   limit   three loads from shared memory for every multiply-add
  *   run     make grade T=04_cuda_kernels/depthwise_conv2d/01
  *
- * Forward, where tile and filters fit into 48 KB; else the fallback. Workspace: the
- * weight, if it has gaps.
+ * Covers tiles that fit into 48 KB with their filters. Workspace: the weight, if it has
+ * gaps.
  */
 #include "layout.h"
-
-extern "C" depthwise_conv2d_forward_fn fallback_forward;
 
 enum { TW = 32, TH = 8, THREADS = TW * TH };  // windows of a block, one for each thread
 enum { BANKS = 32, SHARED = 48 * 1024 };      // bytes that every card has for a block
@@ -133,8 +131,7 @@ extern "C" status_t depthwise_conv2d_forward(ctx_t *ctx, const tensor_t *input,
     const bool fits = tile.HIGH <= SHARED && tile.PITCH <= SHARED && FILTERS <= SHARED;
     const int64_t WORDS = fits ? FILTERS + tile.HIGH * tile.PITCH : 0;
     const int64_t BYTES = WORDS * (int64_t)sizeof(accum) + K * (int64_t)sizeof(int);
-    if (!fits || BYTES > SHARED)
-        return fallback_forward(ctx, input, weight, bias, p, output);
+    if (!fits || BYTES > SHARED) return STATUS_UNSUPPORTED;
     const real *filters = tensor_contiguous(ctx, weight);
     if (!filters) return STATUS_NO_MEMORY;
     const int64_t TILES = ceil_div(out[2], TH) * ceil_div(out[3], TW);

@@ -5,12 +5,10 @@
  *   limit   that tiles are fetched before anybody computes
  *   run     make grade T=04_cuda_kernels/depthwise_conv2d/02
  *
- * Forward, for kernels 3 or 5 high at stride 1 and dilation 1 along the height, if the
- * tile fits into 48 KB; else the fallback. Workspace: the weight, if it has gaps.
+ * Covers kernels 3 or 5 high at stride 1 and dilation 1 along the height, if the tile
+ * fits into 48 KB. Workspace: the weight, if it has gaps.
  */
 #include "layout.h"
-
-extern "C" depthwise_conv2d_forward_fn fallback_forward;
 
 enum { TW = 32, ROWS = 8, TY = 4, THREADS = TW * TY };  // a thread has 8 windows
 enum { TH = ROWS * TY };                                // 32 x 32 windows of a block
@@ -161,8 +159,7 @@ extern "C" status_t depthwise_conv2d_forward(ctx_t *ctx, const tensor_t *input,
                       tile.PITCH <= SHARED && FILTERS <= SHARED;
     const int64_t BYTES =
         fits ? (FILTERS + tile.HIGH * tile.PITCH) * (int64_t)sizeof(accum) : 0;
-    if (!fits || BYTES > SHARED)
-        return fallback_forward(ctx, input, weight, bias, p, output);
+    if (!fits || BYTES > SHARED) return STATUS_UNSUPPORTED;
     const real *filters = tensor_contiguous(ctx, weight);
     if (!filters) return STATUS_NO_MEMORY;
     const int64_t TILES = ceil_div(out[2], TH) * ceil_div(out[3], TW);

@@ -5,12 +5,10 @@
  *   limit   three loads from shared memory for every multiply-add
  *   run     make grade T=04_cuda_kernels/depthwise_conv2d/03
  *
- * Backward: grad_input, if tile and filter fit into 48 KB; the rest is the fallback's.
- * Workspace: the weight, if it has gaps.
+ * Covers grad_input, if tile and filter fit into 48 KB. Workspace: the weight, if it
+ * has gaps.
  */
 #include "layout.h"
-
-extern "C" depthwise_conv2d_backward_fn fallback_backward;
 
 enum { TW = 32, TH = 8, THREADS = TW * TH };  // pixels of a block, one for each thread
 enum { SHARED = 48 * 1024 };                  // bytes that every card has for a block
@@ -154,14 +152,9 @@ depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
     const bool small = HIGH <= SHARED && WIDE <= SHARED && K <= SHARED;
     const size_t BYTES =
         small ? (size_t)(K + HIGH * WIDE) * sizeof(accum) + (size_t)K * sizeof(int) : 0;
-    const bool fits = small && BYTES <= SHARED;
-    if ((grad_input && !fits) || grad_weight || grad_bias) {
-        const status_t status =
-            fallback_backward(ctx, grad_output, input, weight, p,
-                              fits ? NULL : grad_input, grad_weight, grad_bias);
-        if (status != STATUS_OK) return status;
-    }
-    if (!grad_input || !fits || tensor_numel(grad_input) == 0) return STATUS_OK;
+    if (!grad_input || !small || BYTES > SHARED) return STATUS_UNSUPPORTED;
+    ctx->left = GRAD_WEIGHT | GRAD_BIAS;
+    if (tensor_numel(grad_input) == 0) return STATUS_OK;
     const real *filters = tensor_contiguous(ctx, weight);
     if (!filters) return STATUS_NO_MEMORY;
     const int64_t *in = input->size;

@@ -5,13 +5,11 @@
  *   limit   a load for every multiply-add; few blocks where there are few filters
  *   run     make grade T=04_cuda_kernels/depthwise_conv2d/04
  *
- * Backward: grad_weight and grad_bias; grad_input is the fallback's, and all where a
- * row or a column needs 64 bits. No atomics: which thread adds which windows, and in
- * which order, follows from the sizes alone. Workspace: none.
+ * Covers grad_weight and grad_bias, where no row and no column needs 64 bits. No
+ * atomics: which thread adds which windows, and in which order, follows from the sizes
+ * alone. Workspace: none.
  */
 #include "layout.h"
-
-extern "C" depthwise_conv2d_backward_fn fallback_backward;
 
 enum { WARP = 32, THREADS = 256, WARPS = THREADS / WARP };  // of a block
 enum { TAPS = 9 };  // weights whose sums a thread has in registers: all of 3 x 3
@@ -145,13 +143,8 @@ depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
     const bool fits = in[0] <= INT32_MAX && out[2] * out[3] <= INT32_MAX &&
                       in[2] + 2 * p.padding_h <= INT32_MAX &&
                       in[3] + 2 * p.padding_w <= INT32_MAX;
-    if (grad_input || !fits) {
-        const status_t status =
-            fallback_backward(ctx, grad_output, input, weight, p, grad_input,
-                              fits ? NULL : grad_weight, fits ? NULL : grad_bias);
-        if (status != STATUS_OK) return status;
-    }
-    if (!fits || (!grad_weight && !grad_bias)) return STATUS_OK;
+    if (!fits || (!grad_weight && !grad_bias)) return STATUS_UNSUPPORTED;
+    ctx->left = GRAD_INPUT;
     const int64_t OC = weight->size[0], K = weight->size[2] * weight->size[3];
     const int64_t PARTS = grad_weight ? ceil_div(K, TAPS) : 1;
     grad_weight_kernel<<<grid_of(OC * PARTS), THREADS, 0, ctx->stream>>>(

@@ -7,12 +7,10 @@
  *
  * We round, to nearest: a tensor core takes the first 19 bits of a float and cuts off
  * the rest, up to twice as far off and always towards 0, so that a sum's errors add up.
- * For matrices of whole packs; other products are left to the fallback.
+ * Covers f32, and matrices of whole packs.
  */
 #include "packs.h"
 #include "ptx.h"
-
-extern "C" matmul_forward_fn fallback_forward;
 
 enum { BM = 128, BN = 128, BK = 32, WM = 64, WN = 64, WARP = 32, STAGES = 3 };
 enum { THREADS = BM / WM * (BN / WN) * WARP, BLOCKS = 2 };  // so many on a processor
@@ -139,9 +137,8 @@ extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
     const int64_t K = input->size[input->ndim - 1];
     if (tensor_numel(output) == 0) return STATUS_OK;  // a grid of 0 blocks is an error
     const bool packed = tensor_is_packed(input) && tensor_is_packed(other);
-    if (REAL_DTYPE != DTYPE_F32 || !packed || !tensor_is_packed(output)) {
-        return fallback_forward(ctx, input, other, output);
-    }
+    if (REAL_DTYPE != DTYPE_F32 || !packed || !tensor_is_packed(output))
+        return STATUS_UNSUPPORTED;
     const auto along_k =
         tensor_is_down(other) ? matmul_kernel<true, true> : matmul_kernel<true, false>;
     const auto along_m = tensor_is_down(other) ? matmul_kernel<false, true>

@@ -9,13 +9,11 @@
  * and small * small a term is off by 2^-21 at most, 8 units of 2^-24; direct sums may
  * be off by 4 sqrt(K), which is more from K = 8 on. Where float units round, tensor
  * cores cut off, and a long sum drifts: so each adds 16 terms only, small products
- * first, and the rest is float (Ootomo and Yokota, 2022). Shorter sums, and matrices
- * that are not whole packs, are left to the fallback.
+ * first, and the rest is float (Ootomo and Yokota, 2022). Covers f32, K from 8 on, and
+ * matrices of whole packs.
  */
 #include "packs.h"
 #include "ptx.h"
-
-extern "C" matmul_forward_fn fallback_forward;
 
 enum { BM = 128, BN = 128, BK = 16, WM = 32, WN = 64, WARP = 32, STAGES = 4 };
 enum { THREADS = BM / WM * (BN / WN) * WARP, BLOCKS = 1 };  // so many on a processor
@@ -160,9 +158,8 @@ extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
     const int64_t K = input->size[input->ndim - 1];
     if (tensor_numel(output) == 0) return STATUS_OK;  // a grid of 0 blocks is an error
     const bool packed = tensor_is_packed(input) && tensor_is_packed(other);
-    if (REAL_DTYPE != DTYPE_F32 || K < 8 || !packed || !tensor_is_packed(output)) {
-        return fallback_forward(ctx, input, other, output);
-    }
+    if (REAL_DTYPE != DTYPE_F32 || K < 8 || !packed || !tensor_is_packed(output))
+        return STATUS_UNSUPPORTED;
     const auto along_k =
         tensor_is_down(other) ? matmul_kernel<true, true> : matmul_kernel<true, false>;
     const auto along_m = tensor_is_down(other) ? matmul_kernel<false, true>

@@ -8,12 +8,10 @@
  * For Hopper (sm_90a). It has not run on a card yet: nvcc compiles it, and that is all
  * that is known. The copy engine (TMA) swizzles, and rounds to TF32 as CUTLASS has it
  * do. wgmma wants both operands with sums along rows, and TMA rows of a multiple of 16
- * bytes; what has other rows goes to the fallback.
+ * bytes. Covers f32, and such rows.
  */
 #include "hopper.h"
 #include "launch.h"
-
-extern "C" matmul_forward_fn fallback_forward;
 
 enum { BM = 128, BN = 128, BK = 32, STAGES = 4, WM = 64, THREADS = BM / WM * 128 };
 enum { TILE = BM * BK, STAGE = 2 * TILE * 4, BYTES = STAGES * STAGE + 1024 };
@@ -82,6 +80,12 @@ static __global__ void __launch_bounds__(THREADS)
     }
 }
 
+/* Its matrices begin at a multiple of 16 bytes, as those of a copy always do. */
+static bool is_aligned(const tensor_t *t)
+{
+    return !tensor_is_contiguous(t) || (uintptr_t)t->data % 16 == 0;
+}
+
 /* output = input (..., M, K) @ other (..., K, N), matrix by matrix, on the stream */
 extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *other, tensor_t *output)
@@ -93,17 +97,13 @@ extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
     if (tensor_numel(output) == 0) return STATUS_OK;  // a grid of 0 blocks is an error
     const int64_t BATCH = tensor_count(output, output->ndim - 2);
     const int64_t ROWS = BATCH * (M > N ? M : N);
-    if (REAL_DTYPE != DTYPE_F32 || K == 0 || K % 4 != 0 || K > INT32_MAX - BK ||
-        ROWS > INT32_MAX - BM) {
-        return fallback_forward(ctx, input, other, output);
-    }
     const tensor_t turned = tensor_transposed(other);
+    if (REAL_DTYPE != DTYPE_F32 || K == 0 || K % 4 != 0 || K > INT32_MAX - BK ||
+        ROWS > INT32_MAX - BM || !is_aligned(input) || !is_aligned(&turned))
+        return STATUS_UNSUPPORTED;
     const real *lhs = tensor_contiguous(ctx, input);
     const real *rhs = tensor_contiguous(ctx, &turned);
     if (!lhs || !rhs) return STATUS_NO_MEMORY;
-    if (((uintptr_t)lhs | (uintptr_t)rhs) % 16 != 0) {
-        return fallback_forward(ctx, input, other, output);
-    }
     CUtensorMap left, right;
     CUDA_TRY(ctx, hopper::matrix_map(&left, lhs, BATCH * M, K, BM));
     CUDA_TRY(ctx, hopper::matrix_map(&right, rhs, BATCH * N, K, BN));

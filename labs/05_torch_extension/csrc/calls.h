@@ -129,6 +129,8 @@ class __attribute__((visibility("hidden"))) Call
             throw std::runtime_error(
                 "the rung behind this operator is not written yet");
         if (status == STATUS_NO_MEMORY) throw std::runtime_error("out of memory");
+        if (status == STATUS_UNSUPPORTED)
+            throw std::runtime_error("no kernel computes these arguments");
         throw std::runtime_error("a kernel failed without a word");
     }
 

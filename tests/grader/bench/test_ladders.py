@@ -26,7 +26,12 @@ from grader.errors import GraderError
 from grader.operators.cost import cost
 from grader.verdicts import Verdict
 from tests import put
-from tests.grader.toolchain.tiny_course import Course, course, forward
+from tests.grader.toolchain.tiny_course import (
+    UNSUPPORTED,
+    Course,
+    course,
+    forward,
+)
 
 __all__ = ["course"]  # a fixture
 TWICE = timing.Estimate(2.0, 1.9, 2.1)
@@ -104,18 +109,18 @@ def test_the_recorded_command_selects_the_same_again(
         assert ladders.command(_wanted(3)) == said
 
 
-def test_what_the_fallback_computes_is_no_row_and_a_call_by_name_is_one(
+def test_what_a_lower_rung_computes_is_no_row_and_a_call_by_name_is_one(
     course: Course, measured: list[dict[str, Any]], tools: Path, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     (course.root / "build" / "tools").symlink_to(tools)
     course.file("03_next/gelu/00_call.c", forward(0))
-    course.file("03_next/gelu/01_leaves.c", forward("fallback"))
+    course.file("03_next/gelu/01_leaves.c", forward(UNSUPPORTED))
     course.file("03_next/gelu/02_names.c", forward("tiles"))
     course.lab(
         "03_next",
         '[rung."gelu/01_leaves"]',
-        "uses.fallback = true",
+        "below = true",
         '[rung."gelu/02_names"]',
         'uses.tiles = "gelu/01_leaves"',
     )

@@ -67,8 +67,8 @@ def test_a_rung_for_a_card_serves_no_other(tmp_path, monkeypatch):
     plain, card = task.rungs
     above = replace(plain, file=plain.file.with_name("02_above.cu"))
     known = {task.id: replace(task, rungs=(plain, card, above))}
-    fallback = uses.Use("fallback", "", "here")
-    assert candidates.candidates(above, fallback, known) == [plain]
+    lower = uses.Use("lower", "", "here")
+    assert candidates.candidates(above, lower, known) == [plain]
     with pytest.raises(GraderError, match="01_card' needs a GPU, and this rung does"):
         candidates.candidates(above, uses.Use("tiles", card.id, "here"), known)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a file that calls a fallback has to compute by itself to be counted."""
+"""What a file that leaves cases has to compute by itself to be counted."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Told(Servers):
     [
         ("forward", {"blocks": ("output",)}, GIVEN, ()),
         ("forward", {"square": ("output",)}, GIVEN, ()),
-        ("forward", {}, LOWER, ("leaves every case to its fallback, " + LOWER,)),
+        ("forward", {}, LOWER, ("leaves every case to a lower file, " + LOWER,)),
         (
             "forward",
             {"one": ("output",), "row_times_column": ("output",)},
@@ -52,7 +52,7 @@ class Told(Servers):
             (
                 "computes small cases in this file (one, row_times_column)",
                 "cases with the most work (blocks, ",
-                f"to its fallback, {LOWER}: at least one of these must be computed",
+                f"to a lower file, {LOWER}: at least one of these must be computed",
             ),
         ),
         ("backward", {"tiles": BOTH}, GIVEN, ()),

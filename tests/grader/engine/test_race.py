@@ -75,7 +75,7 @@ def test_a_case_that_only_a_given_object_computes_earns_nothing(
     raced: Raced, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Servers, "computes", lambda *_: "given/x86-64-v2/gelu")
-    use = Use("fallback", "", "labs/02_naive_c/lab.toml")
+    use = Use("lower", "", "labs/02_naive_c/lab.toml")
     (result,) = raced(GELU_BODY, uses=(use,))
     (speed,) = result.speeds
     assert (speed.verdict, speed.earned) == (Verdict.PASS, 0)

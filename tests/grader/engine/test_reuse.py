@@ -25,18 +25,23 @@ status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
 """
 
 
+LEAVES = CALLS.replace("gelu_forward_fn plain_forward;\n\n", "").replace(
+    "plain_forward(ctx, input, p, output)", "STATUS_UNSUPPORTED"
+)
+
+
 @pytest.fixture
 def tree(tools: Path, tmp_path: Path) -> Tree:
     """Lab 02's gelu and lab 03's, where one calls it, one its ladder, one nobody."""
     made = copy_of_the_repository(tmp_path, tools, "02_naive_c/gelu")
     lab = made.root / "labs" / "03_next"
     put(lab / "gelu" / "00_call.c", CALLS)
-    put(lab / "gelu" / "01_top.c", CALLS.replace("plain", "fallback"))
+    put(lab / "gelu" / "01_top.c", LEAVES)
     put(lab / "gelu" / "02_own.c", OWN)
     (lab / "lab.toml").write_text(
         'title = "x"\nlanguage = "c"\n[ladder.gelu]\npoints = 2\n'
         '[rung."gelu/00_call"]\nuses.plain = "02_naive_c/gelu"\n'
-        '[rung."gelu/01_top"]\nuses.fallback = true\n'
+        '[rung."gelu/01_top"]\nbelow = true\n'
     )
     return made
 

@@ -34,6 +34,11 @@ status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
 """
 
 
+LEAVES = CALLS.replace("gelu_forward_fn plain_forward;\n\n", "").replace(
+    "plain_forward(ctx, input, p, output)", "STATUS_UNSUPPORTED"
+)
+
+
 @pytest.fixture
 def tree(tools, tmp_path) -> Tree:
     """Lab 02's gelu, and a lab whose gelu calls it, as a handout with given objects."""
@@ -42,10 +47,10 @@ def tree(tools, tmp_path) -> Tree:
     (made.root / "labs" / "02_naive_c" / "lab.toml").write_text(head)
     lab = made.root / "labs" / "03_next"
     put(lab / "gelu" / "00_call.c", CALLS)
-    put(lab / "gelu" / "01_top.c", CALLS.replace("plain", "fallback"))
+    put(lab / "gelu" / "01_top.c", LEAVES)
     (lab / "lab.toml").write_text(
         head + '[rung."gelu/00_call"]\nuses.plain = "02_naive_c/gelu"\n'
-        '[rung."gelu/01_top"]\nuses.fallback = true\n'
+        '[rung."gelu/01_top"]\nbelow = true\n'
     )
     return made
 
@@ -65,12 +70,12 @@ def test_a_grading_links_what_passed_and_reports_it(tree):
     assert done.returncode == 0, done.stdout
     assert used(tree) == {
         "00_call": {"plain": STUDENT},
-        "01_top": {"fallback": CALLER},
+        "01_top": {"lower": CALLER},
     }
     assert f"in {CALLER}, plain is {STUDENT}" in " ".join(done.stdout.split())
     assert tree.verdicts("03_next/gelu/01_top")["forward"] == "NOT_IMPLEMENTED"
     top = next(r for r in tree.task("03_next/gelu")["rungs"] if "01_top" in r["id"])
-    assert f"leaves every case to its fallback, {CALLER}" in str(top["checks"])
+    assert f"leaves every case to a lower file, {CALLER}" in str(top["checks"])
     jsonschema.validate(tree.results, json.loads(SCHEMA_FILE.read_text()))
 
     # alone, it is known from results.json; changed, it is not known any more
@@ -106,20 +111,20 @@ def test_a_wrong_rung_costs_its_own_points_only(tree):
     assert used(tree)["00_call"] == {"plain": GIVEN}
 
 
-def test_a_rung_alone_finds_its_fallback_among_what_is_not_graded(tree):
+def test_a_rung_alone_finds_what_is_below_among_what_is_not_graded(tree):
     done = forward_only(tree, "03_next/gelu/01")
-    assert used(tree) == {"01_top": {"fallback": CALLER}}, done.stdout
+    assert used(tree) == {"01_top": {"lower": CALLER}}, done.stdout
 
 
-def test_a_rung_without_a_fallback_says_which_file_comes_first(tree):
+def test_a_rung_with_nothing_below_says_which_file_comes_first(tree):
     """Its own part may be written: to say that it is not would be no help."""
     (tree.root / "MANIFEST").write_text("")
     lower = tree.root / "labs" / f"{CALLER}.c"
     lower.write_text(CALLS.replace("plain_forward(ctx, input, p, output)", STARTER))
     done = forward_only(tree, "03_next/gelu/01")
     said = " ".join(done.stdout.split())
-    assert "fallback is missing: no lower file passes yet" in said
-    assert "01_top.c calls fallback_forward for shapes outside of its idea" in said
+    assert "is computed by no file: no lower file passes yet" in said
+    assert "01_top.c returns STATUS_UNSUPPORTED for shapes outside of its idea" in said
     assert f"Next: write, or fix, forward in labs/{CALLER}.c, then run" in said
     top = next(r for r in tree.task("03_next/gelu")["rungs"] if "01_top" in r["id"])
     assert "left to a lower file, and none is right yet" in str(top["checks"])

@@ -25,7 +25,7 @@ GIVEN = (
     "most work (all); a given object earns no points: write backward in "
     "00_unfold_gemm.c first, it then computes 'grad_input' for this file"
 )
-FALLBACK = "leaves every case to its fallback, given/x86-64-v2/conv2d"
+FALLBACK = "leaves every case to a lower file, given/x86-64-v2/conv2d"
 RIGHT = CheckResult("gradient", "backward", Verdict.PASS, "f32", 24)
 NOT_YET = CheckResult("gradient", "backward", Verdict.NOT_IMPLEMENTED)
 

@@ -171,13 +171,14 @@ def test_a_call_that_no_use_declares_is_a_build_error(course):
             'is 3, expected the name of a rung, like "matmul/05_packed"',
         ),
         ("uses.plain = true", "is True, expected the name of a rung"),
+        ('uses.lower = "02_naive_c/gelu"', "the name 'lower' is taken"),
         ('uses.plain = "gelu/01_x"', "is no lower rung of this ladder"),
         ('uses.plain = "gelu"', "is the ladder itself; name one of its lower rungs"),
         ('uses.plain = "02_naive_c"', "is neither a rung nor a task"),
         ('uses.plain = "tanh/00_x"', "no task or rung is called '03_next/tanh/00_x'"),
-        ("uses.fallback = false", "expected true or the name of a lower rung"),
-        ('uses.fallback = "add/00_x"', "is not of the ladder 'gelu'"),
-        ('uses.fallback = "gelu/00_call"', "is no lower rung of this ladder"),
+        ("below = false", "expected true or the name of a lower rung"),
+        ('below = "add/00_x"', "a lower rung of the ladder 'gelu'"),
+        ('below = "gelu/00_call"', "is no lower rung of this ladder"),
     ],
 )
 def test_a_use_that_cannot_be_is_refused_in_one_sentence(course, line, sentence):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a rung uses of its own ladder: its fallback, lower rungs by name."""
+"""What a rung uses of its own ladder: what it leaves, lower rungs by name."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tests.grader.toolchain.tiny_course import (
     FORWARD,
     GIVEN,
     HEAD,
+    UNSUPPORTED,
     Course,
     answer,
     course,
@@ -27,12 +28,12 @@ LOWER, NEXT, TOP = (f"03_next/gelu/{name}" for name in ("00_x", "01_x", "02_top"
 
 @pytest.fixture
 def ladder(course) -> Course:
-    """Three rungs in lab 03; the highest always calls its fallback."""
+    """Three rungs in lab 03; the highest leaves every case."""
     for number in (0, 1):
         course.file(f"03_next/gelu/0{number}_x.c", forward(30 + number))
     (course.root / "labs/03_next/gelu/00_call.c").unlink()
-    course.file("03_next/gelu/02_top.c", forward("fallback"))
-    course.lab("03_next", '[rung."gelu/02_top"]', "uses.fallback = true")
+    course.file("03_next/gelu/02_top.c", forward(UNSUPPORTED))
+    course.lab("03_next", '[rung."gelu/02_top"]', "below = true")
     return course
 
 
@@ -45,9 +46,11 @@ def ladder(course) -> Course:
         pytest.param('"gelu/00_x"', [LOWER, NEXT], LOWER, id="by_name_comes_first"),
     ],
 )
-def test_the_nearest_lower_right_rung_is_the_fallback(ladder, line, right, server):
-    ladder.lab("03_next", '[rung."gelu/02_top"]', f"uses.fallback = {line}")
-    assert ladder.built(TOP, *right).uses == {"fallback": server}
+def test_the_nearest_right_rung_below_computes_what_is_left(
+    ladder, line, right, server
+):
+    ladder.lab("03_next", '[rung."gelu/02_top"]', f"below = {line}")
+    assert ladder.built(TOP, *right).uses == {"lower": server}
 
 
 @pytest.mark.parametrize(
@@ -62,29 +65,28 @@ def test_a_lower_rung_by_name_or_the_nearest_right_one_below_it(ladder, right, s
     assert answer(alone.libraries["f32"]) == 1  # STATUS_NOT_IMPLEMENTED
 
 
-def test_a_fallback_is_never_blocked(ladder):
+def test_a_rung_that_leaves_cases_is_never_blocked(ladder):
     put(ladder.root / "MANIFEST")
     built = ladder.built(TOP)
-    assert (built.blocked, built.uses) == ("", {"fallback": "nobody"})
+    assert (built.blocked, built.uses) == ("", {"lower": "nobody"})
     assert answer(built.libraries["f32"]) == 1  # STATUS_NOT_IMPLEMENTED
 
 
-def test_without_its_fallback_a_rung_says_what_it_leaves_to_it(ladder):
+def test_without_lower_rungs_a_rung_says_what_it_leaves(ladder):
     links, top = ladder.links(NEXT), ladder.rung(TOP)
-    usual, alone = links.build(top), links.build(top, without=["fallback"])
+    usual, alone = links.build(top), links.build(top, without=["lower"])
     assert answer(usual.libraries["f32"]) == 31
     assert answer(alone.libraries["f32"]) == 1
 
 
 def leaving(condition: str) -> str:
-    """A gelu_forward that calls its fallback under a condition, and answers 0 else."""
-    call = f"if ({condition}) return fallback_forward(ctx, input, p, output)"
-    usual = "    return (status_t)0; //"
-    return forward("fallback").replace("    return", f"    {call};\n{usual}")
+    """A gelu_forward that leaves cases under a condition, and answers 0 else."""
+    value = f"{condition} ? STATUS_UNSUPPORTED : STATUS_OK"
+    return HEAD + FORWARD.format(value=value)
 
 
-def test_a_case_is_served_by_the_rung_or_named_for_its_fallback(ladder, tools):
-    """What comes back as STATUS_OK and was not computed is the fallback's, too."""
+def test_a_case_is_served_by_the_rung_or_by_a_lower_one(ladder, tools):
+    """What comes back as STATUS_OK and was not computed counts as left, too."""
     (ladder.root / "build" / "tools").symlink_to(tools)
     ladder.file("03_next/gelu/02_top.c", leaving("tensor_numel(input) > 1"))
     links, top = ladder.links(NEXT), ladder.rung(TOP)
@@ -101,13 +103,13 @@ def test_a_case_is_served_by_the_rung_or_named_for_its_fallback(ladder, tools):
 
 
 def test_a_gradient_by_another_rungs_forward_is_that_rungs_work(ladder, tools):
-    """Which has no backward to ask, and whose forward has a fallback."""
+    """Which has no backward to ask, and whose forward leaves cases."""
     (ladder.root / "build" / "tools").symlink_to(tools)
     ladder.file("03_next/gelu/01_x.c", leaving("tensor_numel(input) < 0"))
     call = "tiles_forward(ctx, grad_output, p, grad_input)"
     text = HEAD + "gelu_forward_fn tiles_forward;\n" + BACKWARD.format(value=call)
     ladder.file("03_next/gelu/02_top.c", text)
-    uses = '[rung."gelu/01_x"]', "uses.fallback = true", '[rung."gelu/02_top"]'
+    uses = '[rung."gelu/01_x"]', "below = true", '[rung."gelu/02_top"]'
     ladder.lab("03_next", *uses, 'uses.tiles = "gelu/01_x"')
     gelu = operators.get("gelu")
     with Servers(ladder.links(LOWER, NEXT), gelu, 7) as servers:
@@ -122,36 +124,36 @@ def test_an_object_that_two_rungs_call_is_linked_once(ladder):
     """It counts its calls, and there is one counter."""
     counting = HEAD + "static int calls;\n" + FORWARD.format(value="(status_t)++calls")
     ladder.file("03_next/gelu/00_x.c", counting)
-    ladder.file("03_next/gelu/01_x.c", forward("fallback"))
+    ladder.file("03_next/gelu/01_x.c", forward(UNSUPPORTED))
     twice = "near_forward(ctx, input, p, output) + far_forward(ctx, input, p, output)"
     both = "gelu_forward_fn near_forward, far_forward;\n"
     ladder.file("03_next/gelu/02_top.c", HEAD + both + FORWARD.format(value=twice))
     near = '[rung."gelu/02_top"]', 'uses.near = "gelu/01_x"', 'uses.far = "gelu/00_x"'
-    ladder.lab("03_next", *near, '[rung."gelu/01_x"]', "uses.fallback = true")
+    ladder.lab("03_next", *near, '[rung."gelu/01_x"]', "below = true")
     built = ladder.built(TOP, LOWER, NEXT)
     assert built.uses == {"near": NEXT, "far": LOWER}, built
     assert answer(built.libraries["f32"]) == 1 + 2
 
 
 def test_two_names_may_be_of_one_function(ladder):
-    both = "gelu_forward_fn near_forward, fallback_forward;\n"
+    both = "gelu_forward_fn near_forward, far_forward;\n"
     text = both + FORWARD.format(
-        value="input ? fallback_forward(ctx, input, p, output)"
+        value="input ? far_forward(ctx, input, p, output)"
         " : near_forward(ctx, input, p, output)"
     )
     ladder.file("03_next/gelu/02_top.c", HEAD + text)
-    uses = 'uses.near = "gelu/01_x"', "uses.fallback = true"
+    uses = 'uses.near = "gelu/01_x"', 'uses.far = "gelu/01_x"'
     ladder.lab("03_next", '[rung."gelu/02_top"]', *uses)
     built = ladder.built(TOP, NEXT)
     assert (built.uses, answer(built.libraries["f32"])) == (
-        {"near": NEXT, "fallback": NEXT},
+        {"near": NEXT, "far": NEXT},
         31,
     )
 
 
-def test_a_rung_does_not_call_an_object_by_its_name_in_the_library(ladder):
-    hidden = "gelu_forward_fn convlab_part0_forward, fallback_forward;\n"
-    call = "(input ? convlab_part0_forward : fallback_forward)(ctx, input, p, output)"
-    ladder.file("03_next/gelu/02_top.c", HEAD + hidden + FORWARD.format(value=call))
+@pytest.mark.parametrize("name", ["convlab_part0", "lower", "fallback"])
+def test_a_rung_calls_no_object_that_it_does_not_use(ladder, name):
+    """Neither by its name in the library nor by a walk's name of the rungs below."""
+    ladder.file("03_next/gelu/02_top.c", forward(name))
     built = ladder.built(TOP, NEXT)
-    assert "calls 'convlab_part0_forward', which is defined nowhere" in built.error
+    assert f"calls '{name}_forward', which is defined nowhere" in built.error

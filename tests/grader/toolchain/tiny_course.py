@@ -40,6 +40,9 @@ BACKWARD = """status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output,
 SOLUTION = "// BEGIN SOLUTION\n// END SOLUTION\n// STARTER\n"
 
 
+UNSUPPORTED = 5  # a forward that returns this leaves every case
+
+
 def forward(value: int | str) -> str:
     """A gelu_forward that returns a number, or calls another forward."""
     text = f"(status_t){value}"

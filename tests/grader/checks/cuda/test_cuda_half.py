@@ -24,7 +24,7 @@ LAB = 'language = "cuda"\n[ladder.unfold]\npoints = 4\ndtypes = ["f16"]\n'
 # as matmul/12_half: it computes something in f16, and hands on all else
 ALONE = """
 [rung."unfold/{0}"]
-uses.fallback = true
+below = true
 numerics = "half"
 
 [rung."unfold/{0}".traffic]
@@ -32,7 +32,7 @@ forward = {{ case = "small", global_sectors_per_request = 4.8 }}
 """
 LAUNCH = "    const int64_t COUNT = tensor_numel(output);\n"
 HANDS_ON = """    if (REAL_DTYPE != DTYPE_F16 || p.stride_h != 1) {
-        return fallback_forward(ctx, input, p, output);
+        return STATUS_UNSUPPORTED;
     }
 """
 STORE = "    output[i] = inside ?"
@@ -103,8 +103,6 @@ def bug(right: str, before: str, store: str) -> str:
         begin: before + begin,
         STORE: store,
         LAUNCH: LAUNCH + HANDS_ON,
-        'extern "C" status_t unfold_forward(': 'extern "C" unfold_forward_fn '
-        'fallback_forward;\n\nextern "C" status_t unfold_forward(',
     }
     text = right.partition("/* Which window reads")[0]
     for old, new in changes.items():

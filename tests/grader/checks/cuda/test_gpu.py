@@ -55,12 +55,12 @@ def checked(subject: Subject, few: int = 4) -> CheckResult:
 
 
 @needs_nvcc
-def test_nvcc_s_library_exports_the_operator_alone_also_with_a_fallback(tools):
+def test_nvcc_s_library_exports_the_operator_alone_also_with_lower_rungs(tools):
     links = Links(lambda rung: compiled(rung, mode="gpu"))
     links.verify = lambda rung, direction: True
     rung = rung_called("add/02_float4")
     built = links.build(rung, mode="gpu")
-    assert built.uses == {"fallback": "04_cuda_kernels/add/01_coalesced"}, built
+    assert built.uses == {"lower": "04_cuda_kernels/add/01_coalesced"}, built
     assert built.directions == ("forward", "backward")
     for library in built.libraries.values():
         exported, taken = symbols(library)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* one_case - computes products of one element, and leaves all others to its fallback */
+/* one_case - computes products of one element, and leaves all others to a lower
+ * file */
 #include "frame.h"
 
 static int is_own(const tensor_t *input, const tensor_t *other)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* only_nothing - computes products of empty matrices, and leaves all others to its
- * fallback */
+/* only_nothing - computes products of empty matrices, and leaves all others to a
+ * lower file */
 #include "frame.h"
 
 static int is_own(const tensor_t *input, const tensor_t *other)

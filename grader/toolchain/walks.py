@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""Two rungs as one operator: what the upper one does not cover goes to the lower one.
+
+A walk is a small object in C, one for each direction of an operator. It calls
+`own_forward`, the upper rung, and hands on to `lower_forward` what that leaves. Below
+may be another walk. linking.py gives both names their objects.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from signatures import SIGNATURES, Argument, Signature
+
+from grader import once
+from grader.course import rungs
+from grader.errors import ProductError
+from grader.toolchain.make import build_folder, compiler, reason
+
+_FORWARD = """\
+#include "operators.h"
+
+{operator}_forward_fn own_forward, lower_forward;
+
+status_t {operator}_forward({parameters})
+{{
+    const status_t status = own_forward({arguments});
+    return status == STATUS_UNSUPPORTED ? lower_forward({arguments}) : status;
+}}
+"""
+
+# a rung that leaves gradients may itself be calling another walk
+_BACKWARD = """\
+#include "operators.h"
+
+{operator}_backward_fn own_backward, lower_backward;
+
+status_t {operator}_backward({parameters})
+{{
+    const int32_t before = ctx->left;
+    ctx->left = 0;
+    const status_t status = own_backward({arguments});
+    const int32_t left = status == STATUS_UNSUPPORTED ? -1 : ctx->left;
+    ctx->left = before;
+    if (status != STATUS_OK && status != STATUS_UNSUPPORTED) return status;
+{dropped}
+    if ({none}) return STATUS_OK;
+    return lower_backward({arguments});
+}}
+"""
+
+
+def source(operator: str, direction: str) -> str:
+    """The text of a walk."""
+    signature = SIGNATURES[operator]
+    names = _names(signature, direction)
+    parameters = ["ctx_t *ctx"]
+    parameters += [_parameter(signature, name, direction) for name in names]
+    words = {
+        "operator": operator,
+        "parameters": ", ".join(parameters),
+        "arguments": ", ".join(["ctx", *names]),
+    }
+    if direction == "forward":
+        return _FORWARD.format(**words)
+    made = [f"grad_{name}" for name in signature.gradients]
+    dropped = [f"    if (!(left >> {i} & 1)) {n} = NULL;" for i, n in enumerate(made)]
+    none = " && ".join(f"!{name}" for name in made)
+    return _BACKWARD.format(**words, dropped="\n".join(dropped), none=none)
+
+
+def _names(signature: Signature, direction: str) -> list[str]:
+    """The arguments of a direction behind ctx, as operators.h orders them."""
+    options = ["p"] if signature.options else []
+    results = [argument.name for argument in signature.outputs]
+    saved = [argument.name for argument in signature.saved]
+    if direction == "forward":
+        given = [argument.name for argument in signature.inputs]
+        return [*given, *options, *results, *saved]
+    grads = [f"grad_{name}" for name in results]
+    made = [f"grad_{name}" for name in signature.gradients]
+    return [*grads, *signature.backward, *options, *made]
+
+
+def _parameter(signature: Signature, name: str, direction: str) -> str:
+    """How a parameter is declared: a tensor that is written to is not const."""
+    if name == "p":
+        return f"{signature.name}_params_t p"
+    written: tuple[Argument, ...] = (*signature.outputs, *signature.saved)
+    made = [argument.name for argument in written]
+    if direction == "backward":
+        made = [f"grad_{name}" for name in signature.gradients]
+    return f"{'' if name in made else 'const '}tensor_t *{name}"
+
+
+def walk(operator: str, direction: str) -> Path:
+    """The object of a walk, made if it is not there; it is the same for all dtypes.
+
+    Raises ProductError if it does not compile.
+    """
+    file = build_folder() / "walks" / f"{operator}_{direction}.o"
+    text, common = source(operator, direction), rungs.ROOT / "common"
+    seen = [(common / name).read_text() for name in ("operators.h", "context.h")]
+
+    def make(new: Path) -> None:
+        order = f"{compiler()} -std=c11 -O2 -fPIC -DREAL_F32 -I{common} -x c - -c -o"
+        done = subprocess.run(
+            [*order.split(), str(new)], input=text, capture_output=True, text=True
+        )
+        if done.returncode:
+            said = reason(done.stderr)
+            raise ProductError(f"cannot build the walk of {operator}: {said}")
+
+    once.made(file, of=repr([text, *seen, shutil.which(compiler())]), make=make)
+    return file
