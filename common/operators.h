@@ -24,12 +24,12 @@
  *              arguments. A caller from outside calls <operator>_<direction>_check
  *              (the same arguments, common/check.c) first. It returns STATUS_OK, or
  *              STATUS_INVALID_ARGUMENT and one sentence in ctx->error.
- *   coverage   STATUS_UNSUPPORTED: these arguments are outside of the rung's idea. It
- *              wrote nothing and took no scratch; the next lower rung is asked. A
- *              backward that writes some of the gradients sets the bits of the others
- *              in ctx->left and returns STATUS_OK. What a rung covers depends on sizes,
- *              options, dtype, strides and alignment alone. A ladder's first rung
- *              covers everything.
+ *   coverage   A rung returns STATUS_UNSUPPORTED for arguments outside of its idea. It
+ *              has then written nothing and taken no scratch. The caller asks the next
+ *              lower rung. A backward that writes some of the gradients sets the bits
+ *              of the others in ctx->left and returns STATUS_OK. What a rung covers
+ *              depends on sizes, options, dtype, strides, alignment, and on which
+ *              gradients are wanted. A ladder's first rung covers everything.
  *
  * One alphabet: sizes have capital letters, the indices over them small letters:
  *   N batch   IC IH IW input channels, height, width   OC OH OW of the output

@@ -50,7 +50,7 @@ typedef enum {
     STATUS_INVALID_ARGUMENT,  // from <op>_*_check only; ctx->error has the sentence
     STATUS_NO_MEMORY,         // ctx_scratch gave NULL
     STATUS_CUDA_ERROR,        // a CUDA call failed; ctx->error has its text
-    STATUS_UNSUPPORTED,       // outside of the rung's idea: the next lower rung is asked
+    STATUS_UNSUPPORTED,       // outside of the rung's idea: ask the next lower rung
 } status_t;
 
 /* A view of `size` elements of `dtype` on `device`.

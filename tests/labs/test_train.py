@@ -298,7 +298,7 @@ def test_every_make_leaves_a_trace_for_chrome(profiles):
     for name, profile in profiles.items():
         events = json.loads(profile.trace.read_text())["traceEvents"]
         found = Counter(event.get("name") for event in events)
-        assert found["convolution forward"] == 2 * roles.STEPS, name
+        assert found["convolution forward"] == 2 * roles.PROFILED, name
 
 
 def test_an_operator_that_is_passed_on_by_itself_is_one_call(digits, tmp_path):

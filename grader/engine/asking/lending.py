@@ -162,9 +162,9 @@ def _unearned(servers: Servers, rung: Rung, cases: list[Case], direction: str) -
     if not alone:
         return f"leaves every case to a lower file, {lower}"
     return (
-        f"computes small cases in this file ({_some(alone)}), and leaves each of the "
-        f"{_listed(large)} to a lower file, {lower}: at least one of these must be "
-        "computed in this file"
+        f"computes small cases in this file ({_some(alone)}). It leaves each of the "
+        f"{_listed(large)} to a lower file, {lower}. Compute at least one of these in "
+        "this file"
     )
 
 

@@ -7,8 +7,8 @@
  *
  * Forward. Four rows have four sums, which is as good as four sums of one row, and a
  * vector of weight and bias is loaded once for all of them. Covers rows of which four
- * fill a page of memory at the most: it is fetched ahead page by page, and four pages at
- * a time only slowly. Workspace: a copy of each tensor with gaps.
+ * fill a page of memory at the most: it is fetched ahead page by page, and four pages
+ * at a time only slowly. Workspace: a copy of each tensor with gaps.
  */
 #include "operators.h"
 #include "vector.h"

@@ -13,7 +13,7 @@ import torch
 
 from train import profiler
 from train.loop import BATCH, FACTOR, STEPS, Run, apart
-from train.roles import ROLES, STEPS, Profile, Row
+from train.roles import PROFILED, ROLES, Profile, Row
 
 LEAST = 0.5  # per cent of a step, below which an operator is not listed
 PALETTE = ("#4477aa", "#ee6677", "#228833", "#aa3377")
@@ -216,7 +216,7 @@ def write(
             "## Where a step goes",
             "Calls through the dispatcher: milliseconds with the calls inside, without "
             "them, and the share of the step. Each time is the least of "
-            f"{profiler.ROUNDS * STEPS} steps. "
+            f"{profiler.ROUNDS * PROFILED} steps. "
             f"Operators below {LEAST} % of every make's step are left out. The "
             "profiler makes every call longer: compare these rows with each other, not "
             "with the seconds above.",

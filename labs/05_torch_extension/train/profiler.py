@@ -19,7 +19,7 @@ from torch.profiler import ProfilerActivity, record_function
 
 from train.data import Split
 from train.loop import Run, batches, step
-from train.roles import KINDS, ROLES, STEPS, Profile, Row, sorted_out
+from train.roles import KINDS, PROFILED, ROLES, Profile, Row, sorted_out
 
 WARM = 2
 ROUNDS = 8  # in which the makes take turns
@@ -63,9 +63,9 @@ def profile(run: Run, split: Split, trace: Path) -> Profile:
     cuda = split.images.is_cuda
     activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if cuda else [])]
     order = [
-        rows for epoch in range(WARM + STEPS) for rows in _whole(run, split, epoch)
+        rows for epoch in range(WARM + PROFILED) for rows in _whole(run, split, epoch)
     ]
-    order = [rows.to(split.images.device) for rows in order[: WARM + STEPS]]
+    order = [rows.to(split.images.device) for rows in order[: WARM + PROFILED]]
     nodes: dict[int, str] = {}
     with _ranges(run.network, nodes):
         for rows in order[:WARM]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-STEPS = 8
+PROFILED = 8  # steps of one record
 NODE = "autograd::engine::evaluate_function: "
 DIRECTIONS = ("forward", "backward")
 KINDS = {  # how the names of a network's layers begin -> what they are
@@ -81,14 +81,14 @@ class _Sums:
 
     def __init__(self) -> None:
         self.calls = 0
-        self.totals = [0.0] * STEPS
-        self.owns = [0.0] * STEPS
+        self.totals = [0.0] * PROFILED
+        self.owns = [0.0] * PROFILED
 
     def row(self) -> Row:
         """Those of one step, the least of all: what is above it is the machine's, which
         did something else in between.
         """
-        return Row(self.calls / STEPS, min(self.totals), min(self.owns))
+        return Row(self.calls / PROFILED, min(self.totals), min(self.owns))
 
 
 def sorted_out(

@@ -52,7 +52,7 @@ class Told(Servers):
             (
                 "computes small cases in this file (one, row_times_column)",
                 "cases with the most work (blocks, ",
-                f"to a lower file, {LOWER}: at least one of these must be computed",
+                f"to a lower file, {LOWER}. Compute at least one of these",
             ),
         ),
         ("backward", {"tiles": BOTH}, GIVEN, ()),
@@ -68,7 +68,7 @@ class Told(Servers):
                 "it then computes 'grad_input' for this file",
             ),
         ),
-        ("backward", {"small": ("other",)}, GIVEN, ("(small), and leaves each of",)),
+        ("backward", {"small": ("other",)}, GIVEN, ("(small). It leaves each of",)),
     ],
 )
 def test_a_file_computes_one_of_the_cases_with_the_most_work(
