@@ -17,9 +17,17 @@ BYTES = (2, 2, 4, 8, 4, 8)  # of an element, by dtype_t
 REALS = {2: "float32", 3: "float64"}  # torch's names of those that are marked
 RESULT = "="  # the name of a call that sends a gate's result, its only output
 MOST = 1 << 24  # bytes of a call
+ONE = "one call of a kernel, or one result, has"
 _HEAD = struct.Struct("<32sii")
 _WORDS = struct.Struct("<9q")
 _TENSORS = 16
+
+
+class TooLarge(Exception):
+    """More bytes than the grader takes; the text says how many those are."""
+
+    def __init__(self, what: str, most: int) -> None:
+        super().__init__(f"{what} more than {most >> 20} MiB of tensors")
 
 
 @dataclass(frozen=True)
@@ -49,11 +57,11 @@ class Incoming:
     def add(self, data: bytes) -> KernelCall | None:
         """The call that these bytes complete: the next one comes after its answer.
 
-        Raises Malformed.
+        Raises Malformed and TooLarge.
         """
         self._data += data
         if len(self._data) > MOST:
-            raise Malformed("a call of a kernel is too large")
+            raise TooLarge(ONE, MOST)
         try:
             call, used = _call(self._data)
         except _Short:
@@ -91,11 +99,11 @@ def _tensor(data: bytes, at: int) -> tuple[Sent | None, int]:
     if not 0 <= dtype < len(BYTES) or not 0 <= ndim <= len(sizes):
         raise Malformed("a call of a kernel with a tensor of no kind")
     shape = tuple(sizes[:ndim])
-    if any(not 0 <= size <= MOST for size in shape):
+    if any(size < 0 for size in shape):
         raise Malformed("a call of a kernel with a tensor of no size")
     count = math.prod(shape) * BYTES[dtype]
     if count > MOST:
-        raise Malformed("a call of a kernel is too large")
+        raise TooLarge(ONE, MOST)
     return Sent(dtype, shape, _part(data, at, count)), at + count
 
 

@@ -33,7 +33,12 @@ from typing import Any
 
 from grader.course.foreign import short
 from grader.runner.supervisor.gate_events import Event, Malformed, Told, decoded
-from grader.runner.supervisor.kernel_calls import RESULT, Incoming, KernelCall
+from grader.runner.supervisor.kernel_calls import (
+    RESULT,
+    Incoming,
+    KernelCall,
+    TooLarge,
+)
 from grader.runner.supervisor.processes import own_modules, resident, share, tree
 from grader.toolchain import gpu_probe, isa, sandbox
 from grader.toolchain.make import build_folder
@@ -171,7 +176,7 @@ class Tools:
             except Malformed as error:
                 alone = False
                 why = Answer("died", f"the process wrote its own line: {error}")
-            except Beyond as error:
+            except (Beyond, TooLarge) as error:
                 alone = False
                 why = Answer("limit", str(error))
             finally:
@@ -251,7 +256,7 @@ class Tools:
         """Its lines, until it ends, says too much, or takes too long. Calls of kernels
         are answered between them.
 
-        Raises Malformed, and Beyond where it uses too much.
+        Raises Malformed, and Beyond or TooLarge where it uses too much.
         """
         text, total, end = b"", 0, time.monotonic() + START
         gate, incoming, calls = "", Incoming(), self._calls.fileno()
@@ -286,7 +291,7 @@ class Tools:
     def _served(self, gate: str, incoming: Incoming) -> bool:
         """Answer a call of a kernel, if it is whole. False if there will be no more.
 
-        Raises Malformed.
+        Raises Malformed and TooLarge.
         """
         try:
             data = self._calls.recv(1 << 20)
@@ -301,9 +306,11 @@ class Tools:
         if call.name != RESULT:
             return self._answer(gate, call)
         tensor = call.outputs[0] if len(call.outputs) == 1 else None
-        self._held += len(tensor.data) if tensor else 0
-        if tensor is None or self._held > RESULTS:
-            raise Malformed("results are missing, or too large")
+        if tensor is None:
+            raise Malformed("a result is missing")
+        self._held += len(tensor.data)
+        if self._held > RESULTS:
+            raise TooLarge("the results of the gates have", RESULTS)
         self._kept.append(tensor.data)
         return b"."
 

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import os
+import socket
 import struct
 
 import pytest
@@ -12,8 +15,17 @@ from hypothesis import strategies as st
 from signatures import SIGNATURES
 
 from grader.checks.gates import factor
+from grader.runner.supervisor import kernel_calls
 from grader.runner.supervisor.gate_events import Malformed
-from grader.runner.supervisor.kernel_calls import BYTES, Incoming, KernelCall, Sent
+from grader.runner.supervisor.kernel_calls import (
+    BYTES,
+    RESULT,
+    Incoming,
+    KernelCall,
+    Sent,
+    TooLarge,
+)
+from grader.runner.supervisor.tools_session import Tools
 
 F64 = 3
 NUMBERS = Sent(F64, (2, 1), struct.pack("<2d", 1.0, 2.0))
@@ -50,13 +62,45 @@ def test_a_call_comes_in_parts():
         head("gelu_forward", 1, 0) + words(1, -1, 1, 1),
         head("gelu_forward", 1, 0) + words(1, F64, 7),
         head("gelu_forward", 1, 0) + words(1, F64, 1, -1),
-        head("gelu_forward", 1, 0) + words(1, F64, 2, 1 << 20, 1 << 20),
-        b"\0" * (1 << 25),
     ],
 )
 def test_another_form_is_refused(sent):
     with pytest.raises(Malformed):
         Incoming().add(sent)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        head(RESULT, 0, 1) + words(1, F64, 1, (2 << 20) + 1),
+        head("gelu_forward", 1, 0) + words(1, F64, 2, 1 << 20, 1 << 62),
+        b"\0" * (1 << 25),
+    ],
+)
+def test_tensors_that_are_too_large_pass_a_limit(monkeypatch, tmp_path, sent):
+    tools = Tools(tmp_path, tmp_path)
+    alive = []
+
+    def start(events: int, calls: int, _: object) -> None:
+        alive.append(os.dup(events))
+        os.write(events, b'{"event": "begin", "gate": "vmap"}\n')
+        with socket.socket(fileno=os.dup(calls)) as theirs:
+            theirs.settimeout(0)
+            with contextlib.suppress(OSError):
+                theirs.sendall(sent)
+        tools._kept, tools._held = [], 0
+
+    monkeypatch.setattr(tools, "_start", start)
+    monkeypatch.setattr(tools, "_look", lambda: None)
+    monkeypatch.setattr(kernel_calls, "MOST", 1 << 16)
+    found = tools.run(["vmap"], lambda *_: None)["vmap"]
+    os.close(alive[0])
+    assert found.kind == "limit" and "more than" in found.message
+
+
+def test_the_limit_of_a_result_is_told():
+    with pytest.raises(TooLarge, match="one result, has more than 16 MiB of tensors"):
+        Incoming().add(head(RESULT, 0, 1) + words(1, F64, 1, (2 << 20) + 1))
 
 
 @settings(max_examples=2000, deadline=None)
@@ -78,7 +122,7 @@ def test_another_form_is_refused(sent):
 def test_any_bytes_are_a_call_or_refused_or_wait(sent):
     try:
         found = Incoming().add(sent)
-    except Malformed:
+    except (Malformed, TooLarge):
         return
     assert found is None or isinstance(found.name, str)
 
