@@ -187,7 +187,7 @@ class Links:
             if mode == GPU and gpu_build.lacking(other):
                 continue  # on this card a lower rung stands for it
             passed = self.passed(other, direction)
-            if passed and (part := self._of(other, mode).get(direction)):
+            if passed and (part := self._served_by(other, mode).get(direction)):
                 return part
             if use.target == other.id and not use.within(rung.task):
                 built = self._compile(other)
@@ -197,7 +197,7 @@ class Links:
             return None  # given objects are for the CPU
         return _given((use.target or rung.task).split("/")[1], direction)
 
-    def _of(self, rung: Rung, mode: str) -> Parts:
+    def _served_by(self, rung: Rung, mode: str) -> Parts:
         """What serves a rung's directions in libraries of others."""
         key = rung.id, mode
         if key not in self._parts:

@@ -65,7 +65,7 @@ def source(operator: str, direction: str) -> str:
     }
     if direction == "forward":
         return _FORWARD.format(**words)
-    made = [f"grad_{name}" for name in signature.gradients]
+    made = _gradients(signature)
     dropped = [f"    if (!(left >> {i} & 1)) {n} = NULL;" for i, n in enumerate(made)]
     none = " && ".join(f"!{name}" for name in made)
     return _BACKWARD.format(**words, dropped="\n".join(dropped), none=none)
@@ -80,8 +80,12 @@ def _names(signature: Signature, direction: str) -> list[str]:
         given = [argument.name for argument in signature.inputs]
         return [*given, *options, *results, *saved]
     grads = [f"grad_{name}" for name in results]
-    made = [f"grad_{name}" for name in signature.gradients]
-    return [*grads, *signature.backward, *options, *made]
+    return [*grads, *signature.backward, *options, *_gradients(signature)]
+
+
+def _gradients(signature: Signature) -> list[str]:
+    """What backward writes, in the order of the bits of ctx->left."""
+    return [f"grad_{name}" for name in signature.gradients]
 
 
 def _parameter(signature: Signature, name: str, direction: str) -> str:
@@ -91,7 +95,7 @@ def _parameter(signature: Signature, name: str, direction: str) -> str:
     written: tuple[Argument, ...] = (*signature.outputs, *signature.saved)
     made = [argument.name for argument in written]
     if direction == "backward":
-        made = [f"grad_{name}" for name in signature.gradients]
+        made = _gradients(signature)
     return f"{'' if name in made else 'const '}tensor_t *{name}"
 
 
