@@ -336,8 +336,9 @@ class Worker:
 
     @property
     def faulted(self) -> bool:
-        """Whether the reply page holds the address of a fault."""
-        return bool(self.reply.phase == PHASE_FAULT)
+        """Whether the reply page holds the address of the fault that ended it."""
+        ended = self.reply.signo == self.death.signal
+        return bool(self.reply.phase == PHASE_FAULT and ended)
 
     def _dead(self) -> Outcome:
         if self._death is None:

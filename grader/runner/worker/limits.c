@@ -356,6 +356,15 @@ int limits_seccomp_with(int more)
     return install(&filter, 0);
 }
 
+/* Nobody takes the place of on_fault: code that handles its own faults can go on after
+ * one, and the fault is never known. */
+static void filter_fault_handlers(filter_t *f)
+{
+    APPEND(f, UNLESS(SYS_rt_sigaction, 6), LOAD_LOW(0), UNLESS(SIGSEGV, 1),
+           REFUSE(EPERM), UNLESS(SIGBUS, 1), REFUSE(EPERM),
+           RETURN(SECCOMP_RET_ALLOW));
+}
+
 int limits_seccomp_loaded(void)
 {
     void *chain[1];
@@ -377,7 +386,9 @@ int limits_seccomp_loaded(void)
                BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1), REFUSE(EACCES),
                RETURN(SECCOMP_RET_ALLOW));
     }
-    APPEND(&filter, RULE(SYS_seccomp, REFUSE(EPERM)), RETURN(SECCOMP_RET_ALLOW));
+    APPEND(&filter, RULE(SYS_seccomp, REFUSE(EPERM)));
+    filter_fault_handlers(&filter);
+    APPEND(&filter, RETURN(SECCOMP_RET_ALLOW));
     return install(&filter, SECCOMP_FILTER_FLAG_TSYNC);
 }
 
@@ -393,7 +404,7 @@ static char alternate_stack[ALTERNATE_STACK];
 static void on_fault(int signo, siginfo_t *info, void *context)
 {
     reply_t *reply = fault_reply;
-    const ucontext_t *machine = (const ucontext_t *)context;
+    ucontext_t *machine = (ucontext_t *)context;
     reply->phase = PHASE_FAULT;
     reply->signo = signo;
     reply->fault_address = (uint64_t)(uintptr_t)info->si_addr;
@@ -417,7 +428,9 @@ static void on_fault(int signo, siginfo_t *info, void *context)
         reply->frame[reply->frames++] = (uint64_t)(uintptr_t)chain[i];
     }
     for (int i = 0; i < FATALS; i++) {
-        if (FATAL[i] == signo) sigaction(signo, &former[i], NULL);
+        if (FATAL[i] != signo) continue;
+        // refused after limits_seccomp_loaded; a fault while it is blocked is the end
+        if (sigaction(signo, &former[i], NULL)) sigaddset(&machine->uc_sigmask, signo);
     }
     if (signo == SIGSYS) raise(SIGSYS);  // a refused call returns; this one must not
 }
