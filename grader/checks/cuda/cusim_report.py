@@ -76,7 +76,15 @@ _PAST = re.compile(
     r"(?P<off>\d+) bytes past the end of the \d+ bytes allocated in "
     r"tensor:(?P<number>\d+)"
 )
+_PAST_SCRATCH = re.compile(
+    r"(?:reads|writes) (?P<access>\d+) bytes (?P<off>\d+) bytes past the end of the "
+    r"(?P<bytes>\d+) bytes allocated in scratch:"
+)
 _NUMBER = re.compile(r", as thread (\d+) of \d+ in the grid")
+_RETURN_EARLY = (
+    " and this is thread {}, counted from 0. Threads past the end must not access "
+    "memory: return early, or skip the access if a barrier follows"
+)
 _TENSOR = re.compile(
     r"(?:(?P<off>\d+) bytes (?P<where>into|in front of) )?"
     r"the (?P<bytes>\d+) bytes allocated in tensor:(?P<number>\d+)"
@@ -193,9 +201,13 @@ def _barrier(asked: re.Match[str], places: Sequence[cusim.Place]) -> str:
 
 def _spare(sentence: str, worker: Worker, names: list[str]) -> str:
     """Of an access right past a tensor by the thread that would own it: the tensor
-    has so many rows, or elements, and the thread a number that none of them has.
+    has so many rows, or elements, and the thread a number that none of them has. The
+    same of a block of scratch, whose elements are as large as the access.
     """
     past, numbered = _PAST.search(sentence), _NUMBER.search(sentence)
+    scratch = _PAST_SCRATCH.search(sentence)
+    if scratch and numbered:
+        return _spare_of_scratch(scratch, int(numbered[1]))
     if not past or not numbered or int(past["number"]) >= len(names):
         return ""
     at = worker.command.tensor[int(past["number"])]
@@ -210,12 +222,18 @@ def _spare(sentence: str, worker: Worker, names: list[str]) -> str:
         if thread >= rows and accessed // (count // rows) == thread:
             name = names[int(past["number"])]
             what = ("element" if rows == count else "row") + "s" * (rows > 1)
-            return (
-                f". '{name}' has {rows} {what} and this is thread {thread}, counted "
-                "from 0. Threads past the end must not access memory: return early, or "
-                "skip the access if a barrier follows"
-            )
+            return f". '{name}' has {rows} {what}" + _RETURN_EARLY.format(thread)
     return ""
+
+
+def _spare_of_scratch(past: re.Match[str], thread: int) -> str:
+    """The same of a block of scratch memory."""
+    access, off, extent = (int(past[key]) for key in ("access", "off", "bytes"))
+    if extent % access or (extent + off) != thread * access:
+        return ""
+    elements = f"{extent // access} element" + "s" * (extent != access)
+    room = f". The block has room for {elements} of {access} bytes"
+    return room + _RETURN_EARLY.format(thread)
 
 
 def _tensor(match: re.Match[str], worker: Worker, names: list[str]) -> str:

@@ -174,6 +174,7 @@ def of_kernel(sentence: str, *places: cusim.Place, ndim: int = 2) -> str:
 
 ROW_4 = "a thread writes 4 bytes 0 bytes past the end of the 48 bytes allocated in "
 ROW_4 += "tensor:0, as thread {} of 32 in the grid"
+SCRATCH = ROW_4.replace("tensor:0", "scratch:0")
 
 
 @pytest.mark.parametrize(
@@ -185,6 +186,10 @@ ROW_4 += "tensor:0, as thread {} of 32 in the grid"
         (ROW_4.format(5), ""),  # another row than its own
         (ROW_4.replace("0 bytes past", "12 bytes past").format(5), "return early"),
         (ROW_4.partition(", as")[0], ""),  # a grid of two axes
+        (SCRATCH.format(12), "for 12 elements of 4 bytes and this is thread 12, c"),
+        (SCRATCH.replace("the 48", "the 4").format(1), "for 1 element of 4 bytes"),
+        (SCRATCH.format(4), ""),  # it has an element
+        (SCRATCH.replace("the 48", "the 47").format(12), ""),  # of another size
     ],
 )
 def test_a_spare_thread_is_told_to_return_where_it_is_one(sentence, words):
