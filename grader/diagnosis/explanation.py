@@ -21,7 +21,7 @@ from grader.checks.check_result import CheckResult, Stopped
 from grader.checks.subject import DTYPES, Subject
 from grader.checks.values.compare import Expected, wrong_elements
 from grader.checks.values.forward import expectations, output_dtypes
-from grader.checks.values.gradient import expected_gradients, room_for
+from grader.checks.values.gradient import call_backward, expected_gradients, room_for
 from grader.course.foreign import THE_LINE
 from grader.diagnosis import without_numbers
 from grader.diagnosis.drawing import draw
@@ -284,12 +284,12 @@ def run_again(
     truth = operator.truth(inputs, case, grads)
     if backward:
         room = room_for(subject, case, inputs, results, dtype)
-        bits, first = subject.gradient_bits(), len(room) - len(truth.gradients)
+        first = len(room) - len(truth.gradients)
         right = expected_gradients(subject, case, inputs, truth)
     else:
         right = list(expectations(subject, case, inputs, truth))
         right = right if saved else right[: len(operator.signature.outputs)]
-        room, bits, first = _room(subject, case, right, kind), int(Run.FORWARD), 0
+        room, first = _room(subject, case, right, kind), 0
     by_name = {e.name: e for e in right if e is not None}
     setting = Setting(
         operator,
@@ -301,8 +301,13 @@ def run_again(
     trial = Trial(case, setting, None, dtype=kind, empty=setting.empty)
     for name, e in by_name.items():
         trial.size[name], trial.terms[name] = _magnitude(e), e.terms
-    call = subject.call(bits, case, inputs, room, grads, deadline=CALL_LIMIT)
     try:
+        if backward:
+            words = subject, case, inputs, room, grads, dtype
+            call = call_backward(*words, deadline=CALL_LIMIT)
+        else:
+            limit = CALL_LIMIT
+            call = subject.call(Run.FORWARD, case, inputs, room, deadline=limit)
         trial.finding = subject.run(call, case, dtype)
     except Stopped as stop:
         trial.finding, trial.died = stop.finding, True

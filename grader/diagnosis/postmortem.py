@@ -230,6 +230,7 @@ def _again(
     ]
     libraries = {dtype: (chosen[0], chosen[1])}
     again = Subject(subject.operator, libraries=libraries)
+    again.program = program
     case = subject.operator.cases(seed)[i]
     made = prepare(again, case, i, result.direction, dtype, seed)
     if result.name == "no_memory":

@@ -35,6 +35,7 @@ from grader.checks.values.forward import (
 from grader.checks.values.precision import expected
 from grader.operators import Case, Truth
 from grader.operators.entry import Tensors
+from grader.operators.layouts import lay_out
 from grader.runner.supervisor.call import Call, Output, Run
 from grader.verdicts import Verdict
 
@@ -69,6 +70,43 @@ def room_for(
     return room
 
 
+def call_backward(
+    subject: Subject,
+    case: Case,
+    inputs: Tensors,
+    room: list[Output | None],
+    grads: Sequence[torch.Tensor],
+    dtype: str,
+    *,
+    deadline: float,
+) -> Call:
+    """The call whose gradients are judged, in `room` of room_for. Forward runs before
+    backward in the same call, where backward needs what forward saves.
+
+    Where the case gives these tensors other strides, forward has a call of its own.
+    Raises Stopped if that fails.
+    """
+    bits = subject.gradient_bits()
+    signature = subject.operator.signature
+    results = [argument.name for argument in (*signature.outputs, *signature.saved)]
+    if not subject.python and any(name in case.layout for name in results):
+        made, rest = room[: len(results)], room[len(results) :]
+        forward = subject.call(Run.FORWARD, case, inputs, made, deadline=deadline)
+        if finding := subject.run(forward, case, dtype):
+            raise Stopped(finding)
+        layouts = [case.layout.get(name, "contiguous") for name in results]
+        filled = map(_filled, forward.tensors, layouts)
+        room, bits = [*filled, *rest], Run.BACKWARD
+    return subject.call(bits, case, inputs, room, grads, deadline=deadline)
+
+
+def _filled(result: torch.Tensor | None, layout: str) -> Output:
+    """What forward has made, as backward is given it."""
+    assert result is not None
+    made = lay_out(result, layout)
+    return Output(tuple(made.shape), made.dtype, filled=made)
+
+
 # ---- against the reference -----------------------------------------------------------
 
 
@@ -95,10 +133,9 @@ def _case(subject: Subject, case: Case, dtype: str, seed: int) -> list[Finding]:
     results, seconds = timed(lambda: operator.outputs(inputs, case))
     grads = operator.grad_outputs(case, results, kind, seed)
     truth = operator.truth(inputs, case, grads)
-    room = room_for(subject, case, inputs, results, dtype)
     limit = 3 * deadline(seconds)
-    bits = subject.gradient_bits()
-    call = subject.call(bits, case, inputs, room, grads, deadline=limit)
+    room = room_for(subject, case, inputs, results, dtype)
+    call = call_backward(subject, case, inputs, room, grads, dtype, deadline=limit)
     findings = _judged(subject, call, case, dtype, inputs, truth)
     if findings or not case.again:
         return findings

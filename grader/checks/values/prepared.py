@@ -14,7 +14,7 @@ import torch
 from grader.checks.subject import DTYPES, Subject
 from grader.checks.values.compare import Expected
 from grader.checks.values.forward import deadline, expectations, output_dtypes, timed
-from grader.checks.values.gradient import expected_gradients, room_for
+from grader.checks.values.gradient import call_backward, expected_gradients, room_for
 from grader.operators import Case
 from grader.operators.entry import Tensors
 from grader.runner.supervisor.call import Call, Output, Run
@@ -40,8 +40,8 @@ def prepare(
     if direction == "backward":
         grads = operator.grad_outputs(case, results, kind, seed)
         room = room_for(subject, case, inputs, results, dtype)
-        bits = subject.gradient_bits()
-        call = subject.call(bits, case, inputs, room, grads, deadline=3 * limit)
+        words = subject, case, inputs, room, grads, dtype
+        call = call_backward(*words, deadline=3 * limit)
         return Prepared(call, inputs, grads)
     shapes = [tuple(result.shape) for result in results]
     kept = i % 3 != 2  # forward.py: NULL where no backward follows

@@ -332,6 +332,12 @@ int session_load(session_t *session, const char *text, int64_t bytes,
 
 /* ---- one case -------------------------------------------------------------------- */
 
+/* Whether side `i` holds numbers before the call. */
+static int is_filled(int i, const side_t *side)
+{
+    return i < SIDE_TENSORS || side->present == SIDE_FILLED;
+}
+
 /* Where side `i` of a request lies: fills the wire tensor and the region in our
  * mapping. Returns 0, or -1 if it does not fit. */
 static int place(session_t *s, const request_t *request, int i, region_t *region)
@@ -370,7 +376,7 @@ static int place(session_t *s, const request_t *request, int i, region_t *region
     region->calls = request->calls;
     region->dtype = side->dtype;
     region->numel = numel;
-    region->tag = (i < SIDE_TENSORS ? TAG_OUTSIDE : TAG_UNWRITTEN) + (uint32_t)i;
+    region->tag = (is_filled(i, side) ? TAG_OUTSIDE : TAG_UNWRITTEN) + (uint32_t)i;
     return 0;
 }
 
@@ -413,7 +419,7 @@ static int place_all(session_t *s, request_t *request, region_t region[MAX_TENSO
         if (place(s, request, i, &region[i])) return -1;
         if (!request->side[i].present) continue;
         region_poison(&region[i], FENCE_BYTES);
-        if (i < SIDE_TENSORS) region_fill(&region[i], &request->side[i]);
+        if (is_filled(i, &request->side[i])) region_fill(&region[i], &request->side[i]);
     }
     s->command->op = request->op;
     s->command->run = request->run;
@@ -443,7 +449,7 @@ void session_run(session_t *s, request_t *request)
     if (request->outcome != OUTCOME_RETURNED) return;
     bank_t *bank = &s->left[s->bank];
     for (int i = SIDE_TENSORS; i < MAX_TENSORS; i++) {
-        if (!request->side[i].present) continue;
+        if (request->side[i].present != SIDE_PRESENT) continue;
         take_output(&request->side[i], &region[i]);
         if (request->calls > 1 || region[i].extent > (1 << 20)) continue;
         region_poison(&region[i], 0);

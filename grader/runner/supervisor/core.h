@@ -28,14 +28,18 @@ enum {
     OUTCOME_INTERRUPTED = 5,  // a signal for us: nothing is known of the case
 };
 
+/* What a request says of a tensor. SIDE_FILLED is an output that holds numbers before
+ * the call, as a saved tensor does for backward. */
+enum { SIDE_ABSENT = 0, SIDE_PRESENT = 1, SIDE_FILLED = 2 };
+
 /* One tensor of a request, and what was found in it afterwards. */
 typedef struct {
-    int32_t present;  // 0: NULL
+    int32_t present;  // a SIDE_
     int32_t dtype;
     int32_t ndim;
     int32_t taint;      // found: the tag of the first tainted element, 0 for none
     int64_t size[6];    // elements
-    int64_t stride[6];  // elements, inputs only: outputs are contiguous
+    int64_t stride[6];  // elements; of an output that the call fills: contiguous
     void *host;         // dense row-major elements: copied in, or copied out. With
                         // several calls in a request, one block after the other
     int64_t unwritten;  // outputs: elements whose poison is untouched

@@ -8,6 +8,7 @@ import ctypes
 SECOND = 1_000_000_000  # nanoseconds
 MAX_DIMS = 6
 SIDE_TENSORS = 8
+PRESENT, FILLED = 1, 2  # what a request says of a tensor: SIDE_ in core.h
 MAX_TENSORS = 2 * SIDE_TENSORS
 SLOT_BYTES = (64 << 20) + (64 << 10)
 OPTIONS_BYTES = 256
