@@ -247,26 +247,34 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
     return copy(to, from, bytes, kind, "cudaMemcpyAsync", where);
 }
 
-cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
-                         size_t width, size_t height, cudaMemcpyKind kind, Where where)
+static cudaError_t copy_rows(void *to, size_t to_pitch, const void *from,
+                             size_t from_pitch, size_t width, size_t height,
+                             cudaMemcpyKind kind, const char *call, Where where)
 {
     if (width > to_pitch || width > from_pitch) return fail(cudaErrorInvalidPitchValue);
     cudaError_t error = status();
     for (size_t row = 0; row < height && error == cudaSuccess; row++) {
         error = copy((char *)to + row * to_pitch, (const char *)from + row * from_pitch,
-                     width, kind, "cudaMemcpy2D", where);
+                     width, kind, call, where);
     }
     return error;
+}
+
+cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                         size_t width, size_t height, cudaMemcpyKind kind, Where where)
+{
+    const char *const call = "cudaMemcpy2D";
+    only_given_stream(call, where);
+    return copy_rows(to, to_pitch, from, from_pitch, width, height, kind, call, where);
 }
 
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
                               size_t from_pitch, size_t width, size_t height,
                               cudaMemcpyKind kind, cudaStream_t stream, Where where)
 {
-    if (!stream_exists(stream, "cudaMemcpy2DAsync", where)) {
-        return cudaErrorInvalidResourceHandle;
-    }
-    return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind, where);
+    const char *const call = "cudaMemcpy2DAsync";
+    if (!stream_exists(stream, call, where)) return cudaErrorInvalidResourceHandle;
+    return copy_rows(to, to_pitch, from, from_pitch, width, height, kind, call, where);
 }
 
 static cudaError_t set(void *to, int value, size_t bytes, Where where)
@@ -339,18 +347,22 @@ static cudaError_t symbol_error(size_t room, size_t bytes, size_t offset,
 }
 
 cudaError_t copy_to_symbol(void *symbol, size_t room, const void *from, size_t bytes,
-                           size_t offset, cudaMemcpyKind kind, Where where)
+                           size_t offset, cudaMemcpyKind kind, cudaStream_t stream,
+                           Where where)
 {
     const char *const call = "cudaMemcpyToSymbol";
+    if (!stream_exists(stream, call, where)) return cudaErrorInvalidResourceHandle;
     if (symbol_error(room, bytes, offset, call, where)) return cudaErrorInvalidValue;
     remember_symbol(symbol, room);
     return copy((char *)symbol + offset, from, bytes, kind, call, where);
 }
 
 cudaError_t copy_from_symbol(void *to, const void *symbol, size_t room, size_t bytes,
-                             size_t offset, cudaMemcpyKind kind, Where where)
+                             size_t offset, cudaMemcpyKind kind, cudaStream_t stream,
+                             Where where)
 {
     const char *const call = "cudaMemcpyFromSymbol";
+    if (!stream_exists(stream, call, where)) return cudaErrorInvalidResourceHandle;
     if (symbol_error(room, bytes, offset, call, where)) return cudaErrorInvalidValue;
     remember_symbol(symbol, room);
     return copy(to, (const char *)symbol + offset, bytes, kind, call, where);

@@ -179,6 +179,10 @@ ASYNC = "cudaMemcpyAsync(x, host, {}, cudaMemcpyHostToDevice, stream)"
 SYMBOL = (
     "cudaMemcpyToSymbolAsync(constants, host, {}, 0, cudaMemcpyHostToDevice, stream)"
 )
+ROWS = "cudaMemcpy2D{}(x, 8, x + 64, 8, 8, 2, cudaMemcpyDeviceToDevice{})"
+FROM_SYMBOL = (
+    "cudaMemcpyFromSymbolAsync(host, constants, 8, 0, cudaMemcpyDeviceToHost, stream)"
+)
 EXCHANGED = [  # what an operator does, what is found
     (f"{HERE_LAUNCH}", []),
     (f"{HERE_LAUNCH}; {ASYNC.format(3000)}", []),
@@ -200,6 +204,11 @@ EXCHANGED = [  # what an operator does, what is found
     ("kernel<<<1, 32>>>(x)", ["default_stream"]),
     (f"{HERE_LAUNCH}; cudaMemset(x, 0, 8)", ["default_stream"]),
     (f"{HERE_LAUNCH}; cudaMemsetAsync(x, 0, 8, stream)", []),
+    (f"{HERE_LAUNCH}; {ROWS.format('', '')}", ["default_stream"]),
+    (f"{HERE_LAUNCH}; {ROWS.format('Async', ', stream')}", []),
+    (f"{HERE_LAUNCH}; cudaMemcpyToSymbol(constants, host, 8)", ["default_stream"]),
+    (f"{HERE_LAUNCH}; cudaMemcpyFromSymbol(host, constants, 8)", ["default_stream"]),
+    (f"{HERE_LAUNCH}; {FROM_SYMBOL}", []),
     ("kernel<<<1, 8, 0, stream>>>(x); kernel<<<1, 8, 0, stream>>>(x)", ["few_threads"]),
 ]
 

@@ -204,9 +204,11 @@ inline cudaError_t cudaHostAlloc(T **pointer, size_t bytes, unsigned flags)
 namespace cusim
 {
 cudaError_t copy_to_symbol(void *symbol, size_t room, const void *from, size_t bytes,
-                           size_t offset, cudaMemcpyKind kind, Where where);
+                           size_t offset, cudaMemcpyKind kind, cudaStream_t stream,
+                           Where where);
 cudaError_t copy_from_symbol(void *to, const void *symbol, size_t room, size_t bytes,
-                             size_t offset, cudaMemcpyKind kind, Where where);
+                             size_t offset, cudaMemcpyKind kind, cudaStream_t stream,
+                             Where where);
 void remember_symbol(const void *symbol, size_t bytes);
 }  // namespace cusim
 
@@ -216,23 +218,31 @@ cudaMemcpyToSymbol(const T &symbol, const void *from, size_t bytes, size_t offse
                    cudaMemcpyKind kind = cudaMemcpyHostToDevice, CUSIM_WHERE)
 {
     return ::cusim::copy_to_symbol((void *)&symbol, sizeof symbol, from, bytes, offset,
-                                   kind, where);
+                                   kind, 0, where);
 }
 template <class T>
 inline cudaError_t
 cudaMemcpyToSymbolAsync(const T &symbol, const void *from, size_t bytes, size_t offset,
-                        cudaMemcpyKind kind, cudaStream_t = 0, CUSIM_WHERE)
+                        cudaMemcpyKind kind, cudaStream_t stream = 0, CUSIM_WHERE)
 {
     return ::cusim::copy_to_symbol((void *)&symbol, sizeof symbol, from, bytes, offset,
-                                   kind, where);
+                                   kind, stream, where);
 }
 template <class T>
 inline cudaError_t
 cudaMemcpyFromSymbol(void *to, const T &symbol, size_t bytes, size_t offset = 0,
                      cudaMemcpyKind kind = cudaMemcpyDeviceToHost, CUSIM_WHERE)
 {
-    return ::cusim::copy_from_symbol(to, &symbol, sizeof symbol, bytes, offset, kind,
+    return ::cusim::copy_from_symbol(to, &symbol, sizeof symbol, bytes, offset, kind, 0,
                                      where);
+}
+template <class T>
+inline cudaError_t cudaMemcpyFromSymbolAsync(void *to, const T &symbol, size_t bytes,
+                                             size_t offset, cudaMemcpyKind kind,
+                                             cudaStream_t stream = 0, CUSIM_WHERE)
+{
+    return ::cusim::copy_from_symbol(to, &symbol, sizeof symbol, bytes, offset, kind,
+                                     stream, where);
 }
 template <class T>
 inline cudaError_t cudaGetSymbolAddress(void **pointer, const T &symbol)
