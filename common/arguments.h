@@ -2,9 +2,9 @@
 /* arguments.h - what check.c says its sentences with
  *
  * arguments_t stands for one call of an operator. Every statement below looks at one
- * argument; the first that does not hold leaves its sentence in ctx->error and sets the
- * status. From then on all statements do nothing and all sizes are 1, so that a check
- * is a plain list, without a branch after every line.
+ * argument. The first wrong argument sets the status and writes a sentence to
+ * ctx->error. From then on all statements do nothing and all sizes are 1. So a check is
+ * a plain list, without a branch after every line.
  *
  * Only check.c includes this file: together they are one object to build.
  */

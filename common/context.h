@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* context.h - what every operator is given besides its tensors
  *
- * How many threads it may start, the stream its kernels go to, scratch memory, and a
- * place for the sentence that explains a failure. One context serves one thread and
- * one stream at a time.
+ * How many threads it may start, and the stream for its kernels. Scratch memory, and
+ * room for the sentence that explains a failure. One context serves one thread and one
+ * stream at a time.
  */
 #ifndef CONVLAB_CONTEXT_H
 #define CONVLAB_CONTEXT_H
@@ -25,10 +25,10 @@ typedef struct ctx {
 } ctx_t;
 
 /* Scratch memory of at least `bytes` bytes, aligned to 64, contents undefined.
- * Ask as often as you like; all of it stays valid until the operator returns and is
- * taken back by the caller: there is no free. NULL if there is no memory: return
- * STATUS_NO_MEMORY. 0 bytes may give NULL as well: leave early when there is nothing
- * to do. */
+ * Call it as often as you like. All of this memory stays valid until the operator
+ * returns. The caller frees it: there is no free here. NULL if there is no memory:
+ * return STATUS_NO_MEMORY. 0 bytes may give NULL as well: return early when there is
+ * nothing to do. */
 static inline void *ctx_scratch(ctx_t *ctx, size_t bytes)
 {
     return ctx->scratch ? ctx->scratch(ctx, bytes) : NULL;

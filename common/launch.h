@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-/* launch.h - what the launchers of CUDA rungs need and none of them is about
+/* launch.h - what the launchers of CUDA rungs share
  *
- * How a failed CUDA call leaves an operator, how many blocks cover so many elements,
- * a contiguous copy of a tensor that lies on the device, and the matrices of a batch.
- * Nothing here is known to nvcc alone: any C++17 compiler will do that finds the CUDA
- * runtime's declarations and gets the launches, <<<...>>>, translated.
+ * How an operator returns after a failed CUDA call. How many blocks cover the elements.
+ * A contiguous copy of a tensor on the device. The matrices of a batch.
+ * Nothing here needs nvcc. A C++17 compiler takes it with the declarations of the CUDA
+ * runtime, once something has translated the launches, <<<...>>>.
  *
- * A launcher runs on the CPU and must not follow t->data, which points into the memory
- * of the device; its kernels may. A tensor_t travels to a kernel by value:
+ * A launcher runs on the CPU. It must not read t->data, which points into the memory of
+ * the device. Its kernels may. A tensor_t is passed to a kernel by value:
  *
  *     const __grid_constant__ tensor_t input
  *
- * Arguments lie in constant memory, once for all threads. These words say that they
- * stay there; without them each thread makes a copy of its own, of 120 bytes, when the
- * argument's address is taken and used in a loop, as tensor_offset(&input, ...) does.
+ * Arguments lie in constant memory, once for all threads. __grid_constant__ keeps this
+ * one there. Without it a loop with tensor_offset(&input, ...) takes the argument's
+ * address. Then each thread makes a copy of 120 bytes.
  */
 #ifndef CONVLAB_LAUNCH_H
 #define CONVLAB_LAUNCH_H
@@ -25,8 +25,8 @@
 
 /* CUDA_TRY(ctx, call): leaves the operator with STATUS_CUDA_ERROR and a sentence in
  * ctx->error unless the call answers cudaSuccess. After a launch the call is
- * cudaGetLastError(). It sees a launch that could not be made; a kernel that fails
- * while it runs is seen by whoever waits for the stream. */
+ * cudaGetLastError(). It reports a launch that failed to start. A kernel that fails
+ * while it runs is reported to the caller, who waits for the stream. */
 #define CUDA_TRY(ctx, call)                                                            \
     do {                                                                               \
         const cudaError_t cuda_try_error = (call);                                     \
@@ -49,10 +49,10 @@ static inline HOST_DEVICE int64_t ceil_div(int64_t count, int64_t part)
     return (count + part - 1) / part;
 }
 
-/* A number of blocks as the x of a grid, which has room for 2^31 - 1 (y and z have for
- * 65535 only, so that our rungs count their blocks along x). What does not fit becomes
- * 0, and a grid of 0 blocks cannot be launched: an error, instead of half a result. It
- * is one for no elements too: leave early. */
+/* A number of blocks as the x of a grid. x may be 2^31 - 1, but y and z only 65535, so
+ * our rungs count their blocks along x. A larger number becomes 0. A grid of 0 blocks
+ * cannot be launched: that is an error, instead of half a result. No elements give 0
+ * blocks too: return before the launch. */
 static inline unsigned grid_of(int64_t blocks)
 {
     return blocks <= INT32_MAX ? (unsigned)blocks : 0;
@@ -60,8 +60,8 @@ static inline unsigned grid_of(int64_t blocks)
 
 enum { TENSOR_COPY_THREADS = 256 };  // of a block
 
-/* tensor_offset(t, t->ndim, index) with divisions of 32 bits: a GPU needs a fifth of
- * the instructions that it needs for divisions of 64 bits. */
+/* tensor_offset(t, t->ndim, index) with divisions of 32 bits. On a GPU they take a
+ * fifth of the instructions of divisions of 64 bits. */
 static inline HOST_DEVICE int64_t tensor_offset_32(const tensor_t *t, uint32_t index)
 {
     int64_t offset = 0;
@@ -84,11 +84,11 @@ static __global__ void tensor_copy_kernel(const __grid_constant__ tensor_t t,
         &t)[fits ? tensor_offset_32(&t, (uint32_t)i) : tensor_offset(&t, t.ndim, i)];
 }
 
-/* The tensor's elements in row-major order without gaps: its own memory if it lies so
- * already, else a copy in scratch, made on ctx->stream. NULL if there is no memory for
- * the copy, or if the tensor is empty and has none: ask only for tensors that have
- * elements. A copy that could not be launched is reported by the next
- * CUDA_TRY(ctx, cudaGetLastError()), that of the kernel which reads it. */
+/* The tensor's elements as a contiguous block: its own memory, or else a copy in
+ * scratch, made on ctx->stream. NULL if there is no memory for the copy. An empty
+ * tensor may have no memory: call this only for tensors that have elements. The kernel
+ * that reads the copy is followed by CUDA_TRY(ctx, cudaGetLastError()). It also reports
+ * a copy that failed to start. */
 static inline const real *tensor_contiguous(ctx_t *ctx, const tensor_t *t)
 {
     if (tensor_is_contiguous(t)) return real_data(t);
@@ -143,7 +143,7 @@ static inline bool tensor_is_packed(const tensor_t *t)
     return packed && (uintptr_t)t->data % 16 == 0;
 }
 
-/* A batch (..., columns, rows) whose matrices are those of t transposed: a view too. */
+/* A batch (..., columns, rows): the matrices of t, transposed. Also a view. */
 static inline HOST_DEVICE tensor_t tensor_transposed(const tensor_t *t)
 {
     const int32_t row = t->ndim - 2, column = t->ndim - 1;
@@ -158,9 +158,10 @@ typedef struct {
     int64_t matrix, row, column;
 } tile_place_t;
 
-/* The tile of block i. Blocks next to each other work at the same time, and they walk
- * down the columns of BAND rows of tiles, then of the next BAND: 256 of them share 16
- * rows and 16 columns of tiles in the L2; of matrices 64 tiles wide 4 and 64 else. */
+/* The tile of block i. Blocks with neighbouring numbers work at the same time. They go
+ * down the columns of BAND rows of tiles, then of the next BAND rows. So 256 blocks
+ * share 16 rows and 16 columns of tiles in the L2. Row by row, in matrices 64 tiles
+ * wide, they would share 4 rows and 64 columns. */
 static inline HOST_DEVICE tile_place_t place_of_tile(int64_t i, int64_t ROWS,
                                                      int64_t COLUMNS)
 {

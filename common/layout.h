@@ -9,9 +9,9 @@
 
 #include "launch.h"
 
-/* A tensor on the device without gaps, of these sizes, around memory that somebody else
- * owns: scratch, or what tensor_contiguous answers. Nobody may write to it if `data`
- * was const. */
+/* A contiguous tensor on the device with these sizes. Its memory is owned elsewhere: it
+ * is scratch, or the result of tensor_contiguous. Nobody may write to it if `data` was
+ * const. */
 static inline tensor_t tensor_dense(const real *data, int32_t ndim, const int64_t *size)
 {
     tensor_t t = {};

@@ -10,8 +10,8 @@
  *     f64       double    double
  *     f16       __half    float     11 bits: for storage, never for sums
  *
- * Write constants in double and cast them, (real)0.5, and take mathematics from the
- * functions below: a literal with an `f`, or expf, costs the double build its digits.
+ * Write constants in double and cast them: (real)0.5. Take exp, tanh and the like from
+ * the functions below. A literal with an `f`, or expf, makes the double build inexact.
  */
 #ifndef CONVLAB_REAL_H
 #define CONVLAB_REAL_H
@@ -42,8 +42,8 @@ typedef float accum;
 #endif
 
 /* Between the two, for rungs that are built for f16 as well; elsewhere nothing happens.
- * real_from rounds to nearest even. (A cast would do, but for those who compile with
- * __CUDA_NO_HALF_CONVERSIONS__, as PyTorch does.) */
+ * real_from rounds to nearest even. (A cast does the same, but not for programs that
+ * are compiled with __CUDA_NO_HALF_CONVERSIONS__, as PyTorch is.) */
 #if defined(REAL_F16)
 static inline HOST_DEVICE real real_from(accum x)
 {
@@ -103,9 +103,9 @@ static inline HOST_DEVICE real *at5(const tensor_t *t, int64_t i, int64_t j, int
 // clang-format on
 
 #if !defined(__CUDACC__)  // launch.h has one for memory of the device
-/* The tensor's elements in row-major order without gaps: its own memory if it lies so
- * already, else a copy in scratch. NULL if there is no memory for the copy, or if the
- * tensor is empty and has none: ask only for tensors that have elements. */
+/* The tensor's elements as a contiguous block: its own memory if it is contiguous, else
+ * a copy in scratch. NULL if there is no memory for the copy. An empty tensor may have
+ * no memory: call this only for tensors that have elements. */
 static inline const real *tensor_contiguous(ctx_t *ctx, const tensor_t *t)
 {
     if (tensor_is_contiguous(t)) return real_data(t);

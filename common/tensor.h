@@ -87,7 +87,8 @@ static inline HOST_DEVICE size_t dtype_bytes(dtype_t dtype)
     return 0;
 }
 
-/* 1 if the elements lie in row-major order without gaps. Axes of size 1 have no say. */
+/* 1 if the elements are contiguous, in row-major order. The stride of an axis of size 1
+ * does not count. */
 static inline HOST_DEVICE int tensor_is_contiguous(const tensor_t *t)
 {
     int64_t expected = 1;

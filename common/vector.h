@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* vector.h - one source for AVX-512, AVX2 and NEON
  *
- * A `vec` is as many elements of type `real` as a vector register holds. Arithmetic on
- * it is that of C: a * b + c works on all its elements at once, and with
- * -ffp-contract=fast becomes one instruction. These are the vector types that gcc and
- * clang share (gcc manual, "Vector Extensions"); what they spell differently, and the
- * few things they lack, stand here, once.
+ * A `vec` has as many elements of type `real` as a vector register holds. The operators
+ * of C work on it: a * b + c computes all elements at once. With -ffp-contract=fast it
+ * becomes one instruction. gcc and clang share these vector types (gcc manual, "Vector
+ * Extensions"). This file has what the two spell differently, and what they lack.
  *
  *     machine            VECTOR_BYTES   VECTOR_REGISTERS   LANES of float, of double
  *     x86-64, AVX-512    64             32                 16   8
@@ -13,8 +12,8 @@
  *     x86-64 before      16             16                  4   2
  *     aarch64, NEON      16             32                  4   2
  *
- * Choose the size of a register block from these constants: what does not fit into the
- * registers lives on the stack and costs a load and a store in every step.
+ * Choose the size of a register block from these constants. A vector that does not fit
+ * into the registers lies on the stack. It costs a load and a store in every step.
  */
 #ifndef CONVLAB_VECTOR_H
 #define CONVLAB_VECTOR_H
@@ -40,9 +39,9 @@ enum { VECTOR_BYTES = 16, VECTOR_REGISTERS = 16 };
 enum { LANES = VECTOR_BYTES / sizeof(real) };
 
 /* The register block of a matrix product, rows x vectors of sums: 24 of 32 registers,
- * or 12 of 16. A step loads the vectors of the right matrix, and for each row a number
- * of the left one, in all lanes. Where channels are the columns, four vectors fit
- * better than three: their number is often a multiple of 64. */
+ * or 12 of 16. A step loads the vectors of the right matrix. For each row it also loads
+ * one number of the left matrix into all lanes. Where channels are the columns, four
+ * vectors fit better than three: channels are often a multiple of 64. */
 enum {
     BLOCK_ROWS = VECTOR_REGISTERS == 32 ? 8 : 6,
     BLOCK_VECTORS = VECTOR_REGISTERS == 32 ? 3 : 2,
@@ -52,20 +51,20 @@ enum {
 
 typedef real vec __attribute__((vector_size(VECTOR_BYTES)));
 
-/* In front of a loop with a constant count: no loop is left, so that an array of vec
- * indexed by it stays in registers. */
+/* In front of a loop with a constant count. The compiler unrolls it completely. So an
+ * array of vec that its variable indexes stays in registers. */
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define UNROLL _Pragma("GCC unroll 64")
 #endif
 
-/* In front of a function that is called with constants: its body stands in each caller,
- * where loops over them have a constant count. */
+/* In front of a function that is called with constants. Its body is copied into each
+ * caller. There, loops over these constants have a constant count. */
 #define EXPAND static inline __attribute__((always_inline))
 
-/* In front of a function whose loops need all registers: its body is never part of a
- * caller, whose pointers would take some of them. */
+/* In front of a function with loops that need all registers. Its body is never copied
+ * into a caller: the caller's pointers would take some of the registers. */
 #define APART __attribute__((noinline)) static
 
 /* x in every lane. */
@@ -87,8 +86,8 @@ static inline void vec_store(real *p, vec v)
     memcpy(p, &v, sizeof v);
 }
 
-/* v, in a register from here on. Without it gcc reads a loaded vector from memory again
- * in each multiply-add that takes it: as many loads as multiply-adds. */
+/* v, in a register from here on. Without it gcc loads the vector again in each
+ * multiply-add that uses it: as many loads as multiply-adds. */
 static inline vec vec_keep(vec v)
 {
 #if defined(__x86_64__)
@@ -112,9 +111,9 @@ static inline real vec_sum(vec v)
 }
 
 /* ---- some of the lanes, and stores past the caches ----------------------------------
- * Only here a machine is named. Without optimisation (rung.mk: make debug, the
- * sanitizers) some lanes are taken one by one, where a step too far is seen: no macro
- * says so, the same text is compiled in every build.
+ * Only this part names a machine. Without optimisation (rung.mk: make debug, the
+ * sanitizers) some lanes are taken one by one. So an access out of bounds is found. No
+ * macro chooses this: every build compiles the same text.
  */
 #if defined(__AVX512F__) && defined(REAL_F64)
 #define VECTOR_MASK(n)        (__mmask8)((1u << (n)) - 1)
@@ -148,8 +147,8 @@ EXPAND int vec_one_by_one(void)
     return !__builtin_constant_p(one);
 }
 
-/* The first n elements from p on, 0 in the other lanes, whose memory is not touched;
- * 0 <= n <= LANES. */
+/* The first n elements from p on, and 0 in the other lanes. No memory behind these n
+ * elements is read; 0 <= n <= LANES. */
 static inline vec vec_load_first(const real *p, int64_t n)
 {
     if (__builtin_constant_p(n) && n == LANES) return vec_load(p);
@@ -197,10 +196,10 @@ static inline void vec_stream_end(void)
 #endif
 }
 
-/* ---- two vectors dealt alternately --------------------------------------------------
- * What a transposition is made of: dealing the first and the second half of a matrix
- * like two halves of a pack of cards, as often as its number of rows can be halved,
- * turns rows into columns.
+/* ---- two vectors, interleaved -------------------------------------------------------
+ * A transposition is made of these steps. Each step interleaves the first half of the
+ * rows of a matrix with the second half. A matrix of 2^k rows is transposed after k
+ * steps.
  *
  *     a            a0 a1 a2 a3          vec_zip_low(a, b)     a0 b0 a1 b1
  *     b            b0 b1 b2 b3          vec_zip_high(a, b)    a2 b2 a3 b3
