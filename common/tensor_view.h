@@ -21,10 +21,10 @@
  *              STATUS_NOT_IMPLEMENTED.
  *   *view      data, ndim, dtype, device, and the first ndim sizes and strides are
  *              written. dtype and device are the same as in the viewed tensor.
- *   compared   sizes. If the view has elements: the address of the first one, and the
- *              stride of every axis with two elements or more. Every other stride is
- *              only multiplied by 0: it may hold any number. So may `data` of an empty
- *              view.
+ *   compared   sizes. If the view has elements, also the address of the first one. The
+ *              stride of an axis counts only if a view with elements has two or more
+ *              along it. Every other stride is only multiplied by 0: it may hold any
+ *              number. So may `data` of an empty view.
  *   memory     *view is another struct than *input. Nothing is allocated.
  *
  * No product or sum of the numbers below leaves int64_t. Only start and end of a slice
@@ -95,8 +95,8 @@ status_t view_slice(const tensor_t *input, int64_t dim, slice_params_t p,
  *   The axes of input are aligned with the last ones of p.size. An axis of size 1 takes
  *   any size, 0 too; -1 leaves an axis of input as it is. Axes in front are new ones.
  *   shapes     view p.size, -1 replaced
- *   refused    fewer axes than input has; another size where input's is not 1; a
- *              negative size, except -1 for an axis of input */
+ *   refused    fewer axes than input has. Another size where input's is not 1. A
+ *              negative size, except -1 for an axis of input. */
 status_t view_expand(const tensor_t *input, shape_t p, tensor_t *view);
 
 /* input.view(size): the same elements in the same row-major order, counted otherwise

@@ -30,6 +30,10 @@ NO_SENTENCE = re.compile(  # but a regular expression or a program
     r"(?m)\\|\(\?|^import |^CREATE TABLE "
 )
 C_COMMENT = re.compile(r"(?ms)/\*.*?\*/|//[^\n]*|^#[^\n]*")
+C_BLOCK = re.compile(r"(?ms)^ *(/\*.*?)\*/")
+C_MARGIN = re.compile(r"^ *(?:/?\*)? ?")
+C_LABEL = re.compile(r"^ +[*\w]+ {2,}(?=\S)")
+COLUMNS = re.compile(r"\S {3,}\S")
 C_STRING = r'"(?:[^"\\\n]|\\.)*"'
 C_STRINGS = re.compile(rf"{C_STRING}(?:\s*(?:PRI\w+\s*)?{C_STRING})*")
 C_FILLED_IN = re.compile(r'%?"\s*PRI\w+\s*"|%[-\d.*]*(?:zu|l*[dufgxscp])')
@@ -112,6 +116,22 @@ def c_messages(source: str) -> Iterator[str]:
         text = text.replace(r"\n", "\n").replace(r"\"", '"')
         if not NO_SENTENCE.search(text) and len(text.split()) >= LEAST_WORDS:
             yield text
+
+
+def c_comments(source: str) -> Iterator[str]:
+    """The paragraphs of its block comments. A row of a table is left out; a word in
+    front of a paragraph, with a column between, is its label.
+    """
+    for block in C_BLOCK.findall(source):
+        lines: list[str] = []
+        for line in [*(C_MARGIN.sub("", line) for line in block.splitlines()), ""]:
+            label = C_LABEL.match(line)
+            row = COLUMNS.search(line[label.end() :] if label else line.strip())
+            if lines and (label or row or not line.strip()):
+                yield " ".join(lines)
+                lines = []
+            if line.strip() and not row and not line.startswith("----"):
+                lines.append(line[label.end() :] if label else line.strip())
 
 
 def _texts(entry: dict[str, object]) -> Iterator[str]:

@@ -71,6 +71,14 @@ def test_every_sentence_is_short_and_has_no_private_word(file: Path) -> None:
         pytest.fail(f"{len(lines)} sentences:\n" + "\n".join(lines), pytrace=False)
 
 
+@pytest.mark.parametrize("name", LIST["comments"])
+def test_every_sentence_of_a_comment_is_short(name: str) -> None:
+    texts = plain.c_comments((ROOT / name).read_text())
+    found = [sentence for text in texts for sentence in plain.sentences(text)]
+    assert len(found) >= 4
+    assert not [text for text in found if plain.length(text) > MOST_WORDS]
+
+
 @pytest.mark.parametrize("phrase", PHRASES, ids=lambda phrase: phrase.find)
 def test_a_phrase_alarms_where_it_should_and_nowhere_else(phrase: Phrase) -> None:
     assert all(re.search(phrase.find, sentence) for sentence in phrase.wrong)
@@ -111,6 +119,20 @@ NAME = "forward"
 '''
     found = list(plain.messages(ast.parse(module)))
     assert found == ["`x` is not of this size: make it so."]
+
+
+def test_comments_in_c_are_read_without_tables_and_labels() -> None:
+    source = """/* real.h - numbers
+ *
+ *   sizes      of the tensor; two
+ *              lines
+ *     f32      4   8
+ *
+ * Say it. */
+int x;  /* not this */
+"""
+    found = list(plain.c_comments(source))
+    assert found == ["real.h - numbers", "of the tensor; two lines", "Say it."]
 
 
 def test_messages_in_c_are_read_with_what_a_format_fills_in():
