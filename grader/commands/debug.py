@@ -32,6 +32,7 @@ from grader.errors import GraderError
 from grader.operators import Case, Operator, case_file
 from grader.operators.case import CaseError
 from grader.operators.entry import Tensors
+from grader.operators.layouts import lay_out
 from grader.report import terminal
 from grader.runner import programs
 from grader.runner.supervisor.call import Output, Run
@@ -260,15 +261,23 @@ def place(text: str) -> tuple[int, ...]:
 def save_memory(
     now: Situation, library: Path, directions: tuple[str, ...]
 ) -> tuple[Path, Path]:
-    """The command and the inputs as a worker would find them."""
+    """The command and the inputs as a worker would find them. Where backward is called
+    alone, it is given the reference's results and saved tensors.
+    """
     subject = Subject(now.operator, libraries={now.dtype: (library, library)})
     truth = now.operator.truth(now.inputs, now.case, now.grad_outputs)
-    shapes = [t.shape for t in now.outputs]
-    shapes += [pair[0].shape for pair in truth.saved if pair]
-    kinds = output_dtypes(subject, DTYPES[now.dtype])
-    room: list[Output | None] = [
-        Output(tuple(shape), kind) for shape, kind in zip(shapes, kinds)
-    ]
+    made = [*now.outputs, *(pair[0] for pair in truth.saved if pair)]
+    signature, layout = now.operator.signature, now.case.layout
+    names = [argument.name for argument in (*signature.outputs, *signature.saved)]
+    if any(name in layout for name in names):
+        directions = tuple(d for d in directions if d == "backward")
+    room: list[Output | None] = []
+    for name, right, kind in zip(
+        names, made, output_dtypes(subject, DTYPES[now.dtype])
+    ):
+        filled = lay_out(right.to(kind), layout.get(name, "contiguous"))
+        given = None if "forward" in directions else filled
+        room.append(Output(tuple(right.shape), kind, filled=given))
     for gradient in truth.gradients:
         shape = None if gradient is None else tuple(gradient.shape)
         room.append(None if shape is None else Output(shape, DTYPES[now.dtype]))

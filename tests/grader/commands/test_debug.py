@@ -117,6 +117,15 @@ def test_gdb_shows_the_case_s_numbers(command_for):
 
 
 @needs_gdb
+@pytest.mark.parametrize(("case", "step"), [("channels", 1), ("saved_with_gaps", 2)])
+def test_a_file_of_backward_alone_is_given_what_forward_saves(command_for, case, step):
+    command = command_for("02_naive_c/subm_conv3d/01", case)
+    middle = f"((long *)count->data)[4 * {step}]"  # each point is its own neighbour
+    printed = gdb(command, "print count->stride[0]", f"print {middle}")
+    assert f"$1 = {step}\n$2 = 60\n" in printed
+
+
+@needs_gdb
 @pytest.mark.parametrize("name", ["input", "weight", "bias", "grad_output"])
 def test_the_tensors_of_the_case_are_on_disk(command_for, name):
     command_for(CONV)
