@@ -149,8 +149,8 @@ status_t view_to_dlpack(const tensor_t *input, DLTensor *lent);
  *
  *   shapes     view: ndim and shape of lent
  *   refused    a negative size or stride; more axes than TENSOR_MAX_DIMS; lanes other
- *              than 1. A dtype or device that tensor.h does not have: PyTorch takes more
- *              of them. */
+ *              than 1. A dtype or device that tensor.h does not have: PyTorch takes
+ *              more of them. */
 status_t view_from_dlpack(const DLTensor *lent, tensor_t *view);
 
 #ifdef __cplusplus

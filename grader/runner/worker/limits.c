@@ -361,8 +361,7 @@ int limits_seccomp_with(int more)
 static void filter_fault_handlers(filter_t *f)
 {
     APPEND(f, UNLESS(SYS_rt_sigaction, 6), LOAD_LOW(0), UNLESS(SIGSEGV, 1),
-           REFUSE(EPERM), UNLESS(SIGBUS, 1), REFUSE(EPERM),
-           RETURN(SECCOMP_RET_ALLOW));
+           REFUSE(EPERM), UNLESS(SIGBUS, 1), REFUSE(EPERM), RETURN(SECCOMP_RET_ALLOW));
 }
 
 int limits_seccomp_loaded(void)
