@@ -57,7 +57,7 @@ def candidates(rung: Rung, use: Use, known: Mapping[str, Task]) -> list[Rung]:
         below = [r for r in below if r.id not in unfit]
         named = [r for r in below if r.id == use.target]
         if use.target >= rung.id:
-            raise use.refuse(f"{use.target!r} is no lower rung of this ladder")
+            raise use.refuse(f"{use.target!r} does not stand below this rung")
         if use.alias != LOWER:
             below = [r for r in below if r.id < use.target]
         return named + [r for r in reversed(below) if r not in named]

@@ -324,9 +324,9 @@ def _cause(use: Use, symbol: str) -> str:
     """Why nothing can be linked for a symbol."""
     direction = symbol.rpartition("_")[2]
     return (
-        f"calls '{symbol}', but {use.target} has not passed {direction} and there is "
-        f"no given/{given.arch()}/{use.target.split('/')[1]} for it; grade that first "
-        f"(make grade T={use.target}), no points are lost until it passes"
+        f"calls '{symbol}', but {use.target} has not passed {direction}, and there is "
+        f"no given/{given.arch()}/{use.target.split('/')[1]} for it. Grade it first: "
+        f"make grade T={use.target}. No points are lost until it passes"
     )
 
 

@@ -76,7 +76,7 @@ def test_where_neither_exists_it_is_blocked_and_the_cause_is_named(course):
     put(course.root / "MANIFEST")
     built = course.built(CALLER)
     assert not built.libraries
-    assert "02_naive_c/gelu has not passed forward and there is no" in built.blocked
+    assert "02_naive_c/gelu has not passed forward, and there is no" in built.blocked
     assert "'plain_forward'" in built.blocked and GIVEN in built.blocked
     assert "grade that first (make grade T=02_naive_c/gelu)" in built.blocked
 
@@ -172,13 +172,13 @@ def test_a_call_that_no_use_declares_is_a_build_error(course):
         ),
         ("uses.plain = true", "is True, expected the name of a rung"),
         ('uses.lower = "02_naive_c/gelu"', "the name 'lower' is taken"),
-        ('uses.plain = "gelu/01_x"', "is no lower rung of this ladder"),
+        ('uses.plain = "gelu/01_x"', "does not stand below this rung"),
         ('uses.plain = "gelu"', "is the ladder itself; name one of its lower rungs"),
         ('uses.plain = "02_naive_c"', "is neither a rung nor a task"),
         ('uses.plain = "tanh/00_x"', "no task or rung is called '03_next/tanh/00_x'"),
         ("below = false", "expected true or the name of a lower rung"),
         ('below = "add/00_x"', "a lower rung of the ladder 'gelu'"),
-        ('below = "gelu/00_call"', "is no lower rung of this ladder"),
+        ('below = "gelu/00_call"', "does not stand below this rung"),
     ],
 )
 def test_a_use_that_cannot_be_is_refused_in_one_sentence(course, line, sentence):
