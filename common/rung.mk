@@ -64,6 +64,8 @@ OBJECTS := $(DTYPES:%=$(STEM).%.o)
 TEXTS   := $(DTYPES:%=$(STEM).%.i)
 LIBS    := $(DTYPES:%=$(STEM).%.so)
 REAL     = -DREAL_$(if $(filter f64,$*),F64,F32)
+# 16 MiB: a file that includes itself twice has a text without end
+LIMIT_TEXT := ulimit -f 32768
 
 JOIN     = $(CC) -r -fno-lto -nostdlib
 HIDE    := yes
@@ -78,12 +80,14 @@ include $(INCLUDE)uses.mk
 $(STEM).%.so: $(STEM).%.$(if $(USES),whole,o) $(STEM).uses
 	@$(CC) -shared -fno-lto -Wl,-Bsymbolic $(LINK) $(OPENMP) -o $@.new $< -lm && mv $@.new $@
 
-$(STEM).%.o: $(RUNG) $(STEM).flags
+# a text that is too large is not compiled
+$(STEM).%.o: $(RUNG) $(STEM).flags $(STEM).%.i
 	@$(CC) $(FLAGS) $(REAL) -MMD -MF $(@:.o=.d) -MT $@ -c -o $@.new $< && mv $@.new $@
 
 # what the compiler is told in the end: the grader looks for words in it
 $(STEM).%.i: $(RUNG) $(STEM).flags
-	@$(CC) $(FLAGS) $(REAL) -w -MMD -MT $@ -MF $@.d -E -o $@.new $< && mv $@.new $@
+	@$(LIMIT_TEXT); $(CC) $(FLAGS) $(REAL) -w -MMD -MT $@ -MF $@.d -E -o $@.new $< \
+	    && mv $@.new $@ || { rm -f $@.new; exit 1; }
 
 # a change of flags is a reason to build again, and another file with an older date
 $(STEM).flags: FORCE

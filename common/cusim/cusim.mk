@@ -78,6 +78,8 @@ CUDA  := -D__CUDACC__=1 -D__NVCC__=1 -D__CUDA_ARCH__=800 \
          -U_FORTIFY_SOURCE -isystem $(HERE)include -include cuda_runtime.h -I$(HERE)..
 # what the preprocessor must know of the flags: __OPTIMIZE__, __FMA__ and the like
 SEEN  := $(filter -std=% -O% -march=%,$(FLAGS))
+# 16 MiB: a file that includes itself twice has a text without end
+LIMIT_TEXT := ulimit -f 32768
 
 RUNTIME_run   := -O2
 RUNTIME_debug := -O2
@@ -113,7 +115,8 @@ $(STEM).o: $(STEM).ii
 
 $(STEM).ii: $(SOURCE) $(STEM).flags $(REWRITER) $(wildcard $(HERE)include/*.h \
         $(HERE)include/cusim/*.h)
-	@$(CXX) -E -x c++ $(SEEN) $(CUDA) $(EXTRA) -MD -MF $(STEM).d -MT $@ -o $(STEM).i $<
+	@$(LIMIT_TEXT); $(CXX) -E -x c++ $(SEEN) $(CUDA) $(EXTRA) -MD -MF $(STEM).d -MT $@ \
+	    -o $(STEM).i $< || { rm -f $(STEM).i; exit 1; }
 	@PYTHONPATH=$(HERE)../python $(PYTHON) -m cusim.rewrite $(REWRITE_$(MODE)) < $(STEM).i \
 	    > $@.new && mv $@.new $@
 

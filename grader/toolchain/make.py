@@ -9,8 +9,10 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
 
 from grader import once
 from grader.course import rungs
@@ -24,12 +26,14 @@ CORE_SECONDS = 120  # of each program of a compiler, for one rung
 DEADLINE = 5.0 * CORE_SECONDS  # by the clock: on a busy machine they take longer
 LATE = 124  # the status of a command that the clock has ended
 OUR_DEADLINE = 900.0  # for the grader's own programs, cusim among them
-COMPILER_LIMITS = ("--fsize=134217728", "--as=8589934592", "--core=0")  # bytes
-KEPT = 200_000  # bytes of compiler output that are read
+FILE = 128 << 20  # bytes of each file that a compiler writes, its output among them
+COMPILER_LIMITS = (f"--fsize={FILE}", "--as=8589934592", "--core=0")  # bytes
+KEPT = 200_000  # bytes of compiler output that are read, at its start and at its end
 _OF_MAKE = re.compile(
     r"^(g?make)(\[\d+\])?: (\*\*\* (\[|Deleting|Waiting)|Entering|Leaving)"
     r"|: Assembler messages:$"
 )
+_TOO_LARGE = "File size limit exceeded"  # said by a compiler, make or a shell
 _RULE = re.compile(r"^g?make(\[\d+\])?: (\*\*\* )?")
 _BETWEEN = re.compile(r"/tmp/cc\w+\.[os](?=:)(:\d+)?")
 ODD = re.compile(r"[^\w/.@+=~-]")  # in a path, for make
@@ -164,33 +168,59 @@ def run_compiler(
     # at the first number gcc says why it ends, at the second it is killed
     cpu = [f"--cpu={CORE_SECONDS}:{CORE_SECONDS + 5}"] if sees else []
     command = ["prlimit", *COMPILER_LIMITS, *cpu, "--", *command]
-    process = subprocess.Popen(
-        command,
-        cwd=rungs.ROOT,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
-    deadline = DEADLINE if sees else OUR_DEADLINE
-    try:
-        output, _ = process.communicate(timeout=deadline)
-    except subprocess.TimeoutExpired:
-        text = (
-            f"error: the compiler did not finish within {deadline:.0f} s. Perhaps the "
-            "machine is busy: run the command again"
+    with tempfile.TemporaryFile() as output:  # a pipe would have no limit of bytes
+        process = subprocess.Popen(
+            command,
+            cwd=rungs.ROOT,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
-        return subprocess.CompletedProcess(command, LATE, text)
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # make's children outlive it
-        process.wait()
-    text = cleaned(output[:KEPT].decode(errors="replace"))
-    if process.returncode and "CPU time limit exceeded" in text:
-        text = f"error: the compiler used {CORE_SECONDS} s of a core and was ended"
+        deadline = DEADLINE if sees else OUR_DEADLINE
+        try:
+            process.wait(timeout=deadline)
+        except subprocess.TimeoutExpired:
+            text = (
+                f"error: the compiler did not finish within {deadline:.0f} s. Perhaps "
+                "the machine is busy: run the command again"
+            )
+            return subprocess.CompletedProcess(command, LATE, text)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # make's children outlive it
+            process.wait()
+        text = _told(output)
+    if process.returncode:
+        text = _ended(text) or text
     _refuse_a_folder_that_takes_nothing(text)
     return subprocess.CompletedProcess(command, process.returncode, text)
+
+
+def _told(output: IO[bytes]) -> str:
+    """What a compiler said; of very much, the start and the end."""
+    size = output.seek(0, os.SEEK_END)
+    output.seek(0)
+    said = output.read(KEPT)
+    if size > KEPT:
+        output.seek(max(size - KEPT, KEPT))
+        said += b"\n" + output.read(KEPT)
+    if size >= FILE:
+        said += f"\n{_TOO_LARGE}".encode()  # the compiler could not say it any more
+    return cleaned(said.decode(errors="replace"))
+
+
+def _ended(text: str) -> str:
+    """A sentence if a limit has ended the compiler; "" if none has."""
+    asked = "does the file include itself, or does a macro grow without end?"
+    if "CPU time limit exceeded" in text:
+        did = f"used {CORE_SECONDS} s of a core"
+    elif _TOO_LARGE in text:
+        did = "wrote a file that is too large"
+    else:
+        return ""
+    return f"error: the compiler {did} and was ended: {asked}"
 
 
 def binutils(*command: str, making: str) -> None:

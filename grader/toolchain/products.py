@@ -83,6 +83,7 @@ _EXPLAINED = (
     (r"conflicting types", "the prototype differs from the one in common/operators.h"),
     (r"too (few|many) arguments", "compare the call with the function's prototype"),
     (r"incompatible (pointer )?type", "the types of both sides differ"),
+    (r"#include nested", "does the file include itself?"),
     (r"No such file", "rungs include operators.h and the C library only"),
     (r"expected .* at end of input", "a closing brace is missing"),
     (
