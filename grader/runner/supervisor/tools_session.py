@@ -114,9 +114,12 @@ class Tools:
                     text = f"all gates together took over {ALL:.0f} s"
                     answers[name] = Answer("timeout", text)
                 break
-            self._room = self._new_room()
-            write(left, self._room / "request.pt")
-            broken = self._one(answers)
+            try:
+                self._room = self._new_room()
+                write(left, self._room / "request.pt")
+                broken = self._one(answers)
+            finally:
+                self.forget()
             before, left = left, [n for n in left if answers[n].kind == "unasked"]
             if broken is None and left == before:
                 broken = Answer("died", "the process ended without a word of this gate")
@@ -150,39 +153,47 @@ class Tools:
 
     def _one(self, answers: dict[str, Answer]) -> Answer | None:
         """One process from start to end. What ended it before its first gate."""
-        read, write = os.pipe()
-        self._calls, theirs = socket.socketpair()
-        self._calls.settimeout(ANSWERED)
-        with tempfile.TemporaryFile() as output:
+        with contextlib.ExitStack() as opened:
+            read, write = os.pipe()
+            opened.callback(os.close, read)
+            events = opened.enter_context(os.fdopen(write, "wb", 0))
+            self._calls, theirs = socket.socketpair()
+            opened.enter_context(self._calls)
+            opened.enter_context(theirs)
+            self._calls.settimeout(ANSWERED)
+            output = opened.enter_context(tempfile.TemporaryFile())
+            opened.callback(self._kill)
             self._start(write, theirs.fileno(), output)
-            os.close(write)
+            events.close()
             theirs.close()
-            now, since = "start", time.monotonic()
-            alone = True  # up to here only our own code has run in it
-            try:
-                for event in self._events(read):
-                    alone = alone and event.event == "ready"
-                    if now in answers:
-                        answers[now].seconds = time.monotonic() - since
-                    if event.event == "begin" and now != event.gate:
-                        now, since = event.gate, time.monotonic()
-                    if now in answers:
-                        self._note(answers[now], event)
-                    elif event.kind:
-                        return Answer(event.kind, event.message, event.location)
-                    if event.event == "end":
-                        return None
-                why = self._why(output)
-            except Malformed as error:
-                alone = False
-                why = Answer("died", f"the process wrote its own line: {error}")
-            except (Beyond, TooLarge) as error:
-                alone = False
-                why = Answer("limit", str(error))
-            finally:
-                self._kill()
-                os.close(read)
-                self._calls.close()
+            return self._heard(answers, read, output)
+
+    def _heard(
+        self, answers: dict[str, Answer], read: int, output: Any
+    ) -> Answer | None:
+        """What a process tells until its end, put into the answers."""
+        now, since = "start", time.monotonic()
+        alone = True  # up to here only our own code has run in it
+        try:
+            for event in self._events(read):
+                alone = alone and event.event == "ready"
+                if now in answers:
+                    answers[now].seconds = time.monotonic() - since
+                if event.event == "begin" and now != event.gate:
+                    now, since = event.gate, time.monotonic()
+                if now in answers:
+                    self._note(answers[now], event)
+                elif event.kind:
+                    return Answer(event.kind, event.message, event.location)
+                if event.event == "end":
+                    return None
+            why = self._why(output)
+        except Malformed as error:
+            alone = False
+            why = Answer("died", f"the process wrote its own line: {error}")
+        except (Beyond, TooLarge) as error:
+            alone = False
+            why = Answer("limit", str(error))
         if now in answers:
             why.job = answers[now].job
             answers[now] = why

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -174,6 +175,46 @@ def test_it_sees_no_case_and_no_right_answer(tmp_path):
     seen += "other = [f for f in found if '/runner' not in f and 'init' not in f]\n"
     found = asked(tmp_path, f"{seen}{BEGIN}print(len(found) > 9, other, flush=True)\n")
     assert "True []" in found["vmap"].message
+
+
+# ---- a process that does not start ---------------------------------------------------
+
+
+@pytest.mark.parametrize("failing", ["socketpair", "TemporaryFile", "environment"])
+def test_a_process_that_does_not_start_leaves_nothing(tmp_path, monkeypatch, failing):
+    def fails(*_: object) -> None:
+        raise OSError("no more of these")
+
+    tools = Tools(tmp_path, tmp_path / "tools")
+    for owner in (tools_session.socket, tools_session.tempfile, tools):
+        if hasattr(owner, failing):
+            monkeypatch.setattr(owner, failing, fails)
+    leaves_nothing(tools, "no more of these")
+
+
+def test_a_process_that_starts_before_an_error_is_ended(tmp_path, monkeypatch):
+    tools = Tools(tmp_path, tmp_path / "tools")
+    started = []
+
+    def start(*_: object) -> None:
+        command = ["sleep", "60"]
+        tools._process = subprocess.Popen(command, start_new_session=True)
+        started.append(tools._process)
+        raise OSError("after it")
+
+    monkeypatch.setattr(tools, "_start", start)
+    monkeypatch.setattr(tools, "_walled", True)
+    leaves_nothing(tools, "after it")
+    assert started[0].returncode == -signal.SIGKILL
+
+
+def leaves_nothing(tools: Tools, words: str) -> None:
+    """Its run ends with an error, and no descriptor and no folder stays."""
+    before = sorted(Path("/proc/self/fd").iterdir())
+    with pytest.raises(OSError, match=words):
+        tools.run(["vmap"], lambda *_: None)
+    assert sorted(Path("/proc/self/fd").iterdir()) == before
+    assert {path.name for path in tools.folder.iterdir()} <= {"cache"}
 
 
 # ---- a process that uses too much ----------------------------------------------------
