@@ -33,6 +33,11 @@ BUDGET = 10.0  # seconds on a core for one direction; cases beyond are left out
 LOOK = 8.0  # seconds to find the line of one failure
 SLOWER = 4  # than the same code without sanitizers
 
+EXIT_CODE = 99  # of a process that a sanitizer ends (sanitized.c)
+_UNTOLD = (
+    f"ended with exit code {EXIT_CODE}, with which a sanitizer ends a process, but its "
+    "report is missing: leave descriptor 2 (stderr) open and do not write to it"
+)
 _REPORTED = (Verdict.MEMORY_ERROR, Verdict.CRASH, Verdict.GRADER)
 _SAID = (  # by compare.py
     "never written",
@@ -70,6 +75,8 @@ class Watched(Subject):
             if b"failed to allocate" in worker.output:
                 sentence = "ran out of memory in the build with sanitizers"
                 return Finding(Verdict.LIMIT, sentence, case)
+            if not worker.death.signal and worker.death.code == EXIT_CODE:
+                return Finding(Verdict.MEMORY_ERROR, _UNTOLD, case)
         return super()._ended(worker, outcome, case, limit)
 
 

@@ -10,6 +10,7 @@ are graded as the grader does it: the values first, then the memory.
 from __future__ import annotations
 
 import functools
+import os
 import re
 import shutil
 import tomllib
@@ -34,7 +35,7 @@ from grader.engine.answers.known import build
 from grader.operators import Case
 from grader.toolchain import make
 from grader.verdicts import Verdict
-from tests import PROGRAMS
+from tests import PROGRAMS, put
 from tests.conftest import needs_gdb
 from tests.proofs.frames import framed
 from tests.proofs.trust import Fault, at_level, descendants, levels
@@ -224,6 +225,35 @@ def test_an_error_that_only_the_watched_build_returns_is_no_pass(monkeypatch):
     monkeypatch.setattr(access.Watched, "run", lambda *_: sentence)
     found = checked(HARMLESS)
     assert found.verdict is Verdict.SUSPECT and "returned 7" in found.message
+
+
+def silenced(doing: str) -> CheckResult:
+    """The memory check of an overrun of a file that does this before it."""
+    rung = rung_of("gelu_static_array_overrun")
+    text = rung.file.read_text().replace("(void)ctx;", f"(void)ctx;\n    {doing}")
+    file = ROOT / "build" / f"silenced-{os.getpid()}" / rung.file.name
+    put(file, f"#include <stdio.h>\n#include <unistd.h>\n{text}")
+    with watched_of(Rung(rung.task, file)) as watched:
+        cases = operators.get("gelu").cases(SEED)
+        result = access.check(watched, cases, "forward", SEED)
+    shutil.rmtree(file.parent)
+    return result
+
+
+@pytest.mark.parametrize("doing", ["close(2);", "dup2(0, 2);", "fclose(stderr);"])
+def test_a_report_that_is_missing_is_a_memory_error(doing):
+    found = silenced(doing)
+    assert found.verdict is Verdict.MEMORY_ERROR
+    assert "with exit code 99" in found.message and "is missing" in found.message
+
+
+def test_a_report_after_much_else_is_read():
+    found = silenced(
+        "static char much[1 << 20];\n"
+        "    for (int i = 0; i < 1024; i++) (void)!write(2, much, sizeof much);"
+    )
+    assert found.verdict is Verdict.MEMORY_ERROR
+    assert "past the end of the static array 'table'" in found.message
 
 
 # ---- without sanitizers --------------------------------------------------------------
