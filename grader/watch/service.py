@@ -22,7 +22,7 @@ from types import FrameType
 
 from grader.checks.check_result import CheckResult
 from grader.course import tasks
-from grader.course.rungs import Selection
+from grader.course.rungs import Rung, Selection
 from grader.engine import grade as grading
 from grader.engine import merge, results
 from grader.engine.answers.ledger import Ledger
@@ -186,9 +186,9 @@ class _Asker(Asker):
     service: Service
     spare: Worker | None = None
 
-    def heard(self, results: list[CheckResult]) -> None:
-        """Tell them."""
-        if not self.aside:
+    def heard(self, rung: Rung, results: list[CheckResult]) -> None:
+        """Tell them, but not of an exhibit as it was handed out."""
+        if rung.id in self.rungs:
             self.service.heard(results)
 
     def ask(

@@ -81,7 +81,6 @@ class Asker:
         self.links.verify = self._serves
         self.packages = Packages(seed, check, tell, self.links, self.heard)
         self.on_card = OnCard(seed, tell, self.links)
-        self.aside = False  # what is asked now is not the student's file
         self._spare: Worker | None = None
 
     def close(self) -> None:
@@ -93,8 +92,8 @@ class Asker:
             self._spare.end()
             self._spare = None
 
-    def heard(self, results: list[CheckResult]) -> None:
-        """Some answers about the rung that is asked; for those who want them early."""
+    def heard(self, rung: Rung, results: list[CheckResult]) -> None:
+        """Some answers about a rung; for those who want them early."""
 
     def warm_up(self) -> None:
         """Start a Python worker before it is needed: it imports torch meanwhile."""
@@ -352,7 +351,7 @@ class Asker:
         if "forward" in directions:
             asked = self._direction(subject, rung, "forward", forward_ok=True)
             if not _all_pass(asked):
-                asked = self._looked(look, asked, "forward", cases)
+                asked = self._looked(rung, look, asked, "forward", cases)
             found["forward"] = asked
             # backward is asked of the function: a module may still be missing
             function = [r for r in asked if r.name != plan.MODULE]
@@ -365,16 +364,21 @@ class Asker:
         results: list[CheckResult] = []
         for direction, asked in found.items():
             seen = direction == "forward" and not _all_pass(asked)
-            whole = asked if seen else self._looked(look, asked, direction, cases)
+            whole = asked if seen else self._looked(rung, look, asked, direction, cases)
             results += whole
         return self.asked_for(explanation.after_wrong_forward(results, subject))
 
     def _looked(
-        self, look: Look, found: list[CheckResult], direction: str, cases: list[Case]
+        self,
+        rung: Rung,
+        look: Look,
+        found: list[CheckResult],
+        direction: str,
+        cases: list[Case],
     ) -> list[CheckResult]:
         """What was found, and what a look at the rung's other builds adds."""
         whole = look(found, direction, cases)
-        self.heard(whole[max(0, len(found) - 1) :])  # the last one may have its reason
+        self.heard(rung, whole[max(0, len(found) - 1) :])  # the last one has a reason
         return whole
 
     def asked_for(self, results: Sequence[CheckResult]) -> list[CheckResult]:

@@ -47,7 +47,6 @@ class Asks(Protocol):
     check: str | None
     tell: Callable[[str, str], None]
     builds: Builds
-    aside: bool
 
     def asked(
         self, rung: Rung, operator: Operator | None = None, *, warm: bool = False
@@ -68,11 +67,7 @@ def exhibit(asker: Asks, rung: Rung, *, warm: bool) -> RungResult:
     if asker.check:
         return replace(result, checks=tuple(asker.asked_for(result.checks)))
     asker.tell(rung.id, CASE_CHECK)
-    asker.aside = True
-    try:
-        found = case(rung, had, asker.seed, partial(asker.asked, broken, warm=warm))
-    finally:
-        asker.aside = False
+    found = case(rung, had, asker.seed, partial(asker.asked, broken, warm=warm))
     return replace(result, checks=(*result.checks, found))
 
 

@@ -47,7 +47,7 @@ class Packages:
         check: str | None,
         tell: Callable[[str, str], None],
         found: Links,
-        heard: Callable[[list[CheckResult]], None] = lambda _: None,
+        heard: Callable[[Rung, list[CheckResult]], None] = lambda *_: None,
     ) -> None:
         """`found` is what this grading knows of other labs' rungs; `heard` is called
         with answers as they come.
@@ -155,7 +155,7 @@ class Packages:
         subject.classes = Classes(servers, _called(built))
         try:
             tell = self.seed, self.tell
-            ask = partial(plain_build.ask, heard=lambda new: self._hear(rung, new))
+            ask = partial(plain_build.ask, heard=self._hear)
             forward = ask(subject, rung, "forward", *tell, forward_ok=True)
             if forward[-1].verdict in HOPELESS:
                 return [*forward, same_for_backward(forward[-1])]
@@ -170,7 +170,8 @@ class Packages:
 
     def _hear(self, rung: Rung, new: list[CheckResult]) -> None:
         """Pass answers on as the result will have them."""
-        self._heard([extension_line.placed(one, rung) for one in self._asked_for(new)])
+        found = self._asked_for(new)
+        self._heard(rung, [extension_line.placed(one, rung) for one in found])
 
     def _asked_for(self, results: list[CheckResult]) -> list[CheckResult]:
         """CHECK=gradient needs forward to run, but does not report it."""

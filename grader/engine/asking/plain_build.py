@@ -35,7 +35,7 @@ def ask(
     tell: Callable[[str, str], None],
     *,
     forward_ok: bool,
-    heard: Callable[[list[CheckResult]], None] = lambda _: None,
+    heard: Callable[[Rung, list[CheckResult]], None] = lambda *_: None,
 ) -> list[CheckResult]:
     """All of them up to the first that is not passed. `tell` is called with the rung's
     id and what is being done, `heard` with each answer; `forward_ok`: gradcheck may
@@ -51,7 +51,7 @@ def ask(
         if answer and question.name == plan.NUMBERS:
             said = of_case(subject.words, answer[-1].replay)
             answer[-1] = replace(answer[-1], printed=said)
-        heard(answer)
+        heard(rung, answer)
         results += answer
         if results and results[-1].verdict is not Verdict.PASS:
             break

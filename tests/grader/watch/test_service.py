@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -13,11 +14,15 @@ from pathlib import Path
 
 import pytest
 
+from grader.checks.check_result import CheckResult
+from grader.course.tasks import select
 from grader.engine.progress import Progress
+from grader.toolchain import given
+from grader.verdicts import Verdict
 from grader.watch import client as client_module
 from grader.watch.client import Client
-from grader.watch.messages import Abandoned, Ready, Unwanted
-from grader.watch.service import Abandon, Service
+from grader.watch.messages import Abandoned, Heard, Ready, Unwanted
+from grader.watch.service import Abandon, Service, _Asker
 
 TELLS = """import os, signal
 before = 1
@@ -86,3 +91,17 @@ def test_a_process_that_still_imports_pytorch_is_not_ended_by_a_key(
         client.ended(said)
         message = client.receive()
         assert message is not None and message.number == 2
+
+
+def test_only_what_the_student_s_own_file_is_asked_is_told(
+    service: tuple[Service, Connection],
+) -> None:
+    made, mine = service
+    _Asker.service = made
+    chosen = select("03_im2col_cpu/bug_hunt/00")
+    (rung,) = (r for t in chosen.tasks for r in t.rungs if r.id in chosen.rungs)
+    with contextlib.closing(_Asker(chosen, seed=1)) as asker:
+        asker.heard(given.broken(rung), [CheckResult("own", "forward", Verdict.BUILD)])
+        own = CheckResult("own", "forward", Verdict.PASS)
+        asker.heard(rung, [own])
+    assert mine.recv() == Heard(7, "", (own,)) and not mine.poll()
