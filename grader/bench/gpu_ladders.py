@@ -123,12 +123,8 @@ class Bench:
 
     def __init__(self, selection: Selection, wanted: Wanted) -> None:
         self.selection, self.wanted = selection, wanted
-        self.builds = Builds()
-        self.lending = Lending(self.builds.links, wanted.seed)
-        self.links = self.builds.links
-        self.links.verify = lambda rung, direction: self.lending.is_right(
-            rung, self.builds.whole(rung), direction
-        )
+        self.lending = Lending(wanted.seed)
+        self.links = Builds(judge=self.lending).links
         self.on_card = on_gpu.OnCard(wanted.seed, lambda *_: None, self.links)
 
     def __enter__(self) -> Bench:

@@ -134,11 +134,8 @@ class Ladders:
             peaks,
             step,
         )
-        self.builds = Builds()
-        self.lending = Lending(self.builds.links, wanted.seed)
-        self.builds.links.verify = lambda rung, direction: self.lending.is_right(
-            rung, self.builds.whole(rung), direction
-        )
+        self.lending = Lending(wanted.seed)
+        self.builds = Builds(judge=self.lending)
         self.done = 0
 
     def close(self) -> None:

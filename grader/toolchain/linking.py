@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from signatures import DIRECTIONS
 
@@ -33,6 +34,12 @@ from grader.verdicts import Verdict
 
 # of a rung as it is now, in a direction: PASS, pending, another word; None if unknown
 Earlier = Callable[[Rung, str], str | None]
+
+
+class Judge(Protocol):
+    """Who finds out whether a rung is right of which no run knows."""
+
+    def is_right(self, links: Links, rung: Rung, direction: str) -> bool: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +64,10 @@ class Links:
         self,
         compile: Callable[[Rung], Build] = compiled,
         earlier: Earlier = lambda rung, direction: None,
+        judge: Judge | None = None,
     ) -> None:
         """`compile` gives a rung's build in release mode, perhaps made before."""
-        self._compile = compile
-        self.earlier = earlier
-        self.verify: Callable[[Rung, str], bool] | None = None  # of what is not known
+        self._compile, self.earlier, self._judge = compile, earlier, judge
         self._now: dict[str, dict[str, bool]] = {}  # rung -> direction -> passed
         self._built: dict[tuple[str, str, frozenset[str]], Build] = {}
         self._parts: dict[tuple[str, str], Parts] = {}
@@ -92,8 +98,8 @@ class Links:
     def passed(self, rung: Rung, direction: str) -> bool:
         """Whether a rung is known to be right in this direction."""
         known = self._known(rung, direction)
-        if known is None and self.verify:
-            known = self.verify(rung, direction)
+        if known is None and self._judge:
+            known = self._judge.is_right(self, rung, direction)
             self._now.setdefault(rung.id, {})[direction] = known
         return bool(known)
 

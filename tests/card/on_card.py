@@ -21,12 +21,12 @@ from grader.engine.asking.asker import Asker
 from grader.engine.score import RungResult
 from grader.runner.supervisor.call import Run
 from grader.toolchain import gpu_probe, sandbox
-from grader.toolchain.linking import Links
 from grader.toolchain.products import GPU
 from grader.verdicts import Verdict
 from tests import put
 from tests.grader.checks.cuda.test_gpu import rung_called
 from tests.grader.engine.test_on_gpu import passed
+from tests.proofs.reference import reference_links
 
 LEVELS = {"bwrap": sandbox.has_bwrap, "landlock": sandbox.has_landlock}
 MATMUL = "04_cuda_kernels/matmul"
@@ -44,9 +44,7 @@ def own_place() -> Path:
 def card(tools):
     """The rungs of a run, on the card."""
     gpu_probe.build_tools()
-    links = Links()
-    links.verify = lambda rung, direction: True
-    made = on_gpu.OnCard(1, lambda *_: None, links)
+    made = on_gpu.OnCard(1, lambda *_: None, reference_links())
     yield made
     made.close()
 
@@ -55,7 +53,7 @@ def card(tools):
 def asker(tools):
     """Who grades a rung, all of it."""
     made = Asker(select(MATMUL), seed=1)
-    made.links.verify = lambda rung, direction: True
+    made.is_right = lambda *_: True
     yield made
     made.close()
 
@@ -212,7 +210,7 @@ def test_make_bench_times_a_rung_in_its_class_against_pytorch_in_the_same(
     task = dataclasses.replace(selection.tasks[0], rungs=(rung_called(name),))
     wanted = Wanted("04", "T=matmul", 1, cases=("m96",))
     with gpu_ladders.Bench(selection, wanted) as run:
-        run.links.verify = lambda rung, direction: True
+        run.lending.is_right = lambda *_: True
         (row,) = run.times(task, lambda *_: False)
     assert row.speed.verdict in (Verdict.PASS, Verdict.NOISY), row.speed.message
     assert row.speed.baseline == f"pytorch/cuBLAS tf32={pinned}"

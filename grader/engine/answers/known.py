@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 
 from grader.course.rungs import Rung
 from grader.engine import results
@@ -42,9 +41,9 @@ def earlier() -> Earlier:
     return verdict
 
 
-def links(compile: Callable[[Rung], Build] = compiled) -> Links:
+def links() -> Links:
     """What chooses which rung serves another one."""
-    return Links(compile, earlier())
+    return Links(earlier=earlier())
 
 
 def kernel_links() -> Links:

@@ -36,6 +36,7 @@ from grader.engine.asking.on_gpu import OnCard
 from grader.engine.score import RungResult
 from grader.runner.supervisor.session import Worker
 from grader.toolchain.extension.package import Package
+from grader.toolchain.linking import Links
 from grader.toolchain.products import GONE, Build
 from grader.verdicts import Verdict
 
@@ -75,10 +76,9 @@ class Asker:
         self.selection, self.seed, self.check, self.tell = selection, seed, check, tell
         tasks = *all_tasks(), *selection.tasks
         self.rungs = {r.id: r for task in tasks for r in task.rungs}
-        self.builds = Builds()
+        self.builds = Builds(judge=self)
         self.links = self.builds.links
-        self.lending = Lending(self.links, seed)
-        self.links.verify = self._serves
+        self.lending = Lending(seed)
         self.packages = Packages(seed, check, tell, self.links, self.heard)
         self.on_card = OnCard(seed, tell, self.links)
         self._spare: Worker | None = None
@@ -130,8 +130,7 @@ class Asker:
         """Whether a rung that is not graded in this run is right all the same."""
         rung = self.rungs[name]
         self.links.learn(known)
-        built = self.builds.whole(rung)
-        return {d: self.lending.is_right(rung, built, d) for d in directions}
+        return {d: self.lending.is_right(self.links, rung, d) for d in directions}
 
     def package(self, name: str, known: Known) -> Package:
         """Build an operator of lab 05."""
@@ -157,13 +156,12 @@ class Asker:
 
     # ---- one rung --------------------------------------------------------------------
 
-    def _serves(self, rung: Rung, direction: str) -> bool:
+    def is_right(self, links: Links, rung: Rung, direction: str) -> bool:
         """Whether a rung of another ladder may be linked though nobody graded it yet.
         Only a kernel has to be looked at: for C there are given objects.
         """
-        if rung.file.suffix != ".cu":
-            return False
-        return self.lending.is_right(rung, self.builds.whole(rung), direction)
+        kernel = rung.file.suffix == ".cu"
+        return kernel and self.lending.is_right(links, rung, direction)
 
     def _rung(self, rung: Rung, lower: Lower, *, warm: bool) -> Answer:
         if self.check == plan.CARD:
@@ -296,7 +294,7 @@ class Asker:
     def classes(self, rung: Rung, lent: Lower) -> Classes:
         """How exact the results of both directions have to be."""
         called = {d: lent.get(d, rung) for d in DIRECTIONS}
-        return self.lending.classes(rung.operator, called)
+        return self.lending.classes(self.links, rung.operator, called)
 
     def _inspection(
         self, subject: Subject, rung: Rung, libraries: Libraries

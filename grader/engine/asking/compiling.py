@@ -14,6 +14,7 @@ from grader.course.rungs import Rung
 from grader.engine.answers import known
 from grader.toolchain import cusim, nvcc
 from grader.toolchain.build import compiled
+from grader.toolchain.linking import Judge, Links
 from grader.toolchain.make import sanitizers_missing
 from grader.toolchain.nvcc import Compiled
 from grader.toolchain.products import SANITIZE, TEAM, Build
@@ -22,9 +23,9 @@ from grader.toolchain.products import SANITIZE, TEAM, Build
 class Builds:
     """The builds of one process."""
 
-    def __init__(self) -> None:
+    def __init__(self, judge: Judge | None = None) -> None:
         self.release: dict[str, Build] = {}  # rung -> what has been compiled of it
-        self.links = known.links(self.alone)  # what rungs use of others
+        self.links = Links(self.alone, known.earlier(), judge)  # what each rung uses
         self._no_sanitizers: str | None = None
 
     def ahead(self, rungs: Iterable[Rung], slots: int) -> ThreadPoolExecutor:

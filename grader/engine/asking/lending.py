@@ -50,9 +50,9 @@ def paired(own: Build, lent: Mapping[str, Build]) -> Libraries:
 class Lending:
     """Of one grading. Close it when done."""
 
-    def __init__(self, links: Links, seed: int, mode: str = "release") -> None:
+    def __init__(self, seed: int, mode: str = "release") -> None:
         """`mode`: the builds that are asked who computes what."""
-        self.links, self.seed, self.mode = links, seed, mode
+        self.seed, self.mode = seed, mode
         self._servers: dict[str, Servers] = {}  # by operator
 
     def close(self) -> None:
@@ -60,18 +60,19 @@ class Lending:
         for servers in self._servers.values():
             servers.close()
 
-    def classes(self, name: str, called: dict[str, Rung]) -> Classes:
+    def classes(self, links: Links, name: str, called: dict[str, Rung]) -> Classes:
         """How exact results of an operator's files have to be, by direction."""
         from grader import operators
         from grader.checks.values.fallback import Classes, Servers
 
         if name not in self._servers:
             operator = operators.get(name)
-            self._servers[name] = Servers(self.links, operator, self.seed, self.mode)
+            self._servers[name] = Servers(links, operator, self.seed, self.mode)
         return Classes(self._servers[name], called)
 
-    def is_right(self, rung: Rung, built: Build, direction: str) -> bool:
+    def is_right(self, links: Links, rung: Rung, direction: str) -> bool:
         """Whether a rung passes one direction in double, on all cases."""
+        built = links.build(rung)
         if direction not in built.directions or not built.libraries:
             return False
         from grader import operators
@@ -81,9 +82,10 @@ class Lending:
         operator = operators.get(rung.operator)
         library = first = built.libraries["f64"]
         if operator.signature.saved:
-            first = self.links.forward_for(rung, built).libraries["f64"]
+            first = links.forward_for(rung, built).libraries["f64"]
         subject = Subject(operator, libraries={"f64": (first, library)})
-        subject.classes = self.classes(rung.operator, dict.fromkeys(DIRECTIONS, rung))
+        called = dict.fromkeys(DIRECTIONS, rung)
+        subject.classes = self.classes(links, rung.operator, called)
         check = forward.check if direction == "forward" else gradient.check
         try:
             result = check(subject, subject.cases(self.seed), "f64", self.seed)

@@ -49,7 +49,7 @@ class OnCard:
 
     def __init__(self, seed: int, tell: Tell, links: Links) -> None:
         self.seed, self.tell, self.links = seed, tell, links
-        self.lending = Lending(links, seed, mode=GPU)
+        self.lending = Lending(seed, mode=GPU)
         self._clock: Clock | None = None
 
     def close(self) -> None:
@@ -155,7 +155,7 @@ class OnCard:
         operator = operators.get(rung.operator)
         made = Subject(operator, libraries=paired(built, lent))
         called = {d: others.get(d, rung) for d in DIRECTIONS}
-        made.classes = self.lending.classes(rung.operator, called)
+        made.classes = self.lending.classes(self.links, rung.operator, called)
         return made
 
     # ---- times -----------------------------------------------------------------------

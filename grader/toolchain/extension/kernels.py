@@ -58,14 +58,7 @@ def operators() -> list[str]:
 
 def links(run: Links) -> Links:
     """What chooses among rungs; `run` knows what was found."""
-    made = Links(earlier=run.earlier)
-
-    def right(rung: Rung, direction: str) -> bool:
-        known = run.found_now(rung, direction)
-        return _not_known_as_wrong(run, rung, direction) if known is None else known
-
-    made.verify = right
-    return made
+    return Links(earlier=run.earlier, judge=_Believed(run))
 
 
 def kernels(operator: str, device: str, chosen: Links) -> Kernels:
@@ -182,12 +175,20 @@ def _candidates(target: str) -> list[Rung]:
     return [rung for rung in reversed(rungs) if not rung.needs]
 
 
-def _not_known_as_wrong(run: Links, rung: Rung, direction: str) -> bool:
-    """False for a rung that the last results call wrong, or of a handout not right."""
-    verdict = run.earlier(rung, direction)
-    if verdict is None:
-        return not given.is_handout()  # a starter there, until it is graded
-    return verdict in ("PASS", "pending", "")
+@dataclass(frozen=True)
+class _Believed:
+    """A judge who takes a rung to be right that is not known as wrong."""
+
+    run: Links
+
+    def is_right(self, _: Links, rung: Rung, direction: str) -> bool:
+        known = self.run.found_now(rung, direction)
+        if known is not None:
+            return known
+        verdict = self.run.earlier(rung, direction)
+        if verdict is None:
+            return not given.is_handout()  # a starter there, until it is graded
+        return verdict in ("PASS", "pending", "")
 
 
 # ---- one object ----------------------------------------------------------------------

@@ -31,6 +31,7 @@ from grader.report import tables
 from grader.toolchain import cusim, gpu_build, gpu_probe
 from grader.toolchain.linking import Links
 from grader.verdicts import Verdict
+from tests import ALL_RIGHT
 from tests.grader.checks.cuda.test_gpu import PRETENDED, card_worker, rung_called
 from tests.proofs.stress import reference_links
 
@@ -60,8 +61,7 @@ def a_card(card_worker, monkeypatch):
     monkeypatch.setattr(gpu_speed, "audit", lambda *_: "")
     monkeypatch.setattr(gpu_speed, "BUDGET", 0.2)
     monkeypatch.setattr(compute_sanitizer, "find", lambda: "")
-    links = Links(lambda rung: compiled(rung))
-    links.verify = lambda rung, direction: True
+    links = Links(compiled, judge=ALL_RIGHT)
     return on_gpu.OnCard(1, lambda *_: None, links)
 
 

@@ -30,6 +30,7 @@ from grader.toolchain.linking import Links
 from grader.toolchain.make import run_make
 from grader.toolchain.symbols import symbols
 from grader.verdicts import Verdict
+from tests import ALL_RIGHT
 from tests.conftest import needs_gpu, needs_nvcc
 from tests.grader.checks.cuda.gelu_ladder import RIGHT, STORE, TAIL
 from tests.grader.checks.cuda.test_compute_sanitizer import RACE
@@ -56,8 +57,7 @@ def checked(subject: Subject, few: int = 4) -> CheckResult:
 
 @needs_nvcc
 def test_nvcc_s_library_exports_the_operator_alone_also_with_lower_rungs(tools):
-    links = Links(lambda rung: compiled(rung, mode="gpu"))
-    links.verify = lambda rung, direction: True
+    links = Links(lambda rung: compiled(rung, mode="gpu"), judge=ALL_RIGHT)
     rung = rung_called("add/02_float4")
     built = links.build(rung, mode="gpu")
     assert built.uses == {"lower": "04_cuda_kernels/add/01_coalesced"}, built
@@ -386,8 +386,7 @@ def test_words_of_a_report_name_the_card():
 
 @needs_gpu
 def test_a_card_gives_the_same_results_as_cusim(tools):
-    links = Links()
-    links.verify = lambda rung, direction: True
+    links = Links(judge=ALL_RIGHT)
     gpu_probe.build_tools()
     checks = on_gpu.OnCard(1, lambda *_: None, links)
     built = links.build(rung_called("add/00_strided"), mode="gpu")
