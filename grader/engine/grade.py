@@ -15,6 +15,7 @@ from typing import Any
 
 from signatures import DIRECTIONS
 
+from grader.checks.check_result import CheckResult
 from grader.checks.unrun import our_fault
 from grader.closing import Closing
 from grader.course.rungs import COMPILED, Selection, Task
@@ -28,13 +29,12 @@ from grader.engine.progress import Progress
 from grader.engine.race import Race
 from grader.engine.schedule import Job, Schedule
 from grader.engine.score import RungResult, TaskResult
+from grader.engine.steps import Ask, BuildPackage, Compile, Gates, Lend, Now, Values
 from grader.engine.times import Times
 from grader.runner.supervisor import cores
 from grader.toolchain.extension.package import Package
 from grader.toolchain.products import Build
 from grader.verdicts import Verdict
-
-ASKED = {"ask", "lend", "package"}  # the jobs of which a rung has one
 
 
 def new_seed() -> int:
@@ -70,19 +70,18 @@ class Grader(Closing):
         self.asker = self.asks(selection, seed=seed, check=check, tell=self._tell)
         self.links = self.asker.links
         self.graph = Graph(selection, self.links, ledger, check)
-        self.race = Race(seed, self._say, self.links)
+        self.race = Race(seed, self.say, self.links)
         again: dict[str, Any] = {"fresh": fresh, "ready": self._import_once}
         self.times = Times(self.race, self.asker, self.graph, ledger, **again)
-        self.schedule: Schedule | None = None
-        self._jobs: list[Job] = []  # before there is a schedule
+        ranks = self._ranked(ledger.seconds() if ledger else {})
+        self.schedule = Schedule(self, self.asker, ranks)
         self._imported = False  # PyTorch, by this run
         self._ended: dict[str, TaskResult] = {}
-        self._ranks = self._ranked(ledger.seconds() if ledger else {})
 
     def run(self) -> list[TaskResult]:
         """Grade everything that was selected."""
         self._advance()  # what the ledger knows, and the first jobs
-        if self._jobs:
+        if self.schedule.waiting:
             self._import()
             self._work()
         for task in self.selection.tasks:  # those without a file
@@ -93,8 +92,7 @@ class Grader(Closing):
 
     def close(self) -> None:
         """End what was started."""
-        if self.schedule:
-            self.schedule.close()
+        self.schedule.close()
         self.race.close()
         self.asker.close()
 
@@ -113,10 +111,11 @@ class Grader(Closing):
     def _tell(self, name: str, words: str) -> None:
         """Of a job, in whichever process it runs."""
         if not schedule.said(name, words):
-            self._say(name, words)
+            self.say(name, words)
 
-    def _say(self, rung: str, check: str) -> None:
-        self.progress(Progress(rung, check, self.done, self.total))
+    def say(self, name: str, words: str) -> None:
+        """What is being done about a rung."""
+        self.progress(Progress(name, words, self.done, self.total))
 
     def _import(self) -> None:
         """PyTorch; meanwhile other threads compile. None of them lives on after it."""
@@ -153,19 +152,10 @@ class Grader(Closing):
         slots = 1 if self._alone() else self.slots
         if slots == 1:
             cores.pin()
-        self.schedule = Schedule(slots, self._serve, _settle, self._say)
-        for job in self._jobs:
-            self.schedule.add(job)
-        self.schedule.run()
+        self.schedule.run(slots)
         self.schedule.close()
         lost = [node.rung.id for node in self.graph.undecided()]
         assert not lost, f"nobody has asked {lost}"
-
-    def _serve(self, method: str, given: tuple[Any, ...]) -> Any:
-        """A job, in whichever process it runs."""
-        if method == "end":
-            return self.asker.close()
-        return getattr(self.asker, method)(*given)
 
     def _ranked(self, seconds: dict[str, float]) -> dict[str, float]:
         """Rung -> seconds until it and all that may wait for it are done, by what each
@@ -185,39 +175,46 @@ class Grader(Closing):
 
     # ---- jobs ------------------------------------------------------------------------
 
-    def _add(
-        self, node: Node, method: str, *given: Any, then: Callable[[Node, Any], None]
-    ) -> None:
-        """Have this asked. `then` gets what came of it; what is `given` as a function
-        is called when the job starts.
-        """
-        node.begun.add(method)
-        others_wait = method in ("compile", "package")
-        job = Job(
-            node.rung.id,
-            method,
-            lambda: (node.rung.id, *(g() if callable(g) else g for g in given)),
-            lambda answer: self._then(node, then, answer),
-            lambda sentence: self._lost(node, sentence),
-            weight=self._ranks.get(node.rung.id, 0.0) + others_wait / 2,
-            group="package" if method == "package" else "",  # they share their objects
-        )
-        if self.schedule:
-            self.schedule.add(job)
-        else:
-            self._jobs.append(job)
+    def now(self) -> Now:
+        """What a job is told when it starts."""
+        asked = [job.name for job in self.schedule.waiting if isinstance(job, Ask)]
+        kinds = {plan.kind(self.asker.rungs[name]) for name in asked}
+        return Now(self.links.told(), python_follows=plan.PYTHON in kinds)
 
-    def _then(self, node: Node, then: Callable[[Node, Any], None], came: Any) -> None:
+    def came(self, job: Job, answer: Any) -> None:
+        """What follows of a job's answer."""
+        node = self.graph.nodes[job.name]
         if node.right is None:
-            then(node, came)
+            match job:
+                case Compile():
+                    self._compiled(node, answer)
+                case Lend():
+                    node.right = answer
+                    self.links.learn({job.name: answer})
+                case BuildPackage():
+                    self._packaged(node, answer)
+                case Values():
+                    self._valued(node, answer)
+                case Gates():
+                    node.gates = answer
+                    if node.values is not None:
+                        self._join(node)
+                case Ask():
+                    self._answered(node, answer)
         self._advance()
 
-    def _lost(self, node: Node, sentence: str) -> None:
+    def lost(self, job: Job, sentence: str) -> None:
         """A job that came to nothing by no fault of the rung."""
+        node = self.graph.nodes[job.name]
         if node.right is None:
             found = RungResult(node.rung, tuple(our_fault(sentence)))
             self._answered(node, Answer(found))
         self._advance()
+
+    def _add(self, node: Node, job: Job) -> None:
+        """Have this done for a rung."""
+        node.begun.add(type(job))
+        self.schedule.add(job)
 
     def _advance(self) -> None:
         """Add every job that can be added now, until nothing more follows."""
@@ -231,10 +228,10 @@ class Grader(Closing):
         if self._is_starter(node):
             return
         if not self.graph.compiled(node):
-            if "compile" not in node.begun:
-                self._add(node, "compile", then=self._compiled)
+            if Compile not in node.begun:
+                self._add(node, Compile(node.rung.id))
             return
-        if node.begun & ASKED:
+        if node.begun - {Compile}:
             return
         linked = self.graph.linked_with(node)
         if any(right is None for _, _, right in linked):
@@ -243,23 +240,13 @@ class Grader(Closing):
             node.key = self.graph.key(node, linked)
             if self._remembered(node):
                 return
-        known = self.links.told
         if not node.wanted:
             defines = node.facts[0] if node.facts else DIRECTIONS
-            self._add(node, "lend", defines, known, then=self._lent)
+            self._add(node, Lend(node.rung.id, defines))
         elif node.rung.in_package:
-            self._add(node, "package", known, then=self._packaged)
+            self._add(node, BuildPackage(node.rung.id))
         else:
-            more = self._python_follows
-            self._add(node, "ask", node.lower, known, more, then=self._answered)
-
-    def _python_follows(self) -> bool:
-        """Whether another rung in Python waits for its turn."""
-        waiting = self.schedule.waiting if self.schedule else self._jobs
-        return any(
-            job.method == "ask" and plan.kind(self.asker.rungs[job.name]) == plan.PYTHON
-            for job in waiting
-        )
+            self._add(node, Ask(node.rung.id, node.lower))
 
     # ---- what comes of them ----------------------------------------------------------
 
@@ -299,37 +286,28 @@ class Grader(Closing):
             record = {"defines": build.directions, "wants": build.wants}
             self.ledger.keep_facts(self.graph.content(node), record)
 
-    def _lent(self, node: Node, right: dict[str, bool]) -> None:
-        node.right = right
-        self.links.learn({node.rung.id: right})
-
     def _packaged(self, node: Node, built: Package) -> None:
         """An operator of lab 05 is built: its values and its gates, side by side."""
         node.package = built
         if built.folder is None:
             self._join(node)
             return
-        self._add(node, "values", built, self.links.told, then=self._valued)
+        self._add(node, Values(node.rung.id, built))
         if self.slots > 1:
-            self._add(node, "gates", built, then=self._gated)
+            self._add(node, Gates(node.rung.id, built))
 
-    def _valued(self, node: Node, values: list[Any]) -> None:
-        node.parts["values"] = values
+    def _valued(self, node: Node, values: list[CheckResult]) -> None:
+        assert node.package
+        node.values = values
         passed = any(check.verdict is Verdict.PASS for check in values)
-        if "gates" not in node.begun and passed:
-            self._add(node, "gates", node.package, then=self._gated)
-        elif "gates" not in node.begun or "gates" in node.parts:
-            self._join(node)
-
-    def _gated(self, node: Node, gates: dict[str, Any]) -> None:
-        node.parts["gates"] = gates
-        if "values" in node.parts:
+        if Gates not in node.begun and passed:
+            self._add(node, Gates(node.rung.id, node.package))
+        elif Gates not in node.begun or node.gates is not None:
             self._join(node)
 
     def _join(self, node: Node) -> None:
         assert node.package
-        values, gates = node.parts.get("values", []), node.parts.get("gates", {})
-        words = node.rung, node.package, values, gates
+        words = node.rung, node.package, node.values or [], node.gates or {}
         self._answered(node, Answer(self.asker.packages.joined(*words)))
 
     def _answered(self, node: Node, answer: Answer) -> None:
@@ -377,9 +355,3 @@ class Grader(Closing):
             return task.directions
         seen = [d for d in DIRECTIONS if any(r.verdict(d) for r in results)]
         return tuple(seen) or task.directions
-
-
-def _settle(core: int) -> None:
-    """A new process of the schedule takes its core."""
-    cores.settle(core)
-    cores.pin()

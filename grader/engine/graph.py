@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from signatures import DIRECTIONS
 
+from grader.checks.check_result import CheckResult
 from grader.course.candidates import candidates
 from grader.course.rungs import COMPILED, EXTENSION, Rung, Selection
 from grader.course.tasks import all_tasks
@@ -21,6 +21,7 @@ from grader.engine import plan
 from grader.engine.answers import keys
 from grader.engine.answers.ledger import CHECKS, Ledger
 from grader.engine.asking.asker import Answer
+from grader.engine.schedule import Job
 from grader.toolchain.extension import kernels
 from grader.toolchain.extension.package import Package
 from grader.toolchain.linking import Links
@@ -38,9 +39,10 @@ class Node:
     key: str = ""  # of its answer
     facts: tuple[tuple[str, ...], tuple[str, ...]] | None = None  # defines, wants
     lower: dict[str, str] = field(default_factory=dict)  # direction -> who lends it
-    begun: set[str] = field(default_factory=set)  # jobs that were added
+    begun: set[type[Job]] = field(default_factory=set)  # jobs that were added
     package: Package | None = None  # lab 05
-    parts: dict[str, Any] = field(default_factory=dict)  # lab 05: values, gates
+    values: list[CheckResult] | None = None  # lab 05
+    gates: dict[str, list[CheckResult]] | None = None  # lab 05
     answer: Answer | None = None
     right: dict[str, bool] | None = None  # by direction, once it is decided
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Jobs over cores: one process a core, each without threads of its own.
 
-A job is a call that `serve` answers, a function from before the processes were made. It
-may run as soon as it was added, and what is done with its answer may add others. With
-one slot all of it runs in this process. A process that ends costs its job and no other.
+A job is sent to a process, and done there with a worker from before that was made. It
+may run as soon as it was added, and what its owner does with its answer may add others.
+With one slot all of it runs in this process. A process that ends costs its job alone.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ import multiprocessing
 import os
 import signal
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
+from grader.closing import Closing
 from grader.errors import of_machine
 from grader.runner.supervisor import cores
 
@@ -29,20 +31,27 @@ GIB_A_JOB = 2.5  # of free memory: torch, a student's process and its sanitizer
 FORK = multiprocessing.get_context("fork")  # torch is imported once, before
 _PR_SET_PDEATHSIG = 1
 
-Serve = Callable[[str, tuple[Any, ...]], Any]
-
 
 @dataclass(frozen=True)
-class Job:
-    """A call, and what is done with its answer in the process that added it."""
+class Job(ABC):
+    """What is done in whichever process."""
 
     name: str  # for people
-    method: str
-    given: Callable[[], tuple[Any, ...]]  # its arguments when it starts
-    then: Callable[[Any], None]
-    lost: Callable[[str], None]  # in place of `then`, with a sentence
-    weight: float = 0.0  # the heaviest one starts first
-    group: str = ""  # of these no two run at the same time
+    ahead: ClassVar[float] = 0.0  # more weight: others wait for it
+    group: ClassVar[str] = ""  # of these no two run at the same time
+
+    @abstractmethod
+    def run(self, worker: Any, now: Any) -> Any:
+        """Do it, with what its owner says when it starts."""
+
+
+class Owner(Protocol):
+    """Who adds jobs, and does what follows of them."""
+
+    def now(self) -> Any: ...  # what a job is told when it starts
+    def say(self, name: str, words: str) -> None: ...  # it tells while it runs
+    def came(self, job: Job, answer: Any) -> None: ...
+    def lost(self, job: Job, sentence: str) -> None: ...  # in place of an answer
 
 
 def slots() -> int:
@@ -73,10 +82,9 @@ class _Process:
 class Schedule:
     """Jobs that wait and jobs that run. Close it when done."""
 
-    slots: int
-    serve: Serve
-    settle: Callable[[int], None]  # called in a new process, with its core
-    tell: Callable[[str, str], None]  # what a job says of itself while it runs
+    owner: Owner
+    worker: Closing  # does the jobs; each process closes its own
+    ranks: dict[str, float]  # name -> weight: the heaviest job starts first
     waiting: list[Job] = field(default_factory=list)
     _processes: list[_Process] = field(default_factory=list)
 
@@ -84,15 +92,15 @@ class Schedule:
         """Run this as soon as a slot is free."""
         self.waiting.append(job)
 
-    def run(self) -> None:
+    def run(self, slots: int) -> None:
         """Until nothing waits and nothing runs."""
         while self.waiting or any(p.job for p in self._processes):
-            if self.slots == 1:
+            if slots == 1:
                 job = self._next(set())
                 assert job
-                self._came(job, *_answer(self.serve, job.method, job.given()))
+                self._came(job, *_answer(self.worker, job, self.owner.now()))
             else:
-                self._start()
+                self._start(slots)
                 self._listen()
 
     def close(self) -> None:
@@ -117,15 +125,15 @@ class Schedule:
         free = [job for job in self.waiting if job.group not in groups]
         if not free:
             return None
-        chosen = max(free, key=lambda job: job.weight)
+        chosen = max(free, key=lambda job: self.ranks.get(job.name, 0.0) + job.ahead)
         self.waiting.remove(chosen)
         return chosen
 
-    def _start(self) -> None:
+    def _start(self, slots: int) -> None:
         """Give every idle process a job, and make processes while slots are free."""
         while True:
             idle = next((p for p in self._processes if p.job is None), None)
-            if idle is None and len(self._processes) >= self.slots:
+            if idle is None and len(self._processes) >= slots:
                 return
             groups = {p.job.group for p in self._processes if p.job and p.job.group}
             job = self._next(groups)
@@ -134,7 +142,7 @@ class Schedule:
             process = idle or self._fork()
             process.job = job
             try:
-                process.pipe.send((job.method, job.given()))
+                process.pipe.send((job, self.owner.now()))
             except OSError:
                 continue  # it has ended: _listen finds out
 
@@ -143,9 +151,8 @@ class Schedule:
         free = [core for core in cores.given() if core not in taken]
         core = (free or cores.given())[0]  # more slots than cores
         here, there = FORK.Pipe()
-        process = FORK.Process(
-            target=_work, args=(there, self.serve, self.settle, core), daemon=False
-        )
+        words = there, self.worker, core
+        process = FORK.Process(target=_work, args=words, daemon=False)
         process.start()
         there.close()
         made = _Process(process, here, core)
@@ -168,7 +175,7 @@ class Schedule:
                 self._bury(one)
                 continue
             if kind == "tell":
-                self.tell(*words)
+                self.owner.say(*words)
                 continue
             one.job = None
             self._came(job, kind, words[0])
@@ -177,7 +184,7 @@ class Schedule:
         """What is done with the answer to a job."""
         if kind == "raised":
             raise word
-        (job.lost if kind == "failed" else job.then)(word)
+        (self.owner.lost if kind == "failed" else self.owner.came)(job, word)
 
     def _bury(self, one: _Process) -> None:
         """A process has ended in the middle of a job."""
@@ -185,9 +192,10 @@ class Schedule:
         one.process.join()
         assert one.job
         code = one.process.exitcode
-        one.job.lost(
+        self.owner.lost(
+            one.job,
             f"the grader's process for {one.job.name} ended with exit code {code}: "
-            "grade it again, alone or with fewer JOBS="
+            "grade it again, alone or with fewer JOBS=",
         )
 
 
@@ -206,9 +214,7 @@ def said(name: str, words: str) -> bool:
     return True
 
 
-def _work(
-    pipe: Connection, serve: Serve, settle: Callable[[int], None], core: int
-) -> None:
+def _work(pipe: Connection, worker: Closing, core: int) -> None:
     global _say
     for name in (signal.SIGINT, signal.SIGHUP):  # of the parent, which then ends us
         signal.signal(name, signal.SIG_IGN)
@@ -216,12 +222,13 @@ def _work(
     # one whose parent is gone has nobody to answer to
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     _say = lambda name, words: pipe.send(("tell", name, words))  # noqa: E731
-    settle(core)
+    cores.settle(core)
+    cores.pin()
     with contextlib.suppress(EOFError, OSError, KeyboardInterrupt):
         while (asked := pipe.recv()) is not None:
-            pipe.send(_answer(serve, *asked))
+            pipe.send(_answer(worker, *asked))
     sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
-    serve("end", ())
+    worker.close()
 
 
 def _ended(signum: int, frame: FrameType | None) -> None:
@@ -230,10 +237,10 @@ def _ended(signum: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _answer(serve: Serve, method: str, given: tuple[Any, ...]) -> tuple[str, Any]:
+def _answer(worker: Closing, job: Job, now: Any) -> tuple[str, Any]:
     """A message with the answer, or with why there is none."""
     try:
-        return "done", serve(method, given)
+        return "done", job.run(worker, now)
     except Exception as error:
         if of_machine(error):  # the whole run ends
             return "raised", error

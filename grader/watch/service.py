@@ -26,7 +26,7 @@ from grader.course.rungs import Rung, Selection
 from grader.engine import grade as grading
 from grader.engine import merge, results
 from grader.engine.answers.ledger import Ledger
-from grader.engine.asking.asker import Answer, Asker, Known
+from grader.engine.asking.asker import Answer, Asker
 from grader.engine.progress import Progress
 from grader.errors import GraderError
 from grader.report import html
@@ -191,15 +191,13 @@ class _Asker(Asker):
         if rung.id in self.rungs:
             self.service.heard(results)
 
-    def ask(
-        self, name: str, lower: Mapping[str, str], known: Known, warm: bool
-    ) -> Answer:
+    def ask(self, name: str, lower: Mapping[str, str], *, warm: bool) -> Answer:
         """As ever, but a file in Python will be saved again: its next worker imports
         torch while this one answers.
         """
-        return super().ask(name, lower, known, warm=True)
+        return super().ask(name, lower, warm=True)
 
-    def package(self, name: str, known: Known) -> Package:
+    def package(self, name: str) -> Package:
         """Build an operator of lab 05, and start the worker that will load it. The one
         that waits for a file of lab 01 goes: the gates need its memory.
         """
@@ -207,7 +205,7 @@ class _Asker(Asker):
             _Asker.spare.end()
             _Asker.spare = None
         self.packages.warm_up(self.rungs[name])
-        return super().package(name, known)
+        return super().package(name)
 
     def warm_up(self) -> None:
         """Take the one that has waited, and start the next."""

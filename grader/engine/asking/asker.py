@@ -24,6 +24,7 @@ from grader.checks.unrun import (
     our_fault,
     same_for_backward,
 )
+from grader.closing import Closing
 from grader.course.rungs import EXTENSION, Rung, Selection
 from grader.course.tasks import all_tasks
 from grader.course.uses import LOWER
@@ -61,7 +62,7 @@ class Answer:
     seconds: float = 0.0
 
 
-class Asker:
+class Asker(Closing):
     """Asks rungs of one selection. Close it when done."""
 
     def __init__(
@@ -100,16 +101,13 @@ class Asker:
         if self._spare is None:
             self._spare = Worker.for_python()
 
-    # ---- jobs of the schedule --------------------------------------------------------
+    # ---- one rung --------------------------------------------------------------------
 
-    def ask(
-        self, name: str, lower: Mapping[str, str], known: Known, warm: bool
-    ) -> Answer:
-        """Everything about one rung. `lower` names the rungs that lend a direction,
-        `known` what this run has found out; `warm`: one more in Python follows.
+    def ask(self, name: str, lower: Mapping[str, str], *, warm: bool) -> Answer:
+        """Everything about one rung. `lower` names the rungs that lend a direction;
+        `warm`: one more in Python follows.
         """
         rung, start = self.rungs[name], time.monotonic()
-        self.links.learn(known)
         lent = {direction: self.rungs[other] for direction, other in lower.items()}
         try:
             answer = self._rung(rung, lent, warm=warm)
@@ -120,41 +118,10 @@ class Asker:
             answer = Answer(RungResult(rung, tuple(found)))
         return replace(answer, seconds=time.monotonic() - start)
 
-    def compile(self, name: str) -> Build:
-        """A rung alone: what it defines, and what it calls of others."""
-        return self.builds.alone(self.rungs[name])
-
-    def lend(
-        self, name: str, directions: tuple[str, ...], known: Known
-    ) -> dict[str, bool]:
-        """Whether a rung that is not graded in this run is right all the same."""
-        rung = self.rungs[name]
-        self.links.learn(known)
-        return {d: self.lending.is_right(self.links, rung, d) for d in directions}
-
-    def package(self, name: str, known: Known) -> Package:
+    def package(self, name: str) -> Package:
         """Build an operator of lab 05."""
-        self.links.learn(known)
         self.tell(name, "build")
         return self.packages.build(self.rungs[name])
-
-    def values(self, name: str, built: Package, known: Known) -> list[CheckResult]:
-        """Whether an operator of lab 05 computes what it should."""
-        self.links.learn(known)
-        try:
-            return self.packages.values(self.rungs[name], built)
-        except Exception as error:
-            return our_fault(of_ours(error))
-
-    def gates(self, name: str, built: Package) -> dict[str, list[CheckResult]]:
-        """Whether it keeps PyTorch's contract, by direction."""
-        try:
-            return self.packages.gates(self.rungs[name], built)
-        except Exception as error:
-            found = our_fault(of_ours(error))
-            return {check.direction: [check] for check in found}
-
-    # ---- one rung --------------------------------------------------------------------
 
     def is_right(self, links: Links, rung: Rung, direction: str) -> bool:
         """Whether a rung of another ladder may be linked though nobody graded it yet.

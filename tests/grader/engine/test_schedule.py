@@ -7,39 +7,63 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
+from grader.closing import Closing
 from grader.engine import schedule
 from grader.engine.schedule import Job, Schedule
 from grader.errors import GraderError
 from grader.runner.supervisor import cores
 
 
-def serve(method: str, given: tuple[Any, ...]) -> Any:
-    """What the jobs of these tests can ask for."""
-    if method == "core":
-        return os.getpid(), os.sched_getaffinity(0)
-    if method == "echo":
-        return given
-    if method == "die":
-        os.kill(os.getpid(), signal.SIGKILL)
-    if method == "stumble":
-        raise TypeError("ours")
-    if method == "refuse":
-        raise GraderError("the disk is full")
-    if method == "span":
-        start = time.monotonic()
-        time.sleep(0.05)
-        return start, time.monotonic()
-    if method == "tell":
-        schedule.said("rung", "words")
-    return None
+@dataclass(frozen=True)
+class Does(Job):
+    """What the jobs of these tests do, by name."""
+
+    def run(self, worker: Any, now: Any) -> Any:
+        if self.name == "core":
+            return os.getpid(), os.sched_getaffinity(0)
+        if self.name == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.name == "stumble":
+            raise TypeError("ours")
+        if self.name == "refuse":
+            raise GraderError("the disk is full")
+        if self.name == "span":
+            start = time.monotonic()
+            time.sleep(0.05)
+            return start, time.monotonic()
+        if self.name == "tell":
+            schedule.said("rung", "words")
+        return now
 
 
-def settle(core: int) -> None:
-    os.sched_setaffinity(0, {core})
+class InGroup(Does):
+    group = "package"
+
+
+class Told(Closing):
+    """An owner, and a worker, that remembers all that is said."""
+
+    def __init__(self) -> None:
+        self.said: list[Any] = []
+
+    def close(self) -> None: ...
+
+    def now(self) -> Any:
+        return "now"
+
+    def say(self, *words: str) -> None:
+        self.said.append(words)
+
+    def came(self, job: Job, answer: Any) -> None:
+        self.said.append(answer)
+
+    def lost(self, job: Job, sentence: str) -> None:
+        self.said.append(sentence)
 
 
 @pytest.fixture
@@ -47,19 +71,15 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[Any]]]:
     """Runs jobs and returns their answers in the order in which they came."""
     made: list[Schedule] = []
     monkeypatch.setattr(cores, "given", lambda: sorted(os.sched_getaffinity(0)))
+    monkeypatch.setattr(cores, "_threads", 1)
 
-    def run(*jobs: tuple[Any, ...], slots: int = 2, group: str = "") -> list[Any]:
-        said: list[Any] = []
-        one = Schedule(slots, serve, settle, lambda *words: said.append(words))
-        made.append(one)
-        for method, weight in jobs:
-            lost = said.append
-            job = Job(
-                method, method, lambda: (), said.append, lost, weight, group=group
-            )
+    def run(*jobs: Job, slots: int = 2) -> list[Any]:
+        told = Told()
+        made.append(one := Schedule(told, told, {"die": 1}))
+        for job in jobs:
             one.add(job)
-        one.run()
-        return said
+        one.run(slots)
+        return told.said
 
     yield run
     for one in made:
@@ -67,19 +87,17 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[Any]]]:
 
 
 def test_one_slot_runs_everything_in_this_process(run: Callable[..., Any]) -> None:
-    ((pid, _),) = run(("core", 0), slots=1)
+    ((pid, _),) = run(Does("core"), slots=1)
     assert pid == os.getpid()
 
 
 def test_the_heaviest_job_comes_first(run: Callable[..., Any]) -> None:
-    one = Schedule(1, serve, settle, lambda *_: None)
-    order: list[str] = []
-    for name, weight in ("light", 1.0), ("heavy", 3.0), ("between", 2.0):
-        job = Job(
-            name, "echo", lambda n=name: (n,), lambda a: order.append(a[0]), print
-        )
-        one.add(Job(**{**job.__dict__, "weight": weight}))
-    one.run()
+    told, order = Told(), []
+    told.came = lambda job, _: order.append(job.name)
+    one = Schedule(told, told, {"light": 1, "heavy": 3, "between": 2})
+    for name in "light", "heavy", "between":
+        one.add(Does(name))
+    one.run(1)
     assert order == ["heavy", "between", "light"]
 
 
@@ -87,47 +105,46 @@ def test_processes_have_a_core_each_and_stay_in_the_given_set(
     run: Callable[..., Any],
 ) -> None:
     mine = os.sched_getaffinity(0)
-    found = run(("core", 0), ("core", 0))
+    found = run(Does("core"), Does("core"))
     assert all(len(cores) == 1 and cores <= mine for _, cores in found)
     assert os.getpid() not in {pid for pid, _ in found}
 
 
 def test_of_a_group_no_two_run_at_the_same_time(run: Callable[..., Any]) -> None:
-    spans = sorted(run(*[("span", 0)] * 4, group="package"))
+    spans = sorted(run(*[InGroup("span")] * 4))
     ends = [end for _, end in spans]
     assert all(start >= end for (start, _), end in zip(spans[1:], ends))
 
 
 def test_a_process_that_dies_costs_its_job_alone(run: Callable[..., Any]) -> None:
-    found = run(("die", 2), ("echo", 1), ("echo", 0))
-    lost = [words for words in found if isinstance(words, str)]
-    assert len(found) == 3 and len(lost) == 1
-    assert "ended with exit code -9" in lost[0] and "JOBS=" in lost[0]
+    found = run(Does("die"), Does("echo"), Does("echo"))
+    assert len(found) == 3 and found.count("now") == 2
+    (lost,) = [words for words in found if words != "now"]
+    assert "ended with exit code -9" in lost and "JOBS=" in lost
 
 
 def test_a_mistake_of_our_own_is_told_with_its_place(run: Callable[..., Any]) -> None:
-    (said,) = run(("stumble", 0))
+    (said,) = run(Does("stumble"))
     assert "TypeError: ours, at test_schedule.py:" in said
 
 
 def test_a_fault_of_the_machine_ends_the_run(run: Callable[..., Any]) -> None:
     with pytest.raises(GraderError, match="disk is full"):
-        run(("refuse", 0))
+        run(Does("refuse"))
 
 
 def test_what_a_job_says_arrives_before_its_answer(run: Callable[..., Any]) -> None:
-    assert run(("tell", 0)) == [("rung", "words"), None]
+    assert run(Does("tell")) == [("rung", "words"), "now"]
 
 
 def test_no_process_is_left_when_it_is_closed() -> None:
-    one = Schedule(2, serve, settle, lambda *_: None)
-    pids: list[int] = []
+    told = Told()
+    one = Schedule(told, told, {})
     for _ in range(2):
-        job = Job("x", "core", lambda: (), lambda a: pids.append(a[0]), print)
-        one.add(job)
-    one.run()
+        one.add(Does("core"))
+    one.run(2)
     one.close()
-    for pid in pids:
+    for pid, _ in told.said:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import sys
@@ -100,7 +99,7 @@ def test_only_what_the_student_s_own_file_is_asked_is_told(
     _Asker.service = made
     chosen = select("03_im2col_cpu/bug_hunt/00")
     (rung,) = (r for t in chosen.tasks for r in t.rungs if r.id in chosen.rungs)
-    with contextlib.closing(_Asker(chosen, seed=1)) as asker:
+    with _Asker(chosen, seed=1) as asker:
         asker.heard(given.broken(rung), [CheckResult("own", "forward", Verdict.BUILD)])
         own = CheckResult("own", "forward", Verdict.PASS)
         asker.heard(rung, [own])

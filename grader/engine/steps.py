@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""The steps of a grading: jobs of the schedule, each about one rung.
+
+A step holds what it needs and is sent to the process that takes it. What follows of
+its answer is decided in grade.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from grader.checks.check_result import CheckResult
+from grader.checks.unrun import of_ours, our_fault
+from grader.engine.asking.asker import Answer, Asker, Known
+from grader.engine.schedule import Job
+from grader.toolchain.extension.package import Package
+from grader.toolchain.products import Build
+
+
+@dataclass(frozen=True)
+class Now:
+    """What a step is told when it starts."""
+
+    known: Known  # what this run has found out
+    python_follows: bool  # another rung in Python waits for its turn
+
+
+class Compile(Job):
+    """A rung alone: what it defines, and what it calls of others."""
+
+    ahead = 0.5
+
+    def run(self, asker: Asker, now: Now) -> Build:
+        return asker.builds.alone(asker.rungs[self.name])
+
+
+@dataclass(frozen=True)
+class Ask(Job):
+    """Everything about a rung that is graded."""
+
+    lower: dict[str, str]  # direction -> the rung that lends it
+
+    def run(self, asker: Asker, now: Now) -> Answer:
+        asker.links.learn(now.known)
+        return asker.ask(self.name, self.lower, warm=now.python_follows)
+
+
+@dataclass(frozen=True)
+class Lend(Job):
+    """Whether a rung that is not graded in this run is right all the same."""
+
+    directions: tuple[str, ...]
+
+    def run(self, asker: Asker, now: Now) -> dict[str, bool]:
+        links, rung = asker.links, asker.rungs[self.name]
+        links.learn(now.known)
+        return {d: asker.lending.is_right(links, rung, d) for d in self.directions}
+
+
+class BuildPackage(Job):
+    """Lab 05: an operator is built."""
+
+    ahead = 0.5
+    group = "package"  # they share the objects of their kernels
+
+    def run(self, asker: Asker, now: Now) -> Package:
+        asker.links.learn(now.known)
+        return asker.package(self.name)
+
+
+@dataclass(frozen=True)
+class Values(Job):
+    """Lab 05: whether an operator computes what it should."""
+
+    built: Package
+
+    def run(self, asker: Asker, now: Now) -> list[CheckResult]:
+        asker.links.learn(now.known)
+        try:
+            return asker.packages.values(asker.rungs[self.name], self.built)
+        except Exception as error:
+            return our_fault(of_ours(error))
+
+
+@dataclass(frozen=True)
+class Gates(Job):
+    """Lab 05: whether an operator keeps PyTorch's contract, by direction."""
+
+    built: Package
+
+    def run(self, asker: Asker, now: Now) -> dict[str, list[CheckResult]]:
+        try:
+            return asker.packages.gates(asker.rungs[self.name], self.built)
+        except Exception as error:
+            found = our_fault(of_ours(error))
+            return {check.direction: [check] for check in found}
