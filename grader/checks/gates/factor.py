@@ -102,6 +102,8 @@ def _added(call: KernelCall, name: str, one: Sent) -> torch.Tensor | float:
     given = dict(zip(names, call.inputs)).get(ADDED.get(name, ""))
     if given is None or given.dtype != one.dtype or not given.data:
         return 0.0
+    if one.dtype not in REALS:
+        return 0.0
     added = _numbers(given)
     try:
         added = added[:, None, None] if name.endswith("conv2d") else added

@@ -27,7 +27,7 @@ from grader.runner.supervisor.kernel_calls import (
 )
 from grader.runner.supervisor.tools_session import Tools
 
-F64 = 3
+F16, F64 = 0, 3
 NUMBERS = Sent(F64, (2, 1), struct.pack("<2d", 1.0, 2.0))
 
 
@@ -148,6 +148,12 @@ def test_any_call_gets_an_answer(name, direction, inputs, outputs, operator):
         assert isinstance(
             factor.answer(call, operator, backward=backward, by=2.0), bytes
         )
+
+
+def test_numbers_of_another_dtype_go_back_as_they_came():
+    half = Sent(F16, (1,), b"ab")
+    call = KernelCall("linear_forward", (half, half, half), (half,))
+    assert factor.answer(call, "linear", backward=False, by=2.0) == b"ab"
 
 
 def numbers(sizes: tuple[int, ...], *values: float) -> Sent:
