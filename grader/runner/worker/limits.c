@@ -364,7 +364,7 @@ static void filter_fault_handlers(filter_t *f)
            REFUSE(EPERM), UNLESS(SIGBUS, 1), REFUSE(EPERM), RETURN(SECCOMP_RET_ALLOW));
 }
 
-int limits_seccomp_loaded(void)
+int limits_seccomp_loaded(int keep_faults)
 {
     void *chain[1];
     backtrace(chain, 1);  // loads libgcc now, while files may still be opened
@@ -386,7 +386,7 @@ int limits_seccomp_loaded(void)
                RETURN(SECCOMP_RET_ALLOW));
     }
     APPEND(&filter, RULE(SYS_seccomp, REFUSE(EPERM)));
-    filter_fault_handlers(&filter);
+    if (keep_faults) filter_fault_handlers(&filter);
     APPEND(&filter, RETURN(SECCOMP_RET_ALLOW));
     return install(&filter, SECCOMP_FILTER_FLAG_TSYNC);
 }

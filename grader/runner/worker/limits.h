@@ -47,10 +47,10 @@ int limits_seccomp(void);
 enum { LIMITS_LARGE = 1, LIMITS_DEVICES = 2, LIMITS_LOADING = 4 };
 int limits_seccomp_with(int more);
 
-/* After LIMITS_LOADING and after loading: no file is opened, no memory becomes
- * executable and no handler of SIGSEGV or SIGBUS is set any more, in any thread.
- * Returns 0, or -1 with errno. */
-int limits_seccomp_loaded(void);
+/* After LIMITS_LOADING and after loading: no file is opened and no memory becomes
+ * executable any more, in any thread; with `keep_faults` no handler of SIGSEGV or
+ * SIGBUS is set either. Returns 0, or -1 with errno. */
+int limits_seccomp_loaded(int keep_faults);
 
 /* On a fatal signal write number, address and call chain into the reply page, then let
  * the signal's former handler have it. */
