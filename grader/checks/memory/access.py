@@ -35,8 +35,8 @@ SLOWER = 4  # than the same code without sanitizers
 
 EXIT_CODE = 99  # of a process that a sanitizer ends (sanitized.c)
 _UNTOLD = (
-    f"ended with exit code {EXIT_CODE}, with which a sanitizer ends a process, but its "
-    "report is missing: leave descriptor 2 (stderr) open and do not write to it"
+    f"ended with exit code {EXIT_CODE}, as a sanitizer ends a process, but its report "
+    "is missing. Leave descriptor 2 (stderr) open, and do not write to it"
 )
 _REPORTED = (Verdict.MEMORY_ERROR, Verdict.CRASH, Verdict.GRADER)
 _SAID = (  # by compare.py

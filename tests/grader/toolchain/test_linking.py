@@ -78,7 +78,7 @@ def test_where_neither_exists_it_is_blocked_and_the_cause_is_named(course):
     assert not built.libraries
     assert "02_naive_c/gelu has not passed forward, and there is no" in built.blocked
     assert "'plain_forward'" in built.blocked and GIVEN in built.blocked
-    assert "grade that first (make grade T=02_naive_c/gelu)" in built.blocked
+    assert "Grade it first: make grade T=02_naive_c/gelu" in built.blocked
 
 
 def test_another_choice_and_another_content_are_linked_anew(course):
