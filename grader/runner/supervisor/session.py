@@ -12,13 +12,13 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-import select
 import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -372,7 +372,7 @@ class Worker:
         self._kill()
         self.process.wait()
         if watch >= 0:
-            select.select([watch], [], [], 5)  # the namespace is gone when its init is
+            wait([watch], 5)  # the namespace is gone when its init is
             os.close(watch)
         self.spoken.join(timeout=5)
         self.reply = Reply.from_buffer_copy(self.reply)  # the memory goes now

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import shutil
 import signal
 import socket
@@ -28,6 +27,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
@@ -274,7 +274,7 @@ class Tools:
         heard, looked = [read, calls], time.monotonic()
         while True:
             left = end - time.monotonic()
-            ready = select.select(heard, [], [], min(max(left, 0), LOOK))[0]
+            ready = wait(heard, min(max(left, 0), LOOK))
             if left <= 0:
                 self._timed_out = max(self.gate_limit, 1e-9)
                 return
@@ -284,7 +284,7 @@ class Tools:
             if not ready:
                 continue
             # what it has told before a call comes first, also between two looks
-            if read not in ready and not select.select([read], [], [], 0)[0]:
+            if read not in ready and not wait([read], 0):
                 heard = [read, calls] if self._served(gate, incoming) else [read]
                 continue
             chunk = os.read(read, 1 << 16)
