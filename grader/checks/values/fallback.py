@@ -25,24 +25,56 @@ from grader.operators import Case, Operator
 from grader.toolchain.linking import Links
 from grader.toolchain.products import Build
 
+Key = tuple[str, frozenset[str], str]  # a rung, what it is without, a direction
+
+
+class Alone(Closing):
+    """Rungs without what they use, each with a worker of its own. Close it when done.
+
+    A worker has 11 descriptors, and Debian gives a process 1024: the one that was used
+    longest ago is ended.
+    """
+
+    MOST = 24
+
+    def __init__(self) -> None:
+        self._kept: dict[Key, Subject] = {}
+
+    def get(self, key: Key, make: Callable[[], Subject]) -> Subject:
+        """The rung of a key, made if it is not there."""
+        kept = self._kept.pop(key) if key in self._kept else make()
+        self._kept[key] = kept  # the last one to be ended
+        while len(self._kept) > self.MOST:
+            self._kept.pop(next(iter(self._kept))).close()
+        return kept
+
+    def close(self) -> None:
+        """End all workers."""
+        while self._kept:
+            self._kept.popitem()[1].close()
+
 
 class Servers(Closing):
     """Asks the rungs of one ladder; keeps their workers. Close it when done."""
 
     def __init__(
-        self, links: Links, operator: Operator, seed: int, mode: str = "release"
+        self,
+        links: Links,
+        operator: Operator,
+        seed: int,
+        mode: str = "release",
+        alone: Alone | None = None,
     ) -> None:
         """`mode`: the build that is asked. A card computes cases that are too large for
-        cusim.
+        cusim. `alone`: workers that several ladders share.
         """
         self.links, self.operator, self.seed, self.mode = links, operator, seed, mode
-        self._alone: dict[tuple[str, frozenset[str], str], Subject] = {}
+        self._alone = alone or Alone()
         self._built: dict[str, Build] = {}
 
     def close(self) -> None:
         """End all workers."""
-        while self._alone:
-            self._alone.popitem()[1].close()
+        self._alone.close()
 
     def left(self, rung: Rung, case: Case, direction: str) -> str:
         """Who computes what a rung leaves to its fallback: a rung's id or that of a
@@ -111,8 +143,9 @@ class Servers(Closing):
         return self._built[rung.id]
 
     def _without(self, rung: Rung, aliases: frozenset[str], direction: str) -> Subject:
-        key, dtype = (rung.id, aliases, direction), _dtype(rung)
-        if key not in self._alone:
+        dtype = _dtype(rung)
+
+        def make() -> Subject:
             usual = self._build(rung)
             made = self.links.build(rung, mode=self.mode, without=aliases)
             bare = made.libraries[dtype]
@@ -121,10 +154,13 @@ class Servers(Closing):
                 forward = self.links.forward_for(rung, usual, self.mode)
                 first = forward.libraries[dtype]
             pair = (bare, back) if direction == "forward" else (first, bare)
-            self._alone[key] = Subject(self.operator, libraries={dtype: pair})
-            self._alone[key].classes = self._loosest(rung)
-        self._alone[key].begin()
-        return self._alone[key]
+            subject = Subject(self.operator, libraries={dtype: pair})
+            subject.classes = self._loosest(rung)
+            return subject
+
+        subject = self._alone.get((rung.id, aliases, direction), make)
+        subject.begin()
+        return subject
 
     def _loosest(self, rung: Rung) -> Callable[[Case, str], str]:
         """The rung's class, else one of its ladder: which file computes a result is not

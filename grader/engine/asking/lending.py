@@ -25,7 +25,7 @@ from grader.toolchain.products import Build
 from grader.verdicts import Verdict
 
 if TYPE_CHECKING:  # these import torch, which takes seconds
-    from grader.checks.values.fallback import Classes, Servers
+    from grader.checks.values.fallback import Alone, Classes, Servers
     from grader.operators import Case, Operator
 
 GIVEN = "given/"  # names of given objects begin so
@@ -54,20 +54,22 @@ class Lending:
         """`mode`: the builds that are asked who computes what."""
         self.seed, self.mode = seed, mode
         self._servers: dict[str, Servers] = {}  # by operator
+        self._alone: Alone | None = None  # the workers of all of them
 
     def close(self) -> None:
         """End the workers that were asked who computes what."""
-        for servers in self._servers.values():
-            servers.close()
+        if self._alone:
+            self._alone.close()
 
     def classes(self, links: Links, name: str, called: dict[str, Rung]) -> Classes:
         """How exact results of an operator's files have to be, by direction."""
         from grader import operators
-        from grader.checks.values.fallback import Classes, Servers
+        from grader.checks.values.fallback import Alone, Classes, Servers
 
+        self._alone = self._alone or Alone()
         if name not in self._servers:
-            operator = operators.get(name)
-            self._servers[name] = Servers(links, operator, self.seed, self.mode)
+            words = links, operators.get(name), self.seed, self.mode
+            self._servers[name] = Servers(*words, alone=self._alone)
         return Classes(self._servers[name], called)
 
     def is_right(self, links: Links, rung: Rung, direction: str) -> bool:

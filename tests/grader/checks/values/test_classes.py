@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from grader import operators
-from grader.checks.values.fallback import Classes, Servers
+from grader.checks.subject import Subject
+from grader.checks.values.fallback import Alone, Classes, Servers
 from grader.course.rungs import DIRECT, WINOGRAD
 from grader.course.tasks import all_tasks
 from grader.toolchain.make import build_tools
@@ -28,3 +31,22 @@ def test_a_rung_that_makes_another_case_lends_its_class():
         classes = Classes(servers, {"forward": parts, "backward": parts})
         found = {(case, name): classes(cases[case], name) for case, name in EXPECTED}
     assert found == EXPECTED
+
+
+def test_few_workers_are_kept_and_the_last_used_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ended: list[Subject] = []
+    monkeypatch.setattr(Subject, "close", lambda subject: ended.append(subject))
+    gelu, alone = operators.get("gelu"), Alone()
+
+    def of(number: int) -> Subject:
+        return alone.get((str(number), frozenset(), "forward"), lambda: Subject(gelu))
+
+    first, second = of(0), of(1)
+    for number in range(2, Alone.MOST + 1):
+        of(number)
+        assert of(0) is first
+    assert ended == [second] and of(1) is not second
+    alone.close()
+    assert len(ended) == Alone.MOST + 2
