@@ -26,6 +26,7 @@ from grader.course.rungs import ROOT
 from grader.toolchain.make import build_folder
 from tests.proofs import pages
 
+DESCRIPTORS = 1024  # Debian's limit for a process
 FINE = {"PASS", "PENDING_GPU", "SKIPPED"}
 UNSET = ("CI", "CONVLAB_", "FRESH", "JOBS", "MAKE", "MFLAGS", "PYTHON", "TIMES")
 # of `small`: what calls much of the same, and a lab 02 whose given objects are called
@@ -129,7 +130,7 @@ def grade(tree: Path, jobs: str = "", *, whole: bool = True, busy: int = 0) -> R
     start = time.monotonic()
     with loops(busy):
         done = subprocess.run(
-            ["make", "grade", *words],
+            ["prlimit", f"--nofile={DESCRIPTORS}:", "make", "grade", *words],
             cwd=tree,
             env=environment,
             stdin=subprocess.DEVNULL,
