@@ -43,7 +43,7 @@ class Alone(Closing):
     def get(self, key: Key, make: Callable[[], Subject]) -> Subject:
         """The rung of a key, made if it is not there."""
         kept = self._kept.pop(key) if key in self._kept else make()
-        self._kept[key] = kept  # the last one to be ended
+        self._kept[key] = kept  # behind all others: the first one is ended first
         while len(self._kept) > self.MOST:
             self._kept.pop(next(iter(self._kept))).close()
         return kept

@@ -14,6 +14,7 @@ from grader.runner.supervisor.wire import (
     DTYPES,
     FILLED,
     MAX_DIMS,
+    PRESENT,
     SECOND,
     SIDE_TENSORS,
     Request,
@@ -118,7 +119,7 @@ class Call:
         if len(shape) > MAX_DIMS:
             raise ValueError(f"a tensor has {len(shape)} axes, at most {MAX_DIMS}")
         side = self.request.side[i]
-        side.present, side.ndim, side.dtype = 1, len(shape), _CODES[dtype]
+        side.present, side.ndim, side.dtype = PRESENT, len(shape), _CODES[dtype]
         for d, (extent, step) in enumerate(zip(shape, stride)):
             side.size[d], side.stride[d] = extent, step
 
