@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* cooperative_groups.h - thread_block, tiles of a warp, coalesced groups
  *
- * A tile is a run of 1, 2, 4, ... 32 lanes of one warp; a coalesced group is any set of
- * lanes, whose ranks count the lanes of the set. Both speak to their lanes through the
- * collectives of a warp. Groups of the whole grid need all blocks at once, which this
- * runtime has not: this_grid() is refused when it is compiled.
+ * A tile is a run of 1, 2, 4, ... 32 lanes of one warp. A coalesced group is any set of
+ * lanes; its ranks count the lanes of the set. Both use the collectives of a warp. A
+ * group of the whole grid needs all blocks at the same time. This runtime does not run
+ * them together, so this_grid() does not compile.
  */
 #ifndef CUSIM_COOPERATIVE_GROUPS_H
 #define CUSIM_COOPERATIVE_GROUPS_H

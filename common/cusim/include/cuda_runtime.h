@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* cuda_runtime.h - CUDA C for machines without a GPU: include this as always
  *
- * The words __global__, __device__, __shared__ ... are understood by the rewriter
- * (cusim/rewrite.py) before the compiler sees them.
+ * The rewriter (cusim/rewrite.py) replaces __global__, __device__, __shared__ and
+ * similar words. The compiler then sees plain C++.
  */
 #ifndef CUSIM_CUDA_RUNTIME_H
 #define CUSIM_CUDA_RUNTIME_H

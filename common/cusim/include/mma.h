@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /* mma.h - nvcuda::wmma: a warp multiplies small matrices held in fragments
  *
- * Which elements a lane holds is CUDA's secret, and code may only treat x[i] alike for
- * all i. Here lane l holds, of the elements in the order of memory, numbers 2 l, 2 l +
- * 1, 64 + 2 l, 64 + 2 l + 1 and so on, so that a warp reads neighbouring words. (The
- * card's fragments of half have each element twice on some architectures; here once.)
+ * CUDA does not document which elements a lane holds. So code may only treat all x[i]
+ * in the same way. Here the elements have the order of memory. Lane l holds numbers 2
+ * l, 2 l + 1, 64 + 2 l, 64 + 2 l + 1 and so on. So a warp reads neighbouring words. (On
+ * some architectures the card's fragments of half have each element twice; here once.)
  *
- * Products of half, bfloat16 and TF32 numbers are exact in a float and are added to a
- * float, k going up; a half accumulator is rounded once, at the end. Of an operand that
- * is TF32 but was not rounded by __float_to_tf32 the low bits are cut off.
+ * Products of half, bfloat16 and TF32 numbers are exact in a float. They are added to a
+ * float, in rising order of k. A half accumulator is rounded once, at the end. If a
+ * TF32 operand was not rounded by __float_to_tf32, its low bits are cut off.
  */
 #ifndef CUSIM_MMA_H
 #define CUSIM_MMA_H
@@ -41,7 +41,7 @@ namespace cusim
 
 namespace wmma = nvcuda::wmma;
 
-/* Of an element type: what is stored, what it is added up in, and how it is read. */
+/* For an element type: the stored type, the type of the sum, and how to read it. */
 template <class T> struct Element {
     typedef T stored;
     typedef T sum;
@@ -186,8 +186,8 @@ CUSIM_INLINE size_t distance(Cell cell, unsigned stride, bool by_rows)
                    : size_t(cell.column) * stride + cell.row;
 }
 
-/* Elements 2 i and 2 i + 1 are neighbours in memory if fragment and memory are both by
- * rows or both by columns. */
+/* Elements 2 i and 2 i + 1 are neighbours in memory on one condition. Fragment and
+ * memory are both by rows, or both by columns. */
 template <bool by_rows, class F, class T>
 CUSIM_INLINE void load_fragment(F &to, const T *matrix, unsigned stride,
                                 bool memory_rows)
@@ -226,7 +226,7 @@ template <class A, class B, class C, class D> struct Mma {
     bool finite;
 };
 
-/* What satf asks for: infinity becomes the largest number, NaN 0. */
+/* With satf infinity becomes the largest number, and NaN becomes 0. */
 template <class T> CUSIM_INLINE T finite(T x)
 {
     const T most = sizeof(T) == 8 ? T(0x1.fffffffffffffp1023) : T(0x1.fffffep127f);

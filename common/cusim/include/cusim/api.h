@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* api.h - the CUDA runtime API: memory, streams, events, errors, device properties
  *
- * Names, arguments and results are those of CUDA's runtime API. Everything is done at
- * once and in the order of the calls: a stream is a name, an event a time stamp. What a
- * call does wrong is noted with its line (the last argument, never written out).
+ * Names, arguments and results are those which CUDA's runtime API has. Each call is
+ * done at once, in the order of the calls. So a stream is only a name, and an event is
+ * a time stamp. The last argument of each call is the caller's line; it is never
+ * written out. It names the line of a wrong call.
  */
 #ifndef CUSIM_API_H
 #define CUSIM_API_H
@@ -275,7 +276,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = 0, CUSIM_WH
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 
-/* Milliseconds of this processor between two events. They say nothing of a GPU. */
+/* Milliseconds of this processor between two events. They say nothing about a GPU. */
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start,
                                  cudaEvent_t stop);
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* async.h - copies to shared memory that are finished when they are waited for
+/* async.h - copies to shared memory that are finished when a thread waits for them
  *
  * cp.async starts a copy and goes on. A kernel that forgets to wait must not get the
- * right values by luck, so the destination is filled with NaN bytes at once and the
- * copy done by the wait which covers it. The line that starts the copy is the one
- * counted and checked for races, as reader and as writer.
- */
+ * right values by luck. So the destination is first filled with NaN bytes. The wait
+ * that covers the copy then makes it. The counts and the race check see both accesses
+ * on the line that starts the copy. */
 #ifndef CUSIM_ASYNC_H
 #define CUSIM_ASYNC_H
 
@@ -27,7 +26,7 @@ struct Copy {
 };
 
 /* A thread's copies that are not done yet: copy[first] to copy[end - 1], oldest first.
- * Those of group number `group` are not committed yet. */
+ * Copies with the group number `group` are not committed yet. */
 struct Copies {
     uint64_t block;  // serial number of the block that they belong to
     unsigned group;
@@ -68,8 +67,8 @@ CUSIM_QUIET inline void remember(void *to, const void *data, unsigned bytes)
     memcpy(copy.data, data, bytes);
 }
 
-/* Finish all copies but those of the last `left` groups committed, and those of none.
- */
+/* Finish the copies of all committed groups, except the last `left` groups. If
+ * `uncommitted`, finish all copies. */
 CUSIM_QUIET inline void finish_copies(unsigned left, bool uncommitted)
 {
     const Unseen unseen;
@@ -100,8 +99,8 @@ CUSIM_QUIET inline void commit_copies()
     trap(sentence, where);
 }
 
-/* Copy `bytes` bytes; those of the source after the first `source_bytes` are not read,
- * zeros are written for them. */
+/* Copy `bytes` bytes. Only the first `source_bytes` of the source are read; the rest
+ * becomes zeros. */
 template <int bytes>
 CUSIM_INLINE void start_copy(void *shared, const void *global, unsigned source_bytes,
                              const char *call, Where where)

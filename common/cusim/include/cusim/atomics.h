@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* atomics.h - atomicAdd and its kin
+/* atomics.h - atomicAdd and similar functions
  *
- * One OS thread runs all threads of the card, and only a waiting one is left, so a
- * plain read and write is atomic. It is told to the race check as an atomic operation
- * first; the plain accesses then must not be seen by it, or they would be reported as a
- * race.
- */
+ * One OS thread runs all threads of the card. It changes to another thread only where a
+ * thread waits. So a plain read and write is atomic. The race check first gets a report
+ * of an atomic operation. The plain accesses are then hidden from it, because it would
+ * report them as a race. */
 #ifndef CUSIM_ATOMICS_H
 #define CUSIM_ATOMICS_H
 

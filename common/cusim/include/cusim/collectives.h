@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* collectives.h - shuffles, votes, matches and reductions of a warp
  *
- * Each lane hands in a small struct; the lane that arrives last fills in the answers of
- * all. Which lane a shuffle reads is PTX's rule for shfl, whose segments CUDA's `width`
- * makes. Reading a lane that is not in the mask is undefined on the card: here it gives
- * a value of which all bits are set (NaN, -1), so that it shows.
- */
+ * Each lane hands in a small struct. The lane that arrives last fills in the answers of
+ * all lanes. A shuffle reads the lane that PTX's rule for shfl names; CUDA's `width`
+ * makes its segments. On the card, reading a lane outside of the mask is undefined.
+ * Here such a read returns a value with all bits set (NaN, -1), so that the mistake
+ * shows. */
 #ifndef CUSIM_COLLECTIVES_H
 #define CUSIM_COLLECTIVES_H
 
@@ -22,7 +22,7 @@ struct Shuffled {
     int from;
 };
 
-/* Where this lane reads; itself where the place is outside of its segment. */
+/* The lane that this lane reads; itself if that lane is outside of its segment. */
 CUSIM_QUIET inline int shuffle_source(Shuffle how, int operand, int width, Where where)
 {
     if (width < 1 || width > 32 || (width & (width - 1)) != 0)
@@ -214,7 +214,7 @@ CUSIM_MATCHES(float)
 CUSIM_MATCHES(double)
 #undef CUSIM_MATCHES
 
-/* Of ints the sum may wrap around. */
+/* The sum of ints may wrap around. */
 #define CUSIM_REDUCE(name, type, expression)                                           \
     struct cusim_##name##_##type {                                                     \
         static type of(type a, type b)                                                 \

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /* core.h - what the CUDA headers of this folder and the rewritten source call
  *
- * A .cu file is preprocessed, three constructs of it are rewritten (cusim/rewrite.py),
- * and any C++17 compiler does the rest:
+ * A .cu file is preprocessed, and cusim/rewrite.py rewrites three constructs of it. Any
+ * C++17 compiler does the rest:
  *
  *   k<<<grid, block>>>(x)      ::cusim::launch(k, "k", ::cusim::config(grid, block))(x)
  *   __shared__ T a[N];         a reference into the block's shared memory
  *   extern __shared__ T a[];   a pointer to the block's dynamic shared memory
  *
- * Everything runs in one OS thread. The threads of a block are run one after another;
- * one that must wait keeps its stack (a fiber) until what it waits for has happened.
+ * Everything runs in one OS thread. The threads of a block run one after another. A
+ * thread that must wait keeps its stack (a fiber) until it may go on.
  */
 #ifndef CUSIM_CORE_H
 #define CUSIM_CORE_H
@@ -23,8 +23,9 @@
 struct CUstream_st;
 typedef struct CUstream_st *cudaStream_t;
 
-/* Where the present thread stands. Plain variables, so that a debugger can ask for
- * `threadIdx.x == 3`; set at every switch of threads, read only in kernels. */
+/* The indices of the present thread. They are plain variables, so that a debugger can
+ * test `threadIdx.x == 3`. They are set at every switch of threads, and read only in
+ * kernels. */
 extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 
@@ -44,7 +45,7 @@ struct Where {
     }
 };
 
-/* Of no interest to the race check: a kernel's arguments lie in the host's memory. */
+/* The race check ignores it: a kernel's arguments are in the host's memory. */
 #define CUSIM_UNTRACED __attribute__((no_sanitize_thread))
 
 /* ---- launches -------------------------------------------------------------------- */
@@ -60,8 +61,8 @@ inline Config config(dim3 grid, dim3 block, size_t shared = 0, cudaStream_t stre
     return {grid, block, shared, stream};
 }
 
-/* The arguments of a launch: the card keeps them in constant memory, here they lie in
- * the host's, where each thread's copy of them is made from. */
+/* The arguments of a launch. The card keeps them in constant memory. Here they are in
+ * the host's memory, and each thread copies them. */
 struct Handed {
     const void *at;
     size_t bytes;
@@ -121,7 +122,7 @@ template <class F> struct LaunchAny {
     }
 };
 
-/* The same for a set of overloads or a template whose arguments are deduced:
+/* The same for a set of overloads, or for a template with deduced arguments:
  * launch_any([&](auto... a) { kernel(a...); }, "kernel", config)(arguments). */
 template <class F>
 LaunchAny<F> launch_any(F kernel, const char *name, Config config,
@@ -148,7 +149,8 @@ struct Shared {
 
 extern uint64_t block_serial;  // counts blocks of all launches, from 1
 
-/* This block's memory for a declaration: on its first call in the block, NaN bytes. */
+/* This block's memory for a declaration. The first call in the block fills it with NaN
+ * bytes. */
 void *shared_memory(Shared &site, size_t bytes, size_t alignment);
 
 template <class T> CUSIM_UNTRACED inline T &shared(Shared &site)
@@ -160,35 +162,36 @@ template <class T> CUSIM_UNTRACED inline T &shared(Shared &site)
     return *static_cast<T *>(site.memory);
 }
 
-/* The block's dynamic shared memory: `extern __shared__ float a[];` becomes
- * `float *const a = (float *)::cusim::dynamic_shared();`. Its place never changes, so a
+/* The block's dynamic shared memory: `extern __shared__ float a[];` becomes `float
+ * *const a = (float *)::cusim::dynamic_shared();`. Its address never changes, so a
  * declaration outside of functions works too. */
 void *dynamic_shared();
 
 /* ---- waiting --------------------------------------------------------------------- */
 
-/* __syncthreads and its kin: waits for the block; returns how many threads came with a
- * predicate that is not 0. */
+/* __syncthreads and similar functions wait for the block. They return how many threads
+ * arrived with a predicate that is not 0. */
 int barrier(int predicate, const char *name, Where where);
 
-/* Written by the rewriter at the end of each kernel's body: a thread that comes here
- * went past every barrier that stands above. */
+/* The rewriter writes this call at the end of each kernel's body. A thread that arrives
+ * here has passed every barrier above. */
 void end_of_kernel();
 
-/* A warp collective: each lane of `mask` hands in `mine`; the last one to arrive runs
- * finish(lane, mask) for all, lane[i] being what lane i handed in (its stack stays).
- * `name` tells collectives apart: lanes that meet must have called the same. */
+/* A warp collective. Each lane of `mask` hands in `mine`, and lane[i] is what lane i
+ * handed in. The last lane to arrive runs finish(lane, mask) for all. `name` tells
+ * collectives apart: lanes that meet must have called the same. */
 void together(unsigned mask, void *mine, void (*finish)(void *const lane[32], unsigned),
               const char *name, Where where);
 
-/* A lane reads one that its mask names and the block does not have. */
+/* A lane reads a lane that its mask names and the block does not have. */
 void absent_lane(int from, unsigned mask, const char *name, Where where);
 
-/* The lanes that are here now: those of the warp that reach this line before each of
- * the others waits elsewhere or has left. */
+/* The lanes that are at this line now. A lane of the warp is missing if it waits
+ * elsewhere or has left. */
 unsigned active_mask(Where where);
 
-/* While one lives, what is read and written is the machinery's, not the kernel's. */
+/* While one exists, the checks ignore all accesses: cusim makes them, not the kernel.
+ */
 struct Unseen {
     Unseen();
     ~Unseen();
@@ -200,13 +203,12 @@ struct Position {
 };
 const Position &position();
 
-/* A loop, told to the counts: lanes whose loops have gone round equally often run an
- * instruction together. Where accesses are counted the rewriter turns
+/* A loop, reported to the counts. Lanes often run an instruction together if their
+ * loops have made the same number of steps. If accesses are counted, the rewriter turns
  * `for (a; b; c) body` into
  *
  *   if (::cusim::Loop cusim_loop_3(3); false) {} else
- *       for (a; cusim_loop_3.next(), (b); c) body
- */
+ *       for (a; cusim_loop_3.next(), (b); c) body */
 class Loop
 {
   public:
@@ -219,7 +221,7 @@ class Loop
     uint64_t around, inside, round;
 };
 
-/* __threadfence and its kin, told to the race check. */
+/* __threadfence and similar functions, reported to the race check. */
 void fence(Where where);
 
 /* Around an atomic operation on `bytes` bytes at `address`. */

@@ -49,7 +49,7 @@ inline void __trap(::cusim::Where where = ::cusim::Where::here())
     ::cusim::trap("the kernel called __trap()", where);
 }
 
-/* Clocks count calls, not time: time is what this processor cannot know. */
+/* Clocks count calls, not time: this processor cannot know the card's time. */
 extern long long cusim_clock;
 inline long long clock64()
 {

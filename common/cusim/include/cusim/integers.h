@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* integers.h - CUDA's functions on the bits of integers, and its min and max
  *
- * On the card each is one instruction or two; a kernel calls them without a header.
+ * On the card each is one or two instructions. A kernel calls them without a header.
  */
 #ifndef CUSIM_INTEGERS_H
 #define CUSIM_INTEGERS_H
@@ -55,8 +55,9 @@ inline unsigned long long __brevll(unsigned long long x)
     return (unsigned long long)__brev(unsigned(x)) << 32 | __brev(unsigned(x >> 32));
 }
 
-/* The n-th 1 (offset n > 0, counted from bit `base` upwards, n < 0 downwards; 0: the
- * bit itself); all ones where there is none. */
+/* The position of the n-th 1, counted from bit `base`. If offset n > 0, count upwards;
+ * if n < 0, downwards; if 0, take the bit itself. If there is no such 1, the result has
+ * all bits set. */
 inline unsigned __fns(unsigned mask, unsigned base, int offset)
 {
     int left = offset < 0 ? -offset : offset;
@@ -66,8 +67,8 @@ inline unsigned __fns(unsigned mask, unsigned base, int offset)
     return 0xffffffffu;
 }
 
-/* Four bytes picked from the eight of y:x by the low digits of s; with digit bit 3 the
- * byte's sign is repeated instead. */
+/* The low digits of s pick four bytes from the eight of y:x. If bit 3 of a digit is
+ * set, the byte's sign is repeated instead. */
 inline unsigned __byte_perm(unsigned x, unsigned y, unsigned s)
 {
     const uint64_t bytes = uint64_t(y) << 32 | x;
@@ -183,8 +184,8 @@ inline unsigned __dp4a(unsigned a, unsigned b, unsigned c)
 
 /* ---- min and max ----------------------------------------------------------------- */
 
-/* CUDA's pairs of types and no others: what is ambiguous for nvcc is so here. Of a
- * signed and an unsigned one, both are taken as unsigned. */
+/* CUDA's pairs of types and no others: a call that is ambiguous for nvcc is ambiguous
+ * here. If one is signed and one unsigned, both are treated as unsigned. */
 #define CUSIM_MIN_MAX(result, left, right)                                             \
     CUSIM_INLINE result min(left a, right b)                                           \
     {                                                                                  \

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* marks.h - how the compilers are told what the checks need
+/* marks.h - attributes that tell compilers which accesses the checks see
  *
- * A check names the line of the .cu file. Accesses made here for the student (a load
- * through __ldg, a conversion of a[i]) belong to that line, so their functions are
- * inlined at every level of optimisation: the line of the call is then among the frames
- * of the access. Accesses of the machinery itself are not to be counted at all.
- */
+ * A check names the line of the .cu file. Some accesses are made here for the student:
+ * a load through __ldg, a conversion of a[i]. They belong to the student's line, so
+ * their functions are inlined at every level of optimisation. The line of the call is
+ * then among the frames of the access. Accesses of cusim itself must not be counted. */
 #ifndef CUSIM_MARKS_H
 #define CUSIM_MARKS_H
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* math.h - what kernels compute with floats and doubles without naming a header
  *
- * Where C has the function (expf, fmaf, erff), C's is used; what only CUDA has is
- * defined here. The last bits are not the card's: expf of the C library is closer than
- * its, and __expf, __sinf and their kin are here as exact as expf and sinf.
+ * If C has the function (expf, fmaf, erff), it is C's. The others are defined here. The
+ * last bits differ from the card's: expf of the C library is more exact than the card's
+ * expf. __expf, __sinf and similar functions are here as exact as expf and sinf.
  */
 #ifndef CUSIM_MATH_H
 #define CUSIM_MATH_H
@@ -59,7 +59,8 @@ CUSIM_INLINE double __hiloint2double(int hi, int lo)
         return cusim::from_integer<number>(x, cusim::Toward::toward);                  \
     }
 
-/* Of floats: a double holds enough of the exact result to round it once more. */
+/* For floats. A double holds enough of the exact result: a second rounding, to a float,
+ * is right. */
 #define CUSIM_FLOAT(name, parameters, exact, way, toward)                              \
     CUSIM_INLINE float __f##name##_##way parameters                                    \
     {                                                                                  \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* math_more.h - functions of one or more numbers that CUDA has and C17 has not
  *
- * They are templates: newer C libraries declare some of them (rsqrt, sinpi), and a
- * function that is no template then goes first without a conflict.
+ * They are templates, because newer C libraries declare some of them (rsqrt, sinpi).
+ * The compiler then prefers the library's function, without a conflict.
  */
 #ifndef CUSIM_MATH_MORE_H
 #define CUSIM_MATH_MORE_H

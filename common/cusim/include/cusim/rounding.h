@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* rounding.h - numbers of one format turned into another, rounded as the card does
  *
- * gcc 12 has no 16-bit floating-point type in C++ on x86-64, and a C++ cast of a number
- * that does not fit into an int is undefined where the card has an answer. So both are
- * done here, on the bits: the same results with every compiler and processor.
+ * In C++ on x86-64, gcc 12 has no 16-bit floating-point type. If a number does not fit
+ * into an int, a C++ cast is undefined, but the card has an answer. So both are done
+ * here, on the bits: the same results with every compiler and processor.
  */
 #ifndef CUSIM_ROUNDING_H
 #define CUSIM_ROUNDING_H
@@ -75,15 +75,14 @@ CUSIM_INLINE float to_tf32(float x)
     return float_of((bits + 0x1000) & 0xffffe000);
 }
 
-/* What a tensor core reads of a float given as TF32: the low 13 bits are not looked at.
- */
+/* The part of a float that a tensor core reads as TF32: the low 13 bits are ignored. */
 CUSIM_INLINE float cut_tf32(float x)
 {
     return float_of(bits_of(x) & 0xffffe000);
 }
 
-/* The float beside x whose last bit is 1 if x is not exactly a float. Rounding that to
- * a format with 2 bits less gives what rounding x itself gives: no tie is made or lost.
+/* x if it is exactly a float, else the float beside x with last bit 1. Round this float
+ * to a format with 2 bits less: the result is x rounded once. No tie is made or lost.
  */
 inline float odd_float(double x)
 {
@@ -94,7 +93,7 @@ inline float odd_float(double x)
     return float_of(bits | 1);
 }
 
-/* a * b + c likewise, as a double; a * b must be exact. */
+/* a * b + c in the same way, as a double; a * b must be exact. */
 inline double odd_fma(double a, double b, double c)
 {
     const double product = a * b, sum = product + c, back = sum - product;
@@ -105,7 +104,7 @@ inline double odd_fma(double a, double b, double c)
     return __builtin_bit_cast(double, bits + ((error > 0) == (sum > 0) ? 1 : -1));
 }
 
-/* An integer likewise, as a double. */
+/* An integer in the same way, as a double. */
 inline double odd_double(uint64_t x)
 {
     if (x >> 53 != 0) x = (x & ~uint64_t(2047)) | ((x & 2047) != 0 ? 2048 : 0);
@@ -130,8 +129,9 @@ template <class Format> uint16_t encode(double x, Toward way)
     return bits;
 }
 
-/* x as an integer: too large and too small numbers become the last that fits. NaN is 0,
- * or the first bit alone where a double or a 64-bit integer takes part (PTX, cvt). */
+/* x as an integer. If x is too large or too small, the result is the nearest that fits.
+ * NaN becomes 0. If a double or a 64-bit integer takes part, it becomes the first bit
+ * alone (PTX, cvt). */
 template <class I> I to_integer(double x, Toward way, bool from_double)
 {
     constexpr int width = 8 * sizeof(I);

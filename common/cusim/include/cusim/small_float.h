@@ -8,9 +8,10 @@
  *   CUSIM_NAME    its name in functions       half                 bfloat16
  *   CUSIM_FORMAT  where its bits are known    cusim::HalfFormat    cusim::BfloatFormat
  *
- * Every result is the exact one rounded once, to the nearest, ties to even, as the card
- * rounds it; a NaN has the bits 0x7fff. (exp, log and their kin: the double's result
- * rounded.) Arguments are passed by value, so that a load of a[i] is the caller's.
+ * Every result is the exact one, rounded once to the nearest, ties to even. The card
+ * rounds in the same way. A NaN has the bits 0x7fff. (exp, log and similar functions
+ * round the double's result.) Arguments are passed by value, so that the load of a[i]
+ * happens in the caller.
  */
 
 #define CUSIM_PASTE4(a, b, c, d)   a##b##c##d
@@ -220,8 +221,8 @@ CUSIM_INLINE CUSIM_H saturated(CUSIM_H x)  // within 0 to 1; NaN becomes 0
 }
 }  // namespace cusim
 
-/* A double, and for sums a float, has so many more bits than the result that its own
- * rounding is never seen. */
+/* A double has so much precision that its own rounding never changes the result. For
+ * sums a float is enough. */
 #define CUSIM_ARITHMETIC(name, sign, wide)                                             \
     CUSIM_INLINE CUSIM_H __h##name(CUSIM_H a, CUSIM_H b)                               \
     {                                                                                  \
@@ -265,7 +266,8 @@ CUSIM_INLINE CUSIM_H __hfma_relu(CUSIM_H a, CUSIM_H b, CUSIM_H c)
     return float(x) < 0 ? CUSIM_H(0.0f) : x;
 }
 
-/* Of a number and a NaN the number, in the forms ending in _nan the NaN; -0 < +0. */
+/* Of a number and a NaN, take the number; functions ending in _nan take the NaN. -0 <
+ * +0. */
 CUSIM_INLINE CUSIM_H __hmin(CUSIM_H a, CUSIM_H b)
 {
     if (__hisnan(a)) return __hisnan(b) ? CUSIM_H(CUSIM_RAW{0x7fff}) : b;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* tensor.h - what mma.sync and ldmatrix of ptx.h do, with PTX's places for each element
  *
- * Lane l of 32 belongs to group l / 4 and is number l % 4 of it. The products of two
- * half, bfloat16 or TF32 numbers are exact in a float, and are added to the accumulator
- * in a float one after another, k going up. The card's order is not documented, so its
- * last bits may differ.
+ * Lane l of 32 belongs to group l / 4 and has number l % 4 in it. The products of two
+ * half, bfloat16 or TF32 numbers are exact in a float. They are added to a float
+ * accumulator one after another, in rising order of k. The card's order is not
+ * documented, so its last bits may differ.
  */
 #ifndef CUSIM_TENSOR_H
 #define CUSIM_TENSOR_H
@@ -54,8 +54,8 @@ CUSIM_QUIET inline void finish_mma(void *const lane[32], const float (&a)[16][K]
             ((MmaRegisters *)lane[l])->d[i] = d[l / 4 + i / 2 * 8][l % 4 * 2 + i % 2];
 }
 
-/* m16n8k16: a register holds two numbers of 16 bits, the lower one of the column (of a)
- * or row (of b) before. */
+/* m16n8k16: a register holds two numbers of 16 bits. In a they are neighbouring
+ * columns, in b neighbouring rows. The lower half has the smaller index. */
 template <class Format>
 CUSIM_QUIET inline void finish_m16n8k16(void *const lane[32], unsigned)
 {
@@ -128,7 +128,7 @@ CUSIM_QUIET inline void finish_ldmatrix(void *const lane[32], unsigned)
         }
 }
 
-/* Each lane reads the row it has the address of, as the card does. */
+/* Each lane reads the row at its own address, as the card does. */
 template <int count, bool transposed>
 CUSIM_INLINE void ldmatrix(uint32_t (&registers)[count], const void *row,
                            const char *name, Where where)

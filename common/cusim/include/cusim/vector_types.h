@@ -4,8 +4,8 @@
 #define CUSIM_VECTOR_TYPES_H
 
 /* A card copies such a struct of up to 16 bytes in one access, and gcc keeps it whole.
- * clang copies member by member, and leaves out those that nobody looks at: it is made
- * to copy a vector, which `-disable-vector-combine` (cusim.mk) keeps in one piece. */
+ * clang copies member by member, and leaves out unused members. So clang is made to
+ * copy a vector. `-disable-vector-combine` (cusim.mk) keeps the vector in one piece. */
 #ifdef __clang__
 #define CUSIM_COPIED(name, type, count, each)                                          \
     typedef type whole __attribute__((vector_size(count * sizeof(type)), may_alias));  \
@@ -38,8 +38,8 @@
 #define CUSIM_COPIED_4(name, type)
 #endif
 
-/* The struct of 1 to 4 members named x, y, z, w; aligned as nvcc aligns it: as a whole
- * up to 16 bytes where its size is a power of two. */
+/* The struct of 1 to 4 members named x, y, z, w, aligned as nvcc aligns it. If its size
+ * is a power of two up to 16 bytes, that is its alignment. */
 #define CUSIM_VECTORS(name, type)                                                      \
     struct name##1                                                                     \
     {                                                                                  \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* word.h - the words that memory is copied in, whatever the type of what is copied
  *
- * One access of so many bytes, as the card makes it and the counts must see it.
+ * One access of this many bytes, as the card makes it. The counts must see it so.
  */
 #ifndef CUSIM_WORD_H
 #define CUSIM_WORD_H
