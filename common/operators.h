@@ -6,24 +6,28 @@
  * PyTorch's; the line under each title names the source.
  *
  * What holds for all of them:
- *   arguments  ctx, inputs, options by value, outputs last; sizes are the tensors'.
- *   dtype      all floating tensors of a call are of the rung's dtype (`real`), except
- *              what is marked accum, i32 or i64.
- *   inputs     any non-negative strides; 0 is broadcasting. They are never written to.
- *   outputs    allocated by the caller, contiguous, contents undefined on entry, no
- *              overlap with anything. Every element is written, empty sums too.
- *   NULL       an optional input that is absent; a gradient that is not wanted; a saved
- *              tensor that nobody needs because no backward follows.
- *   saved      what backward needs from forward is an output of forward. Backward
- *              always gets it, with the same numbers; like any input it may have
- *              strides.
- *   memory     only ctx_scratch allocates; a rung frees nothing. `workspace` is the
+ *   arguments  The order is ctx, inputs, options by value, outputs. The tensors have
+ *              the sizes.
+ *   dtype      All floating tensors of a call have the rung's dtype (`real`). Tensors
+ *              marked accum, i32 or i64 are exceptions.
+ *   inputs     An input has any non-negative strides; stride 0 is broadcasting. Inputs
+ *              are never written to.
+ *   outputs    The caller allocates them. They are contiguous and overlap with nothing.
+ *              Their contents are undefined on entry. A rung writes every element,
+ *              also where the sum is empty.
+ *   NULL       An optional input is NULL if it is absent. A gradient is NULL if nobody
+ *              wants it. A saved tensor is NULL if no backward follows.
+ *   saved      If backward needs a tensor from forward, it is an output of forward.
+ *              Backward always gets it, with the same numbers. Like any input it may
+ *              have strides.
+ *   memory     Only ctx_scratch allocates; a rung frees nothing. `workspace` is the
  *              bound of the definition in lab 02; each ladder states its own bound.
- *   result     STATUS_OK, or STATUS_NOT_IMPLEMENTED, STATUS_NO_MEMORY,
- *              STATUS_CUDA_ERROR with the outputs undefined. Rungs do not check
- *              arguments. A caller from outside calls <operator>_<direction>_check
- *              (the same arguments, common/check.c) first. It returns STATUS_OK, or
- *              STATUS_INVALID_ARGUMENT and one sentence in ctx->error.
+ *   result     A rung returns STATUS_OK. STATUS_NOT_IMPLEMENTED, STATUS_NO_MEMORY and
+ *              STATUS_CUDA_ERROR leave the outputs undefined. Rungs do not check
+ *              arguments. A caller from outside first calls
+ *              <operator>_<direction>_check (common/check.c) with the same arguments.
+ *              The check returns STATUS_OK, or STATUS_INVALID_ARGUMENT and one sentence
+ *              in ctx->error.
  *   coverage   A rung returns STATUS_UNSUPPORTED for arguments outside of its idea. It
  *              has then written nothing and taken no scratch. The caller asks the next
  *              lower rung. A backward that writes some of the gradients sets the bits
@@ -58,7 +62,7 @@ enum {
 };
 
 /* How many windows fit along one axis; 0 if the kernel is larger than the padded
- * input. PyTorch's Conv2d documentation, H_out. The only place that knows. */
+ * input. PyTorch's Conv2d documentation calls it H_out. No other code computes it. */
 static inline HOST_DEVICE int64_t conv2d_extent(int64_t in, int64_t kernel,
                                                 int64_t stride, int64_t padding,
                                                 int64_t dilation)
@@ -70,13 +74,13 @@ static inline HOST_DEVICE int64_t conv2d_extent(int64_t in, int64_t kernel,
 /* ---- add ----------------------------------------------------------------------------
  * torch.add(input, other, *, alpha=1)
  *
- *   output = input + alpha * other, both stretched to a common shape
- *   grad_input = grad_output, grad_other = alpha * grad_output, each summed over the
- *   axes along which its operand was stretched
+ *   output = input + alpha * other, both broadcast to a common shape
+ *   grad_input = grad_output, grad_other = alpha * grad_output
+ *   Each gradient is summed over the axes along which its operand was broadcast.
  *
  *   shapes     input (...)   other (...)   output (...) as torch.broadcast_shapes says:
  *              aligned at the last axis, sizes equal or one of them 1, missing axes
- *              are 1. Operands come unexpanded; gradients have their operand's shape.
+ *              are 1. Operands are not expanded. A gradient has its operand's shape.
  *   workspace  none
  */
 typedef struct {
@@ -102,7 +106,7 @@ status_t add_backward(ctx_t *ctx, const tensor_t *grad_output, add_params_t p,
  *   grad_input  = grad_output @ other^T       grad_other = input^T @ grad_output
  *
  *   shapes     input (..., M, K)   other (..., K, N)   output (..., M, N)
- *              A transposed operand is a matter of strides, not of a flag.
+ *              There is no flag for a transposed operand: it has other strides.
  *   workspace  none
  */
 typedef status_t matmul_forward_fn(ctx_t *ctx, const tensor_t *input,
@@ -125,7 +129,8 @@ status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
  *   grad_bias    = sum over r of grad_output[r]
  *
  *   shapes     input (..., IC)   weight (OC, IC)   bias (OC) or NULL   output (..., OC)
- *              A row r is one position of the leading axes; without any there is one.
+ *              A row r is one position of the leading axes. Without leading axes there
+ *              is one row.
  *   workspace  none
  */
 typedef status_t linear_forward_fn(ctx_t *ctx, const tensor_t *input,
@@ -147,8 +152,8 @@ status_t linear_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
  * im2col: each window of the image becomes a column. Its backward, col2im, is
  * torch.nn.functional.fold.
  *
- *   output[n, (ic*KH + kh)*KW + kw, oh*OW + ow] = input[n, ic, ih, iw], or 0 outside,
- *   at ih = oh*stride_h + kh*dilation_h - padding_h, iw in the same way
+ *   output[n, (ic*KH + kh)*KW + kw, oh*OW + ow] = input[n, ic, ih, iw], or 0 outside
+ *   ih = oh*stride_h + kh*dilation_h - padding_h, iw in the same way
  *   grad_input[n,ic,ih,iw] = sum of grad_output over all windows that read this element
  *
  *   shapes     input (N, IC, IH, IW)   output (N, IC*KH*KW, OH*OW)
@@ -180,8 +185,9 @@ status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output, unfold_params_
  *   output[n,oc,oh,ow] = bias[oc] + sum over ic, kh, kw of
  *                        input[n, g*IC/G + ic, ih, iw] * weight[oc,ic,kh,kw]
  *   ih = oh*stride_h + kh*dilation_h - padding_h, iw in the same way; 0 is read outside
- *   g  = oc / (OC/G): channels are split into G groups that do not see each other
- *   grad_input, grad_weight: the same sum, read as a function of the other factor
+ *   g  = oc / (OC/G): filter oc reads only the channels of group g
+ *   For each product above, grad_output[n,oc,oh,ow] times one factor is added to the
+ *   gradient of the other factor. This gives grad_input and grad_weight.
  *   grad_bias[oc] = sum over n, oh, ow of grad_output[n,oc,oh,ow]
  *
  *   shapes     input (N, IC, IH, IW)   weight (OC, IC/G, KH, KW)   bias (OC) or NULL
@@ -331,7 +337,7 @@ status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
  *
  *   shapes     input (N, IC)   weight (3*H, H+IC)   bias (3*H)   h (N, H)   c (N, H)
  *              new_h (N, H)   new_c (N, H)   gates (N, 3*H), saved
- *              Backward is given both gradients; zeros stand for an unused result.
+ *              Backward gets both gradients. If a result is unused, its gradient is 0.
  *   workspace  none
  */
 typedef status_t lltm_forward_fn(ctx_t *ctx, const tensor_t *input,
@@ -369,8 +375,8 @@ status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
  *   numbers of features, in rising order of write. count[k] is their number. The rest
  *   of rulebook[k] is undefined.
  *   output[write] = bias + sum over k, pairs of weight[:,:,kd,kh,kw] @ features[read]
- *   gradients: the same pairs, read as a function of the other factor
- *   With KD = 1 each plane z is convolved by itself.
+ *   grad_features, grad_weight and grad_bias follow as in conv2d, over the same pairs.
+ *   If KD = 1, each plane z is convolved alone.
  *
  *   shapes     features (P, IC)   coordinates (P, 4), i32 rows n, z, y, x, no two
  *              equal, in any order   weight (OC, IC, KD, KH, KW), KD, KH and KW odd
