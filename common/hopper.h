@@ -1,26 +1,34 @@
 // SPDX-License-Identifier: MIT
 /* hopper.h - the tensor memory accelerator and the tensor cores of sm_90a, by name
  *
- * For nvcc alone: cusim cannot run these, so a rung that includes this file says
- * needs = "gpu" in lab.toml. All functions but the first are for kernels.
+ * They are for nvcc only, because cusim cannot run them. If a rung includes this file,
+ * lab.toml says needs = "gpu". All functions except the first are for kernels.
  *
  *   hopper::matrix_map(map, data, ROWS, COLUMNS, HEIGHT)
- *                             on the CPU: a map of a dense matrix of floats for tile();
- *                             a tile is HEIGHT rows of 32 numbers, which become TF32
- *   hopper::barrier_begin(b)  one thread: barrier b waits for one arrival in each phase
- *   hopper::barrier_ready()   that thread, when it has begun all, for the copy engine
- *   hopper::barrier_expect(b, n)   arrive, and let the phase last until n bytes came
- *   hopper::barrier_wait(b, p)     until the phase of parity p is over: 0, 1, 0, ...
- *   hopper::tile(to, map, row, column, b)   one thread: start to copy a tile to shared
- *                             memory, at a multiple of 1024 bytes; zeros outside of the
- *                             matrix. Chunk c (16 bytes) of row r arrives at c ^ r % 8.
- *   hopper::wgmma_fence()     before the first product on registers written by others
- *   hopper::wgmma_tf32(d, a, b)    d += a b^T by four warps, not waited for: in tiles
- *                             of tile(), 64 rows of a and 128 of b, 8 columns from a
- *                             and b on. Lane l of warp w gets, for i below 64, row
- *                             16 w + l/4 + i/2%2*8, column i/4*8 + l%4*2 + i%2 of d
- *   hopper::wgmma_commit()    these products are now a group
- *   hopper::wgmma_wait()      until all groups are done; shared memory is free then
+ *                             On the CPU, make a map of a dense matrix of floats for
+ *                             tile(). A tile is HEIGHT rows of 32 numbers. The copy
+ *                             rounds them to TF32.
+ *   hopper::barrier_begin(b)  One thread begins barrier b. Each phase waits for one
+ *                             arrival.
+ *   hopper::barrier_ready()   The same thread calls it after the last barrier_begin.
+ *                             The copy engine then sees the barriers.
+ *   hopper::barrier_expect(b, n)   Arrive. The phase ends when n bytes have arrived.
+ *   hopper::barrier_wait(b, p)     Wait until the phase of parity p ends. The parities
+ *                             are 0, 1, 0, ...
+ *   hopper::tile(to, map, row, column, b)   One thread starts to copy a tile to shared
+ *                             memory, at a multiple of 1024 bytes. It reads zeros
+ *                             outside of the matrix. Chunk c (16 bytes) of row r
+ *                             arrives at chunk c ^ r % 8.
+ *   hopper::wgmma_fence()     Call it before the first product, if other instructions
+ *                             wrote the registers.
+ *   hopper::wgmma_tf32(d, a, b)    Four warps start d += a b^T and do not wait. They
+ *                             use 8 columns of both tiles, from addresses a and b. The
+ *                             tile of a has 64 rows, the tile of b has 128. For i below
+ *                             64, d[i] in lane l of warp w is in row
+ *                             16 w + l/4 + i/2%2*8, column i/4*8 + l%4*2 + i%2.
+ *   hopper::wgmma_commit()    The products since the last commit are now a group.
+ *   hopper::wgmma_wait()      Wait until all groups are done. Then shared memory is
+ *                             free.
  */
 #ifndef CONVLAB_HOPPER_H
 #define CONVLAB_HOPPER_H
@@ -38,7 +46,7 @@ typedef CUresult (*encode_t)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, voi
                              CUtensorMapSwizzle, CUtensorMapL2promotion,
                              CUtensorMapFloatOOBfill);
 
-/* The driver's function is asked for by name, so that nobody links with libcuda. */
+/* The driver's function is found by its name, so no program must link with libcuda. */
 static inline cudaError_t matrix_map(CUtensorMap *map, const void *data, int64_t ROWS,
                                      int64_t COLUMNS, unsigned HEIGHT)
 {
@@ -131,10 +139,11 @@ __device__ __forceinline__ void wgmma_wait()
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 }
 
-/* How a tile lies in shared memory. Addresses and distances are in units of 16 bytes:
- *   bits  0-13   where it begins; 8 columns on is 32 bytes on, under the same swizzle
- *   bits 16-29   not looked at with a swizzle of 128 bytes
- *   bits 32-45   8 rows on: 1024 bytes
+/* The layout of a tile in shared memory. Addresses and distances are in units of 16
+ * bytes:
+ *   bits  0-13   its address; 8 columns later is 32 bytes later, under the same swizzle
+ *   bits 16-29   ignored with a swizzle of 128 bytes
+ *   bits 32-45   distance of rows r and r + 8: 1024 bytes
  *   bits 62-63   1: rows of 128 bytes, swizzled */
 __device__ __forceinline__ uint64_t descriptor(const float *tile)
 {

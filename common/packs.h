@@ -2,14 +2,14 @@
 /* packs.h - tiles in shared memory for tensor cores, copied in packs of 16 bytes
  *
  * An operand is a matrix (x, k) of Numbers, float or __half; x is m or n. Its packs run
- * along k, or along x. A tile has 128 x and BK k, in lines: rows of x if packs run
- * along k, else rows of k.
+ * along k, or along x. A tile has 128 x and BK k. If packs run along k, a line of the
+ * tile is one x with all k. Else a line is one k with all x.
  *
  *   packs_t<Number, ALONG_K, BK, THREADS>   one operand's tiles in a block of THREADS:
- *     PITCH               from line to line
- *     COPIES, APART       packs of a thread; so many lines from one to the next
- *     place(x, k)         where number (x, k) of a tile lies
- *     source(matrix, x0)  all addresses of a thread, for tiles from row x0 on
+ *     PITCH               distance of two lines, in numbers
+ *     COPIES, APART       packs of a thread; distance of two packs, in lines
+ *     place(x, k)         the offset of number (x, k) in a tile
+ *     source(matrix, x0)  what a thread copies, for tiles that begin at row x0
  *   store(output, N, rows, columns, sum)    the sums of a warp
  */
 #ifndef CONVLAB_PACKS_H
@@ -24,8 +24,8 @@ enum { LINES = 128 };  // x of a tile
 /* What a thread copies: packs of the next tile. */
 template <class Number> struct source_t {
     const Number *next;  // the first one
-    int64_t apart;       // from one to the next
-    int to, k, rows;     // its place in a tile, its k, how many x there are from it on
+    int64_t apart;       // distance of two packs
+    int to, k, rows;     // its offset in a tile, its k, rows of the matrix from its x
 };
 
 template <class Number, bool ALONG_K, int BK, int THREADS> struct packs_t {
@@ -34,8 +34,8 @@ template <class Number, bool ALONG_K, int BK, int THREADS> struct packs_t {
     enum { COPIES = LINES * BK / PACK / THREADS, APART = THREADS / PACKS };
 
     /* ldmatrix reads a pack in each of 8 rows of x: the swizzle (^) moves them to all
-     * 32 banks. Along x, lines are 136 numbers apart: 8 floats in each of 4 rows of k,
-     * or a pack of halves in each of 8, lie in all 32 banks too. */
+     * 32 banks. If packs run along x, two lines are 136 numbers apart. Then 8 floats in
+     * each of 4 lines use all 32 banks. So does a pack of halves in each of 8 lines. */
     static __device__ int place(int x, int k)
     {
         const int ROWS = 8 * PACK / BK;  // of x in 128 bytes
@@ -68,8 +68,8 @@ static inline __device__ void store_pair(__half *to, float first, float second)
     *(__half2 *)to = __floats2half2_rn(first, second);
 }
 
-/* Stores the 16 I x 8 J sums of a warp, see mma in ptx.h, a pair at once. Output has N
- * columns; rows x columns of the sums are inside of it. Columns and N are even. */
+/* Stores the 16 I x 8 J sums of a warp, two at a time (ptx.h, mma). Output has N
+ * columns, and rows x columns of the sums are inside of it. Columns and N are even. */
 template <class Number, int I, int J>
 static __device__ void store(Number *output, int64_t N, int64_t rows, int64_t columns,
                              const float (&sum)[I][J][4])

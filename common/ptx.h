@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* ptx.h - the instructions of tensor cores and of asynchronous copies, by name
  *
- * CUDA C++ has no functions for these; a rung that needs one includes this file and is
- * run by both: nvcc takes the PTX, cusim the C++ of the same meaning. For sm_80 and on.
+ * CUDA C++ has no functions for these instructions, so a rung includes this file. nvcc
+ * compiles the PTX. cusim compiles C++ with the same meaning. They need sm_80 or later.
  *
  *   ptx::mma_f16(d, a, b, c)    d = a b + c by one warp, m16n8k16: a 16 x 16, b 16 x 8,
  *   ptx::mma_bf16(d, a, b, c)   c and d 16 x 8 in float. In lane l, g = l/4, p = l%4:
@@ -14,16 +14,17 @@
  *                               a[0] row g, column p  a[1] row g+8  a[2] a[3] col. p+4
  *                               b[0] row p, column g   b[1] row p+4
  *   ptx::to_tf32(x)             x rounded to TF32, as such a register
- *   ptx::ldmatrix(r, row)       r[1], r[2] or r[4]: so many 8 x 8 matrices of 16-bit
- *                               numbers from shared memory; lane l has the address of
- *                               row l%8 of matrix l/8, a multiple of 16, gets columns
- *                               2p 2p+1 of row g of each
+ *   ptx::ldmatrix(r, row)       loads 1, 2 or 4 matrices (the length of r) from shared
+ *                               memory. Each has 8 x 8 numbers of 16 bits. Lane l gives
+ *                               the address of row l%8 of matrix l/8, a multiple of 16.
+ *                               It gets columns 2p 2p+1 of row g of each matrix.
  *   ptx::ldmatrix_trans(r, row) the same, transposed: rows 2p 2p+1 of column g
- *   ptx::cp_async<bytes>(shared, global)           copy 4, 8 or 16 bytes, not waiting
- *   ptx::cp_async_zfill<bytes>(shared, global, n)  only n bytes are read, the rest is 0
+ *   ptx::cp_async<bytes>(shared, global)           copy 4, 8 or 16 bytes; do not wait
+ *   ptx::cp_async_zfill<bytes>(shared, global, n)  read only n bytes, the rest is 0
  *   ptx::cp_async_commit()      the copies since the last commit are now a group
- *   ptx::cp_async_wait<n>()     until at most n groups of this thread are under way
- *   ptx::cp_async_wait_all()    until no copy of it is; a barrier then tells others
+ *   ptx::cp_async_wait<n>()     wait until at most n groups of this thread are left
+ *   ptx::cp_async_wait_all()    wait until all copies of this thread are done. After a
+ *                               barrier other threads may read the numbers.
  */
 #ifndef CONVLAB_PTX_H
 #define CONVLAB_PTX_H
