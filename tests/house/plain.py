@@ -33,6 +33,7 @@ C_COMMENT = re.compile(r"(?ms)/\*.*?\*/|//[^\n]*|^#[^\n]*")
 C_BLOCK = re.compile(r"(?ms)^ *(/\*.*?)\*/")
 C_MARGIN = re.compile(r"^ *(?:/?\*)? ?")
 C_LABEL = re.compile(r"^ +[*\w]+ {2,}(?=\S)")
+FORMULA = re.compile(r"\w+(\[[^]]*\])? += ")  # at the beginning of a line
 COLUMNS = re.compile(r"\S {3,}\S")
 C_STRING = r'"(?:[^"\\\n]|\\.)*"'
 C_STRINGS = re.compile(rf"{C_STRING}(?:\s*(?:PRI\w+\s*)?{C_STRING})*")
@@ -119,14 +120,15 @@ def c_messages(source: str) -> Iterator[str]:
 
 
 def c_comments(source: str) -> Iterator[str]:
-    """The paragraphs of its block comments. A row of a table is left out; a word in
-    front of a paragraph, with a column between, is its label.
+    """The paragraphs of its block comments. A row of a table and a formula are left
+    out; a word in front of a paragraph, with a column between, is its label.
     """
     for block in C_BLOCK.findall(source):
         lines: list[str] = []
         for line in [*(C_MARGIN.sub("", line) for line in block.splitlines()), ""]:
             label = C_LABEL.match(line)
             row = COLUMNS.search(line[label.end() :] if label else line.strip())
+            row = row or FORMULA.match(line.strip())
             if lines and (label or row or not line.strip()):
                 yield " ".join(lines)
                 lines = []

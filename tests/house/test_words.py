@@ -22,6 +22,7 @@ LIST = tomllib.loads((Path(__file__).parent / "words.toml").read_text())
 MOST_WORDS = 20
 MOST_EXCEPTIONS = 20
 PAGES = sorted({file for glob in LIST["pages"] for file in ROOT.glob(glob)})
+HEADERS = sorted({file for glob in LIST["comments"] for file in ROOT.glob(glob)})
 EXCEPTIONS: dict[str, str] = LIST["exceptions"]
 
 
@@ -71,11 +72,11 @@ def test_every_sentence_is_short_and_has_no_private_word(file: Path) -> None:
         pytest.fail(f"{len(lines)} sentences:\n" + "\n".join(lines), pytrace=False)
 
 
-@pytest.mark.parametrize("name", LIST["comments"])
-def test_every_sentence_of_a_comment_is_short(name: str) -> None:
-    texts = plain.c_comments((ROOT / name).read_text())
+@pytest.mark.parametrize("file", HEADERS, ids=lambda file: str(file.relative_to(ROOT)))
+def test_every_sentence_of_a_comment_is_short(file: Path) -> None:
+    texts = plain.c_comments(file.read_text())
     found = [sentence for text in texts for sentence in plain.sentences(text)]
-    assert len(found) >= 4
+    assert found
     assert not [text for text in found if plain.length(text) > MOST_WORDS]
 
 
@@ -86,7 +87,7 @@ def test_a_phrase_alarms_where_it_should_and_nowhere_else(phrase: Phrase) -> Non
 
 
 def test_each_page_of_the_list_is_there() -> None:
-    assert all(list(ROOT.glob(glob)) for glob in LIST["pages"])
+    assert all(list(ROOT.glob(glob)) for glob in LIST["pages"] + LIST["comments"])
 
 
 def test_exceptions_are_few_and_needed() -> None:
@@ -128,6 +129,7 @@ def test_comments_in_c_are_read_without_tables_and_labels() -> None:
  *              lines
  *     f32      4   8
  *
+ *   sum[i] = the sum over k of input[i,k]
  * Say it. */
 int x;  /* not this */
 """
