@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The marks of a solution: what stands between them, and what students get instead.
+"""The marks of a solution: the lines between them, and what students get instead.
 
-BEGIN SOLUTION and END SOLUTION are comment lines in the language of the file; the lines
-behind them that begin with STARTER are the student's.
+BEGIN SOLUTION and END SOLUTION are comment lines in the language of the file. The lines
+after them that begin with STARTER are the student's.
 """
 
 from __future__ import annotations

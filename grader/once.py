@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""A product of a build is made once, whoever asks for it, and seen whole or not at all.
+"""A product of a build is made only once, and other processes see all of it or nothing.
 
     once.made(file, of=hash_of_the_sources, make=lambda new: link(objects, new))
 
-It is made in a temporary folder beside its place, under a lock for this product, and
-put in place by one rename. What make brings up to date step by step stays where it is:
-`alone` is the lock by itself. The locks are .NAME.lock, the folders .NAME.making; those
-that a killed maker left are removed by `sweep`.
+A lock belongs to each product. Under this lock the product is made in a temporary
+folder beside its final path. One rename then puts it there. If make updates a product
+step by step, the product stays in its folder, and `alone` is only the lock. Locks are
+called .NAME.lock, folders .NAME.making. If a process was killed, `sweep` removes its
+folders and locks.
 """
 
 from __future__ import annotations

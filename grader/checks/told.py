@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Mistakes that a message tells by itself: they are seen, and no formula is asked.
+"""Mistakes that a message proves by itself: no formula is compared.
 
-What a name says is what was seen, so that it is true whatever led to it.
+The name of a mistake says what was seen, so it is true for every cause.
 """
 
 from __future__ import annotations

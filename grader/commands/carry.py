@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""`make carry`: what the grader needs beside torch, as a folder to take along.
+"""`make carry`: what the grader needs besides torch, in a folder that can be copied.
 
-For a machine that has torch but no network: build/carried then holds the packages of
-the lock file that the report is printed with, all of them plain Python, and bubblewrap
-for the sandbox. Copied with this tree it is found by itself; what a machine has of its
-own comes first.
+It is for a machine that has torch but no network. build/carried then holds bubblewrap
+for the sandbox, and the packages that print the report. The lock file names these
+packages; all of them are plain Python. Copy the folder together with this tree: the
+grader finds it. If the machine has its own copy of a package, the grader uses that one.
 """
 
 from __future__ import annotations

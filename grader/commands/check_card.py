@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""`make grade CHECK=card`: what a GPU alone can tell of lab 04's kernels.
+"""`make grade CHECK=card`: what only a GPU can show about lab 04's kernels.
 
-Neither cusim nor nvcc's counts are asked: minutes of a lent card are spent on the card.
-It gives no points and asks everything each time. Each failure is a line as soon as its
-ladder ends, and card.json holds what is known so far.
+cusim and nvcc's counts are left out, so that a borrowed card is used only for the card.
+It gives no points and checks everything each time. Each failure is a line as soon as
+its ladder ends, and card.json holds the results so far.
 """
 
 from __future__ import annotations

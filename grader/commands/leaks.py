@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Does a tree give solutions away? Every line of every solution is looked for.
+"""Does a tree give solutions away? Every line of every solution is searched for.
 
-Lines are compared without blanks, so that another indentation hides nothing. A line
-that says little by itself (a brace, `return STATUS_OK;`, a loop, a list of parameters)
-is no solution; telling(line) draws that border. Nor is one that an earlier lab gives.
+Lines are compared without blanks, so that another indentation hides nothing. Some lines
+say little: a brace, `return STATUS_OK;`, a loop, a list of parameters. telling(line)
+leaves them out. A line that an earlier lab already gives does not count either.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`make report`: make the HTML report from the last results.json once more."""
+"""`make report`: make the HTML report again from the last results.json."""
 
 from __future__ import annotations
 

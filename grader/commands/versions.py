@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """`make versions`: lab 05's binary, built once, under another PyTorch.
 
-That is what the stable ABI is for. The other PyTorch gets an environment of its own,
-in build/versions; the very files that were built with the pinned one are imported there
-and compared with it, conv2d and linear forward and backward.
+The stable ABI exists for this. The other PyTorch gets its own environment in
+build/versions. It imports the same files that the pinned PyTorch built. Then conv2d and
+linear, forward and backward, are compared with it.
 
-    python -m grader.commands.versions           the one that is pinned for this
+    python -m grader.commands.versions           the version that is pinned for this
     python -m grader.commands.versions 2.11.0    any other
 """
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Which rungs lab.toml names that have no file: a remark in grade, an error in lint.
 
-A student may delete a starter: the other files are graded all the same. A tree that was
-made for a course misses only what was handed out.
+A student may delete a starter: the grader still grades the other files. In a tree made
+for a course, only files that were handed out can be missing.
 """
 
 from __future__ import annotations

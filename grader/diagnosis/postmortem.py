@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Where did it crash, and in which turn of which loop? The failing case under gdb.
 
-After a crash of a rung in C its failing case runs once more, built with -O0 -g, in a
-worker that gdb has started: the same worker in the same sandbox, fed in the same way.
-gdb stops at the fault, prints the call chain with all variables, and ends. What a
-sanitizer has located runs in its build again, and stops at its report; what never ends
-is stopped after a while. The student reads the line and the loop indices. Where nothing
-can be found (no gdb, or no crash the second time) the result stays as it was.
+After a crash of a rung in C its failing case runs again, built with -O0 -g. gdb starts
+the worker: the same worker in the same sandbox, with the same input. gdb stops at the
+fault, prints the call chain with all variables, and ends. If a sanitizer found the
+fault, its build runs again and stops at its report. An endless loop is stopped after a
+while. The student reads the line and the loop indices. If nothing is found (no gdb, or
+no second crash), the result stays unchanged.
 """
 
 from __future__ import annotations

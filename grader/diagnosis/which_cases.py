@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """When is a wrong answer wrong? What failing cases share, or the smallest of them.
 
-Something is said to be common to the failing cases only if all of them have it, none
-that passes does, and there are FEW of each at least. Otherwise the smallest failing
-case is told, with what came and what was expected.
+A property is reported under three conditions. All failing cases have it, no passing
+case has it, and there are at least FEW of each. Otherwise the smallest failing case is
+reported, with the result and the expected result.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Lab 01, where a call gave no numbers: which known mistake do words and shapes tell?
+"""Lab 01, if a call returned no numbers: do words and shapes show a known mistake?
 
-Some sentences prove a mistake by themselves. What shapes tell has to hold in every case
-that failed, in FEW of them at least, and must not concern a case that passed.
+Some sentences prove a mistake by themselves. A mistake in shapes must explain every
+case that failed, and at least FEW of them. It must not concern a case that passed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """A case that a student wrote (NAME.case.toml), read with more care than our own.
 
-It has the words of a line of cases/<operator>.toml. Whatever is wrong with it becomes a
-sentence that says the file, the word, what was found and what was expected; a case that
-would need much memory or time is none.
+It has the words of a line of cases/<operator>.toml. For each mistake there is a
+sentence with the file, the word, what was found and what was expected. A case that
+needs too much memory or time is refused.
 """
 
 from __future__ import annotations

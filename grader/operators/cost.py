@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""How much an operator has to do at least: the direct algorithm's count.
+"""How much work an operator is: the count of the direct algorithm.
 
-A faster algorithm (Winograd, a transform) does less; it is measured by the direct count
-too, so that rates of different rungs can be compared.
+A faster algorithm (Winograd, a transform) does less work. Its rate uses the direct
+count too, so that the rates of all rungs can be compared.
 """
 
 from __future__ import annotations

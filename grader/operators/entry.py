@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The frame of an operator's entry: cases in, right answers and tolerances out.
 
-An entry says how PyTorch computes the operator (in double, on the very numbers the
-student was given), how long the sums are, and how large their terms are. From these the
-frame derives the expected outputs and gradients and how far from them rounding can
-lead.
+An entry says how PyTorch computes the operator, in double and on the student's inputs.
+It also says how long the sums are, and how large their terms are. From these the frame
+computes the expected outputs and gradients, and the tolerance for rounding.
 """
 
 from __future__ import annotations

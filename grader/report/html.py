@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """results.json as one page of HTML: build/grade/report.html.
 
-The page asks for nothing: style, script and charts stand in it, and its content
-security policy forbids the rest. What students wrote is escaped, and marks that would
-turn or hide text are shown by their numbers. It reads without the script, which only
-copies commands, filters and changes the colours.
+The page loads no other file: style, script and charts are inside, and its content
+security policy forbids all others. What students wrote is escaped. If a character would
+reverse or hide text, its number is shown. The page can be read without its script. The
+script only copies commands, filters and changes the colours.
 """
 
 from __future__ import annotations

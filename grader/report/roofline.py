@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The roofline chart: work per second against work per byte, under the machine's roofs.
 
-Both axes are logarithmic. All rooflines of a page have one frame, so that they can be
-compared and what is behind the points is drawn once. Labels make room for each other.
+Both axes are logarithmic. All rooflines of a page have the same frame, so that they can
+be compared. The background is drawn once. Labels do not overlap.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The terminal's end of the process that grades: requests go in, messages come out.
 
-A process that ends or does not obey costs the request that ran, and nothing else: the
-next request gets a new one.
+If the process ends or does not obey, only the running request is lost. The next request
+gets a new process.
 """
 
 from __future__ import annotations

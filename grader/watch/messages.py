@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the terminal asks of the process that grades, and what it is told."""
+"""What the terminal sends to the process that grades, and what it gets back."""
 
 from __future__ import annotations
 

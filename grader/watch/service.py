@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The process that grades for `make watch`: PyTorch and a Python worker stay warm.
 
-It answers one request after the other over a pipe. An `Unwanted` in the pipe, with
-SIGUSR1 to be heard at once, abandons the one that runs: the next save has made it
-pointless. An import is not interrupted: half a module would stay.
+It answers one request after the other over a pipe. After the next save the running
+request is pointless. So an `Unwanted` in the pipe ends it, and SIGUSR1 makes the
+process read the pipe at once. An import is not interrupted: half a module would stay.
 
     python -m grader.watch.service DESCRIPTOR
 """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""``convlab.check``: is a function of yours the operator it should be?
+"""``convlab.check``: is your function the operator that it should be?
 
-The grader's cases, its right answers and its tolerances, on a function in this process:
-nothing is built, nobody is watched, no points are given. That is for trying things out;
-`make grade` judges.
+It compares a function in this process with the grader's right answers, on the grader's
+cases and with its tolerances. Nothing is built, no sandbox is used, no points are
+given. It is for trying things out; `make grade` judges.
 """
 
 from __future__ import annotations

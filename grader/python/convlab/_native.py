@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """From files to code in this process: the binding, and the shared objects of a rung.
 
-make decides what is out of date: binding.mk for the extension module, common/rung.mk
-(through grader.toolchain) for a rung. A rung's shared object is copied under the name
-of its contents before it is loaded, because the system takes a file that it has loaded
-once for the same file ever after: only a new name brings an edited rung's new code.
+make decides what is out of date. It uses binding.mk for the extension module, and
+common/rung.mk (through grader.toolchain) for a rung. The system never loads the same
+file name twice. So a rung's shared object is copied before it is loaded, under a name
+made from its contents. An edited rung gets a new name.
 """
 
 from __future__ import annotations

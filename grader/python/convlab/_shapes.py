@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Which shape an output has: the sizes behind the words of a signature.
+"""Which shape an output has: the sizes in the words of a signature.
 
-The words are those of common/operators.h: "(N, IC, IH, IW)", "(..., D)",
-"(N, IC*KH*KW, OH*OW)". Inputs give the letters their numbers, options give the rest,
-and the outputs are read with them. Whether the inputs fit each other is not asked here:
-that is for <op>_check to say.
+common/operators.h has the same words: "(N, IC, IH, IW)", "(..., D)",
+"(N, IC*KH*KW, OH*OW)". Inputs and options give the letters their numbers. With these
+numbers the shapes of the outputs are computed. <op>_check, not this module, checks that
+the inputs fit each other.
 """
 
 from __future__ import annotations

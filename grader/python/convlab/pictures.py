@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Pictures for the notebooks: tables of numbers, windows that slide, memory.
 
-Each function draws one figure and shows it. Colours mean the same everywhere: a number
-of a kernel has the colour of its place in the kernel, an element in memory that of its
-row. Zeros and what is not looked at stay pale.
+Each function draws one figure and shows it. Colours mean the same everywhere. A number
+of a kernel has the colour of its kernel position. An element in memory has the colour
+of its row. Zeros and unused numbers are pale.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Marks as CSV for the gradebooks of Canvas and Moodle: a column of points a part.
+"""Marks as CSV for the gradebooks of Canvas and Moodle: a column of points for each part.
 
-Spreadsheets take a cell for a formula that begins with = + - @, a tab or a carriage
-return, quoted or not; such a cell gets an apostrophe in front. No cell has more than
-one line.
+If a cell begins with = + - @, a tab or a carriage return, spreadsheets treat it as a
+formula. Quotes do not help, so such a cell gets an apostrophe in front. No cell has
+more than one line.
 """
 
 from __future__ import annotations

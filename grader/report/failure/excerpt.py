@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The lines of a graded file around the place where a check failed.
 
-They are shown only while the file is the one that was graded: its sha256 must be the
-one in results.json, or the marked line would accuse the wrong code.
+They are shown only if the file has not changed since the grading. So its sha256 is
+compared with the one in results.json. In a changed file the mark could be on the wrong
+line.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A wrong result as shades: blocks for a terminal, an SVG for the page.
 
-All planes share one scale, and what is wrong is marked apart from the shade: by a map
-of its own in the terminal, by a cross on the page.
+All planes share one scale. Wrong elements have their own mark: a second map in the
+terminal, a cross on the page.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What to do next, and why: first what to mend, then to write, then to speed up."""
+"""What to do next, and why: first to fix, then to write, then to speed up."""
 
 from __future__ import annotations
 

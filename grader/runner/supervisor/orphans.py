@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What a grading that was killed has left: processes, and folders of half a product.
+"""What a killed grading leaves: processes, and folders of unfinished products.
 
-Its workers and compilers end with it, but not where it is killed while one of them
-starts: bwrap's inner process waits for the outer one before it asks to die with it, and
-then waits for ever. The next grading ends it.
+Its workers and compilers usually end with it. There is one exception: it is killed
+while one of them starts. bwrap's inner process first waits for the outer one, and only
+then asks to end with it. So it waits for ever, and the next grading ends it.
 """
 
 from __future__ import annotations

@@ -3,12 +3,12 @@
 
     python_worker.py libworker.so ROOT CONTRACT IN OUT GO DONE LEVEL PATH...
 
-ROOT is the folder that holds the grader package, CONTRACT that of the convlab package.
-The worker imports torch, ties its hands (limits.h), and only then takes the student's
-text from shared memory; it never opens their file. Of lab 05 it is told the folder of a
-package, which it then imports. It knows no right answer. What it
-says about shapes, exceptions and forbidden operators are hints that can only cost the
-student points; the numbers are judged outside.
+ROOT is the folder of the grader package, CONTRACT the folder of the convlab package.
+The worker imports torch and sets its own limits (limits.h). Only then does it read the
+student's text, from shared memory; it never opens their file. For lab 05 it gets the
+folder of a package and imports it. It knows no right answer. It reports shapes,
+exceptions and forbidden operators. These reports can only cost the student points:
+another process judges the numbers.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """PyTorch's errors about the gradients of a backward, with the argument's name.
 
-PyTorch counts: from 0 and tensors alone where a shape is wrong ("at index 1"), from 1
-and all arguments where there should be none ("at position 2").
+If a shape is wrong, PyTorch counts only tensors, from 0 ("at index 1"). If there should
+be no gradient, it counts all arguments, from 1 ("at position 2").
 """
 
 from __future__ import annotations

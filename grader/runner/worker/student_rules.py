@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What a file of lab 01 may use, and whether its backward is its own.
 
-Two nets. Forbidden operators have their kernels replaced, which catches every route and
-thread; an audited call also notes every operator used and holds it against the list of
-allowed ones. Both run in the student's process: they teach, they do not prove.
+There are two checks. First, the kernels of forbidden operators are replaced, for every
+route and thread. Second, an audited call notes every operator and compares it with the
+list of allowed ones. Both run in the student's process: they teach, they do not prove.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The gate cuda: values and gradients where the tensors lie on a card.
+"""The gate cuda: values and gradients of tensors on a card.
 
-Every call is made on a stream of its own, on the last card there is, while the numbers
-of its arguments are still on their way: a kernel on another stream finds zeros, and one
-on another card none of its memory.
+Every call has its own stream, on the last card of the machine. It starts while its
+arguments are still being copied. So a kernel on another stream reads zeros, and a
+kernel on another card cannot read the memory.
 """
 
 from __future__ import annotations
