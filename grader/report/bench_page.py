@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `make bench` measured as one page of HTML: a chart a case, rungs side by side.
+"""What `make bench` measured, as one page of HTML: a chart for each case.
 
 It draws with the charts of the report. Rows are those of the bench's JSON file: speed
 entries of results.json with two words more, `rung` and `part`.

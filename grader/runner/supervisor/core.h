@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* core.h - the supervisor's hands: memory, poison, hand-over, freezing, the clock
+/* core.h - the supervisor's functions in C: memory, poison, freezing, the clock
  *
- * Python decides what to run and what to think of it; everything between "here are the
- * inputs" and "here are the outputs" happens in one call of session_run, so that the
- * clock starts and stops tightly and a case costs microseconds. Loaded through ctypes
- * by session.py, whose structures mirror the ones below.
+ * Python decides what to run and judges the result. One call of session_run does all
+ * the rest: it hands over the inputs and takes back the outputs. So the clock starts
+ * just before the student's code and stops just after it. A case takes microseconds.
+ * session.py loads this through ctypes; its structures mirror the ones below.
  */
 #ifndef CONVLAB_CORE_H
 #define CONVLAB_CORE_H

@@ -10,8 +10,8 @@
  *   OUT   | reply page   | slot 0 | slot 1 | ...                  | slot 15 |
  *   seen by the worker:  ... guard | slot 0 | guard | slot 1 | guard ...
  *
- * OUT slots come in two banks used in turn, so that a thread that still writes into the
- * last case's outputs is seen and cannot touch the present one's.
+ * OUT slots are in two banks, used in turn. A thread may still write into the outputs
+ * of the last case. Then the write is seen, and this case's outputs stay unchanged.
  *
  * The clock, the expected answers and the verdict never enter either memory. Everything
  * in the reply page is a hint from untrusted code: it may word a message, it never

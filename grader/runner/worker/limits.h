@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* limits.h - how a worker ties its own hands before student code comes in
+/* limits.h - the limits that a worker sets for itself before it loads student code
  *
  * Called once, in this order, by the C worker and (through ctypes) by the Python one.
  * From then on the process cannot start another, open a file for writing, talk to the
- * network, signal, limit, trace or read another process, or raise its limits. Works
- * without privileges and without any helper program; bubblewrap comes on top where it
- * exists.
+ * network, signal, limit, trace or read another process, or raise its limits. This
+ * needs no privileges and no helper program. If bubblewrap exists, it is used as well.
  */
 #ifndef CONVLAB_GUARD_H
 #define CONVLAB_GUARD_H

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* openmp.c - the functions that gcc calls for OpenMP, for `worker-races`
  *
- * What OpenMP leaves open is decided so that every member has work: chunks of a loop
- * and sections are dealt out in turns. What is missing here (tasks, ordered loops, ...)
- * is missed before a rung is loaded: team_races.py.
+ * OpenMP does not say which thread gets which work. Here the threads take chunks of a
+ * loop and sections in turns, so that every thread has work. If a rung needs a function
+ * that is not here (tasks, ordered loops, ...), team_races.py does not load it.
  */
 #define _GNU_SOURCE
 #include <stdbool.h>

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 /* races.h - what `worker-races` does differently from `worker`
  *
- * It runs a rung that was compiled with -fsanitize=thread, and has functions of its own
- * in place of the libraries for that: tsan.c is told of every access to memory, and
- * openmp.c and region.c run the threads of a region one after the other. Here stands
- * which of their accesses are ordered, and the report on those that are not.
+ * It runs a rung that was compiled with -fsanitize=thread, but without its library. Our
+ * own functions replace the library. The compiler calls tsan.c at every access to
+ * memory. openmp.c and region.c run the threads of a region one after the other. This
+ * file knows which accesses are ordered, and reports the others.
  *
- * Two threads of a region that use the same bytes, at least one of which writes, are a
- * race unless something orders them: a barrier, the begin or the end of the region, a
- * lock or a critical section that one left before the other entered it, an atomic
- * operation that releases before one that acquires. Atomic operations do not race with
- * each other. What is forgotten can miss a race; nothing here invents one.
+ * It is a race if two threads of a region use the same bytes, at least one of them
+ * writes, and nothing orders the two accesses. A barrier orders them, and so do the
+ * begin and the end of the region. A lock or a critical section orders them if one
+ * thread left it before the other entered it. An atomic release orders them if an
+ * acquire follows. Atomic operations do not race with each other. If an access is
+ * forgotten, a race can be missed; a reported race is always real.
  */
 #ifndef CONVLAB_RACES_H
 #define CONVLAB_RACES_H

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* region.h - the threads of an OpenMP region, for `worker-races`
  *
- * They are threads of this process, so that each has variables and a stack of its own,
- * but only one of them runs: it hands over to the next one where it waits, and at its
- * end. A region within a region has one thread.
+ * They are threads of this process, so each has its own variables and its own stack.
+ * But only one of them runs. If it waits or ends, the next one runs. A region within a
+ * region has one thread.
  */
 #ifndef CONVLAB_REGION_H
 #define CONVLAB_REGION_H

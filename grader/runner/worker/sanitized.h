@@ -2,13 +2,13 @@
 /* sanitized.h - what `worker-asan` does differently from `worker`
  *
  * It is the same program, linked with AddressSanitizer and UBSan and compiled with
- * SANITIZED. Each tensor lies in a malloc'ed block of exactly its extent, and so does
- * scratch, which is freed when the operator returns: a step outside, or into memory
- * that is gone, ends the process with a report that names the line.
+ * SANITIZED. Each tensor is in a malloc'ed block of exactly its extent. Scratch memory
+ * is too, and it is freed when the operator returns. If an access is outside of a
+ * block, or in freed memory, the process ends with a report that names the line.
  *
  * Memory that nobody wrote holds signalling NaN, here the stack as well. The first
- * arithmetic on it traps; its place and its owner are noted, and the call goes on: what
- * was computed may never be used, so only a wrong result makes the note count.
+ * arithmetic on it traps. The line and the block are noted, and the call goes on. The
+ * result may never be used, so the note counts only if an output is wrong.
  */
 #ifndef CONVLAB_SANITIZED_H
 #define CONVLAB_SANITIZED_H

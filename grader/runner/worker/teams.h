@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* teams.h - calls with several threads, made so that what is shared by mistake shows
  *
- * Threads of a short call often do their work one after the other, and a race shows
- * once in a thousand calls. Here threads of an OpenMP region sleep for a moment a few
- * times, wherever they are, so that the others come to the same place meanwhile.
+ * Threads of a short call often do their work one after the other. Then a race shows
+ * once in a thousand calls. So the threads of an OpenMP region sleep a few times, at
+ * any line, for a moment. Meanwhile the other threads reach the same line.
  */
 #ifndef CONVLAB_TEAMS_H
 #define CONVLAB_TEAMS_H

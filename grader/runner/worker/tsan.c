@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* tsan.c - what -fsanitize=thread makes a rung call, for `worker-races`
  *
- * Every access to memory has a function by its size. Atomic operations are done here in
- * the strictest order; what they order is what the program asked for. The C library's
- * functions that move memory come under the names that the linker's --wrap gives them
- * (common/rung.mk), since the compiler watches no library.
+ * There is a function for each size of an access. Atomic operations are done here in
+ * the strictest order, but they order only what the program asked for. The compiler
+ * does not see accesses of the C library. So the linker's --wrap (common/rung.mk)
+ * replaces its functions that move memory.
  *
- * The functions differ in a size alone, so macros make them.
+ * The functions differ only in a size, so macros make them.
  */
 #define _GNU_SOURCE
 #include <malloc.h>
