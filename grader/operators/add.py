@@ -9,7 +9,8 @@ from typing import Any
 import torch
 
 from grader.operators.case import Case
-from grader.operators.entry import Grads, Operator, Tensors, side, some_layout
+from grader.operators.entry import Grads, Operator, Tensors, numel, side, some_layout
+from grader.operators.layouts import dense
 
 
 class Add(Operator):
@@ -39,6 +40,22 @@ class Add(Operator):
         whole = torch.broadcast_tensors(*inputs.values())[0].numel()
         stretched = {k: whole // max(1, t.numel()) for k, t in inputs.items()}
         return {"output": 2, **stretched}
+
+    def tags(self, case: Case) -> dict[str, bool]:
+        """Which operands have the result's shape, and lie in a row."""
+        shapes = self.input_shapes(case)
+        whole = torch.broadcast_shapes(*shapes.values())
+        fits = {name: numel(shape) == numel(whole) for name, shape in shapes.items()}
+        in_a_row = dense({**shapes, "grad_output": whole}, case.layout)
+        back = in_a_row.pop("grad_output")
+        both = all(fits.values()) and all(in_a_row.values())
+        packs = case.aligned or numel(whole) % 8 == 0
+        return {
+            "not_stretched": both,
+            "input_not_stretched": fits["input"] and back,
+            "other_not_stretched": fits["other"] and back,
+            "packed": both and back and packs,
+        }
 
     def draw(self, rng: random.Random) -> dict[str, Any]:
         """Two shapes that broadcast, missing axes and ones included."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from typing import Any
 
@@ -10,6 +11,7 @@ from torch.nn import functional as F
 
 from grader.operators.case import Case
 from grader.operators.entry import Grads, Operator, Tensors, side, some_layout
+from grader.operators.layouts import dense
 from grader.operators.primitives import EVERY_CONVOLUTION, MATRIX_PRODUCTS
 from grader.operators.windows import draw_window
 
@@ -57,6 +59,38 @@ class Conv2d(Operator):
             return 0.0
         return float(wide.nan_to_num(0.0, posinf=0.0).max()) if wide.numel() else 0.0
 
+    def tags(self, case: Case) -> dict[str, bool]:
+        """Kernels, strides and channels; most words leave an empty batch out."""
+        shapes, options = self.input_shapes(case), self.signature.resolve(case.options)
+        _, channels, KH, KW = shapes["weight"]  # channels of a group
+        groups, stride = options["groups"], options["stride"]
+        dilation, padding = options["dilation"], options["padding"]
+        K, area = channels * KH * KW, KH * KW
+        some, many = shapes["input"][0] > 0, channels >= 16
+        small, three = max(KH, KW) <= 15, (KH, KW) == (3, 3)
+        still = stride == (1, 1)
+        plain = some and groups == math.prod(dilation) == 1
+        steps = math.prod(stride) * math.prod(dilation) > 1
+        tiled = plain and still and max(padding) < KH
+        halved = plain and three and stride == (2, 2)
+        point = some and still and area * groups == 1 and padding == (0, 0)
+        strided = some and groups == 1 and many and steps and 1 < area <= 64
+        parts = some and still and three and many and groups * math.prod(dilation) > 1
+        in_a_row = dense({"weight": shapes["weight"]}, case.layout)["weight"]
+        return {
+            "all": True,
+            "small_kernel": small,
+            "packed_filters": small and in_a_row and K % 8 == 0,
+            "few_channels": channels <= 4 and K <= 256,
+            "pointwise": point,
+            "winograd_3x3": tiled and three,
+            "winograd_5x5": tiled and (KH, KW) == (5, 5),
+            "winograd_strided": halved,
+            "winograd_strided_padded": halved and padding == (1, 1),
+            "strided_many_channels": strided,
+            "grouped_or_dilated": parts,
+        }
+
     def draw(self, rng: random.Random) -> dict[str, Any]:
         """Any window, up to three groups, with and without bias."""
         line = draw_window(rng)
@@ -93,6 +127,29 @@ class Depthwise(Conv2d):
             "input": per_channel,
             "weight": pixels,
             "bias": pixels,
+        }
+
+    def tags(self, case: Case) -> dict[str, bool]:
+        """Kernels, strides and filters; most words leave an empty batch out."""
+        shapes, options = self.input_shapes(case), self.signature.resolve(case.options)
+        OC, _, *kernel = shapes["weight"]
+        N, IC, _, IW = shapes["input"]
+        stride, padding = options["stride"], options["padding"]
+        dilation = options["dilation"]
+        reach = [d * (K - 1) for d, K in zip(dilation, kernel)]
+        below_reach = all(p <= r for p, r in zip(padding, reach))
+        rows = N > 0 and kernel[0] in (3, 5) and stride[0] == dilation[0] == 1
+        moved = math.prod(stride) > 1
+        return {
+            "all": True,
+            "non_empty": N > 0,
+            "small_kernel": max(reach) <= 15 and max(stride) <= 4,
+            "three_or_five_rows": rows,
+            "three_or_five_rows_stride_1": rows and not moved,
+            "single_filter": N > 0 and OC == IC and below_reach,
+            "strided_or_multiplied": N > 0 and (moved or OC > IC),
+            # at most two windows side by side
+            "narrow": N > 0 and IW + 2 * padding[1] - reach[1] - 1 < 2 * stride[1],
         }
 
     def draw(self, rng: random.Random) -> dict[str, Any]:

@@ -23,6 +23,7 @@ import torch
 from signatures import SIGNATURES, Argument, Signature
 
 from grader.operators.case import STRANGE, Case, CaseError
+from grader.operators.families import family
 from grader.operators.layouts import lay_out
 
 CASES = Path(__file__).with_name("cases")  # a file for each operator
@@ -157,6 +158,14 @@ class Operator:
             sign = 2 * torch.randint(0, 2, shape, generator=rng) - 1
             return (odd * sign).double()
         return torch.randint(-1, 2, shape, generator=rng).double()
+
+    def tags(self, case: Case) -> dict[str, bool]:
+        """The words of `covers` in lab.toml, and whether each fits a case."""
+        return {}
+
+    def family(self, case: Case) -> str:
+        """What is special about a case: a word of families.py."""
+        return family(case, self.input_shapes(case), self.signature)
 
     def longer(self, case: Case) -> Case | None:
         """The case with one element more in its batch, where inputs have to be drawn

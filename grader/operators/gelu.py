@@ -9,7 +9,8 @@ from typing import Any
 import torch
 
 from grader.operators.case import Case
-from grader.operators.entry import Grads, Operator, Tensors, side, some_layout
+from grader.operators.entry import Grads, Operator, Tensors, numel, side, some_layout
+from grader.operators.layouts import dense
 
 
 class Gelu(Operator):
@@ -34,6 +35,13 @@ class Gelu(Operator):
         """|x| forward, |grad_output| * (1 + |x|) backward."""
         x = inputs["input"].abs()
         return [x], [g.abs() * (1 + x) for g in grad_outputs]
+
+    def tags(self, case: Case) -> dict[str, bool]:
+        """Whether all tensors lie in a row of whole packs."""
+        shape = self.input_shapes(case)["input"]
+        in_a_row = dense({"input": shape, "grad_output": shape}, case.layout)
+        packs = case.aligned or numel(shape) % 8 == 0
+        return {"packed": packs and all(in_a_row.values())}
 
     def draw(self, rng: random.Random) -> dict[str, Any]:
         """Any shape, also none."""

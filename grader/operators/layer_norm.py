@@ -10,7 +10,8 @@ import torch
 from signatures import Argument
 
 from grader.operators.case import Case
-from grader.operators.entry import Grads, Operator, Tensors, side, some_layout
+from grader.operators.entry import Grads, Operator, Tensors, numel, side, some_layout
+from grader.operators.layouts import dense
 
 FAR = 1e4  # the mean of a row, where its standard deviation is 1
 
@@ -105,6 +106,23 @@ class LayerNorm(Operator):
     def fits_module(self, case: Case) -> bool:
         """torch.nn.LayerNorm has no bias without a weight."""
         return "weight" not in case.without or "bias" in case.without
+
+    def tags(self, case: Case) -> dict[str, bool]:
+        """How long rows are; but for `all` and short ones there are some."""
+        shapes = self.input_shapes(case)
+        *lead, D = shapes["input"]
+        vectors = numel(lead) > 0 and D % 16 == 0
+        shapes["grad_output"] = shapes["input"]
+        in_a_row = all(dense(shapes, case.layout).values()) and not case.without
+        packs = numel(lead) > 0 and D % 4 == 0 and D <= 512
+        weighted = "weight" not in case.without
+        return {
+            "all": True,
+            "short_rows": D <= 128,
+            "whole_vectors": vectors,
+            "short_whole_vectors": vectors and D <= 128 and weighted,
+            "packed_rows": in_a_row and packs,
+        }
 
     def draw(self, rng: random.Random) -> dict[str, Any]:
         """Up to three leading axes."""

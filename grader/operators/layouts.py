@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import torch
 
 LAYOUTS = (
@@ -34,7 +36,7 @@ def lay_out(dense: torch.Tensor, layout: str) -> torch.Tensor:
     if layout == "channels_last":
         return _in_memory_order(dense, [axes[0], *axes[2:], axes[1]])
     if layout == "gaps":
-        wide = torch.zeros([2 * extent for extent in dense.shape], dtype=dense.dtype)
+        wide = dense.new_zeros([2 * extent for extent in dense.shape])
         view = wide[tuple(slice(None, None, 2) for _ in axes)]
         return view.copy_(dense)
     if layout == "broadcast":
@@ -47,6 +49,18 @@ def lay_out(dense: torch.Tensor, layout: str) -> torch.Tensor:
         first = dense[tuple(slice(0, 1) for _ in axes)]
         return first.contiguous().expand(dense.shape)
     raise ValueError(f"unknown layout {layout!r}")
+
+
+def dense(
+    shapes: Mapping[str, Sequence[int]], layouts: Mapping[str, str]
+) -> dict[str, bool]:
+    """Which of these tensors lie row-major and without gaps."""
+    return {
+        name: lay_out(
+            torch.empty(shape, device="meta"), layouts.get(name, "contiguous")
+        ).is_contiguous()
+        for name, shape in shapes.items()
+    }
 
 
 def _in_memory_order(dense: torch.Tensor, order: list[int]) -> torch.Tensor:

@@ -10,6 +10,7 @@ import torch
 
 from grader.operators.case import Case
 from grader.operators.entry import Operator, Tensors, numel, side, some_layout
+from grader.operators.layouts import dense
 from grader.operators.primitives import EVERY_CONVOLUTION, MATRIX_PRODUCTS
 
 
@@ -29,6 +30,14 @@ class Linear(Operator):
         OC, IC = inputs["weight"].shape
         R = numel(inputs["input"].shape[:-1])
         return {"output": IC + 1, "input": OC, "weight": R, "bias": R}
+
+    def tags(self, case: Case) -> dict[str, bool]:
+        """Whether rows consist of packs; there may be no rows."""
+        shapes = self.input_shapes(case)
+        OC, IC = shapes["weight"]
+        in_a_row = dense(shapes, case.layout)
+        packs = in_a_row["input"] and in_a_row["weight"] and IC % 8 == OC % 8 == 0
+        return {"packs_of_8": packs or numel(shapes["input"]) == 0}
 
     def draw(self, rng: random.Random) -> dict[str, Any]:
         """Up to three leading axes, also none."""

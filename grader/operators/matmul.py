@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from grader.operators.case import Case
-from grader.operators.entry import Operator, Tensors, side, some_layout
+from grader.operators.entry import Operator, Tensors, numel, side, some_layout
 from grader.operators.primitives import EVERY_MATRIX_PRODUCT
 
 
@@ -29,6 +29,22 @@ class Matmul(Operator):
         M, K = inputs["input"].shape[-2:]
         N = inputs["other"].shape[-1]
         return {"output": K, "input": N, "other": M}
+
+    def tags(self, case: Case) -> dict[str, bool]:
+        """Whether matrices consist of packs, along a row or down a column."""
+        shapes = self.input_shapes(case)
+        K, N = shapes["other"][-2:]
+        dense_axis = {"contiguous": -1, "transposed": -2}
+        ends = [N]  # of the axes whose numbers lie side by side; 1: there is none
+        for name, shape in shapes.items():
+            axis = dense_axis.get(case.layout.get(name, "contiguous"))
+            ends.append(shape[axis] if axis else 1)
+        some = K >= 8 and all(numel(shape) for shape in shapes.values())
+        return {
+            "packs_of_4": some and all(end % 4 == 0 for end in ends),
+            "packs_of_8": some and all(end % 8 == 0 for end in ends),
+            "k_multiple_of_4": K > 0 and K % 4 == 0,
+        }
 
     def draw(self, rng: random.Random) -> dict[str, Any]:
         """Up to two batch axes."""

@@ -140,6 +140,10 @@ class SubmConv3d(Operator):
         absolute = {k: t.abs() if k != "coordinates" else t for k, t in inputs.items()}
         return self.differentiate(absolute, case, [g.abs() for g in grad_outputs])
 
+    def tags(self, case: Case) -> dict[str, bool]:
+        """What is left out of a gradient call are whole gradients."""
+        return {"all": True}
+
     def draw(self, rng: random.Random) -> dict[str, Any]:
         """Up to two boxes, odd kernels, planes among them."""
         return {
