@@ -135,6 +135,7 @@ typedef struct {
     // audit: operators used, a blank between two; worker-asan: sanitized_rest's notes
     char notes[2 * MESSAGE_BYTES];
     int32_t report_cut;         // 1: the report had no room for everything
+    int32_t left;               // backward: ctx->left, the gradients it did not write
     char report[REPORT_BYTES];  // CUDA without a GPU: what cusim found, a line each
     // a card, with RUN_TIMED: what events say of the calls together; audited outside
     int64_t device_ns, device_calls;

@@ -92,6 +92,7 @@ class Reply(ctypes.Structure):
         ("message", ctypes.c_char * MESSAGE_BYTES),
         ("notes", ctypes.c_char * (2 * MESSAGE_BYTES)),
         ("report_cut", ctypes.c_int32),
+        ("left", ctypes.c_int32),
         ("report", ctypes.c_char * REPORT_BYTES),
         ("device_ns", ctypes.c_int64),
         ("device_calls", ctypes.c_int64),

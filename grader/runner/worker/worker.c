@@ -185,9 +185,11 @@ static int run_command(const link_t *link, rung_t *rung)
                 scratch_refuse(command->run >> RUN_REFUSE_SHIFT, scratch_of(command));
                 ctx.scratch = scratch_refusing;
             }
+            ctx.left = 0;
             status = call_direction(link, rung, &ctx, d, tensor, pointer);
         }
     }
+    reply->left = ctx.left;
     reply->asked = scratch_asked();
     ctx.error[CTX_ERROR_BYTES - 1] = 0;
     snprintf(reply->message, MESSAGE_BYTES, "%s", ctx.error);
