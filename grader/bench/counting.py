@@ -24,6 +24,7 @@ from grader.course.rungs import HALF, Rung, Task
 from grader.course.tasks import all_tasks
 from grader.course.traffic import MEANING
 from grader.engine import results
+from grader.engine.asking.runnable import to_time
 from grader.errors import GraderError
 from grader.operators import Case, Operator
 from grader.operators.cost import cost
@@ -71,11 +72,9 @@ def of_task(
         built = links.build(rung, mode=TRACE)
         if under_cusim.DTYPE not in built.libraries:
             continue
-        library = first = built.libraries[under_cusim.DTYPE]
-        if operator.signature.saved:  # backward is handed what a forward has saved
-            lent = links.forward_for(rung, built, TRACE)
-            first = lent.libraries[under_cusim.DTYPE]
-        subject = Subject(operator, libraries={under_cusim.DTYPE: (first, library)})
+        subject = to_time(rung, links, TRACE)
+        if subject is None:
+            continue
         made = nvcc.compile(rung)
         try:
             for direction in [d for d in DIRECTIONS if d in built.directions]:

@@ -25,7 +25,7 @@ from grader.course.rungs import TF32, Rung, Selection, Task
 from grader.engine import results
 from grader.engine.asking import on_gpu
 from grader.engine.asking.compiling import Builds
-from grader.engine.asking.lending import Lending
+from grader.engine.asking.runnable import Trial, to_time
 from grader.errors import GraderError
 from grader.operators import Case
 from grader.report import tables, terminal
@@ -68,19 +68,19 @@ def bench(selection: Selection, wanted: Wanted) -> int:
             raise GraderError(f"COUNTS=off leaves nothing: {gpu_probe.absent()}")
         terminal.say(NOT_TIMED.format(why=gpu_probe.absent()))
     written, known, wrong = [], dict[tuple[str, str], Counted](), 0
-    with Bench(selection, wanted) as run:
-        if wanted.counts:
-            counts = _counted(run, tasks)
-            known = {(row.rung, row.direction): row for row in counts}
-            written.append(counting.write(counts, folder(), command(wanted)))
-        if card := gpu_probe.measured():
-            file = Growing(card, wanted)
-            wrong = _timed(run, tasks, file, known)
-            terminal.say(
-                f"{card.words}; FMA {2e-12 * card.fma:.1f} TFLOP/s, copy "
-                f"{1e-9 * card.bandwidth:.0f} GB/s, both measured"
-            )
-            written.append(file.path)
+    run = Bench(selection, wanted)
+    if wanted.counts:
+        counts = _counted(run, tasks)
+        known = {(row.rung, row.direction): row for row in counts}
+        written.append(counting.write(counts, folder(), command(wanted)))
+    if card := gpu_probe.measured():
+        file = Growing(card, wanted)
+        wrong = _timed(run, tasks, file, known)
+        terminal.say(
+            f"{card.words}; FMA {2e-12 * card.fma:.1f} TFLOP/s, copy "
+            f"{1e-9 * card.bandwidth:.0f} GB/s, both measured"
+        )
+        written.append(file.path)
     terminal.say(f"written: {', '.join(results.near(path) for path in written)}")
     return int(wrong > 0)
 
@@ -119,20 +119,12 @@ def _timed(
 
 
 class Bench:
-    """The builds of a run. Close it when done."""
+    """The builds of a run."""
 
     def __init__(self, selection: Selection, wanted: Wanted) -> None:
         self.selection, self.wanted = selection, wanted
-        self.lending = Lending(wanted.seed)
-        self.links = Builds(judge=self.lending).links
+        self.links = Builds(judge=Trial(wanted.seed)).links
         self.on_card = on_gpu.OnCard(wanted.seed, lambda *_: None, self.links)
-
-    def __enter__(self) -> Bench:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.lending.close()
-        self.on_card.close()
 
     def chosen(self, task: Task) -> list[Rung]:
         """The rungs of a ladder that were asked for."""
@@ -154,13 +146,13 @@ class Bench:
         gpu_probe.build_tools()
         card = gpu_probe.measured()
         assert card
-        lower: dict[str, Rung] = {}
         for rung in [r for r in task.rungs if not gpu_build.lacking(r)]:
             built = self.links.build(rung, mode=GPU)
-            lower |= dict.fromkeys(built.directions, rung)
             if rung.id not in self.selection.rungs or not built.libraries:
                 continue
-            subject = self.on_card.subject(rung, built, lower)
+            subject = to_time(rung, self.links, GPU, walk="")
+            if subject is None:
+                continue
             try:
                 for name in names:
                     for direction in [d for d in DIRECTIONS if d in built.directions]:

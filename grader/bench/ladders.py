@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,16 +25,16 @@ from grader.bench.request import Row, Wanted, command, folder, machine_words, re
 from grader.checks.speed import machine, speed
 from grader.checks.speed.baseline import BOTH
 from grader.checks.subject import Subject
-from grader.checks.values.fallback import Classes, Servers
 from grader.course.rungs import Rung, Selection, Task
 from grader.engine import results
 from grader.engine.asking.compiling import Builds
-from grader.engine.asking.lending import Lending
+from grader.engine.asking.runnable import Trial, to_time
 from grader.errors import GraderError
 from grader.operators import Case, Operator
 from grader.report import bench_page, terminal
 from grader.runner.supervisor.cores import pin
 from grader.toolchain.make import build_folder
+from grader.toolchain.products import Build
 from grader.verdicts import Verdict
 
 SECONDS = 3.0  # that one time takes, mostly
@@ -59,11 +59,8 @@ def bench(selection: Selection, wanted: Wanted) -> int:
     terminal.say(_time_it_takes(tasks, selection, wanted))
     with machine.Peaks() as found, terminal.progress(count) as step:
         ladder = Ladders(selection, wanted, found, step)
-        try:
-            for task in tasks:
-                rows += ladder.rows(task)
-        finally:
-            ladder.close()
+        for task in tasks:
+            rows += ladder.rows(task)
         peaks = found.as_json()
     if not rows:
         raise GraderError(f"nothing to time: no rung of {wanted.label} is written yet")
@@ -123,84 +120,47 @@ def remarks(rows: list[Row]) -> Iterator[str]:
 
 
 class Ladders:
-    """Times rungs, and knows what each of them leaves to others."""
+    """Times rungs on what each of them covers."""
 
     def __init__(
         self, selection: Selection, wanted: Wanted, peaks: machine.Peaks, step: Any
     ) -> None:
-        self.selection, self.wanted, self.peaks, self.step = (
-            selection,
-            wanted,
-            peaks,
-            step,
-        )
-        self.lending = Lending(wanted.seed)
-        self.builds = Builds(judge=self.lending)
+        self.selection, self.wanted = selection, wanted
+        self.peaks, self.step = peaks, step
+        self.builds = Builds(judge=Trial(wanted.seed))
         self.done = 0
 
-    def close(self) -> None:
-        """End all workers."""
-        self.lending.close()
-
     def rows(self, task: Task) -> Iterator[Row]:
-        """All rungs of a ladder; what one lacks it borrows from the nearest lower."""
+        """All rungs of a ladder."""
         operator = operators.get(task.operator)
         cases = operator.speed_cases()
         names = usual_cases(task, operator, self.wanted)
-        lower: dict[str, Rung] = {}
-        with Servers(self.builds.links, operator, self.wanted.seed) as servers:
-            for rung in task.rungs:
-                built = self.builds.whole(rung)
-                lower.update(dict.fromkeys(built.directions, rung))
-                if rung.id not in self.selection.rungs or not built.libraries:
-                    continue
-                called = {d: lower.get(d, rung) for d in DIRECTIONS}
-                with ExitStack() as stack:
-                    subject = self._subject(operator, called)
-                    stack.callback(subject.close)
-                    subject.classes = Classes(servers, called)
-                    for name in names:
-                        yield from self._case(
-                            subject, servers, rung, called, cases[name]
-                        )
-                self.done += 1
-
-    def _subject(self, operator: Operator, called: dict[str, Rung]) -> Subject:
-        """The files that compute both directions."""
-        first, second = (self.builds.whole(called[d]).libraries for d in DIRECTIONS)
-        return Subject(
-            operator, libraries={d: (first[d], second[d]) for d in first if d in second}
-        )
+        for rung in task.rungs:
+            if rung.id not in self.selection.rungs:
+                continue
+            built = self.builds.whole(rung)
+            if not built.libraries:
+                continue
+            subject = to_time(rung, self.builds.links, walk="")
+            if subject is None:
+                continue
+            with closing(subject):
+                for name in names:
+                    yield from self._case(subject, rung, built, cases[name])
+            self.done += 1
 
     def _case(
-        self,
-        subject: Subject,
-        servers: Servers,
-        rung: Rung,
-        called: dict[str, Rung],
-        case: Case,
+        self, subject: Subject, rung: Rung, built: Build, case: Case
     ) -> Iterator[Row]:
-        """The parts of a case that were asked for, or that the rung computes itself."""
+        """The parts of a case that were asked for, or all that the rung defines."""
         from grader.engine.progress import Progress
 
-        own = {d for d in DIRECTIONS if called[d].id == rung.id}
-        parts = parts_of(subject.operator, case)
-        for part, (directions, asked) in parts.items():
+        for part, (directions, asked) in parts_of(subject.operator, case).items():
             if self.wanted.parts and part not in self.wanted.parts:
                 continue
-            if not self.wanted.parts and (part == BOTH or not set(directions) <= own):
+            if part == BOTH and not self.wanted.parts:
                 continue
-            by = {
-                servers.computes(called[d], one, d)
-                for d in directions
-                for _, one in servers.parts(asked, d)
-            }
-            left = any(
-                servers.left(called[d], one, d)
-                for d in directions
-                for _, one in servers.parts(asked, d)
-            )
-            if left and not self.wanted.parts:
+            if not set(directions) <= set(built.directions):
                 continue
             self.step(Progress(rung.id, f"speed, {case.name} {part}", self.done, 0))
             direction = directions[0] if len(directions) == 1 else BOTH
@@ -215,7 +175,7 @@ class Ladders:
                 against=self.wanted.against if case.sizes.get("KH") else (),
             )
             if found.verdict is not Verdict.NOT_IMPLEMENTED:
-                yield Row(rung, part, tuple(sorted(by)), found)
+                yield Row(rung, part, (rung.id,), found)
 
 
 def parts_of(operator: Operator, case: Case) -> dict[str, tuple[tuple[str, ...], Case]]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from grader.checks.heat_map import HeatMap
@@ -51,6 +51,9 @@ class CheckResult:
     mistake: str | None = None  # the name of a known mistake it equals
     heat: HeatMap | None = None  # which elements of the smallest case are wrong
     printed: Printed | None = None  # by the file itself, in the case that failed
+    of: int = 0  # of a file that may leave cases: how many there are, with `cases`
+    asked: Mapping[str, int] = field(default_factory=dict)  # family -> results
+    left: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # that it leaves
     seconds: float = field(default=0.0, compare=False)  # that the check took
 
     def __post_init__(self) -> None:

@@ -34,7 +34,8 @@ _STATUS = {
     wire.STATUS_CUDA_ERROR: (Verdict.CRASH, "returned STATUS_CUDA_ERROR"),
     wire.STATUS_UNSUPPORTED: (
         Verdict.WRONG_VALUE,
-        "returned STATUS_UNSUPPORTED, and no lower file computes what this one leaves",
+        "returned STATUS_UNSUPPORTED. lab.toml names no `covers` for this file, so it "
+        "has to cover every case",
     ),
     wire.REPLY_CONTRACT: (Verdict.WRONG_CONTRACT, ""),
     wire.REPLY_EXCEPTION: (Verdict.CRASH, ""),

@@ -10,10 +10,10 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -23,6 +23,7 @@ from grader.checks.check_result import NONSENSE, Finding, Stopped
 from grader.checks.cuda import cusim_report
 from grader.checks.memory import sanitizer_report
 from grader.checks.printed import LOADED, Words, keep
+from grader.course.rungs import DIRECT, HALF
 from grader.operators import Case, Operator
 from grader.operators.entry import Tensors
 from grader.operators.primitives import COMPUTED_BY_RUNGS, PLUMBING
@@ -32,8 +33,11 @@ from grader.runner.supervisor.call import Call, Output, Placement, Run
 from grader.runner.supervisor.session import Outcome, Worker
 from grader.verdicts import Verdict
 
+S = TypeVar("S", bound="Subject")
+
 DTYPES = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16}
 EVERYWHERE = ("f32", "f64")  # each rung has these; f16 is for some of lab 04
+WHOLE = "lab.toml names no `covers` for this file, so it has to cover every case"
 LOAD_LIMIT = 20.0  # seconds for a Python file's own top level
 CHECK_LIMIT = 90.0  # and for all calls of one check together
 
@@ -52,12 +56,15 @@ class Subject:
         package: Path | None = None,
         shown: str = "",
         warm: Worker | None = None,
+        numerics: str = DIRECT,
+        covers: Mapping[str, Sequence[str]] | None = None,
+        has_forward: bool = True,
     ) -> None:
         """`libraries`: dtype -> files that define forward, backward. `source`: a Python
         file, `package` the folder that holds convlab_ext, `shown` its name in messages,
-        `warm` a Python worker that was started early. `classes` may be set to a
-        function that says, of a case and a result's name, in which numerics class it
-        is computed.
+        `warm` a Python worker that was started early. `numerics`: the class of its
+        results. `covers`: result -> tags of the cases that it has to cover; without
+        them it has to cover all. `has_forward`: whether it defines forward.
         """
         self.operator = operator
         self.number = operators.number(operator.name)
@@ -65,13 +72,32 @@ class Subject:
         self.source = source
         self.package = package
         self.shown = shown
-        self.classes: Callable[[Case, str], str] | None = None
+        self.numerics, self.covers = numerics, covers or {}
+        self.has_forward = has_forward
+        self.left: frozenset[int] = frozenset()  # outputs that the last call left
+        self.refused: dict[str, set[str]] = {}  # direction -> cases it leaves whole
         self.warnings: tuple[str, ...] = ()  # of cusim, that count as findings
         self.words: Words = {}  # what its workers print; who shows it empties it
         self._warm = warm
         self._workers: dict[str, Worker] = {}
         self._spent = 0.0  # by workers that are gone
         self.begin()
+
+    def judges(self, other: S) -> S:
+        """Another build of the same rung, which is judged as this one."""
+        other.numerics, other.covers = self.numerics, self.covers
+        other.has_forward, other.refused = self.has_forward, self.refused
+        return other
+
+    def asks(self, case: Case, direction: str) -> bool:
+        """Whether a direction has something to do in a case that the rung covers."""
+        refused = self.refused.get(direction, ())
+        return case.name not in refused and self.operator.asks(case, direction)
+
+    @property
+    def saves(self) -> bool:
+        """Whether its own forward makes what backward is handed, else the reference."""
+        return self.python or (self.has_forward and not self.covers)
 
     def begin(self, seconds: float = CHECK_LIMIT) -> None:
         """A check starts: from now on its calls share so many seconds."""
@@ -105,7 +131,7 @@ class Subject:
     @property
     def dtypes(self) -> list[str]:
         """The dtypes it has to be right in; f16 is a check of its own."""
-        known = ["f32", "f64"]
+        known = ["f16"] if self.numerics == HALF else ["f32", "f64"]
         return known if self.python else [d for d in known if d in self.libraries]
 
     def worker(self, dtype: str) -> Worker:
@@ -147,7 +173,7 @@ class Subject:
     def _launch(self, dtype: str) -> Worker:
         """A worker for the rung's libraries, not yet ready.
 
-        A library lent by another rung is a plain build, which every worker can run.
+        One of both may be a plain build, which every worker can run.
         """
         forward, backward = self.libraries[dtype]
         both = [programs.program_of(library) for library in (forward, backward)]
@@ -279,7 +305,10 @@ class Subject:
                 ended = self._out_of_time(case, limit)
             self.drop(dtype)
             raise Stopped(ended)
+        self.left = self._left(worker, call)
         finding = self._returned(worker, case.name)
+        if self.left and not finding:
+            finding = self._leaves(call, case)
         if finding and outcomes.is_lost(worker):
             self.drop(dtype)
             raise Stopped(finding)
@@ -297,6 +326,39 @@ class Subject:
                 )
             )
         return finding
+
+    def _left(self, worker: Worker, call: Call) -> frozenset[int]:
+        """The outputs that a call left to others, by position."""
+        made = [k for k, tensor in enumerate(call.tensors) if tensor is not None]
+        if self.python:
+            return frozenset()
+        if worker.reply.status == wire.STATUS_UNSUPPORTED:
+            return frozenset(made)
+        signature = self.operator.signature
+        first = len(signature.outputs) + len(signature.saved)
+        bits = worker.reply.left
+        return frozenset(k for k in made if k >= first and bits >> (k - first) & 1)
+
+    def _leaves(self, call: Call, case: Case) -> Finding | None:
+        """What is wrong with what the last call left; None if it may be left."""
+        names = self.names()[wire.SIDE_TENSORS :]
+        listed = " and ".join(f"'{names[k]}'" for k in sorted(self.left))
+        if not self.covers:
+            text = f"leaves {listed} to other files (ctx->left). {WHOLE}"
+            return Finding(Verdict.WRONG_GRADIENT, text, case.name)
+        for k in () if call.request.run & Run.TIMED else sorted(self.left):
+            tensor = call.tensors[k]
+            assert tensor is not None
+            side = call.request.side[wire.SIDE_TENSORS + k]
+            written = tensor.numel() - side.unwritten
+            if written:
+                text = (
+                    f"leaves {listed} to other files, but wrote {written} of "
+                    f"{tensor.numel()} elements of '{names[k]}'. Decide before you "
+                    "write: what a file leaves it must not touch"
+                )
+                return Finding(Verdict.INCOMPLETE, text, case.name)
+        return None
 
     def _out_of_time(self, case: Case, ran: float = 0.0) -> Finding:
         """The calls of a check have had their time together, the last one a part of
@@ -317,11 +379,13 @@ class Subject:
         if self.on_device:
             with contextlib.suppress(*NONSENSE):
                 found = cusim_report.finding(worker, case, self.names(), self.warnings)
-        found = found or outcomes.of_status(worker, case)
+        unsupported = worker.reply.status == wire.STATUS_UNSUPPORTED
+        if not found and not (unsupported and self.covers):
+            found = outcomes.of_status(worker, case)
         return found and self._named(found)
 
     def gradient_bits(self) -> int:
         """What a gradient call runs: backward alone where nothing is saved for it."""
-        if self.python or self.operator.signature.saved:
+        if self.python or (self.operator.signature.saved and self.saves):
             return Run.FORWARD | Run.BACKWARD
         return Run.BACKWARD

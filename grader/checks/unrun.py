@@ -105,17 +105,6 @@ def _code(rung: Rung) -> str:
     return re.sub(r"//[^\n]*", "", text)
 
 
-def no_forward(operator: str) -> CheckResult:
-    """A backward alone needs what a forward saves, and nothing lends one."""
-    return CheckResult(
-        "gradient",
-        "backward",
-        Verdict.BLOCKED,
-        message=f"{operator}_backward needs what forward saves, and neither this file "
-        "nor one below it has a forward that passes",
-    )
-
-
 def same_for_backward(forward: CheckResult) -> CheckResult:
     """In Python backward needs a forward that returns: its verdict is the same."""
     return CheckResult(

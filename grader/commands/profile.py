@@ -27,6 +27,7 @@ from grader.operators.cost import cost
 from grader.report import terminal
 from grader.runner.supervisor import cores
 from grader.runner.supervisor.session import tools
+from grader.toolchain.linking import WITH_GIVEN
 from grader.toolchain.make import build_folder, build_tools
 from grader.toolchain.products import Build
 
@@ -68,7 +69,7 @@ def run() -> int:
 
 
 def _built(rung: Rung) -> Build:
-    built = known.links().build(rung)
+    built = known.links().build(rung, walk=WITH_GIVEN)
     if not built.libraries:
         where = built.location or rung.shown
         raise GraderError(

@@ -23,11 +23,6 @@ def below(rung: Rung, task: Task) -> Rung | None:
     return next((r for r in reversed(lower) if defined(r) & mine), None)
 
 
-def lowest(task: Task, direction: str) -> Rung | None:
-    """The first file of a ladder that defines a direction: it covers everything."""
-    return next((rung for rung in task.rungs if direction in defined(rung)), None)
-
-
 def defined(rung: Rung) -> set[str]:
     """The directions whose functions stand in a file, as its text has it."""
     operator = rung.operator

@@ -8,6 +8,7 @@ in it.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,6 +49,8 @@ class Rung:
     step: str = ""  # lab 05: stable
     also: tuple[Path, ...] = ()  # lab 05: the operator's Python, and what it shares;
     # of an exhibit its case
+    # result -> tags of the cases that it has to cover: uses.covers
+    covers: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
     exhibit: Exhibit | None = field(default=None, compare=False)  # of a bug hunt
 
     @property
@@ -84,7 +87,7 @@ class Rung:
     def headers(self) -> tuple[Path, ...]:
         """What its ladder gives to several of its files, beside them."""
         folder = self.file.parent
-        own = folder.name == self.task.split("/")[-1]  # not common/no_lower_rung.c's
+        own = folder.name == self.task.split("/")[-1]
         return tuple(sorted(folder.glob("*.h"))) if own else ()
 
     @property

@@ -35,6 +35,7 @@ from grader.course.rungs import (
     Selection,
     Task,
 )
+from grader.course.uses import covers
 from grader.course.uses import parse as parse_uses
 from grader.errors import GraderError
 
@@ -47,7 +48,7 @@ _LAB_WORDS = {"title", "language", "ladder", "rung", HUNT}
 _LADDER_WORDS = {"points", "core", "hints", "speed", "bench", "dtypes"}
 _OPERATOR_WORDS = {"points", "core", "hints", "kernels"}  # of lab 05
 _CUDA_WORDS = {"traffic", "architectures", "needs", "dtypes"}
-_RUNG_WORDS = {"uses", "below", "flags", "numerics", "hints", *_CUDA_WORDS}
+_RUNG_WORDS = {"uses", "covers", "below", "flags", "numerics", "hints", *_CUDA_WORDS}
 
 
 # ---- reading labs --------------------------------------------------------------------
@@ -243,6 +244,7 @@ def _rung(
         )
     moved = traffic.parse(where, entry.get("traffic", {}))
     fits = architectures.parse(where, file.suffix, entry)
+    fits["covers"] = covers(where, entry)
     fits["hints"] = _hints(where, entry)
     flags = tuple(entry.get("flags", ()))
     alone = all(use.within(task) for use in used)  # others are not built for them

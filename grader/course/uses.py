@@ -6,18 +6,20 @@
     uses.lower = "02_naive_c/unfold"          # a task: its best rung that passes
     uses.tiles = "conv2d/10_winograd_4x4"     # a lower rung of the same ladder by name
 
-    below = true                              # it covers some cases only
+    covers = ["pointwise"]                    # it covers these cases, and leaves others
+    covers.grad_input = ["pointwise"]         # or so, where its results differ
 
-The caller declares `matmul_forward_fn gemm_forward;` and calls it. What a rung does not
-cover is asked of the one `below`: of the nearest lower one that is right, or from the
-one on that it names (below = "conv2d/02_implicit_gemm"). This module reads the words;
-candidates.py says which rungs they mean, linking.py finds the objects.
+The caller declares `matmul_forward_fn gemm_forward;` and calls it. `covers` names tags
+of the operator (Operator.tags). In a walk, what a rung leaves is asked of the nearest
+lower one that is right, or from the one on that `below` names (below =
+"conv2d/02_implicit_gemm"). This module reads the words; candidates.py says which rungs
+they mean, linking.py finds the objects.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,10 +31,6 @@ if TYPE_CHECKING:
     pass
 
 LOWER, OWN = "lower", "own"  # what a walk calls: the rungs below, and the rung itself
-NOBODY = "nobody"  # serves a use within a ladder where no lower rung is right
-LEFT = "left to a lower file"  # what common/no_lower_rung.c then says of a case
-UNPAID = "a given object earns no points"  # where one serves what a right file leaves
-_UNCOUNTED = ("leaves ", "computes small cases ")  # so begins what lending.py says
 _ALIAS = re.compile(r"[a-z][a-z0-9_]*")
 _LAB = re.compile(r"\d\d_\w+")
 
@@ -48,7 +46,11 @@ class Use:
     @property
     def symbols(self) -> tuple[str, ...]:
         """What the caller may declare and call."""
-        return tuple(f"{self.alias}_{direction}" for direction in DIRECTIONS)
+        return self.symbols_of(DIRECTIONS)
+
+    def symbols_of(self, directions: Collection[str]) -> tuple[str, ...]:
+        """Those of some directions."""
+        return tuple(f"{self.alias}_{direction}" for direction in directions)
 
     def within(self, task: str) -> bool:
         """Whether it is served by a lower rung of the caller's own ladder: by the one
@@ -63,7 +65,7 @@ class Use:
 
 
 def parse(where: str, lab: str, rung: str, entry: Mapping[str, Any]) -> tuple[Use, ...]:
-    """What a rung of this lab uses, and what is below it; `rung` is
+    """What a rung of this lab uses, and what a walk asks below it; `rung` is
     conv2d/00_unfold_gemm, `entry` its words in lab.toml.
 
     Raises GraderError for what can be told without looking at other entries.
@@ -74,20 +76,38 @@ def parse(where: str, lab: str, rung: str, entry: Mapping[str, Any]) -> tuple[Us
             f"{where}: uses is {used!r}, expected lines like "
             'uses.gemm = "matmul/05_packed"'
         )
-    lower = [_below(where, lab, rung, entry["below"])] if "below" in entry else []
+    some = "covers" in entry or "below" in entry
+    lower = [_below(where, lab, rung, entry)] if some else []
     return (*lower, *(_use(where, lab, rung, alias, used[alias]) for alias in used))
 
 
-def _below(where: str, lab: str, rung: str, value: object) -> Use:
-    """The lower rungs that compute what a rung does not cover."""
+def covers(where: str, entry: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Result -> tags of the cases that a rung has to cover; "" stands for each result.
+    {} where it has to cover everything.
+    """
+    value = entry.get("covers", {})
+    named = value if isinstance(value, Mapping) else {"": value}
+    for words in named.values():
+        good = isinstance(words, list) and all(isinstance(w, str) for w in words)
+        if not (good and words):
+            raise GraderError(
+                f"{where}: covers is {value!r}, expected tags of the operator, like "
+                'covers = ["pointwise"], or by result: covers.output = ["pointwise"]'
+            )
+    return {result: tuple(words) for result, words in named.items()}
+
+
+def _below(where: str, lab: str, rung: str, entry: Mapping[str, Any]) -> Use:
+    """The lower rungs that a walk asks for what a rung leaves."""
     operator = rung.split("/")[0]
-    name = value if isinstance(value, str) else ""
+    name = entry.get("below", "")
     use = Use(LOWER, f"{lab}/{name}" if name else "", where)
-    if value is not True and not name.startswith(f"{operator}/"):
+    if "below" in entry and not str(name).startswith(f"{operator}/"):
         raise use.refuse(
-            f"is {value!r}, expected true or the name of a lower rung of the ladder "
-            f"'{operator}'"
+            f"is {name!r}, expected the name of a lower rung of the ladder '{operator}'"
         )
+    if "covers" not in entry:
+        raise use.refuse("stands without covers: this rung leaves no case to others")
     return use
 
 
@@ -108,15 +128,5 @@ def _use(where: str, lab: str, rung: str, alias: str, value: Any) -> Use:
     if target.count("/") not in (1, 2):
         raise use.refuse(f"{value!r} is neither a rung nor a task")
     if target.split("/") == [lab, operator]:
-        raise use.refuse(
-            f"{value!r} is the ladder itself; name one of its lower rungs, or say "
-            "below = true"
-        )
+        raise use.refuse(f"{value!r} is the ladder itself; name one of its lower rungs")
     return use
-
-
-def is_uncounted(message: str) -> bool:
-    """Whether a check that found a file not written says of a right one what it leaves
-    to other files: its numbers are right, and they earn nothing.
-    """
-    return message.startswith(_UNCOUNTED)

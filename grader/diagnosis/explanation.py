@@ -312,7 +312,8 @@ def run_again(
     except Stopped as stop:
         trial.finding, trial.died = stop.finding, True
     if not trial.finding:
-        _look(trial, call, {first + k: e for k, e in enumerate(right) if e is not None})
+        wanted = {first + k: e for k, e in enumerate(right) if e is not None}
+        _look(trial, call, {k: e for k, e in wanted.items() if k not in subject.left})
     return trial
 
 

@@ -21,8 +21,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from signatures import DIRECTIONS
-
 from grader.checks import told
 from grader.checks.check_result import CheckResult, Stopped
 from grader.checks.memory import access, sanitizer_report
@@ -224,12 +222,8 @@ def _again(
     dtype = result.dtype if result.dtype in built.libraries else "f32"
     program = access.PROGRAM if mode == SANITIZE else "worker"
     stuck = result.verdict is Verdict.TIMEOUT
-    lent = dict(zip(DIRECTIONS, subject.libraries[dtype]))
-    chosen = [
-        built.libraries[dtype] if d in built.directions else lent[d] for d in DIRECTIONS
-    ]
-    libraries = {dtype: (chosen[0], chosen[1])}
-    again = Subject(subject.operator, libraries=libraries)
+    libraries = {dtype: (built.libraries[dtype], built.libraries[dtype])}
+    again = subject.judges(Subject(subject.operator, libraries=libraries))
     again.program = program
     case = subject.operator.cases(seed)[i]
     made = prepare(again, case, i, result.direction, dtype, seed)

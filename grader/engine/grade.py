@@ -29,7 +29,7 @@ from grader.engine.progress import Progress
 from grader.engine.race import Race
 from grader.engine.schedule import Job, Schedule
 from grader.engine.score import RungResult, TaskResult
-from grader.engine.steps import Ask, BuildPackage, Compile, Gates, Lend, Now, Values
+from grader.engine.steps import Ask, BuildPackage, Compile, Gates, Now, Try, Values
 from grader.engine.times import Times
 from grader.runner.supervisor import cores
 from grader.toolchain.extension.package import Package
@@ -188,7 +188,7 @@ class Grader(Closing):
             match job:
                 case Compile():
                     self._compiled(node, answer)
-                case Lend():
+                case Try():
                     node.right = answer
                     self.links.learn({job.name: answer})
                 case BuildPackage():
@@ -242,11 +242,11 @@ class Grader(Closing):
                 return
         if not node.wanted:
             defines = node.facts[0] if node.facts else DIRECTIONS
-            self._add(node, Lend(node.rung.id, defines))
+            self._add(node, Try(node.rung.id, defines))
         elif node.rung.in_package:
             self._add(node, BuildPackage(node.rung.id))
         else:
-            self._add(node, Ask(node.rung.id, node.lower))
+            self._add(node, Ask(node.rung.id))
 
     # ---- what comes of them ----------------------------------------------------------
 
@@ -330,8 +330,6 @@ class Grader(Closing):
         node.answer = answer
         node.right = {d: v is Verdict.PASS for d, v in verdicts.items() if v}
         self.links.learn({node.rung.id: node.right})
-        if answer.libraries:
-            self.race.libraries[node.rung.id] = answer.libraries
         if node.wanted:
             self.done += 1
             self._end(self.graph.tasks[node.rung.task])

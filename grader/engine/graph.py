@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The rungs of a grading, and which of them have to be decided before which.
 
-A rung waits for those that it may be linked with: the ones that it uses, and lower ones
-that lend a direction it lacks. Behind one that is right no other matters.
+A rung waits for those that it may be linked with: the ones that it uses. Behind one
+that is right no other matters.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from grader.checks.check_result import CheckResult
 from grader.course.candidates import candidates
 from grader.course.rungs import COMPILED, EXTENSION, Rung, Selection
 from grader.course.tasks import all_tasks
-from grader.course.uses import Use
+from grader.course.uses import LOWER, Use
 from grader.engine import plan
 from grader.engine.answers import keys
 from grader.engine.answers.ledger import CHECKS, Ledger
@@ -34,11 +34,10 @@ class Node:
     """A rung in the graph."""
 
     rung: Rung
-    wanted: bool  # it is graded; else it only lends what it does right
+    wanted: bool  # it is graded; else only others use it
     content: str = ""  # keys.content, where there is a ledger
     key: str = ""  # of its answer
     facts: tuple[tuple[str, ...], tuple[str, ...]] | None = None  # defines, wants
-    lower: dict[str, str] = field(default_factory=dict)  # direction -> who lends it
     begun: set[type[Job]] = field(default_factory=set)  # jobs that were added
     package: Package | None = None  # lab 05
     values: list[CheckResult] | None = None  # lab 05
@@ -97,39 +96,19 @@ class Graph:
 
     def linked_with(self, node: Node) -> list[Linked]:
         """The rungs that decide what this one is linked with; None for one that is not
-        decided. Of those that lend a direction the node's `lower` takes note.
+        decided.
         """
         if plan.kind(node.rung) == EXTENSION:
             return list(self._kernels(node.rung))
         if node.rung.needs or node.facts is None:
             return []
-        return [*self._lent(node), *self._used(node)]
-
-    def _lent(self, node: Node) -> Iterator[Linked]:
-        """Lower rungs of the ladder, for directions that a rung lacks."""
-        assert node.facts
-        rung, (defines, _) = node.rung, node.facts
-        if rung.is_view or rung.exhibit:  # no file of the folder lends it anything
-            return
-        below = [
-            r for r in self.tasks[rung.task].rungs if r.id < rung.id and not r.needs
-        ]
-        for direction in DIRECTIONS if defines else ():
-            if direction in defines:
-                continue
-            for other in reversed(below):
-                right = self._right(other, direction, ask=True)
-                yield other, direction, right
-                if right:
-                    node.lower[direction] = other.id
-                if right is not False:
-                    break
+        return list(self._used(node))
 
     def _used(self, node: Node) -> Iterator[Linked]:
         """Rungs whose functions it calls."""
         assert node.facts
         rung, (_, wants) = node.rung, node.facts
-        for use in rung.uses:
+        for use in [use for use in rung.uses if use.alias != LOWER]:
             # for C of another ladder there are given objects
             ask = use.within(rung.task) or rung.file.suffix == ".cu"
             for symbol in [symbol for symbol in use.symbols if symbol in wants]:
@@ -222,4 +201,4 @@ def _given_for(rung: Rung) -> list[str]:
         return [rung.operator]
     if rung.file.suffix != ".c":
         return []
-    return sorted({(use.target or rung.task).split("/")[1] for use in rung.uses})
+    return sorted({u.target.split("/")[1] for u in rung.uses if u.alias != LOWER})

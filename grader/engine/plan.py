@@ -63,11 +63,6 @@ _LOOKS = (
     Question(TRAFFIC, build=TRACE, where="lab.toml limits it"),
 )
 UNDER_CUSIM = tuple(question.name for question in _LOOKS)
-# of a rung that computes something in f16 only; traffic is counted of what it computes
-_LOOKS_IN_HALF = {
-    **dict.fromkeys((ORDER, MEMORY, RACES), ("f32", "f16")),
-    TRAFFIC: ("f16",),
-}
 _GATES = Question(GATES, dtypes=_BOTH)
 _VIEWS = Question("views", asks="the function's name", dtypes=())
 
@@ -117,7 +112,8 @@ def questions(rung: Rung, direction: str) -> tuple[Question, ...]:
     if kind(rung) == EXTENSION and rung.exhibit:
         module = False  # it has none
     asked = {
-        HALF: "f16" in rung.dtypes,
+        HALF: "f16" in rung.dtypes and rung.numerics != rungs.HALF,
+        GRADCHECK: rung.numerics != rungs.HALF,
         MODULE: module,
         SECOND: operator not in FROM_SAVED,
         THREADS: kind(rung) == C and starts_threads(rung),
@@ -126,10 +122,9 @@ def questions(rung: Rung, direction: str) -> tuple[Question, ...]:
     }
     table = PLAN[kind(rung)][direction]
     chosen = tuple(question for question in table if asked.get(question.name, True))
-    if not asked[HALF] or rung.numerics != rungs.HALF:
+    if rung.numerics != rungs.HALF:
         return chosen
-    more = _LOOKS_IN_HALF
-    return tuple(replace(q, dtypes=more.get(q.name, q.dtypes)) for q in chosen)
+    return tuple(replace(question, dtypes=("f16",)) for question in chosen)
 
 
 def is_below(rung: Rung, selection: Selection) -> bool:

@@ -9,6 +9,7 @@ are pending.
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -18,9 +19,8 @@ from signatures import DIRECTIONS
 from grader.checks.check_result import CheckResult
 from grader.checks.speed.estimate import Estimate, Speed
 from grader.checks.unrun import of_ours
-from grader.course.rungs import Rung, Task
+from grader.course.rungs import Task
 from grader.engine.answers import known
-from grader.engine.asking.lending import Libraries
 from grader.engine.asking.on_gpu import OnCard, why_pending
 from grader.engine.score import RungResult
 from grader.errors import GraderError
@@ -30,8 +30,6 @@ from grader.verdicts import Verdict
 
 if TYPE_CHECKING:  # these import torch
     from grader.checks.speed.machine import Peaks
-    from grader.checks.subject import Subject
-    from grader.checks.values.fallback import Classes
     from grader.operators import Case, Operator
 
 PATIENCE = 3  # noisy results of a run that are waited for; then the machine is busy
@@ -57,8 +55,6 @@ class Race:
         self.tell = tell
         self._peaks: Peaks | None = None
         self._patience = PATIENCE
-        self.libraries: dict[str, Libraries] = {}  # of the rungs of this run, by id
-        self.classes: dict[str, Classes] = {}  # how exact they are
 
     def peaks(self) -> Peaks:
         """This machine's peaks."""
@@ -71,7 +67,6 @@ class Race:
 
     def close(self) -> None:
         """End what was started to measure."""
-        self.on_card.close()
         if self._peaks:
             self._peaks.close()
 
@@ -98,11 +93,7 @@ class Race:
             return results
         done = {result.rung.id: result for result in results}
         for direction in task.speed.bands:
-            left = [
-                r
-                for r in done.values()
-                if r.verdict(direction) is Verdict.PASS and r.rung.id in self.libraries
-            ]
+            left = [r for r in done.values() if r.verdict(direction) is Verdict.PASS]
             while left:
                 timed, speed = self._guarded(task, left, direction)
                 checks = timed.checks
@@ -153,20 +144,15 @@ class Race:
     ) -> tuple[RungResult, Speed]:
         """The fastest file and its time; a fault of ours costs nobody points."""
         try:
-            own = [r for r in right if self._computes(task, r.rung, direction)]
-            if not own:
-                return right[-1], self._borrowed(task, direction)
-            return self._fastest(task, own, direction)
+            return self._fastest(task, right, direction)
         except Exception as error:
             return right[-1], self._our_fault(task, direction, error)
 
-    def _borrowed(self, task: Task, direction: str) -> Speed:
-        """Every file leaves the timed case to a given object: that earns nothing."""
-
+    def _nothing(self, task: Task, direction: str, text: str) -> Speed:
+        """Nothing that can be timed: that earns nothing."""
         assert task.speed
         band = task.speed.bands[direction]
         nothing = Estimate(0.0, 0.0, 0.0)
-        text = f"case {band.case} is left to a given object"
         return Speed(
             band.case,
             direction,
@@ -178,42 +164,34 @@ class Race:
             band=band,
         )
 
-    def _computes(self, task: Task, rung: Rung, direction: str) -> bool:
-        """Whether a file of this ladder computes the timed case, this one or one that
-        it calls: the time of a given object is nobody's.
-        """
-        if not rung.uses:
-            return True
-        from grader import operators
-        from grader.checks.values.fallback import Servers
-
-        assert task.speed
-        operator = operators.get(task.operator)
-        case = _case(task, operator, task.speed.bands[direction].case)
-        with Servers(self.links, operator, self.seed) as servers:
-            return all(
-                servers.computes(rung, part, direction).startswith(f"{task.id}/")
-                for _, part in servers.parts(case, direction)
-            )
-
     def _fastest(
         self, task: Task, right: list[RungResult], direction: str
     ) -> tuple[RungResult, Speed]:
         from grader.checks.speed import speed
+        from grader.engine.asking.runnable import to_time
 
         assert task.speed
         band = task.speed.bands[direction]
         peaks = self.peaks()
-        subjects = [self._subject(r) for r in right]
+        first = right[0]
+        made = {r.rung.id: to_time(r.rung, self.links) for r in right}
+        right = [r for r in right if made[r.rung.id]]
+        subjects = [subject for subject in made.values() if subject]
+        if not subjects:
+            text = "no right file of this ladder has a forward, and backward needs one"
+            return first, self._nothing(task, direction, text)
         try:
             case = _case(task, subjects[0].operator, band.case)
             times = [0.0]
-            if len(right) > 1:
+            if len(right) > 1 or right[0].rung.covers:
                 times = [
                     speed.screen(subject, case, direction, self.seed)
                     for subject in subjects
                 ]
             best = times.index(min(times))
+            if math.isinf(times[best]) and all(subject.left for subject in subjects):
+                text = f"no right file of this ladder covers case {band.case}"
+                return right[best], self._nothing(task, direction, text)
             self.tell(right[best].rung.id, f"speed {direction}")
             timed = speed.check(
                 subjects[best],
@@ -237,15 +215,6 @@ class Race:
         band = task.speed.bands[direction]
         text = of_ours(error)
         return Speed(band.case, direction, Verdict.GRADER, "", message=text, band=band)
-
-    def _subject(self, result: RungResult) -> Subject:
-        from grader import operators
-        from grader.checks.subject import Subject
-
-        operator = operators.get(result.rung.operator)
-        subject = Subject(operator, libraries=self.libraries[result.rung.id])
-        subject.classes = self.classes.get(result.rung.id)
-        return subject
 
 
 def _fault(speed: Speed) -> CheckResult:

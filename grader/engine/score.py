@@ -4,11 +4,11 @@
 The engine makes these records, results.json is them written down (as_json.py), and
 every report reads them. The exit status follows from them too.
 
-Forward and backward each carry half of a task's points for being right, given once: to
-any file of the ladder that passes every check of that direction. The rest is for speed
-(bands.py): the fastest right file of a direction earns it. In a ladder of views
-(tensor_view.h) each function has the same share of the points. The files of a bug hunt
-count each for itself: half for the repair, half for the case.
+Forward and backward each carry half of a task's points for being right, given once:
+for what the right files of the ladder cover together in that direction. The rest is
+for speed (bands.py): the fastest right file of a direction earns it. In a ladder of
+views (tensor_view.h) each function has the same share of the points. The files of a bug
+hunt count each for itself: half for the repair, half for the case.
 """
 
 from __future__ import annotations
@@ -26,6 +26,13 @@ from grader.course.foreign import THE_LINE
 from grader.course.rungs import Rung, Task
 from grader.toolchain.nvcc import Compiled
 from grader.verdicts import Verdict
+
+MOST = 1 / 3  # of a direction's points for being right, for one family of cases
+
+
+def _left(checks: list[CheckResult], family: str) -> set[str]:
+    """What a file leaves of a family of cases, in one of its checks or more."""
+    return {name for check in checks for name in check.left.get(family, ())}
 
 
 def _rank(verdict: Verdict) -> int:
@@ -102,6 +109,13 @@ class RungResult:
         if not mine:
             return None
         return next((v for v in mine if v is not Verdict.PASS), Verdict.PASS)
+
+    def covered(self, direction: str) -> str:
+        """61 of 75 cases; "" for a file that covers everything or is not right."""
+        found = [c for c in self.checks if c.direction == direction and c.of]
+        if not found or self.verdict(direction) is not Verdict.PASS:
+            return ""
+        return f"{found[0].cases} of {found[0].of} cases"
 
     @property
     def repair(self) -> Verdict | None:
@@ -210,6 +224,24 @@ class TaskResult:
         ]
         return max(found, key=lambda s: s.earned, default=None)
 
+    def _covered(self, direction: str) -> float:
+        """Which share of a direction the right files cover together: 1 if one of them
+        covers everything, else the mean over the families of cases. No family counts
+        for more than MOST.
+        """
+        right = [r for r in self.rungs if r.verdict(direction) is Verdict.PASS]
+        checks = [[c for c in r.checks if c.direction == direction] for r in right]
+        partial = [[c for c in found if c.of] for found in checks]
+        if not all(partial):
+            return 1.0
+        asked = max((c.asked for found in partial for c in found), key=len)
+        share = 0.0
+        for family, count in asked.items():
+            left = [_left(found, family) for found in partial]
+            covered = 1 - len(set.intersection(*left)) / count
+            share += min(1 / len(asked), MOST) * covered
+        return share
+
     def _parts(self, direction: str) -> tuple[float, float]:
         """Points earned and pending in a direction."""
         task, best, timed = self.task, self.best(direction), self.speed(direction)
@@ -220,6 +252,7 @@ class TaskResult:
             return 0.0, 0.0
         if best.pending:
             return 0.0, right + fast
+        right *= self._covered(direction)
         if timed is None or timed.verdict.pending:
             return right, fast
         return right + fast * timed.earned, 0.0

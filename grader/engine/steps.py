@@ -34,19 +34,16 @@ class Compile(Job):
         return asker.builds.alone(asker.rungs[self.name])
 
 
-@dataclass(frozen=True)
 class Ask(Job):
     """Everything about a rung that is graded."""
 
-    lower: dict[str, str]  # direction -> the rung that lends it
-
     def run(self, asker: Asker, now: Now) -> Answer:
         asker.links.learn(now.known)
-        return asker.ask(self.name, self.lower, warm=now.python_follows)
+        return asker.ask(self.name, warm=now.python_follows)
 
 
 @dataclass(frozen=True)
-class Lend(Job):
+class Try(Job):
     """Whether a rung that is not graded in this run is right all the same."""
 
     directions: tuple[str, ...]
@@ -54,7 +51,7 @@ class Lend(Job):
     def run(self, asker: Asker, now: Now) -> dict[str, bool]:
         links, rung = asker.links, asker.rungs[self.name]
         links.learn(now.known)
-        return {d: asker.lending.is_right(links, rung, d) for d in self.directions}
+        return {d: asker.trial.is_right(links, rung, d) for d in self.directions}
 
 
 class BuildPackage(Job):

@@ -8,8 +8,6 @@ from dataclasses import replace
 
 from signatures import DIRECTIONS
 
-from grader.course.rungs import COMPILED
-from grader.engine import plan
 from grader.engine.answers import keys, records
 from grader.engine.answers.ledger import SPEED, Ledger
 from grader.engine.asking.asker import Asker
@@ -51,7 +49,7 @@ class Times:
             known = tuple(records.with_times(found, record) for found in result.rungs)
             return replace(result, rungs=known)
         if self.race.will_time(result.task):
-            self._prepare(result)
+            self.ready()
         rungs = tuple(self.race.task(result.task, list(result.rungs)))
         timed = replace(result, rungs=rungs)
         if ledger and any(rung.speeds for rung in rungs):
@@ -69,19 +67,3 @@ class Times:
             if r.verdict(d) is Verdict.PASS
         ]
         return keys.digest(keys.machine(), right, repr(result.task.speed))
-
-    def _prepare(self, result: TaskResult) -> None:
-        """What the race needs to know of right files: where they were built, how exact
-        they are.
-        """
-        for found in result.rungs:
-            rung = found.rung
-            right = any(found.verdict(d) is Verdict.PASS for d in DIRECTIONS)
-            if not right or plan.kind(rung) not in COMPILED or rung.needs:
-                continue
-            self.ready()
-            lower = self.graph.nodes[rung.id].lower
-            lent = {d: self.asker.rungs[name] for d, name in lower.items()}
-            if rung.id not in self.race.libraries:
-                self.race.libraries[rung.id] = self.asker.libraries(rung, lent)
-            self.race.classes[rung.id] = self.asker.classes(rung, lent)

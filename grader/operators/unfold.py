@@ -29,6 +29,10 @@ class Unfold(Operator):
         kernel = self.signature.resolve(case.options)["kernel_size"]
         return {"output": 1, "input": numel(kernel)}
 
+    def tags(self, case: Case) -> dict[str, bool]:
+        """Whether windows are one step apart."""
+        return {"stride_1": self.signature.resolve(case.options)["stride"] == (1, 1)}
+
     def draw(self, rng: random.Random) -> dict[str, Any]:
         """Any window that fits."""
         line = draw_window(rng)

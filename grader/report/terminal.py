@@ -20,7 +20,6 @@ from grader.checks.check_result import CheckResult
 from grader.checks.gates import matrix
 from grader.course.exhibits import PARTS
 from grader.course.foreign import cleaned
-from grader.course.uses import LOWER, NOBODY
 from grader.engine import coverage, turn
 from grader.engine.progress import Progress as Step
 from grader.engine.score import Results, RungResult, TaskResult, shown_points
@@ -182,17 +181,10 @@ def _uses(results: list[TaskResult]) -> None:
     lines: list[tuple[bool, str]] = []  # whether it stands in, what to say
     for rung in [rung for result in results for rung in result.rungs]:
         for alias, server in rung.uses.items():
-            if alias in DIRECTIONS:
-                continue
-            nobody = server == NOBODY
-            stands_in = nobody or server.startswith("given/")
+            stands_in = server.startswith("given/")
             given_one = f"{server}, which serves until your own file is right"
-            who = server if not stands_in else given_one
-            who = "missing: no lower file passes yet" if nobody else who
+            who = given_one if stands_in else server
             line = f"  in {rung.rung.id}, {alias} is {who}"
-            if alias.startswith(LOWER):
-                who = "no file: no lower file passes yet" if nobody else who
-                line = f"  what {rung.rung.id} leaves is computed by {who}"
             lines.append((stands_in, line))
     few = len(lines) <= FEW_USES
     for stands_in, line in lines:
@@ -264,7 +256,10 @@ def _legend(results: list[TaskResult]) -> None:
     notes = []
     if any(not result.task.core for result in results):
         notes.append("* extra, beyond the core path")
-    speeds = [s for result in results for rung in result.rungs for s in rung.speeds]
+    rungs = [rung for result in results for rung in result.rungs]
+    if any(rung.covered(direction) for rung in rungs for direction in DIRECTIONS):
+        notes.append("58 of 86: cases that a file covers")
+    speeds = [speed for rung in rungs for speed in rung.speeds]
     if any(s.verdict is Verdict.PASS and s.ratio for s in speeds):
         notes.append("1.00x is PyTorch's speed in the same run")
     if notes:
@@ -275,10 +270,8 @@ def _cells(rung: RungResult, columns: Sequence[str] = DIRECTIONS) -> list[Text]:
     cells = []
     for direction in columns:
         word = _word(rung.verdict(direction))
-        lender = rung.uses.get(direction)
-        if lender and rung.verdict(direction) is None:
-            number = lender.rsplit("/", 1)[1].split("_")[0]
-            word = Text(f"uses {number}", style="dim")
+        if share := rung.covered(direction):
+            word.append(f" {share.removesuffix(' cases')}", style="dim")
         word.append(_speed(rung, direction), style="default")
         cells.append(word)
     return cells

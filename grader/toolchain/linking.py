@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Which object serves what a rung uses: the student's if it passed, else the given one.
 
+A rung is graded alone, with what it uses. Its walk, which asks lower rungs for what it
+leaves, is for those who time it, and for others that use it.
+
 "Passed" is what this run found or, for what it did not look at, what a function says of
 earlier runs. Only the functions that the rung really calls are
 looked for: a use in lab.toml that nothing calls needs nobody.
@@ -9,29 +12,24 @@ looked for: a use in lab.toml that nothing calls needs nobody.
 from __future__ import annotations
 
 import dataclasses
-import functools
-import shutil
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Protocol
 
 from signatures import DIRECTIONS
 
-from grader import once
-from grader.course import rungs
 from grader.course.candidates import candidates
 from grader.course.rungs import Rung
 from grader.course.tasks import all_tasks
-from grader.course.uses import LOWER, NOBODY, OWN, Use
-from grader.errors import ProductError
+from grader.course.uses import LOWER, OWN, Use
 from grader.toolchain import given, gpu_build, walks
 from grader.toolchain.build import compiled
-from grader.toolchain.make import build_folder
-from grader.toolchain.products import GPU, PART, SANITIZE, WITHOUT, Build, objects
+from grader.toolchain.products import GPU, PART, Build, objects
 from grader.verdicts import Verdict
 
+# who is asked for what a rung leaves: right rungs of the ladder; at last the given one
+OWN_FILES, WITH_GIVEN = "walk", "walk-with-given"
 # of a rung as it is now, in a direction: PASS, pending, another word; None if unknown
 Earlier = Callable[[Rung, str], str | None]
 
@@ -69,8 +67,8 @@ class Links:
         """`compile` gives a rung's build in release mode, perhaps made before."""
         self._compile, self.earlier, self._judge = compile, earlier, judge
         self._now: dict[str, dict[str, bool]] = {}  # rung -> direction -> passed
-        self._built: dict[tuple[str, str, frozenset[str]], Build] = {}
-        self._parts: dict[tuple[str, str], Parts] = {}
+        self._built: dict[tuple[str, str, str], Build] = {}
+        self._parts: dict[tuple[str, str, str], Parts] = {}
 
     def found(self, rung: Rung, direction: str, verdict: Verdict | None) -> None:
         """This run has checked a direction of a rung (None: it has not)."""
@@ -120,47 +118,41 @@ class Links:
 
     # ---- one rung --------------------------------------------------------------------
 
-    def build(
-        self,
-        rung: Rung,
-        *,
-        mode: str = "release",
-        without: Collection[str] = (),
-    ) -> Build:
+    def build(self, rung: Rung, *, mode: str = "release", walk: str = "") -> Build:
         """The rung with all it uses inside, or `blocked` if nothing serves a use.
 
-        `without` are aliases whose calls answer NOT_IMPLEMENTED: so a caller can tell
-        which cases the rung leaves to them.
+        A `walk` asks lower right rungs of the ladder for what the rung leaves; with
+        WITH_GIVEN also the given object.
         """
-        key = rung.id, mode, frozenset(without)
+        key = rung.id, mode, walk
         if key not in self._built:
-            self._built[key] = self._linked(rung, mode, frozenset(without))
+            self._built[key] = self._linked(rung, mode, walk)
         return self._built[key]
 
-    def forward_for(self, rung: Rung, built: Build, mode: str = "release") -> Build:
-        """What computes the tensors that backward is handed: the rung's own build, or
-        that of the nearest lower rung whose forward is right.
+    def forward_for(self, rung: Rung, built: Build, mode: str, walk: str) -> Build:
+        """What makes the tensors that backward is handed when it is timed: the rung's
+        own build, or that of the nearest lower rung whose forward is right.
         """
         if "forward" in built.directions:
             return built
         ladder = next(task.rungs for task in all_tasks() if task.id == rung.task)
         for other in reversed([r for r in ladder if r.file.stem < rung.file.stem]):
             if self.passed(other, "forward"):
-                lent = self.build(other, mode=mode)
-                if "forward" in lent.directions and lent.libraries:
-                    return lent
+                found = self.build(other, mode=mode, walk=walk)
+                if "forward" in found.directions and found.libraries:
+                    return found
         return built
 
-    def _linked(self, rung: Rung, mode: str, without: frozenset[str]) -> Build:
+    def _linked(self, rung: Rung, mode: str, walk: str) -> Build:
         built = self._compiled_in(rung, mode)
-        if not built.wants:
-            return built
-        calls = self._calls(rung, built, mode, without)
+        calls = self._calls(rung, built, mode, walk)
         if isinstance(calls, str):
             return Build({}, blocked=calls)
-        folder = "-".join([mode, WITHOUT, *sorted(without)]) if without else ""
-        exported = _served("", rung, built, calls)
-        linked = compiled(rung, mode=mode, used=_Words(exported).all(), folder=folder)
+        if not calls:
+            return built
+        words = _Words(_served("", rung, built, calls)).all()
+        folder = walk_folder(mode, walk)
+        linked = compiled(rung, mode=mode, used=words, folder=folder)
         names = {symbol: part.name for symbol, part in calls.items()}
         return dataclasses.replace(linked, uses=_by_alias(rung, names))
 
@@ -168,53 +160,63 @@ class Links:
         """A rung, compiled in a mode before anything is linked that it uses."""
         return self._compile(rung) if mode == "release" else compiled(rung, mode=mode)
 
-    def _calls(
-        self, rung: Rung, built: Build, mode: str, without: frozenset[str] = frozenset()
-    ) -> Calls | str:
-        """What serves the functions that a compiled rung wants; or why nothing can."""
+    def _calls(self, rung: Rung, built: Build, mode: str, walk: str) -> Calls | str:
+        """What serves the functions that a compiled rung calls, and in a walk those
+        below it; or why nothing can.
+        """
         calls = {}
         for use in rung.uses:
-            for symbol in [s for s in use.symbols if s in built.wants]:
-                found = None
-                if use.alias not in without:
-                    found = self._serve(rung, use, symbol, mode)
-                if found is None and use.within(rung.task):
-                    found = _nobody(mode)
-                if found is None:
+            lower = use.alias == LOWER
+            wanted = use.symbols_of(built.directions) if lower else built.wants
+            for symbol in [s for s in use.symbols if s in wanted]:
+                if lower and not walk:
+                    continue
+                found = self._serve(rung, use, symbol, mode, walk)
+                if found is None and not lower:
                     return _cause(use, symbol)
-                calls[symbol] = found
+                if found is not None:
+                    calls[symbol] = found
         return calls
 
-    def _serve(self, rung: Rung, use: Use, symbol: str, mode: str) -> Part | None:
+    def _serve(
+        self, rung: Rung, use: Use, symbol: str, mode: str, walk: str
+    ) -> Part | None:
         """The object that a symbol of a use comes from."""
         tasks = {task.id: task for task in all_tasks()}
         direction = symbol.rpartition("_")[2]
+        lower = use.alias == LOWER
+        inside = walk if lower else WITH_GIVEN
         for other in candidates(rung, use, tasks):
             if mode == GPU and gpu_build.lacking(other):
                 continue  # on this card a lower rung stands for it
             passed = self.passed(other, direction)
-            if passed and (part := self._served_by(other, mode).get(direction)):
+            if passed and (part := self._served_by(other, mode, inside).get(direction)):
                 return part
             if use.target == other.id and not use.within(rung.task):
                 built = self._compile(other)
                 if built.error or direction in built.directions:
                     break  # it is there but not right: no lower rung stands for it
-        if rung.file.suffix == ".cu":
-            return None  # given objects are for the CPU
+        if rung.file.suffix == ".cu" or inside != WITH_GIVEN:
+            return None  # given objects are for the CPU, and earn nothing
         return _given((use.target or rung.task).split("/")[1], direction)
 
-    def _served_by(self, rung: Rung, mode: str) -> Parts:
+    def _served_by(self, rung: Rung, mode: str, walk: str) -> Parts:
         """What serves a rung's directions in libraries of others."""
-        key = rung.id, mode
+        key = rung.id, mode, walk
         if key not in self._parts:
             built = self._compiled_in(rung, mode)
-            calls = self._calls(rung, built, mode) if built.wants else {}
+            calls = self._calls(rung, built, mode, walk)
             usable = built.libraries or built.wants
             self._parts[key] = {}
             if usable and not isinstance(calls, str):
                 file = _any_dtype(str(objects(rung, mode)["f32"]))
                 self._parts[key] = _served(file, rung, built, calls)
         return self._parts[key]
+
+
+def walk_folder(mode: str, walk: str) -> str:
+    """Where a walk is built; "" if it is none: then in the folder of the mode."""
+    return f"{mode}-{walk}" if walk else ""
 
 
 def _served(file: str, rung: Rung, built: Build, calls: Calls) -> Parts:
@@ -245,27 +247,6 @@ def _given(operator: str, direction: str) -> Part | None:
     named = found[direction]
     directions = tuple(d for d in DIRECTIONS if found[d])
     return Part(*named, operator, directions) if named else None
-
-
-def _nobody(mode: str) -> Part:
-    """The stub in place of a lower rung."""
-    file = _stub(mode, rungs.ROOT, build_folder())
-    return Part(NOBODY, file, LOWER, DIRECTIONS)
-
-
-@functools.cache
-def _stub(mode: str, root: Path, _: Path) -> str:
-    """Its objects, % for the dtype; compiled once for each build folder."""
-    stub = Rung(f"common/{LOWER}", root / "common" / "no_lower_rung.c")
-    mode = mode if mode in ("release", "debug", SANITIZE) else "release"
-    compiled(stub, mode=mode)
-    made = objects(stub, mode)["f32"]
-    half = Path(str(made).replace(".f32.", ".f16."))  # no C compiler has it; no matter
-    if not made.exists():
-        raise ProductError(f"cannot build {stub.shown}")
-    with once.placed(half) as new:
-        shutil.copyfile(made, new)
-    return _any_dtype(str(made))
 
 
 class _Words:

@@ -21,7 +21,7 @@ from signatures.view_names import PREFIX, VIEWS
 from grader import once
 from grader.course import lines
 from grader.course.foreign import THE_LINE, short
-from grader.course.rungs import Rung
+from grader.course.rungs import HALF, Rung
 from grader.course.uses import LOWER
 from grader.toolchain.make import LATE, build_folder, reason, run_make
 from grader.toolchain.scan import elf
@@ -50,7 +50,6 @@ WATCHED = (SANITIZE, TEAM, TRACE)  # compilers add calls of their own
 # how the names of folders begin
 FLOAT_ONLY = (SANITIZE, TEAM, "cuda-check", "cuda-trace")
 PART = "convlab_part"  # how names of objects begin that are linked in (uses.mk)
-WITHOUT = "without"  # in names of folders: lower rungs answer NOT_IMPLEMENTED there
 
 SAME = "a rung is the same in every build"
 NOWHERE = (
@@ -120,11 +119,11 @@ def folder_of(rung: Rung, mode: str, folder: str = "") -> str:
 
 
 def dtypes_of(rung: Rung, folder: str) -> tuple[str, ...]:
-    """What a folder is built for. A view is the same for every dtype. Where a rung is
-    watched it is built for half only WITHOUT lower rungs, which then need not be.
+    """What a folder is built for. A view is the same for every dtype. A rung is watched
+    in float, and in half if it computes in nothing else.
     """
     if rung.is_view or folder.startswith(FLOAT_ONLY):
-        return (DTYPES[0], *(rung.dtypes if WITHOUT in folder else ()))
+        return (DTYPES[0], *(rung.dtypes if rung.numerics == HALF else ()))
     return (*DTYPES, *rung.dtypes)
 
 
@@ -138,9 +137,9 @@ def products(rung: Rung, folder: str, ending: str) -> dict[str, Path]:
     }
 
 
-def objects(rung: Rung, mode: str, *, whole: bool = False) -> dict[str, Path]:
-    """Its objects by dtype; `whole`: with those of the rungs it uses inside."""
-    return products(rung, folder_of(rung, mode), "whole" if whole else "o")
+def objects(rung: Rung, mode: str, folder: str = "") -> dict[str, Path]:
+    """Its objects by dtype; in the `folder` of a walk with all that it calls inside."""
+    return products(rung, folder_of(rung, mode, folder), "whole" if folder else "o")
 
 
 # ---- making them ---------------------------------------------------------------------
@@ -191,7 +190,6 @@ def _made(
     if rung.uses and not used:
         missing = _missing(rung, mode)
         directions = directions_of(rung, objects(rung, mode))
-        missing |= {f"{LOWER}_{direction}" for direction in directions}
         if own_part := sorted(name for name in missing if name.startswith(PART)):
             return Build({}, error=f"calls '{own_part[0]}', {NOWHERE}")
         if wants := wanted(rung, missing):
@@ -227,7 +225,8 @@ def _missing(rung: Rung, mode: str) -> set[str]:
 
 def wanted(rung: Rung, missing: Collection[str]) -> tuple[str, ...]:
     """Those of the missing functions that are of the rung's uses."""
-    declared = (symbol for use in rung.uses for symbol in use.symbols)
+    named = (use for use in rung.uses if use.alias != LOWER)
+    declared = (symbol for use in named for symbol in use.symbols)
     return tuple(symbol for symbol in declared if symbol in missing)
 
 

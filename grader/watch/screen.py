@@ -16,7 +16,6 @@ from grader.checks.check_result import CheckResult
 from grader.checks.speed.estimate import Speed
 from grader.course.exhibits import PARTS
 from grader.course.rungs import ROOT, Rung
-from grader.course.uses import is_uncounted
 from grader.engine.score import RungResult, shown_points
 from grader.report.check_words import check_words
 from grader.report.failure import heat, own_output
@@ -116,7 +115,7 @@ def _body(view: View, room: int, width: int, around: int) -> Iterator[Renderable
     bad = next((c for c in view.checks if c.verdict is not Verdict.PASS), None)
     if bad:
         unwritten = bad.verdict is Verdict.NOT_IMPLEMENTED and bad.name in NUMBERS
-        if unwritten and not is_uncounted(bad.message):
+        if unwritten and not bad.of:
             yield from _to_write(view)
             yield from _printed(bad)
         else:

@@ -16,7 +16,6 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from types import FrameType
 
@@ -191,11 +190,11 @@ class _Asker(Asker):
         if rung.id in self.rungs:
             self.service.heard(results)
 
-    def ask(self, name: str, lower: Mapping[str, str], *, warm: bool) -> Answer:
+    def ask(self, name: str, *, warm: bool) -> Answer:
         """As ever, but a file in Python will be saved again: its next worker imports
         torch while this one answers.
         """
-        return super().ask(name, lower, warm=True)
+        return super().ask(name, warm=True)
 
     def package(self, name: str) -> Package:
         """Build an operator of lab 05, and start the worker that will load it. The one

@@ -12,6 +12,7 @@ grading, and `make test` and `make grade` look at those.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 
 from signatures import DIRECTIONS
@@ -23,19 +24,19 @@ from grader.checks.memory import team_races
 from grader.checks.speed import baseline, machine, speed
 from grader.checks.speed.ceiling import SHARE, least_seconds
 from grader.checks.subject import Subject
-from grader.checks.values.fallback import Classes, Servers
 from grader.course.rungs import Rung, Task
 from grader.course.tasks import all_tasks
 from grader.course.threads import uses_openmp
+from grader.engine.asking.runnable import of_build
 from grader.operators import Case
 from grader.operators.cost import cost
-from grader.toolchain.products import TEAM, TRACE, Build
+from grader.toolchain.linking import Links
+from grader.toolchain.products import TEAM, TRACE
 from grader.verdicts import Verdict
 from tests.proofs import pages
 from tests.proofs.reference import reference_links, subject_of
 
 PAGE = "right_rungs.md"
-Lower = dict[str, tuple[Rung, Build]]
 TITLE = """# Right rungs are not accused
 
 Made by `python -m tests.proofs.stress right --seeds 100` on {}."""
@@ -66,39 +67,28 @@ class Races:
             self.told.append(f"seed {seed} {said}")
 
 
-def races(rung: Rung, lower: Lower, servers: Servers, count: int) -> Races:
-    """The races of one rung with so many seeds; `lower` rungs lend what it lacks."""
-    links, found = servers.links, Races()
+def races(rung: Rung, links: Links, count: int) -> Races:
+    """The races of one rung with so many seeds."""
+    found = Races()
     built = links.build(rung)
-    lent = {d: b.libraries[under_cusim.DTYPE] for d, (_, b) in lower.items()}
-    directions = built.directions
-    for direction in directions:
-        lower[direction] = rung, built
-    by = {d: lower.get(d, (rung, built))[0] for d in DIRECTIONS}
-    operator = operators.get(rung.task.split("/")[1])
-    if rung.file.suffix == ".c":
-        team = links.build(rung, mode=TEAM)
-        for seed in range(count):
-            for direction in directions:
-                words = operator, team, direction, seed, lent
-                found.note(seed, team_races.check(*words))
-        return found
+    with closing(of_build(rung, built)) as subject:
+        if rung.file.suffix == ".c":
+            team = links.build(rung, mode=TEAM)
+            for seed in range(count):
+                for direction in built.directions:
+                    found.note(seed, team_races.check(subject, team, direction, seed))
+            return found
     traced = links.build(rung, mode=TRACE)
     if not traced.libraries:
         found.told.append(f"no build: {traced.error or traced.blocked}")
         return found
-    own = traced.libraries[under_cusim.DTYPE]
-    called = [own if d in directions else lent.get(d, own) for d in DIRECTIONS]
-    watched = Subject(operator, libraries={under_cusim.DTYPE: (called[0], called[1])})
-    watched.classes = Classes(servers, by)
-    try:
+    with closing(of_build(rung, traced)) as watched:
         for seed in range(count):
-            drawn = operator.cases(seed)[len(operator.cases(seed, drawn=0)) :]
-            for direction in directions:
+            cases = watched.operator.cases(seed)
+            drawn = cases[len(watched.operator.cases(seed, drawn=0)) :]
+            for direction in built.directions:
                 look = under_cusim.look("races", watched, drawn, direction, seed)
                 found.note(seed, look)
-    finally:
-        watched.close()
     return found
 
 
@@ -154,28 +144,24 @@ def right(count: int, only: str = "") -> int:
         compiled = task.language in ("c", "cuda")
         if not compiled or not task.id.startswith(only):
             continue
-        with Servers(links, operators.get(task.operator), 0) as servers:
-            accused += _ladder(task, servers, count, rows)
+        accused += _ladder(task, links, count, rows)
         rows.write()
     return 1 if accused else 0
 
 
-def _ladder(task: Task, servers: Servers, count: int, rows: Rows) -> int:
+def _ladder(task: Task, links: Links, count: int, rows: Rows) -> int:
     """How often a rung of a ladder was accused."""
     accused = 0
-    lower: Lower = {}
-    lent: Lower = {}
     found: list[tuple[Rung, Subject]] = []
     for rung in (rung for rung in task.rungs if not rung.needs):
         if task.language == "cuda" or uses_openmp(rung):
-            seen = races(rung, lower, servers, count)
+            seen = races(rung, links, count)
             cells = rung.id, count, seen.looked, len(seen.told)
             rows.races[rung.id] = pages.line(cells)
             print(rows.races[rung.id], *seen.told[:3], sep="\n  ", flush=True)
             accused += len(seen.told)
         if task.language == "c":
-            found.append((rung, subject_of(rung, lent, servers)[0]))
-            lower.update(lent)
+            found.append((rung, subject_of(rung, links)[0]))
     for times in fastest(task, found) if task.speed and found else ():
         for seed in range(count):
             with machine.Peaks() as peaks:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -12,12 +13,12 @@ import torch
 from grader.checks.check_result import CheckResult
 from grader.checks.memory import team_races
 from grader.checks.speed import ceiling
-from grader.checks.values import fallback
 from grader.checks.values.compare import Expected
 from grader.course.rungs import DIRECT
 from grader.toolchain.make import build_tools
 from grader.verdicts import Verdict
 from tests.proofs import pages, right, stress
+from tests.proofs.reference import subject_of
 
 WINOGRAD = "03_im2col_cpu/conv2d/10_winograd_4x4"
 
@@ -37,7 +38,12 @@ def test_a_seed_of_winograd_may_round_as_winograd_does(
     assert (name.strip(), count.strip(), checks.strip()) == (WINOGRAD, "1", "2")
     assert failures.strip() == "0" and 0 < float(worst) < 1
 
-    monkeypatch.setattr(fallback.Classes, "__call__", lambda *_: DIRECT)
+    def strictly(*words: Any) -> Any:
+        subject, directions = subject_of(*words)
+        subject.numerics = DIRECT
+        return subject, directions
+
+    monkeypatch.setattr(stress, "subject_of", strictly)
     assert stress.seeds(1, only=WINOGRAD) == 1
 
 

@@ -29,8 +29,6 @@ from grader.course import traffic
 from grader.course.bands import SpeedTask
 from grader.course.rungs import Rung, Selection, Task
 from grader.course.tasks import all_tasks
-from grader.course.uses import LOWER as BELOW
-from grader.course.uses import Use
 from grader.engine.grade import Grader
 from grader.engine.score import RungResult
 from grader.runner.supervisor.cores import pin
@@ -46,7 +44,6 @@ LANGUAGES = {"c": ".c", "python": ".py", "cuda": ".cu", "package": ".py"}
 TASKS = {"cuda": "04_cuda_kernels/matmul"}  # of a program; else the one in lab 02
 SQUARE = {"case": "square", "global_sectors_per_request": 5.0}  # 3 are derived
 LIMITS = traffic.parse("tests/proofs/trust.py", {"forward": SQUARE})
-LOWER = Use(BELOW, "", "tests/proofs/trust.py")
 SEED = 11
 HEAD = """| kind | language | sandbox | forward | backward | s | | first message |
 |---|---|---|---|---|--:|---|---|"""
@@ -163,15 +160,16 @@ def run(fault: Fault) -> Outcome:
     name = TASKS.get(fault.language, "02_naive_c/matmul")
     limits = LIMITS if fault.language == "cuda" else ()
     speed = timed_as(name) if table()[fault.kind].get("speed") else None
-    uses = (LOWER,) if table()[fault.kind].get("below") else ()
-    rung = Rung(name, fault.file, traffic=limits, uses=uses)
+    covers = {"": tuple(table()[fault.kind].get("covers", ()))}
+    covers = covers if covers[""] else {}
+    rung = Rung(name, fault.file, traffic=limits, covers=covers)
     task = Task(*name.split("/"), fault.language, 4.0, rungs=(rung,), speed=speed)
     selection = Selection((task,), frozenset({rung.id}), whole=False)
     canary = CANARY.read_text()
     before = descendants()
     start = time.monotonic()
     with at_level(fault.level), Grader(selection, seed=SEED) as grader:
-        grader.links.earlier = nobody_passed  # a given object serves what it leaves
+        grader.links.earlier = nobody_passed
         (result,) = grader.run()
     seconds = time.monotonic() - start
     found = result.rungs[0]

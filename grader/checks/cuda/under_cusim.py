@@ -23,7 +23,6 @@ from grader.checks.subject import Subject
 from grader.checks.values.compare import judge
 from grader.checks.values.prepared import Prepared, expected_of, prepare
 from grader.course.traffic import MEANING, Limits, value
-from grader.course.uses import LEFT
 from grader.operators import Case, Operator
 from grader.operators.entry import Tensors
 from grader.runner.supervisor.call import SEED_SHIFT, Placement, Run
@@ -35,7 +34,6 @@ LONGEST = 60.0  # as long as there are kinds of cases that were not looked at
 SMALL = 2000  # elements of all inputs: a case of no cost in any kernel
 SLOWER = {"memory": 4, "races": 20, "traffic": 100}  # than the plain build
 FEW = 6  # cases of the order check
-LOWER = "the others are left to lower rungs"
 SEEDS = 1 << 14
 LARGE = 1 << 14  # elements of output: 64 KB in f32
 
@@ -54,8 +52,8 @@ _REPORTED = (
 
 
 def asked(subject: Subject, cases: list[Case], direction: str) -> list[Case]:
-    """The cases that a direction has something to do in."""
-    return [case for case in cases if subject.operator.asks(case, direction)]
+    """The cases that a direction has something to do in, and that the rung covers."""
+    return [case for case in cases if subject.asks(case, direction)]
 
 
 def varied(
@@ -102,8 +100,8 @@ def look(
     """All cases of one direction in the build for `name`: memory or races.
 
     As many as the budget allows, of a rung `below` another one those that differ in
-    kind or are small, but those that a rung leaves to others; the message says how many
-    were left out. If not every kind of case came to its end the verdict is SUSPECT.
+    kind or are small; the message says how many were left out. If not every
+    kind of case came to its end the verdict is SUSPECT.
     """
     subject.begin()
     subject.warnings = WARNINGS[name]
@@ -121,9 +119,7 @@ def look(
         words = name, subject, case, i, direction, seed
         found = run_case(*words, dtype=dtype, judged=True)
         if found and found.verdict not in (*_REPORTED, Verdict.SUSPECT):
-            lower = dtype != DTYPE and LEFT in found.message  # built without them
-            left = LOWER if lower else f"{case.name} {found.message}"
-            unseen -= {_kind(subject.operator, case)} if lower else set()
+            left = f"{case.name} {found.message}"
             continue
         looked += 1
         unseen.discard(_kind(subject.operator, case))

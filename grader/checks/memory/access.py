@@ -12,14 +12,13 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-from pathlib import Path
 
 from grader.checks.check_result import CheckResult, Finding, Stopped, summarize
 from grader.checks.memory import sanitizer_report
 from grader.checks.subject import Subject
 from grader.checks.values.compare import judge
 from grader.checks.values.prepared import expected_of, prepare
-from grader.operators import Case, Operator
+from grader.operators import Case
 from grader.runner.supervisor import wire
 from grader.runner.supervisor.call import Call
 from grader.runner.supervisor.session import Outcome, Worker
@@ -80,25 +79,12 @@ class Watched(Subject):
         return super()._ended(worker, outcome, case, limit)
 
 
-def watched(
-    operator: Operator, built: Build, lent: dict[str, Path] | None = None
-) -> Watched:
-    """The subject of this check: close it when done.
-
-    `built` is the rung's build in mode sanitize; `lent` are float libraries, by
-    direction, for what the rung does not define: any build of another rung.
+def watched(subject: Subject, built: Build) -> Watched:
+    """The subject of this check: close it when done. `built` is the build in mode
+    sanitize of the rung that `subject` is.
     """
-    return Watched(operator, libraries={DTYPE: both(built, lent or {})})
-
-
-def both(built: Build, lent: dict[str, Path]) -> tuple[Path, Path]:
-    """The float libraries that compute forward and backward."""
     own = built.libraries[DTYPE]
-    forward, backward = (
-        own if direction in built.directions else lent.get(direction, own)
-        for direction in ("forward", "backward")
-    )
-    return forward, backward
+    return subject.judges(Watched(subject.operator, libraries={DTYPE: (own, own)}))
 
 
 def check(
@@ -116,9 +102,7 @@ def check(
     subject.begin()
     end = subject.cpu_seconds() + BUDGET
     wanted = [
-        (i, case)
-        for i, case in enumerate(cases)
-        if subject.operator.asks(case, direction)
+        (i, case) for i, case in enumerate(cases) if subject.asks(case, direction)
     ]
     looked = 0
     for i, case in wanted:

@@ -23,7 +23,6 @@ from grader.verdicts import Verdict
 STRIDED = 6  # cases with views, whose copies want memory
 DENSE = 4  # and large ones without: small ones may be left
 REQUESTS = 6  # of a call that are refused alone
-DTYPE = "f64"
 ALL = 0  # in place of a request's number
 
 
@@ -39,18 +38,23 @@ def check(
             findings += _case(subject, case, direction, seed)
     except Stopped as stop:
         findings.insert(0, stop.finding)
-    return summarize("no_memory", direction, DTYPE, len(chosen), findings)
+    return summarize("no_memory", direction, _dtype(subject), len(chosen), findings)
 
 
 def _chosen(subject: Subject, cases: list[Case], direction: str) -> list[Case]:
     """Strided ones, and on the CPU the largest of the others."""
     operator = subject.operator
-    wanted = [case for case in cases if operator.asks(case, direction)]
+    wanted = [case for case in cases if subject.asks(case, direction)]
     strided = [case for case in wanted if case.layout][:STRIDED]
     if subject.on_device:
         return strided
     dense = [case for case in wanted if not (case.layout or case.large)]
     return [*strided, *sorted(dense, key=partial(_size, operator))[-DENSE:]]
+
+
+def _dtype(subject: Subject) -> str:
+    """Double, but of a file that may cover less there."""
+    return subject.dtypes[0 if subject.covers else -1]
 
 
 def _size(operator: Operator, case: Case) -> int:
@@ -60,13 +64,14 @@ def _size(operator: Operator, case: Case) -> int:
 
 def _case(subject: Subject, case: Case, direction: str, seed: int) -> list[Finding]:
     """One case: all requests refused, then each alone; at most one finding."""
-    made = prepare(subject, case, 0, direction, DTYPE, seed)
+    dtype = _dtype(subject)
+    made = prepare(subject, case, 0, direction, dtype, seed)
     bits = made.call.request.run | Run.NO_SCRATCH
     right: dict[int, Expected] = {}
     for request in range(ALL, REQUESTS + 1):
         made.call.request.run = bits | request << REFUSE_SHIFT
-        finding = _run(subject, case, made.call, request)
-        reply = subject.worker(DTYPE).reply
+        finding = _run(subject, case, made.call, request, dtype)
+        reply = subject.worker(dtype).reply
         if finding:
             return [finding]
         if reply.status == STATUS_NO_MEMORY:
@@ -79,13 +84,15 @@ def _case(subject: Subject, case: Case, direction: str, seed: int) -> list[Findi
     return []
 
 
-def _run(subject: Subject, case: Case, call: Call, request: int) -> Finding | None:
+def _run(
+    subject: Subject, case: Case, call: Call, request: int, dtype: str
+) -> Finding | None:
     """What went wrong with a call; None also where it says that there is no memory."""
     try:
-        finding = subject.run(call, case, DTYPE)
+        finding = subject.run(call, case, dtype)
     except Stopped as stop:
         raise Stopped(_refused(stop.finding, request)) from None
-    if finding and subject.worker(DTYPE).reply.status != STATUS_NO_MEMORY:
+    if finding and subject.worker(dtype).reply.status != STATUS_NO_MEMORY:
         return _refused(finding, request)
     return None
 

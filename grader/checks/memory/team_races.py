@@ -24,11 +24,10 @@ from grader.checks.check_result import (
     summarize,
 )
 from grader.checks.memory import sanitizer_report
-from grader.checks.memory.access import both
 from grader.checks.subject import Subject
 from grader.checks.values.prepared import prepare
 from grader.course.foreign import clean
-from grader.operators import Case, Operator
+from grader.operators import Case
 from grader.runner.supervisor.session import Outcome, Worker
 from grader.toolchain.make import build_folder, races_missing
 from grader.toolchain.products import Build
@@ -118,11 +117,9 @@ def started(library: Path, direction: str) -> CheckResult | None:
     return _unseen(direction, reason)
 
 
-def check(
-    operator: Operator, built: Build, direction: str, seed: int, lent: dict[str, Path]
-) -> CheckResult:
-    """The operator's cases for threads, as many as the budget allows. `lent` are float
-    libraries of directions that the rung does not define.
+def check(judged: Subject, built: Build, direction: str, seed: int) -> CheckResult:
+    """The operator's cases for threads, as many as the budget allows. `built` is the
+    build for this check of the rung that was `judged`.
 
     What could not be looked at is no fault: the result is PASS, and says so.
     """
@@ -130,8 +127,9 @@ def check(
         return _unseen(direction, reason)
     if name := unknown(built.libraries[DTYPE]):
         return _unseen(direction, f"the code calls {name}, which this check cannot run")
-    libraries = {DTYPE: both(built, lent)}
-    with closing(InTurns(operator, libraries=libraries)) as subject:
+    own = built.libraries[DTYPE]
+    subject = InTurns(judged.operator, libraries={DTYPE: (own, own)})
+    with closing(judged.judges(subject)):
         return _look(subject, direction, seed)
 
 

@@ -279,13 +279,7 @@ def in_tf32(subject: Subject, case: Case, direction: str) -> bool:
     """Whether the file that computes a result of a case does so in TF32. PyTorch may
     do the same then.
     """
-    if subject.classes is None or library(subject.operator) == CUDA:
-        return False
-    operator, names = subject.operator, [subject.operator.signature.outputs[0].name]
-    if direction == "backward":
-        asked = zip(operator.signature.gradients, operator.wanted(case))
-        names = [f"grad_{name}" for name, wanted in asked if wanted]
-    return any(subject.classes(case, name) == TF32 for name in names)
+    return subject.numerics == TF32 and library(subject.operator) != CUDA
 
 
 def check(

@@ -31,9 +31,12 @@ def check(
     check = JUDGES[direction].check
     for dtype in subject.dtypes:
         tell(f"{NAMES[direction]} in {IN_FULL[dtype]}")
-        results.append(clocked(partial(check, subject, cases, dtype, seed)))
+        mine = ordinary(cases) if dtype == HALF else cases
+        results.append(clocked(partial(check, subject, mine, dtype, seed)))
         if results[-1].verdict is not Verdict.PASS:
             break
+        if not results[-1].cases:  # it covers nothing in this dtype
+            results.pop()
     return results
 
 
@@ -50,6 +53,8 @@ def half(
         return []
     judge = JUDGES[direction].check
     found = clocked(lambda: judge(subject, ordinary(cases), HALF, seed))
+    if subject.covers and not found.cases:
+        return []
     said = IN_HALF if found.verdict in WRONG else found.diagnosis
     # make debug has no f16
     return [replace(found, name="half", replay=None, diagnosis=said)]

@@ -19,6 +19,7 @@ from grader.checks.check_result import (
 )
 from grader.checks.subject import DTYPES, Subject
 from grader.checks.values.compare import Expected, judge
+from grader.checks.values.covered import Coverage
 from grader.checks.values.precision import expected
 from grader.operators import Case, Truth
 from grader.operators.entry import Tensors
@@ -85,6 +86,7 @@ def check(
     findings: list[Finding] = []
     subject.begin()
     tried = 0
+    covered = Coverage(subject, "forward")
     try:
         for i, case in enumerate(cases):
             if not subject.operator.asks(case, "forward"):
@@ -93,10 +95,11 @@ def check(
                 continue
             tried += 1
             findings += _case(subject, case, dtype, seed, i, module=through_module)
+            covered.note(case)
     except Stopped as stop:
         findings = with_stop(findings, stop.finding)
     name = "module" if through_module else "forward"
-    return summarize(name, "forward", dtype, tried, findings)
+    return covered.of(summarize(name, "forward", dtype, tried, findings))
 
 
 def _case(
@@ -160,7 +163,7 @@ def _judged(
     if finding:
         return [finding]
     for k, right in enumerate(expected):
-        if call.tensors[k] is None:
+        if call.tensors[k] is None or k in subject.left:
             continue
         found = judge(call, k, right, names=subject.names())
         if found:

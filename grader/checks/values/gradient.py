@@ -25,6 +25,7 @@ from grader.checks.check_result import (
 )
 from grader.checks.subject import DTYPES, Subject
 from grader.checks.values.compare import Expected, judge
+from grader.checks.values.covered import Coverage
 from grader.checks.values.forward import (
     deadline,
     kept,
@@ -83,21 +84,36 @@ def call_backward(
     """The call whose gradients are judged, in `room` of room_for. Forward runs before
     backward in the same call, where backward needs what forward saves.
 
-    Where the case gives these tensors other strides, forward has a call of its own.
-    Raises Stopped if that fails.
+    Where the case gives these tensors other strides, forward has a call of its own;
+    where no forward of the file makes them, they are the reference's. Raises Stopped if
+    forward fails.
     """
     bits = subject.gradient_bits()
     signature = subject.operator.signature
     results = [argument.name for argument in (*signature.outputs, *signature.saved)]
-    if not subject.python and any(name in case.layout for name in results):
+    layouts = [case.layout.get(name, "contiguous") for name in results]
+    if signature.saved and not subject.saves:
+        right = _by_reference(subject, case, inputs, dtype)
+        room = [*map(_filled, right, layouts), *room[len(results) :]]
+    elif not subject.python and any(name in case.layout for name in results):
         made, rest = room[: len(results)], room[len(results) :]
         forward = subject.call(Run.FORWARD, case, inputs, made, deadline=deadline)
         if finding := subject.run(forward, case, dtype):
             raise Stopped(finding)
-        layouts = [case.layout.get(name, "contiguous") for name in results]
         filled = map(_filled, forward.tensors, layouts)
         room, bits = [*filled, *rest], Run.BACKWARD
     return subject.call(bits, case, inputs, room, grads, deadline=deadline)
+
+
+def _by_reference(
+    subject: Subject, case: Case, inputs: Tensors, dtype: str
+) -> list[torch.Tensor]:
+    """The results and saved tensors of forward, as the reference has them."""
+    operator, kind = subject.operator, DTYPES[dtype]
+    exact = {k: v.double() if v.is_floating_point() else v for k, v in inputs.items()}
+    saved = [pair[0] for pair in operator.saved(exact, case)]
+    made = [*operator.outputs(exact, case), *saved]
+    return [t.to(k) for t, k in zip(made, output_dtypes(subject, kind))]
 
 
 def _filled(result: torch.Tensor | None, layout: str) -> Output:
@@ -115,15 +131,17 @@ def check(subject: Subject, cases: list[Case], dtype: str, seed: int) -> CheckRe
     findings: list[Finding] = []
     subject.begin()
     tried = 0
+    covered = Coverage(subject, "backward")
     try:
         for case in cases:
             if not subject.operator.asks(case, "backward"):
                 continue
             tried += 1
             findings += _case(subject, case, dtype, seed)
+            covered.note(case)
     except Stopped as stop:
         findings = with_stop(findings, stop.finding)
-    return summarize("gradient", "backward", dtype, tried, findings)
+    return covered.of(summarize("gradient", "backward", dtype, tried, findings))
 
 
 def _case(subject: Subject, case: Case, dtype: str, seed: int) -> list[Finding]:
@@ -141,7 +159,10 @@ def _case(subject: Subject, case: Case, dtype: str, seed: int) -> list[Finding]:
         return findings
     inputs = operator.inputs(case, kind, seed + 1)
     grads = operator.grad_outputs(case, results, kind, seed + 1)
-    renew(subject, call, inputs, *grads)
+    if subject.saves:
+        renew(subject, call, inputs, *grads)
+    else:
+        call = call_backward(subject, case, inputs, room, grads, dtype, deadline=limit)
     truth = operator.truth(inputs, case, grads)
     return [kept(f) for f in _judged(subject, call, case, dtype, inputs, truth)]
 
@@ -161,28 +182,13 @@ def _judged(
         return [finding]
     first = len(operator.signature.outputs) + len(operator.signature.saved)
     for k, right in enumerate(expected_gradients(subject, case, inputs, truth)):
-        if right is None:
+        if right is None or first + k in subject.left:
             continue
         wrong = Verdict.WRONG_GRADIENT
         found = judge(call, first + k, right, names=subject.names(), wrong=wrong)
         if found:
             return [Finding(found.verdict, found.message, case.name)]
     return []
-
-
-def is_written(subject: Subject, case: Case, seed: int) -> bool:
-    """Whether backward does anything: called alone, on saved tensors of poison."""
-    operator, kind = subject.operator, DTYPES["f64"]
-    inputs = operator.inputs(case, kind, seed)
-    results = operator.outputs(inputs, case)
-    grads = operator.grad_outputs(case, results, kind, seed)
-    room = room_for(subject, case, inputs, results, "f64")
-    call = subject.call(Run.BACKWARD, case, inputs, room, grads)
-    try:
-        subject.run(call, case, "f64")
-    except Stopped as stop:
-        return stop.finding.verdict is not Verdict.NOT_IMPLEMENTED
-    return True
 
 
 def expected_gradients(
@@ -209,10 +215,10 @@ class _Run:
 
     def __init__(self, subject: Subject, case: Case, inputs: Tensors) -> None:
         self.subject, self.case = subject, case
-        self.names = [n for n in (a.name for a in subject.operator.signature.inputs)]
-        self.inputs = inputs
-        results, seconds = timed(lambda: subject.operator.outputs(inputs, case))
-        limit = deadline(seconds)
+        operator = subject.operator
+        self.names = [a.name for a in operator.signature.inputs]
+        results, seconds = timed(lambda: operator.outputs(inputs, case))
+        self.limit = deadline(seconds)
         shapes = [tuple(r.shape) for r in results]
         kind = torch.float64
         self.results = len(results)
@@ -222,15 +228,42 @@ class _Run:
             inputs,
             [Output(shape, kind) for shape in shapes],
             freeze=False,
-            deadline=limit,
+            deadline=self.limit,
         )
-        room = room_for(subject, case, inputs, results, "f64")
-        self.first_gradient = len(room) - len(subject.operator.signature.gradients)
-        ones = [torch.ones(shape, dtype=kind) for shape in shapes]
-        bits = subject.gradient_bits()
-        self.backward = subject.call(
-            bits, case, inputs, room, ones, freeze=False, deadline=3 * limit
-        )
+        self.room = room_for(subject, case, inputs, results, "f64")
+        self.first_gradient = len(self.room) - len(operator.signature.gradients)
+        self.ones = [torch.ones(shape, dtype=kind) for shape in shapes]
+        self.backward = self._backward(inputs)
+
+    def _backward(self, inputs: Tensors) -> Call:
+        words = self.subject, self.case, inputs, self.room, self.ones, "f64"
+        call = call_backward(*words, deadline=3 * self.limit)
+        call.request.freeze = 0
+        return call
+
+    def leaves(self, inputs: Tensors) -> set[str]:
+        """The inputs whose gradients the rung leaves to others in this case."""
+        given = [inputs.get(name) for name in self.names]
+        self.run(self.backward, [*given, *self.ones])
+        names = self.subject.operator.signature.gradients
+        left = (k - self.first_gradient for k in self.subject.left)
+        return {names[k] for k in left if k >= 0}
+
+    def results_of(self, tensors: Sequence[torch.Tensor | None]) -> list[torch.Tensor]:
+        """What forward makes of these inputs: the rung's own, or the reference's."""
+        if not self.subject.saves:
+            given = {n: t for n, t in zip(self.names, tensors) if t is not None}
+            return self.subject.operator.outputs(given, self.case)
+        self.run(self.forward, tensors)
+        made = [t for t in self.forward.tensors if t is not None]
+        return [t.clone() for t in made[: self.results]]
+
+    def differentiate(self, tensors: Sequence[torch.Tensor | None]) -> None:
+        """Run backward on these inputs and grad_outputs."""
+        if self.subject.operator.signature.saved and not self.subject.saves:
+            given = {n: t for n, t in zip(self.names, tensors) if t is not None}
+            self.backward = self._backward(given)
+        self.run(self.backward, tensors)
 
     def run(self, call: Call, tensors: Sequence[torch.Tensor | None]) -> None:
         """Run with these inputs and grad_outputs. Raises Stopped if it fails."""
@@ -249,14 +282,12 @@ class _Run:
             @staticmethod
             def forward(ctx: Any, *inputs: torch.Tensor | None) -> Any:
                 ctx.save_for_backward(*inputs)
-                outer.run(outer.forward, inputs)
-                made = [t for t in outer.forward.tensors if t is not None]
-                results = tuple(t.clone() for t in made[: outer.results])
+                results = tuple(outer.results_of(inputs))
                 return results if len(results) > 1 else results[0]
 
             @staticmethod
             def backward(ctx: Any, *grad_outputs: torch.Tensor) -> Any:
-                outer.run(outer.backward, [*ctx.saved_tensors, *grad_outputs])
+                outer.differentiate([*ctx.saved_tensors, *grad_outputs])
                 return outer.gradients()
 
         return InWorker
@@ -273,22 +304,29 @@ def gradcheck(subject: Subject, cases: list[Case], seed: int) -> CheckResult:
     """torch.autograd.gradcheck in double, slow mode, on the small cases."""
     findings: list[Finding] = []
     subject.begin()
-    small = [case for case in cases if case.gradcheck]
+    small = [c for c in cases if c.gradcheck and subject.asks(c, "backward")]
     tried = 0
     try:
         for case in small:
             tried += 1
-            findings += _gradcheck_case(subject, case, seed)
+            found = _gradcheck_case(subject, case, seed)
+            tried -= found is None
+            findings += found or []
     except Stopped as stop:
         findings = with_stop(findings, stop.finding)
     return summarize("gradcheck", "backward", "f64", tried, findings)
 
 
-def _gradcheck_case(subject: Subject, case: Case, seed: int) -> list[Finding]:
+def _gradcheck_case(subject: Subject, case: Case, seed: int) -> list[Finding] | None:
+    """One case; at most one finding. None if the rung leaves all of its gradients."""
     operator = subject.operator
     inputs = operator.inputs(case, torch.float64, seed)
     wanted = dict(zip(operator.signature.gradients, operator.wanted(case)))
     run = _Run(subject, case, inputs)
+    if subject.covers:
+        wanted |= dict.fromkeys(run.leaves(inputs), False)
+        if not any(wanted.values()):
+            return None
     given: list[Any] = [
         inputs[name].detach().clone().requires_grad_(wanted.get(name, False))
         if name in inputs

@@ -8,8 +8,7 @@
                and Gray, arXiv 1509.09308; error bounds: Barabasz et al., 1803.10986)
     tf32       direct sums of products whose factors were rounded to TF32 first: 11
                significant bits, so that integers of 11 bits stay equal
-    half       direct sums, but only in f16: what the rung computes in other dtypes is
-               a lower rung's (fallback.py asks in f16 what it computes itself)
+    half       direct sums, but only in f16: in other dtypes the rung covers nothing
 
 The tolerance of tf32 is a bound, not a measurement. Rounding x to the nearest number of
 11 significant bits, ties to either side, gives x (1 + d) with |d| <= 2^-11. A product
@@ -24,8 +23,8 @@ Where a term is NaN or infinity a direct sum is so too, and no other one. A tran
 tile is NaN as a whole: results within REACH of such a sum may be anything. Rounding to
 TF32 may turn infinity into NaN, and says nothing of numbers below 2^-126.
 
-A rung's class stands in lab.toml (`numerics = "winograd"`) and is that of the cases it
-computes itself; what it leaves to another rung has that rung's class.
+A rung's class stands in lab.toml (`numerics = "winograd"`). A rung that chooses among
+others has the loosest of their classes.
 """
 
 from __future__ import annotations
@@ -55,20 +54,18 @@ def expected(
     terms: int,
     beyond: Callable[[str], float] = lambda _: 0.0,
 ) -> Expected:
-    """What a result should hold: strictly at first. Only where it does not is asked who
-    computed it, and in which class.
+    """What a result should hold: strictly at first, then as the rung's class allows.
 
     `scale` is the sum of absolute terms of each element, and `beyond` tells the largest
     such sum outside of a result's borders (Operator.beyond).
     """
     exact = EXACT.get(case.values, ())
     strict = Expected(name, value, None if DIRECT in exact else scale, terms)
-    classes = subject.classes
-    if classes is None or scale is None or not scale.numel():
+    if subject.numerics == DIRECT or scale is None or not scale.numel():
         return strict
 
     def loose(dtype: torch.dtype) -> Expected:
-        kind = classes(case, name)
+        kind = subject.numerics
         if kind == HALF or (kind == TF32 and dtype != torch.float32):
             kind = DIRECT
         if kind == DIRECT or kind in exact:

@@ -57,12 +57,19 @@ def prepare(
 def expected_of(
     subject: Subject, case: Case, made: Prepared, direction: str
 ) -> dict[int, Expected]:
-    """What the outputs of a call should hold, by position."""
+    """What the outputs of a call that has run should hold, by position, but for what it
+    left to others.
+    """
     operator = subject.operator
     truth = operator.truth(made.inputs, case, made.grad_outputs)
     if direction == "forward":
         right = dict(enumerate(expectations(subject, case, made.inputs, truth)))
-        return {k: e for k, e in right.items() if made.call.tensors[k] is not None}
+        return {
+            k: e
+            for k, e in right.items()
+            if made.call.tensors[k] is not None and k not in subject.left
+        }
     first = len(operator.signature.outputs) + len(operator.signature.saved)
     wanted = expected_gradients(subject, case, made.inputs, truth)
-    return {first + k: e for k, e in enumerate(wanted) if e}
+    positions = {first + k: e for k, e in enumerate(wanted) if e}
+    return {k: e for k, e in positions.items() if k not in subject.left}

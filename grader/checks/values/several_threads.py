@@ -37,15 +37,21 @@ def check(
     cases = subject.operator.thread_cases()
     findings: list[Finding] = []
     team = Subject(subject.operator, libraries=subject.libraries)
-    team.classes = subject.classes
+    subject.judges(team)
+    covered = 0
     with closing(team):
         try:
             _start(team)
             for case in cases:
-                findings += _case(team, case, direction, seed, same_bits=same_bits)
+                right = _case(team, case, direction, seed, findings, same_bits)
+                covered += right
         except Stopped as stop:
             findings.insert(0, stop.finding)
-    return summarize("threads", direction, DTYPE, len(cases), findings)
+    result = summarize("threads", direction, DTYPE, covered or len(cases), findings)
+    if covered or result.verdict is not Verdict.PASS:
+        return result
+    text = "covers none of the cases that threads are checked on"
+    return replace(result, verdict=Verdict.NOT_IMPLEMENTED, message=text)
 
 
 def _start(team: Subject) -> None:
@@ -58,15 +64,23 @@ def _start(team: Subject) -> None:
 
 
 def _case(
-    team: Subject, case: Case, direction: str, seed: int, *, same_bits: bool
-) -> list[Finding]:
-    """One case with each number of threads; at most one finding."""
+    team: Subject,
+    case: Case,
+    direction: str,
+    seed: int,
+    findings: list[Finding],
+    same_bits: bool,
+) -> bool:
+    """One case with each number of threads: at most one more of the findings. False if
+    the rung leaves the whole case.
+    """
     made = prepare(team, case, 0, direction, DTYPE, seed)
-    right = expected_of(team, case, made, direction)
+    right: dict[int, Expected] = {}
     alone: dict[int, torch.Tensor] = {}
     for threads in TEAMS:
         made.call.request.threads = threads
         finding = team.run(made.call, case, DTYPE)
+        right = right or expected_of(team, case, made, direction)
         finding = finding or _wrong(team, made.call, right, direction)
         if not finding and not alone:
             alone = {k: _result(made.call, k).clone() for k in right}
@@ -74,11 +88,14 @@ def _case(
             finding = _differs(made.call, alone, right, direction)
         if finding:
             many = f"with {threads} thread{'s' * (threads > 1)}: {finding.message}"
-            return [Finding(finding.verdict, many, case.name, finding.location)]
-    return _without_memory(team, case, made.call)
+            found = Finding(finding.verdict, many, case.name, finding.location)
+            findings.append(found)
+            return True
+    _without_memory(team, case, made.call)
+    return bool(right)
 
 
-def _without_memory(team: Subject, case: Case, call: Call) -> list[Finding]:
+def _without_memory(team: Subject, case: Case, call: Call) -> None:
     """A refused request that is not noticed ends threads on a pointer beside NULL."""
     bits = call.request.run | Run.NO_SCRATCH
     call.request.threads = max(TEAMS)
@@ -91,7 +108,6 @@ def _without_memory(team: Subject, case: Case, call: Call) -> list[Finding]:
                 f"{stop.finding.message}; ctx_scratch gave NULL for request {request}"
             )
             raise Stopped(replace(stop.finding, message=text)) from None
-    return []
 
 
 def _result(call: Call, k: int) -> torch.Tensor:

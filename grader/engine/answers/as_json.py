@@ -142,7 +142,7 @@ def check_entry(result: CheckResult) -> Entry:
     """A check."""
     made = asdict(result)
     replay, more = made.pop("replay"), {}
-    for name in ("heat", "printed"):  # only where there is one
+    for name in ("heat", "printed", "of", "asked", "left"):  # only where there is one
         if value := made.pop(name):
             more[name] = value
     return {**made, "verdict": str(result.verdict), "replay": replay, **more}

@@ -51,8 +51,8 @@ def kernel_links() -> Links:
     return kernels.links(links())
 
 
-def build(rung: Rung, *, mode: str = "release") -> Build:
-    """Build a rung for every dtype, with what it uses of others."""
+def build(rung: Rung, *, mode: str = "release", walk: str = "") -> Build:
+    """Build a rung for every dtype, with what it uses of others: Links.build."""
     if not rung.uses:
         return compiled(rung, mode=mode)
-    return links().build(rung, mode=mode)
+    return links().build(rung, mode=mode, walk=walk)

@@ -8,8 +8,8 @@ told before each rung what this run has found out about the others.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from signatures import DIRECTIONS
@@ -19,7 +19,6 @@ from grader.checks.unrun import (
     HOPELESS,
     build_failed,
     needs_gpu,
-    no_forward,
     of_ours,
     our_fault,
     same_for_backward,
@@ -27,13 +26,12 @@ from grader.checks.unrun import (
 from grader.closing import Closing
 from grader.course.rungs import EXTENSION, Rung, Selection
 from grader.course.tasks import all_tasks
-from grader.course.uses import LOWER
 from grader.engine import plan
 from grader.engine.answers import records
 from grader.engine.asking.compiling import Builds
 from grader.engine.asking.grade_extension import Packages
-from grader.engine.asking.lending import Lending, Libraries, counted, paired
 from grader.engine.asking.on_gpu import OnCard
+from grader.engine.asking.runnable import Trial
 from grader.engine.score import RungResult
 from grader.runner.supervisor.session import Worker
 from grader.toolchain.extension.package import Package
@@ -43,22 +41,19 @@ from grader.verdicts import Verdict
 
 if TYPE_CHECKING:  # these import torch, which takes seconds
     from grader.checks.subject import Subject
-    from grader.checks.values.fallback import Classes
     from grader.engine.asking.inspection import Inspection
     from grader.operators import Case, Operator
 
 # what happens after the numbers of a direction: inspection.py
 Look = Callable[[list[CheckResult], str, "list[Case]"], list[CheckResult]]
 Known = Mapping[str, Mapping[str, bool]]  # rung -> direction -> it is right
-Lower = Mapping[str, Rung]  # direction -> the rung that lends it
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What was found out about a rung, and what timing it needs."""
+    """What was found out about a rung."""
 
     result: RungResult
-    libraries: Libraries = field(default_factory=dict)
     seconds: float = 0.0
 
 
@@ -79,15 +74,13 @@ class Asker(Closing):
         self.rungs = {r.id: r for task in tasks for r in task.rungs}
         self.builds = Builds(judge=self)
         self.links = self.builds.links
-        self.lending = Lending(seed)
+        self.trial = Trial(seed)
         self.packages = Packages(seed, check, tell, self.links, self.heard)
         self.on_card = OnCard(seed, tell, self.links)
         self._spare: Worker | None = None
 
     def close(self) -> None:
         """End what was started."""
-        self.lending.close()
-        self.on_card.close()
         self.packages.close()
         if self._spare:
             self._spare.end()
@@ -103,14 +96,11 @@ class Asker(Closing):
 
     # ---- one rung --------------------------------------------------------------------
 
-    def ask(self, name: str, lower: Mapping[str, str], *, warm: bool) -> Answer:
-        """Everything about one rung. `lower` names the rungs that lend a direction;
-        `warm`: one more in Python follows.
-        """
+    def ask(self, name: str, *, warm: bool) -> Answer:
+        """Everything about one rung; `warm`: one more in Python follows."""
         rung, start = self.rungs[name], time.monotonic()
-        lent = {direction: self.rungs[other] for direction, other in lower.items()}
         try:
-            answer = self._rung(rung, lent, warm=warm)
+            answer = Answer(self._rung(rung, warm=warm))
         except Exception as error:
             found = (
                 our_fault(of_ours(error)) if rung.file.exists() else self._gone(rung)
@@ -128,22 +118,22 @@ class Asker(Closing):
         Only a kernel has to be looked at: for C there are given objects.
         """
         kernel = rung.file.suffix == ".cu"
-        return kernel and self.lending.is_right(links, rung, direction)
+        return kernel and self.trial.is_right(links, rung, direction)
 
-    def _rung(self, rung: Rung, lower: Lower, *, warm: bool) -> Answer:
+    def _rung(self, rung: Rung, *, warm: bool) -> RungResult:
         if self.check == plan.CARD:
-            return Answer(self.on_card.alone(rung, lower))
+            return self.on_card.alone(rung)
         if rung.exhibit:
             from grader.engine.asking import exposing
 
-            return Answer(exposing.exhibit(self, rung, warm=warm))
+            return exposing.exhibit(self, rung, warm=warm)
         if rung.needs:
-            return Answer(self._only_on_card(rung, lower))
+            return self._only_on_card(rung)
         if plan.kind(rung) == plan.PYTHON:
-            return Answer(self._python_rung(rung, warm=warm))
+            return self._python_rung(rung, warm=warm)
         if rung.is_view:
-            return Answer(self._views(rung))
-        return self._compiled_rung(rung, lower)
+            return self._views(rung)
+        return self._compiled_rung(rung)
 
     def asked(
         self, rung: Rung, operator: Operator | None = None, *, warm: bool = False
@@ -156,8 +146,8 @@ class Asker(Closing):
         if plan.kind(rung) == EXTENSION:
             return self.packages.checked(rung, operator)
         if operator:
-            return self._numbers(rung, {}, operator)[0]
-        return self._compiled_rung(rung, {}).result
+            return self._numbers(rung, operator)
+        return self._compiled_rung(rung)
 
     def _gone(self, rung: Rung) -> list[CheckResult]:
         """A file that was there when the grading began."""
@@ -178,14 +168,14 @@ class Asker(Closing):
         found = ask_views.each(rung, built, self.seed, self.tell)
         return RungResult(rung, tuple(self.asked_for(found)))
 
-    def _only_on_card(self, rung: Rung, lower: Lower) -> RungResult:
+    def _only_on_card(self, rung: Rung) -> RungResult:
         """A rung that cusim cannot run."""
         from grader.engine.asking import inspect_cuda
 
         compiled = self.builds.real(rung)
         pending = self.asked_for(needs_gpu(rung, compiled.verdict))
         result = inspect_cuda.with_nvcc(RungResult(rung, tuple(pending)), compiled)
-        return self.on_card.checked(result, lower)
+        return self.on_card.checked(result)
 
     def _python_rung(
         self, rung: Rung, operator: Operator | None = None, *, warm: bool
@@ -209,91 +199,47 @@ class Asker(Closing):
         finally:
             subject.close()
 
-    def _compiled_rung(self, rung: Rung, lower: Lower) -> Answer:
+    def _compiled_rung(self, rung: Rung) -> RungResult:
         """A file in C or CUDA, and what its own kind of machine adds."""
-        built = self.builds.whole(rung)
-        result, libraries = self._numbers(rung, lower)
-        if not libraries:
-            return Answer(result)
-        if any(name.startswith(LOWER) for name in built.uses):
-            result = counted(self.links, result, self.seed)
-        if plan.kind(rung) == plan.CUDA:
+        result = self._numbers(rung)
+        if plan.kind(rung) == plan.CUDA and self.builds.whole(rung).libraries:
             from grader.engine.asking import inspect_cuda
 
             result = inspect_cuda.with_nvcc(result, self.builds.real(rung))
-            result = self.on_card.checked(result, lower)
-        return Answer(result, libraries)
+            result = self.on_card.checked(result)
+        return result
 
-    def _numbers(
-        self, rung: Rung, lower: Lower, operator: Operator | None = None
-    ) -> tuple[RungResult, Libraries]:
-        """Check the directions a file defines, the other one lent by a lower rung. It
-        may be asked as an `operator` that has other cases. No libraries: not built.
+    def _numbers(self, rung: Rung, operator: Operator | None = None) -> RungResult:
+        """Check the directions that a file defines. It may be asked as an `operator`
+        that has other cases.
         """
-        from grader import operators
-        from grader.checks.subject import Subject
+        from grader.engine.asking.runnable import of_build
 
         built = self.builds.whole(rung)
         if built.error or built.forbidden or built.blocked:
-            return RungResult(rung, tuple(build_failed(built))), {}
-        lent = {d: r for d, r in lower.items() if d not in built.directions}
-        uses = {**built.uses, **{direction: r.id for direction, r in lent.items()}}
-        libraries = self.libraries(rung, lent)
-        operator = operator or operators.get(rung.operator)
-        subject = Subject(operator, libraries=libraries)
-        subject.classes = self.classes(rung, lent)
-        alone = "forward" not in {*built.directions, *uses}
+            return RungResult(rung, tuple(build_failed(built)))
+        subject = of_build(rung, built, operator)
         try:
-            if operator.signature.saved and alone:
-                found = (self._without_forward(subject),)
-                return RungResult(rung, found), libraries
-            with self._inspection(subject, rung, libraries) as look:
-                checks = self._checks(subject, rung, look, built.directions, uses)
+            with self._inspection(subject, rung) as look:
+                checks = self._checks(subject, rung, look, built.directions)
         finally:
             subject.close()
-        return RungResult(rung, tuple(checks), uses), libraries
+        return RungResult(rung, tuple(checks), built.uses)
 
-    def libraries(self, rung: Rung, lent: Lower) -> Libraries:
-        """A rung's shared objects for both directions, by dtype."""
-        others = {d: self.builds.whole(other) for d, other in lent.items()}
-        return paired(self.builds.whole(rung), others)
-
-    def classes(self, rung: Rung, lent: Lower) -> Classes:
-        """How exact the results of both directions have to be."""
-        called = {d: lent.get(d, rung) for d in DIRECTIONS}
-        return self.lending.classes(self.links, rung.operator, called)
-
-    def _inspection(
-        self, subject: Subject, rung: Rung, libraries: Libraries
-    ) -> Inspection:
+    def _inspection(self, subject: Subject, rung: Rung) -> Inspection:
         """A look at a rung in its other builds, where this machine has them."""
         from grader.engine.asking.inspect_cpu import HostInspection
         from grader.engine.asking.inspect_cuda import DeviceInspection
 
-        lent = {dtype: dict(zip(DIRECTIONS, both)) for dtype, both in libraries.items()}
+        words = subject, rung, self.seed
         if plan.kind(rung) == plan.CUDA:
             below = plan.is_below(rung, self.selection)
             build = self.builds.other(rung)
-            words = subject, rung, self.seed
-            return DeviceInspection(*words, build=build, lent=lent, below=below)
+            return DeviceInspection(*words, build=build, below=below)
         return HostInspection(
-            subject,
-            rung,
-            self.seed,
+            *words,
             sanitized=lambda: self.builds.sanitized(rung),
             in_turns=lambda: self.builds.in_turns(rung),
-            lent=lent["f32"],
-        )
-
-    def _without_forward(self, subject: Subject) -> CheckResult:
-        """A backward that needs what forward saves, and nothing lends a forward."""
-        from grader.checks.values import gradient
-
-        cases = subject.operator.cases(self.seed)
-        if gradient.is_written(subject, cases[0], self.seed):
-            return no_forward(subject.operator.name)
-        return CheckResult(
-            "gradient", "backward", Verdict.NOT_IMPLEMENTED, message="not written yet"
         )
 
     # ---- its questions ---------------------------------------------------------------
@@ -304,14 +250,13 @@ class Asker(Closing):
         rung: Rung,
         look: Look,
         directions: tuple[str, ...] = DIRECTIONS,
-        lent: Container[str] = (),
     ) -> list[CheckResult]:
         """Forward, then gradient; within each the first failure is the last word. The
         looks at a right rung's other builds come last: they take longer.
         """
         from grader.diagnosis import explanation
 
-        cases, forward_ok = subject.cases(self.seed), "forward" in lent
+        cases, forward_ok = subject.cases(self.seed), not subject.saves
         found: dict[str, list[CheckResult]] = {}
         if "forward" in directions:
             asked = self._direction(subject, rung, "forward", forward_ok=True)

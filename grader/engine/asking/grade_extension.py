@@ -19,7 +19,7 @@ from signatures import DIRECTIONS
 
 from grader.checks.check_result import CheckResult
 from grader.checks.unrun import HOPELESS, build_failed, same_for_backward
-from grader.course.rungs import Rung
+from grader.course.rungs import DIRECT, Rung
 from grader.course.tasks import all_tasks
 from grader.diagnosis import extension_line
 from grader.engine.score import RungResult
@@ -144,15 +144,13 @@ class Packages:
         """Forward, then gradient; within each the first failure is the last word."""
         from grader import operators
         from grader.checks.subject import Subject
-        from grader.checks.values.fallback import Classes, Servers
         from grader.engine.asking import plain_build
 
         assert built.folder
         operator = operator or operators.get(rung.operator)
         warm = self._waiting.pop(built.folder, None) or Worker.for_python(built.folder)
         subject = Subject(operator, package=built.folder, shown=SHOWN, warm=warm)
-        servers = Servers(kernels.links(self.found), operator, self.seed)
-        subject.classes = Classes(servers, _called(built))
+        subject.numerics = _numerics(built)
         try:
             tell = self.seed, self.tell
             ask = partial(plain_build.ask, heard=self._hear)
@@ -165,7 +163,6 @@ class Packages:
             words = subject, rung, "backward", *tell
             return forward + ask(*words, forward_ok=right)
         finally:
-            servers.close()
             subject.close()
 
     def _hear(self, rung: Rung, new: list[CheckResult]) -> None:
@@ -188,10 +185,11 @@ def _last(values: list[CheckResult]) -> dict[str, CheckResult]:
     return {check.direction: check for check in values}
 
 
-def _called(built: Package) -> dict[str, Rung]:
-    """The rungs behind an operator by direction: they say how exact it has to be."""
-    known = {rung.id: rung for task in all_tasks() for rung in task.rungs}
-    return {d: known[name] for d, name in built.served.items() if name in known}
+def _numerics(built: Package) -> str:
+    """The loosest class of the rungs behind an operator: so exact it has to be."""
+    kinds = {r.id: r.numerics for task in all_tasks() for r in task.rungs}
+    found = [kinds.get(name, DIRECT) for name in built.served.values()]
+    return next((kind for kind in found if kind != DIRECT), DIRECT)
 
 
 def _not_built(built: Package) -> list[CheckResult]:

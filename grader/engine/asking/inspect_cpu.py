@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 from grader.checks.check_result import NONSENSE, CheckResult, clocked
 from grader.checks.memory import access, team_races
@@ -40,15 +39,12 @@ class HostInspection(Inspection):
         *,
         sanitized: Callable[[], Build | None] = lambda: None,
         in_turns: Callable[[], Build] = lambda: Build({}),
-        lent: dict[str, Path] | None = None,
     ) -> None:
         """`sanitized` makes the build with sanitizers, None where there is none, and
-        `in_turns` that for the races of a team; `lent` are float libraries of
-        directions that the rung does not define.
+        `in_turns` that for the races of a team.
         """
         super().__init__(subject, rung, seed)
         self._sanitized, self._in_turns = sanitized, in_turns
-        self._lent = lent
         self._watched: Watched | None = None
         self._asked = False
         self._built: Build | None = None  # with sanitizers
@@ -64,9 +60,7 @@ class HostInspection(Inspection):
             self._asked = True
             built = self._built = self._sanitized()
             if built and built.libraries:
-                operator = self.subject.operator
-                self._watched = access.watched(operator, built, self._lent)
-                self._watched.classes = self.subject.classes
+                self._watched = access.watched(self.subject, built)
         return self._watched
 
     def _more(self, direction: str, cases: list[Case]) -> list[CheckResult]:
@@ -102,8 +96,8 @@ class HostInspection(Inspection):
         unwatched = team_races.started(library, direction)
         if plan.RACES not in {q.name for q in plan.questions(self.rung, direction)}:
             return [unwatched] if unwatched else []
-        words = self.subject.operator, self._in_turns(), direction, self.seed
-        found = clocked(lambda: team_races.check(*words, self._lent or {}))
+        words = self.subject, self._in_turns(), direction, self.seed
+        found = clocked(lambda: team_races.check(*words))
         return [unwatched if unwatched and found.verdict is Verdict.PASS else found]
 
     def _explained(self, result: CheckResult, cases: list[Case]) -> CheckResult:

@@ -8,10 +8,9 @@ of a wrong one the failing case is run in them, for the line that explains it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from signatures import DIRECTIONS
 
@@ -77,16 +76,14 @@ class DeviceInspection(Inspection):
         seed: int,
         *,
         build: Callable[..., Build],
-        lent: Mapping[str, Mapping[str, Path]],
         below: bool = False,
     ) -> None:
-        """`build` makes the rung in a mode, perhaps without aliases of its uses; `lent`
-        are libraries of directions that it does not define, by dtype. A rung `below`
-        another one is looked at for less time.
+        """`build` makes the rung in a mode. A rung `below` another one is looked at for
+        less time.
         """
         super().__init__(subject, rung, seed)
         self._below = below
-        self._build, self._lent = build, lent
+        self._build = build
         self._watched: dict[tuple[str, str], Subject | CheckResult] = {}  # mode, dtype
 
     def __call__(
@@ -159,13 +156,9 @@ class DeviceInspection(Inspection):
     def _watch(
         self, mode: str, dtype: str = under_cusim.DTYPE
     ) -> Subject | CheckResult:
-        """The rung in another build, or why there is none. In half it is built alone:
-        what it leaves to lower rungs is looked at with them, in float.
-        """
+        """The rung in another build, or why there is none."""
         if (mode, dtype) not in self._watched:
-            within = [u.alias for u in self.rung.uses if u.within(self.rung.task)]
-            left = within if dtype == HALF else ()
-            built = self._build(mode=mode, without=left)
+            built = self._build(mode=mode)
             library = built.libraries.get(dtype)
             if library is None:
                 said = built.forbidden or built.blocked or built.error
@@ -174,15 +167,9 @@ class DeviceInspection(Inspection):
                 made = CheckResult("", "", no, message=text, location=built.location)
                 self._watched[mode, dtype] = made
             else:
-                lent = self._lent.get(dtype, {})
-                pair = [
-                    library if d in built.directions else lent.get(d, library)
-                    for d in ("forward", "backward")
-                ]
-                libraries = {dtype: (pair[0], pair[1])}
+                libraries = {dtype: (library, library)}
                 watched = Subject(self.subject.operator, libraries=libraries)
-                watched.classes = self.subject.classes
-                self._watched[mode, dtype] = watched
+                self._watched[mode, dtype] = self.subject.judges(watched)
         return self._watched[mode, dtype]
 
     # ---- reasons ---------------------------------------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from signatures import DIRECTIONS
@@ -19,7 +19,7 @@ from grader.checks.check_result import CheckResult
 from grader.checks.speed.estimate import Speed
 from grader.checks.unrun import of_ours
 from grader.course.rungs import Rung, Task
-from grader.engine.asking.lending import Lending, paired
+from grader.engine.asking.runnable import of_build, to_time
 from grader.engine.score import RungResult
 from grader.errors import GraderError
 from grader.toolchain import gpu_build, gpu_probe
@@ -29,10 +29,8 @@ from grader.verdicts import Verdict
 
 if TYPE_CHECKING:  # these import torch
     from grader.checks.speed.gpu_speed import Clock
-    from grader.checks.subject import Subject
     from grader.operators import Case, Operator
 
-Lower = Mapping[str, Rung]  # direction -> the rung that lends it
 Tell = Callable[[str, str], None]
 WAITS = "speed is measured on a GPU: these points wait for one"
 NO_BAND = "; lab.toml has no band for it yet, so that the points wait"
@@ -49,12 +47,7 @@ class OnCard:
 
     def __init__(self, seed: int, tell: Tell, links: Links) -> None:
         self.seed, self.tell, self.links = seed, tell, links
-        self.lending = Lending(seed, mode=GPU)
         self._clock: Clock | None = None
-
-    def close(self) -> None:
-        """End the workers that were asked who computes what."""
-        self.lending.close()
 
     def clock(self) -> Clock:
         """Events of PyTorch, made once: they need a context of this process."""
@@ -67,14 +60,14 @@ class OnCard:
 
     # ---- values ----------------------------------------------------------------------
 
-    def checked(self, result: RungResult, lower: Lower) -> RungResult:
+    def checked(self, result: RungResult) -> RungResult:
         """The result with what the card adds; a fault of ours costs nothing."""
         rung = result.rung
         directions = [d for d in DIRECTIONS if self._asked(result, d)]
         if gpu_probe.card() is None or not directions:
             return result
         try:
-            more = self._checks(rung, directions, lower)
+            more = self._checks(rung, directions)
         except Exception as error:
             more = [
                 CheckResult("gpu forward", d, Verdict.GRADER, message=of_ours(error))
@@ -88,7 +81,7 @@ class OnCard:
         ]
         return dataclasses.replace(result, checks=(*kept, *more))
 
-    def alone(self, rung: Rung, lower: Lower) -> RungResult:
+    def alone(self, rung: Rung) -> RungResult:
         """What the card says of a rung that cusim and nvcc have not judged."""
         built = (
             Build({}) if gpu_build.lacking(rung) else self.links.build(rung, mode=GPU)
@@ -99,15 +92,13 @@ class OnCard:
             for name, d in zip(("forward", "gradient"), DIRECTIONS)
             if d in defined
         ]
-        return self.checked(RungResult(rung, tuple(waiting)), lower)
+        return self.checked(RungResult(rung, tuple(waiting)))
 
     def _asked(self, result: RungResult, direction: str) -> bool:
         """Right so far; or nobody has looked, because cusim cannot."""
         return result.verdict(direction) in (Verdict.PASS, Verdict.PENDING_GPU)
 
-    def _checks(
-        self, rung: Rung, directions: list[str], lower: Lower
-    ) -> list[CheckResult]:
+    def _checks(self, rung: Rung, directions: list[str]) -> list[CheckResult]:
         from grader.checks.cuda import compute_sanitizer, values_on_gpu
 
         if lacking := gpu_build.lacking(rung):
@@ -126,7 +117,7 @@ class OnCard:
                 CheckResult("gpu build", d, verdict, message=text, location=at)
                 for d in directions
             ]
-        subject = self.subject(rung, built, lower)
+        subject = of_build(rung, built)
         results: list[CheckResult] = []
         try:
             for direction in [d for d in directions if d in built.directions]:
@@ -142,21 +133,6 @@ class OnCard:
         finally:
             subject.close()
         return results
-
-    def subject(self, rung: Rung, built: Build, lower: Lower) -> Subject:
-        """A rung built for the card, a direction that it lacks lent by a lower one. Its
-        results have to be as exact as the files that compute them on the card.
-        """
-        from grader import operators
-        from grader.checks.subject import Subject
-
-        others = {d: lower[d] for d in lower if d not in built.directions}
-        lent = {d: self.links.build(other, mode=GPU) for d, other in others.items()}
-        operator = operators.get(rung.operator)
-        made = Subject(operator, libraries=paired(built, lent))
-        called = {d: others.get(d, rung) for d in DIRECTIONS}
-        made.classes = self.lending.classes(self.links, rung.operator, called)
-        return made
 
     # ---- times -----------------------------------------------------------------------
 
@@ -201,17 +177,12 @@ class OnCard:
 
         assert task.speed
         band = task.speed.bands.get(direction)
-        lower: dict[str, Rung] = {}
-        subjects: list[Subject] = []
-        built_for = {r.rung.id: self.links.build(r.rung, mode=GPU) for r in right}
-        right = [r for r in right if built_for[r.rung.id].libraries] or right
+        made = {r.rung.id: to_time(r.rung, self.links, mode=GPU) for r in right}
+        right = [r for r in right if made[r.rung.id]] or right
+        subjects = [subject for subject in made.values() if subject]
         card = gpu_probe.measured()
         assert card
         try:
-            for result in right:
-                built = built_for[result.rung.id]
-                lower |= dict.fromkeys(built.directions, result.rung)
-                subjects.append(self.subject(result.rung, built, lower))
             case = timed_case(subjects[0].operator, band.case if band else "")
             times = [
                 gpu_speed.screen(subject, case, direction, self.seed)

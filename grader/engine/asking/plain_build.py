@@ -92,5 +92,6 @@ def _answer(
         return [clocked(lambda: forward.check(subject, first, "f64", seed, **module))]
     if question.name == plan.GRADCHECK:
         say("gradcheck")
-        return [clocked(lambda: gradient.gradcheck(subject, cases, seed))]
+        found = clocked(lambda: gradient.gradcheck(subject, cases, seed))
+        return [found] if found.cases else []  # it may cover no small case
     return []

@@ -5,10 +5,10 @@
     conv.conv2d(x, w, b, stride=2).sum().backward()
 
 A task stands for the highest file that defines each direction. A rung stands for
-itself; a direction that it lacks comes from the nearest lower file that has it, as in
-grading. Load again after an edit: the file is compiled anew, and what was loaded before
-stays as it is. The code runs inside this process: what would be the verdict CRASH in
-`make grade` ends the notebook's kernel here.
+itself; a direction that it lacks comes from the nearest lower file that has it, and so
+does what it leaves. Load again after an edit: the file is compiled anew, and what was
+loaded before stays as it is. The code runs inside this process: what would be the
+verdict CRASH in `make grade` ends the notebook's kernel here.
 """
 
 from __future__ import annotations

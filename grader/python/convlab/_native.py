@@ -28,6 +28,7 @@ from grader.course.rungs import ROOT, Rung
 from grader.engine.answers.known import build
 from grader.errors import GraderError
 from grader.runner import programs
+from grader.toolchain.linking import WITH_GIVEN
 from grader.toolchain.make import build_folder, compiler, reason
 from grader.toolchain.products import Build
 
@@ -137,7 +138,7 @@ def c_compiler() -> str:
 def build_rung(rung: Rung) -> Build:
     """A rung in C, compiled if its file has changed. Raises LoadError if that fails."""
     try:
-        built = build(rung)
+        built = build(rung, walk=WITH_GIVEN)
     except GraderError as error:
         raise LoadError(str(error)) from None
     if built.forbidden:

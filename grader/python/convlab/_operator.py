@@ -236,7 +236,7 @@ def _error(where: str, status: int, sentence: str) -> Exception:
     if status == CUDA_ERROR:
         return RuntimeError(f"{where} returned STATUS_CUDA_ERROR{more}")
     if status == UNSUPPORTED:
-        return RuntimeError(
+        return NotImplementedError(
             f"{where} does not compute these arguments (STATUS_UNSUPPORTED), and no "
             f"lower rung does{more}"
         )

@@ -31,7 +31,7 @@ from grader.course.rungs import ROOT, Rung
 from grader.course.tasks import all_tasks
 from grader.errors import GraderError
 from grader.toolchain import given
-from grader.toolchain.linking import Links
+from grader.toolchain.linking import WITH_GIVEN, Links, walk_folder
 from grader.toolchain.make import binutils, build_folder
 from grader.toolchain.products import GPU, objects
 from grader.toolchain.symbols import symbols
@@ -144,11 +144,12 @@ def _rung(
     for rung in [*known, *(r for r in rungs if r not in known)]:
         if not links.passed(rung, direction):
             continue
-        built = links.build(rung, mode=mode)
+        built = links.build(rung, mode=mode, walk=WITH_GIVEN)
         if built.error or built.blocked or built.forbidden:
             reason = f"{rung.id}: {built.error or built.blocked or built.forbidden}"
         elif direction in built.directions:
-            files = objects(rung, mode, whole=bool(built.uses))
+            inside = walk_folder(mode, WITH_GIVEN) if built.uses else ""
+            files = objects(rung, mode, inside)
             return rung.id, {d: f for d, f in files.items() if f.exists()}
     operator = target.split("/")[1]
     spare = given.find(operator, direction) if mode == "release" else None

@@ -64,7 +64,9 @@ def test_a_call_that_the_checks_time_has_stopped_is_no_endless_loop(
 ):
     clock = [1000.0]
     monkeypatch.setattr(subject.time, "monotonic", lambda: clock[0])
-    call: Any = SimpleNamespace(limit=limit, request=SimpleNamespace(late=0))
+    call: Any = SimpleNamespace(
+        limit=limit, request=SimpleNamespace(late=0), tensors=[]
+    )
     source = put(tmp_path / "x.py", "")
     warm = cast(Worker, Endless(clock))
     one = Subject(get("gelu"), source=source, warm=warm)
@@ -78,7 +80,7 @@ def test_what_a_worker_takes_to_start_is_not_the_students_time(monkeypatch, tmp_
     clock = [1000.0]
     monkeypatch.setattr(subject.time, "monotonic", lambda: clock[0])
     request = SimpleNamespace(deadline_ns=0, late=0)
-    call: Any = SimpleNamespace(limit=2.0, request=request)
+    call: Any = SimpleNamespace(limit=2.0, request=request, tensors=[])
     one = Subject(
         get("gelu"),
         source=put(tmp_path / "x.py", ""),

@@ -197,7 +197,6 @@ def test_the_table_shows_every_file_with_its_verdicts(ladder, said):
     "words",
     [
         pytest.param(r"\Atask / rung", id="a_pipe_gets_the_table_alone"),
-        pytest.param(r"uses 00", id="whose_backward_is_used"),
         pytest.param(r"erf: 'output'\[0, 0\] is \S+, expected", id="case_and_place"),
         pytest.param(f"make debug T={GELU}/01_wrong CASE=erf SEED=7", id="a_replay"),
         pytest.param(rf"at labs/{GELU}/03_broken.c:\d+", id="line_of_a_build_error"),
@@ -239,9 +238,9 @@ def test_a_wrong_file_beside_a_right_one_costs_nothing(ladder):
     assert ladder.task(GELU)["points"] == 2
 
 
-def test_a_direction_that_a_rung_lacks_comes_from_the_nearest_lower_right_one(ladder):
+def test_a_file_may_define_one_direction_alone(ladder):
     (rung,) = [r for r in ladder.task(GELU)["rungs"] if "02_forward" in r["id"]]
-    assert rung["uses"] == {"backward": f"{GELU}/00_definition"}
+    assert rung["uses"] == {}
     assert ladder.verdicts(rung["id"]) == {"forward": "PASS"}
 
 

@@ -75,7 +75,7 @@ def passed(name: str, verdict: Verdict = Verdict.PASS) -> RungResult:
 
 
 def test_both_directions_are_checked_in_every_dtype(a_card):
-    made = a_card.checked(passed("add/00_strided"), {})
+    made = a_card.checked(passed("add/00_strided"))
     added = [(c.name, c.dtype, c.verdict) for c in made.checks[2:]]
     assert added == [(name, dtype, Verdict.PASS) for name, dtype in IN_EVERY_DTYPE]
     whole = as_json.rung_entry(made, 1)
@@ -86,10 +86,10 @@ def test_both_directions_are_checked_in_every_dtype(a_card):
 
 
 def test_what_waited_for_a_card_waits_no_longer_and_what_is_wrong_is_not_run(a_card):
-    made = a_card.checked(passed("add/00_strided", Verdict.PENDING_GPU), {})
+    made = a_card.checked(passed("add/00_strided", Verdict.PENDING_GPU))
     assert made.verdict("forward") is made.verdict("backward") is Verdict.PASS
     before = passed("add/00_strided", Verdict.WRONG_VALUE)
-    assert a_card.checked(before, {}) is before
+    assert a_card.checked(before) is before
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_rung_for_another_kind_of_card_waits_for_one(a_card, architectures, ru
     if runs:
         assert gpu_build.lacking(rung) == ""
         return
-    made = a_card.checked(dataclasses.replace(before, rung=rung), {})
+    made = a_card.checked(dataclasses.replace(before, rung=rung))
     assert made.verdict("forward") is made.verdict("backward") is Verdict.PENDING_GPU
     assert "a pretended card, is sm_90" in made.checks[-1].message
     assert architectures[0] in made.checks[-1].message
@@ -123,7 +123,7 @@ def test_a_rung_that_nvcc_refuses_is_told_so(a_card, monkeypatch):
     place = "labs/04_cuda_kernels/add/00_strided.cu"
     refused = gpu_build._failed(f"{place}(3): error: no such thing\n")
     monkeypatch.setattr(gpu_build, "compiled", lambda *_, **__: refused)
-    made = a_card.checked(passed("add/00_strided"), {})
+    made = a_card.checked(passed("add/00_strided"))
     (found,) = [c for c in made.checks if c.direction == "forward"][1:]
     assert (found.name, found.verdict) == ("gpu build", Verdict.BUILD)
     assert found.location == f"{place}:3"
@@ -230,16 +230,16 @@ def test_times_become_rows_of_a_table_and_of_json(a_card, tmp_path, monkeypatch)
     wanted = Wanted("04_cuda_kernels_add_00", "T=add", 1, cases=("rows",))
     monkeypatch.setattr(request, "folder", lambda: tmp_path)
     file = request.Growing(PRETENDED, wanted)
-    with gpu_ladders.Bench(selection, wanted) as run:
-        run.links, run.on_card = a_card.links, a_card
-        rows = list(run.times(selection.tasks[0], file.has))
-        assert [(row.part, row.speed.case) for row in rows] == [
-            ("forward", "rows"),
-            ("backward", "rows"),
-        ]
-        file.add(rows[0])  # and is stopped here
-        file = request.Growing(PRETENDED, dataclasses.replace(wanted, seed=2))
-        (left,) = run.times(selection.tasks[0], file.has)
+    run = gpu_ladders.Bench(selection, wanted)
+    run.links, run.on_card = a_card.links, a_card
+    rows = list(run.times(selection.tasks[0], file.has))
+    assert [(row.part, row.speed.case) for row in rows] == [
+        ("forward", "rows"),
+        ("backward", "rows"),
+    ]
+    file.add(rows[0])  # and is stopped here
+    file = request.Growing(PRETENDED, dataclasses.replace(wanted, seed=2))
+    (left,) = run.times(selection.tasks[0], file.has)
     assert (file.before, left.part) == (1, "backward")
     file.add(left)
     assert json.loads(file.path.read_text())["unfinished"]
@@ -279,9 +279,9 @@ def test_a_fault_of_the_stopwatch_costs_one_row(a_card, monkeypatch):
     monkeypatch.setattr(gpu_speed, "check", fails)
     selection = select(f"{ADD}/00_strided")
     wanted = Wanted("add", "T=add", 1, cases=("rows",), budget=2.0)
-    with gpu_ladders.Bench(selection, wanted) as run:
-        run.links, run.on_card = a_card.links, a_card
-        rows = list(run.times(selection.tasks[0], lambda *_: False))
+    run = gpu_ladders.Bench(selection, wanted)
+    run.links, run.on_card = a_card.links, a_card
+    rows = list(run.times(selection.tasks[0], lambda *_: False))
     assert [row.speed.verdict for row in rows] == [Verdict.GRADER] * 2
     assert "TypeError: ours" in rows[0].speed.message
 

@@ -11,13 +11,12 @@ import pytest
 from grader import operators
 from grader.checks.check_result import CheckResult
 from grader.checks.speed import machine, speed
-from grader.checks.values.fallback import Servers
 from grader.course.rungs import Rung
-from grader.course.uses import Use
 from grader.engine import race
 from grader.engine.score import RungResult, TaskResult
 from grader.errors import GraderError
 from grader.report import reservations, terminal
+from grader.toolchain.products import Build
 from grader.verdicts import Verdict
 from tests.grader.checks.speed.test_speed import (
     CASE,
@@ -29,6 +28,7 @@ from tests.grader.checks.speed.test_speed import (
 )
 
 __all__ = ["peaks"]  # a fixture
+Covers = dict[str, tuple[str, ...]]  # as Rung.covers
 Raced = Callable[..., list[RungResult]]
 
 
@@ -45,14 +45,16 @@ def raced(
     monkeypatch.setattr(gelu, "speed_cases", lambda self: {"some": CASE})
     passed = CheckResult("forward", "forward", Verdict.PASS)
 
-    def race_of(*bodies: str, uses: tuple[Use, ...] = ()) -> list[RungResult]:
+    def race_of(*bodies: str, covers: Covers | None = None) -> list[RungResult]:
         run, rungs = race.Race(1, lambda rung, check: None), []
         run._peaks = peaks
+        builds: dict[str, Build] = {}
+        monkeypatch.setattr(run.links, "build", lambda r, **_: builds[r.id])
         for number, body in enumerate(bodies):
             file = Path(f"/nowhere/{number:02}_file.c")
-            rungs.append(Rung("02_naive_c/gelu", file, uses=uses))
+            rungs.append(Rung("02_naive_c/gelu", file, covers=covers or {}))
             built = compile_gelu(body)
-            run.libraries[rungs[-1].id] = {d: (p, p) for d, p in built.items()}
+            builds[rungs[-1].id] = Build(dict(built), ("forward", "backward"))
         return list(run.task(TASK, [RungResult(rung, (passed,)) for rung in rungs]))
 
     return race_of
@@ -71,18 +73,15 @@ def test_what_is_wrong_when_timed_is_wrong_and_the_next_file_has_its_turn(
     assert [s.direction for s in slowly.speeds] == ["forward"]
 
 
-def test_a_case_that_only_a_given_object_computes_earns_nothing(
-    raced: Raced, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Servers, "computes", lambda *_: "given/x86-64-v2/gelu")
-    use = Use("lower", "", "labs/02_naive_c/lab.toml")
-    (result,) = raced(GELU_BODY, uses=(use,))
+def test_a_case_that_no_right_file_covers_earns_nothing(raced: Raced) -> None:
+    leaves = f"if (COUNT == 2000) return STATUS_UNSUPPORTED; {GELU_BODY}"
+    (result,) = raced(leaves, covers={"": ("any",)})
     (speed,) = result.speeds
     assert (speed.verdict, speed.earned) == (Verdict.PASS, 0)
-    assert "left to a given object" in speed.message
+    assert "no right file of this ladder covers case some" in speed.message
     assert terminal._speed(result, "forward") == ""
     (line,) = reservations.lines([TaskResult(TASK, (result,), ("forward",))])
-    assert "no speed points" in line and "left to a given object" in line
+    assert "no speed points" in line and "no right file of this ladder" in line
 
 
 def test_a_fault_of_the_stopwatch_costs_nobody_points(

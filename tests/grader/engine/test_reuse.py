@@ -41,7 +41,7 @@ def tree(tools: Path, tmp_path: Path) -> Tree:
     (lab / "lab.toml").write_text(
         'title = "x"\nlanguage = "c"\n[ladder.gelu]\npoints = 2\n'
         '[rung."gelu/00_call"]\nuses.plain = "02_naive_c/gelu"\n'
-        '[rung."gelu/01_top"]\nbelow = true\n'
+        '[rung."gelu/01_top"]\ncovers = ["packed"]\n'
     )
     return made
 
@@ -78,7 +78,7 @@ def test_only_what_changed_is_asked_again(tree: Tree) -> None:
 
     file = tree.root / "labs" / "02_naive_c" / "gelu" / "00_definition.c"
     file.write_text(file.read_text() + "\n")
-    assert graded(tree) == {"00_definition", "00_call", "01_top"}
+    assert graded(tree) == {"00_definition", "00_call"}
 
     put(tree.root / "labs" / "03_next" / "gelu" / "shared.h", "// for its files\n")
     assert graded(tree) == {"00_call", "01_top", "02_own"}
@@ -97,7 +97,7 @@ def test_a_part_of_the_labs_is_not_asked_again_behind_all_of_them(tree: Tree) ->
     file = tree.root / "labs" / "02_naive_c" / "gelu" / "00_definition.c"
     file.write_text(file.read_text() + "\n")
     assert graded(tree, "02") == {"00_definition"}
-    assert graded(tree, "03") == {"00_call", "01_top"}
+    assert graded(tree, "03") == {"00_call"}
     assert graded(tree) == set()
 
 

@@ -23,7 +23,6 @@ from grader.engine.score import Results, RungResult, TaskResult, exit_status
 from grader.errors import GraderError
 from grader.report import reservations, terminal
 from grader.report.page import task_outcome
-from grader.report.terminal import _cells
 from grader.verdicts import Verdict
 from tests.conftest import raising
 
@@ -116,11 +115,6 @@ def test_a_direction_passes_only_if_all_its_checks_do():
 def test_the_exit_status_is_1_if_something_is_to_be_mended_3_if_by_us(rungs, status):
     found = task(*(rung(*verdicts) for verdicts in rungs))
     assert exit_status([task(rung("PASS", "PASS")), found]) == status
-
-
-def test_a_borrowed_direction_is_shown_with_its_lender():
-    found = rung("PASS", uses={"backward": f"{LADDER}/00_definition"})
-    assert [cell.plain for cell in _cells(found)] == ["PASS", "uses 00"]
 
 
 # ---- results of several runs ---------------------------------------------------------

@@ -50,7 +50,7 @@ def tree(tools, tmp_path) -> Tree:
     put(lab / "gelu" / "01_top.c", LEAVES)
     (lab / "lab.toml").write_text(
         head + '[rung."gelu/00_call"]\nuses.plain = "02_naive_c/gelu"\n'
-        '[rung."gelu/01_top"]\nbelow = true\n'
+        '[rung."gelu/01_top"]\ncovers = ["packed"]\n'
     )
     return made
 
@@ -68,14 +68,11 @@ def forward_only(tree: Tree, *wanted: str) -> subprocess.CompletedProcess[str]:
 def test_a_grading_links_what_passed_and_reports_it(tree):
     done = forward_only(tree)
     assert done.returncode == 0, done.stdout
-    assert used(tree) == {
-        "00_call": {"plain": STUDENT},
-        "01_top": {"lower": CALLER},
-    }
+    assert used(tree) == {"00_call": {"plain": STUDENT}, "01_top": {}}
     assert f"in {CALLER}, plain is {STUDENT}" in " ".join(done.stdout.split())
     assert tree.verdicts("03_next/gelu/01_top")["forward"] == "NOT_IMPLEMENTED"
     top = next(r for r in tree.task("03_next/gelu")["rungs"] if "01_top" in r["id"])
-    assert f"leaves every case to a lower file, {CALLER}" in str(top["checks"])
+    assert "covers none of the" in str(top["checks"])
     jsonschema.validate(tree.results, json.loads(SCHEMA_FILE.read_text()))
 
     # alone, it is known from results.json; changed, it is not known any more
@@ -109,25 +106,6 @@ def test_a_wrong_rung_costs_its_own_points_only(tree):
     assert tree.task("03_next/gelu")["points"] > 0 and done.returncode == 1
     assert tree.task("02_naive_c/gelu")["points"] == 0
     assert used(tree)["00_call"] == {"plain": GIVEN}
-
-
-def test_a_rung_alone_finds_what_is_below_among_what_is_not_graded(tree):
-    done = forward_only(tree, "03_next/gelu/01")
-    assert used(tree) == {"01_top": {"lower": CALLER}}, done.stdout
-
-
-def test_a_rung_with_nothing_below_says_which_file_comes_first(tree):
-    """Its own part may be written: to say that it is not would be no help."""
-    (tree.root / "MANIFEST").write_text("")
-    lower = tree.root / "labs" / f"{CALLER}.c"
-    lower.write_text(CALLS.replace("plain_forward(ctx, input, p, output)", STARTER))
-    done = forward_only(tree, "03_next/gelu/01")
-    said = " ".join(done.stdout.split())
-    assert "is computed by no file: no lower file passes yet" in said
-    assert "01_top.c returns STATUS_UNSUPPORTED for shapes outside of its idea" in said
-    assert f"Next: write, or fix, forward in labs/{CALLER}.c, then run" in said
-    top = next(r for r in tree.task("03_next/gelu")["rungs"] if "01_top" in r["id"])
-    assert "left to a lower file, and none is right yet" in str(top["checks"])
 
 
 def test_of_many_uses_only_those_of_given_objects_are_listed(capsys):

@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Iterator
+
 import pytest
 from signatures import SIGNATURES
 
 from grader import operators
 from grader.operators import Case
+from tests import ROOT
 
 SEED = 3
 TAGS = {  # a case's tags but for `all`
@@ -60,6 +64,16 @@ def case_of(operator: str, name: str) -> Case:
     return next(c for c in operators.get(operator).cases(SEED) if c.name == name)
 
 
+def named() -> Iterator[tuple[str, str]]:
+    """The operators and words of every `covers` in a lab.toml."""
+    for file in (ROOT / "labs").glob("*/lab.toml"):
+        rungs = tomllib.loads(file.read_text()).get("rung", {})
+        for rung, entry in rungs.items():
+            covers = entry.get("covers", [])
+            lists = covers.values() if isinstance(covers, dict) else [covers]
+            yield from ((rung.split("/")[0], word) for words in lists for word in words)
+
+
 @pytest.mark.parametrize("operator, name", TAGS)
 def test_a_case_has_the_tags_of_its_sizes_and_options(operator: str, name: str) -> None:
     tags = operators.get(operator).tags(case_of(operator, name))
@@ -72,6 +86,19 @@ def test_every_tag_fits_a_case_of_the_file(name: str) -> None:
     operator = operators.get(name)
     tags = [operator.tags(case) for case in operator.cases(SEED, drawn=0)]
     assert all(any(of[word] for of in tags) for word in tags[0])
+
+
+FOR_FILES_OF_ONES_OWN = {("unfold", "stride_1")}
+
+
+def test_a_lab_names_all_tags_and_no_others() -> None:
+    known = {
+        (name, word)
+        for name in SIGNATURES
+        for word in operators.get(name).tags(operators.get(name).cases(SEED)[0])
+    }
+    assert known - set(named()) == FOR_FILES_OF_ONES_OWN
+    assert set(named()) <= known
 
 
 @pytest.mark.parametrize("operator, name", FAMILIES)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Container
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,14 @@ from signatures import DIRECTIONS
 from grader.checks.check_result import CheckResult
 from grader.course.rungs import Rung, Selection
 from grader.course.tasks import all_tasks
+from grader.course.uses import LOWER
 from grader.engine.asking.asker import Asker, Look
 from grader.engine.asking.inspection import Inspection
 from grader.engine.grade import Grader
 from grader.engine.score import RungResult
 from grader.toolchain import make, products
 from grader.verdicts import Verdict
+from tests import ALL_RIGHT
 from tests.proofs.mutations import frame
 from tests.proofs.mutations.draw import Mutation
 
@@ -66,9 +67,8 @@ class Alone(Asker):
 
     def __init__(self, selection: Selection, **named: Any) -> None:
         super().__init__(selection, **named)
-        self.is_right = self.lending.is_right = (  # type: ignore[method-assign]
-            lambda *_: True
-        )
+        self.is_right = lambda *_: True  # type: ignore[method-assign]
+        self.trial = ALL_RIGHT  # type: ignore[assignment]
 
 
 class Once(Alone):
@@ -88,10 +88,9 @@ class Once(Alone):
         rung: Rung,
         look: Look,
         directions: tuple[str, ...] = DIRECTIONS,
-        lent: Container[str] = (),
     ) -> list[CheckResult]:
         """Values and gradients first, then what takes longer: order, memory, races."""
-        found = super()._checks(subject, rung, lambda r, *_: r, directions, lent)
+        found = super()._checks(subject, rung, lambda r, *_: r, directions)
         cases = subject.operator.cases(self.seed)
         for direction in directions:
             if all(result.verdict is Verdict.PASS for result in found):
@@ -125,14 +124,12 @@ def graded_once(mutation: Mutation, copy: Path, seed: int) -> RungResult:
 
 
 def graded(file: str, copy: Path, seed: int, by: type[Grader]) -> RungResult:
-    """The rung with another file in its place; lower ones where they lend something."""
+    """The rung with another file in its place; lower ones where it names one."""
     _, lab, operator, name = file.split("/")
     task = next(t for t in all_tasks() if t.id == f"{lab}/{operator}")
     rung = next(r for r in task.rungs if r.file.name == name)
-    text = copy.read_text()
-    named = any(use.target and use.within(task.id) for use in rung.uses)
-    alone = all(f"{operator}_{d}(" in text for d in DIRECTIONS) and not named
-    lower = () if alone else tuple(r for r in task.rungs if r.id < rung.id)
+    named = any(use.alias != LOWER and use.within(task.id) for use in rung.uses)
+    lower = () if not named else tuple(r for r in task.rungs if r.id < rung.id)
     changed = replace(rung, file=copy)
     task = replace(task, rungs=(*lower, changed), speed=None)
     selection = Selection((task,), frozenset({changed.id}), whole=False)

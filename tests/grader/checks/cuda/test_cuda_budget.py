@@ -41,6 +41,7 @@ def looked_at(monkeypatch, *, below, seconds, name="gelu"):
     subject = SimpleNamespace(
         python=False,
         operator=operator,
+        asks=operator.asks,
         begin=lambda: None,
         warnings=(),
         cpu_seconds=lambda: seconds * len(ran),

@@ -12,19 +12,17 @@ from grader.checks.values.compare import Expected, tolerance
 from grader.course.architectures import dtypes
 from grader.course.rungs import ROOT
 from grader.course.tasks import all_tasks
-from grader.engine.asking.lending import paired
 from grader.errors import GraderError
-from grader.toolchain.products import Build
 from tests import put
 from tests.grader.engine.test_grade import copy_of_the_repository
 
 LADDER = "04_cuda_kernels/unfold"
 LINEAR = "04_cuda_kernels/linear"
 LAB = 'language = "cuda"\n[ladder.unfold]\npoints = 4\ndtypes = ["f16"]\n'
-# as matmul/12_half: it computes something in f16, and hands on all else
+# as matmul/12_half: it computes something in f16, and leaves all else
 ALONE = """
 [rung."unfold/{0}"]
-below = true
+covers = ["stride_1"]
 numerics = "half"
 
 [rung."unfold/{0}".traffic]
@@ -157,16 +155,6 @@ def test_strange_dtypes_are_refused(word, suffix, sentence):
     assert sentence in str(raised.value)
 
 
-def test_a_direction_lent_by_a_rung_not_for_half_is_missing_in_half_only():
-    own = Build({dtype: Path(f"own.{dtype}") for dtype in ("f32", "f64", "f16")})
-    below = Build({dtype: Path(f"below.{dtype}") for dtype in ("f32", "f64")})
-    assert paired(own, {"backward": below}) == {
-        "f32": (Path("own.f32"), Path("below.f32")),
-        "f64": (Path("own.f64"), Path("below.f64")),
-        "f16": (Path("own.f16"), Path("own.f16")),
-    }
-
-
 def test_the_reference_passes_in_half_above_a_rung_that_is_not_for_half(
     tools, tmp_path
 ):
@@ -176,7 +164,11 @@ def test_the_reference_passes_in_half_above_a_rung_that_is_not_for_half(
     assert made.results_file.exists(), done
     _, *rungs = made.task(LINEAR)["rungs"]
     halves = [
-        [(c["direction"], c["verdict"]) for c in rung["checks"] if c["name"] == "half"]
+        [
+            (check["direction"], check["verdict"])
+            for check in rung["checks"]
+            if check["dtype"] == "f16" and check["name"] in ("half", "forward")
+        ]
         for rung in rungs
     ]
     forward, backward = [("forward", "PASS")], [("backward", "PASS")]

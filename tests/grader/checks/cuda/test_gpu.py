@@ -26,7 +26,7 @@ from grader.runner import programs
 from grader.runner.supervisor.call import Run
 from grader.toolchain import cusim, gpu_build, gpu_probe, make, sandbox
 from grader.toolchain.build import compiled
-from grader.toolchain.linking import Links
+from grader.toolchain.linking import OWN_FILES, Links
 from grader.toolchain.make import run_make
 from grader.toolchain.symbols import symbols
 from grader.verdicts import Verdict
@@ -59,7 +59,7 @@ def checked(subject: Subject, few: int = 4) -> CheckResult:
 def test_nvcc_s_library_exports_the_operator_alone_also_with_lower_rungs(tools):
     links = Links(lambda rung: compiled(rung, mode="gpu"), judge=ALL_RIGHT)
     rung = rung_called("add/02_float4")
-    built = links.build(rung, mode="gpu")
+    built = links.build(rung, mode="gpu", walk=OWN_FILES)
     assert built.uses == {"lower": "04_cuda_kernels/add/01_coalesced"}, built
     assert built.directions == ("forward", "backward")
     for library in built.libraries.values():

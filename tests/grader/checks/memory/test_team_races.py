@@ -12,6 +12,7 @@ import pytest
 from grader import operators
 from grader.checks.memory import team_races
 from grader.checks.memory.team_races import InTurns
+from grader.checks.subject import Subject
 from grader.course.rungs import Rung
 from grader.operators import Case
 from grader.toolchain.build import compiled
@@ -105,7 +106,7 @@ def test_what_cannot_be_looked_at_is_said_and_costs_nothing(
 ) -> None:
     monkeypatch.setattr(GELU, "thread_cases", lambda: [case_of(n) for n in names])
     built = Build(dict.fromkeys(["f32"], team.libraries["f32"][0]), ("forward",))
-    found = team_races.check(GELU, built, "forward", SEED, {})
+    found = team_races.check(Subject(GELU), built, "forward", SEED)
     assert (found.verdict, found.cases) == (verdict, cases), found.message
     assert says in found.message and bool(says) == bool(found.message)
 
@@ -115,14 +116,14 @@ def test_what_this_openmp_does_not_know_is_named(
 ) -> None:
     task = "#pragma omp parallel\n#pragma omp single\n#pragma omp task\ny[0] = x[0];"
     built = Build(compile_gelu(task), ("forward",))
-    found = team_races.check(GELU, built, "forward", SEED, {})
+    found = team_races.check(Subject(GELU), built, "forward", SEED)
     assert found.verdict is Verdict.PASS
     assert "not looked at: the code calls GOMP_task, which this" in found.message
 
 
 def test_a_build_that_is_none_is_no_fault_of_the_file() -> None:
     broken = Build({}, error="cc1: error: no such option")
-    found = team_races.check(GELU, broken, "forward", SEED, {})
+    found = team_races.check(Subject(GELU), broken, "forward", SEED)
     assert (found.verdict, found.message) == (
         Verdict.PASS,
         "races were not looked at: cc1: error: no such option",
