@@ -33,6 +33,7 @@ from grader.errors import GraderError
 from grader.operators import Case, Operator
 from grader.report import bench_page, terminal
 from grader.runner.supervisor.cores import pin
+from grader.toolchain.linking import OWN_FILES
 from grader.toolchain.make import build_folder
 from grader.toolchain.products import Build
 from grader.verdicts import Verdict
@@ -119,6 +120,9 @@ def remarks(rows: list[Row]) -> Iterator[str]:
         )
 
 
+LOWER_FILES = "lower files"  # they compute what a rung leaves
+
+
 class Ladders:
     """Times rungs on what each of them covers."""
 
@@ -141,7 +145,9 @@ class Ladders:
             built = self.builds.whole(rung)
             if not built.libraries:
                 continue
-            subject = to_time(rung, self.builds.links, walk="")
+            # parts that a person names are timed from the rung down
+            walk = OWN_FILES if self.wanted.parts else ""
+            subject = to_time(rung, self.builds.links, walk=walk)
             if subject is None:
                 continue
             with closing(subject):
@@ -160,7 +166,7 @@ class Ladders:
                 continue
             if part == BOTH and not self.wanted.parts:
                 continue
-            if not set(directions) <= set(built.directions):
+            if not self.wanted.parts and not set(directions) <= set(built.directions):
                 continue
             self.step(Progress(rung.id, f"speed, {case.name} {part}", self.done, 0))
             direction = directions[0] if len(directions) == 1 else BOTH
@@ -175,7 +181,8 @@ class Ladders:
                 against=self.wanted.against if case.sizes.get("KH") else (),
             )
             if found.verdict is not Verdict.NOT_IMPLEMENTED:
-                yield Row(rung, part, (rung.id,), found)
+                by = (rung.id, LOWER_FILES) if self.wanted.parts else (rung.id,)
+                yield Row(rung, part, by, found)
 
 
 def parts_of(operator: Operator, case: Case) -> dict[str, tuple[tuple[str, ...], Case]]:

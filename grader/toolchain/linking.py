@@ -129,17 +129,19 @@ class Links:
             self._built[key] = self._linked(rung, mode, walk)
         return self._built[key]
 
-    def forward_for(self, rung: Rung, built: Build, mode: str, walk: str) -> Build:
-        """What makes the tensors that backward is handed when it is timed: the rung's
-        own build, or that of the nearest lower rung whose forward is right.
+    def nearest(
+        self, rung: Rung, built: Build, direction: str, mode: str, walk: str
+    ) -> Build:
+        """What is timed of a direction: the rung's own build, or that of the nearest
+        lower rung that is right in it.
         """
-        if "forward" in built.directions:
+        if direction in built.directions:
             return built
         ladder = next(task.rungs for task in all_tasks() if task.id == rung.task)
         for other in reversed([r for r in ladder if r.file.stem < rung.file.stem]):
-            if self.passed(other, "forward"):
+            if self.passed(other, direction):
                 found = self.build(other, mode=mode, walk=walk)
-                if "forward" in found.directions and found.libraries:
+                if direction in found.directions and found.libraries:
                     return found
         return built
 

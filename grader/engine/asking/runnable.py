@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from signatures import DIRECTIONS
+
 from grader.course.rungs import Rung
 from grader.toolchain.linking import OWN_FILES, Links
 from grader.toolchain.products import Build
@@ -33,21 +35,21 @@ def of_build(rung: Rung, built: Build, operator: Operator | None = None) -> Subj
 def to_time(
     rung: Rung, links: Links, mode: str = "release", walk: str = OWN_FILES
 ) -> Subject | None:
-    """A rung as it is timed: its walk, and before a backward that needs it the forward
-    of a right file. None if it has none, or is not built.
+    """A rung as it is timed: its walk; a direction that it lacks is that of the nearest
+    lower right file. None if backward needs a forward and there is none, or if the rung
+    is not built.
     """
     built = links.build(rung, mode=mode, walk=walk)
-    first = links.forward_for(rung, built, mode, walk)
-    subject = of_build(rung, built)
     if not built.libraries:
         return None
-    if subject.operator.signature.saved:
-        if "forward" not in first.directions:
-            return None
-        subject.libraries = {
-            dtype: (first.libraries.get(dtype, own), own)
-            for dtype, own in built.libraries.items()
-        }
+    first, second = (links.nearest(rung, built, d, mode, walk) for d in DIRECTIONS)
+    subject = of_build(rung, built)
+    if subject.operator.signature.saved and "forward" not in first.directions:
+        return None
+    subject.libraries = {
+        dtype: (first.libraries.get(dtype, own), second.libraries.get(dtype, own))
+        for dtype, own in built.libraries.items()
+    }
     subject.covers, subject.has_forward = {}, True  # it may leave nothing
     return subject
 
