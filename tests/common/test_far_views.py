@@ -17,10 +17,11 @@ import pytest
 from grader.course.rungs import ROOT, Rung
 from grader.course.tasks import all_tasks
 from grader.toolchain import products
+from grader.toolchain.linking import OWN_FILES
 from grader.toolchain.make import build_folder
 from tests import some
 from tests.common.far_views import CASES
-from tests.proofs.stress import reference_links
+from tests.proofs.reference import reference_links
 
 LAB = "04_cuda_kernels"
 RUNGS = {
@@ -57,7 +58,7 @@ def copy(tools: Path) -> Iterator[Path]:
 
 def tried(rung: Rung) -> subprocess.CompletedProcess[str]:
     """far_views.py on a rung."""
-    built = reference_links().build(rung)
+    built = reference_links().build(rung, walk=OWN_FILES)
     assert built.libraries, built.error or built.forbidden or built.blocked
     command = [sys.executable, "-m", "tests.common.far_views"]
     command += [str(built.libraries["f32"]), rung.task.split("/")[1]]
