@@ -29,7 +29,7 @@ from grader.course import rungs
 from grader.course.rungs import ROOT, Rung
 from grader.course.tasks import all_tasks
 from grader.engine.marks import desk
-from grader.toolchain import given, linking, products
+from grader.toolchain import given, products
 from grader.toolchain.build import compiled
 from grader.toolchain.extension import kernels, package
 from grader.toolchain.linking import Links
@@ -136,14 +136,6 @@ def what_is_known_of_them(tree: Path, patch: pytest.MonkeyPatch, meeting: Meetin
     patch.setattr(kernels, "_made", lambda *_: kernels.Kernels(None, reason="none"))
     meeting.at(patch, Path, "write_text", Path.write_text)
     make = lambda: kernels.kernels("gelu", "cpu", Links())  # noqa: E731
-    return make, make
-
-
-def nobody_behind_a_rung(tree: Path, patch: pytest.MonkeyPatch, meeting: Meeting):
-    meeting.at(patch, linking.shutil, "copyfile", shutil.copyfile)
-    make = lambda: linking._stub.__wrapped__(  # noqa: E731
-        "release", tree, tree / "build"
-    )
     return make, make
 
 
@@ -305,7 +297,6 @@ MAKERS: list[Made] = [
     exhibit_as_it_was,
     kernels_of_lab_05,
     what_is_known_of_them,
-    nobody_behind_a_rung,
     rung_in_c,
     library_of_lab_05,
     package_of_lab_05,
