@@ -43,8 +43,7 @@ def check(
         try:
             _start(team)
             for case in cases:
-                right = _case(team, case, direction, seed, findings, same_bits)
-                covered += right
+                covered += _case(team, case, direction, seed, findings, same_bits)
         except Stopped as stop:
             findings.insert(0, stop.finding)
     result = summarize("threads", direction, DTYPE, covered or len(cases), findings)
