@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from grader.checks.speed import gpu_speed
 from grader.course.tasks import select
 from grader.engine.asking import on_gpu
 from grader.engine.asking.asker import Asker
+from grader.engine.asking.runnable import of_build
 from grader.engine.score import RungResult
 from grader.runner.supervisor.call import Run
 from grader.toolchain import gpu_probe, sandbox
@@ -41,19 +43,17 @@ def own_place() -> Path:
 
 
 @pytest.fixture
-def card(tools):
+def card(tools) -> on_gpu.OnCard:
     """The rungs of a run, on the card."""
     gpu_probe.build_tools()
-    made = on_gpu.OnCard(1, lambda *_: None, reference_links())
-    yield made
-    made.close()
+    return on_gpu.OnCard(1, lambda *_: None, reference_links())
 
 
 @pytest.fixture
-def asker(tools):
+def asker(tools, monkeypatch) -> Iterator[Asker]:
     """Who grades a rung, all of it."""
     made = Asker(select(MATMUL), seed=1)
-    made.is_right = lambda *_: True
+    monkeypatch.setattr(made, "is_right", lambda *_: True)
     yield made
     made.close()
 
@@ -77,7 +77,7 @@ def test_the_probe_finds_it():
     "name", ["add/00_strided", "matmul/06_warp_tile", "layer_norm/01_warp_per_row"]
 )
 def test_a_right_rung_is_right_on_it_in_half_too_and_under_the_tools(card, name):
-    found = told(card.checked(passed(name), {}))
+    found = told(card.checked(passed(name)))
     assert {(verdict, words) for _, verdict, words in found} == {(Verdict.PASS, "")}
     names = {name for name, *_ in found}
     assert {"gpu forward", "gpu half", "gpu memory", "gpu races"} <= names
@@ -86,7 +86,7 @@ def test_a_right_rung_is_right_on_it_in_half_too_and_under_the_tools(card, name)
 def test_a_rung_that_only_a_card_runs_is_judged_in_its_class(asker, monkeypatch):
     monkeypatch.setenv(compute_sanitizer.ENVIRONMENT, "off")
     rung = dataclasses.replace(rung_called(TF32), needs="gpu")
-    made = asker._only_on_card(rung, {})
+    made = asker._only_on_card(rung)
     assert made.verdict("forward") is Verdict.PASS, told(made)
     assert made.verdict("backward") is None  # which it does not have
 
@@ -94,7 +94,7 @@ def test_a_rung_that_only_a_card_runs_is_judged_in_its_class(asker, monkeypatch)
 def test_and_its_backward_too(asker, monkeypatch):
     monkeypatch.setenv(compute_sanitizer.ENVIRONMENT, "off")
     rung = dataclasses.replace(rung_called("layer_norm/01_warp_per_row"), needs="gpu")
-    made = asker._only_on_card(rung, {})
+    made = asker._only_on_card(rung)
     assert made.verdict("forward") is made.verdict("backward") is Verdict.PASS
 
 
@@ -104,7 +104,7 @@ def test_the_driver_gets_what_it_opens_at_every_level_of_the_sandbox(
 ):
     monkeypatch.setattr(sandbox, "level", lambda: level)
     rung = rung_called("add/00_strided")
-    subject = card.subject(rung, card.links.build(rung, mode=GPU), {})
+    subject = of_build(rung, card.links.build(rung, mode=GPU))
     cases = subject.operator.cases(1)[:3]
     found = values_on_gpu.check(subject, cases, "forward", 1)
     subject.close()
@@ -123,7 +123,7 @@ def an_older_card(monkeypatch):
 
 
 def test_what_an_older_card_lacks_waits_for_another(card, an_older_card):
-    made = card.checked(passed("matmul/07_double_buffer"), {})
+    made = card.checked(passed("matmul/07_double_buffer"))
     ((name, verdict, words),) = told(made)
     assert (name, verdict) == ("gpu build", Verdict.PENDING_GPU)
     assert "Tesla T4, is sm_75, and the file is for sm_80" in words
@@ -145,7 +145,7 @@ def test_a_sanitizer_that_does_not_start_costs_nothing_and_is_told(
     tool.chmod(0o755)
     monkeypatch.setattr(compute_sanitizer, "find", lambda: str(tool))
     compute_sanitizer.not_started.cache_clear()
-    made = card.checked(passed("add/00_strided"), {})
+    made = card.checked(passed("add/00_strided"))
     compute_sanitizer.not_started.cache_clear()
     assert made.verdict("forward") is Verdict.PASS
     said = {message for name, _, message in told(made) if name == "gpu races"}
@@ -154,7 +154,7 @@ def test_a_sanitizer_that_does_not_start_costs_nothing_and_is_told(
 
 def test_a_sanitizer_can_be_switched_off(card, monkeypatch):
     monkeypatch.setenv(compute_sanitizer.ENVIRONMENT, "off")
-    names = {name for name, *_ in told(card.checked(passed("add/00_strided"), {}))}
+    names = {name for name, *_ in told(card.checked(passed("add/00_strided")))}
     assert names == {"gpu forward", "gpu gradient", "gpu half"}
 
 
@@ -187,7 +187,7 @@ def clock(monkeypatch) -> Precisions:
 
 def test_a_row_of_calls_has_an_event_around_each(card):
     rung = rung_called("matmul/06_warp_tile")
-    subject = card.subject(rung, card.links.build(rung, mode=GPU), {})
+    subject = of_build(rung, card.links.build(rung, mode=GPU))
     case = operators.get("matmul").speed_cases()["m96"]
     data = gpu_speed.baseline.Data(subject.operator, case, 1, 1)
     student = gpu_speed.OnCard(subject, case, "forward", data)

@@ -44,7 +44,7 @@ def asker(tools: Path) -> Iterator[Asker]:
 def graded(asker: Asker, rung: Rung) -> RungResult:
     """What `make grade` finds out about an exhibit and its case."""
     asker.rungs[rung.id] = rung
-    return asker.ask(rung.id, {}, warm=False).result
+    return asker.ask(rung.id, warm=False).result
 
 
 def untouched(rung: Rung) -> Rung:

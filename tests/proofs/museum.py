@@ -26,6 +26,7 @@ from grader.diagnosis.explanation import run_again
 from grader.diagnosis.match import Trial
 from grader.engine import plan
 from grader.engine.asking.asker import Asker
+from grader.engine.asking.runnable import of_build
 from grader.operators import Operator
 from grader.report.charts import element
 from grader.report.failure.heat import STEPS, drawing
@@ -108,7 +109,7 @@ def _opened(asker: Asker, broken: Rung, operator: Operator) -> Subject:
         built = asker.packages.build(broken)
         assert built.folder, built.error
         return Subject(operator, package=built.folder, shown=broken.shown)
-    return Subject(operator, libraries=asker.libraries(broken, {}))
+    return of_build(broken, asker.links.build(broken), operator)
 
 
 def _planes(trial: Trial, name: str) -> list[Plane]:

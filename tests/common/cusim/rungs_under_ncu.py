@@ -32,6 +32,7 @@ from grader.engine.asking.compiling import Builds
 from grader.runner.supervisor.call import Placement
 from grader.runner.supervisor.session import tools
 from grader.toolchain import gpu_probe
+from grader.toolchain.linking import OWN_FILES
 from grader.toolchain.make import build_folder
 from grader.toolchain.products import GPU
 from tests import ALL_RIGHT
@@ -118,8 +119,8 @@ def rows(only: str = "") -> Iterator[Compared]:
             continue
         built = links.build(rung, mode=GPU)
         if row["direction"] in built.directions and built.libraries:
-            first = links.forward_for(rung, built, GPU)  # saves what backward needs
-            pair = first.libraries[DTYPE].resolve(), built.libraries[DTYPE].resolve()
+            saves = links.nearest(rung, built, "forward", GPU, OWN_FILES)
+            pair = saves.libraries[DTYPE].resolve(), built.libraries[DTYPE].resolve()
             said = replayed(rung, pair, row["direction"])
             card = summed(said)
             yield Compared(row, card, "" if card else said.strip()[-300:])

@@ -11,6 +11,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,7 @@ from grader.checks.subject import Subject
 from grader.course.rungs import Rung
 from grader.course.tasks import all_tasks
 from grader.engine.asking import on_gpu
+from grader.engine.asking.runnable import of_build
 from grader.runner import programs
 from grader.runner.supervisor.call import Run
 from grader.toolchain import cusim, gpu_build, gpu_probe, make, sandbox
@@ -321,7 +323,8 @@ def test_claims_are_compared_with_the_clock_outside(claim, outside, alone, words
 def test_products_of_pytorch_are_pinned_to_full_precision_and_given_back():
     import torch
 
-    matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+    matmul = torch.backends.cuda.matmul
+    cudnn: Any = torch.backends.cudnn
     before = matmul.allow_tf32, cudnn.allow_tf32
     with gpu_speed.precision(tf32=False):
         assert (matmul.allow_tf32, cudnn.allow_tf32) == (False, False)
@@ -388,9 +391,8 @@ def test_words_of_a_report_name_the_card():
 def test_a_card_gives_the_same_results_as_cusim(tools):
     links = Links(judge=ALL_RIGHT)
     gpu_probe.build_tools()
-    checks = on_gpu.OnCard(1, lambda *_: None, links)
-    built = links.build(rung_called("add/00_strided"), mode="gpu")
-    subject = checks.subject(rung_called("add/00_strided"), built, {})
+    rung = rung_called("add/00_strided")
+    subject = of_build(rung, links.build(rung, mode="gpu"))
     found = values_on_gpu.check(subject, subject.operator.cases(1), "forward", 1)
     subject.close()
     assert [result.verdict for result in found] == [Verdict.PASS] * 2, found

@@ -20,12 +20,13 @@ from grader.checks.subject import Subject
 from grader.checks.values import forward, gradient
 from grader.course.rungs import Rung
 from grader.course.tasks import all_tasks
+from grader.engine.asking.runnable import of_build
 from grader.operators import Case
 from grader.toolchain.build import compiled
 from grader.toolchain.linking import Links
 from grader.toolchain.products import TEAM
 from grader.verdicts import Verdict
-from tests import PROGRAMS, ROOT, put_rung, some
+from tests import ALL_RIGHT, PROGRAMS, ROOT, put_rung, some
 from tests.house.student_mistakes import Mistake
 
 ENTRIES = tomllib.loads((PROGRAMS / "survivors.toml").read_text())["mistake"]
@@ -61,9 +62,10 @@ def values(rung: Rung, case: Case, direction: str) -> set[Verdict]:
 
 def races(rung: Rung, direction: str) -> Verdict:
     """The check of the threads of a rung that calls others."""
-    links = Links(compiled, lambda rung, direction: "PASS")
-    operator, built = operators.get(rung.operator), links.build(rung, mode=TEAM)
-    return team_races.check(operator, built, direction, SEED, {}).verdict
+    links = Links(judge=ALL_RIGHT)
+    built, judged = links.build(rung, mode=TEAM), of_build(rung, links.build(rung))
+    with closing(judged):
+        return team_races.check(judged, built, direction, SEED).verdict
 
 
 @pytest.mark.parametrize("wrong", some(SURVIVORS, every=5), ids=lambda w: w.id)
