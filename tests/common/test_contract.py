@@ -262,7 +262,9 @@ def test_the_call_under_the_title_is_that_of_the_signature(name):
     text = comment(name).replace("normalized_shape=(D,), ", "")
     call = re.match(r"torch\.[\w.]+(\([^)]*\))", text)
     assert call, f"{name} does not begin with the call of PyTorch that it means"
-    written = ast.parse(f"def call{call[1]}: ...").body[0].args
+    function = ast.parse(f"def call{call[1]}: ...").body[0]
+    assert isinstance(function, ast.FunctionDef)
+    written = function.args
     names = [one.arg for one in (*written.args, *written.kwonlyargs)]
     given = (*written.defaults, *written.kw_defaults)
     defaults = [ast.literal_eval(one) for one in given]

@@ -218,6 +218,12 @@ def test_mypy_finds_every_type_right():
     assert not said, said
 
 
+def test_mypy_finds_all_that_a_test_calls():
+    tool("mypy")
+    said = run(sys.executable, "-m", "mypy", "--config-file", "tests/mypy.ini")
+    assert not said, said
+
+
 def test_no_line_is_longer_than_88_columns():
     def kept(line: str) -> str:  # a note to a tool at its end does not count
         return re.sub(r"  # (type: ignore|noqa).*$", "", line)

@@ -56,9 +56,10 @@ def test_opcheck_finds_nothing_without_a_bias_and_for_one_gradient(
 @pytest.fixture
 def rule_of_its_own() -> Iterator[None]:
     """Without a rule torch.vmap calls an operator in a loop: here it raises."""
-    torch._C._functorch._set_vmap_fallback_enabled(False)  # noqa: FBT003
+    functorch: Any = torch._C._functorch
+    functorch._set_vmap_fallback_enabled(False)  # noqa: FBT003
     yield
-    torch._C._functorch._set_vmap_fallback_enabled(True)  # noqa: FBT003
+    functorch._set_vmap_fallback_enabled(True)  # noqa: FBT003
 
 
 def batched(tensors: list[Tensor], in_dims: tuple[int | None, ...]) -> list[Tensor]:

@@ -215,7 +215,7 @@ def test_a_failed_download_is_a_sentence(tmp_path, monkeypatch):
         raise OSError("no route to host\nand more")
 
     module = type(sys)("torchvision.datasets")
-    module.MNIST = fetch
+    monkeypatch.setattr(module, "MNIST", fetch, raising=False)
     monkeypatch.setitem(sys.modules, "torchvision.datasets", module)
     with pytest.raises(Absent, match=r"could not be downloaded \(no route to host\)"):
         data.load("mnist", tmp_path)

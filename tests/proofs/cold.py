@@ -95,9 +95,9 @@ def _shrink(labs: Path) -> None:
                 shutil.rmtree(ladder)
     for rung in sorted((labs / "03_im2col_cpu/conv2d").glob("*.c"))[SMALL_CONV2D:]:
         rung.unlink()
-    lab = labs / "05_torch_extension"
-    shutil.rmtree(lab / "bug_hunt")
-    for source in lab.glob("csrc/*/*.cpp"):
+    extension = labs / "05_torch_extension"
+    shutil.rmtree(extension / "bug_hunt")
+    for source in extension.glob("csrc/*/*.cpp"):
         if source.stem != SMALL_EXTENSION:
             source.unlink()
 

@@ -167,5 +167,6 @@ LUCK, NAN = Fault("undoes_stop", "python", "none"), Fault("nan", "c", "none")
     ],
 )
 def test_the_table_says_what_is_wrong(fault, verdicts, left, words):
-    outcome = trust.Outcome(*verdicts, "", 0.1, list(left), touched=bool(left))
+    forward, backward = verdicts
+    outcome = trust.Outcome(forward, backward, "", 0.1, list(left), touched=bool(left))
     assert trust.wrong(fault, outcome) == words

@@ -32,7 +32,7 @@ AS_IS = ("as is", "", "")
 NONE_KEPT = ("KEPT = 1 << 20", "KEPT = 1")
 # of each rung: what is changed, what stands there (once, in the rung or in one of its
 # ladder's headers), and what then stands there
-MUTATIONS = {
+MUTATIONS: dict[str, list[tuple[str, ...]]] = {
     "09_winograd_2x2": [
         AS_IS,
         ("an input's entry", "x[1] + x[2];\n", "x[1] + (real)1.001 * x[2];\n"),

@@ -163,7 +163,8 @@ def run(fault: Fault) -> Outcome:
     covers = {"": tuple(table()[fault.kind].get("covers", ()))}
     covers = covers if covers[""] else {}
     rung = Rung(name, fault.file, traffic=limits, covers=covers)
-    task = Task(*name.split("/"), fault.language, 4.0, rungs=(rung,), speed=speed)
+    lab, ladder = name.split("/")
+    task = Task(lab, ladder, fault.language, 4.0, rungs=(rung,), speed=speed)
     selection = Selection((task,), frozenset({rung.id}), whole=False)
     canary = CANARY.read_text()
     before = descendants()

@@ -19,6 +19,7 @@ import hashlib
 import re
 import subprocess
 import textwrap
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -68,6 +69,10 @@ class Snippet:
     def __init__(self, library: ctypes.CDLL, returns: dict[str, Any]) -> None:
         for name, kind in returns.items():
             setattr(self, name, _callable(library[name], kind))
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """A name that the code has no function for."""
+        raise AttributeError(f"the C code has no function '{name}'")
 
 
 def _callable(function: Any, kind: Any) -> Any:

@@ -52,7 +52,9 @@ def alarms(compiler: str, orders: int) -> list[str]:
     """False alarms and wrong results of right programs, two or more at a time."""
     jobs = [(s, mode) for s in RIGHT for mode in ("run", "check", "trace")]
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        found = pool.map(lambda job: list(_alarms(*job, compiler, orders)), jobs)
+        found = pool.map(
+            lambda job: list(_alarms(job[0], job[1], compiler, orders)), jobs
+        )
         return [words for each in found for words in each]
 
 

@@ -75,7 +75,9 @@ def test_all_ways_of_a_convolution_agree_in_all_results(bare, part):
     assert {len(way.once()) for way in ways.values()} == {1 if part == "forward" else 4}
     assert extension_costs._error(ways) < 1e-5
     with torch.no_grad():
-        ways["module"].layer.weight[0, 0, 0, 0] += 1
+        module = ways["module"]
+        assert isinstance(module, extension_sides.Module)
+        module.layer.weight[0, 0, 0, 0] += 1
     assert extension_costs._error(ways) > extension_costs.WRONG
 
 

@@ -177,10 +177,12 @@ def test_a_notebook_runs_where_nothing_is_written_yet(
 def run_cell(source: str, name: str, space: dict[str, Any]) -> str:
     """What a cell prints and shows."""
     tree = ast.parse(source)
-    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+    last = tree.body[-1]
+    if isinstance(last, ast.Expr):
+        tree.body.pop()
     with contextlib.redirect_stdout(io.StringIO()) as said:
         exec(compile(tree, name, "exec"), space)
-        if last:
+        if isinstance(last, ast.Expr):
             code = compile(ast.Expression(last.value), name, "eval")
             print(repr(eval(code, space)))
     return said.getvalue()

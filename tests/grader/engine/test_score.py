@@ -357,8 +357,10 @@ def test_a_reason_that_several_share_is_told_once():
         ("races", "forward", hung),
     ]
     checks = [
-        CheckResult(*of, Verdict.PASS, message=f"looked at 1 of 2 cases: {why}")
-        for *of, why in looks
+        CheckResult(
+            name, direction, Verdict.PASS, message=f"looked at 1 of 2 cases: {why}"
+        )
+        for name, direction, why in looks
     ]
     mine = replace(rung("PASS", "PASS"), checks=tuple(checks))
     name = mine.rung.id

@@ -29,14 +29,14 @@ from grader.checks.speed.overhead import Overhead
 from grader.checks.subject import Subject
 from grader.course.rungs import Task
 from grader.course.tasks import all_tasks
-from grader.engine.answers.known import build
 from grader.engine.race import Race
 from grader.engine.score import RungResult, TaskResult
 from grader.operators import Case
 from grader.runner.supervisor.cores import pin
+from grader.toolchain.linking import Links
 from grader.toolchain.make import build_tools
 from grader.verdicts import Verdict
-from tests import put
+from tests import ALL_RIGHT, put
 from tests.conftest import GELU, libraries_of
 from tests.grader.checks.speed.stopwatch_page import (
     BUSY,
@@ -190,10 +190,11 @@ def ratio_table() -> Table:
 def left_in_place(side: baseline.PyTorch) -> Callable[[], object]:
     """One call that can be repeated, on the same tensors every time."""
     inputs, grads = side._mine[0]
+    read = side.operator.read_from_data(inputs)
     if not side.backward:
-        return side._one(inputs, grads)
+        return side._one(inputs, grads, read)
     leaves = [inputs[name] for name in side.wanted]
-    outputs = side._forward(inputs)
+    outputs = side._forward(inputs, read)
     return lambda: torch.autograd.grad(outputs, leaves, grads, retain_graph=True)
 
 
@@ -251,14 +252,9 @@ def fairness_table() -> Table:
 
 def raced(race: Race, task: Task) -> TaskResult:
     """A ladder of the reference through the race, taken to be right."""
-    lower: dict[str, Path] = {}
     results = []
     for rung in task.rungs:
-        built = build(rung)
-        own = built.libraries["f32"]
-        lower |= dict.fromkeys(built.directions, own)
-        pair = lower.get("forward", own), lower.get("backward", own)
-        race.libraries[rung.id] = {"f32": pair}
+        built = race.links.build(rung)
         right = [CheckResult("forward", d, Verdict.PASS) for d in built.directions]
         results.append(RungResult(rung, tuple(right)))
     return TaskResult(task, tuple(race.task(task, results)))
@@ -270,7 +266,7 @@ def points_table() -> Table:
     earned: dict[str, list[float]] = {task.id: [] for task in timed}
     noisy = dict.fromkeys(earned, 0)
     for run in range(POINT_RUNS):
-        race = Race(run, lambda rung, check: None)
+        race = Race(run, lambda rung, check: None, Links(judge=ALL_RIGHT))
         for task in timed:
             assert task.speed
             done = raced(race, task)
@@ -281,9 +277,9 @@ def points_table() -> Table:
                 parts = [task.speed.points_of(s.direction) * s.earned for s in known]
                 earned[task.id].append(sum(parts))
         race.close()
-    found = [points_row(task, earned[task.id], noisy[task.id]) for task in timed]
-    wrong = [text for one in found for text in one.wrong]
-    return Table([row for one in found for row in one.rows], wrong)
+    tables = [points_row(task, earned[task.id], noisy[task.id]) for task in timed]
+    wrong = [text for one in tables for text in one.wrong]
+    return Table([row for one in tables for row in one.rows], wrong)
 
 
 def main(arguments: list[str]) -> int:
