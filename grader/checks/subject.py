@@ -57,14 +57,16 @@ class Subject:
         shown: str = "",
         warm: Worker | None = None,
         numerics: str = DIRECT,
+        numerics_for: Sequence[str] = (),
         covers: Mapping[str, Sequence[str]] | None = None,
         has_forward: bool = True,
     ) -> None:
         """`libraries`: dtype -> files that define forward, backward. `source`: a Python
         file, `package` the folder that holds convlab_ext, `shown` its name in messages,
         `warm` a Python worker that was started early. `numerics`: the class of its
-        results. `covers`: result -> tags of the cases that it has to cover; without
-        them it has to cover all. `has_forward`: whether it defines forward.
+        results in cases of the tags `numerics_for`, without them in all. `covers`:
+        result -> tags of the cases that it has to cover; without them it has to cover
+        all. `has_forward`: whether it defines forward.
         """
         self.operator = operator
         self.number = operators.number(operator.name)
@@ -72,7 +74,8 @@ class Subject:
         self.source = source
         self.package = package
         self.shown = shown
-        self.numerics, self.covers = numerics, covers or {}
+        self.numerics, self.numerics_for = numerics, numerics_for
+        self.covers = covers or {}
         self.has_forward = has_forward
         self.left: frozenset[int] = frozenset()  # outputs that the last call left
         self.refused: dict[str, set[str]] = {}  # direction -> cases it leaves whole
@@ -85,9 +88,17 @@ class Subject:
 
     def judges(self, other: S) -> S:
         """Another build of the same rung, which is judged as this one."""
-        other.numerics, other.covers = self.numerics, self.covers
+        other.numerics, other.numerics_for = self.numerics, self.numerics_for
+        other.covers = self.covers
         other.has_forward, other.refused = self.has_forward, self.refused
         return other
+
+    def numerics_of(self, case: Case) -> str:
+        """The class of its results in a case."""
+        if not self.numerics_for:
+            return self.numerics
+        tags = self.operator.tags(case)
+        return self.numerics if any(map(tags.get, self.numerics_for)) else DIRECT
 
     def asks(self, case: Case, direction: str) -> bool:
         """Whether a direction has something to do in a case that the rung covers."""

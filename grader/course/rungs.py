@@ -38,9 +38,7 @@ class Rung:
     file: Path  # absolute
     flags: tuple[str, ...] = ()  # extra compile flags, from lab.toml
     uses: tuple[Use, ...] = ()  # other rungs it calls, from lab.toml
-    numerics: str = (
-        DIRECT  # how exact its results have to be: checks/values/precision.py
-    )
+    numerics: str = DIRECT  # how exact it has to be: checks/values/precision.py
     traffic: tuple[traffic.Limits, ...] = ()  # lab 04: what it may move, if limited
     architectures: tuple[str, ...] = ARCHITECTURES  # lab 04: for nvcc
     needs: str = ""  # lab 04: "gpu" if cusim cannot run it
@@ -49,6 +47,7 @@ class Rung:
     step: str = ""  # lab 05: stable
     also: tuple[Path, ...] = ()  # lab 05: the operator's Python, and what it shares;
     # of an exhibit its case
+    numerics_for: tuple[str, ...] = ()  # tags of the cases of its class; (): all cases
     # result -> tags of the cases that it has to cover: uses.covers
     covers: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
     exhibit: Exhibit | None = field(default=None, compare=False)  # of a bug hunt

@@ -237,14 +237,11 @@ def _rung(
             )
     where = f"{_shown(toml)}: rung {name!r}"
     used = parse_uses(where, toml.parent.name, name, entry)
-    numerics = entry.get("numerics", DIRECT)
-    if numerics not in NUMERICS:
-        raise GraderError(
-            f"{where}: numerics is {numerics!r}, expected one of {', '.join(NUMERICS)}"
-        )
+    numerics, tags = _numerics(where, entry.get("numerics", DIRECT))
     moved = traffic.parse(where, entry.get("traffic", {}))
     fits = architectures.parse(where, file.suffix, entry)
     fits["covers"] = covers(where, entry)
+    fits["numerics_for"] = tags
     fits["hints"] = _hints(where, entry)
     flags = tuple(entry.get("flags", ()))
     alone = all(use.within(task) for use in used)  # others are not built for them
@@ -252,6 +249,22 @@ def _rung(
         dtypes if alone else ()
     )
     return Rung(task, file, flags, used, numerics, moved, **fits)
+
+
+def _numerics(where: str, value: Any) -> tuple[str, tuple[str, ...]]:
+    """The class of a rung, and the tags of the cases it is for: () for every case."""
+    known = ", ".join(NUMERICS)
+    if isinstance(value, str) and value in NUMERICS:
+        return value, ()
+    entries = list(value.items()) if isinstance(value, Mapping) else []
+    kind, tags = entries[0] if len(entries) == 1 else ("", [])
+    words = isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)
+    if kind not in NUMERICS or not (words and tags):
+        raise GraderError(
+            f"{where}: numerics is {value!r}, expected one of {known}, or one of them "
+            'with tags of the operator: numerics.winograd = ["winograd_3x3"]'
+        )
+    return kind, tuple(tags)
 
 
 def _points(toml: Path, operator: str, entry: Mapping[str, Any]) -> float:

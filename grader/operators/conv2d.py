@@ -76,6 +76,7 @@ class Conv2d(Operator):
         point = some and still and area * groups == 1 and padding == (0, 0)
         strided = some and groups == 1 and many and steps and 1 < area <= 64
         parts = some and still and three and many and groups * math.prod(dilation) > 1
+        tiles = (tiled and (KH, KW) in ((3, 3), (5, 5))) or halved
         in_a_row = dense({"weight": shapes["weight"]}, case.layout)["weight"]
         return {
             "all": True,
@@ -87,6 +88,7 @@ class Conv2d(Operator):
             "winograd_5x5": tiled and (KH, KW) == (5, 5),
             "winograd_strided": halved,
             "winograd_strided_padded": halved and padding == (1, 1),
+            "winograd_many_channels": many and tiles,
             "strided_many_channels": strided,
             "grouped_or_dilated": parts,
         }

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from grader.course.tasks import all_tasks
+from grader.course.uses import LOWER
 from grader.marks import solved
 from tests.house.test_style import REGION, count_to_write, text, written
 from tests.proofs import pages
@@ -28,6 +30,10 @@ is the whole file without marks. A student *writes* the solutions; each is one *
 *New* are the lines that the nearest lower rung of the same direction does not have.
 
 {summary}"""
+PARTS = """## Calls of rungs that cover some cases
+
+What such a rung leaves, the next lower right rung of its ladder computes. A call is no
+mistake; but whoever reads the caller has to know that other rungs may answer."""
 FILE = pages.RESULTS / "rungs.md"
 COMMENT = re.compile(r'/\*.*?\*/|"""(?:[^\\]|\\.)*?"""|//[^\n]*', re.S)
 
@@ -126,7 +132,25 @@ def page() -> str:
         for r in every
     ]
     short = PAGE.format(summary="\n".join(summary(every)))
-    return "\n\n".join([short, "\n".join(pages.table(head, rows))]) + "\n"
+    used = pages.table(["rung", "calls", "which covers"], uses_of_parts())
+    whole = [short, "\n".join(pages.table(head, rows)), PARTS, "\n".join(used)]
+    return "\n\n".join(whole) + "\n"
+
+
+def uses_of_parts() -> list[list[str]]:
+    """Each use of a rung that leaves some cases to lower ones."""
+    rungs = {rung.id: rung for task in all_tasks() for rung in task.rungs}
+    found = []
+    for rung in rungs.values():
+        for use in [use for use in rung.uses if use.alias != LOWER]:
+            covers = rungs[use.target].covers if use.target in rungs else {}
+            tags = [
+                f"{result}: {', '.join(words)}".removeprefix(": ")
+                for result, words in covers.items()
+            ]
+            if tags:
+                found.append([rung.id, use.target, "; ".join(tags)])
+    return found
 
 
 if __name__ == "__main__":

@@ -24,7 +24,9 @@ tile is NaN as a whole: results within REACH of such a sum may be anything. Roun
 TF32 may turn infinity into NaN, and says nothing of numbers below 2^-126.
 
 A rung's class stands in lab.toml (`numerics = "winograd"`). A rung that chooses among
-others has the loosest of their classes.
+others names the tags of the cases that a class is for; its other sums are direct ones:
+
+    numerics.winograd = ["winograd_many_channels"]
 """
 
 from __future__ import annotations
@@ -61,11 +63,12 @@ def expected(
     """
     exact = EXACT.get(case.values, ())
     strict = Expected(name, value, None if DIRECT in exact else scale, terms)
-    if subject.numerics == DIRECT or scale is None or not scale.numel():
+    numerics = subject.numerics_of(case)
+    if numerics == DIRECT or scale is None or not scale.numel():
         return strict
 
     def loose(dtype: torch.dtype) -> Expected:
-        kind = subject.numerics
+        kind = numerics
         if kind == HALF or (kind == TF32 and dtype != torch.float32):
             kind = DIRECT
         if kind == DIRECT or kind in exact:

@@ -95,6 +95,7 @@ def content(rung: Rung) -> str:
         rung.flags,
         [(use.alias, use.target) for use in rung.uses],
         rung.numerics,
+        *rung.numerics_for,
         sorted(rung.covers.items()),
         rung.traffic,
         rung.architectures,

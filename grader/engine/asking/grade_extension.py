@@ -150,7 +150,9 @@ class Packages:
         operator = operator or operators.get(rung.operator)
         warm = self._waiting.pop(built.folder, None) or Worker.for_python(built.folder)
         subject = Subject(operator, package=built.folder, shown=SHOWN, warm=warm)
-        subject.numerics = _numerics(built)
+        if loosest := _loosest(built):
+            subject.numerics = loosest.numerics
+            subject.numerics_for = loosest.numerics_for
         try:
             tell = self.seed, self.tell
             ask = partial(plain_build.ask, heard=self._hear)
@@ -185,11 +187,12 @@ def _last(values: list[CheckResult]) -> dict[str, CheckResult]:
     return {check.direction: check for check in values}
 
 
-def _numerics(built: Package) -> str:
-    """The loosest class of the rungs behind an operator: so exact it has to be."""
-    kinds = {r.id: r.numerics for task in all_tasks() for r in task.rungs}
-    found = [kinds.get(name, DIRECT) for name in built.served.values()]
-    return next((kind for kind in found if kind != DIRECT), DIRECT)
+def _loosest(built: Package) -> Rung | None:
+    """Of the rungs behind an operator the one that decides how exact it has to be."""
+    rungs = {rung.id: rung for task in all_tasks() for rung in task.rungs}
+    found = [rungs[name] for name in built.served.values() if name in rungs]
+    classed = [rung for rung in found if rung.numerics != DIRECT]
+    return min(classed, key=lambda rung: len(rung.numerics_for), default=None)
 
 
 def _not_built(built: Package) -> list[CheckResult]:

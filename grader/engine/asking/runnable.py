@@ -27,6 +27,7 @@ def of_build(rung: Rung, built: Build, operator: Operator | None = None) -> Subj
         operator or operators.get(rung.operator),
         libraries={dtype: (file, file) for dtype, file in built.libraries.items()},
         numerics=rung.numerics,
+        numerics_for=rung.numerics_for,
         covers=rung.covers,
         has_forward="forward" in built.directions,
     )

@@ -17,7 +17,7 @@ SEED = 3
 TAGS = {  # a case's tags but for `all`
     ("conv2d", "pointwise"): {"small_kernel", "pointwise"},
     ("conv2d", "one_by_one_strided"): {"small_kernel", "few_channels"},
-    ("conv2d", "tiles"): {"small_kernel", "winograd_3x3"},
+    ("conv2d", "tiles"): {"small_kernel", "winograd_3x3", "winograd_many_channels"},
     ("conv2d", "tiles_parts"): {"small_kernel", "grouped_or_dilated"},
     ("conv2d", "empty_batch"): {"small_kernel", "few_channels", "packed_filters"},
     ("conv2d", "gaps"): {"small_kernel", "few_channels"},  # of weight
@@ -65,12 +65,13 @@ def case_of(operator: str, name: str) -> Case:
 
 
 def named() -> Iterator[tuple[str, str]]:
-    """The operators and words of every `covers` in a lab.toml."""
+    """The operators and tags of every `covers` and `numerics` in a lab.toml."""
     for file in (ROOT / "labs").glob("*/lab.toml"):
         rungs = tomllib.loads(file.read_text()).get("rung", {})
         for rung, entry in rungs.items():
-            covers = entry.get("covers", [])
-            lists = covers.values() if isinstance(covers, dict) else [covers]
+            covers, numerics = entry.get("covers", []), entry.get("numerics", {})
+            lists = list(covers.values()) if isinstance(covers, dict) else [covers]
+            lists += numerics.values() if isinstance(numerics, dict) else []
             yield from ((rung.split("/")[0], word) for words in lists for word in words)
 
 

@@ -37,7 +37,7 @@ def expected_in(
     kind: str, x: torch.Tensor, w: torch.Tensor, *, values: str = "normal"
 ) -> Expected:
     """What the sums of these products should hold, if computed in this class."""
-    subject = SimpleNamespace(numerics=kind)
+    subject = SimpleNamespace(numerics_of=lambda _: kind)
     each = x.double() * w.double()
     right = each.sum(1), each.abs().sum(1)
     return precision.expected(
@@ -179,7 +179,7 @@ def test_a_tile_meets_more_of_a_kernel_than_an_image_of_one_pixel_does(kind, rig
     inputs = {"input": 2 * one, "weight": weight, "bias": 0 * one.flatten()}
     truth = conv2d.truth(inputs, case, [3 * one])
     assert [truth.beyond(name) for name in ("output", "grad_input")] == [2, 3]
-    subject = SimpleNamespace(numerics=kind)
+    subject = SimpleNamespace(numerics_of=lambda _: kind)
     sizes = truth.output_scale[0], 10, truth.beyond
     expected = precision.expected(subject, case, "output", truth.outputs[0], *sizes)
     assert verdict(truth.outputs[0] + 1e-15, expected) is right
