@@ -64,9 +64,8 @@ class Subject:
         """`libraries`: dtype -> files that define forward, backward. `source`: a Python
         file, `package` the folder that holds convlab_ext, `shown` its name in messages,
         `warm` a Python worker that was started early. `numerics`: the class of its
-        results in cases of the tags `numerics_for`, without them in all. `covers`:
-        result -> tags of the cases that it has to cover; without them it has to cover
-        all. `has_forward`: whether it defines forward.
+        results in cases of the tags `numerics_for`, or in all. `covers`: result -> tags
+        of the cases that it must cover, or {}. `has_forward`: whether it defines it.
         """
         self.operator = operator
         self.number = operators.number(operator.name)
@@ -89,16 +88,15 @@ class Subject:
     def judges(self, other: S) -> S:
         """Another build of the same rung, which is judged as this one."""
         other.numerics, other.numerics_for = self.numerics, self.numerics_for
-        other.covers = self.covers
-        other.has_forward, other.refused = self.has_forward, self.refused
+        other.covers, other.has_forward = self.covers, self.has_forward
+        other.refused = self.refused
         return other
 
     def numerics_of(self, case: Case) -> str:
         """The class of its results in a case."""
-        if not self.numerics_for:
-            return self.numerics
         tags = self.operator.tags(case)
-        return self.numerics if any(map(tags.get, self.numerics_for)) else DIRECT
+        fits = not self.numerics_for or any(tags[tag] for tag in self.numerics_for)
+        return self.numerics if fits else DIRECT
 
     def asks(self, case: Case, direction: str) -> bool:
         """Whether a direction has something to do in a case that the rung covers."""
