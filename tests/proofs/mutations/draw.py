@@ -294,13 +294,19 @@ class CFile(Tokens):
                 begin = i + 1
             elif self.tokens[i] == "{":
                 end = self.partner[i]
-                if self.tokens[begin] == "typedef":
+                if self.tokens[i - 1] == "=":
+                    pass  # a table
+                elif self.tokens[i - 1] == "struct":  # the type of a table
+                    self.typedefs |= set(range(begin, end))
+                elif self.tokens[begin] == "typedef":
                     while self.tokens[end] != ";":
                         end += 1
                     self.typedefs |= set(range(begin, end))
+                    begin = end + 1
                 else:
                     yield begin, i, end
-                i, begin = end, end + 1
+                    begin = end + 1
+                i = end
             i += 1
 
     def _declare(self, begin: int, body: int, end: int) -> None:
