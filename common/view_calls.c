@@ -2,7 +2,7 @@
 /* view_calls - the functions of tensor_view.h, called with arrays of numbers
  *
  * Commands carry tensors. A view is a function of sizes, strides and arguments, so
- * these go as int64 arrays and come back as one; grader/checks/views/asking.py is the
+ * these go as int64 arrays and come back as one; grader/checks/views/ is the
  * other side. An array of axes always has room for LONGEST of them.
  */
 #include <string.h>

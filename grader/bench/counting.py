@@ -24,7 +24,7 @@ from grader.course.rungs import HALF, Rung, Task
 from grader.course.tasks import all_tasks
 from grader.course.traffic import MEANING
 from grader.engine import results
-from grader.engine.asking.runnable import to_time
+from grader.engine.checking.runnable import to_time
 from grader.errors import GraderError
 from grader.operators import Case, Operator
 from grader.operators.cost import cost

@@ -31,7 +31,7 @@ from grader.checks.speed import baseline, machine, timing
 from grader.checks.speed.baseline import BOTH
 from grader.checks.speed.estimate import Estimate
 from grader.engine import results
-from grader.engine.answers import known
+from grader.engine.answers import earlier_links
 from grader.errors import GraderError
 from grader.operators import Case
 from grader.report import tables, terminal
@@ -90,7 +90,7 @@ def bench(wanted: Wanted) -> int:
         shapes = list(_shapes(wanted))
         whole["shapes"] = [asdict(shape) for shape in shapes]
         if not wanted.cases:
-            if why := package.earlier_steps(["add"], known.kernel_links()):
+            if why := package.earlier_steps(["add"], earlier_links.kernel_links()):
                 terminal.say(why)
             whole["calls"] = extension_calls.calls(wanted.seed)
             whole["languages"] = extension_calls.languages(wanted.seed)

@@ -21,7 +21,7 @@ from signatures.structs import SCRATCH, ContextC, TensorC, options_struct
 
 from grader.course.foreign import short
 from grader.course.rungs import ROOT
-from grader.engine.answers import known
+from grader.engine.answers import earlier_links
 from grader.errors import GraderError
 from grader.toolchain.extension import kernels as extension
 from grader.toolchain.make import build_folder, compiler
@@ -45,7 +45,7 @@ class Raw:
 
     def __init__(self, operator: str) -> None:
         """Raises GraderError if there are none, or they cannot be linked."""
-        made = extension.kernels(operator, "cpu", known.kernel_links())
+        made = extension.kernels(operator, "cpu", earlier_links.kernel_links())
         if made.file is None:
             raise GraderError(f"no kernels of {operator}: {made.reason}")
         self.operator, self.served = operator, made.served

@@ -23,9 +23,9 @@ from grader.checks.subject import Subject
 from grader.checks.unrun import of_ours
 from grader.course.rungs import TF32, Rung, Selection, Task
 from grader.engine import results
-from grader.engine.asking import on_gpu
-from grader.engine.asking.compiling import Builds
-from grader.engine.asking.runnable import Trial, to_time
+from grader.engine.checking import on_gpu
+from grader.engine.checking.compiling import Builds
+from grader.engine.checking.runnable import Trial, to_time
 from grader.errors import GraderError
 from grader.operators import Case
 from grader.report import tables, terminal

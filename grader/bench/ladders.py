@@ -27,8 +27,8 @@ from grader.checks.speed.baseline import BOTH
 from grader.checks.subject import Subject
 from grader.course.rungs import Rung, Selection, Task
 from grader.engine import results
-from grader.engine.asking.compiling import Builds
-from grader.engine.asking.runnable import Trial, to_time
+from grader.engine.checking.compiling import Builds
+from grader.engine.checking.runnable import Trial, to_time
 from grader.errors import GraderError
 from grader.operators import Case, Operator
 from grader.report import bench_page, terminal

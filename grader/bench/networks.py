@@ -28,7 +28,7 @@ from grader.bench.request import Wanted, card, command, folder, write_files
 from grader.checks.speed import machine, timing
 from grader.course.foreign import one_line
 from grader.engine import results
-from grader.engine.answers import known
+from grader.engine.answers import earlier_links
 from grader.errors import GraderError
 from grader.report import terminal
 from grader.runner.supervisor.cores import pin
@@ -57,7 +57,7 @@ def bench(net: str, wanted: Wanted) -> int:
     networks call is not built.
     """
     _verify(net, wanted)
-    for sentence in package.in_place(list(OPERATORS), known.kernel_links()):
+    for sentence in package.in_place(list(OPERATORS), earlier_links.kernel_links()):
         terminal.say(sentence)
     loaded(*OPERATORS)
     torch.set_num_threads(wanted.threads)

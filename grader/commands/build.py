@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from grader.commands import said
 from grader.course import rungs, tasks
-from grader.engine.answers import known
+from grader.engine.answers import earlier_links
 from grader.report import terminal
 from grader.toolchain.extension import package
 from grader.toolchain.make import build_tools
@@ -20,7 +20,7 @@ def run() -> int:
         for rung in task.rungs:
             if rung.id not in selection.rungs or task.language not in rungs.COMPILED:
                 continue
-            built = known.build(rung)
+            built = earlier_links.build(rung)
             failed += bool(built.error)
             if built.error or built.blocked:
                 reason = built.error or built.blocked
@@ -28,7 +28,7 @@ def run() -> int:
     ladders = [task for task in selection.tasks if not task.is_hunt]
     operators = [t.operator for t in ladders if t.language == rungs.EXTENSION]
     if operators:
-        for sentence in package.in_place(operators, known.kernel_links()):
+        for sentence in package.in_place(operators, earlier_links.kernel_links()):
             terminal.say(sentence)
             failed += sentence.startswith("not built")
     terminal.say(

@@ -68,7 +68,7 @@ def keeping(step: Callable[[Progress], None], seed: int) -> Callable[[Progress],
     """Progress that also prints what fails and keeps what is known so far."""
     ended: list[TaskResult] = []
 
-    def heard(now: Progress) -> None:
+    def on_results(now: Progress) -> None:
         step(now)
         if now.ended is None:
             return
@@ -79,7 +79,7 @@ def keeping(step: Callable[[Progress], None], seed: int) -> Callable[[Progress],
         whole = Results(tuple(ended), seed, date, results.environment())
         results.write(whole, FILE)
 
-    return heard
+    return on_results
 
 
 def failing(result: TaskResult) -> list[str]:

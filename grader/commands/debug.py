@@ -26,8 +26,8 @@ from grader.commands import said
 from grader.course.rungs import ROOT, Rung
 from grader.course.tasks import one_rung
 from grader.engine import results
-from grader.engine.answers import known
-from grader.engine.answers.known import build
+from grader.engine.answers import earlier_links
+from grader.engine.answers.earlier_links import build
 from grader.errors import GraderError
 from grader.operators import Case, Operator, case_file
 from grader.operators.case import CaseError
@@ -179,7 +179,7 @@ def _operator(now: Situation) -> NoReturn:
     from grader.toolchain.extension import package
 
     name = now.operator.name
-    for sentence in package.in_place([name], known.kernel_links()):
+    for sentence in package.in_place([name], earlier_links.kernel_links()):
         if sentence.startswith("not built"):
             raise GraderError(sentence)
     script = os.path.relpath(now.folder / "replay.py", ROOT)

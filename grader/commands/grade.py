@@ -15,7 +15,7 @@ from grader.course.rungs import Selection
 from grader.engine import grade as grading
 from grader.engine import merge, plan, results, schedule
 from grader.engine.answers.ledger import Ledger
-from grader.engine.asking import untouched
+from grader.engine.checking import untouched
 from grader.engine.score import Results, TaskResult, exit_status
 from grader.errors import GraderError
 from grader.report import html, spent, terminal

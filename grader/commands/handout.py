@@ -29,8 +29,8 @@ from grader.course.offered.course_file import Course
 from grader.course.rungs import ROOT
 from grader.course.tasks import all_tasks
 from grader.errors import GraderError
-from grader.marks import REGION, starter
 from grader.report import terminal
+from grader.solution_marks import REGION, starter
 from grader.toolchain import given
 from grader.toolchain.make import build_folder
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from grader.course.exhibits import CASE
-from grader.marks import REGION
+from grader.solution_marks import REGION
 
 TELLING = 24  # characters, blanks not counted
 

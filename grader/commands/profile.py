@@ -20,7 +20,7 @@ from grader.commands.debug import Situation, save_memory, with_cases
 from grader.course.rungs import Rung, Task
 from grader.course.tasks import select
 from grader.engine import results
-from grader.engine.answers import known
+from grader.engine.answers import earlier_links
 from grader.errors import GraderError
 from grader.operators import Case, Operator
 from grader.operators.cost import cost
@@ -69,7 +69,7 @@ def run() -> int:
 
 
 def _built(rung: Rung) -> Build:
-    built = known.links().build(rung, walk=WITH_GIVEN)
+    built = earlier_links.links().build(rung, walk=WITH_GIVEN)
     if not built.libraries:
         where = built.location or rung.shown
         raise GraderError(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from grader.commands import said
 from grader.course import rungs, tasks
-from grader.engine.answers import known
+from grader.engine.answers import earlier_links
 from grader.errors import GraderError
 from grader.report import terminal
 from grader.toolchain.extension import kernels, package
@@ -32,7 +32,7 @@ def run() -> int:
     names = _operators(said.text("T"), steps)
     build_tools()
     terminal.say(f"building {', '.join(steps)} of {', '.join(names)}")
-    why = package.earlier_steps(names, known.kernel_links(), steps)
+    why = package.earlier_steps(names, earlier_links.kernel_links(), steps)
     terminal.say(why or f"built: {_how(steps, names[0])}")
     return int(bool(why))
 

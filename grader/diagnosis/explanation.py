@@ -26,7 +26,7 @@ from grader.course.foreign import THE_LINE
 from grader.diagnosis import without_numbers
 from grader.diagnosis.drawing import draw
 from grader.diagnosis.match import Trial, name_it, possible, tensors
-from grader.diagnosis.mistakes import GARBAGE, Mistake, formulas, known
+from grader.diagnosis.mistakes import GARBAGE, Mistake, formulas, known_mistakes
 from grader.diagnosis.mistakes.mistake import Setting
 from grader.diagnosis.symptoms import NAMES, describe, read_as_contiguous
 from grader.diagnosis.telling_cases import extra_cases
@@ -94,7 +94,7 @@ def explain(
     if all(t.garbage for t in failed) and any(t.tainted for t in failed):
         text = _sentence([(name, GARBAGE) for name in tensors(failed)])
         return replace(result, diagnosis=text, mistake=GARBAGE.name)
-    mistakes = known(subject.operator.name)
+    mistakes = known_mistakes(subject.operator.name)
     named = name_it(mistakes, trials)
     if not named and (named := name_it(mistakes, [t for t in trials if not t.strided])):
         besides += (

@@ -22,8 +22,8 @@ from grader.course.rungs import COMPILED, Selection, Task
 from grader.engine import plan, schedule
 from grader.engine.answers import records
 from grader.engine.answers.ledger import CHECKS, Ledger
-from grader.engine.asking import untouched
-from grader.engine.asking.asker import Answer, Asker
+from grader.engine.checking import untouched
+from grader.engine.checking.rung_checker import Answer, Checker
 from grader.engine.graph import Graph, Node
 from grader.engine.progress import Progress
 from grader.engine.race import Race
@@ -45,7 +45,7 @@ def new_seed() -> int:
 class Grader(Closing):
     """Grades a selection; `close` ends every worker, also after an interruption."""
 
-    asks: type[Asker] = Asker
+    asks: type[Checker] = Checker
 
     def __init__(
         self,
@@ -67,14 +67,16 @@ class Grader(Closing):
         self.slots = slots
         self.done, self.total = 0, len(selection.rungs)
         self.reused = 0  # answers from before, of rungs that were wanted
-        self.asker = self.asks(selection, seed=seed, check=check, tell=self._tell)
-        self.links = self.asker.links
+        self.checker = self.asks(
+            selection, seed=seed, check=check, announce=self._announce
+        )
+        self.links = self.checker.links
         self.graph = Graph(selection, self.links, ledger, check)
         self.race = Race(seed, self.say, self.links)
         again: dict[str, Any] = {"fresh": fresh, "ready": self._import_once}
-        self.times = Times(self.race, self.asker, self.graph, ledger, **again)
+        self.times = Times(self.race, self.checker, self.graph, ledger, **again)
         ranks = self._ranked(ledger.seconds() if ledger else {})
-        self.schedule = Schedule(self, self.asker, ranks)
+        self.schedule = Schedule(self, self.checker, ranks)
         self._imported = False  # PyTorch, by this run
         self._ended: dict[str, TaskResult] = {}
 
@@ -94,7 +96,7 @@ class Grader(Closing):
         """End what was started."""
         self.schedule.close()
         self.race.close()
-        self.asker.close()
+        self.checker.close()
 
     def without_sanitizers(self) -> str:
         """Why memory was not checked; "" if it was, or if nothing in C was asked."""
@@ -104,11 +106,11 @@ class Grader(Closing):
             plan.kind(n.rung) in COMPILED and not n.rung.needs for n in asked
         )
         in_c = any(task.language == "c" for task in self.selection.tasks)
-        return self.asker.builds.without_sanitizers() if compiled and in_c else ""
+        return self.checker.builds.without_sanitizers() if compiled and in_c else ""
 
     # ---- what is being done ----------------------------------------------------------
 
-    def _tell(self, name: str, words: str) -> None:
+    def _announce(self, name: str, words: str) -> None:
         """Of a job, in whichever process it runs."""
         if not schedule.said(name, words):
             self.say(name, words)
@@ -121,10 +123,10 @@ class Grader(Closing):
         """PyTorch; meanwhile other threads compile. None of them lives on after it."""
         waiting = [node.rung for node in self.graph.undecided()]
         if self._alone() and any(plan.kind(rung) == plan.PYTHON for rung in waiting):
-            self.asker.warm_up()
+            self.checker.warm_up()
         rungs = [rung for rung in waiting if plan.kind(rung) in COMPILED]
         self._imported = True
-        ahead = self.asker.builds.ahead(rungs, self.slots)
+        ahead = self.checker.builds.ahead(rungs, self.slots)
         try:
             gc.disable()  # nearly all that importing makes is there to stay
             import torch
@@ -178,7 +180,7 @@ class Grader(Closing):
     def now(self) -> Now:
         """What a job is told when it starts."""
         asked = [job.name for job in self.schedule.waiting if isinstance(job, Ask)]
-        kinds = {plan.kind(self.asker.rungs[name]) for name in asked}
+        kinds = {plan.kind(self.checker.rungs[name]) for name in asked}
         return Now(self.links.told(), python_follows=plan.PYTHON in kinds)
 
     def came(self, job: Job, answer: Any) -> None:
@@ -261,7 +263,7 @@ class Grader(Closing):
         else:
             result = untouched.result(node.rung)
         if result:
-            checks = tuple(self.asker.asked_for(result.checks))
+            checks = tuple(self.checker.only_wanted(result.checks))
             self._decided(node, Answer(replace(result, checks=checks)))
         return result is not None
 
@@ -274,14 +276,14 @@ class Grader(Closing):
             return False
         self.ledger.renew(row, self.check or "")
         result = records.rung_result(node.rung, row)
-        checks = tuple(self.asker.asked_for(result.checks))
+        checks = tuple(self.checker.only_wanted(result.checks))
         self.reused += node.wanted
         self._decided(node, Answer(replace(result, checks=checks)))
         return True
 
     def _compiled(self, node: Node, build: Build) -> None:
         node.facts = build.directions, build.wants
-        self.asker.builds.release[node.rung.id] = build
+        self.checker.builds.release[node.rung.id] = build
         if self.ledger and not build.late:
             record = {"defines": build.directions, "wants": build.wants}
             self.ledger.keep_facts(self.graph.content(node), record)
@@ -308,7 +310,7 @@ class Grader(Closing):
     def _join(self, node: Node) -> None:
         assert node.package
         words = node.rung, node.package, node.values or [], node.gates or {}
-        self._answered(node, Answer(self.asker.packages.joined(*words)))
+        self._answered(node, Answer(self.checker.packages.joined(*words)))
 
     def _answered(self, node: Node, answer: Answer) -> None:
         """A rung was asked."""

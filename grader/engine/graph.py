@@ -20,7 +20,7 @@ from grader.course.uses import LOWER, Use
 from grader.engine import plan
 from grader.engine.answers import keys
 from grader.engine.answers.ledger import CHECKS, Ledger
-from grader.engine.asking.asker import Answer
+from grader.engine.checking.rung_checker import Answer
 from grader.engine.schedule import Job
 from grader.toolchain.extension import kernels
 from grader.toolchain.extension.package import Package

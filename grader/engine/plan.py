@@ -24,7 +24,7 @@ NUMBERS, RULES, HALF, MODULE, GRADCHECK = (
 )
 THREADS, SECOND = "threads", "second"
 MEMORY, ORDER, RACES, TRAFFIC, GATES = "memory", "order", "races", "traffic", "gates"
-CARD = "card"  # CHECK=card: nothing but what a GPU is needed for (asking/on_gpu.py)
+CARD = "card"  # CHECK=card: nothing but what a GPU is needed for (checking/on_gpu.py)
 PYTHON, C, CUDA = "python", "c", "cuda"  # kinds beside EXTENSION, by language
 VIEW = "view"  # a kind in C: functions of tensor_view.h
 

@@ -20,8 +20,8 @@ from grader.checks.check_result import CheckResult
 from grader.checks.speed.estimate import Estimate, Speed
 from grader.checks.unrun import of_ours
 from grader.course.rungs import Task
-from grader.engine.answers import known
-from grader.engine.asking.on_gpu import OnCard, why_pending
+from grader.engine.answers import earlier_links
+from grader.engine.checking.on_gpu import OnCard, why_pending
 from grader.engine.score import RungResult
 from grader.errors import GraderError
 from grader.toolchain import gpu_probe
@@ -44,15 +44,18 @@ class Race:
     """The speed checks of a run; measures the machine's peaks before the first."""
 
     def __init__(
-        self, seed: int, tell: Callable[[str, str], None], links: Links | None = None
+        self,
+        seed: int,
+        announce: Callable[[str, str], None],
+        links: Links | None = None,
     ) -> None:
-        """`tell` is called with a rung's id and what is being done; `links` knows what
-        rungs use of others.
+        """`announce` gets a rung's id and what is being done. `links` knows what a rung
+        uses of others.
         """
         self.seed = seed
-        self.links = links or known.links()
-        self.on_card = OnCard(seed, tell, self.links)
-        self.tell = tell
+        self.links = links or earlier_links.links()
+        self.on_card = OnCard(seed, announce, self.links)
+        self.announce = announce
         self._peaks: Peaks | None = None
         self._patience = PATIENCE
 
@@ -168,7 +171,7 @@ class Race:
         self, task: Task, right: list[RungResult], direction: str
     ) -> tuple[RungResult, Speed]:
         from grader.checks.speed import speed
-        from grader.engine.asking.runnable import to_time
+        from grader.engine.checking.runnable import to_time
 
         assert task.speed
         band = task.speed.bands[direction]
@@ -192,7 +195,7 @@ class Race:
             if math.isinf(times[best]) and all(subject.left for subject in subjects):
                 text = f"no right file of this ladder covers case {band.case}"
                 return right[best], self._nothing(task, direction, text)
-            self.tell(right[best].rung.id, f"speed {direction}")
+            self.announce(right[best].rung.id, f"speed {direction}")
             timed = speed.check(
                 subjects[best],
                 case,

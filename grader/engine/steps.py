@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from grader.checks.check_result import CheckResult
 from grader.checks.unrun import of_ours, our_fault
-from grader.engine.asking.asker import Answer, Asker, Known
+from grader.engine.checking.rung_checker import Answer, Checker, Known
 from grader.engine.schedule import Job
 from grader.toolchain.extension.package import Package
 from grader.toolchain.products import Build
@@ -30,16 +30,16 @@ class Compile(Job):
 
     ahead = 0.5
 
-    def run(self, asker: Asker, now: Now) -> Build:
-        return asker.builds.alone(asker.rungs[self.name])
+    def run(self, checker: Checker, now: Now) -> Build:
+        return checker.builds.alone(checker.rungs[self.name])
 
 
 class Ask(Job):
     """Everything about a rung that is graded."""
 
-    def run(self, asker: Asker, now: Now) -> Answer:
-        asker.links.learn(now.known)
-        return asker.ask(self.name, warm=now.python_follows)
+    def run(self, checker: Checker, now: Now) -> Answer:
+        checker.links.learn(now.known)
+        return checker.answer(self.name, warm=now.python_follows)
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ class Try(Job):
 
     directions: tuple[str, ...]
 
-    def run(self, asker: Asker, now: Now) -> dict[str, bool]:
-        links, rung = asker.links, asker.rungs[self.name]
+    def run(self, checker: Checker, now: Now) -> dict[str, bool]:
+        links, rung = checker.links, checker.rungs[self.name]
         links.learn(now.known)
-        return {d: asker.trial.is_right(links, rung, d) for d in self.directions}
+        return {d: checker.trial.is_right(links, rung, d) for d in self.directions}
 
 
 class BuildPackage(Job):
@@ -60,9 +60,9 @@ class BuildPackage(Job):
     ahead = 0.5
     group = "package"  # they share the objects of their kernels
 
-    def run(self, asker: Asker, now: Now) -> Package:
-        asker.links.learn(now.known)
-        return asker.package(self.name)
+    def run(self, checker: Checker, now: Now) -> Package:
+        checker.links.learn(now.known)
+        return checker.package(self.name)
 
 
 @dataclass(frozen=True)
@@ -71,10 +71,10 @@ class Values(Job):
 
     built: Package
 
-    def run(self, asker: Asker, now: Now) -> list[CheckResult]:
-        asker.links.learn(now.known)
+    def run(self, checker: Checker, now: Now) -> list[CheckResult]:
+        checker.links.learn(now.known)
         try:
-            return asker.packages.values(asker.rungs[self.name], self.built)
+            return checker.packages.values(checker.rungs[self.name], self.built)
         except Exception as error:
             return our_fault(of_ours(error))
 
@@ -85,9 +85,9 @@ class Gates(Job):
 
     built: Package
 
-    def run(self, asker: Asker, now: Now) -> dict[str, list[CheckResult]]:
+    def run(self, checker: Checker, now: Now) -> dict[str, list[CheckResult]]:
         try:
-            return asker.packages.gates(asker.rungs[self.name], self.built)
+            return checker.packages.gates(checker.rungs[self.name], self.built)
         except Exception as error:
             found = our_fault(of_ours(error))
             return {check.direction: [check] for check in found}

@@ -10,7 +10,7 @@ from signatures import DIRECTIONS
 
 from grader.engine.answers import keys, records
 from grader.engine.answers.ledger import SPEED, Ledger
-from grader.engine.asking.asker import Asker
+from grader.engine.checking.rung_checker import Checker
 from grader.engine.graph import Graph
 from grader.engine.race import Race
 from grader.engine.score import TaskResult
@@ -23,7 +23,7 @@ class Times:
     def __init__(
         self,
         race: Race,
-        asker: Asker,
+        checker: Checker,
         graph: Graph,
         ledger: Ledger | None,
         *,
@@ -33,7 +33,7 @@ class Times:
         """`fresh`: what the ledger knows is measured again; `ready` is called before
         anything is measured.
         """
-        self.race, self.asker, self.graph = race, asker, graph
+        self.race, self.checker, self.graph = race, checker, graph
         self.ledger, self.fresh, self.ready = ledger, fresh, ready
 
     def of(self, result: TaskResult, seed: int) -> TaskResult:

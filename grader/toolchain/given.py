@@ -25,7 +25,7 @@ from grader.course.exhibits import HUNT
 from grader.course.rungs import Rung
 from grader.course.tasks import all_tasks
 from grader.errors import GraderError, ProductError
-from grader.marks import REGION, starter
+from grader.solution_marks import REGION, starter
 from grader.toolchain.build import order_given
 from grader.toolchain.make import (
     binutils,

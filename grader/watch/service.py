@@ -25,7 +25,7 @@ from grader.course.rungs import Rung, Selection
 from grader.engine import grade as grading
 from grader.engine import merge, results
 from grader.engine.answers.ledger import Ledger
-from grader.engine.asking.asker import Answer, Asker
+from grader.engine.checking.rung_checker import Answer, Checker
 from grader.engine.progress import Progress
 from grader.errors import GraderError
 from grader.report import html
@@ -74,7 +74,7 @@ class Service:
         try:
             sandbox.level()
             build_tools()
-            _Asker.spare = Worker.for_python()
+            _Checker.spare = Worker.for_python()
         except (GraderError, OSError) as error:
             self._tell(Refused(0, str(error)))
             return
@@ -120,7 +120,7 @@ class Service:
         start = time.monotonic()
         tasks.all_tasks.cache_clear()  # a file may be new, or gone
         selection = tasks.select(asked.wanted)
-        _Asker.service = self
+        _Checker.service = self
         self._cusim(asked, selection)
         with (
             results.lock(),
@@ -164,7 +164,7 @@ class Service:
         self.rung = now.rung
         self._tell(Step(self.number, now.rung, now.check))
 
-    def heard(self, checks: list[CheckResult]) -> None:
+    def on_results(self, checks: list[CheckResult]) -> None:
         """Answers about the rung that is asked now."""
         if checks:
             self._tell(Heard(self.number, self.rung, tuple(checks)))
@@ -179,48 +179,48 @@ def _imports(frame: FrameType | None) -> bool:
     return False
 
 
-class _Asker(Asker):
+class _Checker(Checker):
     """Passes answers on as they come, and has a Python worker from before."""
 
     service: Service
     spare: Worker | None = None
 
-    def heard(self, rung: Rung, results: list[CheckResult]) -> None:
+    def on_results(self, rung: Rung, results: list[CheckResult]) -> None:
         """Tell them, but not of an exhibit as it was handed out."""
         if rung.id in self.rungs:
-            self.service.heard(results)
+            self.service.on_results(results)
 
-    def ask(self, name: str, *, warm: bool) -> Answer:
+    def answer(self, name: str, *, warm: bool) -> Answer:
         """As ever, but a file in Python will be saved again: its next worker imports
         torch while this one answers.
         """
-        return super().ask(name, warm=True)
+        return super().answer(name, warm=True)
 
     def package(self, name: str) -> Package:
         """Build an operator of lab 05, and start the worker that will load it. The one
         that waits for a file of lab 01 goes: the gates need its memory.
         """
-        if _Asker.spare is not None:
-            _Asker.spare.end()
-            _Asker.spare = None
+        if _Checker.spare is not None:
+            _Checker.spare.end()
+            _Checker.spare = None
         self.packages.warm_up(self.rungs[name])
         return super().package(name)
 
     def warm_up(self) -> None:
         """Take the one that has waited, and start the next."""
-        if self._spare is None and _Asker.spare is not None:
-            self._spare, _Asker.spare = _Asker.spare, None
+        if self._spare is None and _Checker.spare is not None:
+            self._spare, _Checker.spare = _Checker.spare, None
         super().warm_up()
 
     def close(self) -> None:
         """Keep a worker for the next request."""
         if self._spare is not None:
-            _Asker.spare, self._spare = self._spare, None
+            _Checker.spare, self._spare = self._spare, None
         super().close()
 
 
 class _Grader(grading.Grader):
-    asks = _Asker
+    asks = _Checker
 
 
 def main() -> None:

@@ -44,7 +44,7 @@ except ImportError:
     )
 from torch.utils.cpp_extension import BuildExtension, CppExtension  # noqa: E402
 
-from grader.engine.answers import known  # noqa: E402
+from grader.engine.answers import earlier_links  # noqa: E402
 from grader.errors import GraderError  # noqa: E402
 from grader.toolchain.extension import kernels, needs  # noqa: E402
 from grader.toolchain.make import build_folder  # noqa: E402
@@ -67,7 +67,7 @@ def library(operator: str, step: str, cuda: needs.Cuda) -> CppExtension:
     """One operator of one step, with its kernels."""
     objects = []
     for device in ["cpu", *(["cuda"] if cuda.built else [])]:
-        made = kernels.kernels(operator, device, known.kernel_links())
+        made = kernels.kernels(operator, device, earlier_links.kernel_links())
         if made.reason:
             print(f"convlab_ext: {operator} on {device}: {made.reason}")
         if made.file:

@@ -17,9 +17,9 @@ from grader.bench.ladders import Wanted
 from grader.checks.cuda import compute_sanitizer, values_on_gpu
 from grader.checks.speed import gpu_speed
 from grader.course.tasks import select
-from grader.engine.asking import on_gpu
-from grader.engine.asking.asker import Asker
-from grader.engine.asking.runnable import of_build
+from grader.engine.checking import on_gpu
+from grader.engine.checking.rung_checker import Checker
+from grader.engine.checking.runnable import of_build
 from grader.engine.score import RungResult
 from grader.runner.supervisor.call import Run
 from grader.toolchain import gpu_probe, sandbox
@@ -50,9 +50,9 @@ def card(tools) -> on_gpu.OnCard:
 
 
 @pytest.fixture
-def asker(tools, monkeypatch) -> Iterator[Asker]:
+def checker(tools, monkeypatch) -> Iterator[Checker]:
     """Who grades a rung, all of it."""
-    made = Asker(select(MATMUL), seed=1)
+    made = Checker(select(MATMUL), seed=1)
     monkeypatch.setattr(made, "is_right", lambda *_: True)
     yield made
     made.close()
@@ -83,18 +83,18 @@ def test_a_right_rung_is_right_on_it_in_half_too_and_under_the_tools(card, name)
     assert {"gpu forward", "gpu half", "gpu memory", "gpu races"} <= names
 
 
-def test_a_rung_that_only_a_card_runs_is_judged_in_its_class(asker, monkeypatch):
+def test_a_rung_that_only_a_card_runs_is_judged_in_its_class(checker, monkeypatch):
     monkeypatch.setenv(compute_sanitizer.ENVIRONMENT, "off")
     rung = dataclasses.replace(rung_called(TF32), needs="gpu")
-    made = asker._only_on_card(rung)
+    made = checker._only_on_card(rung)
     assert made.verdict("forward") is Verdict.PASS, told(made)
     assert made.verdict("backward") is None  # which it does not have
 
 
-def test_and_its_backward_too(asker, monkeypatch):
+def test_and_its_backward_too(checker, monkeypatch):
     monkeypatch.setenv(compute_sanitizer.ENVIRONMENT, "off")
     rung = dataclasses.replace(rung_called("layer_norm/01_warp_per_row"), needs="gpu")
-    made = asker._only_on_card(rung)
+    made = checker._only_on_card(rung)
     assert made.verdict("forward") is made.verdict("backward") is Verdict.PASS
 
 

@@ -25,7 +25,7 @@ from grader.checks.values.forward import expectations, output_dtypes
 from grader.checks.values.gradient import expected_gradients
 from grader.course.rungs import DIRECT, ROOT, WINOGRAD, Rung, Task
 from grader.course.tasks import all_tasks
-from grader.engine.answers.known import build
+from grader.engine.answers.earlier_links import build
 from grader.operators import Case, Operator
 from tests import NATIVE, PROGRAMS, WHOLE
 from tests.common.portable import Target, read, written

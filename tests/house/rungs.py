@@ -19,7 +19,7 @@ from statistics import median
 
 from grader.course.tasks import all_tasks
 from grader.course.uses import LOWER
-from grader.marks import solved
+from grader.solution_marks import solved
 from tests.house.test_style import REGION, count_to_write, text, written
 from tests.proofs import pages
 

@@ -15,8 +15,8 @@ from grader.commands import leaks, tables
 from grader.course.exhibits import CASE
 from grader.course.rungs import ROOT, Rung, Task
 from grader.course.tasks import all_tasks
-from grader.marks import REGION, starter
 from grader.operators.entry import numel
+from grader.solution_marks import REGION, starter
 
 HUNTS = [task for task in all_tasks() if task.is_hunt]
 EXHIBITS = [rung for task in HUNTS for rung in task.rungs]

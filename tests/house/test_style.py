@@ -23,10 +23,10 @@ from pathlib import Path
 import pytest
 from signatures import SIGNATURES
 
-from grader import marks
+from grader import solution_marks
 from grader.course.absent import absent
 from grader.course.tasks import all_tasks
-from grader.marks import REGION
+from grader.solution_marks import REGION
 from tests import ROOT, some
 
 SKIPPED = re.compile(r"^(build|\.venv|\.git)$|cache")  # folders outside of git
@@ -138,7 +138,7 @@ def code_of(name: str) -> str:
 
 def starter(name: str) -> str:
     """What a student gets instead of a solution."""
-    return marks.starter(text(name))
+    return solution_marks.starter(text(name))
 
 
 def count_to_write(solution: str) -> int:
@@ -309,7 +309,7 @@ def test_a_rung_neither_prints_nor_exits_nor_allocates():
 def test_a_rung_is_short_and_at_most_six_are_a_little_longer():
     bad = []
     for name in rungs():
-        count = len(marks.solved(text(name)).splitlines())
+        count = len(solution_marks.solved(text(name)).splitlines())
         limit = RUNG_LINES[Path(name).suffix]
         most = LONGER if name in LONG_RUNGS else limit
         if count > most:

@@ -19,9 +19,9 @@ from grader.commands import tables
 from grader.course.exhibits import CASE_CHECK
 from grader.course.rungs import Rung, Selection
 from grader.course.tasks import all_tasks
-from grader.engine.asking.asker import Asker
+from grader.engine.checking.rung_checker import Checker
 from grader.engine.score import RungResult
-from grader.marks import starter
+from grader.solution_marks import starter
 from grader.toolchain import given
 from grader.verdicts import Verdict
 from tests import ROOT, put
@@ -34,17 +34,17 @@ every_exhibit = pytest.mark.parametrize("rung", EXHIBITS, ids=lambda rung: rung.
 
 
 @pytest.fixture(scope="module")
-def asker(tools: Path) -> Iterator[Asker]:
+def checker(tools: Path) -> Iterator[Checker]:
     """What grades single files."""
-    made = Asker(Selection((), frozenset(), whole=False), seed=SEED)
+    made = Checker(Selection((), frozenset(), whole=False), seed=SEED)
     yield made
     made.close()
 
 
-def graded(asker: Asker, rung: Rung) -> RungResult:
+def graded(checker: Checker, rung: Rung) -> RungResult:
     """What `make grade` finds out about an exhibit and its case."""
-    asker.rungs[rung.id] = rung
-    return asker.ask(rung.id, warm=False).result
+    checker.rungs[rung.id] = rung
+    return checker.answer(rung.id, warm=False).result
 
 
 def untouched(rung: Rung) -> Rung:
@@ -68,20 +68,20 @@ def called_by_the_repair(rung: Rung) -> set[str]:
 
 @every_exhibit
 def test_the_bug_passes_the_settings_for_which_nobody_noticed_it(
-    asker: Asker, rung: Rung
+    checker: Checker, rung: Rung
 ) -> None:
     operator = operators.get(rung.operator)
     cases = [operator.case(line) for line in rung.exhibit.passes]
-    result = asker.asked(given.broken(rung), operator.on(*cases))
+    result = checker.checked_rung(given.broken(rung), operator.on(*cases))
     assert [c for c in result.checks if c.verdict is not Verdict.PASS] == []
     assert any(check.cases == len(cases) for check in result.checks)
 
 
 @every_exhibit
 def test_the_grader_rejects_the_bug_and_gives_nothing_for_it(
-    asker: Asker, rung: Rung
+    checker: Checker, rung: Rung
 ) -> None:
-    result = graded(asker, untouched(rung))
+    result = graded(checker, untouched(rung))
     found = {d: v for d in DIRECTIONS if (v := result.verdict(d)) not in (None, "PASS")}
     assert found == dict(rung.exhibit.verdict), result.checks
     named = [(c.mistake or "", c.diagnosis or "") for c in result.checks]
@@ -96,9 +96,9 @@ def test_the_grader_rejects_the_bug_and_gives_nothing_for_it(
 
 
 @pytest.mark.parametrize("rung", museum.pictured(), ids=lambda rung: rung.id)
-def test_the_picture_shows_what_is_wrong_now(asker: Asker, rung: Rung) -> None:
+def test_the_picture_shows_what_is_wrong_now(checker: Checker, rung: Rung) -> None:
     drawn = (museum.FOLDER / tables.picture_name(rung)).read_text()
-    heat = museum.heat_map(asker, rung)
+    heat = museum.heat_map(checker, rung)
     now = museum.svg(heat)
     assert _crosses(drawn) == _crosses(now), "python -m tests.proofs.museum"
     marks = "".join(heat.planes[0].wrong)
@@ -111,7 +111,7 @@ def _crosses(svg: str) -> list[str]:
 
 
 @every_exhibit
-def test_the_repair_and_the_case_earn_everything(asker: Asker, rung: Rung) -> None:
-    result = graded(asker, rung)
+def test_the_repair_and_the_case_earn_everything(checker: Checker, rung: Rung) -> None:
+    result = graded(checker, rung)
     assert [c for c in result.checks if c.verdict is not Verdict.PASS] == []
     assert earned(result, rung.exhibit.points) == rung.exhibit.points

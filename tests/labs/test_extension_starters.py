@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from grader.commands.handout import starter
-from grader.marks import REGION
+from grader.solution_marks import REGION
 from tests import output_of
 from tests.labs.extension import FOLDER, LAB
 

@@ -35,7 +35,7 @@ from signatures.structs import SCRATCH, ContextC, TensorC, options_struct
 
 from grader.checks.speed.gpu_speed import precision
 from grader.course.tasks import all_tasks
-from grader.engine.asking.compiling import Builds
+from grader.engine.checking.compiling import Builds
 from grader.toolchain import gpu_probe
 from grader.toolchain.make import build_tools
 from grader.toolchain.products import GPU

@@ -25,8 +25,8 @@ from grader.course.rungs import EXTENSION, Rung, Selection
 from grader.diagnosis.explanation import run_again
 from grader.diagnosis.match import Trial
 from grader.engine import plan
-from grader.engine.asking.asker import Asker
-from grader.engine.asking.runnable import of_build
+from grader.engine.checking.rung_checker import Checker
+from grader.engine.checking.runnable import of_build
 from grader.operators import Operator
 from grader.report.charts import element
 from grader.report.failure.heat import STEPS, drawing
@@ -46,14 +46,14 @@ def main(names: list[str]) -> int:
     """Draw the exhibits that are named, or all."""
     build_tools()
     FOLDER.mkdir(parents=True, exist_ok=True)
-    asker = Asker(Selection((), frozenset(), whole=False), seed=SEED)
+    checker = Checker(Selection((), frozenset(), whole=False), seed=SEED)
     try:
         for rung in pictured():
             if not names or rung.file.stem in names:
-                text = svg(heat_map(asker, rung))
+                text = svg(heat_map(checker, rung))
                 (FOLDER / tables.picture_name(rung)).write_text(text)
     finally:
-        asker.close()
+        checker.close()
     return 0
 
 
@@ -85,13 +85,13 @@ def svg(heat: HeatMap) -> str:
     )
 
 
-def heat_map(asker: Asker, rung: Rung) -> HeatMap:
+def heat_map(checker: Checker, rung: Rung) -> HeatMap:
     """What came and what was expected of the broken file, the whole tensor each."""
     exhibit = rung.exhibit
     assert exhibit and exhibit.picture
     operator, name = operators.get(exhibit.operator), exhibit.picture.of
     case = operator.case({**exhibit.picture.case, "name": rung.file.stem})
-    subject = _opened(asker, given.broken(rung), operator)
+    subject = _opened(checker, given.broken(rung), operator)
     try:
         backward = name.startswith("grad_")
         trial = run_again(subject, case, SEED, "f64", backward=backward)
@@ -101,15 +101,15 @@ def heat_map(asker: Asker, rung: Rung) -> HeatMap:
     return HeatMap(case.name, tuple(_planes(trial, name)))
 
 
-def _opened(asker: Asker, broken: Rung, operator: Operator) -> Subject:
+def _opened(checker: Checker, broken: Rung, operator: Operator) -> Subject:
     """What runs an exhibit as it was handed out."""
     if plan.kind(broken) == plan.PYTHON:
         return Subject(operator, source=broken.file, shown=broken.shown)
     if plan.kind(broken) == EXTENSION:
-        built = asker.packages.build(broken)
+        built = checker.packages.build(broken)
         assert built.folder, built.error
         return Subject(operator, package=built.folder, shown=broken.shown)
-    return of_build(broken, asker.links.build(broken), operator)
+    return of_build(broken, checker.links.build(broken), operator)
 
 
 def _planes(trial: Trial, name: str) -> list[Plane]:

@@ -8,7 +8,7 @@ from signatures import DIRECTIONS
 from grader import operators
 from grader.checks.subject import Subject
 from grader.course.rungs import Rung
-from grader.engine.asking.runnable import of_build
+from grader.engine.checking.runnable import of_build
 from grader.toolchain.linking import Links
 from tests import ALL_RIGHT
 

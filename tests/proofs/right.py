@@ -27,7 +27,7 @@ from grader.checks.subject import Subject
 from grader.course.rungs import Rung, Task
 from grader.course.tasks import all_tasks
 from grader.course.threads import uses_openmp
-from grader.engine.asking.runnable import of_build
+from grader.engine.checking.runnable import of_build
 from grader.operators import Case
 from grader.operators.cost import cost
 from grader.toolchain.linking import Links

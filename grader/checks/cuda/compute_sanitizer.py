@@ -136,7 +136,11 @@ def not_started() -> str:
 
 
 def check(
-    subject: Subject, cases: list[Case], direction: str, seed: int, tell: Tell = nobody
+    subject: Subject,
+    cases: list[Case],
+    direction: str,
+    seed: int,
+    announce: Tell = nobody,
 ) -> list[CheckResult]:
     """Both checks of a direction, none where they cannot be run; the first failure is
     the last word.
@@ -148,7 +152,7 @@ def check(
         text = f"was not run: {said}"
         return [CheckResult(n, direction, Verdict.PASS, message=text) for n in TOOLS]
     for name, chosen in TOOLS.items():
-        tell(name)
+        announce(name)
         results.append(_one(name, chosen, subject, cases, direction, seed))
         if results[-1].verdict is not Verdict.PASS:
             break

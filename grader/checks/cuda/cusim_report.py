@@ -127,7 +127,7 @@ def finding(
     return None
 
 
-def asking(sentence: str) -> str:
+def as_question(sentence: str) -> str:
     """A sentence about an exhibit: a question in place of the repair."""
     return _BETWEEN.sub(_ORDERS, sentence)
 

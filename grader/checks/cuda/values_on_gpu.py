@@ -20,14 +20,18 @@ PREFIX = "gpu"
 
 
 def check(
-    subject: Subject, cases: list[Case], direction: str, seed: int, tell: Tell = nobody
+    subject: Subject,
+    cases: list[Case],
+    direction: str,
+    seed: int,
+    announce: Tell = nobody,
 ) -> list[CheckResult]:
     """Values of one direction in every dtype that it is built for; the first failure is
     the last word.
     """
 
     def told(step: str) -> None:
-        tell(f"{PREFIX} {step}")
+        announce(f"{PREFIX} {step}")
 
     found = each_dtype.check(subject, cases, direction, seed, told)
     if found[-1].verdict is Verdict.PASS:

@@ -24,13 +24,17 @@ IN_HALF = (  # the question is asked of what is right in the other dtypes
 
 
 def check(
-    subject: Subject, cases: list[Case], direction: str, seed: int, tell: Tell = nobody
+    subject: Subject,
+    cases: list[Case],
+    direction: str,
+    seed: int,
+    announce: Tell = nobody,
 ) -> list[CheckResult]:
     """The results so far: all of them passed, or all but the last."""
     results: list[CheckResult] = []
     check = JUDGES[direction].check
     for dtype in subject.dtypes:
-        tell(f"{NAMES[direction]} in {IN_FULL[dtype]}")
+        announce(f"{NAMES[direction]} in {IN_FULL[dtype]}")
         mine = ordinary(cases) if dtype == HALF else cases
         results.append(clocked(partial(check, subject, mine, dtype, seed)))
         if results[-1].verdict is not Verdict.PASS:

@@ -21,7 +21,7 @@ GARBAGE = Mistake(
 
 
 @functools.cache
-def known(operator: str) -> tuple[Mistake, ...]:
+def known_mistakes(operator: str) -> tuple[Mistake, ...]:
     """The known mistakes of an operator; where several fit alike the first is named."""
     name = f"{__name__}.{operator}"
     try:

@@ -25,7 +25,7 @@ from types import ModuleType
 from convlab._load_error import LoadError
 from grader import once
 from grader.course.rungs import ROOT, Rung
-from grader.engine.answers.known import build
+from grader.engine.answers.earlier_links import build
 from grader.errors import GraderError
 from grader.runner import programs
 from grader.toolchain.linking import WITH_GIVEN

@@ -66,7 +66,7 @@ def compiled(step: str, operator: str, **options: Any) -> Any:
     ]
     from torch.utils import cpp_extension
 
-    from grader.engine.answers import known
+    from grader.engine.answers import earlier_links
     from grader.toolchain.extension import kernels as extension
     from grader.toolchain.extension import needs
     from grader.toolchain.make import build_folder
@@ -74,7 +74,7 @@ def compiled(step: str, operator: str, **options: Any) -> Any:
     needs.verify()
     folder = build_folder() / "extension" / "jit" / f"{step}_{operator}"
     folder.mkdir(parents=True, exist_ok=True)
-    kernels = extension.kernels(operator, "cpu", known.kernel_links())
+    kernels = extension.kernels(operator, "cpu", earlier_links.kernel_links())
     flags = ["-O2", "-g0", *([TARGET] if step == "stable" else [])]
     return cpp_extension.load(
         f"convlab_{operator}_now",

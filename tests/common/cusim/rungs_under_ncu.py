@@ -28,7 +28,7 @@ from grader.checks.subject import Subject
 from grader.checks.values.prepared import prepare
 from grader.course.rungs import Rung
 from grader.course.tasks import all_tasks
-from grader.engine.asking.compiling import Builds
+from grader.engine.checking.compiling import Builds
 from grader.runner.supervisor.call import Placement
 from grader.runner.supervisor.session import tools
 from grader.toolchain import gpu_probe

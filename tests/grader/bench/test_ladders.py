@@ -124,7 +124,9 @@ def test_what_a_rung_leaves_is_no_row(
         '[rung."gelu/02_names"]',
         'uses.tiles = "gelu/01_leaves"',
     )
-    monkeypatch.setattr("grader.engine.asking.runnable.Trial.is_right", lambda *_: True)
+    monkeypatch.setattr(
+        "grader.engine.checking.runnable.Trial.is_right", lambda *_: True
+    )
     usual = speed.check
 
     def check(subject: Any, *words: Any, **named: Any) -> Any:

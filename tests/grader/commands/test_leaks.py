@@ -21,7 +21,7 @@ from grader.course.exhibits import HUNT
 from grader.course.rungs import ROOT
 from grader.course.tasks import all_tasks
 from grader.errors import GraderError
-from grader.marks import REGION
+from grader.solution_marks import REGION
 from tests import put
 
 RUNGS = sorted(rung.file for task in all_tasks() for rung in task.rungs)

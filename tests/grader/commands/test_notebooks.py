@@ -30,7 +30,7 @@ from signatures import SIGNATURES
 
 from grader.commands.notebooks import all_notebooks, execute, why
 from grader.course.rungs import ROOT
-from grader.marks import REGION
+from grader.solution_marks import REGION
 from grader.verdicts import Verdict
 from tests import some
 from tests.grader.commands.notebook_answers import ANSWERS

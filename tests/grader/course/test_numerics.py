@@ -11,7 +11,7 @@ from grader import operators
 from grader.checks.subject import Subject
 from grader.course import tasks
 from grader.course.tasks import all_tasks
-from grader.engine.asking.runnable import of_build
+from grader.engine.checking.runnable import of_build
 from grader.errors import GraderError
 from grader.toolchain.products import Build
 

@@ -11,7 +11,7 @@ from grader.checks.check_result import CheckResult
 from grader.checks.cuda import under_cusim
 from grader.course.rungs import Rung
 from grader.course.traffic import parse, value
-from grader.engine.asking import inspect_cuda
+from grader.engine.checking import inspect_cuda
 from grader.errors import GraderError
 from grader.verdicts import Verdict
 
@@ -51,10 +51,10 @@ def test_each_case_is_looked_at_until_one_is_over_its_limit(monkeypatch, over):
     monkeypatch.setattr(under_cusim, "traffic", traffic)
     words = {"case": ["m96", "m96_turned"], "bytes": 8}
     moves = parse("lab.toml", {"backward": {**words, "case": "m2"}, "forward": words})
-    asker = object.__new__(inspect_cuda.DeviceInspection)
-    asker.rung = Rung("04_cuda_kernels/matmul", Path("x.cu"), traffic=moves)
-    asker.seed, asker.subject = 0, None
-    found = asker._moved(None, "forward", [])
+    checker = object.__new__(inspect_cuda.DeviceInspection)
+    checker.rung = Rung("04_cuda_kernels/matmul", Path("x.cu"), traffic=moves)
+    checker.seed, checker.subject = 0, None
+    found = checker._moved(None, "forward", [])
     assert asked == ["m96"] if over == "m96" else ["m96", "m96_turned"]
     assert found.verdict is (Verdict.TRAFFIC if over else Verdict.PASS)
 

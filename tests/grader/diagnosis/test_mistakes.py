@@ -16,7 +16,7 @@ from grader.checks.check_result import Finding
 from grader.course.rungs import ROOT
 from grader.diagnosis.explanation import _trials
 from grader.diagnosis.match import Trial, fits, matches, name_it
-from grader.diagnosis.mistakes import GARBAGE, known, of_python
+from grader.diagnosis.mistakes import GARBAGE, known_mistakes, of_python
 from grader.diagnosis.mistakes.mistake import PAST_THE_END, Formula
 from grader.diagnosis.telling_cases import extra_cases
 from grader.verdicts import Verdict
@@ -65,14 +65,14 @@ def test_a_right_submission_is_accused_of_nothing(right_trials, operator, direct
     assert len(trials) > 12
     assert not any(t.failed for t in trials)
     for name in trials[0].setting.truth:
-        assert matches(known(operator), trials, name) == []
+        assert matches(known_mistakes(operator), trials, name) == []
 
 
 @pytest.mark.parametrize("operator", PARTS)
 def test_every_mistake_differs_from_the_truth_in_two_cases(right_trials, operator):
     for dtype in ("f32", "f64"):
         both_ways = [right_trials(operator, d, dtype) for d in ("forward", "backward")]
-        for mistake in known(operator):
+        for mistake in known_mistakes(operator):
             if mistake.name.endswith("_saved"):
                 continue  # of what forward saves, which no trial here holds
             assert any(
@@ -97,12 +97,12 @@ def _differs_twice(trials: list[Trial], formula: Formula) -> bool:
 @pytest.mark.parametrize("operator", PARTS)
 def test_a_mistake_is_named_by_itself_or_its_twin(right_trials, operator, direction):
     trials = right_trials(operator, direction, "f64")
-    for mistake in known(operator):
+    for mistake in known_mistakes(operator):
         for formula in mistake.formulas:
             pretended = [_pretend(t, formula) for t in trials]
             if sum(t.failed for t in pretended) < 4:
                 continue  # not in this direction
-            named = name_it(known(operator), pretended)
+            named = name_it(known_mistakes(operator), pretended)
             right = TWINS.get((operator, direction, mistake.name), mistake.name)
             assert {m.name for _, m in named} <= {right, mistake.name}
             assert named, mistake.name
@@ -138,7 +138,7 @@ def test_the_page_lists_every_mistake_with_its_sentence():
     rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|$", page, re.M)
     written = {(name, op, text) for name, ops, text in rows for op in ops.split(", ")}
     for operator in SIGNATURES:
-        for mistake in (*known(operator), GARBAGE):
+        for mistake in (*known_mistakes(operator), GARBAGE):
             assert (mistake.name, operator, mistake.sentence) in written
             written.discard((mistake.name, operator, mistake.sentence))
     for mistake in of_python.MISTAKES:

@@ -16,7 +16,7 @@ from grader import operators
 from grader.checks.check_result import CheckResult
 from grader.diagnosis import explanation, postmortem, symptoms
 from grader.diagnosis.match import Trial, name_it
-from grader.diagnosis.mistakes import known
+from grader.diagnosis.mistakes import known_mistakes
 from grader.diagnosis.symptoms import describe
 from grader.verdicts import Verdict
 from tests.grader.diagnosis.test_symptoms import said, trials_of
@@ -170,7 +170,7 @@ def test_a_described_mistake_says_nothing_about_views(monkeypatch):
 
 def named(trials: list[Trial], operator: str) -> set[str]:
     """What the trials are called."""
-    return {mistake.name for _, mistake in name_it(known(operator), trials)}
+    return {mistake.name for _, mistake in name_it(known_mistakes(operator), trials)}
 
 
 def test_an_eps_that_is_squared_is_not_called_outside_of_the_root():

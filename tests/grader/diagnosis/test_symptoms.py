@@ -15,7 +15,7 @@ from grader.checks.cuda.under_cusim import elements
 from grader.checks.values.compare import wrong_elements
 from grader.checks.values.forward import expectations
 from grader.diagnosis.match import Trial, name_it
-from grader.diagnosis.mistakes import known
+from grader.diagnosis.mistakes import known_mistakes
 from grader.diagnosis.mistakes.mistake import Setting
 from grader.diagnosis.symptoms import describe, read_as_contiguous
 from grader.diagnosis.telling_cases import extra_cases
@@ -154,7 +154,7 @@ def test_a_constant_in_place_of_eps_has_a_name(eps: float, name: str | None) -> 
         t, weight, bias = x["input"], x.get("weight"), x.get("bias")
         return torch.nn.functional.layer_norm(t, t.shape[-1:], weight, bias, eps)
 
-    named = name_it(known("layer_norm"), trials_of("layer_norm", constant))
+    named = name_it(known_mistakes("layer_norm"), trials_of("layer_norm", constant))
     assert [mistake.name for _, mistake in named] == ([name] if name else [])
 
 

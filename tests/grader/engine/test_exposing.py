@@ -7,7 +7,7 @@ import pytest
 
 from grader.checks.check_result import CheckResult
 from grader.course.tasks import all_tasks
-from grader.engine.asking import exposing
+from grader.engine.checking import exposing
 from grader.verdicts import Verdict
 
 SHOWN = "labs/02_naive_c/bug_hunt/00_name.case.toml"

@@ -21,7 +21,7 @@ from grader.checks.values import each_dtype
 from grader.course.rungs import Rung
 from grader.course.threads import starts_threads
 from grader.diagnosis import explanation
-from grader.engine.asking.inspect_cpu import HostInspection
+from grader.engine.checking.inspect_cpu import HostInspection
 from grader.runner.supervisor.session import Outcome
 from grader.toolchain.build import compiled
 from grader.verdicts import Verdict

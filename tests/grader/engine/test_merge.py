@@ -10,7 +10,7 @@ import pytest
 
 from grader.checks.check_result import CheckResult
 from grader.engine import results
-from grader.engine.answers import known, ledger, records
+from grader.engine.answers import earlier_links, ledger, records
 from grader.engine.answers.ledger import CHECKS, SPEED, Ledger
 from grader.engine.merge import merged
 from grader.engine.score import RungResult, TaskResult
@@ -68,7 +68,7 @@ def test_the_ledger_is_believed_before_results_json(kept: Ledger) -> None:
     second = found.rungs[0]
     assert (second.rung, second.checks) == (SECOND.rung, RIGHT.checks)
     assert second.since and second.since.seed == 7
-    assert known.earlier()(SECOND.rung, "forward") == "PASS"
+    assert earlier_links.earlier()(SECOND.rung, "forward") == "PASS"
 
 
 def test_what_the_ledger_does_not_know_stays_as_results_json_has_it(
@@ -77,7 +77,7 @@ def test_what_the_ledger_does_not_know_stays_as_results_json_has_it(
     merge(BOTH)
     (found,) = merged([as_run(BOTH, FIRST)], 2, None, kept).tasks
     assert [one.verdict("forward") for one in found.rungs] == ["CRASH", "PASS"]
-    earlier = known.earlier()
+    earlier = earlier_links.earlier()
     assert earlier(SECOND.rung, "forward") == "CRASH"
     assert earlier(rung(name="test_plan.py").rung, "forward") is None
 

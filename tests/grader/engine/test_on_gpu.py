@@ -24,7 +24,7 @@ from grader.course.bands import Band
 from grader.course.tasks import all_tasks, select
 from grader.engine import results
 from grader.engine.answers import as_json
-from grader.engine.asking import on_gpu
+from grader.engine.checking import on_gpu
 from grader.engine.score import RungResult, TaskResult
 from grader.errors import GraderError
 from grader.report import tables

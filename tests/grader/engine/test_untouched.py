@@ -14,7 +14,7 @@ import pytest
 from grader.commands.handout import starter
 from grader.course.rungs import EXTENSION, ROOT, Task
 from grader.course.tasks import all_tasks
-from grader.engine.asking import untouched
+from grader.engine.checking import untouched
 from grader.engine.score import TaskResult
 from grader.verdicts import Verdict
 from tests import put

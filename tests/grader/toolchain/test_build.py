@@ -19,7 +19,7 @@ from grader.commands import doctor
 from grader.course import rungs, tasks
 from grader.course.rungs import ROOT, Rung
 from grader.engine import results
-from grader.engine.answers.known import build
+from grader.engine.answers.earlier_links import build
 from grader.errors import GraderError
 from grader.toolchain import make, sandbox
 from grader.toolchain.products import DTYPES

@@ -14,7 +14,7 @@ import pytest
 
 from grader.checks.unrun import build_failed
 from grader.course.rungs import ROOT, Rung
-from grader.engine.answers.known import build
+from grader.engine.answers.earlier_links import build
 from grader.toolchain import make, nvcc
 from grader.toolchain.products import Build
 from grader.verdicts import Verdict

@@ -17,7 +17,7 @@ import pytest
 from grader.course import rungs
 from grader.course.rungs import ROOT, Rung
 from grader.course.tasks import all_tasks
-from grader.engine.answers import known
+from grader.engine.answers import earlier_links
 from grader.toolchain import given
 from grader.toolchain.linking import Links
 from grader.toolchain.products import Build
@@ -76,7 +76,7 @@ class Course:
 
     def links(self, *right: str, direction: str = "forward") -> Links:
         """Links that know of these rungs that they are right."""
-        links = known.links()
+        links = earlier_links.links()
         for name in right:
             links.found(self.rung(name), direction, Verdict.PASS)
         return links

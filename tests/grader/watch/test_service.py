@@ -21,7 +21,7 @@ from grader.verdicts import Verdict
 from grader.watch import client as client_module
 from grader.watch.client import Client
 from grader.watch.messages import Abandoned, Heard, Ready, Unwanted
-from grader.watch.service import Abandon, Service, _Asker
+from grader.watch.service import Abandon, Service, _Checker
 
 TELLS = """import os, signal
 before = 1
@@ -96,11 +96,13 @@ def test_only_what_the_student_s_own_file_is_asked_is_told(
     service: tuple[Service, Connection],
 ) -> None:
     made, mine = service
-    _Asker.service = made
+    _Checker.service = made
     chosen = select("03_im2col_cpu/bug_hunt/00")
     (rung,) = (r for t in chosen.tasks for r in t.rungs if r.id in chosen.rungs)
-    with _Asker(chosen, seed=1) as asker:
-        asker.heard(given.broken(rung), [CheckResult("own", "forward", Verdict.BUILD)])
+    with _Checker(chosen, seed=1) as checker:
+        checker.on_results(
+            given.broken(rung), [CheckResult("own", "forward", Verdict.BUILD)]
+        )
         own = CheckResult("own", "forward", Verdict.PASS)
-        asker.heard(rung, [own])
+        checker.on_results(rung, [own])
     assert mine.recv() == Heard(7, "", (own,)) and not mine.poll()

@@ -17,8 +17,8 @@ from grader.checks.check_result import CheckResult
 from grader.course.rungs import Rung, Selection
 from grader.course.tasks import all_tasks
 from grader.course.uses import LOWER
-from grader.engine.asking.asker import Asker, Look
-from grader.engine.asking.inspection import Inspection
+from grader.engine.checking.inspection import Inspection
+from grader.engine.checking.rung_checker import Checker, Look
 from grader.engine.grade import Grader
 from grader.engine.score import RungResult
 from grader.toolchain import make, products
@@ -62,7 +62,7 @@ def grade(mutation: Mutation, seed: int) -> Outcome:
     )
 
 
-class Alone(Asker):
+class Alone(Checker):
     """Asks everything of one rung. Lower rungs are taken to be right."""
 
     def __init__(self, selection: Selection, **named: Any) -> None:

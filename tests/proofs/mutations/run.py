@@ -25,7 +25,7 @@ from grader import operators
 from grader.checks.check_result import CheckResult
 from grader.checks.subject import Subject
 from grader.course.rungs import Rung, Selection
-from grader.engine.asking.asker import Asker
+from grader.engine.checking.rung_checker import Checker
 from grader.runner.supervisor.cores import pin
 from grader.toolchain.make import build_tools
 from grader.verdicts import Verdict
@@ -84,9 +84,9 @@ def _checks(mutation: Mutation, copy: Path, seed: int) -> list[CheckResult]:
             return [CheckResult("build", "forward", Verdict.BUILD, message=built)]
         libraries = {dtype: (path, path) for dtype, path in built.items()}
         subject = Subject(operator, libraries=libraries)
-    asker = Asker(Selection((), frozenset(), whole=False), seed=seed)
+    checker = Checker(Selection((), frozenset(), whole=False), seed=seed)
     try:  # verdicts only: values and gradients have to catch it, reasons do not
-        return asker._checks(subject, Rung(f"{lab}/{name}", copy), lambda r, *_: r)
+        return checker._checks(subject, Rung(f"{lab}/{name}", copy), lambda r, *_: r)
     finally:
         subject.close()
 

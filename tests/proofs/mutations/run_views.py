@@ -14,7 +14,7 @@ import time
 
 from signatures.view_names import VIEWS
 
-from grader.checks.views import asking, random_views
+from grader.checks.views import random_views, view_answers
 from grader.runner.supervisor.cores import pin
 from grader.toolchain import make
 from grader.verdicts import Verdict
@@ -45,7 +45,7 @@ def grade(mutation: Mutation, seed: int) -> Outcome:
             verdict, message = Verdict.BUILD, built
         else:
             questions = random_views.questions(function, seed)
-            found = asking.check(built["f32"], function, questions)
+            found = view_answers.check(built["f32"], function, questions)
             verdict, message = found.verdict, found.message
     seconds = round(time.perf_counter() - start, 1)
     return Outcome(mutation, seed, message, seconds, str(verdict), function)

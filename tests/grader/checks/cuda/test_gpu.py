@@ -22,8 +22,8 @@ from grader.checks.speed import gpu_speed
 from grader.checks.subject import Subject
 from grader.course.rungs import Rung
 from grader.course.tasks import all_tasks
-from grader.engine.asking import on_gpu
-from grader.engine.asking.runnable import of_build
+from grader.engine.checking import on_gpu
+from grader.engine.checking.runnable import of_build
 from grader.runner import programs
 from grader.runner.supervisor.call import Run
 from grader.toolchain import cusim, gpu_build, gpu_probe, make, sandbox

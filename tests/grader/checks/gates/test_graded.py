@@ -25,8 +25,8 @@ from grader.checks.values import audit, forward, gradient
 from grader.course.rungs import ROOT, Rung
 from grader.course.tasks import select
 from grader.diagnosis import extension_line
-from grader.engine.answers import known
-from grader.engine.asking.grade_extension import Packages
+from grader.engine.answers import earlier_links
+from grader.engine.checking.grade_extension import Packages
 from grader.runner.supervisor.gate_events import Told
 from grader.runner.supervisor.tools_session import Answer, Tools
 from grader.toolchain import gpu_probe
@@ -59,7 +59,7 @@ def plain(tools) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def good(plain) -> Path:
     """The package as it is."""
-    built = package.build(rung(), known.kernel_links())
+    built = package.build(rung(), earlier_links.kernel_links())
     assert built.folder, built
     return built.folder
 
@@ -320,7 +320,7 @@ def built(tmp_path: Path, file: str, before: str, after: str) -> package.Package
     own = lab / "csrc" / "stable" / "conv2d.cpp"
     rules = lab / "convlab_ext" / "conv2d.py"
     edited = Rung("05_torch_extension/conv2d", own, step="stable", also=(rules,))
-    return package.build(edited, known.kernel_links())
+    return package.build(edited, earlier_links.kernel_links())
 
 
 @pytest.fixture
@@ -371,7 +371,7 @@ def test_a_grading_tells_the_line_of_c(good, monkeypatch):
     failed = CheckResult("x", "backward", Verdict.CRASH, message=next(iter(TOLD_BY_C)))
     monkeypatch.setattr(package, "build", lambda *_: package.Package(good))
     monkeypatch.setattr(Packages, "values", lambda *_: [failed])
-    found = Packages(SEED, None, print, known.kernel_links()).checked(rung())
+    found = Packages(SEED, None, print, earlier_links.kernel_links()).checked(rung())
     assert line_at(found.checks[0])
 
 

@@ -11,8 +11,8 @@ from grader.checks.check_result import CheckResult
 from grader.checks.gates import contract
 from grader.checks.gates.contract import GATES
 from grader.course.tasks import select
-from grader.engine.answers import known
-from grader.engine.asking.grade_extension import Packages
+from grader.engine.answers import earlier_links
+from grader.engine.checking.grade_extension import Packages
 from grader.toolchain import sandbox
 from grader.toolchain.extension.package import Package
 from grader.verdicts import Verdict
@@ -44,7 +44,7 @@ def test_they_wait_for_a_sandbox_that_holds_them(monkeypatch, level, stranger, w
     monkeypatch.setattr(sandbox, "level", lambda: level)
     monkeypatch.setenv(sandbox.STRANGER, stranger)
     monkeypatch.setattr(contract, "Contract", Asked)
-    packages = Packages(7, None, lambda *_: None, known.kernel_links())
+    packages = Packages(7, None, lambda *_: None, earlier_links.kernel_links())
     built = Package(folder=Path("no_package"), served={})
     found = packages.gates(select(NAME).tasks[0].rungs[0], built)
     checks = [check for one in found.values() for check in one]

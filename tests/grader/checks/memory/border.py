@@ -22,7 +22,7 @@ from grader import operators
 from grader.checks.subject import Subject
 from grader.checks.values import gradient
 from grader.course.tasks import select
-from grader.engine.answers.known import build
+from grader.engine.answers.earlier_links import build
 from grader.operators import Case
 from grader.runner.supervisor.call import Call, Output, Placement, Run
 from grader.runner.supervisor.cores import pin

@@ -31,8 +31,8 @@ from grader.commands import doctor
 from grader.course.rungs import ROOT, Rung
 from grader.course.tasks import all_tasks
 from grader.diagnosis import postmortem
-from grader.engine.answers.known import build
-from grader.engine.asking.runnable import of_build
+from grader.engine.answers.earlier_links import build
+from grader.engine.checking.runnable import of_build
 from grader.operators import Case
 from grader.toolchain import make
 from grader.verdicts import Verdict

@@ -13,10 +13,10 @@ from grader.checks.memory import access
 from grader.course.rungs import Selection
 from grader.course.tasks import select
 from grader.course.uses import Use
-from grader.engine.answers.known import build
-from grader.engine.asking import compiling
-from grader.engine.asking.asker import Answer
-from grader.engine.asking.inspect_cpu import HostInspection
+from grader.engine.answers.earlier_links import build
+from grader.engine.checking import compiling
+from grader.engine.checking.inspect_cpu import HostInspection
+from grader.engine.checking.rung_checker import Answer
 from grader.engine.grade import Grader
 from grader.engine.score import RungResult, TaskResult
 from grader.report import terminal

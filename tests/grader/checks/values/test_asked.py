@@ -11,7 +11,7 @@ from grader import operators
 from grader.checks.subject import Subject
 from grader.checks.values import forward, gradient
 from grader.course.tasks import select
-from grader.engine.answers.known import build
+from grader.engine.answers.earlier_links import build
 from grader.operators import Case
 
 SEED = 3

@@ -20,7 +20,7 @@ from grader.checks.subject import Subject
 from grader.checks.values import forward, gradient
 from grader.course.rungs import Rung
 from grader.course.tasks import all_tasks
-from grader.engine.asking.runnable import of_build
+from grader.engine.checking.runnable import of_build
 from grader.operators import Case
 from grader.toolchain.build import compiled
 from grader.toolchain.linking import Links

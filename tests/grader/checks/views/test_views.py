@@ -16,13 +16,13 @@ import torch
 from signatures.view_names import PREFIX, VIEWS
 
 from grader.checks.check_result import CheckResult
-from grader.checks.views import asking, random_views
+from grader.checks.views import random_views, view_answers
 from grader.checks.views.dlpack import Borrowing, Lending
 from grader.checks.views.placing import Layout
 from grader.commands.handout import starter
 from grader.course.rungs import ROOT, Rung
 from grader.course.tasks import select
-from grader.engine.asking import untouched
+from grader.engine.checking import untouched
 from grader.engine.score import RungResult, TaskResult
 from grader.report.page import task_outcome
 from grader.verdicts import Verdict
@@ -52,7 +52,9 @@ def check(tmp_path: Path, tools: None) -> Check:
         command = ["cc", "-std=c11", "-O1", "-g", "-fPIC", "-shared", "-nostartfiles"]
         command += [f"-I{ROOT}/common", "-o", str(library), str(file)]
         subprocess.run(command, check=True, timeout=60)
-        return asking.check(library, function, random_views.questions(function, seed))
+        return view_answers.check(
+            library, function, random_views.questions(function, seed)
+        )
 
     return checked
 

@@ -27,31 +27,31 @@ from grader.verdicts import Verdict
 MODULE_CASES = 6  # that also go through the nn.Module
 
 
-def ask(
+def check(
     subject: Subject,
     rung: Rung,
     direction: str,
     seed: int,
-    tell: Callable[[str, str], None],
+    announce: Callable[[str, str], None],
     *,
     forward_ok: bool,
-    heard: Callable[[Rung, list[CheckResult]], None] = lambda *_: None,
+    on_results: Callable[[Rung, list[CheckResult]], None] = lambda *_: None,
 ) -> list[CheckResult]:
-    """All of them up to the first that is not passed. `tell` is called with the rung's
-    id and what is being done, `heard` with each answer; `forward_ok`: gradcheck may
-    call forward.
+    """All of them up to the first that is not passed. `announce` gets the rung's id and
+    what is being done, `on_results` each answer. `forward_ok`: gradcheck may call
+    forward.
     """
     results: list[CheckResult] = []
     for question in plan.questions(rung, direction):
         if question.forward and not forward_ok:
             continue
-        say = lambda words: tell(rung.id, words)  # noqa: E731
+        say = lambda words: announce(rung.id, words)  # noqa: E731
         subject.words = {}
         answer = _answer(subject, rung, direction, question, seed, say)
         if answer and question.name == plan.NUMBERS:
             said = of_case(subject.words, answer[-1].replay)
             answer[-1] = replace(answer[-1], printed=said)
-        heard(rung, answer)
+        on_results(rung, answer)
         results += answer
         if results and results[-1].verdict is not Verdict.PASS:
             break

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Asks everything that the plan has for one rung.
+"""Runs all checks that the plan has for one rung.
 
-Runs in a process of the schedule, or in the grader's own where there is one slot. It is
-told before each rung what this run has found out about the others.
+It works in a process of the schedule. If the schedule has one slot, it works in the
+grader's own process. Before each rung it hears which others this run has found right.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from grader.course.rungs import EXTENSION, Rung, Selection
 from grader.course.tasks import all_tasks
 from grader.engine import plan
 from grader.engine.answers import records
-from grader.engine.asking.compiling import Builds
-from grader.engine.asking.grade_extension import Packages
-from grader.engine.asking.on_gpu import OnCard
-from grader.engine.asking.runnable import Trial
+from grader.engine.checking.compiling import Builds
+from grader.engine.checking.grade_extension import Packages
+from grader.engine.checking.on_gpu import OnCard
+from grader.engine.checking.runnable import Trial
 from grader.engine.score import RungResult
 from grader.runner.supervisor.session import Worker
 from grader.toolchain.extension.package import Package
@@ -41,7 +41,7 @@ from grader.verdicts import Verdict
 
 if TYPE_CHECKING:  # these import torch, which takes seconds
     from grader.checks.subject import Subject
-    from grader.engine.asking.inspection import Inspection
+    from grader.engine.checking.inspection import Inspection
     from grader.operators import Case, Operator
 
 # what happens after the numbers of a direction: inspection.py
@@ -57,8 +57,8 @@ class Answer:
     seconds: float = 0.0
 
 
-class Asker(Closing):
-    """Asks rungs of one selection. Close it when done."""
+class Checker(Closing):
+    """Checks the rungs of one selection. Close it when done."""
 
     def __init__(
         self,
@@ -66,17 +66,22 @@ class Asker(Closing):
         *,
         seed: int,
         check: str | None = None,
-        tell: Callable[[str, str], None] = lambda rung, check: None,
+        announce: Callable[[str, str], None] = lambda rung, check: None,
     ) -> None:
-        """`check`: forward, gradient or plan.CARD only; `tell` hears of the checks."""
-        self.selection, self.seed, self.check, self.tell = selection, seed, check, tell
+        """`check`: forward, gradient or plan.CARD only; `announce` gets each check."""
+        self.selection, self.seed, self.check, self.announce = (
+            selection,
+            seed,
+            check,
+            announce,
+        )
         tasks = *all_tasks(), *selection.tasks
         self.rungs = {r.id: r for task in tasks for r in task.rungs}
         self.builds = Builds(judge=self)
         self.links = self.builds.links
         self.trial = Trial(seed)
-        self.packages = Packages(seed, check, tell, self.links, self.heard)
-        self.on_card = OnCard(seed, tell, self.links)
+        self.packages = Packages(seed, check, announce, self.links, self.on_results)
+        self.on_card = OnCard(seed, announce, self.links)
         self._spare: Worker | None = None
 
     def close(self) -> None:
@@ -86,7 +91,7 @@ class Asker(Closing):
             self._spare.end()
             self._spare = None
 
-    def heard(self, rung: Rung, results: list[CheckResult]) -> None:
+    def on_results(self, rung: Rung, results: list[CheckResult]) -> None:
         """Some answers about a rung; for those who want them early."""
 
     def warm_up(self) -> None:
@@ -96,7 +101,7 @@ class Asker(Closing):
 
     # ---- one rung --------------------------------------------------------------------
 
-    def ask(self, name: str, *, warm: bool) -> Answer:
+    def answer(self, name: str, *, warm: bool) -> Answer:
         """Everything about one rung; `warm`: one more in Python follows."""
         rung, start = self.rungs[name], time.monotonic()
         try:
@@ -110,7 +115,7 @@ class Asker(Closing):
 
     def package(self, name: str) -> Package:
         """Build an operator of lab 05."""
-        self.tell(name, "build")
+        self.announce(name, "build")
         return self.packages.build(self.rungs[name])
 
     def is_right(self, links: Links, rung: Rung, direction: str) -> bool:
@@ -124,7 +129,7 @@ class Asker(Closing):
         if self.check == plan.CARD:
             return self.on_card.alone(rung)
         if rung.exhibit:
-            from grader.engine.asking import exposing
+            from grader.engine.checking import exposing
 
             return exposing.exhibit(self, rung, warm=warm)
         if rung.needs:
@@ -135,7 +140,7 @@ class Asker(Closing):
             return self._views(rung)
         return self._compiled_rung(rung)
 
-    def asked(
+    def checked_rung(
         self, rung: Rung, operator: Operator | None = None, *, warm: bool = False
     ) -> RungResult:
         """A file that no other one serves, by all questions of its kind, perhaps on the
@@ -160,20 +165,20 @@ class Asker(Closing):
 
     def _views(self, rung: Rung) -> RungResult:
         """A file that makes views: every function that it defines."""
-        from grader.engine.asking import ask_views
+        from grader.engine.checking import check_views
 
         built = self.builds.whole(rung)
         if built.error or built.forbidden or built.blocked:
             return RungResult(rung, tuple(self._failed(rung, built)))
-        found = ask_views.each(rung, built, self.seed, self.tell)
-        return RungResult(rung, tuple(self.asked_for(found)))
+        found = check_views.each(rung, built, self.seed, self.announce)
+        return RungResult(rung, tuple(self.only_wanted(found)))
 
     def _only_on_card(self, rung: Rung) -> RungResult:
         """A rung that cusim cannot run."""
-        from grader.engine.asking import inspect_cuda
+        from grader.engine.checking import inspect_cuda
 
         compiled = self.builds.real(rung)
-        pending = self.asked_for(needs_gpu(rung, compiled.verdict))
+        pending = self.only_wanted(needs_gpu(rung, compiled.verdict))
         result = inspect_cuda.with_nvcc(RungResult(rung, tuple(pending)), compiled)
         return self.on_card.checked(result)
 
@@ -185,7 +190,7 @@ class Asker(Closing):
         """
         from grader import operators
         from grader.checks.subject import Subject
-        from grader.engine.asking.inspect_cpu import HostInspection
+        from grader.engine.checking.inspect_cpu import HostInspection
 
         self.warm_up()
         worker, self._spare = self._spare, None
@@ -203,7 +208,7 @@ class Asker(Closing):
         """A file in C or CUDA, and what its own kind of machine adds."""
         result = self._numbers(rung)
         if plan.kind(rung) == plan.CUDA and self.builds.whole(rung).libraries:
-            from grader.engine.asking import inspect_cuda
+            from grader.engine.checking import inspect_cuda
 
             result = inspect_cuda.with_nvcc(result, self.builds.real(rung))
             result = self.on_card.checked(result)
@@ -213,7 +218,7 @@ class Asker(Closing):
         """Check the directions that a file defines. It may be asked as an `operator`
         that has other cases.
         """
-        from grader.engine.asking.runnable import of_build
+        from grader.engine.checking.runnable import of_build
 
         built = self.builds.whole(rung)
         if built.error or built.forbidden or built.blocked:
@@ -228,8 +233,8 @@ class Asker(Closing):
 
     def _inspection(self, subject: Subject, rung: Rung) -> Inspection:
         """A look at a rung in its other builds, where this machine has them."""
-        from grader.engine.asking.inspect_cpu import HostInspection
-        from grader.engine.asking.inspect_cuda import DeviceInspection
+        from grader.engine.checking.inspect_cpu import HostInspection
+        from grader.engine.checking.inspect_cuda import DeviceInspection
 
         words = subject, rung, self.seed
         if plan.kind(rung) == plan.CUDA:
@@ -267,7 +272,7 @@ class Asker(Closing):
             function = [r for r in asked if r.name != plan.MODULE]
             forward_ok = _all_pass(function)
             if subject.python and function[-1].verdict in HOPELESS:
-                return self.asked_for([*asked, same_for_backward(function[-1])])
+                return self.only_wanted([*asked, same_for_backward(function[-1])])
         if "backward" in directions and self.check in (None, "gradient"):
             words = subject, rung, "backward"
             found["backward"] = self._direction(*words, forward_ok=forward_ok)
@@ -276,7 +281,7 @@ class Asker(Closing):
             seen = direction == "forward" and not _all_pass(asked)
             whole = asked if seen else self._looked(rung, look, asked, direction, cases)
             results += whole
-        return self.asked_for(explanation.after_wrong_forward(results, subject))
+        return self.only_wanted(explanation.after_wrong_forward(results, subject))
 
     def _looked(
         self,
@@ -288,10 +293,12 @@ class Asker(Closing):
     ) -> list[CheckResult]:
         """What was found, and what a look at the rung's other builds adds."""
         whole = look(found, direction, cases)
-        self.heard(rung, whole[max(0, len(found) - 1) :])  # the last one has a reason
+        self.on_results(
+            rung, whole[max(0, len(found) - 1) :]
+        )  # the last one has a reason
         return whole
 
-    def asked_for(self, results: Sequence[CheckResult]) -> list[CheckResult]:
+    def only_wanted(self, results: Sequence[CheckResult]) -> list[CheckResult]:
         """CHECK=gradient needs forward to run, but does not report it."""
         kept = records.PARTS.get(self.check or "")
         return [result for result in results if kept in (None, result.direction)]
@@ -300,10 +307,12 @@ class Asker(Closing):
         self, subject: Subject, rung: Rung, direction: str, *, forward_ok: bool
     ) -> list[CheckResult]:
         """The questions that are answered by the rung's plain build."""
-        from grader.engine.asking import plain_build
+        from grader.engine.checking import number_checks
 
-        words = subject, rung, direction, self.seed, self.tell
-        return plain_build.ask(*words, heard=self.heard, forward_ok=forward_ok)
+        words = subject, rung, direction, self.seed, self.announce
+        return number_checks.check(
+            *words, on_results=self.on_results, forward_ok=forward_ok
+        )
 
 
 def _all_pass(results: Sequence[CheckResult]) -> bool:

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from grader.course.rungs import Rung
-from grader.engine.answers import known
+from grader.engine.answers import earlier_links
 from grader.toolchain import cusim, nvcc
 from grader.toolchain.build import compiled
 from grader.toolchain.linking import Judge, Links
@@ -25,7 +25,9 @@ class Builds:
 
     def __init__(self, judge: Judge | None = None) -> None:
         self.release: dict[str, Build] = {}  # rung -> what has been compiled of it
-        self.links = Links(self.alone, known.earlier(), judge)  # what each rung uses
+        self.links = Links(
+            self.alone, earlier_links.earlier(), judge
+        )  # what each rung uses
         self._no_sanitizers: str | None = None
 
     def ahead(self, rungs: Iterable[Rung], slots: int) -> ThreadPoolExecutor:

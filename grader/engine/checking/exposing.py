@@ -23,7 +23,7 @@ from grader.checks.values import each_dtype
 from grader.course.exhibits import CASE_CHECK
 from grader.course.rungs import COMPILED, ROOT, Rung
 from grader.engine import plan
-from grader.engine.asking.compiling import Builds
+from grader.engine.checking.compiling import Builds
 from grader.engine.score import RungResult
 from grader.operators import Operator, case_file
 from grader.operators.entry import numel
@@ -40,34 +40,36 @@ UNASKED = (
 )
 
 
-class Asks(Protocol):
-    """What an exhibit needs of the one who asks (asker.py)."""
+class ExhibitChecker(Protocol):
+    """What the check of an exhibit needs of a Checker (rung_checker.py)."""
 
     seed: int
     check: str | None
-    tell: Callable[[str, str], None]
+    announce: Callable[[str, str], None]
     builds: Builds
 
-    def asked(
+    def checked_rung(
         self, rung: Rung, operator: Operator | None = None, *, warm: bool = False
     ) -> RungResult: ...
 
-    def asked_for(self, results: Sequence[CheckResult]) -> list[CheckResult]: ...
+    def only_wanted(self, results: Sequence[CheckResult]) -> list[CheckResult]: ...
 
 
-def exhibit(asker: Asks, rung: Rung, *, warm: bool) -> RungResult:
+def exhibit(checker: ExhibitChecker, rung: Rung, *, warm: bool) -> RungResult:
     """The repair, as any other file, and the case that exposes the bug. `warm`: one
     more file in Python follows. CHECK= asks for the repair alone.
     """
     broken = given.broken(rung)
     had: tuple[str, ...] = DIRECTIONS
     if plan.kind(broken) in COMPILED:
-        had = asker.builds.alone(broken).directions
-    result = whole(rung, asker.asked(rung, warm=True), had)
-    if asker.check:
-        return replace(result, checks=tuple(asker.asked_for(result.checks)))
-    asker.tell(rung.id, CASE_CHECK)
-    found = case(rung, had, asker.seed, partial(asker.asked, broken, warm=warm))
+        had = checker.builds.alone(broken).directions
+    result = whole(rung, checker.checked_rung(rung, warm=True), had)
+    if checker.check:
+        return replace(result, checks=tuple(checker.only_wanted(result.checks)))
+    checker.announce(rung.id, CASE_CHECK)
+    found = case(
+        rung, had, checker.seed, partial(checker.checked_rung, broken, warm=warm)
+    )
     return replace(result, checks=(*result.checks, found))
 
 

@@ -22,7 +22,7 @@ from grader.course.architectures import HALF
 from grader.course.rungs import Rung
 from grader.diagnosis import explanation
 from grader.engine import plan
-from grader.engine.asking.inspection import Inspection
+from grader.engine.checking.inspection import Inspection
 from grader.engine.score import RungResult
 from grader.operators import Case
 from grader.toolchain.nvcc import Compiled
@@ -62,8 +62,10 @@ def with_nvcc(result: RungResult, compiled: Compiled) -> RungResult:
 
 
 def _asking(check: CheckResult) -> CheckResult:
-    said = check.diagnosis and cusim_report.asking(check.diagnosis)
-    return replace(check, message=cusim_report.asking(check.message), diagnosis=said)
+    said = check.diagnosis and cusim_report.as_question(check.diagnosis)
+    return replace(
+        check, message=cusim_report.as_question(check.message), diagnosis=said
+    )
 
 
 class DeviceInspection(Inspection):

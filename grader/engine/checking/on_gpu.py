@@ -19,7 +19,7 @@ from grader.checks.check_result import CheckResult
 from grader.checks.speed.estimate import Speed
 from grader.checks.unrun import of_ours
 from grader.course.rungs import Rung, Task
-from grader.engine.asking.runnable import of_build, to_time
+from grader.engine.checking.runnable import of_build, to_time
 from grader.engine.score import RungResult
 from grader.errors import GraderError
 from grader.toolchain import gpu_build, gpu_probe
@@ -45,8 +45,8 @@ def why_pending() -> str:
 class OnCard:
     """The rungs of a run on the card. Starts nothing where there is none."""
 
-    def __init__(self, seed: int, tell: Tell, links: Links) -> None:
-        self.seed, self.tell, self.links = seed, tell, links
+    def __init__(self, seed: int, announce: Tell, links: Links) -> None:
+        self.seed, self.announce, self.links = seed, announce, links
         self._clock: Clock | None = None
 
     def clock(self) -> Clock:
@@ -107,7 +107,7 @@ class OnCard:
                 CheckResult("gpu build", d, no, message=lacking) for d in directions
             ]
         gpu_probe.build_tools()
-        self.tell(rung.id, "gpu build")
+        self.announce(rung.id, "gpu build")
         built = self.links.build(rung, mode=GPU)
         if not built.libraries:
             text = built.forbidden or built.blocked or built.error
@@ -122,7 +122,7 @@ class OnCard:
         try:
             for direction in [d for d in directions if d in built.directions]:
                 cases = subject.operator.cases(self.seed)
-                say = lambda words: self.tell(rung.id, words)  # noqa: E731
+                say = lambda words: self.announce(rung.id, words)  # noqa: E731
                 found = values_on_gpu.check(subject, cases, direction, self.seed, say)
                 results += found
                 if found[-1].verdict is Verdict.PASS:
@@ -189,7 +189,7 @@ class OnCard:
                 for subject in subjects
             ]
             best = times.index(min(times))
-            self.tell(right[best].rung.id, f"gpu speed {direction}")
+            self.announce(right[best].rung.id, f"gpu speed {direction}")
             words = (subjects[best], case, direction, band, self.seed, card)
             found = gpu_speed.check(*words, self.clock())
         finally:

@@ -19,8 +19,8 @@ from grader.checks.subject import Subject
 from grader.course.rungs import Rung
 from grader.diagnosis import explanation, postmortem, which_cases
 from grader.engine import plan
-from grader.engine.answers.known import build
-from grader.engine.asking.inspection import Inspection
+from grader.engine.answers.earlier_links import build
+from grader.engine.checking.inspection import Inspection
 from grader.operators import Case
 from grader.toolchain.products import Build
 from grader.verdicts import Verdict

@@ -45,15 +45,15 @@ class Packages:
         self,
         seed: int,
         check: str | None,
-        tell: Callable[[str, str], None],
+        announce: Callable[[str, str], None],
         found: Links,
-        heard: Callable[[Rung, list[CheckResult]], None] = lambda *_: None,
+        on_results: Callable[[Rung, list[CheckResult]], None] = lambda *_: None,
     ) -> None:
-        """`found` is what this grading knows of other labs' rungs; `heard` is called
-        with answers as they come.
+        """`found` is what this grading knows of other labs' rungs. `on_results` gets
+        each answer as it comes.
         """
-        self.seed, self.check, self.tell, self.found = seed, check, tell, found
-        self._heard = heard
+        self.seed, self.check, self.announce, self.found = seed, check, announce, found
+        self._on_results = on_results
         self._waiting: dict[Path, Worker] = {}  # for a package that is being built
 
     def close(self) -> None:
@@ -96,14 +96,14 @@ class Packages:
         """The result. The gates count for a direction whose numbers are right."""
         uses = {f"{d} on the CPU": kernel for d, kernel in built.served.items()}
         if built.folder is None:
-            return RungResult(rung, tuple(self._asked_for(_not_built(built))), uses)
+            return RungResult(rung, tuple(self._only_wanted(_not_built(built))), uses)
         found = []
         last = _last(values)
         for direction in DIRECTIONS:
             found += [check for check in values if check.direction == direction]
             if direction in last and last[direction].verdict is Verdict.PASS:
                 found += gates.get(direction, [])
-        told = [extension_line.placed(one, rung) for one in self._asked_for(found)]
+        told = [extension_line.placed(one, rung) for one in self._only_wanted(found)]
         return RungResult(rung, tuple(told), uses)
 
     def gates(
@@ -114,7 +114,7 @@ class Packages:
         from grader.checks.gates.contract import GATES, ON_CARD, Contract
 
         assert built.folder
-        self.tell(rung.id, "gates")
+        self.announce(rung.id, "gates")
         operator = operator or operators.get(rung.operator)
         folder = folder_for(rung.step, operator.name)
         gates = (*GATES, *(ON_CARD if built.on_card else ()))
@@ -144,7 +144,7 @@ class Packages:
         """Forward, then gradient; within each the first failure is the last word."""
         from grader import operators
         from grader.checks.subject import Subject
-        from grader.engine.asking import plain_build
+        from grader.engine.checking import number_checks
 
         assert built.folder
         operator = operator or operators.get(rung.operator)
@@ -154,25 +154,25 @@ class Packages:
             subject.numerics = loosest.numerics
             subject.numerics_for = loosest.numerics_for
         try:
-            tell = self.seed, self.tell
-            ask = partial(plain_build.ask, heard=self._hear)
-            forward = ask(subject, rung, "forward", *tell, forward_ok=True)
+            announce = self.seed, self.announce
+            ask = partial(number_checks.check, on_results=self._pass_on)
+            forward = ask(subject, rung, "forward", *announce, forward_ok=True)
             if forward[-1].verdict in HOPELESS:
                 return [*forward, same_for_backward(forward[-1])]
             if not self._is_asked("backward"):
                 return forward
             right = forward[-1].verdict is Verdict.PASS
-            words = subject, rung, "backward", *tell
+            words = subject, rung, "backward", *announce
             return forward + ask(*words, forward_ok=right)
         finally:
             subject.close()
 
-    def _hear(self, rung: Rung, new: list[CheckResult]) -> None:
+    def _pass_on(self, rung: Rung, new: list[CheckResult]) -> None:
         """Pass answers on as the result will have them."""
-        found = self._asked_for(new)
-        self._heard(rung, [extension_line.placed(one, rung) for one in found])
+        found = self._only_wanted(new)
+        self._on_results(rung, [extension_line.placed(one, rung) for one in found])
 
-    def _asked_for(self, results: list[CheckResult]) -> list[CheckResult]:
+    def _only_wanted(self, results: list[CheckResult]) -> list[CheckResult]:
         """CHECK=gradient needs forward to run, but does not report it."""
         asked = [result for result in results if self._is_asked(result.direction)]
         return [replace(result, replay=None) for result in asked]  # no make debug here
