@@ -17,10 +17,10 @@ from grader import operators
 from grader.bench import counting
 from grader.bench.counting import Counted
 from grader.bench.request import Growing, Row, Wanted, command, folder
+from grader.checks.not_run import of_ours
 from grader.checks.speed import gpu_speed
 from grader.checks.speed.estimate import Speed
 from grader.checks.subject import Subject
-from grader.checks.unrun import of_ours
 from grader.course.rungs import TF32, Rung, Selection, Task
 from grader.engine import results
 from grader.engine.checking import on_gpu

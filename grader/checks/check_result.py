@@ -30,7 +30,7 @@ class Finding:
     message: str
     case: str = ""
     location: str | None = None  # file:line
-    mistake: str | None = None  # its name, if the message tells one (told.py)
+    mistake: str | None = None  # its name, if the message tells one (named_mistakes.py)
 
 
 @dataclass(frozen=True)

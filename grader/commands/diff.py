@@ -10,8 +10,8 @@ import difflib
 from rich.text import Text
 
 from grader.commands import said
-from grader.course.below import below, body
 from grader.course.foreign import cleaned
+from grader.course.lower_rung import below, body
 from grader.course.rungs import Rung
 from grader.course.tasks import one_rung
 from grader.errors import GraderError

@@ -8,9 +8,9 @@ import time
 
 from grader.commands import check_card, said
 from grader.course import tasks
-from grader.course.absent import absent
 from grader.course.exhibits import CASE_CHECK
 from grader.course.foreign import one_line
+from grader.course.missing_rungs import absent
 from grader.course.rungs import Selection
 from grader.engine import grade as grading
 from grader.engine import merge, plan, results, schedule
@@ -18,7 +18,7 @@ from grader.engine.answers.ledger import Ledger
 from grader.engine.checking import untouched
 from grader.engine.score import Results, TaskResult, exit_status
 from grader.errors import GraderError
-from grader.report import html, spent, terminal
+from grader.report import html, terminal, time_spent
 from grader.report.progress.next_step import next_step
 from grader.runner.supervisor import orphans
 from grader.toolchain import sandbox
@@ -85,7 +85,7 @@ def graded() -> int:
         terminal.course(whole)
     _advise(found, whole)
     if said.yes("TIMES"):
-        spent.table(found)
+        time_spent.table(found)
     remarks = [*tasks.strange(selection.tasks), *untouched.waiting(found), *absent()]
     remarks += [f"memory was not checked: {unwatched}"] if unwatched else []
     if grader.reused:

@@ -36,7 +36,7 @@ def candidates(rung: Rung, use: Use, known: Mapping[str, Task]) -> list[Rung]:
     """Rungs that may serve a use, the first choice first.
 
     Of a rung that lacks a direction the nearest lower one lends it, as in a grading; in
-    the place of a rung without a file too (absent.py).
+    the place of a rung without a file too (missing_rungs.py).
     Raises GraderError if there is no such rung or task.
     """
     unfit = {r.id for t in known.values() for r in t.rungs if not _runs_where(rung, r)}

@@ -162,7 +162,7 @@ def _extension(toml: Path, entries: Mapping[str, Any]) -> list[Task]:
 
 def _hunt(toml: Path, entries: Mapping[str, Any]) -> list[Task]:
     """The bug hunt of a lab, if there is one: a task whose files are exhibits. A file
-    that lab.toml does not know is none of them (absent.py).
+    that lab.toml does not know is none of them (missing_rungs.py).
     """
     lab, language = toml.parent, entries["language"]
     task_id = f"{lab.name}/{HUNT}"

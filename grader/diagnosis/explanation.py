@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import torch
 
-from grader.checks import told
+from grader.checks import named_mistakes
 from grader.checks.check_result import CheckResult, Stopped
 from grader.checks.subject import DTYPES, Subject
 from grader.checks.values.compare import Expected, wrong_elements
@@ -68,8 +68,8 @@ def explain(
     """The result of a failed forward or gradient check, with its diagnosis."""
     if result.verdict is Verdict.CRASH and "a NULL pointer" in result.message:
         return replace(result, diagnosis=_null_tensors(subject, result, cases))
-    if subject.python and (told := without_numbers.told(result.message)):
-        return replace(result, diagnosis=told.sentence, mistake=told.name)
+    if subject.python and (mistake := without_numbers.told(result.message)):
+        return replace(result, diagnosis=mistake.sentence, mistake=mistake.name)
     nothing = subject.python and result.verdict in without_numbers.VERDICTS
     if not (nothing or result.verdict in EXPLAINED) or _says_it_all(result):
         return result
@@ -173,7 +173,11 @@ def name_of_null(result: CheckResult) -> CheckResult:
             tested = rf"(if \(|&& |!){name}\b|\b{name} (\?|&&)"
             if re.search(rf"\b{name}\b", line) and not re.search(tested, line):
                 unwanted = part.endswith("not wanted in this case")
-                named = told.GRADIENT_NOT_WANTED if unwanted else told.INPUT_NOT_GIVEN
+                named = (
+                    named_mistakes.GRADIENT_NOT_WANTED
+                    if unwanted
+                    else named_mistakes.INPUT_NOT_GIVEN
+                )
                 return replace(result, mistake=named)
     return result
 

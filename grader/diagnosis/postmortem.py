@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.checks import told
+from grader.checks import named_mistakes
 from grader.checks.check_result import CheckResult, Stopped
 from grader.checks.memory import access, sanitizer_report
 from grader.checks.subject import Subject
@@ -166,7 +166,7 @@ def _unwritten(
     text = f"an element of '{owner}' was never written and is used as "
     text += " and ".join(found)
     if owner == "rulebook":
-        mistake = told.ROWS_BEHIND_THE_COUNT
+        mistake = named_mistakes.ROWS_BEHIND_THE_COUNT
         text += (
             ": kernel position k has count[k] pairs, the rows after them hold no pair"
         )

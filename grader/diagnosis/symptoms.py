@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import torch
 
-from grader.checks import told
+from grader.checks import named_mistakes
 from grader.checks.values.compare import UNIT, C
 from grader.diagnosis.match import Trial, tensors
 from grader.diagnosis.which_cases import EXACTLY, FEW, common, listed, smallest
@@ -29,7 +29,10 @@ CANCELS = (
     "wrong only where the numbers are far from 0. A difference of large numbers loses "
     "its digits, for example average of squares - square of average"
 )
-NAMES = {FLOATS: told.DIGITS_OF_DOUBLE_LOST, CANCELS: told.DIGITS_CANCEL}
+NAMES = {
+    FLOATS: named_mistakes.DIGITS_OF_DOUBLE_LOST,
+    CANCELS: named_mistakes.DIGITS_CANCEL,
+}
 
 
 def read_as_contiguous(trials: Sequence[Trial]) -> str | None:

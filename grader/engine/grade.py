@@ -16,7 +16,7 @@ from typing import Any
 from signatures import DIRECTIONS
 
 from grader.checks.check_result import CheckResult
-from grader.checks.unrun import our_fault
+from grader.checks.not_run import our_fault
 from grader.closing import Closing
 from grader.course.rungs import COMPILED, Selection, Task
 from grader.engine import plan, schedule

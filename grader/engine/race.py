@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from signatures import DIRECTIONS
 
 from grader.checks.check_result import CheckResult
+from grader.checks.not_run import of_ours
 from grader.checks.speed.estimate import Estimate, Speed
-from grader.checks.unrun import of_ours
 from grader.course.rungs import Task
 from grader.engine.answers import earlier_links
 from grader.engine.checking.on_gpu import OnCard, why_pending

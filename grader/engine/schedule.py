@@ -244,6 +244,6 @@ def _answer(worker: Closing, job: Job, now: Any) -> tuple[str, Any]:
     except Exception as error:
         if of_machine(error):  # the whole run ends
             return "raised", error
-        from grader.checks.unrun import of_ours
+        from grader.checks.not_run import of_ours
 
         return "failed", of_ours(error)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from grader.checks.check_result import CheckResult
-from grader.checks.unrun import of_ours, our_fault
+from grader.checks.not_run import of_ours, our_fault
 from grader.engine.checking.rung_checker import Answer, Checker, Known
 from grader.engine.schedule import Job
 from grader.toolchain.extension.package import Package

@@ -19,7 +19,7 @@ import torch
 from signatures import Option
 
 from grader.course.foreign import short
-from grader.course.lines import line as line_of
+from grader.course.quoted_line import line as line_of
 from grader.operators.case import Case, CaseError
 from grader.operators.entry import Operator, numel
 from grader.operators.layouts import LAYOUTS

@@ -20,10 +20,10 @@ from grader.checks.check_result import CheckResult
 from grader.checks.gates import matrix
 from grader.course.exhibits import PARTS
 from grader.course.foreign import cleaned
-from grader.engine import coverage, turn
+from grader.engine import coverage, next_task
 from grader.engine.progress import Progress as Step
 from grader.engine.score import Results, RungResult, TaskResult, shown_points
-from grader.report import reservations
+from grader.report import not_checked
 from grader.report.check_words import check_words
 from grader.report.failure import heat, own_output
 from grader.report.progress import to_write
@@ -339,9 +339,9 @@ def advice(results: list[TaskResult]) -> bool:
     told = {rung.rung.id for rung, check in started[:NEXT_STEPS] if check.printed}
     for name, said in own_output.others(results, told):
         remarks([name, *(f"  {line}" for line in said)])
-    remarks(reservations.lines(results))
+    remarks(not_checked.lines(results))
     no = Verdict.NOT_IMPLEMENTED
-    todo = [f for f in _failures(turn.of_results(results)) if f[1].verdict is no]
+    todo = [f for f in _failures(next_task.of_results(results)) if f[1].verdict is no]
     said_next = bool(todo and not started)
     if said_next:
         remarks(to_write.lines(results, *todo[0]))

@@ -19,7 +19,7 @@ from signatures import DIRECTIONS
 from signatures.view_names import PREFIX, VIEWS
 
 from grader import once
-from grader.course import lines
+from grader.course import quoted_line
 from grader.course.foreign import THE_LINE, short
 from grader.course.rungs import HALF, Rung
 from grader.course.uses import LOWER
@@ -298,7 +298,7 @@ def failed(text: str, explained: Sequence[tuple[str, str]] = _EXPLAINED) -> Buil
             meaning = next(
                 (words for pattern, words in explained if re.search(pattern, line)), ""
             )
-            source = short(lines.line(match["file"], int(match["line"])), 120)
+            source = short(quoted_line.line(match["file"], int(match["line"])), 120)
             sentence = f"{match['text']}{f' ({meaning})' if meaning else ''}"
             if source:
                 sentence += f"{THE_LINE}{source}"

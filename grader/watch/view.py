@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from grader.checks.check_result import CheckResult
 from grader.course.exhibits import PARTS
 from grader.course.rungs import Rung, Task
+from grader.engine.next_task import in_turn
 from grader.engine.score import RungResult, shown_points
-from grader.engine.turn import in_turn
 from grader.verdicts import Verdict
 
 LIST, HINTS, HELP = "list", "hints", "help"  # panels in place of the checks

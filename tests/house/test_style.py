@@ -24,7 +24,7 @@ import pytest
 from signatures import SIGNATURES
 
 from grader import solution_marks
-from grader.course.absent import absent
+from grader.course.missing_rungs import absent
 from grader.course.tasks import all_tasks
 from grader.solution_marks import REGION
 from tests import ROOT, some

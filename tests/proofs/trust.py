@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from grader.checks.unrun import OURS
+from grader.checks.not_run import OURS
 from grader.course import traffic
 from grader.course.bands import SpeedTask
 from grader.course.rungs import Rung, Selection, Task

@@ -15,11 +15,11 @@ from collections.abc import Iterable, Sequence
 from cusim import report as cusim
 from cusim.report import Report
 
-from grader.checks import told
+from grader.checks import named_mistakes
 from grader.checks.check_result import NONSENSE
 from grader.checks.check_result import Finding as Found
 from grader.checks.memory import sanitizer_report
-from grader.course import lines
+from grader.course import quoted_line
 from grader.course.foreign import clean
 from grader.course.rungs import ROOT
 from grader.runner.supervisor import wire
@@ -165,7 +165,7 @@ def _worded(
         sentence += f" ({'; '.join(who[:3])})"
     sentence += spare
     verdict = _VERDICTS.get(found.kind, Verdict.MEMORY_ERROR)
-    name = told.BOUNDS_CHECK_MISSING if spare else _named(found)
+    name = named_mistakes.BOUNDS_CHECK_MISSING if spare else _named(found)
     sentence = sanitizer_report.with_source(sentence, place)
     return Found(verdict, sentence, case, place, name)
 
@@ -178,9 +178,9 @@ def _named(found: cusim.Finding) -> str | None:
     if found.kind != "race":
         return None
     if accesses == ["read", "written"] and _SHARED in found.sentence:
-        return told.BARRIER_MISSING
+        return named_mistakes.BARRIER_MISSING
     if accesses == ["written", "written"] and _BLOCKS in found.sentence:
-        return told.BLOCKS_SHARE_AN_ELEMENT
+        return named_mistakes.BLOCKS_SHARE_AN_ELEMENT
     return None
 
 
@@ -192,7 +192,7 @@ def _barrier(asked: re.Match[str], places: Sequence[cusim.Place]) -> str:
         return asked[0]
     first, last = sorted(place.line for place in places)
     for number in range(first + 1, last):
-        text = lines.line(places[0].file, number).partition("//")[0]
+        text = quoted_line.line(places[0].file, number).partition("//")[0]
         if "__syncthreads();" in text.replace(" ", ""):
             skipped = _CONDITION.search(text)
             return (_SKIPPED if skipped else _NEXT_TURN).format(number)

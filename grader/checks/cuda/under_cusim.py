@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 import torch
 
-from grader.checks import told
+from grader.checks import named_mistakes
 from grader.checks.check_result import CheckResult, Finding, Stopped, summarize
 from grader.checks.cuda import cusim_report, moved
 from grader.checks.memory import sanitizer_report
@@ -361,6 +361,10 @@ def _over(
             text += f"the limit is {most:,.4g}{formula}"
             at, more = moved.where(word, counts, most, subject.names())
             text = sanitizer_report.with_source(text + more, at)
-            axis = told.WARP_WALKS_WRONG_AXIS if moved.NEIGHBOURS in more else None
+            axis = (
+                named_mistakes.WARP_WALKS_WRONG_AXIS
+                if moved.NEIGHBOURS in more
+                else None
+            )
             found.append(Finding(Verdict.TRAFFIC, text, case, at, axis))
     return found

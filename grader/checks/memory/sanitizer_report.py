@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.checks.check_result import Finding
-from grader.course import lines
+from grader.course import quoted_line
 from grader.course.foreign import THE_LINE, clean, cleaned, short
 from grader.runner.supervisor import wire
 from grader.runner.supervisor.session import ROOT, Worker
@@ -160,7 +160,7 @@ def source(location: str | None) -> str:
         return ""
     file, _, number = location.rpartition(":")
     try:
-        text = lines.line(file, int(number))
+        text = quoted_line.line(file, int(number))
     except ValueError:  # more digits than a number may have
         return ""
     return short(re.sub(r"\s*//.*", "", text).strip().removesuffix(";"), 120)

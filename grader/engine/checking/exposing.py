@@ -17,8 +17,8 @@ from signatures import DIRECTIONS
 
 from grader import operators
 from grader.checks.check_result import CheckResult, clocked
+from grader.checks.not_run import of_ours
 from grader.checks.subject import Subject
-from grader.checks.unrun import of_ours
 from grader.checks.values import each_dtype
 from grader.course.exhibits import CASE_CHECK
 from grader.course.rungs import COMPILED, ROOT, Rung

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from signatures import DIRECTIONS
 
 from grader.checks.check_result import CheckResult
-from grader.checks.unrun import HOPELESS, build_failed, same_for_backward
+from grader.checks.not_run import HOPELESS, build_failed, same_for_backward
 from grader.course.rungs import DIRECT, Rung
 from grader.course.tasks import all_tasks
 from grader.diagnosis import extension_line

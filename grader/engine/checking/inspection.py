@@ -11,8 +11,8 @@ from abc import abstractmethod
 from dataclasses import replace
 
 from grader.checks.check_result import CheckResult
+from grader.checks.not_run import of_ours
 from grader.checks.subject import Subject
-from grader.checks.unrun import of_ours
 from grader.closing import Closing
 from grader.course.rungs import Rung
 from grader.operators import Case

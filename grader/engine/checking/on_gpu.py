@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from signatures import DIRECTIONS
 
 from grader.checks.check_result import CheckResult
+from grader.checks.not_run import of_ours
 from grader.checks.speed.estimate import Speed
-from grader.checks.unrun import of_ours
 from grader.course.rungs import Rung, Task
 from grader.engine.checking.runnable import of_build, to_time
 from grader.engine.score import RungResult

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from signatures import DIRECTIONS
 
 from grader.checks.check_result import CheckResult
-from grader.checks.unrun import (
+from grader.checks.not_run import (
     HOPELESS,
     build_failed,
     needs_gpu,

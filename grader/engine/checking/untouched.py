@@ -11,7 +11,7 @@ from signatures import DIRECTIONS
 from signatures.view_names import PREFIX, VIEWS
 
 from grader.checks.check_result import CheckResult
-from grader.checks.unrun import is_starter, same_for_backward
+from grader.checks.not_run import is_starter, same_for_backward
 from grader.course.exhibits import CASE_CHECK
 from grader.course.rungs import Rung
 from grader.engine import plan

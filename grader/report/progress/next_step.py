@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from grader.course.exhibits import PARTS
 from grader.course.rungs import Task
 from grader.engine import merge
+from grader.engine.next_task import in_turn
 from grader.engine.score import Results, RungResult, TaskResult, shown_points
-from grader.engine.turn import in_turn
 from grader.toolchain import given
 from grader.verdicts import Verdict
 

@@ -225,7 +225,9 @@ def test_a_barrier_is_not_asked_for_where_one_stands(
     monkeypatch, asked, barrier, lines, words
 ):
     text = ["", "tile[i] = 1;", barrier, "sum += tile[j];"]
-    monkeypatch.setattr(cusim_report.lines, "line", lambda _, number: text[number])
+    monkeypatch.setattr(
+        cusim_report.quoted_line, "line", lambda _, number: text[number]
+    )
     places = [cusim.Place("read", "a.cu", line) for line in lines]
     asked += "__syncthreads() between the two accesses"
     found = of_kernel(asked, *places)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from grader.commands import cli
-from grader.course.below import below, body, defined
+from grader.course.lower_rung import below, body, defined
 from grader.course.tasks import all_tasks
 from grader.report import terminal
 

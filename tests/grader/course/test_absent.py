@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from grader.course import rungs
-from grader.course.absent import absent
 from grader.course.candidates import candidates
+from grader.course.missing_rungs import absent
 from grader.course.tasks import all_tasks
 from tests import put
 

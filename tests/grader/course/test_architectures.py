@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.checks.unrun import needs_gpu
+from grader.checks.not_run import needs_gpu
 from grader.course import candidates, rungs, tasks, uses
 from grader.course.rungs import Task
 from grader.errors import GraderError

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 from signatures import SIGNATURES
 
-from grader.checks import told
+from grader.checks import named_mistakes
 from grader.checks.check_result import Finding
 from grader.course.rungs import ROOT
 from grader.diagnosis.explanation import _trials
@@ -134,7 +134,7 @@ def _pretend(trial: Trial, formula: Formula) -> Trial:
 def test_the_page_lists_every_mistake_with_its_sentence():
     page = (ROOT / "docs" / "guides" / "mistakes.md").read_text()
     seen = re.findall(r"^\| `(\w+)` \| ([^|]+) \|$", page, re.M)
-    assert seen == sorted(told.SENTENCES.items())
+    assert seen == sorted(named_mistakes.SENTENCES.items())
     rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|$", page, re.M)
     written = {(name, op, text) for name, ops, text in rows for op in ops.split(", ")}
     for operator in SIGNATURES:

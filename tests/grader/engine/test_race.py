@@ -15,7 +15,7 @@ from grader.course.rungs import Rung
 from grader.engine import race
 from grader.engine.score import RungResult, TaskResult
 from grader.errors import GraderError
-from grader.report import reservations, terminal
+from grader.report import not_checked, terminal
 from grader.toolchain.products import Build
 from grader.verdicts import Verdict
 from tests.grader.checks.speed.test_speed import (
@@ -80,7 +80,7 @@ def test_a_case_that_no_right_file_covers_earns_nothing(raced: Raced) -> None:
     assert (speed.verdict, speed.earned) == (Verdict.PASS, 0)
     assert "no right file of this ladder covers case some" in speed.message
     assert terminal._speed(result, "forward") == ""
-    (line,) = reservations.lines([TaskResult(TASK, (result,), ("forward",))])
+    (line,) = not_checked.lines([TaskResult(TASK, (result,), ("forward",))])
     assert "no speed points" in line and "no right file of this ladder" in line
 
 

@@ -21,7 +21,7 @@ from grader.engine import merge as merging
 from grader.engine import results
 from grader.engine.score import Results, RungResult, TaskResult, exit_status
 from grader.errors import GraderError
-from grader.report import reservations, terminal
+from grader.report import not_checked, terminal
 from grader.report.page import task_outcome
 from grader.verdicts import Verdict
 from tests.conftest import raising
@@ -364,7 +364,7 @@ def test_a_reason_that_several_share_is_told_once():
     ]
     mine = replace(rung("PASS", "PASS"), checks=tuple(checks))
     name = mine.rung.id
-    assert reservations.lines([task(mine)]) == [
+    assert not_checked.lines([task(mine)]) == [
         late,
         f"  {name} forward, backward: {MEMORY} looked at 1 of 2 cases {FREE}",
         f"  {name} backward: {RACES} looked at 1 of 2 cases {FREE}",
@@ -378,9 +378,9 @@ def test_a_reason_of_many_files_is_told_by_task():
     ladder = "04_cuda_kernels/matmul"
     rungs = [
         RungResult(Rung(ladder, Path(f"{number:02}_x.cu")), (check,))
-        for number in range(reservations.MOST_LINES + 1)
+        for number in range(not_checked.MOST_LINES + 1)
     ]
-    assert reservations.lines([task(*rungs)]) == [
+    assert not_checked.lines([task(*rungs)]) == [
         "a rung stands above this one",
         f"  {ladder}, {len(rungs)} files: {MEMORY} looked at 1 of 2 cases {FREE}",
     ]

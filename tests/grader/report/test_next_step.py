@@ -11,8 +11,8 @@ from grader.course.exhibits import CASE_CHECK
 from grader.course.rungs import ROOT
 from grader.course.tasks import all_tasks
 from grader.engine.answers import as_json
+from grader.engine.next_task import FIRST_LAB, in_turn
 from grader.engine.score import Results
-from grader.engine.turn import FIRST_LAB, in_turn
 from grader.report import terminal
 from grader.report.progress.next_step import NextStep, next_step
 from grader.toolchain import given

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.checks.unrun import build_failed
+from grader.checks.not_run import build_failed
 from grader.course.rungs import ROOT, Rung
 from grader.engine.answers.earlier_links import build
 from grader.toolchain import make, nvcc
