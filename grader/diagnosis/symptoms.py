@@ -136,7 +136,10 @@ def _rounding(trials: Sequence[Trial]) -> str | None:
             "stored with fewer bits than float?"
         )
     if sums and worst <= NEAR * UNIT[dtype]:
-        return "rounding: the sums lose more digits than a sum term by term"
+        return (
+            "the errors are small, like rounding, but larger than the rounding of a sum "
+            "term by term"
+        )
     return None
 
 

@@ -37,8 +37,9 @@ _LOCAL = re.compile(
 )
 _GLOBAL = re.compile(
     r"is located (\d+) bytes (?:to the )?(left of|right of|before|after|inside of|"
-    r"inside) global variable '(?:\*\.)?([^']+?)'? "
+    r"inside) global variable '(?:\*\.)?([^']+)' "
 )
+_STRING = re.compile(r"\.?LC\d+|<string literal>")  # gcc's name for it, and clang's
 _UNDEFINED = (
     (
         r"signed integer overflow: (.*) cannot be represented in type '([^']+)'.*",
@@ -175,6 +176,17 @@ def with_source(sentence: str, location: str | None) -> str:
 # ---- AddressSanitizer ----------------------------------------------------------------
 
 
+def _beside_global(match: re.Match[str]) -> str:
+    """Where an access lies beside memory of the program itself."""
+    before = match[2] in ("left of", "before")
+    where = "before the start" if before else "past the end"
+    off = "right" if match[1] == "0" else f"{match[1]} bytes"
+    what = f"the static array '{match[3]}'"
+    if _STRING.fullmatch(match[3]):
+        what = "a string of the source"
+    return f"{off} {where} of {what}"
+
+
 def _address(worker: Worker, kind: str, report: str, names: list[str]) -> str:
     access = _ACCESS.search(report)
     if kind == "SEGV":
@@ -185,11 +197,9 @@ def _address(worker: Worker, kind: str, report: str, names: list[str]) -> str:
     size, address = int(access[2]), int(access[3], 16)
     if match := _LOCAL.search(report):
         return f"{verb} {_local(match)}"
-    if match := _GLOBAL.search(report):
-        before = match[2] in ("left of", "before")
-        where = "before the start" if before else "past the end"
-        off = "right" if match[1] == "0" else f"{match[1]} bytes"
-        return f"{verb} {off} {where} of the static array '{match[3]}'"
+    if named := list(_GLOBAL.finditer(report)):
+        nearest = min(named, key=lambda match: int(match[1]))
+        return f"{verb} {_beside_global(nearest)}"
     region = _REGION.search(report)
     if region:
         begin, extent = int(region[2], 16), int(region[1])
