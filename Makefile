@@ -35,7 +35,7 @@ endif
 GRADER := $(PY) -m grader
 
 .DEFAULT_GOAL := help
-.PHONY: help grade watch bench carry tables debug diff hint profile progress reset update solution report doctor editor build step jupyter notebooks train test trust stress docs lint nvcc versions lock system-packages handout export submission marks clean
+.PHONY: help grade watch bench carry tables debug diff hint profile progress reset update solution report doctor editor build step jupyter notebooks train test trust stress docs lint nvcc versions lock system-packages handout export submission batch marks clean
 
 help:  ## list these commands
 	@echo 'convlab: carry tensor operators from Python to CUDA. Start with: make grade LAB=02'
@@ -131,6 +131,9 @@ docs: $(MORE)  ## the book, for students and for instructors, in build/book [EDI
 
 submission: $(READY)  ## grade COURSE= FROM=alice.zip NAME=alice, or FROM=inbox/ ALL=1 [WHEN= PART=]
 	@$(GRADER) submission
+
+batch: $(READY)  ## grade a class: COURSE= SUBMISSIONS=inbox/ or class.zip [WHEN= PART= ROSTER= DRY=1 JOBS=]
+	@$(GRADER) batch
 
 marks: $(READY)  ## everybody's points in COURSE=, and TO=canvas,moodle,gradescope,autolab,junit
 	@$(GRADER) marks

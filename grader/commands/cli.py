@@ -18,6 +18,7 @@ USAGE_ERROR = 2
 INTERRUPTED = 130
 COMMANDS = {
     "grade": "build, check and score; write results.json and the report",
+    "batch": "grade what a class handed in, side by side; go on after an end",
     "bench": "time every rung that is selected on every speed case",
     "watch": "grade a file each time it is saved, in a terminal that stays",
     "build": "compile everything that is selected; the first error of each",

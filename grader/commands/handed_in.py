@@ -13,13 +13,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from grader.commands import counted
 from grader.course.foreign import one_line
 from grader.course.handed import opened, renewal
+from grader.course.handed.laid import Laid
 from grader.course.handed.opened import DAMAGED, Member
 from grader.course.offered.course_file import Course
 from grader.course.tasks import LARGEST
@@ -32,26 +32,18 @@ MOST = 1000  # files of labs
 LISTED = 8  # files of a submission in which none counts
 
 
-@dataclass(frozen=True)
-class Laid:
-    """What became of a submission's files."""
-
-    names: tuple[str, ...]  # those that are graded
-    written: Mapping[str, Mapping[str, str]]  # task -> file that is no starter -> hash
-    left: Mapping[str, str]  # what does not count -> the reason
-
-    @property
-    def lines(self) -> list[str]:
-        """What to tell of the files that do not count, a line for each reason."""
-        paths: dict[str, list[str]] = {}
-        for path, why in self.left.items():
-            paths.setdefault(why, []).append(one_line(path))
-        return [f"not graded, {why}: {', '.join(paths[why])}" for why in paths]
-
-
 def lay(source: Path, tree: Path, made: Course) -> Laid:
     """Copy a submission's files, from a folder or an archive, over the starters of a
     tree. Raises GraderError if it has none, or two for one place.
+    """
+    laid, files = taken(source, tree, made)
+    put(files, tree)
+    return laid
+
+
+def taken(source: Path, tree: Path, made: Course) -> tuple[Laid, Mapping[str, bytes]]:
+    """What counts of a submission for a tree, and the contents by place. Raises
+    GraderError as `lay`.
     """
     handed_out = renewal.handed_out(tree)
     found, left = _sorted(source, handed_out, made)
@@ -59,13 +51,18 @@ def lay(source: Path, tree: Path, made: Course) -> Laid:
         raise GraderError(_nothing(left))
     written: dict[str, dict[str, str]] = {}
     for name, data in found.items():
-        file, digest = tree / name, hashlib.sha256(data).hexdigest()
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(data)
+        digest = hashlib.sha256(data).hexdigest()
         if digest != handed_out.get(name):
             for task in counted.tasks_of(name, made):
                 written.setdefault(task, {})[name] = digest
-    return Laid(tuple(sorted(found)), written, left)
+    return Laid(tuple(sorted(found)), written, left), found
+
+
+def put(files: Mapping[str, bytes], folder: Path) -> None:
+    """Write files at their places below a folder."""
+    for name, data in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
 
 
 def _sorted(

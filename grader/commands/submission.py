@@ -15,10 +15,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from grader.commands import for_course, handed_in, said
-from grader.commands.handed_in import Laid
 from grader.course import rungs
 from grader.course.foreign import one_line
 from grader.course.handed import inbox
+from grader.course.handed.laid import Laid
 from grader.course.offered.course_file import Course
 from grader.engine import results
 from grader.engine.answers import as_json
@@ -58,7 +58,7 @@ class Graded:
 
 def run() -> int:
     """Unpack, grade, keep, tell."""
-    order = _order(wanted_course())
+    order = order_of(wanted_course())
     source, student = said.text("FROM"), inbox.named(said.text("NAME"))
     everybody = said.yes("ALL")
     if everybody and (student or not source):
@@ -86,7 +86,7 @@ def run() -> int:
     return 0
 
 
-def _order(made: Course) -> Order:
+def order_of(made: Course) -> Order:
     """What the variables ask for. Raises GraderError."""
     when, parts = _when(said.text("WHEN"), made), _parts(made)
     tree = build_folder() / "handout" / made.name / "student"
@@ -185,13 +185,13 @@ def _of(student: str, page: str) -> str:
     return page.replace("<title>convlab", f"<title>{html.escape(student)}", 1)
 
 
-def wanted_course() -> Course:
+def wanted_course(example: str = EXAMPLE) -> Course:
     """The course of COURSE=, in the repository. Raises GraderError."""
     if given.is_handout():
         raise GraderError("this tree is a handout; marks are kept in the repository")
     made = for_course.asked()
     if made is None:
-        raise GraderError(f"say which course: {EXAMPLE}")
+        raise GraderError(f"say which course: {example}")
     return made
 
 

@@ -40,6 +40,7 @@ EXPECTED = {  # file: reference, and why it leads nowhere
     "requirements/development.in: make docs": "works in the repository",
     "grader/commands/for_course.py: make handout": "works in the repository",
     "grader/commands/submission.py: make submission": "works in the repository",
+    "grader/commands/batch.py: make batch": "works in the repository",
     "grader/commands/marks.py: make marks": "works in the repository",
     "docs/guides/instructors.md: T=02_naive_c/gelo": "a wrong word, and what is said",
     "docs/guides/instructors.md: desk/<name>/people.toml": "the instructor's own",

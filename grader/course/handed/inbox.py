@@ -19,18 +19,17 @@ def named(text: str) -> str:
     return unicodedata.normalize("NFC", plain).strip()
 
 
-def students(folder: Path) -> dict[str, list[Path]]:
+def students(folder: Path, said: str = "FROM=") -> dict[str, list[Path]]:
     """The submissions of a folder by student. Files that begin with a dot are none.
 
-    Raises GraderError for what is no folder, or an empty one.
+    Raises GraderError for what is no folder, or an empty one, that was `said`.
     """
     shown = one_line(str(folder))
     try:
         files = sorted(folder.iterdir())
     except (OSError, ValueError) as error:
         raise GraderError(
-            f"FROM= is {shown!r}: ALL=1 expects a folder with an archive of each "
-            "student"
+            f"{said} is {shown!r}, expected a folder with an archive of each student"
         ) from error
     found: dict[str, list[Path]] = {}
     for file in files:
@@ -39,7 +38,7 @@ def students(folder: Path) -> dict[str, list[Path]]:
             found.setdefault(named(name) or named(file.name), []).append(file)
     if not found:
         raise GraderError(
-            f"FROM= is {shown!r}: it is empty, expected an archive of each student"
+            f"{said} is {shown!r}: it is empty, expected an archive of each student"
         )
     return found
 

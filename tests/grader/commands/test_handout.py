@@ -34,7 +34,7 @@ from tests.house.test_style import MAKE_COMMAND, starter
 DATE = "1700000000"  # SOURCE_DATE_EPOCH of the archives
 AT_HOME = {  # they work in the repository, and say so
     f"grader/commands/{name}.py"
-    for name in ("handout", "for_course", "autograde", "submission", "marks")
+    for name in ("handout", "for_course", "autograde", "submission", "batch", "marks")
 }
 RUNGS = sorted(rung.file for task in all_tasks() for rung in task.rungs)
 

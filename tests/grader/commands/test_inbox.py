@@ -138,9 +138,9 @@ def test_a_folder_that_a_platform_made_may_hold_the_archive(inbox, tmp_path):
     [
         ({"FROM": ""}, "ALL=1 grades a folder of archives"),
         ({"NAME": "alice"}, "without NAME="),
-        ({"FROM": "none"}, "ALL=1 expects a folder"),
-        ({"FROM": "course.toml"}, "ALL=1 expects a folder"),
-        ({"FROM": "n" * 300}, "ALL=1 expects a folder"),
+        ({"FROM": "none"}, "expected a folder with an archive"),
+        ({"FROM": "course.toml"}, "expected a folder with an archive"),
+        ({"FROM": "n" * 300}, "expected a folder with an archive"),
         ({}, "it is empty"),
         ({"WHEN": "0001-01-01T00:00:00"}, "WHEN= is '0001-01-01T00:00:00', expected"),
         ({"WHEN": "soon"}, "WHEN= is 'soon', expected a date"),

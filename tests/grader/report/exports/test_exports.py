@@ -18,6 +18,7 @@ import pytest
 from junitparser import Error, Failure, JUnitXml, Skipped
 
 from grader.commands import autograde, export, handed_in
+from grader.course.handed.laid import Laid
 from grader.course.offered.course_file import Hidden
 from grader.engine.answers import as_json
 from grader.errors import GraderError
@@ -255,7 +256,7 @@ def test_a_host_of_a_course_that_hides_anything_gets_no_word_of_a_process(
         raise error("nothing was graded: the shapes are 3, 7 and 9")
 
     made = replace(read(tmp_path), hidden=Hidden(seeds=(730417,)))
-    laid = handed_in.Laid((), {}, {})
+    laid = Laid((), {}, {})
     monkeypatch.setattr(handed_in, "lay", lambda *_: laid)
     monkeypatch.setattr(handed_in, "grade", broken)
     monkeypatch.setattr(autograde, "here", lambda: made)
