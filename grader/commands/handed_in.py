@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -26,6 +27,7 @@ from grader.course.tasks import LARGEST
 from grader.engine.results import unlike
 from grader.errors import GraderError
 from grader.toolchain import sandbox
+from grader.toolchain.make import OWNER
 
 SECONDS = 4 * 3600  # a grading: each of its checks has a limit of its own
 MOST = 1000  # files of labs
@@ -119,27 +121,44 @@ def _nothing(left: Mapping[str, str]) -> str:
     )
 
 
+class Ended(GraderError):
+    """A grading was killed. This says nothing of the submission: grade it again."""
+
+
+def outcome(tree: Path, build: Path, made: Course) -> tuple[dict[str, Any], str]:
+    """What `grade` finds, and its report as a page; "" if it made none."""
+    found = grade(tree, build, made)
+    page = build / "grade" / "report.html"
+    return found, page.read_text(encoding="utf-8") if page.is_file() else ""
+
+
+def environment(tree: Path, build: Path) -> dict[str, str]:
+    """For a process of the grader that a tree brings, which builds in this folder."""
+    paths = (tree, tree / "common" / "python", tree / "grader" / "python")
+    return {
+        **os.environ,
+        "CONVLAB_BUILD": str(build),
+        OWNER: str(os.getpid()),
+        sandbox.STRANGER: "1",
+        **{"T": "", "LAB": "", "CHECK": "", "FRESH": "1"},
+        "PYTHONPATH": os.pathsep.join(map(str, paths)),
+    }
+
+
 def grade(tree: Path, build: Path, made: Course) -> dict[str, Any]:
     """Grade a tree in a process of its own, with the hidden seed if there is one: the
     contents of its results.json. Raises GraderError if there is none.
     """
     command = [sys.executable, "-m", "grader", "grade"]
-    paths = (tree, tree / "common" / "python", tree / "grader" / "python")
-    place = {
-        "CONVLAB_BUILD": str(build),
-        sandbox.STRANGER: "1",
-        **{"T": "", "LAB": "", "CHECK": "", "FRESH": "1"},
-        "SEED": str(made.hidden.seeds[0]) if made.hidden.seeds else "",
-        "PYTHONPATH": os.pathsep.join(map(str, paths)),
-        **({} if made.speed else {"SPEED": "off"}),
-    }
+    place = {"SEED": str(made.hidden.seeds[0]) if made.hidden.seeds else ""}
+    place |= {} if made.speed else {"SPEED": "off"}
     build.mkdir(parents=True, exist_ok=True)
     with (build / "grade.log").open("wb") as log:
         try:
             done = subprocess.run(
                 command,
                 cwd=tree,
-                env={**os.environ, **place},
+                env={**environment(tree, build), **place},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -147,6 +166,9 @@ def grade(tree: Path, build: Path, made: Course) -> dict[str, Any]:
             )
         except subprocess.TimeoutExpired as error:
             raise GraderError(f"grading took longer than {SECONDS} seconds") from error
+    if done.returncode < 0:
+        name = signal.Signals(-done.returncode).name
+        raise Ended(f"the grading was ended by {name}: grade this submission again")
     file = build / "grade" / "results.json"
     if not file.is_file():
         said = (build / "grade.log").read_text(errors="replace").strip().splitlines()

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from grader.commands import for_course, handed_in, said
 from grader.course import rungs
@@ -67,11 +68,7 @@ def run() -> int:
         )
     if not everybody and not (student and source):
         raise GraderError(f"say what was handed in and by whom: {EXAMPLE}")
-    if order.when is None and order.made.late:
-        terminal.say("without WHEN= nothing that is graded now counts as late")
-    lab_05 = any(task.startswith("05") for task in order.wanted.offers)
-    if lab_05 and (weak := sandbox.too_weak()):
-        terminal.say(weak)
+    warn(order)
     if everybody:
         return _grade_all(inbox.students(Path(source)), order)
     graded = _grade([Path(source)], student, order)
@@ -84,6 +81,15 @@ def run() -> int:
         f"{results.near(graded.page)}"
     )
     return 0
+
+
+def warn(order: Order) -> None:
+    """What somebody should know before the grading."""
+    if order.when is None and order.made.late:
+        terminal.say("without WHEN= nothing that is graded now counts as late")
+    lab_05 = any(task.startswith("05") for task in order.wanted.offers)
+    if lab_05 and (weak := sandbox.too_weak()):
+        terminal.say(weak)
 
 
 def order_of(made: Course) -> Order:
@@ -110,14 +116,13 @@ def _grade_all(found: Mapping[str, list[Path]], order: Order) -> int:
             missing[student] = str(error)
             terminal.say(f"{one_line(student)}: not graded")
             continue
-        points, of = (
-            graded.found.total(what, extra=False) for what in ("points", "of")
-        )
-        extra = graded.found.total("points", extra=True)
-        more = f" and {extra:g} extra" if extra else ""
-        terminal.say(f"{one_line(student)}: {points:g} of {of:g} points{more}")
-        _tell_files(graded.laid)
-    terminal.say(f"{len(found) - len(missing)} of {len(found)} students were graded")
+        tell(student, graded)
+    return told_missing(missing, len(found))
+
+
+def told_missing(missing: Mapping[str, str], of: int) -> int:
+    """At the end, who could not be graded. The status of the command."""
+    terminal.say(f"{of - len(missing)} of {of} students were graded")
     for student, why in missing.items():
         terminal.say(f"not graded: {one_line(student)}: {one_line(why)}")
     return SOME_MISSING if missing else 0
@@ -134,26 +139,31 @@ def _grade(files: list[Path], student: str, order: Order) -> Graded:
         why = str(error)
         if isinstance(error, OSError):
             why = results.explain(error, Path(error.filename or order.tree))
-        tasks = list(order.wanted.offers)
-        desk.refuse(place_of(order.made), student, why, tasks)
+        refuse(student, why, order)
         raise GraderError(why) from error
 
 
 def _graded(source: Path, student: str, order: Order) -> Graded:
-    folder, wanted = place_of(order.made), order.wanted
-    place = build_folder() / "submissions" / wanted.name
+    place = build_folder() / "submissions" / order.wanted.name
     results.make_folder(place)
     with tempfile.TemporaryDirectory(dir=place) as work:
         clean, build = Path(work) / "tree", Path(work) / "build"
         shutil.copytree(order.tree, clean)
-        for_course.hide(clean, wanted)
+        for_course.hide(clean, order.wanted)
         laid = handed_in.lay(source, clean, order.made)
-        found = handed_in.grade(clean, build, wanted)
-        page = order.pages / desk.file_of(folder, student).with_suffix(".html").name
-        results.make_folder(page.parent)
-        if (build / "grade" / "report.html").is_file():
-            text = (build / "grade" / "report.html").read_text(encoding="utf-8")
-            page.write_text(_of(student, text), encoding="utf-8")
+        found, page = handed_in.outcome(clean, build, order.wanted)
+    return keep(student, laid, found, page, order)
+
+
+def keep(
+    student: str, laid: Laid, found: dict[str, Any], page: str, order: Order
+) -> Graded:
+    """Put what came of a grading on the desk."""
+    folder = place_of(order.made)
+    file = order.pages / desk.file_of(folder, student).with_suffix(".html").name
+    results.make_folder(file.parent)
+    if page:
+        file.write_text(_of(student, page), encoding="utf-8")
     record = desk.keep(
         folder,
         student,
@@ -161,11 +171,25 @@ def _graded(source: Path, student: str, order: Order) -> Graded:
         when=order.when,
         written=laid.written,
         left=laid.left,
-        tasks=list(wanted.offers),
+        tasks=list(order.wanted.offers),
         made=order.made,
     )
     told = sheet(as_json.results(found))
-    return Graded(told, laid, found["environment"]["sandbox"], record, page)
+    return Graded(told, laid, found["environment"]["sandbox"], record, file)
+
+
+def refuse(student: str, why: str, order: Order) -> None:
+    """Put on the desk that a submission could not be graded."""
+    desk.refuse(place_of(order.made), student, why, list(order.wanted.offers))
+
+
+def tell(student: str, graded: Graded) -> None:
+    """A student's points in one line, and the files that do not count."""
+    points, of = (graded.found.total(what, extra=False) for what in ("points", "of"))
+    extra = graded.found.total("points", extra=True)
+    more = f" and {extra:g} extra" if extra else ""
+    terminal.say(f"{one_line(student)}: {points:g} of {of:g} points{more}")
+    _tell_files(graded.laid)
 
 
 def _tell_files(laid: Laid) -> None:
