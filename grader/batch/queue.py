@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Jobs in a folder that several processes share, also over NFS, without any lock.
 
-    jobs/ID/        what was handed in, files/labs/...; whole from the first moment
-    leases/ID.N     the N-th process that took the job; a heartbeat is the file's time
-    results/ID.json there once, whole, and never changed
+    jobs      a folder for each, with what was handed in; whole from the first moment
+    leases    ID.N: the N-th process that took the job; a heartbeat is the file's time
+    results   a file for each job: it comes once, whole, and never changes
 
 A process takes a job with a new lease file (O_EXCL), if the last lease is too old. So a
 process that was stopped for long may still work while another one has its job. Both may

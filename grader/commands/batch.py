@@ -8,44 +8,177 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import shutil
+import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
 from grader.batch import planning, roster, unpacked
-from grader.batch.planning import Job, Refused
-from grader.commands import handed_in, said, submission
+from grader.batch.crew import Crew
+from grader.batch.planning import Files, Job, Refused
+from grader.batch.queue import Queue, is_gone
+from grader.commands import batch_worker, class_tree, handed_in, said, submission
 from grader.commands.submission import Order
 from grader.course.foreign import one_line
 from grader.course.handed import inbox
 from grader.course.handed.renewal import MANIFEST
 from grader.course.offered import course_file
 from grader.course.tasks import all_tasks
+from grader.engine import results, schedule
 from grader.errors import GraderError
 from grader.report import terminal
+from grader.runner.supervisor import orphans
+from grader.toolchain.make import build_folder
 
 EXAMPLE = "make batch COURSE=course.toml SUBMISSIONS=inbox/"
 ENGINES = ("local",)
+POLL = 0.2  # seconds
+MOST_ENDED = 50  # processes that end one after the other, and no result comes
 
 
 def run() -> int:
-    """Plan; with DRY=1 that is all."""
+    """Plan; unless DRY=1 says that this is all, grade and keep."""
     order = submission.order_of(submission.wanted_course(EXAMPLE))
     if not said.text("SUBMISSIONS"):
         raise GraderError(f"say where the submissions are: {EXAMPLE}")
     said.one_of("ENGINE", ENGINES)
     known = roster.read(Path(named)) if (named := said.text("ROSTER")) else {}
+    if said.yes("DRY"):
+        students = [_told(one) for one in _plan(order)]
+        _tell_roster(known, students)
+        return 0
+    submission.warn(order)
+    folder = build_folder() / "batch" / order.made.name
+    results.make_folder(folder)
+    with Queue(folder, lease=batch_worker.lease()) as queue:
+        run = _Run(order, queue)
+        run.graded()
+    _tell_roster(known, [*(job.student for job in run.jobs.values()), *run.missing])
+    return submission.told_missing(run.missing, run.students)
+
+
+class _Run:
+    """One run of the command: it alone writes on the desk."""
+
+    def __init__(self, order: Order, queue: Queue) -> None:
+        self.order, self.queue = order, queue
+        self.jobs: dict[str, Job] = {}  # by id
+        self.missing: dict[str, str] = {}  # student -> why there are no points
+        key = _grader(order)
+        for one in _plan(order):
+            if isinstance(one, Refused):
+                self._missing(one.student, one.why)
+            else:
+                self.jobs[one[0].id] = one[0]
+                queue.add(one[0].id, {"student": one[0].student}, one[1])
+        self.students = len(self.jobs) + len(self.missing)
+        queue.only(self.jobs, fresh=said.yes("FRESH"))
+        class_tree.make(queue.folder, order.tree, order.wanted, key)
+
+    def graded(self) -> None:
+        """Each job has a result, and each result is on the desk."""
+        waits = set(self.jobs)
+        self._collect(waits)
+        if earlier := len(self.jobs) - len(waits):
+            terminal.say(f"{earlier} have been graded before; FRESH=1 asks again")
+        self._tidy()
+        begin, ended, all_ = time.monotonic(), 0, len(waits)
+        count = min(said.number("JOBS", 1, 1024) or schedule.slots(), all_)
+        try:
+            with self._crew(count) as crew:
+                while waits:
+                    if self._collect(waits):
+                        ended = 0
+                        terminal.say(_estimate(all_, len(waits), begin))
+                    if died := crew.tend():
+                        self._tidy()
+                        ended += died
+                    if ended > MOST_ENDED:
+                        raise GraderError(_all_end(ended, crew.last_words()))
+                    time.sleep(POLL)
+        except KeyboardInterrupt:
+            graded = len(self.jobs) - len(waits)
+            terminal.say(
+                f"{graded} of {len(self.jobs)} are graded; the same command goes on"
+            )
+            raise
+        finally:
+            self._tidy()
+
+    def _crew(self, count: int) -> Crew:
+        folder = self.queue.folder
+        words = f"FROM={folder}", f"LEASE={self.queue.lease:g}"
+        command = [sys.executable, "-m", "grader", "batch_worker", *words]
+        place = {"JOBS": "1", "CONVLAB_BUILD": str(build_folder())}
+        return Crew(command, place, folder / "logs", count)
+
+    def _collect(self, waits: set[str]) -> bool:
+        """Put the results that are there on the desk; whether there was one."""
+        before = len(waits)
+        for id_ in sorted(waits):
+            result = self.queue.result(id_)
+            if result is None:
+                continue
+            waits.discard(id_)
+            job = self.jobs[id_]
+            if why := result.get("why"):
+                self._missing(job.student, why)
+                continue
+            found = submission.keep(
+                job.student, job.laid, result["results"], result["page"], self.order
+            )
+            submission.tell(job.student, found)
+        return len(waits) < before
+
+    def _missing(self, student: str, why: str) -> None:
+        self.missing[student] = why
+        submission.refuse(student, why, self.order)
+        terminal.say(f"{one_line(student)}: not graded")
+
+    def _tidy(self) -> None:
+        """Remove what processes have left that were killed; others get their jobs."""
+        orphans.end()
+        self.queue.bury()
+        rooms = batch_worker.rooms(self.queue.folder)
+        for room in rooms.iterdir() if rooms.is_dir() else ():
+            if is_gone(room.name):
+                shutil.rmtree(room, ignore_errors=True)
+
+
+def _estimate(all_: int, left: int, begin: float) -> str:
+    """How far this run is, and how long it will still take."""
+    done = all_ - left
+    minutes = (time.monotonic() - begin) / done * left / 60
+    rest = f", about {minutes:.0f} min left" if minutes >= 1 else ""
+    return f"  {done} of {all_} are graded{rest}"
+
+
+def _all_end(times: int, words: str) -> str:
+    return (
+        f"processes that grade ended {times} times without a result; the last words "
+        f"of one: {words}. Fix this, and run the same command again"
+    )
+
+
+# ---- who is graded -------------------------------------------------------------------
+
+
+def _plan(order: Order) -> Iterator[tuple[Job, Files] | Refused]:
+    """Each student, one after the other."""
     with _inbox(Path(said.text("SUBMISSIONS"))) as folder:
         found = inbox.students(folder, "SUBMISSIONS=")
         taken = partial(handed_in.taken, tree=order.tree, made=order.made)
-        for one in planning.planned(found, taken, _grader(order)):
-            terminal.say(_line(one if isinstance(one, Refused) else one[0]))
-    for who in roster.nothing(known, found):
+        yield from planning.planned(found, taken, _grader(order))
+
+
+def _tell_roster(known: Mapping[str, str], students: Collection[str]) -> None:
+    for who in roster.nothing(known, students):
         terminal.say(f"handed in nothing: {one_line(who)}")
-    for who in roster.strange(known, found):
+    for who in roster.strange(known, students):
         terminal.say(f"not in ROSTER=: {one_line(who)}")
-    return 0
 
 
 @contextlib.contextmanager
@@ -70,9 +203,12 @@ def _grader(order: Order) -> str:
     return hashlib.sha256(whole.encode()).hexdigest()
 
 
-def _line(one: Job | Refused) -> str:
-    """A student of the plan."""
+def _told(one: tuple[Job, Files] | Refused) -> str:
+    """Say what a dry run says of a student, and who it is."""
     if isinstance(one, Refused):
-        return f"cannot be graded: {one_line(one.student)}: {one_line(one.why)}"
-    tasks = ", ".join(one.laid.written) or "nothing is written"
-    return f"to grade: {one_line(one.student)}: {tasks}"
+        why = one_line(one.why)
+        terminal.say(f"cannot be graded: {one_line(one.student)}: {why}")
+        return one.student
+    tasks = ", ".join(one[0].laid.written) or "nothing is written"
+    terminal.say(f"to grade: {one_line(one[0].student)}: {tasks}")
+    return one[0].student

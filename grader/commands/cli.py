@@ -19,6 +19,7 @@ INTERRUPTED = 130
 COMMANDS = {
     "grade": "build, check and score; write results.json and the report",
     "batch": "grade what a class handed in, side by side; go on after an end",
+    "batch_worker": "grade jobs from FROM=folder; batch starts one on each core",
     "bench": "time every rung that is selected on every speed case",
     "watch": "grade a file each time it is saved, in a terminal that stays",
     "build": "compile everything that is selected; the first error of each",

@@ -67,6 +67,12 @@ def test_a_heartbeat_keeps_a_lease(tmp_path):
             time.sleep(0.05)
 
 
+def test_of_two_who_look_at_once_one_gets_the_lease(jobs, monkeypatch):
+    other = Queue(jobs.folder, lease=LONG)
+    monkeypatch.setattr(other, "_taken", lambda id_: {})  # it looked before
+    assert jobs.claim() and other.claim() is None
+
+
 def test_many_who_claim_at_once_get_one_lease(jobs):
     with ThreadPoolExecutor(8) as pool:
         for _ in range(20):

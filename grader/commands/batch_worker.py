@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""`python -m grader batch_worker FROM=folder`: one of the processes that grade a class.
+It ends with the process that started it, and puts its job back.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import signal
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from grader.batch import worker
+from grader.batch.queue import Queue, owner
+from grader.commands import class_tree, handed_in, said
+from grader.course.offered.course_file import Course
+from grader.errors import GraderError
+
+LEASE = 60  # seconds
+_PR_SET_PDEATHSIG = 1
+
+
+def run() -> int:
+    """Take jobs until each has a result."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    folder = Path(said.text("FROM"))
+    shared = folder / class_tree.NAME
+    made = replace(class_tree.course_of(shared), speed=False)
+
+    def grade(files: Path, room: Path) -> dict[str, Any]:
+        return _graded(shared, files, room, made)
+
+    with Queue(folder, lease=lease()) as queue:
+        worker.work(queue, grade, rooms(folder) / owner(os.getpid()))
+    return 0
+
+
+def lease() -> int:
+    """Seconds without a heartbeat after which a job is for another process."""
+    return said.number("LEASE", 1, 3600) or LEASE
+
+
+def rooms(folder: Path) -> Path:
+    """Where each process has a folder of its own."""
+    return folder / "rooms"
+
+
+def _graded(shared: Path, files: Path, room: Path, made: Course) -> dict[str, Any]:
+    """Lay files over the starters of a clean tree, and grade it there."""
+    tree, build = class_tree.copied(shared, room)
+    shutil.copytree(files, tree, dirs_exist_ok=True)
+    try:
+        found, page = handed_in.outcome(tree, build, made)
+    except handed_in.Ended as error:
+        raise worker.Again(str(error)) from error
+    except GraderError as error:
+        return {"why": str(error)}
+    return {"results": found, "page": page}

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""What all students of a class have in common: a clean tree with what is hidden, and
+the grader's own programs, built. Each submission gets a copy: none can change another.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from grader import once
+from grader.commands import for_course, handed_in
+from grader.course.offered import course_file, narrowed
+from grader.course.offered.course_file import FILE, Course
+from grader.course.tasks import all_tasks
+from grader.errors import GraderError
+
+NAME = "class"
+KEY = "key"  # a file: what it was made for
+SECONDS = 1800
+PROGRAMS = """
+from grader.toolchain import cusim, make
+make.build_tools()
+make.sanitizers_missing()
+make.races_missing()
+"""
+FOR_CUDA = "cusim.build_tools()\n"
+
+
+def make(folder: Path, student: Path, wanted: Course, key: str) -> None:
+    """Make it in a folder from the students' tree, unless it is there for this key.
+    Raises GraderError if the grader's programs cannot be built.
+    """
+    product = folder / NAME
+    if (product / KEY).is_file() and (product / KEY).read_text() == key:
+        return
+    with once.placed(product) as new:
+        tree = new / "tree"
+        shutil.copytree(student, tree)
+        for_course.hide(tree, wanted)
+        cuda = any(task.startswith("04") for task in wanted.offers)
+        _run(new, "-m", "compileall", "-q", "grader", "common/python")
+        _run(new, "-c", PROGRAMS + (FOR_CUDA if cuda else ""))
+        (new / KEY).write_text(key)
+
+
+def copied(product: Path, folder: Path) -> tuple[Path, Path]:
+    """A copy of the tree, and a folder to build in."""
+    for part in ("tree", "build"):  # with all times: nothing is built again
+        shutil.copytree(product / part, folder / part, symlinks=True)
+    return folder / "tree", folder / "build"
+
+
+def course_of(product: Path) -> Course:
+    """The course, as the tree has it."""
+    return course_file.course(product / "tree" / FILE, narrowed.names(all_tasks()))
+
+
+def _run(new: Path, *words: str) -> None:
+    """Python in the tree, which builds beside it."""
+    (new / "build").mkdir(exist_ok=True)
+    done = subprocess.run(
+        [sys.executable, *words],
+        cwd=new / "tree",
+        env=handed_in.environment(new / "tree", new / "build"),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    if done.returncode:
+        lines = (done.stderr or done.stdout).strip().splitlines() or ["no word"]
+        raise GraderError(f"the grader's programs cannot be built: {lines[-1]}")
