@@ -162,6 +162,8 @@ def test_each_submission_has_the_result_of_an_undisturbed_run(school):
     until((jobs / "results" / f"{its}.json").exists)  # of another process
     result = (jobs / "results" / f"{its}.json").read_bytes()
     os.kill(stopped, signal.SIGCONT)
+    until(lambda: not (jobs / "leases" / f"{its}.1").exists())  # it has put its own
+    assert (jobs / "results" / f"{its}.json").read_bytes() == result
     for kill in range(KILLS):
         time.sleep(rng.uniform(0.2, 1.5))
         if kill == KILLS // 2:  # the command itself, and all that it has started
@@ -174,7 +176,6 @@ def test_each_submission_has_the_result_of_an_undisturbed_run(school):
     said = main.communicate(timeout=SECONDS)[0]
     assert "9 of 10 students were graded" in said, said
     assert school.found("loud") == wanted
-    assert (jobs / "results" / f"{its}.json").read_bytes() == result
     assert len(list((jobs / "results").iterdir())) == 9
     assert not list((jobs / "rooms").iterdir()) and not leased(jobs, os.getpid())
     assert json.loads(result)["results"]["seed"] == 730417
