@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which rungs may serve a use of another rung: candidates, the first choice first."""
+"""Lists the rungs that may serve a use of another rung, the first choice first."""
 
 from __future__ import annotations
 

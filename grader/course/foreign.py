@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Text that others wrote, on its way to a terminal, a page, a log or an export.
+"""Cleans text that others wrote, before it reaches a terminal, a page or a log.
 
-Student code words compiler errors (#error), exceptions and its own output, and a line
-that is quoted is theirs. Such text may hold a terminal's commands (ESC, OSC), letters
-that turn the reading direction, or no end. All of it passes `cleaned`.
+A compiler error (#error), an exception, a line of source and a program's output can all
+hold a student's text. Such text may contain terminal commands (ESC, OSC) or letters
+that reverse the reading direction. It may also be endless. `cleaned` removes all of it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The rung that a rung is read against: the nearest lower one of the same direction."""
+"""Finds the rung that a rung is compared with: the nearest lower one of its direction.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Which rungs lab.toml names that have no file: a remark in grade, an error in lint.
+"""Finds rungs that lab.toml names but that have no file.
 
-A student may delete a starter: the grader still grades the other files. In a tree made
-for a course, only files that were handed out can be missing.
+A student may delete a starter: the grader still grades the other files. So a missing
+file is a remark in grade and an error in lint. In a tree made for a course, only files
+that were handed out can be missing.
 """
 
 from __future__ import annotations

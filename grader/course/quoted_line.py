@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A line of the repository, quoted in a message."""
+"""Reads a line of a file in the repository, to quote it in a message."""
 
 from __future__ import annotations
 

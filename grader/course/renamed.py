@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Tasks and rungs that once had another id: `T=` and old results still name them so.
+"""Maps old ids of tasks and rungs to their ids today, for `T=` and for old results.
 
-One table, old -> new, of ids or beginnings of ids. Whoever renames a folder or a file
-of a lab adds a line.
+One table, old -> new, holds ids or beginnings of ids. If you rename a folder or a file
+of a lab, add a line.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What a rung, a task and a selection are: the records that everything else is about.
+"""Defines the records rung, task and selection, which the whole grader uses.
 
-A task is a ladder, one operator's folder in one lab; its rungs are the numbered files
-in it.
+A task is a ladder: the folder of one operator in one lab. Its rungs are the numbered
+files in it.
 """
 
 from __future__ import annotations

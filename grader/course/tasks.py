@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Files and lab.toml become tasks: the files are the registry, the toml only attaches.
+"""Makes tasks from the files of the labs; lab.toml only adds words about them.
 
 Nothing here loads student code.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a rung's text says of threads: whether it starts some, and what it promises."""
+"""Reads in a rung's text whether it starts threads, and what it promises about them."""
 
 from __future__ import annotations
 

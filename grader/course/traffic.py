@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""How much a rung of lab 04 may move: `[rung."...".traffic]` in lab.toml, and its sums.
+"""Reads how much a rung of lab 04 may move: `[rung."...".traffic]` in lab.toml.
 
-A limit is a number or a formula of the case's sizes, "1.1 * 12 * COUNT". Formulas are
-read as arithmetic and nothing else: a lab.toml can come from anywhere.
+A limit is a number or a formula of the case's sizes, "1.1 * 12 * COUNT". A lab.toml can
+come from anywhere, so a formula may only contain arithmetic.
 """
 
 from __future__ import annotations

@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: MIT
-"""What runs the checks in which order, and what follows: points and results.json."""
+"""Runs the checks in their order, and makes points and results.json from the answers.
+"""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The course as a matrix: what each operator is in each lab, forward and backward.
+"""Shows the course as a matrix: the state of each operator in each lab and direction.
 
-A cell is one direction of one task. It says the verdict of the best file that defines
-the direction; a cell without one has not been graded, or has no file.
+A cell is one direction of one task. It has the verdict of the best file that defines
+the direction. If a task has no file, or was not graded, its cell is empty.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A grade: the jobs of its graph, run by the schedule, and what comes of them.
+"""Grades a selection: the schedule runs the jobs of its graph and collects the answers.
 
-What the ledger knows is not asked again. What is new is kept there at once, so that an
-interrupted grading goes on where it ended.
+If the ledger knows an answer, the rung is not checked again. A new answer is kept there
+at once. So an interrupted grading continues where it stopped.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The rungs of a grading, and which of them have to be decided before which.
+"""Holds the rungs of a grading, and which of them must be decided before which.
 
-A rung waits for those that it may be linked with: the ones that it uses. Behind one
-that is right no other matters.
+A rung waits for the rungs that it uses. If the first choice for a use is right, the
+other choices do not matter.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How many hints of a task or a rung were shown: each time one more."""
+"""Counts how many hints of a task or a rung were shown: each call shows one more."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The results of a run among those of earlier ones: what results.json then holds.
+"""Merges the results of a run with earlier results, to make the new results.json.
 
-Of what the run did not look at the ledger tells the newest answer about each file as it
-is now. What the ledger does not know stays as results.json has it.
+If the run did not grade a file, the ledger gives the newest answer about the file as it
+is now. If the ledger has none, the entry in results.json stays.
 """
 
 from __future__ import annotations

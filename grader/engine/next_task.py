@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Which task is next: one order for every command that names a next task.
+"""Orders the tasks: every command that names a next task uses this order.
 
-README.md and docs/guides/first_hour.md begin with lab 02. Who has points in a lab goes
-on there.
+README.md and docs/guides/first_hour.md begin with lab 02. If a student has points in a
+lab, that lab comes first.
 """
 
 from __future__ import annotations

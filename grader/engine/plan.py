@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What is asked of a rung: one table for each kind, the questions in their order.
+"""Lists the checks of a rung: one table for each kind, in their order.
 
-A direction's questions are asked one after the other, and the first that is not passed
-is the last word on it. What only holds for some rungs stands beside the question.
+The checks of a direction run one after the other. The first one that does not pass
+decides the verdict. If a check holds only for some rungs, the condition is beside it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the report is told while checks and times are still being taken."""
+"""Defines what a grading reports about its progress, while it is still running."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Which file of a ladder is timed, and when: after everything is known to be right.
+"""Chooses which file of a ladder is timed, after all its files have been checked.
 
-All right files of a direction are screened with a few calls; the fastest is timed
+All right files of a direction are screened with a few calls. The fastest is timed
 properly and earns the direction's speed points. SPEED=off leaves it out, and the points
 are pending.
 """

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""results.json: the one source of all reports. Written whole or not at all.
+"""Reads and writes results.json, the one source of all reports.
 
-Its contents are records (score.py); as_json.py writes them down and reads them back.
+It is written as a whole or not at all. Its contents are records (score.py); as_json.py
+writes them as JSON and reads them back.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Jobs over cores: one process a core, each without threads of its own.
+"""Runs jobs on all cores: one process for each core, without more threads.
 
-A job is sent to a process, and done there with a worker from before that was made. It
-may run as soon as it was added, and what its owner does with its answer may add others.
-With one slot all of it runs in this process. A process that ends costs its job alone.
+A job is sent to a process. There it runs, with a worker from an earlier job if there is
+one. A job may run as soon as it is added. Its owner gets the answer and may add other
+jobs. With one slot everything runs in this process. If a process ends, only its job is
+lost.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""What a grading found, of a file, of a task and of everything; verdicts become points.
+"""Defines what a grading found about a file, a task and the course, and its points.
 
-The engine makes these records, results.json is them written down (as_json.py), and
-every report reads them. The exit status follows from them too.
+The engine makes these records, as_json.py writes them to results.json, and every report
+reads them. The exit status follows from them too.
 
-Forward and backward each carry half of a task's points for being right, given once:
-for what the right files of the ladder cover together in that direction. The rest is
+Forward and backward each carry half of a task's points for being right. These points
+count once, for the cases that the right files of the ladder cover together. The rest is
 for speed (bands.py): the fastest right file of a direction earns it. In a ladder of
-views (tensor_view.h) each function has the same share of the points. The files of a bug
-hunt count each for itself: half for the repair, half for the case.
+views (tensor_view.h) each function has the same share of the points. In a bug hunt each
+file counts alone: half for the repair, half for the case.
 """
 
 from __future__ import annotations

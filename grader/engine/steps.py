@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The steps of a grading: jobs of the schedule, each about one rung.
+"""Defines the steps of a grading: each step is a job of the schedule about one rung.
 
-A step holds what it needs and is sent to the process that takes it. What follows of
-its answer is decided in grade.py.
+A step holds everything that it needs, and it is sent to the process that runs it.
+grade.py decides what follows from its answer.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The times of a grading: at its end, when nothing else runs, or from the ledger."""
+"""Gets the times of a grading: from the ledger, or at the end, when nothing else runs.
+"""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Checks that only rungs of lab 04 have: by cusim, and on a card."""
+"""Checks that only rungs of lab 04 have: they use cusim or a card."""

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""NVIDIA's compute-sanitizer on a rung that is right: memory, races and barriers.
+"""Runs NVIDIA's compute-sanitizer on a right rung, to find errors of memory and order.
 
-Some cases of a direction are kept on disk and run by `worker --replay` under memcheck
-(`gpu memory`), racecheck and synccheck (`gpu races`). Its report is lines that begin
-with "=========": a headline, then places and threads. The forms that are read here are
-those of the user's manual, "Compute Sanitizer", chapters on the three tools
-(docs.nvidia.com/compute-sanitizer/ComputeSanitizer), and older ones of cuda-memcheck.
+Some cases of a direction are kept on disk. `worker --replay` runs them under memcheck
+(`gpu memory`), and under racecheck and synccheck (`gpu races`). The lines of a report
+begin with "=========": a headline, then the position in the code and the threads. The
+user's manual "Compute Sanitizer" shows these forms, in its chapters on the three tools
+(docs.nvidia.com/compute-sanitizer/ComputeSanitizer). Older forms of cuda-memcheck are
+read too.
 
-The replay has no rules of its own (limits.h), so that it runs behind bubblewrap only;
-CONVLAB_GPU_SANITIZER=open runs it without, for code that one trusts, and =off leaves it
-out. Where it does not start (another driver, no counters) no rung is asked, and each
-one's result says why.
+The replay sets no limits for itself (limits.h), so it runs only inside bubblewrap.
+CONVLAB_GPU_SANITIZER=open runs it without bubblewrap, for code that you trust; =off
+leaves it out. If the tool does not start (another driver, no counters), no rung is
+checked. Then each result says why.
 """
 
 from __future__ import annotations

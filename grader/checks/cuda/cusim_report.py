@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What cusim found in a call: from its report to a verdict, a sentence and a line.
+"""Turns the report of cusim about a call into a verdict, a sentence and a line.
 
-The report stands in the reply page, which outlives the worker. Student code runs in the
-worker and could write there too: a report can cost points and word a message, and
-nothing passes by it alone but the count of what was moved.
+The report is in the reply page, which exists longer than the worker. Student code runs
+in the worker and could write there too. So a report can only cost points or give a
+message its words. No check passes because of a report. The only exception is the count
+of moved bytes.
 """
 
 from __future__ import annotations

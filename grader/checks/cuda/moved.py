@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What kernels moved, as cusim counted it: how much, where, and what moves less."""
+"""Explains how much memory kernels moved, by cusim's counts, and how to move less."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Kernels looked at from the inside: thread order, memory, races, what they move.
+"""Checks kernels under cusim: the order of threads, memory, races and moved bytes.
 
-Each check runs a rung of lab 04 in one of its builds by cusim, whose report speaks
-(cusim_report.py). Values were judged before, and are once more: in `order` the same
-cases must be right whichever thread comes first, and a rung that is right in the plain
-build alone can tell the builds apart.
+Each check runs a rung of lab 04 in one of its builds, and cusim reports what it finds
+(cusim_report.py). The values were judged before. `order` judges them again: the same
+cases must be right whichever thread runs first. A rung that is right only in the plain
+build can tell the builds apart.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The same checks of values on a real GPU, and the two that only a GPU needs.
+"""Checks the values of a rung on a real GPU, and two things that only a GPU shows.
 
-cusim has judged a rung before it comes here. What a card can still show: another order
-of sums and roundings of its own, threads that really run at the same time, launches
-that ask for more than the card has. Names of checks begin with `gpu`.
+cusim has already judged the rung. On a card sums have another order and other
+roundings. Threads really run at the same time. A launch can also ask for more than the
+card has. The names of these checks begin with `gpu`.
 """
 
 from __future__ import annotations

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Does an operator of lab 05 keep to what PyTorch asks of one?"""
+"""Checks that an operator of lab 05 keeps PyTorch's contract for operators."""

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Does an operator of lab 05 keep PyTorch's contract? One check for each gate.
+"""Runs the gates of lab 05: each gate checks one part of PyTorch's contract.
 
-A gate that yields numbers is judged by them, against PyTorch in double. Where they
-carry the mark of the kernel (factor.py) they have come from it. All other gates are
-`self_reported`: they rest on the word of a process that has loaded the student's code.
+If a gate yields numbers, they are compared with PyTorch's numbers in double. If they
+carry the mark of the kernel (factor.py), the student's kernel has computed them. All
+other gates are `self_reported`: a process that has loaded the student's code reports
+their result.
 """
 
 from __future__ import annotations

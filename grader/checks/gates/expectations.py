@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What a gate's results are compared with: as of the loosest kernel, one or a batch."""
+"""Compares a gate's results with the right ones, of one example or of a batch.
+
+It allows the error of the least exact kernel, because other checks judge the values.
+"""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""The mark that a kernel's results carry in lab 05's gates.
+"""Marks a kernel's results, so that lab 05's gates see whether the kernel was called.
 
-In a marked gate each call of a kernel leaves the student's process, and comes back
-with its outputs multiplied by a factor that the process does not know (wrappers.h). The
-right results are those of the operator with that factor, and PyTorch's own results are
-not: a package that does not call its kernel has none that are right.
+In a marked gate each call of a kernel leaves the student's process. Its outputs come
+back multiplied by a factor that the process does not know (wrappers.h). The right
+results are the operator's results with this factor. PyTorch's own results lack the
+factor, so a package that does not call its kernel fails.
 
-Of an operator that is linear in one of its inputs, the factor belongs to that input.
-Derivatives of any order and batches carry it, however they are composed of the kernels.
-Of the other operators it belongs to the outputs, or to the gradients, of one call.
+If an operator is linear in one of its inputs, the factor belongs to that input. Then
+derivatives of any order and batches carry it, however they call the kernels. For other
+operators the factor belongs to the outputs, or to the gradients, of one call.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What lab 05's gates are run on, and what has to come back.
+"""Makes the jobs of lab 05's gates: each job has inputs and the expected results.
 
-The tensors are those of the operator's cases. Whatever yields numbers is compared with
-PyTorch in double here, in a process that has loaded no student's code.
+The inputs come from the operator's cases. PyTorch computes the expected results in
+double. It does so here, in a process that has loaded no student code.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Lab 05 as a matrix: which gate each operator has passed.
+"""Shows lab 05 as a matrix: which gate each operator has passed.
 
-A gate is one or more checks under one name, of either direction; the first that did not
-pass speaks for it. Where there is no GPU, the gate cuda is pending and decides nothing.
+One gate can be several checks with one name, of either direction. The first check that
+did not pass decides the cell. If there is no GPU, the gate cuda is pending and decides
+nothing.
 """
 
 from __future__ import annotations

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Does a rung touch only what is its own?"""
+"""Checks that a rung reads and writes only its own memory."""

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Does it touch only what is its own? The cases once more, with sanitizers.
+"""Runs the cases again with sanitizers, to find wrong accesses to memory.
 
-The rung is built with AddressSanitizer and UBSan, for float, and run by a worker of its
-own (sanitized.h). A step outside a tensor, a scratch block or a local array, the use of
-memory that is gone and an overflow end the call, with their line. Arithmetic on memory
-that nobody wrote does not: its line is noted, and told if the result is wrong.
+The rung is built with AddressSanitizer and UBSan, for float. A separate worker runs it
+(sanitized.h). An access outside a tensor, a scratch block or a local array ends the
+call, with its line. So does the use of freed memory, and an overflow. Arithmetic on
+memory that nobody wrote does not end the call. Its line is noted, and it is reported if
+the result is wrong.
 """
 
 from __future__ import annotations

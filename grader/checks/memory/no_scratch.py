@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What happens when there is no scratch memory? STATUS_NO_MEMORY, or the right result.
+"""Checks a rung without scratch memory: it must return STATUS_NO_MEMORY or be right.
 
-A rung that asks ctx_scratch must look at what it gets. Some cases are run once more
-with every request refused, and then with each request refused alone.
+A rung that calls ctx_scratch must check the returned pointer. Some cases run again with
+every request refused. Then they run with one refused request at a time.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What a sanitizer reported, as one sentence: which buffer, how far off, which line.
+"""Turns a sanitizer's report into one sentence: which buffer, how far off, which line.
 
-AddressSanitizer and UBSan print their reports into the worker's output, with addresses
-for the places in the code: addr2line finds the lines. Which tensor an address belongs
-to is told by the worker's reply page. All of it comes from a process that runs student
-code: it words a message and can cost points, nothing passes by it.
+AddressSanitizer and UBSan print their reports into the worker's output. A report has
+addresses of code, and addr2line finds their lines. The worker's reply page says which
+tensor an address belongs to. All of it comes from a process that runs student code. So
+it can only cost points or give a message its words; no check passes because of it.
 """
 
 from __future__ import annotations

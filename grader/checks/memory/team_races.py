@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Do the threads of a region meet in memory without an order? For rungs with OpenMP.
+"""Checks rungs with OpenMP for data races between the threads of a region.
 
-The rung is compiled with -fsanitize=thread and run by `worker-races`, whose OpenMP
-lets one thread run at a time, and which is told of every access (races.h).
-A race is found whether or not it changes a number. What that OpenMP does not know is
-named, and costs nothing: then nothing was looked at. So are threads that a rung starts
-without OpenMP.
+The rung is compiled with -fsanitize=thread. `worker-races` runs it, and its own OpenMP
+lets one thread run at a time. The compiler reports every access to it (races.h). So a
+race is found even if it changes no number. If a rung calls a function that this OpenMP
+lacks, the result names the function. The rung is not checked then, and it loses no
+points. The same holds for threads that a rung starts without OpenMP.
 """
 
 from __future__ import annotations

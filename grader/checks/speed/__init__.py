@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""How fast is a rung, and how fast could it be?"""
+"""Measures how fast a rung is, and how fast this machine can be."""

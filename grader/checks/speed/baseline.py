@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""PyTorch's side of a comparison, in this process, at its best.
+"""Times PyTorch in this process, under the best conditions for PyTorch.
 
-Its memory stays with the process (machine.keep_memory), it runs its own default
-backend, and like the student it finds fresh inputs in place and its output's memory
-lately written.
+The process keeps the memory that it frees (machine.keep_memory). PyTorch runs its own
+default backend. As for the student, fresh inputs are in place, and the output's memory
+was written a short time ago.
 """
 
 from __future__ import annotations

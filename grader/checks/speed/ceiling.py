@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Is a time possible at all? A faster one than this machine can work is a suspicion.
+"""Finds times that this machine cannot reach, because such a time is suspicious.
 
-A call multiplies at least what the best known algorithm leaves (Cost.least) at this
-machine's measured peak, and moves its tensors at least once at the rate of the first
-cache. Half of that time is the limit: no right file comes near, for PyTorch's own best
-takes more than the whole. Peaks are the best of many samples; before a file is
-suspected they are taken anew, and the larger ones count.
+A call multiplies at least as often as the best known algorithm (Cost.least), at this
+machine's measured peak. It also moves its tensors at least once, at the rate of the
+first cache. The limit is half of that time. No right file comes near the limit, because
+PyTorch's best takes more than the whole time. Peaks are the best of many samples. They
+are measured again before a file is suspected, and the larger ones count.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a stopwatch found out; results.json and the ledger keep it."""
+"""Holds what a measurement found: results.json and the ledger keep these records."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""How fast is a rung on a GPU? Against PyTorch on the same card, in the same rounds.
+"""Times a rung on a GPU, against PyTorch on the same card and in the same rounds.
 
-A round is one call of each side, in random order, on fresh inputs. Both are timed by
-CUDA events: around one call, with the device idle before, and with the L2 cache full of
-something else. The student's events are read in a process in which its code runs, so
-that what they say is a claim: `audit` compares it with the grader's own clock.
+A round is one call of each side, in random order, on fresh inputs. CUDA events time one
+call. Before it the device is idle, and the L2 cache holds other data. The student's
+events are read in a process that runs student code, so they could be wrong. `audit`
+compares them with the grader's own clock.
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What this machine can do at most, measured: the peaks beside every speed."""
+"""Measures the peaks of this machine: the highest rates that it can reach.
+
+A report shows them beside every speed.
+"""
 
 from __future__ import annotations
 

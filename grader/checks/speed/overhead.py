@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What a wake of a worker costs by itself: measured beside every sample, and taken off.
+"""Measures how long it takes to wake a worker, to subtract it from every sample.
 
-Waking and stopping a process takes 10 to 25 microseconds of its time, which is not the
-student's. A worker of our own, which does nothing, is woken in the same way; student
-code has no part in it, and what it tells is at most half of a sample.
+A process needs 10 to 25 microseconds to wake and to stop. This time is not the
+student's. So our own worker, which does nothing, is woken in the same way. Student code
+does not run in it. At most half of a sample is subtracted.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""How fast is it? Against PyTorch and against this machine's own rates, in one run.
+"""Times a right rung, against PyTorch and against this machine's own rates.
 
-Only a rung that is right is timed. Every round has fresh inputs that nothing before it
-tells anything of, its results are
-compared with PyTorch's of the same round, and in some rounds with the double reference:
-what is right when it is checked has to be right when it is timed.
+Only a rung that is right is timed. Every round has fresh inputs, and nothing before the
+round shows them. In each round the results are compared with PyTorch's results. In some
+rounds they are also compared with the double reference. So a rung must also be right
+while it is timed.
 """
 
 from __future__ import annotations

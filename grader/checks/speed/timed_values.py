@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Compares the results of timed calls, while the clock is not running.
 
-What is right when it is checked has to be right when it is timed: each round's results
-are compared with PyTorch's, and about one round in eight with the double reference.
+A rung that was right when it was checked must also be right when it is timed. So each
+round's results are compared with PyTorch's results. About one round in eight is also
+compared with the double reference.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Which of several is faster, and by how much? Rounds in random order, their ratios.
+"""Measures which of several sides is faster, and how many times as fast.
 
-A round takes one short sample of every side, in an order drawn anew, so that whatever
-slows the machine slows all of them. Time that a side spent waiting for its core is not
-counted, and rounds in which one did so are left out where enough others remain: on its
-return it finds the caches changed. The answer is the median of the paired ratios with
-a 95 % interval from a bootstrap of blocks of rounds, because neighbours resemble each
-other (Kuensch, The Jackknife and the Bootstrap for General Stationary Observations,
-1989). Where that is not narrow enough the answer is that nothing is known.
+A round takes one short sample of every side, in a new random order. So if something
+slows the machine, it slows all sides. Time that a side spent waiting for its core is
+not counted. After such a wait the caches have changed. So these rounds are left out, if
+enough others remain. The answer is the median of the paired ratios, with a 95 %
+interval. The interval comes from a bootstrap of blocks of rounds, because neighbouring
+rounds resemble each other (Kuensch, The Jackknife and the Bootstrap for General
+Stationary Observations, 1989). If the interval is not narrow enough, nothing is known.
 """
 
 from __future__ import annotations

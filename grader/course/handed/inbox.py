@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Who handed in what: a folder of submissions, each called after its student."""
+"""Finds the submission of each student in a folder: each is named after its student."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What somebody handed in, file by file: of a folder, a .zip or a .tar.gz.
+"""Reads a submission file by file, from a folder, a .zip or a .tar.gz.
 
-Names and contents are theirs. A name may be any text, and nothing is unpacked here. A
-small archive may hold terabytes: a Meter counts what is read, and ends it.
+A student chose the names and contents. So a name may be any text, and nothing is
+unpacked here. A small archive may hold terabytes. So a Meter counts the bytes that are
+read, and stops after a limit.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Archives of a tree: the same tree and the same time give the same bytes."""
+"""Packs a tree as an archive: the same tree and the same time give the same bytes."""
 
 from __future__ import annotations
 

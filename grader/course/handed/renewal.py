@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""A newer handout over started work: what is replaced, merged, kept.
+"""Brings a student's tree up to a newer handout, without losing the student's work.
 
-Three trees meet: the handout that was unpacked (`old`: its starters), the student's
-files as they are now, and the new handout. What the student did not change follows the
-new handout; what only the student changed stays; what both changed is merged line by
-line, and where that cannot be done the student's file stays.
+Three trees are compared: the starters of the old handout (`old`), the student's files
+now, and the new handout. If the student did not change a file, the new handout's file
+replaces it. If only the student changed it, it stays. If both changed it, the two are
+merged line by line. If that is impossible, the student's file stays.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Solutions that travel locked: one key a task, which the instructor gives out later.
+"""Encrypts solutions with one key for each task; the instructor gives it out later.
 
-Fernet (the package cryptography): AES-128 in CBC mode with an HMAC, so that a wrong key
-and a changed file are both noticed.
+Fernet (the package cryptography) is AES-128 in CBC mode with an HMAC. So both a wrong
+key and a changed file are noticed.
 """
 
 from __future__ import annotations

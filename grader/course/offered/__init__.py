@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What an instructor offers: course.toml chooses tasks, points and deadlines."""
+"""Reads course.toml, in which an instructor chooses tasks, points and deadlines."""

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""An instructor's TOML file, read word by word: a wrong one ends in a sentence that
-names file, line and key, what was expected, what came, and what to do.
+"""Reads an instructor's TOML file and checks every word of it.
+
+If a word is wrong, one sentence names the file, the line and the key. It also says what
+was expected, what was found, and what to do.
 """
 
 from __future__ import annotations

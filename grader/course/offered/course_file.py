@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""course.toml: what an instructor offers, for how many points, until when.
+"""Reads course.toml: which tasks an instructor offers, their points and deadlines.
 
-The students' edition of the file holds neither what is hidden nor how written answers
-are marked.
+The students' edition of the file does not contain hidden things. It also does not say
+how written answers are marked.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The tasks as a course offers them: with its points and hints, and speed or not.
+"""Narrows the tasks to what a course offers: its tasks, points, hints and speed.
 
 A handout that was made for a course has its course.toml at the root. In the repository
-every task counts as lab.toml says, also where an instructor's file lies beside it. A
-task that is not offered stays, so that others can use it, but it is worth nothing and
-nobody asks for it.
+lab.toml alone decides, even if an instructor's file is beside it. A task that is not
+offered stays, so that others can use it. But it gives no points and is not graded.
 """
 
 from __future__ import annotations

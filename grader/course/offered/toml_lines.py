@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""In which line of a TOML file a key stands. Python's parser reads, but does not tell.
+"""Finds the line of a key in a TOML file, because Python's parser does not report it.
 
 A key is a path: ("part", 0, "tasks", "02_naive_c/conv2d", "points"). The search knows
-headers, keys, and the elements of a list that begin in a line of their own; for
-whatever else it gives the nearest key around it.
+headers, keys, and elements of a list that begin on their own line. For everything else
+it gives the nearest key around it.
 """
 
 from __future__ import annotations

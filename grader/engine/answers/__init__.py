@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What a grading remembers, and when it holds."""
+"""Remembers the answers of gradings, and decides whether an answer still holds."""

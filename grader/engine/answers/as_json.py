@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The records of a grading (score.py) as JSON, and back: for each of them one function
-that writes it and one that reads it.
+"""Writes the records of a grading (score.py) as JSON, and reads them back.
 
-The whole is results.json, whose schema is results.schema.json; a row of the ledger is
-the entry of a file. What is read must fit the schema. Numbers that are not finite are
-left out.
+For each record one function writes it and one function reads it. The whole is
+results.json; its schema is results.schema.json. A row of the ledger is the entry of a
+file. JSON that is read must fit the schema. Numbers that are not finite are left out.
 """
 
 from __future__ import annotations

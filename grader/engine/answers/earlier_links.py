@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is linked with what, as the results of earlier runs know it."""
+"""Chooses which rungs are linked with which, by the results of earlier runs."""
 
 from __future__ import annotations
 

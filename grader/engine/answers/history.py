@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Points and speed over time, from the ledger's rows."""
+"""Computes points and speed over time, from the ledger's rows."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""What an answer depends on, as a key: the same key, the same question.
+"""Computes the key of an answer: the same key means the same question.
 
-A rung's own part is its file and the headers beside it, what lab.toml says of it, and
-this machine's part: the grader, common/, compilers, PyTorch, sandbox, instruction set.
-Of the rungs that it is linked with come their keys and whether they passed. No part is
-a time or a seed.
+A rung's own part is its file, the headers beside it and its words in lab.toml. This
+machine's part is the grader, common/, compilers, PyTorch, sandbox and instruction set.
+If a rung is linked with other rungs, their keys and whether they passed count too. No
+part is a time or a seed.
 
-Files count by their bytes, not by what the preprocessor makes of them: to run it for
-every rung and dtype takes longer than a whole grading without changes may take, and a
-line that moved must not be told by its old number.
+The bytes of a file count, not the output of the preprocessor. To run the preprocessor
+for every rung and dtype takes longer than a grading without changes may take. Also, if
+a line has moved, a report must not give its old number.
 """
 
 from __future__ import annotations

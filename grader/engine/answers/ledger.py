@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Every answer that a grading got, kept in one SQLite file under its key (keys.py).
+"""Keeps every answer of a grading in one SQLite file, under its key (keys.py).
 
-An answer counts again while its key is the same, unless it says less about the file
-than about the hour or the machine (NEVER_AGAIN). Rows are only added: the newest one
-with a key is the answer, the others are history.
+An answer counts again while its key is the same. Some verdicts say more about the hour
+or the machine than about the file (NEVER_AGAIN). They do not count again. Rows are only
+added: the newest one with a key is the answer, the others are history.
 """
 
 from __future__ import annotations

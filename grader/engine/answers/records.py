@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What the ledger keeps of gradings, as their records: entries of results.json, of a
-file for its checks, of all that were timed for the times of a task.
+"""Turns what the ledger keeps of gradings into records, and back.
+
+The checks of a file are entries of results.json. The times of a task come from all
+files that were timed.
 """
 
 from __future__ import annotations

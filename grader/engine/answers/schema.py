@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Where a value differs from the shape that a JSON schema asks for.
+"""Finds where a value differs from the shape in a JSON schema.
 
-Only the words that results.schema.json uses to say which parts there are, and of which
-type: importing jsonschema takes longer than grading a small file.
+It knows only the words that results.schema.json uses for parts and types. It exists
+because importing jsonschema takes longer than grading a small file.
 """
 
 from __future__ import annotations

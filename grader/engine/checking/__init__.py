@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What is asked of one rung, and whom it is asked with."""
+"""Checks one rung: which checks it gets, and by which workers."""

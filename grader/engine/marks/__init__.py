@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""A student's mark in a course: what was graded, by whom, and when it was handed in."""
+"""Computes a student's mark in a course, from graded work, people's words and dates."""

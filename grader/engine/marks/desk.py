@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""desk/<course>/: the graded submissions of a course, a file for each student.
+"""Keeps the graded submissions of a course in desk/<course>/, a file for each student.
 
-A new grading replaces the tasks that it looked at. What could not be graded stands in
-refused/ until a grading takes its place, and what a person decides in people.toml.
+A new grading replaces the tasks that it graded. If a submission could not be graded, it
+is noted in refused/ until a grading replaces it. A person's decisions are in
+people.toml.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""people.toml: what a person decides about a student. No command ever writes it, so it
-survives every regrading.
+"""Reads people.toml, where a person decides about a student.
+
+No command ever writes it, so it survives every regrading.
 
     ["alice"]
     name = "Alice Example"

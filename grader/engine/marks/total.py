@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Points of a student in a course: graded ones, less what lateness costs, or those that
-a person gives instead.
+"""Adds up a student's points in a course, and subtracts what lateness costs.
 
-The points of a task in the record are a share of what the task was worth when it was
-graded: where course.toml gives other points since, the share counts. Points that a
-person gives count as they stand, however late the work was.
+The record keeps the points of a task as a share of the task's points at that time. If
+course.toml gives other points now, the share counts. If a person gives points, they
+count without change, however late the work was.
 """
 
 from __future__ import annotations
