@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Reports: all from one results.json. Printing happens here and nowhere else."""
+"""Makes all reports from one results.json. Only this package prints."""

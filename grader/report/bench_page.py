@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What `make bench` measured, as one page of HTML: a chart for each case.
+"""Makes one page of HTML from the results of `make bench`: a chart for each case.
 
-It draws with the charts of the report. Rows are those of the bench's JSON file: speed
-entries of results.json with two words more, `rung` and `part`.
+It uses the charts of the report. Rows come from the bench's JSON file. They are the
+speed entries of results.json with two more words, `rung` and `part`.
 """
 
 from __future__ import annotations

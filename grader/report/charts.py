@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Charts of the HTML report, as inline SVG.
+"""Draws the charts of the HTML report, as inline SVG.
 
-Across, everything is placed in percent, down in pixels: a chart takes the width it is
-given and its text keeps its size, on a phone as on paper. Colours come from the page's
-style sheet by class, so that one drawing serves light, dark and print. Each chart has a
-title and a description; the numbers also stand in a table beside it.
+Horizontal positions are percentages, vertical ones are pixels. So a chart takes the
+given width, and its text keeps its size, on a phone as on paper. The page's style sheet
+sets colours by class, so one drawing serves light, dark and print. Each chart has a
+title and a description. A table beside the chart shows the numbers too.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The names of checks and dtypes as people read them; results keep the short ones."""
+"""Writes out the names of checks and dtypes for people; results keep the short names.
+"""
 
 from __future__ import annotations
 

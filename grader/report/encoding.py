@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What standard output can show."""
+"""Finds out which characters standard output can show."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""results.json as one page of HTML: build/grade/report.html.
+"""Makes one page of HTML from results.json: build/grade/report.html.
 
 The page loads no other file: style, script and charts are inside, and its content
 security policy forbids all others. What students wrote is escaped. If a character would

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Everybody's marks in a course, as a table in the terminal."""
+"""Prints the marks of all students of a course as a table in the terminal."""
 
 from __future__ import annotations
 

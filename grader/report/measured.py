@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The machine that speeds were measured on, and words for what they are a share of.
+"""Reads the machine that speeds were measured on, and names the rate behind each share.
 
-A field that is absent, or is no finite number, is None: a report shows a dash there.
+If a field is absent, or is not a finite number, it is None: a report shows a dash.
 """
 
 from __future__ import annotations

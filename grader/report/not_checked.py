@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What is said of results that are right: which points are missing, and what was
-looked at in part. A reason that several share stands once, above them.
+"""Lists reservations about right results: missing points, and incomplete checks.
+
+If several results share a reason, it stands once, above them.
 """
 
 from __future__ import annotations

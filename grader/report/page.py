@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What the HTML report says of the records of a grading (score.py), and in which order.
+"""Prepares the records of a grading (score.py) for the HTML report, in their order.
 
-The templates read the records themselves. Here stands what only a page asks of them: an
-outcome's colour, the checks that are summed up in a line, excerpts, fragments.
+The templates read the records themselves. This module adds only what a page needs: an
+outcome's colour, one line for several checks, excerpts and fragments.
 """
 
 from __future__ import annotations

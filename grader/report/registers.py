@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What nvcc made of a rung of lab 04, as the HTML report tells it: a row a kernel and
-architecture.
+"""Prepares nvcc's figures of a rung of lab 04 for the HTML report.
+
+There is a row for each kernel and architecture.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The roofline chart: work per second against work per byte, under the machine's roofs.
+"""Draws the roofline chart: work per second against work per byte, under the roofs.
 
-Both axes are logarithmic. All rooflines of a page have the same frame, so that they can
-be compared. The background is drawn once. Labels do not overlap.
+The roofs are the rates of this machine. Both axes are logarithmic. All rooflines of a
+page have the same frame, so that they can be compared. The background is drawn once.
+Labels do not overlap.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a person sees in the terminal: progress, one table, and what to do next."""
+"""Prints a grading in the terminal: progress, one table, and what to do next."""
 
 from __future__ import annotations
 

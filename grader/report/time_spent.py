@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`make grade TIMES=1`: where the time went, by check and by file."""
+"""Shows for `make grade TIMES=1` how long each check and each file took."""
 
 from __future__ import annotations
 

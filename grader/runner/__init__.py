@@ -1,2 +1,4 @@
 # SPDX-License-Identifier: MIT
-"""What runs student code: the supervisor, which never does, and the workers."""
+"""Runs student code: workers load it, and the supervisor, which never does, starts
+them.
+"""

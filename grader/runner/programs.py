@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which worker runs a shared object, and what it needs to see beside it."""
+"""Finds the worker program for a shared object, and the files that it needs."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""From rungs to objects: make, compilers, symbols, linking, and their sandbox."""
+"""Makes objects from rungs: make, compilers, symbols, linking, and their sandbox."""

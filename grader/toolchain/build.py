@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""From a rung's file to shared objects, or to the first error in words.
+"""Builds a rung's file into shared objects, or explains the first error.
 
-In C by common/rung.mk, in CUDA by common/cuda.mk for cusim or for a card. What a rung
-uses of others is linking.py's question.
+common/rung.mk has the rules for C, common/cuda.mk the rules for CUDA: for cusim or for
+a card. linking.py chooses the objects of the rungs that a rung uses.
 """
 
 from __future__ import annotations

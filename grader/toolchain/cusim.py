@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Rungs of lab 04: from a .cu file to shared objects that run without a GPU.
+"""Builds rungs of lab 04 from a .cu file into shared objects that run without a GPU.
 
-common/cuda.mk has the rules, which are those of cusim; this module calls them behind
-the compiler's sandbox and turns what was said into one sentence.
+common/cuda.mk has the rules, which follow cusim's own rules. This module runs them in
+the compiler's sandbox and turns the compiler's output into one sentence.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Given objects: plain reference operators without source, one archive per dtype.
+"""Makes given objects: plain reference operators without source, one archive per dtype.
 
-With them a lab can be taken without the one before. The handout carries them in
-given/<arch>/; in the repository they are built on demand from lab 02's solutions.
-An exhibit of a bug hunt is given once more as it was handed out, in given/bug_hunt/: a
-student repairs his own copy, and his case has to expose the bug in this one.
+With them a student can do a lab without the lab before it. The handout carries them in
+given/<arch>/; in the repository they are built on demand from lab 02's solutions. An
+exhibit of a bug hunt is also in given/bug_hunt/, as it was handed out. The student
+repairs one copy, and the student's case must expose the bug in the other.
 """
 
 from __future__ import annotations

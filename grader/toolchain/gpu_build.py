@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A rung of lab 04, built by nvcc for the card of this machine."""
+"""Builds a rung of lab 04 with nvcc, for the card of this machine."""
 
 from __future__ import annotations
 

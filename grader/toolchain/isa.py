@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""ISA=avx2 or avx512: our code and PyTorch use no wider vectors than that level has.
+"""Limits vector widths by ISA=avx2 or avx512, in our code and in PyTorch.
 
-`make` sets the variables (common/isa.mk) and refuses what the processor lacks; each
-library reads its own when it is first used. A worker starts with an environment of its
-own and is told them from here.
+`make` sets the variables (common/isa.mk) and refuses a level that the processor lacks.
+Each library reads its variable when it is first used. A worker starts with a new
+environment, so this module sets them there again.
 """
 
 from __future__ import annotations

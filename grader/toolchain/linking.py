@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Which object serves what a rung uses: the student's if it passed, else the given one.
+"""Chooses the objects that a rung is linked with, for each use, and links them.
 
-A rung is graded alone, with what it uses. Its walk, which asks lower rungs for what it
-leaves, is for those who time it, and for others that use it.
+If a student's rung has passed, it is used, else the given object. A rung is graded
+alone, with the rungs that it uses. Its walk calls lower rungs for the cases that the
+rung does not cover. Only timing and other rungs use a walk.
 
-"Passed" is what this run found or, for what it did not look at, what a function says of
-earlier runs. Only the functions that the rung really calls are
-looked for: a use in lab.toml that nothing calls needs nobody.
+This run says which rungs passed. If it did not check a rung, a function tells the
+result of earlier runs. A use in lab.toml that no function calls needs no object.
 """
 
 from __future__ import annotations

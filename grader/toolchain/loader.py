@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The libraries of the system that a worker in C needs, by name: asked of the loader.
+"""Asks the loader which libraries of the system a worker in C needs.
 
-A sandbox shows these files and no folders, so that student code finds no library there
-that could compute for it. Where they lie differs from machine to machine; the loader of
-this one tells it, for the worker and for what rungs are linked with (nothing.so).
+A sandbox shows these files and no folders. So student code finds no library there that
+could compute for it. Each machine keeps them in other folders, so this machine's loader
+is asked, for the worker and for the libraries that rungs are linked with (nothing.so).
 """
 
 from __future__ import annotations

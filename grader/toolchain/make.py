@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""make and compilers, called in the sandbox, with a deadline; and what they said."""
+"""Runs make and compilers in the sandbox, with a deadline, and reads their output."""
 
 from __future__ import annotations
 

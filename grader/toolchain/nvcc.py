@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""NVIDIA's compiler, where there is one: does it take a rung, and what does it make?
+"""Runs NVIDIA's compiler, if it is installed, and reads its figures for each kernel.
 
-A rung that only cusim's compiler takes is not CUDA. nvcc needs no GPU; of each kernel
-it tells registers, spills and shared memory, which bound how many warps a processor of
-the card can hold. What was compiled once is kept, by the contents of rung and headers.
+If only cusim's compiler accepts a rung, it is not CUDA. nvcc needs no GPU. For each
+kernel it reports registers, spills and shared memory. They limit how many warps fit on
+a processor of the card. What was compiled once is kept, by the contents of the rung and
+its headers.
 """
 
 from __future__ import annotations

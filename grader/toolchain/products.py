@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What building a rung makes: where its files lie, what they define and take, and the
-first error of one that does not build, in words.
+"""Describes the products of a rung's build: files, symbols and the first error.
 
-The rules are in common/rung.mk and common/cuda.mk. A build of a rung in CUDA lies in a
-folder that begins with cuda-MODE, and that names its worker.
+The rules are in common/rung.mk and common/cuda.mk. The build of a rung in CUDA is in a
+folder that begins with cuda-MODE. The folder names the worker that runs it.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Which sandbox this machine has for a worker, and the command that makes it.
+"""Chooses the sandbox that this machine has for a worker, and makes its command.
 
-Three levels. Every one of them has the worker's own rules on top (limits.h: limits and
-a system call filter), so even at `none` student code cannot start a process, write a
-file or use the network. `landlock` also hides all files but the needed ones; `bwrap`
-(bubblewrap) adds namespaces of its own: process numbers, network, mounts.
+There are three levels. In each of them the worker also sets its own limits and a system
+call filter (limits.h). So even at `none` student code cannot start a process, write a
+file or use the network. `landlock` also hides all files that are not needed. `bwrap`
+(bubblewrap) also gives separate process numbers, network and mounts.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Which functions a built file gives and takes, and which of them no rung may take."""
+"""Lists the functions that a built file exports and imports, and which are forbidden.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Two rungs as one operator: what the upper one does not cover goes to the lower one.
+"""Joins two rungs to one operator: the lower one runs cases that the upper one leaves.
 
 A walk is a small object in C, one for each direction of an operator. It calls
-`own_forward`, the upper rung, and hands on to `lower_forward` what that leaves. Below
+`own_forward`, the upper rung. If that leaves a case, it calls `lower_forward`, which
 may be another walk. linking.py gives both names their objects.
 """
 

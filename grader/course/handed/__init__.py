@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What a handout brings beside the sources: starters as they were, sealed solutions."""
+"""Reads a handout's extra files: the starters as handed out, and sealed solutions."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is asked of a file that makes views (common/tensor_view.h)."""
+"""Checks a file that makes views (common/tensor_view.h)."""
 
 from __future__ import annotations
 

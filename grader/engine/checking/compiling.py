@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What a grading compiles: each build of a rung once, and nothing before it is needed.
+"""Compiles each build of a rung once per grading, when a check first needs it.
 
-Several processes may ask for the same one: products.py lets the first of them make it.
+If several processes need the same build, products.py lets the first one make it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""An exhibit of a bug hunt: the repair, and the case that exposes the bug.
+"""Checks an exhibit of a bug hunt: the repair, and the case that exposes the bug.
 
-The repair is asked what any file of its kind is asked. So is the file as it was handed
-out, but on the student's case alone: it has to fail. A right operator, the given object
-in a worker of its own, has to pass the same case.
+The repair gets the same checks as any file of its kind. The original file runs only on
+the student's case, and there it must fail. The given object is a right operator. It
+runs in a separate worker and must pass the same case.
 """
 
 from __future__ import annotations

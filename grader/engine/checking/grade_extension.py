@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Lab 05: an operator's package is built, its numbers and its contract checked.
+"""Grades an operator of lab 05: builds its package, checks its numbers and its
+contract.
 
-Values and gradients are the checks of the other labs, over the Python worker that has
-loaded the package. The gates (contract.py) run beside them in a process of their
-own.
+Values and gradients use the checks of the other labs, with a Python worker that has
+loaded the package. The gates (contract.py) run at the same time in another process.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""After a direction's checks: its memory if it is right, the reason if it is not.
+"""Checks memory if a direction in C or Python is right, and finds the reason if not.
 
-A right rung in C runs its cases once more with sanitizers, and one with OpenMP some of
-them where every access of its threads is seen. A wrong one gets as many words as can be
-found: a known mistake or a region (explanation.py), the line where memory was broken
-(access.py), and the loop indices of a crash (postmortem.py).
+A right rung in C runs its cases again with sanitizers. A rung with OpenMP also runs
+some cases in a build that reports every access of its threads. For a wrong rung several
+modules look for the reason. explanation.py finds a known mistake or a region, access.py
+the line of a wrong access, and postmortem.py the loop indices of a crash.
 """
 
 from __future__ import annotations

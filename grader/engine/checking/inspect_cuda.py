@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""After a direction's checks of a rung in CUDA: order, memory, races, traffic.
+"""Checks order, memory, races and traffic if a direction in CUDA is right.
 
-What inspect_cpu.py is for a rung in C. A right rung is looked at in its other builds;
-of a wrong one the failing case is run in them, for the line that explains it.
+It is the counterpart of inspect_cpu.py, which is for a rung in C. A right rung is
+checked in its other builds. For a wrong rung the failing case runs in these builds, to
+find the line that explains it.
 """
 
 from __future__ import annotations

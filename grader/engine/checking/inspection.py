@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""After a direction's checks: more checks if it is right, the reason if it is not.
+"""Runs more checks if a direction is right, and looks for the reason if it is wrong.
 
-inspect_cpu.py says what that is for a rung in C or Python, inspect_cuda.py for one in
-CUDA.
+inspect_cpu.py does this for a rung in C or Python, inspect_cuda.py for one in CUDA.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The questions of a direction that a rung's plain build answers, in any language."""
+"""Runs the checks of a direction that need only the rung's plain build."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Lab 04 on a machine with a GPU: the rung once more on it, and then its time.
+"""Checks and times the rungs of lab 04 on a GPU, if the machine has one.
 
-What cusim and nvcc found stands. A direction that passed so far is built for the card
-and checked there; `compute-sanitizer` looks at it where it is installed. At the end the
-fastest right file of each direction is timed against PyTorch on the same card.
+The results of cusim and nvcc stay. If a direction has passed so far, it is built for
+the card and checked there. If `compute-sanitizer` is installed, it checks the direction
+too. At the end the fastest right file of each direction is timed against PyTorch on the
+same card.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Runs all checks that the plan has for one rung.
 
-It works in a process of the schedule. If the schedule has one slot, it works in the
-grader's own process. Before each rung it hears which others this run has found right.
+It runs in a process of the schedule. If there is only one slot, it runs in the grader's
+process. Before each rung it learns what this run has found about the others.
 """
 
 from __future__ import annotations

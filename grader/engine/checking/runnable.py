@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Built rungs as the checks see them, and whether one is right that no run knows."""
+"""Prepares built rungs for the checks, and tries rungs that no run has graded."""
 
 from __future__ import annotations
 

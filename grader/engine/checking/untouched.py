@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A starter that nobody has touched is not written yet, without running it."""
+"""Gives the result of a starter that nobody has changed, without running it."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""results.json for others: what JUnit, Gradescope, Autolab and GitHub read."""
+"""Writes results.json in the formats of JUnit, Gradescope, Autolab and GitHub."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Marks as CSV for the gradebooks of Canvas and Moodle: each part has a column.
+"""Writes marks as CSV for the gradebooks of Canvas and Moodle: each part has a column.
 
 If a cell begins with = + - @, a tab or a carriage return, spreadsheets treat it as a
 formula. Quotes do not help, so such a cell gets an apostrophe in front. No cell has

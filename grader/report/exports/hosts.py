@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What hosts of autograders read: Gradescope's results.json, Autolab's last line and
-GitHub's annotations.
-"""
+"""Writes Gradescope's results.json, Autolab's last line and GitHub's annotations."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""JUnit's XML, which CI systems read: a suite a task, a case a check of a file."""
+"""Writes JUnit's XML for CI systems: a suite for each task, a case for each check."""
 
 from __future__ import annotations
 

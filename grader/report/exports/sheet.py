@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What an export tells of a grading: points and plain sentences, a row a task.
+"""Makes the sheet of a grading for exports: points and plain sentences, a row a task.
 
-All exports are written from this sheet, so that what is hidden is left out in one
-place. Where a course hides anything, a student's process has seen it and can say it in
-a message, a line's number or an element's value. So a check is told by its verdict and
-a sentence of ours, and a known mistake by its name.
+All exports are written from this sheet, so one place leaves out hidden things. If a
+course hides anything, the student's process has seen it. It could reveal it in a
+message, a line number or an element's value. So an export gives only a check's verdict
+and one of our sentences, and a known mistake by its name.
 """
 
 from __future__ import annotations

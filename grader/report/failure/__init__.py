@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What a report shows of a failing check beside its sentences."""
+"""Shows more of a failing check than its sentences: source lines, values, output."""

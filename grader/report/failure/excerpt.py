@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The lines of a graded file around the place where a check failed.
+"""Shows the lines of a graded file around the line where a check failed.
 
 They are shown only if the file has not changed since the grading. So its sha256 is
 compared with the one in results.json. In a changed file the mark could be on the wrong

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A wrong result as shades: blocks for a terminal, an SVG for the page.
+"""Draws a wrong result as shades: blocks for a terminal, an SVG for the page.
 
 All planes share one scale. Wrong elements have their own mark: a second map in the
 terminal, a cross on the page.

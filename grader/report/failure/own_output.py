@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What a file printed, as a person sees it: named as the file's words, and each line
-behind a bar, so that none can pass for a line of the grader's.
+"""Shows what a file printed, under a heading that names the file.
+
+Each line has a bar in front, so that no line looks like a line of the grader.
 """
 
 from __future__ import annotations

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""`make progress`: what is next, and how it came to where it stands."""
+"""Prints `make progress`: points, their history, and the next step."""

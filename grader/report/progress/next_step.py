@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What to do next, and why: first to fix, then to write, then to speed up."""
+"""Chooses the next step and its reason: first fix, then write, then speed up."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`make progress`: where everything stands, how it came to that, and what is next."""
+"""Prints `make progress`: the points of each lab, their history, and the next step."""
 
 from __future__ import annotations
 

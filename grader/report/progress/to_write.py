@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What to write next, if a grading found nothing to fix."""
+"""Says which function to write next, if a grading found nothing to fix."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One case for a worker: tensors in, tensors out, prepared once and run many times."""
+"""Holds one case for a worker: its tensors are prepared once and may run many times."""
 
 from __future__ import annotations
 

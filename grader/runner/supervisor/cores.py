@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The core that a supervisor and its workers share, within those it was given."""
+"""Chooses the core that a supervisor and its workers share."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What the gates' process tells, decoded: each line is an Event, or Malformed.
+"""Decodes what the gates' process sends: each line is an Event, or Malformed.
 
-The process has loaded a student's code, which may write lines of its own. A line is
-accepted only if it has the form that tools_worker.py writes.
+The process has loaded a student's code, which may write other lines. A line is accepted
+only if it has the form that tools_worker.py writes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The calls of kernels that lab 05's gates tell, decoded: as wrappers.h sends them.
+"""Decodes the calls of kernels in lab 05's gates, in the form that wrappers.h sends.
 
-The process that sends them has loaded a student's code: what has not this form is
+The process that sends them has loaded a student's code. So a call in another form is
 Malformed.
 """
 

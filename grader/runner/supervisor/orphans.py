@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a killed grading leaves: processes, and folders of unfinished products.
+"""Removes what a killed grading leaves: processes, and folders of unfinished products.
 
 Its workers and compilers usually end with it. There is one exception: it is killed
 while one of them starts. bwrap's inner process first waits for the outer one, and only

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A worker: its process numbers as this side of a namespace sees them, its files."""
+"""Finds a worker's processes from outside its namespace, and what they use."""
 
 from __future__ import annotations
 

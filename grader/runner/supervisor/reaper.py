@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Run a command and end all that it has started: reaper.py COMMAND ...
+"""Runs a command and ends every process that it has started: reaper.py COMMAND ...
 
-A process that leaves its parent becomes a child of this one, so that none outlives it.
-bubblewrap does the same by a namespace; this is for where there is none.
+If a process leaves its parent, it becomes a child of this one. So no process outlives
+it. bubblewrap does the same by a namespace; this program is for machines without it.
 """
 
 from __future__ import annotations

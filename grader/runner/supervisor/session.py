@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""A worker: one process that runs student code. The Python face of core.c.
+"""Runs student code in a worker, which is one process; core.c does it, called from
+here.
 
-It is given Calls (call.py). What comes back is an Outcome and, in the Call, the outputs
-and what was found in their memory. What the worker says of itself can cost points or
-word a message; no check passes by it alone except lab 01's audit. This module does
-without torch, so that workers can start while torch is imported.
+It takes Calls (call.py). Each gives an Outcome. The Call then holds the outputs and
+what was found in their memory. The worker's own reports can cost points or give a
+message its words. No check passes because of them, except lab 01's audit. This module
+does not import torch, so that workers can start while torch is imported.
 """
 
 from __future__ import annotations

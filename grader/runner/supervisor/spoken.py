@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What a worker's process writes to its standard output and error: read at once, so
-that it never waits for a reader, and kept only in part.
+"""Reads what a worker writes to its standard output and error, and keeps a part.
 
-None of it is trusted: student code may write anything there. No verdict but one that
-costs points follows from it.
+It reads at once, so that the worker never waits for a reader. Nothing in it is trusted,
+because student code may write anything there. A verdict that follows from it can only
+cost points.
 """
 
 from __future__ import annotations

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""The worker profile `tools`: a process that may start compilers, for lab 05's gates.
+"""Runs the worker profile `tools`: a process that may start compilers, for lab 05's
+gates.
 
-It is walled in as a compiler is: process numbers, network and files of its own, and a
-deadline for each gate. When it dies or hangs, that gate has failed and another process
-goes on with the rest. This module does without torch.
+It runs in a sandbox like a compiler: with its own process numbers, network and files,
+and a deadline for each gate. If it dies or hangs, this gate has failed, and another
+process runs the other gates. This module does not import torch.
 
 Each process has a room: a new folder with its request, which it reads, and `work`,
-where it writes: in bubblewrap a file system in memory, of a limited size. Tensors come
-through a socket. Only `cache`, for compiled code, stays from run to run, where the code
-is not somebody else's; the grader does not look into it.
+where it writes. In bubblewrap `work` is a file system in memory, of a limited size.
+Tensors come through a socket. Only `cache`, for compiled code, stays from run to run,
+unless the code is somebody else's. The grader does not read it.
 
-Its limits hold without cgroups: memory and processes are counted from outside, over all
-that it has started (RLIMIT_AS would break torch's compiler, and root has no other).
+Its limits hold without cgroups. Memory and processes are counted from outside, over all
+processes that it has started. RLIMIT_AS would break torch's compiler, and RLIMIT_NPROC
+does not hold for root.
 """
 
 from __future__ import annotations

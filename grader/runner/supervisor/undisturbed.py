@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Interruptions held back: what is half started can neither be ended nor left."""
+"""Holds signals back while something is half started, until it can be ended."""
 
 from __future__ import annotations
 

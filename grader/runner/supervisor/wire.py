@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The structures of protocol.h and core.h, field by field, for ctypes."""
+"""Defines the structures of protocol.h and core.h for ctypes, field by field."""
 
 from __future__ import annotations
 

@@ -1,2 +1,4 @@
 # SPDX-License-Identifier: MIT
-"""The only programs that load student code. Nothing here is trusted with an answer."""
+"""The programs that load student code. Only they do, and no answer of theirs is
+trusted.
+"""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Derivatives of gradients: the worker asks a student's for them, checks PyTorch's."""
+"""Computes derivatives of gradients, and checks that PyTorch gets the student's."""
 
 from __future__ import annotations
 

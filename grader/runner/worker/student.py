@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The student's module of lab 01: loading it, and calling what it defines."""
+"""Loads the student's module of lab 01, and calls the functions that it defines."""
 
 from __future__ import annotations
 

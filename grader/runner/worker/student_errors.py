@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What student code in Python raised: a status, and one sentence with their line."""
+"""Turns an error of a student's Python code into a status and a sentence with its line.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""PyTorch's errors about the gradients of a backward, with the argument's name.
+"""Explains PyTorch's errors about the gradients of a backward, with the argument's
+name.
 
 If a shape is wrong, PyTorch counts only tensors, from 0 ("at index 1"). If there should
 be no gradient, it counts all arguments, from 1 ("at position 2").

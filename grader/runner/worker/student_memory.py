@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tensors in shared memory, and results copied back without touching a NaN's bits."""
+"""Places tensors in shared memory, and copies results back with the bits of a NaN."""
 
 from __future__ import annotations
 

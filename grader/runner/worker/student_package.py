@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""An operator of lab 05 in the Python worker: the package convlab_ext, built before.
+"""Runs an operator of lab 05 in the Python worker, from the package convlab_ext.
 
-It is called as lab 01's functions are, and the same net is under it: the kernels of
-PyTorch's own convolutions and products are replaced, for every thread and route.
+The package was built before. The operator is called like a function of lab 01, and the
+same rules hold. So the kernels of PyTorch's own convolutions and products are replaced,
+for every thread and route.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a file of lab 01 may use, and whether its backward is its own.
+"""Checks what a file of lab 01 uses, and that its backward is the student's.
 
 There are two checks. First, the kernels of forbidden operators are replaced, for every
 route and thread. Second, an audited call notes every operator and compares it with the

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The worker of lab 05's gates: it may start compilers, and sees no right answer.
+"""Runs lab 05's gates: this worker may start compilers, and sees no right answer.
 
     tools_worker.py ROOT CONTRACT REQUEST EVENTS CALLS
 
-The file REQUEST says which gates to run on which tensors. Every step is told in a line
-of JSON into the descriptor EVENTS, as supervisor/gate_events.py reads it. Tensors go
-through the socket CALLS, and so does each call of a kernel in a marked gate
-(toolchain/extension/wrappers.h).
-All of it is the word of a process that has run a student's code.
+The file REQUEST says which gates to run on which tensors. Every step is a line of JSON
+in the descriptor EVENTS, as supervisor/gate_events.py reads it. Tensors go through the
+socket CALLS. In a marked gate each call of a kernel goes there too
+(toolchain/extension/wrappers.h). The process has run a student's code, so all of this
+is only its claim.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Calls of fold and unfold that failed: are their arguments exchanged?"""
+"""Finds exchanged arguments in a failed call of fold or unfold."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Lab 05: kernels and packages, built as their setup.py builds them."""
+"""Builds the kernels and packages of lab 05 as their setup.py builds them."""

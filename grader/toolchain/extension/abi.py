@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What a library of lab 05 may take from elsewhere: a white list of its symbols.
+"""Checks a library of lab 05 against the list of symbols that it may import.
 
-The stable ABI makes this possible: a library of it needs a few dozen C functions of
-PyTorch's, none of which computes. Whatever else it wants is a way to somebody else's
-operator, or ties it to one version of PyTorch.
+A library for the stable ABI needs only a few dozen C functions of PyTorch. None of them
+computes. Any other symbol could lead to somebody else's operator, or bind the library
+to one version of PyTorch.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Whether lab 05 can be built here, and with CUDA or without: one sentence each.
+"""Checks whether lab 05 can be built here, and with CUDA or without.
 
-setup.py asks before it builds. What is said names the pair that does not fit and what
-to do, in place of the errors that would follow.
+setup.py calls it before it builds. A sentence names the two versions that do not fit,
+and what to do. It replaces the compiler errors that would follow.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""One operator of lab 05, built as its setup.py builds it, into a package of its own.
+"""Builds one operator of lab 05 as its setup.py builds it, into a separate package.
 
-Under build/extension/graded/<step>/<operator>/package lies a convlab_ext with this
-operator's library only, and those that its rules call: what another operator lacks
-costs this one nothing.
-The kernels are made first (kernels.py); setup.py runs in the compiler's sandbox
-and is handed their objects. What was built from the same files is kept.
+The folder build/extension/graded/<step>/<operator>/package holds a convlab_ext. It has
+only this operator's library, and the libraries that its rules call. So if another
+operator is unfinished, this one loses nothing. The kernels are made first (kernels.py).
+setup.py runs in the compiler's sandbox and gets their objects. If the files have not
+changed, the earlier build is kept.
 """
 
 from __future__ import annotations

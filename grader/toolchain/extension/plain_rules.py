@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The rules of an exhibit of lab 05 that brings none: the documented way, no more.
+"""The rules of an exhibit of lab 05 that has none: only PyTorch's documented way.
 
-A copy stands as convlab_ext/<op>.py in the exhibit's package. The public function calls
-the operator of the dispatcher, and its gradient is registered by
-torch.library.register_autograd. There is no fake kernel, no vmap and no second
-derivative.
+A copy is convlab_ext/<op>.py in the exhibit's package. The public function calls the
+dispatcher's operator. torch.library.register_autograd registers its gradient. There is
+no fake kernel, no vmap and no second derivative.
 """
 
 from __future__ import annotations

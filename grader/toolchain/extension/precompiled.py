@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""torch.compile's own header, compiled once for all gates of a build folder.
+"""Compiles torch.compile's own header once, for all gates of a build folder.
 
-Every piece of C++ that torch.compile makes begins with one header of PyTorch's, and the
-compiler spends nearly all its time in it. What makes the precompiled file has loaded no
-student's code; the gates' processes only read it. Without it they work as well.
+All C++ files that torch.compile makes include one header of PyTorch first. The compiler
+spends nearly all its time in this header. The process that compiles it has loaded no
+student code. The gates' processes only read the result. They also work without it.
 """
 
 from __future__ import annotations

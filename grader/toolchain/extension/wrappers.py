@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The wrappers of wrappers.h: a graded library calls each kernel through one of them.
+"""Makes the wrappers of wrappers.h: a graded library calls each kernel through one.
 
-A library that is graded is linked with `ld --wrap`: a student's C++ that names
-gelu_forward_cpu_f64 gets __wrap_gelu_forward_cpu_f64, which calls the kernel, and
-then asks the grader. `make build` and the bench link without them.
+A graded library is linked with `ld --wrap`. If a student's C++ names
+gelu_forward_cpu_f64, it gets __wrap_gelu_forward_cpu_f64. The wrapper calls the kernel
+and then the grader. `make build` and the bench link without wrappers.
 """
 
 from __future__ import annotations

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What a rung's text and its built files hold that no rung needs."""
+"""Searches a rung's text and its built files for things that no rung needs."""

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What a shared object asks of the loader, and the names in a compiled file, read from
-the file itself (ELF, 64 bits).
+"""Reads a compiled file (ELF, 64 bits): its names, and its requests to the loader.
 
-A rung is loaded before the last rules of its worker hold (limits.h). So it may run
-nothing while it is loaded, and have no memory that is both written and executed.
+A rung is loaded before its worker sets the last limits (limits.h). So it may not run
+code while it is loaded. It also may not have memory that is both written and executed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Words in the text of a rung that no rung needs: about being watched, marks of lines,
-machine code written by hand.
+"""Searches a rung's text for words that no rung needs.
+
+Such words ask whether the rung is watched, mark lines, or are machine code.
 """
 
 from __future__ import annotations

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""The gates of lab 05 as the worker `tools` runs them: one function each."""
+"""Runs the gates of lab 05 in the worker `tools`: one function for each gate."""

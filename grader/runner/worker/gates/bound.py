@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An operator of convlab_ext as the gates call it: by function, and by schema."""
+"""Calls an operator of convlab_ext for the gates: by function, and by schema."""
 
 from __future__ import annotations
 

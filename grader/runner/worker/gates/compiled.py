@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Gates about what other programs make of the operator: compile, export, ONNX,
-autocast.
-"""
+"""Gates for programs that use the operator: compile, export, ONNX and autocast."""
 
 from __future__ import annotations
 

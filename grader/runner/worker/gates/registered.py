@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Gates about what is registered: opcheck, the output mask, errors."""
+"""Gates for the registered operator: opcheck, the output mask and errors."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Gates about derivatives and batching: gradgradcheck, forward AD, torch.func, vmap."""
+"""Gates for derivatives and batches: gradgradcheck, forward AD, torch.func and vmap."""
 
 from __future__ import annotations
 
