@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Timing of every rung on every case: `make bench`."""
+"""Times every rung on every case, for `make bench`."""

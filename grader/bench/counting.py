@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What can be known of a kernel without a card: counted, not timed.
+"""Counts what a kernel does, without a card: nothing is timed.
 
-One row for each direction of a rung: what its kernels ask of memory (cusim), and what
-nvcc makes of them for a card (registers, spills, how many warps fit). `make bench` of
-lab 04 writes them to counts_04.json, from where READMEs take them.
+A direction of a rung has one row. It holds the kernels' accesses to memory (cusim). It
+also holds nvcc's figures: registers, spills, and how many warps fit. `make bench` of
+lab 04 writes the rows to counts_04.json, and READMEs take them from there.
 """
 
 from __future__ import annotations

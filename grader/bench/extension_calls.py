@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What a call costs, and what a language brings: two tables of `make bench LAB=05`.
+"""Makes two tables of `make bench LAB=05`: the cost of a call, and the gain of a
+language.
 
-A call of an operator on four numbers does next to no arithmetic: its time is that of
-the way it takes. The same work in Python, in plain C and as an operator shows when that
-way is worth it. What is not built here has no line.
+An operator on four numbers does almost no arithmetic. So its time is the time of the
+call itself. The second table times the same work in Python, in plain C and as an
+operator. It shows when an operator is faster. If something is not built here, it has no
+line.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""`make bench T=05_torch_extension/lltm`: the cell of PyTorch's tutorial, by every way.
+"""`make bench T=05_torch_extension/lltm` times the cell of PyTorch's tutorial.
 
 The tutorial times a forward and a backward of one cell, written in Python, in C++ and
-in CUDA. Here Python is lab 01's Function and C++ is lab 05's operator, in rounds with
-PyTorch's own operators composed; CUDA has a line where there is a card. Gradients are
-recorded, as in the tutorial: a forward makes a graph, a backward walks through one.
+in CUDA. Here Python is lab 01's Function and C++ is lab 05's operator. Both run in
+rounds with a composition of PyTorch's operators. CUDA has a line if there is a card.
+Gradients are recorded, as in the tutorial: forward makes a graph, and backward uses it.
 """
 
 from __future__ import annotations

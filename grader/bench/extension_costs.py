@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""`make bench LAB=05`: what it costs to be an operator of PyTorch, and what it brings.
+"""`make bench LAB=05` measures the cost and the gain of an operator of PyTorch.
 
-Three tables, all from interleaved rounds (timing.py) in this process, whose memory
-stays with it (machine.keep_memory), as PyTorch is at its best then:
+There are three tables, all from interleaved rounds (timing.py) in this process. The
+process keeps its memory (machine.keep_memory), because PyTorch is fastest then:
 
     shapes     Conv2d of convlab_ext against torch.nn.Conv2d and against the bare kernel
     calls      what one call costs, by the way it takes (extension_calls.py)
     languages  the same work in Python, in C, as an operator, on a card
 
-They are kept as JSON and as a page (bench.folder). The code that is timed runs in this
-process: what it says of its time is for its author, and gives no points.
+They are kept as JSON and as a page (bench.folder). The timed code runs in this process,
+so it could report a wrong time. So these times give no points.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""convlab_ext as it is built in labs/05_torch_extension, imported into this process."""
+"""Imports convlab_ext as built in labs/05_torch_extension into this process."""
 
 from __future__ import annotations
 

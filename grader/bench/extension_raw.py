@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The kernels of lab 05 called bare: no dispatcher, no check, no graph.
+"""Calls the kernels of lab 05 directly: no dispatcher, no check, no graph.
 
-What the operator costs more than this is what the way through PyTorch costs. It is the
-very object that convlab_ext is linked with, and it is called by ctypes, with arguments
-that are made once. Scratch memory is there before.
+The difference between this time and the operator's time is the cost of PyTorch's call.
+convlab_ext is linked with the same object. Here ctypes calls it, with arguments that
+are made once. Scratch memory is allocated before.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The sides of `make bench LAB=05`: the same convolution by four ways.
+"""Defines the sides of `make bench LAB=05`: the same convolution, called in four ways.
 
     pytorch   torch.nn.Conv2d with its default backend
     module    convlab_ext.Conv2d, autograd on: what a user calls
     operator  torch.ops.convlab.conv2d: the dispatcher, no module and no graph
     raw       the kernel alone, called by ctypes (extension_raw.py)
 
-Every side has tensors of its own. Before each sample they are filled with the numbers
-of that round, so that no side finds its inputs in a better cache than the others.
+Every side has its own tensors. Before each sample they are filled with the numbers of
+this round. So no side finds its inputs in a better cache than the others.
 """
 
 from __future__ import annotations

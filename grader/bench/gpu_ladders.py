@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""`make bench` of lab 04: what is counted anywhere, and the times of a card.
+"""`make bench` of lab 04 counts on any machine, and measures times on a card.
 
-Times are taken on the machine's GPU against PyTorch on the same GPU (gpu_speed.py).
-Without one the command says so, and writes what can be known all the same.
+Times are taken on the machine's GPU, against PyTorch on the same GPU (gpu_speed.py). If
+there is no GPU, the command says so and writes only the counts.
 """
 
 from __future__ import annotations

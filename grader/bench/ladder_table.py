@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The table of `make bench` for ladders: Markdown, aligned, as wide as there is room.
+"""Prints the table of `make bench` for ladders: Markdown, aligned, as wide as possible.
 
-A file or a pipe gets all columns. A terminal that is too narrow gets the rungs without
-what their names share, and loses columns, the least important first: wrapped lines are
-no table any more.
+A file or a pipe gets all columns. If a terminal is too narrow, the rungs lose the
+common part of their names. Then columns are left out, the least important first,
+because wrapped lines are not a table.
 """
 
 from __future__ import annotations

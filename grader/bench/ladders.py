@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""`make bench`: every rung of a selection on every speed case, against PyTorch.
+"""`make bench` times every selected rung on every speed case, against PyTorch.
 
-Prints one Markdown table, writes the same as JSON and two pictures, see folder(). No
-row without right values: every round's results are compared while the clock stands. A
-row names the file that did the work; what a rung leaves to a lower one is no row.
+It prints one Markdown table. It writes the same as JSON and two pictures, see folder().
+A row has right values: every round's results are compared while the clock is stopped. A
+row names the file that did the work. If a rung leaves a case to a lower rung, it has no
+row.
 """
 
 from __future__ import annotations

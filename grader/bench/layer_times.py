@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Where the time of a network goes: seconds of each layer, forward and backward.
+"""Measures where the time of a network goes: seconds of each layer and direction.
 
-Hooks stand around the forward of every module without children, and around each node
-of the graph that this forward leaves behind: the time of a node is backward's. What is
-left of a whole step belongs to no layer: sums and joins between them, the loss, the
-optimizer.
+There are hooks around the forward of every module without children. There are also
+hooks around each node of the graph that this forward makes: the time of a node belongs
+to backward. The rest of a step belongs to no layer: sums and joins between layers, the
+loss, the optimizer.
 """
 
 from __future__ import annotations

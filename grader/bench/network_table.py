@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The table of `make bench NET=`: its rows, how they are kept, and the page.
+"""Makes the table of `make bench NET=`: its rows, its file and its page.
 
-Three parts: how many times as fast as PyTorch; where the time of a call goes, by kind
-of layer; and the same for each size of a layer, of the rows with a step of training.
+It has three parts. The first shows how many times as fast as PyTorch each row is. The
+second shows the time of a call by kind of layer. The third shows it by size of layer,
+for the rows with a step of training.
 """
 
 from __future__ import annotations

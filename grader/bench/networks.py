@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""`make bench NET=resnet18`: a whole network with PyTorch's layers and with lab 05's.
+"""`make bench NET=resnet18` times a whole network with PyTorch's layers and with lab
+05's.
 
 Both sides are the same definition (labs/05_torch_extension/nets) with the same random
-weights, and take turns in rounds (timing.py), on images of their own that are filled
-anew before each sample. `forward` is what serves a user: eval(), no graph. `step` is a
-step of training: forward, loss, backward, optimizer. What follows is one step of each
-with a hook around every layer (layer_times.py): where the time goes.
+weights. They take turns in rounds (timing.py). Each side has its own images, filled
+anew before each sample. `forward` is what a user runs: eval(), no graph. `step` is a
+step of training: forward, loss, backward, optimizer. Then one step of each side runs
+with a hook around every layer (layer_times.py), to show where the time goes.
 
-A table is kept for each network and ISA=. A run measures the rows that are asked for
-and leaves the others as they were, if they are of this machine and this PyTorch.
+A table is kept for each network and ISA=. A run measures the selected rows. The other
+rows stay, if they are from this machine and this PyTorch.
 """
 
 from __future__ import annotations

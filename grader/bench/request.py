@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `make bench` was asked for, and how a row of its answer is kept."""
+"""Reads which rungs and cases `make bench` should time, and keeps rows of results."""
 
 from __future__ import annotations
 

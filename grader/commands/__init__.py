@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What `make` calls: a module for each command."""
+"""The commands that `make` calls: a module for each command."""

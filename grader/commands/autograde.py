@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""`python -m grader autograde`: what Gradescope and Autolab start in the instructor's
-tree. FROM= is the submission, HOST= who asks, TO= the file that the answer goes to.
+"""`python -m grader autograde` grades a submission for Gradescope or Autolab.
 
-There is an answer whatever happens: a host that gets none gives 0 points and says
-nothing.
+It runs in the instructor's tree. FROM= is the submission, HOST= the host, TO= the file
+for the answer. It always answers, because without an answer the host gives 0 points and
+no reason.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`make bench`: time every rung that is selected on every speed case, or a network."""
+"""`make bench` times every selected rung on every speed case, or a network."""
 
 from __future__ import annotations
 

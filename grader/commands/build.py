@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`make build`: compile everything that is selected; the first error of each."""
+"""`make build` compiles everything that is selected and shows the first errors."""
 
 from __future__ import annotations
 

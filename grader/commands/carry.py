@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`make carry`: what the grader needs besides torch, in a folder that can be copied.
+"""`make carry` collects what the grader needs besides torch, in a folder to copy.
 
 It is for a machine that has torch but no network. build/carried then holds bubblewrap
 for the sandbox, and the packages that print the report. The lock file names these

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""`make grade CHECK=card`: what only a GPU can show about lab 04's kernels.
+"""`make grade CHECK=card` runs only the checks of lab 04 that need a GPU.
 
-cusim and nvcc's counts are left out, so that a borrowed card is used only for the card.
-It gives no points and checks everything each time. Each failure is a line as soon as
-its ladder ends, and card.json holds the results so far.
+cusim and nvcc's counts are left out, so a borrowed card is used only for the card. It
+gives no points and checks everything each time. Each failure is a line as soon as its
+ladder ends, and card.json holds the results so far.
 """
 
 from __future__ import annotations

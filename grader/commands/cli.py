@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`python -m grader COMMAND`, what make calls: one module of this folder a command."""
+"""`python -m grader COMMAND` runs one command: each is a module of this folder."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Which files of a submission count, of which task they are, and why others do not.
+"""Decides which files of a submission count, for which task, and why others do not.
 
-The files that students write count, of the tasks that the course offers. The grader
-uses its own Makefile, headers and lab.toml.
+A file counts if students write it and the course offers its task. The grader uses its
+own Makefile, headers and lab.toml.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""`make debug`: one case of one rung under a debugger, with its inputs on disk.
+"""`make debug` runs one case of one rung under a debugger, with its inputs on disk.
 
-A rung in C is built with -O0 -g and run by `worker --replay` under gdb, which stops at
-its functions. A file of lab 01 is run under pdb, and so is the call of an operator of
-lab 05. The case's tensors are .npy files.
+A rung in C is built with -O0 -g. `worker --replay` runs it under gdb, which stops at
+its functions. A file of lab 01 and the call of an operator of lab 05 run under pdb. The
+case's tensors are .npy files.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""`make diff T=`: what a file changes against the rung that it builds on; an exhibit
-of a bug hunt against the copy of it that was handed out.
+"""`make diff T=` shows the differences between a file and the rung that it builds on.
+
+It compares an exhibit of a bug hunt with the copy that was handed out.
 """
 
 from __future__ import annotations

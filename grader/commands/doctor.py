@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What does this machine have, and what does a missing thing cost?"""
+"""`make doctor` shows what this machine has, and what its missing tools would do."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""`make editor`: compile_commands.json, how clangd has to read each source of the labs.
+"""`make editor` writes compile_commands.json, so that clangd can read the labs'
+sources.
 
-C as rung.mk compiles it, CUDA with cusim's headers, the C++ of lab 05 with PyTorch's.
+C is compiled as in rung.mk, CUDA with cusim's headers, lab 05's C++ with PyTorch's.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`make export TO=`: the last results.json as other programs read it."""
+"""`make export TO=` writes the last results.json in formats of other programs."""
 
 from __future__ import annotations
 

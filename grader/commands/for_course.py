@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What `make handout COURSE=file` adds to a handout: a course's file and page for
-students, the tree that grades others' work, and what hosts of autograders take.
+"""`make handout COURSE=file` adds the files of a course to a handout.
 
-Hidden cases and seeds, and how written answers are marked, stay with the instructor:
-students' files are searched for them.
+It adds the course's file and page for students. It also makes the tree that grades
+submissions, and the archives for hosts of autograders.
+
+Hidden cases and seeds stay with the instructor, and so does the way that written
+answers are marked. Students' files are searched for them.
 """
 
 from __future__ import annotations

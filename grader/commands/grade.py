@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`make grade`: build, check and score; write results.json and the report."""
+"""`make grade` builds, checks and scores; it writes results.json and the report."""
 
 from __future__ import annotations
 

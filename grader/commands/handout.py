@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""`make handout`: derives what students get from the marked sources.
+"""`make handout` makes the students' tree from the marked sources.
 
-An allow-list: a file is shipped if git tracks it and SHIPPED names it. Solutions become
-their starters, notebooks lose their outputs, texts lose what is about the repository
-only. Then the tree is searched for solutions, listed in MANIFEST and packed twice.
+There is an allow-list: a file is shipped if git tracks it and SHIPPED names it.
+Starters replace solutions. Notebooks lose their outputs, and texts lose their parts
+about the repository. Then the tree is searched for solutions, listed in MANIFEST and
+packed twice.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Hints of rising detail: each call of `make hint` shows one more."""
+"""`make hint` shows hints: each call shows one more, with more detail."""
 
 from __future__ import annotations
 

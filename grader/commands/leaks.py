@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Does a tree give solutions away? Every line of every solution is searched for.
+"""Searches a tree for every line of every solution, so that none is given away.
 
 Lines are compared without blanks, so that another indentation hides nothing. Some lines
 say little: a brace, `return STATUS_OK;`, a loop, a list of parameters. telling(line)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""`make marks COURSE= [TO=]`: everybody's points by the rules of the course, and the
-files that a gradebook or a platform reads.
+"""`make marks COURSE= [TO=]` shows all students' points by the rules of the course.
+
+With TO= it also writes the files for a gradebook or a platform.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""``make notebooks``: run every notebook of the labs from top to bottom.
+"""`make notebooks` runs every notebook of the labs from top to bottom.
 
-The notebooks are kept without outputs. What they show when they are run goes into
-build/notebooks, as a notebook and as a page for the browser. Every cell must run,
-whether the labs are solved or not.
+The notebooks are kept without outputs. The outputs of a run go into build/notebooks, as
+a notebook and as a page for the browser. Every cell must run, whether the labs are
+solved or not.
 """
 
 from __future__ import annotations

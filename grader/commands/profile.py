@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`make profile T=`: where the time of a file in C goes, and what limits it."""
+"""`make profile T=` shows where the time of a file in C goes, and what limits it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""`make progress`: points by lab and over time, and what is next; nothing is graded."""
+"""`make progress` shows points by lab and over time, and the next step.
+
+It grades nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`make report`: make the HTML report again from the last results.json."""
+"""`make report` makes the HTML report again from the last results.json."""
 
 from __future__ import annotations
 

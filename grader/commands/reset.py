@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`make reset T=`: a file as the handout had it; the student's own gets a copy."""
+"""`make reset T=` brings back a file as handed out, and keeps the student's copy."""
 
 from __future__ import annotations
 

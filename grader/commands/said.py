@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What a person says to a command: NAME=value, behind make or in front of it.
+"""Reads the arguments of a command: NAME=value, after make or before it.
 
-make hands each value on in the environment, as it stands. Behind `python -m grader
-COMMAND` the same words are taken; one without a name is T.
+make puts each value into the environment without change. After `python -m grader
+COMMAND` the same words are allowed. A word without a name is T.
 """
 
 from __future__ import annotations

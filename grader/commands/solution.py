@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`make solution T= KEY=`: the reference of a task that the instructor has released."""
+"""`make solution T= KEY=` shows the solution of a task, if the key was given out."""
 
 from __future__ import annotations
 

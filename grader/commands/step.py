@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""`make step STEPS=pybind`: the first steps of lab 05, built where Python imports them.
+"""`make step STEPS=pybind` builds the first steps of lab 05 where Python imports them.
 
-setup.py does the same. This command calls it with the Python that has PyTorch, in the
-folder where it lies, and for the operators that have such a step.
+It calls setup.py with the Python that has PyTorch, in its folder, for the operators
+that have such a step.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""`make tables`: put the measured tables into the READMEs of the labs once more, and
-the exhibits of the bug hunts into docs/guides/bug_museum.md.
+"""`make tables` writes the measured tables into the READMEs of the labs again.
 
-That page has what lab.toml says of every exhibit, in the order of the tools that find
-such bugs, between the markers `<!-- exhibits -->` and `<!-- end exhibits -->`.
+It also writes the exhibits of the bug hunts into docs/guides/bug_museum.md. This page
+repeats lab.toml's words about every exhibit, ordered by the tool that finds such a bug.
+They are between the markers `<!-- exhibits -->` and `<!-- end exhibits -->`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What convlab_ext computes under the PyTorch of the Python that runs this file.
+"""Compares convlab_ext with PyTorch, under the PyTorch of the Python that runs this
+file.
 
     PYTHONPATH=labs/05_torch_extension another/bin/python under_other_torch.py
 
-Needs torch and nothing else of convlab: versions.py runs it in another
-environment. Ends with one sentence, or with an error.
+It needs only torch and nothing else of convlab, because versions.py runs it in another
+environment. It ends with one sentence, or with an error.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`make update FROM=archive`: a newer handout over started work, without losing any."""
+"""`make update FROM=archive` installs a newer handout and keeps the work begun."""
 
 from __future__ import annotations
 

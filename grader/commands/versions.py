@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`make versions`: lab 05's binary, built once, under another PyTorch.
+"""`make versions` tests lab 05's binary, built once, under another PyTorch.
 
 The stable ABI exists for this. The other PyTorch gets its own environment in
 build/versions. It imports the same files that the pinned PyTorch built. Then conv2d and

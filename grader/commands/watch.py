@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`make watch`: grade a file each time it is saved, in a terminal that stays."""
+"""`make watch` grades a file each time it is saved, and shows it in a terminal."""
 
 from __future__ import annotations
 

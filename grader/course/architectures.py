@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Which cards a rung of lab 04 is for, as lab.toml says it.
+"""Reads in lab.toml which cards a rung of lab 04 is for.
 
     [rung."matmul/07_double_buffer"]
-    architectures = ["sm_80", "sm_90"]     # for nvcc; without it those of ARCHITECTURES
+    architectures = ["sm_80", "sm_90"]     # for nvcc; the default is ARCHITECTURES
 
     [rung."matmul/11_wgmma"]
     architectures = ["sm_90a"]
@@ -14,8 +14,8 @@
     [rung."matmul/06_warp_tile"]
     dtypes = ["f16"]                       # this one is, others of its ladder are not
 
-A rung that needs a GPU is compiled by nvcc and nothing more: it gives no points where
-there is no card and takes none away, and serves no other rung.
+If a rung needs a GPU and there is no card, nvcc compiles it and nothing runs it. Then
+it gives no points and takes none away, and no other rung uses it.
 """
 
 from __future__ import annotations

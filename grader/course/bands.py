@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Speed bands: how a share of some rate becomes a share of the speed points.
+"""Turns a share of some rate into a share of the speed points: a band.
 
 In lab.toml, beside a ladder's points:
 
     speed = { points = 2, of = "multiply_add",
               forward = { case = "small", floor = 0.05, full = 0.3 }, backward = ... }
 
-`of` names what a share is of: PyTorch's speed, or a rate of this machine measured in
-the same run. Below `floor` there are no points, from `full` on there are all, and in
-between they grow with the logarithm: each doubling is worth the same. What a rate
-counts is the work of one call, however it is written: Cost.
+`of` names the rate: PyTorch's speed, or a rate of this machine, measured in the same
+run. Below `floor` there are no points, and at `full` or above there are all. Between
+them points grow with the logarithm, so each doubling gives the same. The counted work
+(Cost) is the work of one call. It does not depend on how the call is written.
 """
 
 from __future__ import annotations

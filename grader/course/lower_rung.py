@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Finds the rung that a rung is compared with: the nearest lower one of its direction.
-"""
+"""Finds the rung that a rung is compared with: the nearest lower one in the ladder."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a rung uses of other rungs, as lab.toml says it.
+"""Reads in lab.toml which other rungs a rung uses, and which cases it covers.
 
     [rung."conv2d/00_unfold_gemm"]
     uses.gemm = "matmul/05_packed"            # a rung of the same lab
@@ -10,10 +10,10 @@
     covers.grad_input = ["pointwise"]         # or so, where its results differ
 
 The caller declares `matmul_forward_fn gemm_forward;` and calls it. `covers` names tags
-of the operator (Operator.tags). In a walk, what a rung leaves is asked of the nearest
-lower one that is right, or from the one on that `below` names (below =
-"conv2d/02_implicit_gemm"). This module reads the words; candidates.py says which rungs
-they mean, linking.py finds the objects.
+of the operator (Operator.tags). If a rung does not cover a case, a walk calls the
+nearest lower rung that is right. `below` can name the rung where this search begins
+(below = "conv2d/02_implicit_gemm"). This module reads the words. candidates.py finds
+the rungs that they mean, and linking.py finds the objects.
 """
 
 from __future__ import annotations

@@ -1,3 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Runs the checks in their order, and makes points and results.json from the answers.
-"""
+"""Runs the checks in order, and makes points and results.json from the answers."""

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Gets the times of a grading: from the ledger, or at the end, when nothing else runs.
-"""
+"""Gets the times of a grading, from the ledger or when nothing else runs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Writes out the names of checks and dtypes for people; results keep the short names.
-"""
+"""Writes out the names of checks and dtypes for people; results keep short names."""
 
 from __future__ import annotations
 

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""A real GPU: is there one, what can it do, and what does a worker on it need?
+"""Finds a GPU, what it can do, and what a worker on it needs.
 
-There is a GPU if cudaGetDeviceCount says so, asked by a program of its own
-(gpu_probe.cu). Its worker is that of cusim compiled once more, against NVIDIA's
-runtime. Where a piece is missing, `absent` says which, and everything that needs a GPU
-is pending.
+There is a GPU if cudaGetDeviceCount says so; a separate program asks it (gpu_probe.cu).
+The worker is the same program as cusim's, compiled against NVIDIA's runtime. If a piece
+is missing, `absent` says which, and everything that needs a GPU is pending.
 
     CONVLAB_GPU=off          as if there were none
-    CONVLAB_GPU_SANDBOX=off  a worker on it without rules of its own (limits.h): only to
-                             find out which of them a new driver runs into
+    CONVLAB_GPU_SANDBOX=off  a worker that sets no limits for itself (limits.h): only to
+                             find out which limit a new driver does not allow
 """
 
 from __future__ import annotations

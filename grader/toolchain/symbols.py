@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Lists the functions that a built file exports and imports, and which are forbidden.
-"""
+"""Lists the functions that a built file exports and imports; some are forbidden."""
 
 from __future__ import annotations
 

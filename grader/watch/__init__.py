@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""`make watch`: a process that grades what was saved, and a terminal that shows it."""
+"""`make watch`: one process grades each saved file, and a terminal shows the result."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The terminal's end of the process that grades: requests go in, messages come out.
+"""Talks to the process that grades: the terminal sends requests and gets messages.
 
 If the process ends or does not obey, only the running request is lost. The next request
 gets a new process.

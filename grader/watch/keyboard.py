@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Single keys from a terminal, without waiting for the end of a line."""
+"""Reads single keys from a terminal, without waiting for the end of a line."""
 
 from __future__ import annotations
 

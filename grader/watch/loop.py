@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The loop of `make watch`: saves, keys and answers come in, a view goes out."""
+"""Runs the loop of `make watch`: it takes saves, keys and answers, and shows a view."""
 
 from __future__ import annotations
 

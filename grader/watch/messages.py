@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the terminal sends to the process that grades, and what it gets back."""
+"""Defines the messages between the terminal and the process that grades."""
 
 from __future__ import annotations
 

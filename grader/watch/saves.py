@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which files below labs/ were saved, told through a pipe that a loop can wait for."""
+"""Reports through a pipe which files below labs/ were saved; a loop can wait for it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A view as a screen of text: the file's checks, what is wrong, where it stands."""
+"""Draws a view as a screen of text: a file's checks, its errors and its state."""
 
 from __future__ import annotations
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The process that grades for `make watch`: PyTorch and a Python worker stay warm.
+"""Grades for `make watch` in one process, where PyTorch and a Python worker stay
+loaded.
 
 It answers one request after the other over a pipe. After the next save the running
 request is pointless. So an `Unwanted` in the pipe ends it, and SIGUSR1 makes the
-process read the pipe at once. An import is not interrupted: half a module would stay.
+process read the pipe at once. An import is not interrupted, because half a module would
+stay.
 
     python -m grader.watch.service DESCRIPTOR
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a person sees in `make watch`, without how it is drawn."""
+"""Defines what a person sees in `make watch`; screen.py draws it."""
 
 from __future__ import annotations
 

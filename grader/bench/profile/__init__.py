@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""`make profile`: where the time of a call goes, in plain words."""
+"""Finds where the time of a call goes, for `make profile`, in plain words."""

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""How often each instruction of a rung is executed in one call: callgrind's counts.
+"""Counts how often each instruction of a rung runs in one call, with callgrind.
 
-They are exact and the same on every machine, but no times: valgrind knows no caches
-here, and no AVX-512, so that a build for AVX2 is counted.
+The counts are exact and the same on every machine. But they are not times: valgrind
+does not model caches here. It also does not know AVX-512, so a build for AVX2 is
+counted.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the figures of a profile mean, in sentences; each says what it rests on."""
+"""Explains the figures of a profile in sentences, with the figures that they use."""
 
 from __future__ import annotations
 

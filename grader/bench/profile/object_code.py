@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The innermost loops of a shared object for x86-64: multiply-adds, loads, spills."""
+"""Reads the innermost loops of a shared object for x86-64: multiply-adds, loads,
+spills.
+"""
 
 from __future__ import annotations
 

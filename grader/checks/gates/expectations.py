@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Compares a gate's results with the right ones, of one example or of a batch.
+"""Makes the expected results of a gate, for one example or for a batch.
 
 It allows the error of the least exact kernel, because other checks judge the values.
 """

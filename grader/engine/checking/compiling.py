@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Compiles each build of a rung once per grading, when a check first needs it.
+"""Compiles each build of a rung once per grading.
 
 If several processes need the same build, products.py lets the first one make it.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Holds signals back while something is half started, until it can be ended."""
+"""Holds signals back while a block runs, so that nothing is left half started."""
 
 from __future__ import annotations
 

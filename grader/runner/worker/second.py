@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Computes derivatives of gradients, and checks that PyTorch gets the student's."""
+"""Computes second derivatives, from the gradients of a student's backward."""
 
 from __future__ import annotations
 

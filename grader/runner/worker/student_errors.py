@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Turns an error of a student's Python code into a status and a sentence with its line.
-"""
+"""Turns an error of a student's Python code into a status and a sentence."""
 
 from __future__ import annotations
 
