@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""`python -m grader`: adds the contract to the path, then hands over to cli.py.
+"""Adds the contract to the path and calls cli.py: `python -m grader`.
 
-What was carried here (carry.py) comes last: an environment's own packages and programs
-are better.
-PyTorch, where it was imported, is not taken apart at the end: that costs 0.3 s.
+The packages that carry.py has copied come last, because the packages of an environment
+are better. If PyTorch was imported, the process ends without unloading it: that would
+cost 0.3 s.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What holds workers, files or threads, and ends them when its `with` block ends."""
+"""Ends objects that hold workers, files or threads when their `with` block ends."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What ends a command, or the grading of one rung, with a sentence in place of a
-traceback.
+"""Defines the errors that end a command, or the grading of one rung, with a sentence.
+
+People see the sentence in place of a traceback.
 """
 
 from __future__ import annotations

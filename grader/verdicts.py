@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The outcomes a check can have: the whole list, and what each does to points."""
+"""Lists all verdicts that a check can have, and what each does to points."""
 
 from __future__ import annotations
 

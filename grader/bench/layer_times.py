@@ -2,7 +2,7 @@
 """Measures where the time of a network goes: seconds of each layer and direction.
 
 There are hooks around the forward of every module without children. There are also
-hooks around each node of the graph that this forward makes: the time of a node belongs
+hooks around each node of the graph that this forward makes. The time of a node belongs
 to backward. The rest of a step belongs to no layer: sums and joins between layers, the
 loss, the optimizer.
 """

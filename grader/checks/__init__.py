@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""One question a module: are the values right, are the gradients right, ..."""
+"""The checks: each module answers one question, for example: are values right?"""

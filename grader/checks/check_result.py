@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a check found, in the words that reports use."""
+"""Defines the result of a check, in the words that reports use."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A wrong result as a picture: planes of numbers, and which of them are wrong."""
+"""Makes a picture of a wrong result: planes of numbers, with the wrong ones marked."""
 
 from __future__ import annotations
 

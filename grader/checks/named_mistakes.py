@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Mistakes that a message proves by itself: no formula is compared.
+"""Names mistakes that a message proves alone: no formula is compared.
 
 The name of a mistake says what was seen, so it is true for every cause.
 """

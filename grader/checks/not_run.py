@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Results of checks that were not run, each with the reason in a sentence."""
+"""Makes the results of checks that were not run, with a sentence for the reason."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Why did a call not come back with a result? From the worker's end to one sentence."""
+"""Explains in one sentence why a call returned no result, from the worker's end."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What a file printed while a case ran, for the student who debugs by printing.
+"""Keeps what a file printed while a case ran, for students who debug by printing.
 
-These are the words of student code: they are cut, lose their control characters, and
-are shown as lines of its own, never as a part of the grader's sentences.
+These are the words of student code. So they are cut and lose their control characters.
+They are shown on separate lines, never inside a sentence of the grader.
 """
 
 from __future__ import annotations

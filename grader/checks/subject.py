@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What is being checked: a rung's built files, and the workers that run them.
+"""Holds the subject of a check: a rung's built files, and the workers that run them.
 
-A Subject keeps one worker per library alive from check to check and starts another when
-one has died, so that a crash costs its own case and no more.
+A Subject keeps one worker per library from check to check. If a worker has died, the
+Subject starts another one. So a crash only fails its case.
 """
 
 from __future__ import annotations

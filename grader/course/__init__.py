@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""The course: files and lab.toml as tasks, rungs, points, bands and uses."""
+"""Reads the course from files and lab.toml: tasks, rungs, points, bands and uses."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""A wrong answer: the named mistake, the region, the line."""
+"""Explains a wrong answer: by a known mistake, a region of the result, or a line."""

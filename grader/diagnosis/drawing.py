@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A failing case's wrong result, drawn beside what went in and the truth."""
+"""Draws a failing case's wrong result beside the inputs and the right result."""
 
 from __future__ import annotations
 

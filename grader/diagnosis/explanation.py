@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A wrong answer: which known mistake is it, or at least, where is it wrong?
+"""Explains a wrong answer by a known mistake, or by the place where it is wrong.
 
-A check that failed is run again, case by case and with a few cases more, and the
-numbers are compared with those of the known mistakes (grader/diagnosis/mistakes). If
-none of them makes exactly these numbers, a sentence says what the failing cases have in
-common.
+A failed check runs again, case by case, with a few more cases. Its numbers are compared
+with the numbers of the known mistakes (grader/diagnosis/mistakes). If no mistake makes
+exactly these numbers, a sentence says what the failing cases have in common.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Lab 05: the line of an operator's C++ that a failure comes from.
+"""Finds the line of lab 05's C++ that a failure comes from.
 
-A worker knows lines of Python only. What C++ throws is caught there on its way out, in
-a rule or in the function that calls the operator, and neither is the place to mend. The
-sentence says whether it is C++: the dispatcher's are about the schema, those of
-the argument checks about a result, and results are made in C++ alone.
+A worker knows only lines of Python. If C++ throws, a rule or the caller of the operator
+catches it in Python. But the fix belongs in neither of them. The sentence of the error
+shows whether C++ is at fault. The dispatcher's sentences are about the schema. The
+argument checks' sentences are about a result, and only C++ makes results.
 """
 
 from __future__ import annotations

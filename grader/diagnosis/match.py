@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Which known mistake makes exactly these wrong numbers, in every case?
+"""Finds the known mistake that makes exactly these wrong numbers in every case.
 
-A formula is believed when it foretells every number of every case: where it differs
-from the truth the student's result is the formula's, and where it does not the result
-is right. One number that does not fit ends it. Two cases in which it differs are asked
-for, or one in which it differs in many elements.
+A formula must match every number of every case. If it differs from the truth, the
+student's result must be the formula's result. If it does not differ, the student's
+result must be right. One wrong number rules the formula out. The formula must differ in
+two cases, or in many elements of one case.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where did it crash, and in which turn of which loop? The failing case under gdb.
+"""Finds the line and the loop turns of a crash: it runs the failing case under gdb.
 
 After a crash of a rung in C its failing case runs again, built with -O0 -g. gdb starts
 the worker: the same worker in the same sandbox, with the same input. gdb stops at the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A wrong answer that is no known mistake: where is it wrong, and when?"""
+"""Describes a wrong answer without a known mistake: where it is wrong, and when."""
 
 from __future__ import annotations
 

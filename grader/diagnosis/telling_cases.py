@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Cases for the diagnosis alone: they tell mistakes apart that look alike elsewhere."""
+"""Makes cases only for the diagnosis, to separate mistakes that look alike."""
 
 from __future__ import annotations
 

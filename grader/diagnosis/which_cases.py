@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""When is a wrong answer wrong? What failing cases share, or the smallest of them.
+"""Says in which cases an answer is wrong: what they share, or the smallest of them.
 
 A property is reported under three conditions. All failing cases have it, no passing
 case has it, and there are at least FEW of each. Otherwise the smallest failing case is

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Lab 01, if a call returned no numbers: do words and shapes show a known mistake?
+"""Explains a call of lab 01 that returned no numbers, by its words and shapes.
 
 Some sentences prove a mistake by themselves. A mistake in shapes must explain every
 case that failed, and at least FEW of them. It must not concern a case that passed.

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Merges the results of a run with earlier results, to make the new results.json.
 
-If the run did not grade a file, the ledger gives the newest answer about the file as it
-is now. If the ledger has none, the entry in results.json stays.
+If the run did not grade a file, the ledger gives the newest answer about it. The answer
+must be about the file as it is now. If the ledger has none, the entry in results.json
+stays.
 """
 
 from __future__ import annotations

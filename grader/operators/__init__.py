@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the grader knows of each operator: one module and one case file per operator."""
+"""Describes each operator to the grader: one module and one case file per operator."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How much work an operator is: the count of the direct algorithm.
+"""Counts the work of an operator: the count of the direct algorithm.
 
 A faster algorithm (Winograd, a transform) does less work. Its rate uses the direct
 count too, so that the rates of all rungs can be compared.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is special about a case, in one word: points are shared out among such words."""
+"""Says in one word what is special about a case: such words share the points."""
 
 from __future__ import annotations
 

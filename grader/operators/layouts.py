@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How a tensor's numbers lie in memory: the same values behind other strides."""
+"""Places a tensor's numbers in memory with other strides: the values stay the same."""
 
 from __future__ import annotations
 

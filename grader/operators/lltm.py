@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""lltm: the cell of PyTorch's C++ extension tutorial."""
+"""The operator lltm: the cell of PyTorch's C++ extension tutorial."""
 
 from __future__ import annotations
 

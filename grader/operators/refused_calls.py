@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Calls that PyTorch refuses, and lab 05's operators have to refuse with a sentence."""
+"""Lists calls that PyTorch refuses; lab 05's operators must refuse them with a
+sentence.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Asks the loader which libraries of the system a worker in C needs.
+"""Gets from the loader the libraries of the system that a worker in C needs.
 
 A sandbox shows these files and no folders. So student code finds no library there that
 could compute for it. Each machine keeps them in other folders, so this machine's loader
-is asked, for the worker and for the libraries that rungs are linked with (nothing.so).
+lists them. They are for the worker, and for the libraries that rungs are linked with
+(nothing.so).
 """
 
 from __future__ import annotations

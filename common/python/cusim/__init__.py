@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""CUDA C on a CPU: build, run, check and count a .cu file without a GPU.
+"""Builds, runs, checks and counts a CUDA C file on a CPU, without a GPU.
 
     python -m cusim run FILE.cu
 
-Imports nothing here, because every build starts cusim.rewrite anew.
+It imports nothing here, because every build starts cusim.rewrite anew.
 """

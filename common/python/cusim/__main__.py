@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""python -m cusim: build, run, check or count one .cu file.
+"""Builds, runs, checks or counts one .cu file: `python -m cusim`.
 
     python -m cusim run FILE.cu -- 256
     python -m cusim check FILE.cu --order random --seed 7
 
-`run` is the fast one; `check` adds AddressSanitizer and UBSan; `count` follows every
-access of memory, for races, sectors and bank conflicts. The exit status is the
-program's, or 1 if it ended well and something is wrong all the same.
+`run` is fast. `check` adds AddressSanitizer and UBSan. `count` follows every access to
+memory, and finds races, sectors and bank conflicts. The exit status is the program's.
+If the program succeeds but cusim found an error, the exit status is 1.
 """
 
 from __future__ import annotations

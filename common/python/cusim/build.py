@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""One .cu file to a program or a shared object, through common/cusim/cusim.mk.
+"""Builds a program or a shared object from a .cu file, by common/cusim/cusim.mk.
 
-make decides what is out of date. This module decides where things are built, lets two
-builds of one product take turns, and turns what the compilers say into sentences.
+make decides what is out of date. This module chooses the folders. It lets two builds of
+one product take turns, and turns compiler errors into sentences.
 """
 
 from __future__ import annotations

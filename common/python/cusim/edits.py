@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Changes to a text, collected by all parts of the rewriter and applied at once.
+"""Collects the changes to a text from all parts of the rewriter, and applies them at
+once.
 
-A launch can stand in the arguments of another one and a lambda in a declaration:
-each change touches a few tokens only, and what stands between them stays.
+A launch can be an argument of another launch, and a declaration can contain a lambda.
+So each change touches only a few tokens. The text between them stays.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Launches: k<<<grid, block, shared, stream>>>(arguments) becomes a call.
+"""Rewrites launches: k<<<grid, block, shared, stream>>>(arguments) becomes a call.
 
 `::cusim::launch` takes one function and converts the arguments as any call does.
-Where the name alone does not say which function is meant (overloads, a template whose
-arguments are deduced, default arguments), a lambda with the call is handed over.
+Sometimes the name does not say which function is meant: overloads, deduced template
+arguments, default arguments. Then `::cusim::launch` gets a lambda with the call.
 """
 
 from __future__ import annotations

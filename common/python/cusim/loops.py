@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Loops are told to the counts: which lanes go round together (Loop in core.h).
+"""Adds a counter to each loop, so that counts know which lanes are in the same turn.
 
     for (a; b; c) body      if (::cusim::Loop cusim_loop_0(0); false) {} else
                                 for (a; cusim_loop_0.next(), (b); c) body
     while (b) body          ... else while (cusim_loop_0.next(), (b)) body
     do body while (b);      ... else do body while (cusim_loop_0.next(), (b));
 
-Left alone, so that its lanes are put together by the order in which they come: a loop
-over a range, one whose condition declares a variable, and everything in a constexpr
-function or a function with a goto or a case label inside of a loop.
+core.h defines Loop. Some loops stay without a counter: a loop over a range, and a loop
+with a declaration in its condition. A constexpr function has no counters. A function
+has none if it has a goto, or a case label inside of a loop. There the order of accesses
+decides which lanes belong together.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What the compiler said, as a student needs it.
+"""Turns the compiler's errors into sentences for a student.
 
-A launch is a call of a template of core.h here, and an error in it comes with the
-template's innards. They are cut; each error keeps its sentence and its line of the .cu
-file. Code is shown from that file, because clang would show the rewritten text.
+A launch becomes a call of a template in core.h. So an error in it also prints the
+internals of the template. They are removed. Each error keeps its sentence and its line
+of the .cu file. Code is shown from that file, because clang would show the rewritten
+text.
 """
 
 from __future__ import annotations

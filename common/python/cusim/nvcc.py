@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Host functions that a kernel calls: only NVIDIA's compiler knows them, if it is here.
+"""Finds host functions that a kernel calls, by NVIDIA's compiler, if it is here.
 
 To an ordinary compiler a function without __device__ is a function like any other.
 """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What cusim does not run: refused by its name, with what to use instead.
+"""Refuses constructs that cusim does not run, with a sentence that says what to use.
 
-A construct that compiled but did something else would cost a student more than a
-sentence. Words are looked for in the student's own files only.
+If such a construct compiled but did something else, a student would lose much time. The
+words are searched for only in the student's files.
 """
 
 from __future__ import annotations

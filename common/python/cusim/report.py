@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What a run of cusim has to say: findings and counts, with lines of the `.cu` file.
+"""Reads the report of a run of cusim: findings and counts, with lines of the `.cu`
+file.
 
-The runtime writes one JSON object a line (`src/findings.cpp`). It knows some places by
-line and others only by the address of an instruction; the addresses become lines here,
-by `addr2line`. Findings that differ only in that address are then one finding.
+The runtime writes one JSON object a line (`src/findings.cpp`). It knows some positions
+only by the address of an instruction. `addr2line` finds their lines here. If findings
+differ only in that address, they become one finding.
 """
 
 from __future__ import annotations

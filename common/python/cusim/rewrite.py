@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""From preprocessed CUDA C++ to C++: launches, shared memory, refusals.
+"""Rewrites preprocessed CUDA C++ to C++: launches, shared memory, refusals.
 
     g++ -E -x c++ -isystem .../cusim/include -include cuda_runtime.h FILE.cu |
         python -m cusim.rewrite [--loops] > file.ii
 
-With --loops every loop is told to the runtime: loops.py.
+With --loops every loop gets a counter: loops.py.
 
-After the preprocessor macros and includes are gone, so that a launch in a macro looks
-like any other; line markers keep diagnostics and debuggers on the lines of FILE.cu. A
+The preprocessor has expanded macros and includes, so a launch in a macro looks like any
+other launch. Line markers keep diagnostics and debuggers on the lines of FILE.cu. A
 token never changes its line. Text of system headers (the CUDA headers of cusim are
 given with -isystem) passes through.
 
@@ -18,8 +18,8 @@ which are removed here,
     __shared__       ->  __cusim_global__ and so on (after __cusim_shared__ a
                          declaration is rewritten, see shared.py)
 
-and __noinline__ (which the C library uses as an attribute) is no macro but replaced
-here. Everything else is the header's: __launch_bounds__(...) expands to nothing,
+The C library uses __noinline__ as an attribute, so it is not a macro. It is replaced
+here. The header defines everything else: __launch_bounds__(...) expands to nothing,
 __align__(n) to an attribute, __forceinline__ to inline. __cluster_dims__ stays
 undefined and is refused.
 """

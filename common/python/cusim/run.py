@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Run a built program and read what it reports.
+"""Runs a built program and reads its report.
 
 AddressSanitizer's findings come through the runtime (src/faults.cpp). UBSan's are read
-from what the program prints: it has no other voice that both compilers share.
+from the program's output, because only this works with both compilers.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What the braces of a file enclose, and which functions are kernels.
+"""Finds the scopes of a file by its braces, and its kernels.
 
-A launch needs to know whether its kernel is one function, and whether it stands in
-host code; a `__shared__` declaration needs to know whether it stands in a function.
+A launch needs to know whether its kernel is one function, and whether it is in host
+code. A `__shared__` declaration needs to know whether it is in a function.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""__shared__ declarations become references into the block's shared memory.
+"""Rewrites __shared__ declarations as references into the block's shared memory.
 
     __shared__ float a[8], b;       struct cusim_a { float a[8]; };
                                     static ::cusim::Shared cusim_site_a = {"a", ...};
@@ -9,8 +9,8 @@
                                     cusim_c *const c =
                                         (cusim_c *)::cusim::dynamic_shared();
 
-In CUDA these names have static storage, so that a lambda uses them without a capture.
-Here they are local: lambdas that mention them get `&a` into their capture list.
+In CUDA these names have static storage, so a lambda uses them without a capture. Here
+they are local. So lambdas that use them get `&a` in their capture list.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The tokens of preprocessed C++ that do not come from system headers.
+"""Splits preprocessed C++ into tokens, except the text of system headers.
 
-The rewriter looks at tokens and not at characters, so that a `<<<` in a string is no
-launch; and at no syntax tree, so that it needs no compiler library. `<` and `>` are
-always tokens of their own: only the reader of a launch or a template can tell whether
-`>>` is a shift or two closing brackets.
+The rewriter reads tokens, so a `<<<` in a string is not a launch. It does not need a
+syntax tree, so it needs no compiler library. `<` and `>` are always separate tokens.
+Only the code that reads a launch or a template can tell a shift from two closing
+brackets.
 """
 
 from __future__ import annotations

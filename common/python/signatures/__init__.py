@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""The operators' signatures, once more in Python: names, argument order, options,
-shapes.
+"""Holds the operators' signatures in Python: names, argument order, options, shapes.
 
 The C side of the contract is common/operators.h; a test parses it and compares. Lab 01
-follows the signatures below: each of its files defines a function of the operator's
-name, ``conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1)``,
-with the inputs and then the options as PyTorch names and orders them, and a module
-class. The grader and the notebooks read argument lists from here and nowhere else.
+follows the signatures below. Each file of lab 01 defines a module class, and a function
+with the operator's name, ``conv2d(input, weight, bias=None, stride=1, padding=0,
+dilation=1, groups=1)``. The inputs come first and then the options, with PyTorch's
+names and in PyTorch's order. The grader and the notebooks read argument lists only from
+here.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The structs of common/*.h for ctypes: what a rung is called with from Python."""
+"""Defines the structs of common/*.h for ctypes, to call a rung from Python."""
 
 from __future__ import annotations
 

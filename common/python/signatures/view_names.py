@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The functions of common/tensor_view.h by name, in the order of common/view_calls.c.
+"""Lists the functions of common/tensor_view.h, in the order of common/view_calls.c.
 
 The C side of the contract is the header; a test compares both lists.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Finds times that this machine cannot reach, because such a time is suspicious.
+"""Finds impossible times: such a time is faster than this machine can be.
 
 A call multiplies at least as often as the best known algorithm (Cost.least), at this
 machine's measured peak. It also moves its tensors at least once, at the rate of the

@@ -5,9 +5,10 @@ A round takes one short sample of every side, in a new random order. So if somet
 slows the machine, it slows all sides. Time that a side spent waiting for its core is
 not counted. After such a wait the caches have changed. So these rounds are left out, if
 enough others remain. The answer is the median of the paired ratios, with a 95 %
-interval. The interval comes from a bootstrap of blocks of rounds, because neighbouring
-rounds resemble each other (Kuensch, The Jackknife and the Bootstrap for General
-Stationary Observations, 1989). If the interval is not narrow enough, nothing is known.
+interval. Neighbouring rounds resemble each other, so the interval comes from a
+bootstrap of blocks of rounds. Kuensch describes it in The Jackknife and the Bootstrap
+for General Stationary Observations, 1989. If the interval is not narrow enough, nothing
+is known.
 """
 
 from __future__ import annotations

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Are results and gradients right, and by which rules were they made?"""
+"""Checks that results and gradients are right, and that they follow the rules."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Lab 01: is it built of the allowed primitives, and does backward keep to what is
-asked?
+"""Checks in lab 01 that a file uses only allowed primitives and needed gradients.
 
-The worker notes which ATen operators run and which gradients come back unasked. Both
-are its own words (`self_reported`): they can cost points, they prove nothing.
+The worker notes which ATen operators run, and which gradients backward returns without
+need. Both are only the worker's claims (`self_reported`). They can cost points, but
+they prove nothing.
 """
 
 from __future__ import annotations

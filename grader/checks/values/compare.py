@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Is one output what it should be? Values against the double reference, memory by
-poison.
+"""Compares one output with the double reference, and finds unwritten memory by poison.
 
-The tolerance of an element is C * sqrt(K) * u * scale: u is the rounding unit of the
-dtype, K the number of terms of the sum, scale the sum of their absolute values (the
-standard model of floating-point error; Higham, Accuracy and Stability of Numerical
-Algorithms, section 3.1, with sqrt(K) for K because rounding errors are of either sign).
-Terms that were rounded before they are added (TF32) bring their own part: precision.py.
-Products below the smallest number of the dtype are rounded to a multiple of it.
+The tolerance of an element is C * sqrt(K) * u * scale. Here u is the rounding unit of
+the dtype, and K is the number of terms of the sum. scale is the sum of their absolute
+values. This is the standard model of floating-point error (Higham, Accuracy and
+Stability of Numerical Algorithms, section 3.1). It has sqrt(K) in place of K, because
+rounding errors have both signs. If terms were rounded before they are added (TF32), the
+tolerance has another part: precision.py. Products below the smallest number of the
+dtype are rounded to a multiple of it.
 
-Where the reference is NaN or infinity, the result has to be the same.
+If the reference is NaN or infinity, the result must be the same.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Which cases does a file cover, and are these all that lab.toml says?
+"""Finds the cases that a file covers, and compares them with lab.toml's `covers`.
 
-A file whose lab.toml has `covers` names tags of its operator (Operator.tags). It has to
-cover every case that one of these tags fits, and to be right in every case that it
-covers. The number checks note what it leaves; score.py counts points by it.
+If a file has `covers` in lab.toml, it names tags of the operator (Operator.tags). The
+file must cover every case that one of these tags fits. It must be right in every case
+that it covers. The number checks note the cases that it leaves. score.py counts points
+by them.
 """
 
 from __future__ import annotations

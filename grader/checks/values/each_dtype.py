@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One direction's numbers in every dtype; the first failure is the last word."""
+"""Checks the numbers of one direction in every dtype; the first failure decides."""
 
 from __future__ import annotations
 

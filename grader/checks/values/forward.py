@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Are the values right? Every case, against PyTorch in double."""
+"""Checks the values of every case against PyTorch in double."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Are the gradients right? Twice: against PyTorch in double, and PyTorch's gradcheck.
+"""Checks gradients in two ways: against PyTorch in double, and by gradcheck.
 
-The first compares every case with the reference's gradients. The second knows nothing
-of the reference: torch.autograd.gradcheck compares backward with finite differences of
-the student's own forward, both run in the worker. Its tolerances are far below
-PyTorch's defaults, which let a gradient pass that is wrong by a factor of 1.001.
+The first way compares every case with the reference's gradients. The second way does
+not use the reference. torch.autograd.gradcheck compares backward with finite
+differences of the student's forward, and both run in the worker. PyTorch's default
+tolerances would accept a gradient that is wrong by a factor of 1.001. The tolerances
+here are far lower.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How exact must a result be? That depends on the way it is computed.
+"""Says how exact a result must be: it depends on the way it is computed.
 
     direct     the sums of the definition, in any order: the tolerance of compare.py for
                each element, and equality where all numbers are small integers
@@ -12,19 +12,20 @@
 
 The tolerance of tf32 is a bound, not a measurement. Rounding x to the nearest number of
 11 significant bits, ties to either side, gives x (1 + d) with |d| <= 2^-11. A product
-of two such factors is exact in float (22 bits), and off by (1 + d) (1 + e), by
-(1 + 2^-11)^2 = 1 + 2^-10 + 2^-22 at most; so TERM = 2^-10 (1 + 2^-12) times the sum of
-absolute terms bounds what the rounding does to an element. The sum in float is a direct
-one, of terms that are larger by the factor 1 + TERM at most. Factors that are cut off
-instead are off by up to 2^-10 each, and those of bfloat16 by 2^-8. There is no TF32 in
-double: results in f64 are judged as direct sums.
+of two such factors is exact in float (22 bits). Its relative error is at most
+(1 + 2^-11)^2 - 1 = 2^-10 + 2^-22. So let TERM = 2^-10 (1 + 2^-12). TERM times the sum
+of absolute terms is a bound for the rounding in an element. The sum in float is a
+direct one. Its terms are larger by the factor 1 + TERM at most. If factors are cut off
+and not rounded, their errors are up to 2^-10 each. The errors of factors in bfloat16
+are up to 2^-8. There is no TF32 in double: results in f64 are judged as direct sums.
 
-Where a term is NaN or infinity a direct sum is so too, and no other one. A transformed
-tile is NaN as a whole: results within REACH of such a sum may be anything. Rounding to
-TF32 may turn infinity into NaN, and says nothing of numbers below 2^-126.
+If a term is NaN or infinity, its direct sum is NaN or infinity too, and no other sum
+is. A transformed tile is NaN as a whole: results within REACH of such a sum may be
+anything. Rounding to TF32 may turn infinity into NaN. The bound says nothing about
+numbers below 2^-126.
 
-A rung's class stands in lab.toml (`numerics = "winograd"`). A rung that chooses among
-others names the tags of the cases that a class is for; its other sums are direct ones:
+lab.toml names a rung's class (`numerics = "winograd"`). A rung that chooses among others
+names the tags of the cases that a class is for. Its other sums are direct sums:
 
     numerics.winograd = ["winograd_many_channels"]
 """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A case as a call of one direction, and what its results should hold.
+"""Prepares a case as a call of one direction, with its expected results.
 
-The forward and the gradient check make the same calls; this is for the checks that run
-a case once more in another way.
+The forward and the gradient check make the same calls. Other checks use this module to
+run a case again in another way.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Can the gradients of lab 01 be differentiated again? Against PyTorch's, in double.
+"""Checks that the gradients of lab 01 can be differentiated again, by PyTorch in
+double.
 
-One small case. A backward that leaves autograd's sight, by .data, detach or a tensor
-that forward computed and saved, gives right gradients and wrong derivatives of them.
-One that is marked once_differentiable gives none, which is right too.
+There is one small case. A backward can hide work from autograd: by .data, detach or a
+tensor that forward computed and saved. Then its gradients are right, but their
+derivatives are wrong. A backward that is marked once_differentiable has no second
+derivatives. This is right too.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Are the values right with several threads? For rungs that start some.
+"""Checks the values of rungs that start threads, with one, two and three threads.
 
-A few cases whose shares do not come out even, with one, two and three threads. They run
-on as many cores as there are, in a worker of their own.
+There are a few cases, and their work does not divide evenly among the threads. They run
+on all cores, in a separate worker.
 """
 
 from __future__ import annotations

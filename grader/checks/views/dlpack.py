@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""DLPack's structs, and what PyTorch answers when it lends a tensor or borrows one.
+"""Reads and writes DLPack's structs, to exchange tensors with PyTorch.
 
-Capsules are made and read by hand: so PyTorch can be lent what no library would lend.
+Capsules are made and read by hand. So a test can hand PyTorch tensors that no library
+would make.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Where the elements of a tensor lie in its storage, in words and as a PyTorch tensor.
+"""Says where the elements of a tensor are in its storage, in words and as a PyTorch
+tensor.
 
-Two layouts are the same view if they lead to the same places: a stride that no index
-multiplies, and the place of the first element of an empty tensor, count for nothing.
+Two layouts are the same view if each index leads to the same address. Two things do not
+count. One is a stride that no index multiplies. The other is the first address of an
+empty tensor.
 """
 
 from __future__ import annotations

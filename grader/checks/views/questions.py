@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a function of tensor_view.h is asked: a tensor, arguments, and the right answer.
+"""Makes a question about tensor_view.h: a tensor, arguments, and the right answer.
 
 The right answer is PyTorch's: the view that it makes of such a tensor, or its refusal.
 """

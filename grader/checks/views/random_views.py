@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Questions about views, drawn: tensors of every kind of strides, arguments of which
-some are refused. Where a border lies, both of its sides are drawn often.
+"""Draws random questions about views: tensors with any strides, and arguments.
+
+PyTorch refuses some of the arguments. Arguments on both sides of a limit are frequent.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is wrong with a view, in a sentence, and what such a view mostly comes from."""
+"""Explains in a sentence what is wrong with a view, and the usual cause."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Asks a function of tensor_view.h in its worker, and compares its answers."""
+"""Calls a function of tensor_view.h in its worker, and compares its answers."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The files that students change, as the handout had them: given/starters.zip.
+"""Reads given/starters.zip: the files that students change, as the handout had them.
 
-`make reset` puts one of them back, and `make update` needs them to tell what a student
-has changed.
+`make reset` restores one of them, and `make update` compares them with a student's
+files.
 """
 
 from __future__ import annotations

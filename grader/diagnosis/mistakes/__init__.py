@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What students are known to get wrong, by operator: names, formulas, sentences."""
+"""Lists the known mistakes of students, by operator: names, formulas, sentences."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sums of convolutions that are no sums: one term of each stays."""
+"""Makes wrong convolution sums, in which only one term of each sum stays."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Known mistakes of depthwise_conv2d: those of conv2d, but for groups, and its own.
+"""Known mistakes of depthwise_conv2d: the mistakes of conv2d without groups, and more.
 
 A channel has M = OC/IC filters, which lie side by side.
 """

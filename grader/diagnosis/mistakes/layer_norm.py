@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Known mistakes of layer_norm: those of forward here, and the list of all."""
+"""Known mistakes of layer_norm: the mistakes of forward, and the list of all."""
 
 from __future__ import annotations
 

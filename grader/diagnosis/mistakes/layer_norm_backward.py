@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Known mistakes of layer_norm's backward.
 
-What it forgets is PyTorch's gradient of a forward in which mean or rstd is cut off the
-graph.
+A backward that forgets a term has PyTorch's gradient of another forward. There mean or
+rstd is detached from the graph.
 """
 
 from __future__ import annotations

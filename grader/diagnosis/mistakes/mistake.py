@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What a known mistake is: a name, a sentence, and the wrong numbers it leads to.
+"""Defines a known mistake: a name, a sentence, and the wrong numbers that it causes.
 
 A formula makes the wrong numbers of one case, by PyTorch with altered arguments or
-tensors; `formulas.py` has the parts that formulas are built from.
+tensors. `formulas.py` has the parts of formulas.
 """
 
 from __future__ import annotations

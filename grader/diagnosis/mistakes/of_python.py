@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Known mistakes of lab 01 that leave no numbers: words and shapes tell them.
+"""Known mistakes of lab 01 without numbers: words and shapes show them.
 
-What the worker says of a call (grader/runner/worker) is compared with these phrases.
+Their phrases are compared with the worker's messages about a call
+(grader/runner/worker).
 """
 
 from __future__ import annotations

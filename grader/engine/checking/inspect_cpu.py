@@ -3,8 +3,8 @@
 
 A right rung in C runs its cases again with sanitizers. A rung with OpenMP also runs
 some cases in a build that reports every access of its threads. For a wrong rung several
-modules look for the reason. explanation.py finds a known mistake or a region, access.py
-the line of a wrong access, and postmortem.py the loop indices of a crash.
+modules look for the reason. explanation.py finds a known mistake or a region. access.py
+finds the line of a wrong access, and postmortem.py the loop indices of a crash.
 """
 
 from __future__ import annotations

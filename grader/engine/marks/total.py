@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Adds up a student's points in a course, and subtracts what lateness costs.
 
-The record keeps the points of a task as a share of the task's points at that time. If
-course.toml gives other points now, the share counts. If a person gives points, they
-count without change, however late the work was.
+The record keeps the points of a task as a share of the task's points when it was
+graded. If course.toml gives other points now, the share counts. If a person gives
+points, they count without change, however late the work was.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""convlab: the operators of this course, for Python.
+"""Gives Python the operators of this course.
 
-``load`` makes any rung a differentiable PyTorch function, ``check`` compares a
-function of your own with the grader's right answers, ``operators()`` lists the ten
-operators. For the notebooks: ``compile_c`` makes a few lines of C callable,
-``count_cuda`` runs a few lines of CUDA C and counts what they move, ``view`` shows a
-tensor as C sees it, ``compare`` answers an exercise, ``pictures`` draws.
+``load`` makes any rung a differentiable PyTorch function. ``check`` compares your
+function with the grader's right answers. ``operators()`` lists the ten operators. For
+the notebooks: ``compile_c`` makes a few lines of C callable, ``count_cuda`` runs a few
+lines of CUDA C and counts what they move, ``view`` shows a tensor as C sees it,
+``compare`` answers an exercise, ``pictures`` draws.
 
-What needs PyTorch is imported when it is first used.
+If a function needs PyTorch, PyTorch is imported when the function is first used.
 """
 
 from __future__ import annotations

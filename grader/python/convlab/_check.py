@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``convlab.check``: is your function the operator that it should be?
+"""Checks with ``convlab.check`` whether your function computes an operator.
 
 It compares a function in this process with the grader's right answers, on the grader's
 cases and with its tolerances. Nothing is built, no sandbox is used, no points are

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A few lines of CUDA C, run without a GPU and counted: for notebooks.
+"""Runs a few lines of CUDA C without a GPU and counts their accesses, for notebooks.
 
     convlab.count_cuda('''
         #include <cuda_runtime.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``convlab.compare``: the answer of a notebook to what a reader has just written."""
+"""Answers an exercise of a notebook: ``convlab.compare`` checks what a reader wrote."""
 
 from __future__ import annotations
 

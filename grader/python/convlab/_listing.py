@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``convlab.operators()``: what there is, for people; formulas from operators.h."""
+"""Lists the operators for people: ``convlab.operators()`` shows the formulas."""
 
 from __future__ import annotations
 

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""``convlab.load``: a rung or a task of labs 01 to 04 as a differentiable function.
+"""Loads a rung or a task of labs 01 to 04 as a differentiable function:
+``convlab.load``.
 
     conv = convlab.load("02_naive_c/conv2d")
     conv.conv2d(x, w, b, stride=2).sum().backward()
 
 A task stands for the highest file that defines each direction. A rung stands for
-itself; a direction that it lacks comes from the nearest lower file that has it, and so
-does what it leaves. Load again after an edit: the file is compiled anew, and what was
-loaded before stays as it is. The code runs inside this process: what would be the
-verdict CRASH in `make grade` ends the notebook's kernel here.
+itself. If it lacks a direction, the nearest lower file with this direction computes it.
+A lower file also computes the cases that the rung leaves. Load again after an edit: the
+file is compiled anew, and an earlier loaded function stays as it is. The code runs
+inside this process. If it would get CRASH in `make grade`, it ends the notebook's
+kernel here.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What ``load`` says when there is nothing to load."""
+"""Writes the message of ``load`` if there is nothing to load."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From files to code in this process: the binding, and the shared objects of a rung.
+"""Loads the binding and the shared objects of a rung into this process.
 
 make decides what is out of date. It uses binding.mk for the extension module, and
 common/rung.mk (through grader.toolchain) for a rung. The system never loads the same

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""An operator in C as a differentiable PyTorch function.
+"""Makes a differentiable PyTorch function from an operator in C.
 
-``COperator`` looks at the arguments, allocates the outputs and calls the code; two
+``COperator`` looks at the arguments, allocates the outputs and calls the code. Two
 ``autograd.Function``s put it into PyTorch's graph. No input is copied: the code gets
-the tensors' own memory, with the strides they have.
+the tensors' memory, with their strides.
 """
 
 from __future__ import annotations

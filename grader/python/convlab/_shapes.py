@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Which shape an output has: the sizes in the words of a signature.
+"""Computes the shape of an output from the sizes in the words of a signature.
 
-common/operators.h has the same words: "(N, IC, IH, IW)", "(..., D)",
-"(N, IC*KH*KW, OH*OW)". Inputs and options give the letters their numbers. With these
-numbers the shapes of the outputs are computed. <op>_check, not this module, checks that
-the inputs fit each other.
+common/operators.h has the same words: "(N, IC, IH, IW)", "(..., D)", "(N, IC*KH*KW,
+OH*OW)". Inputs and options give the letters their numbers. With these numbers the
+shapes of the outputs are computed. <op>_check, not this module, checks that the inputs
+fit each other.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A few lines of C, called with tensors: for looking at memory from a notebook.
+"""Compiles a few lines of C and calls them with tensors, to show memory in a notebook.
 
     c = convlab.compile_c('''
         #include "tensor.h"
@@ -9,7 +9,7 @@
 
 Functions take tensors as ``const tensor_t *`` or ``tensor_t *``, ints as ``int64_t``
 and floats as ``double``; they return ``double``, ``int64_t`` or nothing. Nothing is
-checked and nothing is copied: C reads and writes the tensor's own memory.
+checked and nothing is copied: C reads and writes the tensor's memory.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The functions of common/tensor_view.h on PyTorch's tensors.
+"""Calls the functions of common/tensor_view.h with PyTorch's tensors.
 
     views = convlab.load("02_naive_c/tensor_view")
     views.slice(x, 1, 0, 4, 2)  # a view of x, made by the C file
 
-C is given a tensor_t for the tensor, and what it fills in comes back as a tensor over
-the same memory. Nothing is copied.
+C gets a tensor_t for the tensor and fills in another one. That one comes back as a
+tensor over the same memory. Nothing is copied.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Runs student code in a worker, which is one process; core.c does it, called from
-here.
+"""Controls a worker: one process that runs student code. core.c does the work.
 
-It takes Calls (call.py). Each gives an Outcome. The Call then holds the outputs and
-what was found in their memory. The worker's own reports can cost points or give a
+A worker takes Calls (call.py). Each gives an Outcome. The Call then holds the outputs
+and the state of their memory. The worker's own reports can cost points or give a
 message its words. No check passes because of them, except lab 01's audit. This module
 does not import torch, so that workers can start while torch is imported.
 """

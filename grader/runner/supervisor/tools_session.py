@@ -2,9 +2,9 @@
 """Runs the worker profile `tools`: a process that may start compilers, for lab 05's
 gates.
 
-It runs in a sandbox like a compiler: with its own process numbers, network and files,
-and a deadline for each gate. If it dies or hangs, this gate has failed, and another
-process runs the other gates. This module does not import torch.
+Its sandbox is like a compiler's: it has its own process numbers, network and files.
+Each gate has a deadline. If the process dies or hangs, this gate has failed, and
+another process runs the other gates. This module does not import torch.
 
 Each process has a room: a new folder with its request, which it reads, and `work`,
 where it writes. In bubblewrap `work` is a file system in memory, of a limited size.

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""The kernels of lab 05: rungs of labs 03 and 04, one object per operator and device.
+"""Makes the kernels of lab 05 from rungs of labs 03 and 04: one object for each device.
 
-Lab 05 copies no kernel. Its lab.toml names where an operator's kernels come from,
+Lab 05 copies no kernel. Its lab.toml names the rungs for an operator's kernels:
 
     [ladder.conv2d]
     kernels.cpu = "03_im2col_cpu/conv2d"                       # its best rung
     kernels.cuda = "04_cuda_kernels/conv2d/04_backward_weight"   # or a rung by name
     kernels.direct = "03_im2col_cpu/conv2d/04_pixel_gemm"   # of the processor, too
 
-and `kernels` makes one object of them, with all they use inside and their functions
-renamed by device and dtype: conv2d_forward_cpu_f32, as csrc/kernels.h declares them.
-The object for the processor holds the rungs of `direct` as well, which compute without
+`kernels` makes one object of them, which contains all objects that they use. Device and
+dtype become part of the functions' names: conv2d_forward_cpu_f32, as in csrc/kernels.h.
+The object for the processor also holds the rungs of `direct`, which compute without
 Winograd: conv2d_forward_direct_f32.
 """
 
