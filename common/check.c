@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
-/* check.c - the arguments of every operator, looked at once, by its caller
+/* check.c - checks the arguments of every operator; the caller runs it once
  *
- * One function per operator and direction, a list of statements about its arguments:
+ * Each operator and direction has one function: a list of statements about arguments.
  *
  *     takes        an input; the text says how many axes it has: "(N, IC)", "(..., D)"
- *     takes_shape  an input whose sizes follow from what came before
- *     gives        an output of free sizes: contiguous, in memory of its own
- *     gives_shape  an output whose sizes follow
+ *     takes_shape  an input; earlier arguments decide its sizes
+ *     gives        an output of free sizes: contiguous, in separate memory
+ *     gives_shape  an output; earlier arguments decide its sizes
  *     gradient     the same, unless it is not wanted
  *
- * The first that does not hold leaves its sentence in ctx->error; all later ones do
- * nothing, and `size` answers 1 (arguments.h). Inputs come before outputs, because an
- * output may not overlap anything that was taken before it.
+ * The first wrong argument writes a sentence to ctx->error. Then all later statements
+ * do nothing, and `size` returns 1 (arguments.h). Inputs come before outputs, because
+ * an output may not overlap an earlier argument.
  *
- * Nothing here depends on the rung's dtype, and no data is read but the coordinates of
- * subm_conv3d. The file is C11 and C++17.
+ * Nothing here depends on the rung's dtype. The only data that is read are the
+ * coordinates of subm_conv3d. The file is C11 and C++17.
  */
 #include "operators.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* view_calls - the functions of tensor_view.h, called with arrays of numbers
+/* view_calls - calls the functions of tensor_view.h with arrays of numbers
  *
- * Commands carry tensors. A view is a function of sizes, strides and arguments, so
- * these go as int64 arrays and come back as one; grader/checks/views/ is the
- * other side. An array of axes always has room for LONGEST of them.
+ * Commands carry tensors. A view is a function of sizes, strides and arguments.
+ * They go as int64 arrays, and the answer is one array. The caller is
+ * grader/checks/views/. An array of axes always has room for LONGEST of them.
  */
 #include <string.h>
 

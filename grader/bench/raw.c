@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* raw.c - a kernel called without PyTorch around it: the floor of `make bench LAB=05`
+/* raw.c - calls a kernel without PyTorch: the fastest time of `make bench LAB=05`
  *
- * Scratch memory that costs nothing: one block, reserved once, taken anew by each call.
- * Linked with an operator's kernels into a library that ctypes calls.
+ * Scratch memory is one block. It is reserved once, and each call takes it anew. The
+ * file is linked with an operator's kernels into a library that ctypes calls.
  */
 #include <stddef.h>
 

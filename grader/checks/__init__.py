@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""The checks: each module answers one question, for example: are values right?"""
+"""The checks: each module answers one question about a rung."""

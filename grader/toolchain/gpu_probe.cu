@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* card - is there a GPU, which one, and what can it do at most?
+/* card - finds the first GPU and measures its peaks
  *
  *   card          the first GPU in one line of JSON; without one {"error": "..."}
  *   card rates    the same, with its measured peaks
  *
- * A process of its own asks, because asking makes a context that stays as long as the
- * process: the grader's has none of its own but PyTorch's. Built by nvcc, and by cusim
- * in a test.
+ * A separate process does this, because it makes a context that stays as long as the
+ * process. The grader's process has only PyTorch's context. nvcc builds this file, and
+ * in a test cusim does.
  */
 #include <cuda_runtime.h>
 #include <stdio.h>

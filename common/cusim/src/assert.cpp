@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* assert.cpp - an assert that fails in a kernel ends the launch and names its line
+/* assert.cpp - ends the launch if an assert in a kernel fails, and names its line
  *
- * The C library's macro calls __assert_fail; ours is found in front of its own.
+ * The C library's macro calls __assert_fail. The linker finds the function here first.
  */
 #include <cstdio>
 #include <cstdlib>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* barrier.cpp - where threads wait for each other: barriers and collectives of a warp
+/* barrier.cpp - barriers and collectives of a warp, where threads wait for each other
  *
- * The last one to arrive lets all go on. A barrier that can never be complete, and
- * different ones that threads of one block took for the same, are reported here.
+ * The last thread that arrives lets all threads continue. Two errors are reported
+ * here: a barrier that can never be complete, and threads of one block at different
+ * barriers.
  */
 #include "block.h"
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* block.h - the threads of the present block: for schedule, barrier and trace */
+/* block.h - the block that runs now
+ *
+ * schedule.cpp, barrier.cpp and trace.cpp share its threads.
+ */
 #ifndef CUSIM_BLOCK_H
 #define CUSIM_BLOCK_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* copies.cpp - cudaMalloc, cudaFree, cudaMemcpy, cudaMemset and what they refuse */
+/* copies.cpp - cudaMalloc, cudaFree, cudaMemcpy and cudaMemset, with their errors */
 #include <sys/mman.h>
 
 #include <cstdint>

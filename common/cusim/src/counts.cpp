@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
-/* counts.cpp - what each line of a kernel moves: sectors, wavefronts, bytes
+/* counts.cpp - counts what each line of a kernel moves: sectors, wavefronts, bytes
  *
- * The lanes of a warp that execute an instruction in the same turn of the loops around
- * it make one request: turns are told by Loop (core.h). Where lanes do so more than
- * once, in a function that is called twice, the k-th time of each lane makes one. New
- * ones begin behind each barrier and each collective of the whole warp. Of a request:
+ * Lanes of a warp that execute an instruction in the same turn of its loops make one
+ * request. Loop (core.h) counts the turns. A function that is called
+ * twice repeats an instruction in one turn. Then the k-th times of all lanes make one
+ * request. New requests begin after each barrier and each collective of the whole
+ * warp. For a request:
  *
  *   sectors      different aligned pieces of 32 bytes of global memory it touches
- *   wavefronts   passes through the 32 banks of shared memory, 4 bytes each: the most
- *                different words that one bank must give; 8-byte accesses are served
- *                in two halves of the warp, 16-byte ones in four quarters; loads in
- *                half as many parts if all lanes i and i^1, or all lanes i and i^2 of
- *                the warp read the same address (measured on an H100 and an H200)
+ *   wavefronts   passes through the 32 banks of shared memory, 4 bytes each. It is the
+ *                largest number of different words in one bank. 8-byte accesses are
+ *                served in two halves of the warp, 16-byte ones in four quarters.
+ *                If all lanes i and i^1 read the same address, loads need half as many
+ *                parts. The same holds for all lanes i and i^2 (measured on an H100
+ *                and an H200).
  *   bytes        32 x sectors, before any cache
  */
 #ifdef CUSIM_TRACE

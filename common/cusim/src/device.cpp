@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* device.cpp - which device this is: none, with the limits that all cards share */
+/* device.cpp - describes a device that does not exist, with the limits of all cards */
 #include <cstring>
 
 #include "errors.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* errors.cpp - the last error, and whether anybody looked at it after a launch */
+/* errors.cpp - keeps the last error, and notes whether it was read after a launch */
 #include "errors.h"
 
 #include "findings.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* errors.h - what cudaGetLastError will say */
+/* errors.h - keeps the error that cudaGetLastError returns */
 #ifndef CUSIM_ERRORS_H
 #define CUSIM_ERRORS_H
 

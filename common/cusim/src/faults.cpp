@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* faults.cpp - what only a signal or the sanitizer can tell
+/* faults.cpp - finds errors that only a signal or a sanitizer shows
  *
- * An address that faults, a thread that never ends, an access that AddressSanitizer
- * stops: each becomes a finding with the block and the thread it happened in. And what
- * is left to say when the program ends.
+ * It finds three errors: an address that faults, a thread that never ends, and an
+ * access that AddressSanitizer stops. Each becomes a finding with its block and its
+ * thread. It also reports what remains when the program ends.
  */
 #include <dlfcn.h>
 #include <execinfo.h>

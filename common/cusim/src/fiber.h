@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* fiber.h - stacks that can be left and entered again
  *
- * A fiber runs an endless function of the scheduler; a thread of a kernel that must
- * wait leaves its fiber behind, stack and all, until another fiber enters it again.
- * Only block.h and schedule.cpp use this.
+ * A fiber runs an endless function of the scheduler. If a thread of a kernel must
+ * wait, it leaves its fiber. The fiber keeps the stack until another fiber enters it
+ * again. Only block.h and schedule.cpp use this.
  */
 #ifndef CUSIM_FIBER_H
 #define CUSIM_FIBER_H

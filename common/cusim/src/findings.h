@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* findings.h - what is wrong with a program, and how it is told
+/* findings.h - reports errors that cusim finds in a program
  *
- * A finding has a kind (one word that tests and the grader know), one sentence, and the
- * places involved. The same kind at the same places is told once. Findings go to the
- * file named by CUSIM_REPORT, one JSON object a line, else as text to standard error.
- * A place known only by its code address is turned into a line by whoever reads the
- * report (python -m cusim does).
+ * A finding has a kind, one sentence and the positions in the code. The kind is one
+ * word that tests and the grader know. If the same kind occurs again at the same
+ * positions, it is not reported again. Findings go to the file named by CUSIM_REPORT,
+ * one JSON object a line, or as text to standard error. Some positions are known only
+ * by a code address. The reader of the report turns it into a line (python -m cusim
+ * does).
  */
 #ifndef CUSIM_FINDINGS_H
 #define CUSIM_FINDINGS_H

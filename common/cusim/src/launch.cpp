@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* launch.cpp - what a launch must satisfy before its first thread runs */
+/* launch.cpp - checks a launch before its first thread runs */
 #include <cinttypes>
 #include <map>
 

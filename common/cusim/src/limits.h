@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* limits.h - what an operator may exchange with the host while it runs
+/* limits.h - limits what an operator may exchange with the host while it runs
  *
- * Whoever has the numbers on the host can compute there, and whoever may send many can
- * send the result. Each limit that is passed is a finding; the copy is made, its result
- * is right.
+ * An operator that has the numbers on the host could compute there, and then send the
+ * result to the device. So exchanged bytes are limited. If a limit is exceeded, it is
+ * a finding. The copy is still made, and its result is right.
  */
 #ifndef CUSIM_LIMITS_H
 #define CUSIM_LIMITS_H

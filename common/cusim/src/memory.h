@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* memory.h - the memory of the device: what cudaMalloc gives, and shared memory
+/* memory.h - the memory of the device: cudaMalloc's memory, and shared memory
  *
- * Device memory is one reserved range, so that one comparison tells it from the host's.
- * What is freed is not given out again while there is room, so that a use after free is
- * seen. In the builds that check, the host cannot touch the range outside of the API.
- * There, each allocation has pages of its own, so that one can be read-only.
- * A quarter of the range lies in front of the first allocation and is never opened, so
- * that an index below 0 is no address of the host's.
+ * Device memory is one reserved range, so one comparison separates it from host
+ * memory. Freed memory is not used again while there is room, so a use after free is
+ * found. In the builds that check, the host can use the range only through the API.
+ * There each allocation has separate pages, so that one can be read-only. A quarter of
+ * the range lies in front of the first allocation and is never opened. So an index
+ * below 0 is not an address of the host's.
  */
 #ifndef CUSIM_MEMORY_H
 #define CUSIM_MEMORY_H

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* races.cpp - two threads, one word, at least one write, and nothing that orders them
+/* races.cpp - finds unordered accesses to one word, at least one of them a write
  *
- * Each 4-byte word remembers its last write and its last two reads. Everything runs one
- * after another, so one counter, `tick`, gives every access a time; what remains is to
- * know which earlier accesses the present thread may rely on:
+ * Each 4-byte word remembers its last write and its last two reads. Threads run one
+ * after another. So one counter, `tick`, gives every access a time. The question is
+ * which earlier accesses are ordered before the access of this thread:
  *
  *   of its own warp    those before the last collective of both lanes (and what those
  *                      lanes knew: vector clocks)
@@ -11,7 +11,7 @@
  *   of other blocks    those before a __threadfence whose thread then did an atomic
  *                      operation on an address that this block has since done one on
  *
- * Forgetting accesses can miss a race; it never invents one.
+ * If an access is forgotten, a race can be missed; a reported race is always real.
  */
 #ifdef CUSIM_TRACE
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* schedule.cpp - runs the threads of a block, one at a time, until all have ended
  *
- * A fiber takes one fresh thread after the other and runs it to its end. A thread that
- * must wait stays on its fiber, and another fiber goes on: with one whose waiting is
- * over, else with a fresh thread. When neither exists and threads still wait, nobody
- * will ever come: that is a deadlock, and the table of who waits where says why.
+ * A fiber takes one new thread after the other and runs it to its end. If a thread
+ * must wait, it stays on its fiber, and another fiber runs. That fiber continues a
+ * thread that no longer waits, or starts a new thread. If neither exists and threads
+ * still wait, it is a deadlock. Then a table says which thread waits where.
  */
 #include "schedule.h"
 

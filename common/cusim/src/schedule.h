@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* schedule.h - the threads of a block: who runs, who waits, what the others may ask */
+/* schedule.h - runs and stops the threads of a block, and tells which one runs */
 #ifndef CUSIM_SCHEDULE_H
 #define CUSIM_SCHEDULE_H
 

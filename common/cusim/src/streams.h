@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* streams.h - names for an order of work; everything is done at once */
+/* streams.h - names of streams; all work is done at once, in the order of the calls */
 #ifndef CUSIM_STREAMS_H
 #define CUSIM_STREAMS_H
 

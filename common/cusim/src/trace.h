@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* trace.h - every access to memory of a kernel, for the race check and the counts
+/* trace.h - every access of a kernel to memory, for the race check and the counts
  *
- * Built with -fsanitize=thread but without its library, the compilers call
- * __tsan_read4 and its kin before each access; trace.cpp has our own of them.
+ * The compilers call __tsan_read4 and its kin before each access, because of
+ * -fsanitize=thread. The library of this option is not linked: trace.cpp has these
+ * functions.
  */
 #ifndef CUSIM_TRACE_H
 #define CUSIM_TRACE_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* untraced.cpp - fences and atomics where nobody counts or looks for races */
+/* untraced.cpp - fences and atomics for builds without counts and race checks */
 #include "schedule.h"
 
 #ifndef CUSIM_TRACE

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* _device - a CUDA rung called with tensors of the CPU
+/* _device - calls a CUDA rung with tensors of the CPU
  *
- * Every tensor is copied into device memory, gaps and all, and outputs are copied back:
- * through cusim this is memory of the same machine, and no GPU is needed. Loaded by
- * _native.py beside the rung; both are linked with the same libcusim.so.
+ * Every tensor is copied into device memory, with all bytes between its elements.
+ * Outputs are copied back. With cusim, device memory is memory of the same machine, and
+ * no GPU is needed. _native.py loads this beside the rung. Both are linked with the
+ * same libcusim.so.
  */
 #include <cuda_runtime.h>
 

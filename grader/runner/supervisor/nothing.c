@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* nothing - a rung that does nothing: what a worker is woken for when the wake itself
- * is to be timed */
+/* nothing - a rung that does nothing, to time only the wake of a worker */
 #include "operators.h"
 
 status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* poison.h - filling memory so that it tells what happened to it */
+/* poison.h - fills memory with a pattern that shows which bytes were written */
 #ifndef CONVLAB_POISON_H
 #define CONVLAB_POISON_H
 

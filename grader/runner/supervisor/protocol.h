@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* protocol.h - what the supervisor and a worker say to each other, and where
+/* protocol.h - the data that the supervisor and a worker exchange
  *
- * Two shared memories. IN is written by the supervisor only and sealed against everyone
- * else; OUT is written by the worker. Each begins with one page of words, then come
+ * There are two shared memories. Only the supervisor writes IN: it is sealed against
+ * everyone else. The worker writes OUT. Each begins with one page of words. Then come
  * slots, one tensor in each. A worker maps every slot once, with an unmapped guard
  * page on both sides, and never maps again:
  *
@@ -14,8 +14,8 @@
  * of the last case. Then the write is seen, and this case's outputs stay unchanged.
  *
  * The clock, the expected answers and the verdict never enter either memory. Everything
- * in the reply page is a hint from untrusted code: it may word a message, it never
- * decides that something passed.
+ * in the reply page is a hint from untrusted code. It may give a message its words. No
+ * check passes because of it.
  */
 #ifndef CONVLAB_PROTOCOL_H
 #define CONVLAB_PROTOCOL_H

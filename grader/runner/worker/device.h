@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* device.h - the tensors of a call in device memory
+/* device.h - copies the tensors of a call to device memory, and back
  *
- * Compiled with -DDEVICE into worker-cuda and its kin, which run the rungs of lab 04
- * through the CUDA runtime API: cusim's, which needs no GPU, or NVIDIA's. Other workers
- * get functions that do nothing.
+ * With -DDEVICE it is part of worker-cuda and its kin. They run the rungs of lab 04
+ * through the CUDA runtime API, of cusim (no GPU) or of NVIDIA. Other workers get
+ * functions that do nothing.
  */
 #ifndef CONVLAB_DEVICE_H
 #define CONVLAB_DEVICE_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* hold.cu - a kernel of the worker's own that only lets time pass
+/* hold.cu - a kernel that only lets time pass, for the worker
  *
- * Built by nvcc into worker-cuda-gpu. Where cusim takes the place of nvcc it returns at
- * once: cusim runs a kernel at its launch, so that nothing waits behind it.
+ * nvcc builds it into worker-cuda-gpu. If cusim takes the place of nvcc, it returns at
+ * once. cusim runs a kernel at its launch, so nothing would wait after it.
  */
 #include <cuda_runtime.h>
 

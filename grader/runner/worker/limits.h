@@ -2,8 +2,9 @@
 /* limits.h - the limits that a worker sets for itself before it loads student code
  *
  * Called once, in this order, by the C worker and (through ctypes) by the Python one.
- * From then on the process cannot start another, open a file for writing, talk to the
- * network, signal, limit, trace or read another process, or raise its limits. This
+ * From then on the process cannot start another process or raise its limits. It cannot
+ * open a file for writing or use the network. It cannot signal, limit, trace or read
+ * another process. This
  * needs no privileges and no helper program. If bubblewrap exists, it is used as well.
  */
 #ifndef CONVLAB_GUARD_H

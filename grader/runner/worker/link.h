@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* link.h - a worker's end of the two shared memories; both kinds of worker use it */
+/* link.h - connects a worker, in C or Python, with the two shared memories */
 #ifndef CONVLAB_LINK_H
 #define CONVLAB_LINK_H
 

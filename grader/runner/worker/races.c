@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* Members run one after the other, and one counter, `tick`, gives every access a time:
- * that of the last event by which its thread handed on what it knew, or was told. A
- * member knows of each other member up to which time it may rely on its accesses. */
+/* races.c - keeps the time of every access, to find accesses that nothing orders
+ *
+ * Members run one after the other. One counter, `tick`, gives every access a time. It
+ * is the time of the last event where its thread passed on its knowledge, or got some.
+ * A member knows, for each other member, up to which time its accesses are safe.
+ */
 #define _GNU_SOURCE
 #include "races.h"
 

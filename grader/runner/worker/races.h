@@ -6,12 +6,12 @@
  * memory. openmp.c and region.c run the threads of a region one after the other. This
  * file knows which accesses are ordered, and reports the others.
  *
- * It is a race if two threads of a region use the same bytes, at least one of them
- * writes, and nothing orders the two accesses. A barrier orders them, and so do the
- * begin and the end of the region. A lock or a critical section orders them if one
- * thread left it before the other entered it. An atomic release orders them if an
- * acquire follows. Atomic operations do not race with each other. If an access is
- * forgotten, a race can be missed; a reported race is always real.
+ * Two threads of a region access the same bytes. If at least one of them writes, and
+ * nothing orders the accesses, it is a race. A barrier orders them, and so do the begin
+ * and the end of the region. A lock or a critical section orders them if one thread
+ * left it before the other entered it. An atomic release orders them if an acquire
+ * follows. Atomic operations do not race with each other. If an access is forgotten, a
+ * race can be missed; a reported race is always real.
  */
 #ifndef CONVLAB_RACES_H
 #define CONVLAB_RACES_H

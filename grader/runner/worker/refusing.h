@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* refusing.h - ctx_scratch that has no memory, for one request or for all */
+/* refusing.h - a ctx_scratch that refuses one request, or all requests */
 #ifndef CONVLAB_REFUSING_H
 #define CONVLAB_REFUSING_H
 

@@ -4,7 +4,7 @@
  * It is the same program, linked with AddressSanitizer and UBSan and compiled with
  * SANITIZED. Each tensor is in a malloc'ed block of exactly its extent. Scratch memory
  * is too, and it is freed when the operator returns. If an access is outside of a
- * block, or in freed memory, the process ends with a report that names the line.
+ * block, or in freed memory, the process ends. Its report names the line.
  *
  * Memory that nobody wrote holds signalling NaN, here the stack as well. The first
  * arithmetic on it traps. The line and the block are noted, and the call goes on. The

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* scratch.h - ctx_scratch as the graders give it: every block between guard pages */
+/* scratch.h - the graders' ctx_scratch: each block lies between two guard pages */
 #ifndef CONVLAB_SCRATCH_H
 #define CONVLAB_SCRATCH_H
 

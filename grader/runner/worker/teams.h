@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* teams.h - calls with several threads, made so that what is shared by mistake shows
+/* teams.h - calls with several threads, made to show variables shared by mistake
  *
  * Threads of a short call often do their work one after the other. Then a race shows
  * once in a thousand calls. So the threads of an OpenMP region sleep a few times, at

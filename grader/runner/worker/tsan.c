@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* tsan.c - what -fsanitize=thread makes a rung call, for `worker-races`
+/* tsan.c - the functions that a rung calls because of -fsanitize=thread
  *
- * There is a function for each size of an access. Atomic operations are done here in
- * the strictest order, but they order only what the program asked for. The compiler
- * does not see accesses of the C library. So the linker's --wrap (common/rung.mk)
- * replaces its functions that move memory.
+ * `worker-races` has a function for each size of an access. Atomic operations are done
+ * here in the strictest order, but they order only what the program asked for. The
+ * compiler does not see accesses of the C library. So the linker's --wrap
+ * (common/rung.mk) replaces its functions that move memory.
  *
  * The functions differ only in a size, so macros make them.
  */

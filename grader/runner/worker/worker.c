@@ -2,15 +2,15 @@
 /* worker - runs a student's shared object, one call at a time
  *
  *   worker FORWARD.so BACKWARD.so IN OUT GO DONE LEVEL PATH...
- *       IN, OUT, GO, DONE are inherited descriptors (protocol.h); LEVEL is the sandbox:
- *       bwrap (it is around us already), landlock, which shows the PATHs, or none.
+ *       IN, OUT, GO, DONE are inherited descriptors (protocol.h). LEVEL is the sandbox:
+ *       bwrap (already around this process), landlock (it shows the PATHs), or none.
  *   worker --replay FORWARD.so BACKWARD.so IN.bin OUT.bin
  *       runs the one command kept in IN.bin and ends: for a debugger.
  *   worker --card
  *       says that it can use the device and ends: for tools that may not start.
  *
  * Both libraries may be the same file. This process knows no right answer, no clock and
- * no score; it is frozen, read and in the end killed from outside.
+ * no score. The supervisor freezes, reads and kills it.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* wrappers.h - what stands between an operator of lab 05 and its kernel in a grading
+/* wrappers.h - wraps the kernels of an operator of lab 05 during a grading
  *
- * The linker hands every call of a kernel to a wrapper of these (wrappers.py writes
- * them, one for each kernel). It calls the kernel. Where the environment names a
- * socket, it sends the call's tensors there, and the outputs become what comes back:
- * the grader multiplies them by a factor that this process does not know. A result
- * without that factor has not come from the kernel.
+ * The linker replaces every call of a kernel by a call of a wrapper. wrappers.py writes
+ * one wrapper for each kernel. The wrapper calls the kernel. If the environment names a
+ * socket, it sends the call's tensors there and gets new outputs. The grader has
+ * multiplied them by a factor that this process does not know. If a result lacks this
+ * factor, it is not from the kernel.
  *
  *     a call      name, 32 bytes; inputs, outputs: their numbers, int32 each
  *     a tensor    int64 each: present, dtype, ndim, sizes; then its elements, row-major
