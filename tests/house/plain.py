@@ -26,12 +26,14 @@ ONE_WORD = re.compile(r"`[^`]+`|\$[^$\n]+\$|!?\[[^]]*\]\([^)]*\)")
 END = re.compile(r"(?<!\.\.)(?<!e\.g)(?<!i\.e)(?<=[.?!])[)\"'*]*(?:\s+|$)")
 WORD = re.compile(r"[A-Za-z]{2}[a-z'’-]*|[aAI]|\d+")
 OPERATOR = re.compile(r"[-+*/@<>=!|&%^x]+")
+INDENTED = re.compile(r"(?m)^    .*$")
 NO_SENTENCE = re.compile(  # but a regular expression or a program
     r"(?m)\\|\(\?|^import |^CREATE TABLE "
 )
 C_COMMENT = re.compile(r"(?ms)/\*.*?\*/|//[^\n]*|^#[^\n]*")
 C_BLOCK = re.compile(r"(?ms)^ *(/\*.*?)\*/")
 C_MARGIN = re.compile(r"^ *(?:/?\*)? ?")
+C_HEAD = re.compile(r"(?s)(?://[^\n]*\n)*/\*.*?\*/")
 C_LABEL = re.compile(r"^ +[*\w]+ {2,}(?=\S)")
 FORMULA = re.compile(r"\w+(\[[^]]*\])? += ")  # at the beginning of a line
 COLUMNS = re.compile(r"\S {3,}\S")
@@ -134,6 +136,20 @@ def c_comments(source: str) -> Iterator[str]:
                 lines = []
             if line.strip() and not row and not line.startswith("----"):
                 lines.append(line[label.end() :] if label else line.strip())
+
+
+def head(file: Path) -> Iterator[str]:
+    """The paragraphs of a module's docstring, or of a head comment in C after its file
+    name. Indented examples and command lines are left out.
+    """
+    source = file.read_text()
+    if file.suffix == ".py":
+        text = ast.get_docstring(ast.parse(source)) or ""
+        yield from blocks(INDENTED.sub("", text))
+    elif block := C_HEAD.match(source):
+        first, *others = c_comments(block[0])
+        yield re.sub(r"^\S+ - ", "", first)
+        yield from others
 
 
 def _texts(entry: dict[str, object]) -> Iterator[str]:

@@ -23,6 +23,9 @@ MOST_WORDS = 20
 MOST_EXCEPTIONS = 20
 PAGES = sorted({file for glob in LIST["pages"] for file in ROOT.glob(glob)})
 HEADERS = sorted({file for glob in LIST["comments"] for file in ROOT.glob(glob)})
+LATER = {ROOT / name for name in LIST["heads_later"]}
+HEADS = sorted({file for glob in LIST["heads"] for file in ROOT.glob(glob)} - LATER)
+NO_HEAD = re.compile(r"(What|Which|Who|Whom|Whose|Where|When|How|Whether|Why)\b|.*\?$")
 EXCEPTIONS: dict[str, str] = LIST["exceptions"]
 
 
@@ -80,6 +83,16 @@ def test_every_sentence_of_a_comment_is_short(file: Path) -> None:
     assert not [text for text in found if plain.length(text) > MOST_WORDS]
 
 
+@pytest.mark.parametrize("file", HEADS, ids=lambda file: str(file.relative_to(ROOT)))
+def test_a_head_says_what_its_module_does_in_short_sentences(file: Path) -> None:
+    found = [text for part in plain.head(file) for text in plain.sentences(part)]
+    bad = [f"{'; '.join(faults(text))}\n    {text}" for text in found if faults(text)]
+    if found and NO_HEAD.match(found[0]):
+        bad.append(f"say what the module does: it is no sentence\n    {found[0]}")
+    if bad:
+        pytest.fail("\n".join(bad), pytrace=False)
+
+
 @pytest.mark.parametrize("phrase", PHRASES, ids=lambda phrase: phrase.find)
 def test_a_phrase_alarms_where_it_should_and_nowhere_else(phrase: Phrase) -> None:
     assert all(re.search(phrase.find, sentence) for sentence in phrase.wrong)
@@ -87,7 +100,10 @@ def test_a_phrase_alarms_where_it_should_and_nowhere_else(phrase: Phrase) -> Non
 
 
 def test_each_page_of_the_list_is_there() -> None:
-    assert all(list(ROOT.glob(glob)) for glob in LIST["pages"] + LIST["comments"])
+    assert all(
+        list(ROOT.glob(glob))
+        for glob in LIST["pages"] + LIST["comments"] + LIST["heads"]
+    )
 
 
 def test_exceptions_are_few_and_needed() -> None:
