@@ -111,7 +111,7 @@ train: $(MORE)  ## train a network with every make of layers [NET= DATA= EPOCHS=
 editor: $(READY)  ## compile_commands.json: an editor with clangd knows our headers and flags
 	@$(GRADER) editor
 
-doctor: $(READY)  ## what this machine has, and what a missing thing costs
+doctor: $(READY)  ## show what this machine has, and what missing things would do
 	@$(GRADER) doctor
 
 test: $(MORE)  ## lint, and every test of convlab itself [FAST=1: one minute of tests; WHOLE=1: no samples]

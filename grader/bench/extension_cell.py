@@ -207,7 +207,7 @@ def _page(lines: Sequence[Line], note: str, wanted: Wanted) -> list[str]:
         "",
         f"Made by `{command(wanted)}`. The cell is that of PyTorch's C++ extension "
         f"tutorial (N samples, IC input features, state size H): {sizes}. Gradients of "
-        "all five tensors are recorded; backward walks through a graph that is there. "
+        "all five tensors are recorded; backward uses a graph that exists already. "
         "The kernels of C++ are lab 03's rungs.",
         "",
         *tables.markdown(HEAD, rows),

@@ -50,9 +50,7 @@ HEAD = (
     "occupancy",
     "baseline",
 )
-NOT_TIMED = (
-    "times need a GPU, and {why}: what follows is counted, and says nothing of time"
-)
+NOT_TIMED = "times need a GPU, and {why}: the figures below are counts, not times"
 
 
 def bench(selection: Selection, wanted: Wanted) -> int:

@@ -76,7 +76,7 @@ def needs_gpu(rung: Rung, nvcc: Verdict) -> list[CheckResult]:
     listed = ", ".join(rung.architectures)
     taken = f"NVIDIA's compiler takes it ({listed})"
     if nvcc is not Verdict.PASS:
-        taken = f"it is for {listed}, and no nvcc is here to compile it"
+        taken = f"it is for {listed}, and there is no nvcc here to compile it"
     message = f"needs a GPU: cusim cannot run this rung; {taken}"
     found = []
     has = [d for d in DIRECTIONS if f"{rung.operator}_{d}(" in _code(rung)]

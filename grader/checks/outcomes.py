@@ -122,7 +122,9 @@ def of_outcome(
     if outcome is Outcome.NOT_FROZEN:
         message = "could not be stopped between calls"
         if worker.state == "D":
-            message += ": it waits for a disk, or for a thread it made; run it again"
+            message += (
+                ": it waits for a disk, or for a thread that it started; run it again"
+            )
         return Finding(Verdict.TIMEOUT, message, case)
     return _death(worker, case, names)
 
@@ -130,9 +132,9 @@ def of_outcome(
 def _timeout(state: str, limit: float) -> str:
     doing = {
         "R": "it was busy: an endless loop, or far too slow",
-        "S": "it was asleep: waiting for something that never comes",
+        "S": "it was asleep: it waits for something that never happens",
         "T": "it had stopped itself",
-        "D": "it waited for a disk, or for a thread it made; run it again",
+        "D": "it waited for a disk, or for a thread that it started; run it again",
     }.get(state, "nobody knows what it did")
     return f"did not return within {limit:.1f} s; {doing}"
 
@@ -178,8 +180,7 @@ def _signal(worker: Worker) -> str:
     meanings: dict[int, str] = {
         signal.SIGABRT: _last_words(worker),
         signal.SIGFPE: "divided an integer by zero",
-        signal.SIGKILL: "was killed, and memory had not run out: most likely it killed "
-        "itself",
+        signal.SIGKILL: "was killed, but memory had not run out: did it kill itself?",
         signal.SIGILL: "ran an instruction this machine does not have",
     }
     return f"{name}: {meanings.get(number, 'ended by a signal')}"

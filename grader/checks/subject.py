@@ -364,7 +364,7 @@ class Subject:
                 text = (
                     f"leaves {listed} to other files, but wrote {written} of "
                     f"{tensor.numel()} elements of '{names[k]}'. Decide before you "
-                    "write: what a file leaves it must not touch"
+                    "write: if a file leaves a result, it must not touch it"
                 )
                 return Finding(Verdict.INCOMPLETE, text, case.name)
         return None

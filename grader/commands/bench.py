@@ -31,7 +31,7 @@ def run() -> int:
     """Measure, print and write."""
     task, lab, net = map(said.text, ("T", "LAB", "NET"))
     if net and (task or lab):
-        raise GraderError(f"NET={net} times a whole network; leave T= and LAB= away")
+        raise GraderError(f"NET={net} times a whole network; leave out T= and LAB=")
     selection = _timed(tasks.select(task, lab))
     repeated = said.number("SEED")
     wanted = _wanted(grading.new_seed() if repeated is None else repeated)

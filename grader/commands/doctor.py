@@ -218,7 +218,7 @@ def _on_card() -> list[Item]:
 
     found = compute_sanitizer.find() and not compute_sanitizer.why_not()
     name = "compute-sanitizer"
-    without = f"kernels are looked at by cusim only: {compute_sanitizer.why_not()}"
+    without = f"only cusim checks kernels: {compute_sanitizer.why_not()}"
     return [
         Item(name, compute_sanitizer.find() if found else "", without),
         Item(

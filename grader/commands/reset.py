@@ -63,7 +63,8 @@ def _agreed(question: str) -> bool:
         return True
     if not sys.stdin.isatty():
         raise GraderError(
-            "make reset asks first, and there is no terminal; YES=1 agrees"
+            "make reset asks before it replaces a file, and there is no terminal; add "
+            "YES=1"
         )
     try:
         return input(question).strip().lower() in ("y", "yes")

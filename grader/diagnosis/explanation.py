@@ -49,8 +49,8 @@ AGAIN = (
     "threads, or on data of an earlier call?"
 )
 STRANGE = (
-    "right for all finite numbers: an input of this case holds NaN or infinity. Every "
-    "sum that NaN is part of is NaN, and no other one. Does a comparison (x < 0, "
+    "right for all finite numbers: an input of this case holds NaN or infinity. A sum "
+    "with a NaN term is NaN, and no other sum is. Does a comparison (x < 0, "
     "x != x) or a factor 0 treat it otherwise?"
 )
 TINY = (

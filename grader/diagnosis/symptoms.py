@@ -215,9 +215,7 @@ def _region(trials: Sequence[Trial], wrong: Sequence[str]) -> str | None:
         if all(_only_at(m, back, slice(0, 1)) for m in masks):
             return f"only the first {word} of '{name}' is wrong"
     if name == "output" and dims == 4 and all(_border(t, name) for t in trials):
-        return (
-            f"only the border of '{name}' is wrong, where windows look past the image"
-        )
+        return f"only the border of '{name}' is wrong, where windows leave the image"
     return None
 
 

@@ -182,7 +182,7 @@ def _uses(results: list[TaskResult]) -> None:
     for rung in [rung for result in results for rung in result.rungs]:
         for alias, server in rung.uses.items():
             stands_in = server.startswith("given/")
-            given_one = f"{server}, which serves until your own file is right"
+            given_one = f"{server}, which is used until your own file is right"
             who = given_one if stands_in else server
             line = f"  in {rung.rung.id}, {alias} is {who}"
             lines.append((stands_in, line))

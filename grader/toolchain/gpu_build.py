@@ -39,7 +39,7 @@ def lacking(rung: Rung) -> str:
     listed = ", ".join(rung.architectures)
     return (
         f"waits for another GPU: this one, {found.name}, is {found.architecture}, and "
-        f"the file is for {listed}. Where it is called, a lower file stands in"
+        f"the file is for {listed}. If a file calls it, a lower file is used"
     )
 
 
@@ -69,4 +69,4 @@ def _failed(text: str) -> Build:
     if not error:
         return failed(text)
     place = f"{error['file']}:{error['line']}"
-    return Build({}, error=f"nvcc does not take it: {error['text']}", location=place)
+    return Build({}, error=f"nvcc does not compile it: {error['text']}", location=place)

@@ -153,7 +153,7 @@ def _understood(done: subprocess.CompletedProcess[str]) -> Compiled:
         error = _ERROR.search(done.stdout)
         place = f"{error['file']}:{error['line']}" if error else None
         said = error["text"] if error else make.reason(done.stdout)
-        text = f"nvcc does not take it: {said}"
+        text = f"nvcc does not compile it: {said}"
         return Compiled(Verdict.BUILD, text, place, first)
     return Compiled(Verdict.PASS, warnings=first, kernels=tuple(_kernels(done.stdout)))
 

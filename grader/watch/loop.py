@@ -103,7 +103,7 @@ class Loop:
             return
         rungs = _rungs(selection)
         if not rungs:
-            self.view.notice = "no file is left of what is watched; save one"
+            self.view.notice = "no watched file is left; save one"
             return
         here = self.view.rung
         if here.id not in [rung.id for rung in rungs]:

@@ -46,8 +46,8 @@ void note_end()
     unchecked = false;
     found(
         Level::warning, "unchecked_launch",
-        "nobody asked whether this launch failed. Call cudaGetLastError() after it: it "
-        "is the only sign of a launch that never ran",
+        "nobody checked whether this launch failed. Call cudaGetLastError() after it: "
+        "only this call reports a launch that never ran",
         {{"launched", launched}});
 }
 

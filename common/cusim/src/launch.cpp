@@ -72,8 +72,8 @@ static std::string wrong_launch(const Config &config, const void *kernel)
     }
     if (!g.x || !g.y || !g.z) {
         return text(
-            "a grid of %u x %u x %u has no blocks; leave before the launch when "
-            "there is nothing to do",
+            "a grid of %u x %u x %u has no blocks; if there is nothing to do, return "
+            "before the launch",
             g.x, g.y, g.z);
     }
     if (g.x > 0x7fffffff || g.y > 65535 || g.z > 65535) {

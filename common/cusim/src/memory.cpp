@@ -254,7 +254,7 @@ static std::string describe_device(const char *address)
     const Allocation *allocation = allocation_at(address);
     const auto next = device.allocations->upper_bound((char *)address);
     const bool last = next == device.allocations->end();
-    if (!allocation && last) return "in device memory of which nothing is allocated";
+    if (!allocation && last) return "in device memory that is not allocated";
     const char *const end = allocation ? allocation->base + allocation->bytes : nullptr;
     if (allocation && !allocation->alive) {
         return text("in memory allocated in %s and freed in %s",

@@ -420,8 +420,8 @@ static void unwritten(const Access &access)
              shared_name(access.address));
     if (const int gone = now.barrier.gone) {
         sentence += text("; %d of the block's %zu threads had returned before the last "
-                         "barrier: were they to write it? Let them, and guard the "
-                         "results instead",
+                         "barrier: should they write it? Let them write it, and "
+                         "guard the results instead",
                          gone, now.threads.size());
     }
     found(Level::warning, "uninitialized_shared", sentence,

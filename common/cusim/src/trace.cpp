@@ -124,8 +124,8 @@ static void host_access(const volatile void *address, const void *code)
     if (!written.count((uintptr_t)address / WORD)) return;
     written.clear();  // one sentence is enough
     found(Level::error, "host_variable",
-          "the host reads a variable that was written on the device, without a copy. A "
-          "card keeps another one there. Compute in kernels, where the tensors are",
+          "the host reads a variable that was written on the device, without a copy. "
+          "A card has another copy there. Compute in kernels, where the tensors are",
           {here("read", code)});
 }
 

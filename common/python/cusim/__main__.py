@@ -25,7 +25,7 @@ MODES = {"build": "run", "run": "run", "check": "check", "count": "trace"}
 
 _HELP = {
     "build": "compile only",
-    "run": "run it as fast as it goes",
+    "run": "run it at full speed",
     "check": "run it with AddressSanitizer and UBSan",
     "count": "run it and count accesses; slow: use small sizes",
 }

@@ -45,7 +45,7 @@ class _Launch:
             edits.refuse(
                 at,
                 "a launch is written kernel<<<grid, block>>>(arguments), "
-                "and a part of that is missing here",
+                "but a part is missing here",
             )
             return
         if self.scopes.of[self.open].on_device:

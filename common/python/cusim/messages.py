@@ -144,17 +144,17 @@ def _launch(message: _Message) -> str | None:
                 "which kernel is launched here? Its name stands for several: write the "
                 "template arguments, or static_cast<void (*)(...)>(kernel)"
             )
-        return "what stands before <<< is not a kernel: write a __global__ function"
+        return "the name before <<< is not a kernel: write a __global__ function"
     return None
 
 
 def _reason(note: str) -> str | None:
     found = _WRONG_TYPE[0].search(note)
     if found:
-        return f"but argument {found[1]} is {found[2]} and does not become {found[3]}"
+        return f"but argument {found[1]} is {found[2]}, which is not a {found[3]}"
     found = _WRONG_TYPE[1].search(note)
     if found:
-        return f"but argument {found[3]} is {found[1]} and does not become {found[2]}"
+        return f"but argument {found[3]} is {found[1]}, which is not a {found[2]}"
     found = _WRONG_COUNT.search(note)
     return f"but the number of arguments passed is {found[2]}" if found else None
 
@@ -180,6 +180,6 @@ def _unknown(message: _Message) -> str | None:
     if not _CUDA_NAME.match(name):
         return None
     return (
-        f"'{name}' is not known: is it misspelled? If nvcc takes it, then cusim does "
+        f"'{name}' is not known: is it misspelled? If nvcc accepts it, cusim does "
         "not have it yet"
     )

@@ -49,8 +49,8 @@ _VERDICTS = {
     ),
 }
 _INSTEAD = {  # sentences for a rung, where a program's own would mislead
-    "unchecked_launch": "launches a kernel and does not ask whether that failed: write "
-    "CUDA_TRY(ctx, cudaGetLastError()) on the next line",
+    "unchecked_launch": "launches a kernel and does not check whether that failed: "
+    "write CUDA_TRY(ctx, cudaGetLastError()) on the next line",
     "leak": "allocates device memory that it never frees: ask ctx_scratch for it, "
     "which is taken back after the call",
 }

@@ -82,7 +82,7 @@ def _apart(word: str, worst: Count, rate: float) -> str:
     """Why so many sectors of global memory, or requests."""
     if worst.requests and worst.lanes_per_request < ALONE:
         return (
-            ": one thread of a warp is at work there, the others do nothing. Give "
+            ": only one thread of a warp works there, the others do nothing. Give "
             "each thread its own elements"
         )
     if rate >= APART:

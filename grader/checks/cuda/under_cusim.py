@@ -110,7 +110,7 @@ def look(
     unseen = {_kind(subject.operator, case) for case in wanted}
     looked, left = 0, ""
     if below:
-        left = "a rung stands above this one; grade it alone to see to all"
+        left = "a higher rung is graded too; grade this one alone to check all"
     findings: list[Finding] = []
     for i, case in varied(subject.operator, wanted, kinds=below):
         if subject.cpu_seconds() - begin > (LONGEST if unseen else BUDGET):
@@ -170,7 +170,10 @@ def _otherwise(
     """A program that computes something else where it is watched, on purpose or not."""
     for k, expected in expected_of(subject, case, made, direction).items():
         if wrong := judge(made.call, k, expected, names=subject.names()):
-            text = f"right, but not in the build that is looked into: {wrong.message}"
+            text = (
+                "right in the plain build, but not in the build for this check: "
+                f"{wrong.message}"
+            )
             return Finding(Verdict.SUSPECT, text, case.name)
     return None
 

@@ -228,8 +228,8 @@ def _computes(tag: int, names: list[str]) -> str:
     owner, kind = tag & 0xFFF, tag & 0xF000
     name = names[owner] if owner < len(names) else ""
     return {
-        0: "computes what has no result, as 0/0, inf/inf, inf - inf, 0 * inf, and the "
-        "root of a negative number have none",
+        0: "computes a value that is not defined, such as 0/0, inf/inf, inf - inf, "
+        "0 * inf, or the root of a negative number",
         wire.TAG_SCRATCH: "computes with scratch memory that was never written",
         wire.TAG_LOCAL: "computes with a local variable that was never set",
         wire.TAG_UNWRITTEN: f"computes with '{name}' before anything was written to it",

@@ -225,7 +225,8 @@ def _address(worker: Worker, kind: str, report: str, names: list[str]) -> str:
 
 _OTHER = {
     "FPE": "divides an integer by zero",
-    "stack-overflow": "runs out of stack: recursion, or arrays far too large",
+    "stack-overflow": "runs out of stack: does it use recursion, or very large local "
+    "arrays?",
     "attempting": "frees memory that did not come from malloc",
     "negative-size-param": "calls memcpy or memset with a negative size",
     "memcpy-param-overlap": "calls memcpy with memory that overlaps",
@@ -237,7 +238,7 @@ _OTHER = {
 def _segv(report: str) -> str:
     verb = "writes to" if "caused by a WRITE" in report else "reads"
     if "high value address" in report:
-        return f"{verb} memory at an address that is none: a negative index of NULL?"
+        return f"{verb} memory at an invalid address: a negative index of NULL?"
     address = re.search(r"unknown address (?:\((0x[0-9a-f]+)\)|(0x[0-9a-f]+))", report)
     number = int((address[1] or address[2]) if address else "0", 16)
     if "zero page" in report:
@@ -363,4 +364,4 @@ def _undefined(text: str) -> str:
         match = re.fullmatch(pattern, text.strip())
         if match:
             return match.expand(words)
-    return f"does what C leaves undefined: {text.strip()}"
+    return f"has undefined behaviour: {text.strip()}"

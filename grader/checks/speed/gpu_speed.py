@@ -254,7 +254,7 @@ def implausible(claim: float, outside: float, alone: float) -> str:
     if claim - alone > HIDDEN * claim + LAUNCH:
         return (
             f"a call alone takes {1e3 * alone:.3g} ms by its events, one of many "
-            f"{1e3 * claim:.3g} ms: a clock that was moved?"
+            f"{1e3 * claim:.3g} ms: was a clock changed?"
         )
     return ""
 

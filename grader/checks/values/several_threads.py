@@ -140,6 +140,7 @@ def _differs(
                 WRONG[direction],
                 f"{count} of {one.numel()} elements of '{right[k].name}' differ from "
                 "the result of one thread, by rounding. A comment of the file promises "
-                "the same result, bit for bit: split no sum by the number of threads",
+                "the same result, bit for bit. Do not split a sum by the number of "
+                "threads",
             )
     return None

@@ -51,7 +51,7 @@ def _shown(got: Layout) -> str:
 def _reason(asked: Question, got: Layout, right: Layout) -> str:
     """What such an answer mostly comes from; "" if nothing is known."""
     if BEHIND in (*got.size, *got.stride):
-        return "an axis behind the last one was read"
+        return "an axis after the last one was read"
     if len(got.size) != len(right.size):
         return f"ndim is {len(got.size)}, expected {len(right.size)}"
     if got.size != right.size:

@@ -168,6 +168,6 @@ def _lent(asked: Lending, given: Given) -> str:
         own = {"shape": "size", "strides": "stride"}[name]
         return (
             f"{name} does not point to input->{own}. A local array ends when this "
-            "function returns, and nobody frees an array that is allocated"
+            "function returns, and nothing frees an allocated array"
         )
     return ""

@@ -189,7 +189,7 @@ MISTAKES = (
     ),
     Mistake(
         "root_forgotten",
-        "this is divided by the variance, not by its root",
+        "the result is divided by the variance, not by its root",
         (_of(lambda t, eps: centered(t) / (deviation(t) ** 2 + eps)),),
     ),
     Mistake(

@@ -251,12 +251,12 @@ def ignored(windowed: Callable[[Alter], Formula]) -> tuple[Mistake, ...]:
         ),
         Mistake(
             "stride_ignored",
-            "windows step by one whatever the stride is",
+            "windows move by 1: they must move by the stride",
             tuple(each(_stride_ignored())),
         ),
         Mistake(
             "dilation_ignored",
-            "kernel positions are neighbours whatever the dilation is",
+            "kernel positions are neighbours: they must be dilation apart",
             tuple(each(_dilation_ignored())),
         ),
         Mistake(

@@ -74,7 +74,9 @@ class HostInspection(Inspection):
         """Of a right rung in C, where this machine has sanitizers."""
         watched = self.watched()
         if self._built and (reason := _differs(self._built, direction)):
-            text = f"memory could not be checked; a person has to look: {reason}"
+            text = (
+                f"memory could not be checked; a person has to check the file: {reason}"
+            )
             at = self._built.location
             no = Verdict.SUSPECT
             return [CheckResult("memory", direction, no, message=text, location=at)]

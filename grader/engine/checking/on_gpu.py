@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # these import torch
 
 Tell = Callable[[str, str], None]
 WAITS = "speed is measured on a GPU: these points wait for one"
-NO_BAND = "; lab.toml has no band for it yet, so that the points wait"
+NO_BAND = "; lab.toml has no band for it yet, so the points are pending"
 
 
 def why_pending() -> str:

@@ -71,7 +71,7 @@ def waiting(results: Sequence[TaskResult]) -> list[str]:
         return []
     return [
         "the broken files of a bug hunt that nobody has changed were not checked. "
-        f"make grade T={tasks[0]} says what they fail"
+        f"make grade T={tasks[0]} shows which checks they fail"
     ]
 
 

@@ -17,8 +17,8 @@ from grader.engine.score import Results, RungResult, TaskResult, shown_points
 from grader.verdicts import Verdict
 
 OURS = {  # where nothing else may be told
-    Verdict.WRONG_VALUE: "an output is not what it should be",
-    Verdict.WRONG_GRADIENT: "a gradient is not what it should be",
+    Verdict.WRONG_VALUE: "an output is wrong",
+    Verdict.WRONG_GRADIENT: "a gradient is wrong",
     Verdict.WRONG_CONTRACT: "the contract is not kept",
     Verdict.NOT_IMPLEMENTED: "it is not written yet",
     Verdict.BUILD: "it does not build",

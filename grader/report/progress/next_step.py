@@ -51,7 +51,7 @@ def next_step(whole: Results | None, tasks: Sequence[Task]) -> NextStep:
             step = next(steps(task, known.get(task.id)), None)
             if step:
                 return step
-    return NextStep("", "", "every task is right, and as fast as it has to be")
+    return NextStep("", "", "every task is right and fast enough")
 
 
 def _wrong(task: Task, result: TaskResult | None) -> Iterator[NextStep]:

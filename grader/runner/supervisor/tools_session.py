@@ -124,7 +124,9 @@ class Tools:
                 self.forget()
             before, left = left, [n for n in left if answers[n].kind == "unasked"]
             if broken is None and left == before:
-                broken = Answer("died", "the process ended without a word of this gate")
+                broken = Answer(
+                    "died", "the process ended without a result for this gate"
+                )
             if broken is not None:  # not even the first gate began
                 for name in left:
                     answers[name] = broken
@@ -346,7 +348,7 @@ class Tools:
             answer.message, answer.location = event.message, event.location
         if event.kind == "returned":
             if len(event.results) != len(self._kept):
-                raise Malformed("it tells of other results than it has sent")
+                raise Malformed("it reports other results than it has sent")
             answer.results.append(list(zip(event.results, self._kept)))
 
     def _why(self, output: Any) -> Answer:

@@ -214,4 +214,4 @@ def test_what_is_built_is_not_loaded_before(short, monkeypatch):
 
 def test_a_network_and_a_task_are_not_asked_for_together(capsys):
     assert cli.main(["bench", "NET=unet", "02_naive_c"]) == cli.USAGE_ERROR
-    assert "leave T= and LAB= away" in capsys.readouterr().err
+    assert "leave out T= and LAB=" in capsys.readouterr().err

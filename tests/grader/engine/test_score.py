@@ -373,7 +373,7 @@ def test_a_reason_that_several_share_is_told_once():
 
 
 def test_a_reason_of_many_files_is_told_by_task():
-    why = "looked at 1 of 2 cases: a rung stands above this one"
+    why = "looked at 1 of 2 cases: a higher rung is graded too"
     check = CheckResult("memory", "forward", Verdict.PASS, message=why)
     ladder = "04_cuda_kernels/matmul"
     rungs = [
@@ -381,6 +381,6 @@ def test_a_reason_of_many_files_is_told_by_task():
         for number in range(not_checked.MOST_LINES + 1)
     ]
     assert not_checked.lines([task(*rungs)]) == [
-        "a rung stands above this one",
+        "a higher rung is graded too",
         f"  {ladder}, {len(rungs)} files: {MEMORY} looked at 1 of 2 cases {FREE}",
     ]

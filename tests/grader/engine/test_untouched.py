@@ -117,6 +117,6 @@ def test_exhibits_that_nobody_named_or_changed_are_told_how_to_be_asked(
     asked = [untouched.exhibit(rung) for rung in hunt.rungs]
     result = TaskResult(hunt, tuple(filter(None, asked)))
     (told,) = untouched.waiting([result])
-    assert told.endswith(f"make grade T={hunt.id} says what they fail")
+    assert told.endswith(f"make grade T={hunt.id} shows which checks they fail")
     monkeypatch.setattr(untouched.given, "is_untouched", lambda rung: False)
     assert untouched.waiting([result]) == []

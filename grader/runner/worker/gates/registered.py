@@ -80,8 +80,8 @@ def _must_record(operator: Any) -> None:
     name = operator._schema.name
     if name not in [*REGISTERED("Autograd"), *REGISTERED("AutogradCPU")]:
         raise Broken(
-            f"{name} has no kernel on the key Autograd: whoever calls it by torch.ops "
-            "gets no gradient; `register` puts one there"
+            f"{name} has no kernel on the key Autograd: a call by torch.ops gets no "
+            "gradient; `register` puts one there"
         )
 
 

@@ -234,7 +234,7 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
             (STORE, f"    {STORE.replace('[i]', '[k]')[:-1]}  // HERE\n"),
         ],
         "TRAFFIC",
-        "one thread of a warp is at work there, the others do nothing",
+        "only one thread of a warp works there, the others do nothing",
     ),
     "12_looks_for_cusim": (
         [('#include "launch.h"', '#include "launch.h"\n#ifdef __CUSIM__\n#endif')],
