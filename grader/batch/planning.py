@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Who is to be graded, and who cannot be, with a sentence each."""
+"""Lists who will be graded. For everyone else a sentence says why not."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A process that takes jobs, grades each in a folder of its own, puts the results."""
+"""Takes jobs, grades each job in its own folder, and puts the result in place."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What all students of a class have in common: a clean tree with what is hidden, and
-the grader's own programs, built. Each submission gets a copy: none can change another.
+"""Makes once what all students of a class share: a tree and the grader's programs.
+
+The tree also holds the hidden cases of the course. Each submission gets a copy of the
+tree, so no submission can change another one.
 """
 
 from __future__ import annotations

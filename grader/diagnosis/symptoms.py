@@ -137,8 +137,8 @@ def _rounding(trials: Sequence[Trial]) -> str | None:
         )
     if sums and worst <= NEAR * UNIT[dtype]:
         return (
-            "the errors are small, like rounding, but larger than the rounding of a sum "
-            "term by term"
+            "the errors are small, like rounding, but larger than the rounding of a "
+            "sum term by term"
         )
     return None
 

@@ -24,8 +24,8 @@ is. A transformed tile is NaN as a whole: results within REACH of such a sum may
 anything. Rounding to TF32 may turn infinity into NaN. The bound says nothing about
 numbers below 2^-126.
 
-lab.toml names a rung's class (`numerics = "winograd"`). A rung that chooses among others
-names the tags of the cases that a class is for. Its other sums are direct sums:
+lab.toml names a rung's class (`numerics = "winograd"`). A rung that chooses among
+others names the tags of the cases that a class is for. Its other sums are direct sums:
 
     numerics.winograd = ["winograd_many_channels"]
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What became of the files that somebody handed in."""
+"""Says which files of a submission are graded, and why others are not."""
 
 from __future__ import annotations
 
