@@ -3,7 +3,7 @@
 
     once.made(file, of=hash_of_the_sources, make=lambda new: link(objects, new))
 
-A lock belongs to each product. Under this lock the product is made in a temporary
+Each product has its own lock. Under this lock the product is made in a temporary
 folder beside its final path. One rename then puts it there. If make updates a product
 step by step, the product stays in its folder, and `alone` is only the lock. Locks are
 called .NAME.lock, folders .NAME.making. If a process was killed, `sweep` removes its

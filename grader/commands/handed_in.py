@@ -116,8 +116,9 @@ def _nothing(left: Mapping[str, str]) -> str:
     more = [f"{len(listed) - LISTED} more"] if len(listed) > LISTED else []
     said = f"; not taken: {', '.join([*listed[:LISTED], *more])}" if listed else ""
     return (
-        "the submission has no file of the course. Hand in the folder labs as a .zip "
-        f"or .tar.gz, with its files in labs/<lab>/<operator>/{said}"
+        "the submission has none of the files that the course asks for. Hand in the "
+        "folder labs as a .zip or .tar.gz, with its files in "
+        f"labs/<lab>/<operator>/{said}"
     )
 
 

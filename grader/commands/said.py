@@ -32,7 +32,7 @@ NAMES = {
     "THREADS": "bench, train: how many",
     "AGAINST": "bench: slow2d,channels_last: also these",
     "COUNTS": "bench, lab 04: off leaves out what cusim counts",
-    "BUDGET": "bench, lab 04: seconds of measuring for each row on a GPU",
+    "BUDGET": "bench, lab 04: how many seconds each row of the table takes on a GPU",
     "STEPS": "step: pybind,aten",
     "DATA": "train: what to learn",
     "EPOCHS": "train: how often",

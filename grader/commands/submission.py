@@ -64,7 +64,7 @@ def run() -> int:
     everybody = said.yes("ALL")
     if everybody and (student or not source):
         raise GraderError(
-            f"ALL=1 grades a folder of archives, without NAME=: {ALL_EXAMPLE}"
+            f"ALL=1 grades a whole folder of archives. Leave NAME= out: {ALL_EXAMPLE}"
         )
     if not everybody and not (student and source):
         raise GraderError(f"say what was handed in and by whom: {EXAMPLE}")

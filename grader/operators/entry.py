@@ -216,7 +216,7 @@ class Operator:
             word = sorted(unknown)[0]
             raise CaseError(
                 f"{self.name}.toml: case {line.get('name')!r} has an unknown word "
-                f"{word!r} (sizes are capitals, options are {sorted(options)})"
+                f"{word!r} (a size has a capital letter; options are {sorted(options)})"
             )
         wanted = line.get("wanted")
         return Case(

@@ -92,9 +92,9 @@ def _apart(word: str, worst: Count, rate: float) -> str:
         )
     if word == "requests" and worst.width < PACK:
         return (
-            f": a thread takes {worst.width} bytes at a time there. With {PACK} bytes "
-            f"at once (a pack as float4) it needs 1/{PACK // worst.width} of the "
-            "requests"
+            f": a thread takes {worst.width} bytes at a time there. If each "
+            f"thread takes {PACK} bytes at once (for example a float4), it needs only "
+            f"1/{PACK // worst.width} of the requests"
         )
     if rate > 2 * worst.width:  # a stride of 2 explains twice as many
         return f": 32 neighbours lie in {worst.width} sectors. {NEIGHBOURS}"

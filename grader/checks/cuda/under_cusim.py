@@ -2,9 +2,9 @@
 """Checks kernels under cusim: the order of threads, memory, races and moved bytes.
 
 Each check runs a rung of lab 04 in one of its builds, and cusim reports what it finds
-(cusim_report.py). The values were judged before. `order` judges them again: the same
-cases must be right whichever thread runs first. A rung that is right only in the plain
-build can tell the builds apart.
+(cusim_report.py). The values were judged before. `order` runs the cases again with the
+threads in other orders: the results must be right in each order. A rung that is right
+only in the plain build can tell the builds apart.
 """
 
 from __future__ import annotations

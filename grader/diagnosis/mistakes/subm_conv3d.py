@@ -285,8 +285,8 @@ MISTAKES = (
     ),
     _mistake(
         "pair_turned",
-        "a pair is used in the wrong direction. Values go from read to write, "
-        "gradients from write to read, with the weight of their kernel position",
+        "a pair (read, write) is used in the wrong direction. Forward takes the value "
+        "at `read` and adds to `write`; backward takes the gradient at `write`",
         _pair_turned(),
     ),
     _mistake(

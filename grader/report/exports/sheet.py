@@ -26,7 +26,7 @@ OURS = {  # where nothing else may be told
     Verdict.TIMEOUT: "it did not return in time",
     Verdict.MEMORY_ERROR: "it used memory that it may not use",
     Verdict.RACE: "its threads disturb each other",
-    Verdict.TRAFFIC: "it moves more memory than its limit",
+    Verdict.TRAFFIC: "the kernel reads and writes more bytes than allowed",
     Verdict.INCOMPLETE: "it ended early or left elements unwritten",
     Verdict.LIMIT: "it used more memory, time or output than a limit allows",
     Verdict.FORBIDDEN: "it uses what this task does not allow",

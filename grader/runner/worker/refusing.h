@@ -5,8 +5,8 @@
 
 #include "scratch.h"
 
-/* From now on scratch_refusing refuses one request, counted from 1, or all if it is 0;
- * `grant` serves the others. */
+/* From now on scratch_refusing refuses the request with this number; the first has
+ * number 1. For number 0 it refuses every request. `grant` answers the others. */
 void scratch_refuse(int request, scratch_fn *grant);
 void *scratch_refusing(ctx_t *ctx, size_t bytes);
 

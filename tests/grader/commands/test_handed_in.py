@@ -92,7 +92,7 @@ def test_only_the_files_of_the_course_are_taken(tmp_path, pack):
 @pytest.mark.parametrize(
     ("files", "says"),
     [
-        ({}, "has no file of the course. Hand in the folder labs"),
+        ({}, "none of the files that the course asks for. Hand in the folder labs"),
         ({"00_definition.c": "x"}, "Hand in the folder labs"),
         ({f"a/{GELU}": "x", f"b/{GELU}": "y"}, f"two different files {GELU}"),
         ({GELU: "x" * (LARGEST + 1)}, "is larger than"),

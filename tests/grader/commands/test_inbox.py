@@ -137,7 +137,7 @@ def test_a_folder_that_a_platform_made_may_hold_the_archive(inbox, tmp_path):
     ("place", "says"),
     [
         ({"FROM": ""}, "ALL=1 grades a folder of archives"),
-        ({"NAME": "alice"}, "without NAME="),
+        ({"NAME": "alice"}, "Leave NAME= out"),
         ({"FROM": "none"}, "expected a folder with an archive"),
         ({"FROM": "course.toml"}, "expected a folder with an archive"),
         ({"FROM": "n" * 300}, "expected a folder with an archive"),

@@ -221,8 +221,8 @@ def _says_why(name: str, job: Job, error: Exception) -> None:
         said = repr(quoted(text, 160)) if text else "nothing"
         raise Broken(
             f"{name} refuses {job['what']}, but {lacking}: it says {said}. Name "
-            "the argument, what it is and what was expected, as the contract's "
-            "check does (`run` calls it)"
+            "the argument, what you got and what was expected. The check in "
+            "common/check.c does so, and `run` calls it"
         ) from error
 
 

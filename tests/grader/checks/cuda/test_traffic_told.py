@@ -69,7 +69,7 @@ def test_packs_that_are_loaded_number_by_number_are_to_be_loaded_at_once():
     """The threads of a warp are 16 bytes apart, which is no wrong axis."""
     singly = counted(7, "global", 8192, 16 * 8192)
     words = moved.where("requests", [singly], 2816)[1]
-    assert words.endswith("at once (a pack as float4) it needs 1/4 of the requests")
+    assert words.endswith("(for example a float4), it needs only 1/4 of the requests")
     assert moved.NEIGHBOURS not in words
     packs = dataclasses.replace(singly, width=16)
     assert moved.where("requests", [packs], 2816)[1].endswith("of 16 sectors")
