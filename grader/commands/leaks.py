@@ -45,7 +45,6 @@ PUBLIC = {
     "6707b4e82ec8": "the same, its only line",
     "5bc918a87dc1": "lab 05, a call of a helper that every file of rules has",
     "b14044df6447": "lab 05, how every operator begins",
-    "a3f4f0da226d": "the gradients of a convolution, as the last arguments of a call",
     "ee982db3648b": "lab 04, what every launcher of matmul does: it is given there",
     "b487f7259e7a": "the same, nothing to launch",
     "3483a0ad0212": "the same, in one line",

@@ -115,8 +115,11 @@ def _serves(rung: Rung, alias: str, direction: str) -> Rung:
 
 
 def _calls(rung: Rung) -> dict[str, Rung]:
-    """Symbols that a rung uses, and who has them."""
+    """Symbols that a rung, or a header beside it, uses, and who has them."""
     text = rung.file.read_text()
+    headers = re.findall(r'^#include "(\w+\.h)"', text, re.M)
+    beside = [rung.file.with_name(name) for name in headers]
+    text += "".join(file.read_text() for file in beside if file.exists())
     left = {f"{LOWER}_{direction}" for direction in _walked(rung)}
     return {
         symbol: _serves(rung, use.alias, symbol.rpartition("_")[2])

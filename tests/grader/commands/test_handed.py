@@ -24,7 +24,7 @@ def test_a_file_can_be_put_back_and_a_copy_is_kept(made, tmp_path):
     file.write_text("mine\n")
     other.write_text("too\n")
     done = grader(tree, "reset", "02_naive_c/gelu")
-    assert done.returncode == 2 and "YES=1 agrees" in done.stderr
+    assert done.returncode == 2 and "; add YES=1" in done.stderr
     assert file.read_text() == "mine\n"
     place = {**os.environ, "YES": "1"}
     command = [sys.executable, "-m", "grader", "reset", "02_naive_c/gelu"]

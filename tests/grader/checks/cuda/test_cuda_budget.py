@@ -80,7 +80,9 @@ def test_a_rung_below_another_is_looked_at_in_each_kind_of_case(monkeypatch):
         number for number, size in enumerate(sizes) if size <= under_cusim.SMALL
     }
     found = looked_at(monkeypatch, below=True, seconds=0.0, name="conv2d")
-    assert found.message.startswith(f"looked at {kinds} of {len(cases)} cases: a rung")
+    assert found.message.startswith(
+        f"looked at {kinds} of {len(cases)} cases: a higher rung"
+    )
     assert found.verdict == "PASS"
 
 
