@@ -34,7 +34,7 @@ def unpacked(
 
 
 def _place(path: str) -> PurePosixPath | None:
-    """Where a member may be written; None for nowhere."""
+    """The path of a member below the folder, or None if it must not be written."""
     place = PurePosixPath(path)
     odd = place.is_absolute() or ".." in place.parts or "\0" in path
     return None if odd or not place.parts or place.parts[0] == ASIDE else place
