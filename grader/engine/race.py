@@ -12,15 +12,16 @@ import dataclasses
 import math
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from signatures import DIRECTIONS
 
-from grader.checks.check_result import CheckResult
 from grader.checks.not_run import of_ours
 from grader.checks.speed.estimate import Estimate, Speed
 from grader.course.rungs import Task
 from grader.engine.answers import earlier_links
+from grader.engine.checking.fastest import with_times
 from grader.engine.checking.on_gpu import OnCard, why_pending
 from grader.engine.score import RungResult
 from grader.errors import GraderError
@@ -94,24 +95,8 @@ class Race:
             return self._waiting(task, results)
         if not task.speed or not wanted():
             return results
-        done = {result.rung.id: result for result in results}
-        for direction in task.speed.bands:
-            left = [r for r in done.values() if r.verdict(direction) is Verdict.PASS]
-            while left:
-                timed, speed = self._guarded(task, left, direction)
-                checks = timed.checks
-                if not speed.verdict.ok:
-                    checks += (_fault(speed),)
-                name = timed.rung.id
-                done[name] = dataclasses.replace(
-                    done[name],
-                    checks=checks,
-                    speeds=(*done[name].speeds, speed),
-                )
-                if speed.verdict.ok:
-                    break
-                left = [r for r in left if r.rung.id != name]
-        return list(done.values())
+        guarded = partial(self._guarded, task)
+        return with_times(results, task.speed.bands, guarded)
 
     def _waiting(self, task: Task, results: list[RungResult]) -> list[RungResult]:
         """Without a GPU there are no times: the last right file of each direction says
@@ -218,19 +203,6 @@ class Race:
         band = task.speed.bands[direction]
         text = of_ours(error)
         return Speed(band.case, direction, Verdict.GRADER, "", message=text, band=band)
-
-
-def _fault(speed: Speed) -> CheckResult:
-    """A fault that only the stopwatch saw, as a check of the direction."""
-    return CheckResult(
-        "speed",
-        speed.direction,
-        speed.verdict,
-        "f32",
-        1,
-        1,
-        speed.message,
-    )
 
 
 def _case(task: Task, operator: Operator, name: str) -> Case:

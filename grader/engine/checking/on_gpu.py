@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from signatures import DIRECTIONS
@@ -20,6 +21,7 @@ from grader.checks.check_result import CheckResult
 from grader.checks.not_run import of_ours
 from grader.checks.speed.estimate import Speed
 from grader.course.rungs import Rung, Task
+from grader.engine.checking.fastest import with_times
 from grader.engine.checking.runnable import of_build, to_time
 from grader.engine.score import RungResult
 from grader.errors import GraderError
@@ -140,25 +142,8 @@ class OnCard:
     def timed(self, task: Task, results: list[RungResult]) -> list[RungResult]:
         """The same results, the fastest right file of each direction with its time."""
         assert task.speed
-        done = {result.rung.id: result for result in results}
-        for direction in DIRECTIONS:
-            left = [r for r in done.values() if r.verdict(direction) is Verdict.PASS]
-            while left and task.speed.points_of(direction):
-                best, speed = self._guarded(task, left, direction)
-                checks = best.checks
-                if not speed.verdict.ok:
-                    name, no = "speed", speed.verdict
-                    checks += (
-                        CheckResult(name, direction, no, "f32", 1, 1, speed.message),
-                    )
-                speeds = (*done[best.rung.id].speeds, speed)
-                done[best.rung.id] = dataclasses.replace(
-                    done[best.rung.id], checks=checks, speeds=speeds
-                )
-                if speed.verdict.ok:
-                    break
-                left = [r for r in left if r.rung.id != best.rung.id]
-        return list(done.values())
+        paid = [d for d in DIRECTIONS if task.speed.points_of(d)]
+        return with_times(results, paid, partial(self._guarded, task))
 
     def _guarded(
         self, task: Task, right: list[RungResult], direction: str
