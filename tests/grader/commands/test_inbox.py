@@ -136,7 +136,7 @@ def test_a_folder_that_a_platform_made_may_hold_the_archive(inbox, tmp_path):
 @pytest.mark.parametrize(
     ("place", "says"),
     [
-        ({"FROM": ""}, "ALL=1 grades a folder of archives"),
+        ({"FROM": ""}, "ALL=1 grades a whole folder of archives"),
         ({"NAME": "alice"}, "Leave NAME= out"),
         ({"FROM": "none"}, "expected a folder with an archive"),
         ({"FROM": "course.toml"}, "expected a folder with an archive"),
