@@ -3,19 +3,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import io
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 
+from grader import working
 from grader.commands import said
 from grader.errors import GraderError
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
+OWN_SCREEN = ("watch", "batch_worker")
 COMMANDS = {
     "grade": "build, check and score; write results.json and the report",
     "batch": "grade what a class handed in, side by side; go on after an end",
@@ -57,6 +60,18 @@ def _terminated(signum: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+@contextlib.contextmanager
+def _shown(command: str) -> Iterator[None]:
+    """Say in the terminal what takes long, unless a command has its own screen."""
+    if command in OWN_SCREEN:
+        yield
+        return
+    from grader.report import terminal
+
+    with working.shown(terminal.console, f"make {command}"):
+        yield
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; whatever goes wrong ends in one sentence."""
     for stream in (sys.stdout, sys.stderr):
@@ -69,8 +84,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _terminated)
     signal.signal(signal.SIGHUP, _terminated)
     try:
-        with said.taken(words):
-            status = importlib.import_module(f"grader.commands.{command}").run()
+        with said.taken(words), _shown(command):
+            with working.on("load PyTorch"):
+                module = importlib.import_module(f"grader.commands.{command}")
+            status = module.run()
     except GraderError as error:
         from grader.report import terminal
 

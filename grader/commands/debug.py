@@ -19,7 +19,7 @@ from typing import NoReturn
 import numpy as np
 import torch
 
-from grader import operators
+from grader import operators, working
 from grader.checks.subject import DTYPES, Subject
 from grader.checks.values.forward import output_dtypes
 from grader.commands import said
@@ -169,6 +169,7 @@ def _save_tensors(now: Situation) -> None:
 
 
 def _become(command: list[str]) -> NoReturn:
+    working.hide()
     sys.stdout.flush()
     os.chdir(ROOT)
     os.execvp(command[0], command)
@@ -210,6 +211,7 @@ def _python(now: Situation, found: str) -> NoReturn:
             options=signature.resolve(now.case.options),
         )
     )
+    terminal.say("pdb loads PyTorch first, then stops in front of the call")
     _become([sys.executable, str(script)])
 
 

@@ -12,6 +12,7 @@ from importlib import metadata
 
 from rich.table import Table
 
+from grader import working
 from grader.errors import GraderError
 from grader.report.terminal import console
 from grader.toolchain import gpu_probe, nvcc, sandbox
@@ -98,7 +99,8 @@ def _card() -> tuple[str, str]:
 
 def items() -> list[Item]:
     """Everything that is looked for."""
-    return [*_needed(), *_sandbox(), *_finders(), *_compilers(), *_cards()]
+    with working.on("look for compilers and other tools"):
+        return [*_needed(), *_sandbox(), *_finders(), *_compilers(), *_cards()]
 
 
 def _needed() -> list[Item]:

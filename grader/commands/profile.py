@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from grader import operators
+from grader import operators, working
 from grader.bench.profile import counts, findings, object_code
 from grader.bench.profile.findings import Profile
 from grader.checks.speed import baseline, machine, speed
@@ -88,7 +88,8 @@ def _profile(
     library = built.libraries[DTYPE]
     subject = Subject(operator, libraries={DTYPE: (library, library)})
     try:
-        seconds = speed.screen(subject, case, direction, SEED)
+        with working.on(f"time {direction}"):
+            seconds = speed.screen(subject, case, direction, SEED)
     finally:
         subject.close()
     if seconds == float("inf"):

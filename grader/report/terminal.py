@@ -11,11 +11,12 @@ from contextlib import contextmanager
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress
 from rich.table import Table
 from rich.text import Text
 from signatures import DIRECTIONS
 
+from grader import working
 from grader.checks.check_result import CheckResult
 from grader.checks.gates import matrix
 from grader.course.exhibits import PARTS
@@ -86,13 +87,13 @@ def progress(total: int) -> Iterator[Callable[[Step], None]]:
         yield _line
         return
     bar = Progress(
-        TextColumn("{task.description}"),
+        working.Column(),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
         console=console,
         transient=True,
     )
-    with bar:
+    with working.paused(), bar:
         line = bar.add_task("starting", total=total)
 
         def step(now: Step) -> None:

@@ -28,6 +28,7 @@ from grader.toolchain.products import (
 )
 from grader.toolchain.scan.texts import HIDING, hides
 
+SIMULATOR = "cusim, which runs CUDA kernels on the CPU"
 HIDING_HERE = (*HIDING, "cusim", "##", "%:%:")  # a rung is the same on a card
 
 
@@ -40,7 +41,7 @@ def build_tools(modes: str = "run check trace") -> None:
             f"there is no C++ compiler ('{name}'), which lab 04 needs. Install one (on "
             "Debian: apt-get install g++) or name one with CXX="
         )
-    done = make_tools([f"CXX={name}", f"MODES={modes}", "cuda"])
+    done = make_tools([f"CXX={name}", f"MODES={modes}", "cuda"], SIMULATOR)
     if done.returncode:
         raise ProductError(f"cannot build cusim: {reason(done.stdout)}")
 

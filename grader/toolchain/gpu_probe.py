@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from grader import working
 from grader.errors import GraderError
 from grader.toolchain import nvcc
 from grader.toolchain.make import TOOLS, build_folder, named_cpp, reason, run_make
@@ -164,7 +165,8 @@ def _make(*targets: str) -> None:
     if kit is None:
         raise GraderError("there is no nvcc with its libcudart.so here")
     order = ["-f", TOOLS, f"BUILD={build_folder()}", *kit_words(kit), *targets]
-    done = run_make(order)
+    with working.on("compile what runs on the GPU, once"):
+        done = run_make(order)
     if done.returncode:
         said = reason(done.stdout)
         raise GraderError(f"cannot build what runs on a GPU: {said}")

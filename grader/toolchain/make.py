@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from grader import once
+from grader import once, working
 from grader.course import rungs
 from grader.course.foreign import cleaned, one_line, short
 from grader.errors import GraderError, ProductError
@@ -94,14 +94,14 @@ def compiler() -> str:
 def build_tools() -> None:
     """The grader's own programs. Raises GraderError with the reason if that fails."""
     compiler()
-    done = make_tools([])
+    done = make_tools([], "the program that runs your code")
     if done.returncode:
         raise GraderError(f"cannot build the grader's programs: {reason(done.stdout)}")
 
 
 def sanitizers_missing() -> str:
     """Build the worker of the memory check. "" or why there can be none here."""
-    done = make_tools(["sanitized"])
+    done = make_tools(["sanitized"], "the memory check")
     if done.returncode:
         return f"{compiler()} has no AddressSanitizer here: {reason(done.stdout)}"
     program = [str(build_folder() / "tools" / "worker-asan")]
@@ -117,13 +117,13 @@ def sanitizers_missing() -> str:
 
 def races_missing() -> str:
     """Build the worker that runs threads in turns. "" or why there can be none here."""
-    done = make_tools(["races"])
+    done = make_tools(["races"], "the race check")
     return f"{compiler()}: {reason(done.stdout)}" if done.returncode else ""
 
 
-def make_tools(arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    """Some of the grader's own programs."""
-    with once.alone(build_folder() / "tools"):
+def make_tools(arguments: list[str], what: str) -> subprocess.CompletedProcess[str]:
+    """Some of the grader's own programs; `what` names them."""
+    with once.alone(build_folder() / "tools"), working.on(f"compile {what}, once"):
         return run_make(["-f", TOOLS, f"BUILD={build_folder()}", *arguments])
 
 

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from grader import working
 from grader.course.foreign import short
 from grader.course.rungs import ROOT, Rung
 from grader.toolchain import make
@@ -112,7 +113,8 @@ def compile(rung: Rung) -> Compiled:
     command += ["-c", "-o", "/dev/null", rung.shown]
     toolkit = Path(nvcc).resolve().parents[1]
     also = [*rung.headers, *([] if toolkit.is_relative_to("/usr") else [toolkit])]
-    done = make.run_compiler(command, sees=rung.file, own=kept.parent, also=also)
+    with working.on(f"compile {rung.shown} with nvcc"):
+        done = make.run_compiler(command, sees=rung.file, own=kept.parent, also=also)
     made = _understood(done)
     if made.verdict is Verdict.TIMEOUT:
         return made  # it tells of this hour, not of the file

@@ -17,7 +17,7 @@ from pathlib import Path
 from signatures import DIRECTIONS
 from signatures.view_names import PREFIX, VIEWS
 
-from grader import once
+from grader import once, working
 from grader.course import quoted_line
 from grader.course.foreign import THE_LINE, short
 from grader.course.rungs import HALF, Rung
@@ -162,7 +162,7 @@ def made(
     """
     where = folder_of(rung, mode, folder)
     seen = [*also, *rung.headers]
-    with turn(rung, where):
+    with turn(rung, where), working.on(f"compile {rung.shown}"):
         return _made(rung, order, mode, used, where, seen, explain or failed)
 
 

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from grader import working
 from grader.errors import GraderError
 
 DEADLINE = 300.0  # seconds: a call takes about fifty times as long
@@ -31,9 +32,10 @@ def counted(command: Sequence[str], library: Path, folder: Path) -> Counter[int]
     valgrind += ["--compress-pos=no", "--compress-strings=no"]
     valgrind += [f"--callgrind-out-file={out}", *command]
     try:
-        done = subprocess.run(
-            valgrind, capture_output=True, text=True, timeout=DEADLINE
-        )
+        with working.on("count instructions with valgrind"):
+            done = subprocess.run(
+                valgrind, capture_output=True, text=True, timeout=DEADLINE
+            )
     except subprocess.TimeoutExpired as error:
         raise GraderError("valgrind took too long: profile a faster file") from error
     if done.returncode or not out.exists():

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from grader import working
 from grader.checks.speed import timing
 from grader.checks.speed.overhead import Overhead
 from grader.closing import Closing
@@ -80,12 +81,14 @@ class Rate:
         return timing.Sample(found.seconds / done, found.clean)
 
 
+@working.on("measure the processor's peak")
 def rate(name: str) -> float:
     """The best of some samples: multiply-adds a second."""
     side = Rate(name)
     return 1 / min(side.sample().seconds for _ in range(SAMPLES))
 
 
+@working.on("measure the bandwidth of caches and memory")
 def bandwidth(bytes_wanted: int) -> float:
     """Bytes a second of a triad over a working set of this size; the best of some."""
     count = max(64, bytes_wanted // 12)

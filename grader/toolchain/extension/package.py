@@ -22,7 +22,7 @@ from pathlib import Path
 
 from signatures import DIRECTIONS
 
-from grader import once
+from grader import once, working
 from grader.course.rungs import COMPILED, ROOT, Rung
 from grader.course.tasks import all_tasks
 from grader.errors import GraderError, ProductError
@@ -172,7 +172,10 @@ def _set_up(operators: list[str], cuda: str, steps: str = "stable") -> str:
     words |= {"STEPS": steps, extension.MADE: str(extension.folder_of_kernels())}
     lab = extension.LAB
     command = ["env", "-C", str(lab), *(f"{k}={v}" for k, v in words.items())]
-    with once.alone(build_folder() / "extension" / "in_place"):
+    with (
+        once.alone(build_folder() / "extension" / "in_place"),
+        working.on("compile lab 05 for Python"),
+    ):
         done = run_compiler([*command, sys.executable, "setup.py", "build_ext", "-i"])
     if not done.returncode:
         return ""
@@ -275,7 +278,8 @@ def _built(
     seen += [instead] if instead else []
     if gpu_probe.card() and (kit := gpu_probe.toolkit()):
         seen += kit.seen
-    done = run_compiler(command, sees=lab, own=folder, also=seen)
+    with working.on(f"compile {operator} of lab 05"):
+        done = run_compiler(command, sees=lab, own=folder, also=seen)
     if done.returncode:
         raise _NotBuilt(done.stdout or "setup.py failed without a word")
 

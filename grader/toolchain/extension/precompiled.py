@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 
-from grader import once
+from grader import once, working
 from grader.course.rungs import ROOT
 from grader.toolchain import isa
 from grader.toolchain.make import (
@@ -41,7 +41,7 @@ def header(environment: Mapping[str, str]) -> Path | None:
     key = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:16]
     folder = build_folder() / "extension" / "inductor" / key
     file, done = folder / "prefix.h", folder / "done"
-    with once.alone(file):
+    with once.alone(file), working.on("compile a header of torch.compile, once"):
         if not done.exists() and _compiled(file, environment):
             done.touch()
     return file if done.exists() else None
