@@ -166,7 +166,7 @@ BROKEN: dict[str, tuple[Edit, str, str, str]] = {
         ("_rules.py", "register_autocast(qualified, device, IN_AUTOCAST)", "pass"),
         "autocast",
         "WRONG_CONTRACT",
-        "register_autocast says in which dtype",
+        "register_autocast: it sets the dtype",
     ),
     "a mask that is ignored": (
         ("_bilinear.py", GRADIENTS, GRADIENTS.replace("list(mask)", "[True] * 3")),

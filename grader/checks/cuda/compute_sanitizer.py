@@ -117,11 +117,14 @@ def why_not() -> str:
     """Why these checks are left out here; "" if they are run."""
     wanted = os.environ.get(ENVIRONMENT, "")
     if wanted == "off":
-        return f"{ENVIRONMENT} switches it off"
+        return f"{ENVIRONMENT}=off switches compute-sanitizer off"
     if not find():
         return "compute-sanitizer is not installed"
     if sandbox.level() != "bwrap" and wanted != "open":
-        return f"no bubblewrap to run it in ({ENVIRONMENT}=open runs it without)"
+        return (
+            f"compute-sanitizer runs only inside bubblewrap. {ENVIRONMENT}=open runs "
+            "it without bubblewrap"
+        )
     return ""
 
 
@@ -150,7 +153,7 @@ def check(
     if why_not():
         return results
     if said := not_started():
-        text = f"was not run: {said}"
+        text = f"this check was not run: {said}"
         return [CheckResult(n, direction, Verdict.PASS, message=text) for n in TOOLS]
     for name, chosen in TOOLS.items():
         announce(name)
@@ -209,7 +212,7 @@ def _run(
 
 
 def _last(said: str) -> str:
-    return short((said.strip().splitlines() or ["it said nothing"])[-1], 200)
+    return short((said.strip().splitlines() or ["it printed nothing"])[-1], 200)
 
 
 def command(tool: str, worker: Sequence[str | Path]) -> list[str]:

@@ -49,28 +49,29 @@ _VERDICTS = {
     ),
 }
 _INSTEAD = {  # sentences for a rung, where a program's own would mislead
-    "unchecked_launch": "launches a kernel and does not check whether that failed: "
-    "write CUDA_TRY(ctx, cudaGetLastError()) on the next line",
-    "leak": "allocates device memory that it never frees: ask ctx_scratch for it, "
-    "which is taken back after the call",
+    "unchecked_launch": "launches a kernel and does not check whether the launch "
+    "failed: write CUDA_TRY(ctx, cudaGetLastError()) on the next line",
+    "leak": "allocates device memory and never frees it. Take the memory from "
+    "ctx_scratch: it is freed after the call",
 }
 _ADVICE = {  # to a program that copies tensors itself; to a rung
-    "; copy it with cudaMemcpy first": ": the launcher runs on the CPU and must not "
-    "follow `data`, nor scratch memory: let a kernel read it",
+    "; copy it with cudaMemcpy first": ". The launcher runs on the CPU, so it must "
+    "not read or write what `data` or a scratch pointer points to. Do this in a kernel",
 }
 _SHARED, _BLOCKS = "shared memory", "threads of different blocks"
 _BETWEEN = re.compile(
     r"put (__syncwarp\(\) or )?__syncthreads\(\) between the two accesses"
 )
-_ORDERS = "which line orders the two accesses on a card?"  # of an exhibit's race
+# of an exhibit's race
+_ORDERS = "which line of the kernel should order the two accesses?"
 _NEXT_TURN = (
     "a __syncthreads() stands at line {}, between the two lines. Does one access "
-    "belong to the next turn of the loop? Then put another __syncthreads() at the end "
-    "of the loop's body"
+    "belong to the next iteration of the loop? Then put another __syncthreads() at "
+    "the end of the loop's body"
 )
 _SKIPPED = (
-    "the __syncthreads() at line {} stops only the threads that reach it: let every "
-    "thread of the block reach it"
+    "some threads of the block skip the __syncthreads() at line {}, so it orders "
+    "nothing for them: let every thread of the block reach it"
 )
 _CONDITION = re.compile(r"\b(if|else|while|for)\b.*__syncthreads")
 _PAST = re.compile(

@@ -10,8 +10,8 @@ from cusim.report import Count
 from grader.course.rungs import ROOT
 
 NEIGHBOURS = (
-    "Let neighbouring threads (threadIdx.x) take neighbours in memory, along the axis "
-    "with stride 1"
+    "Let neighbouring threads (threadIdx.x) take neighbouring elements in memory, "
+    "along the axis with stride 1"
 )
 ALONE = 1.01  # of the 32 threads of a warp
 APART = 31.0  # sectors a request of a warp's 32 threads: none shares one
@@ -46,7 +46,7 @@ def where(
     worst = max(of, key=excess)
     rate = _passes(worst) / worst.requests if worst.requests else 0.0
     file = worst.file.removeprefix(f"{ROOT}/")
-    words = f"; most by the {worst.op} of {worst.width} bytes"
+    words = f". The largest part is the {worst.op} of {worst.width} bytes"
     words += f"{_operand(worst.memory, names)} in {worst.kernel}"
     words += f", {worst.requests:,} requests of {rate:.3g} "
     words += "wavefronts" if shared else "sectors"
@@ -72,9 +72,9 @@ def _conflict(worst: Count, rate: float) -> str:
     if lanes < 1.05:
         return ""
     return (
-        f": bank conflict, {max(2, round(lanes))} lanes share a bank. Give the array "
-        "one more column as padding, tile[32][33], or let neighbouring threads take "
-        "neighbouring columns"
+        f". This is a bank conflict: {max(2, round(lanes))} lanes use one bank. Give "
+        "the array one more column as padding (tile[32][33]), or let neighbouring "
+        "threads take neighbouring columns"
     )
 
 
@@ -82,20 +82,22 @@ def _apart(word: str, worst: Count, rate: float) -> str:
     """Why so many sectors of global memory, or requests."""
     if worst.requests and worst.lanes_per_request < ALONE:
         return (
-            ": only one thread of a warp works there, the others do nothing. Give "
-            "each thread its own elements"
+            ". Only one thread of a warp works at this line, and the other threads do "
+            "nothing. Give each thread its own elements"
         )
     if rate >= APART:
         return (
-            ": the threads of a warp walk the wrong axis there (its stride is not 1). "
-            f"Each thread takes its own sector. {NEIGHBOURS}"
+            ". At this line the threads of a warp move along an axis whose stride is "
+            f"not 1, so each thread needs its own sector. {NEIGHBOURS}"
         )
     if word == "requests" and worst.width < PACK:
         return (
-            f": a thread takes {worst.width} bytes at a time there. If each "
+            f". At this line a thread takes {worst.width} bytes at a time. If each "
             f"thread takes {PACK} bytes at once (for example a float4), it needs only "
             f"1/{PACK // worst.width} of the requests"
         )
     if rate > 2 * worst.width:  # a stride of 2 explains twice as many
-        return f": 32 neighbours lie in {worst.width} sectors. {NEIGHBOURS}"
+        return (
+            f". 32 neighbouring elements fill only {worst.width} sectors. {NEIGHBOURS}"
+        )
     return ""

@@ -110,11 +110,11 @@ def look(
     unseen = {_kind(subject.operator, case) for case in wanted}
     looked, left = 0, ""
     if below:
-        left = "a higher rung is graded too; grade this one alone to check all"
+        left = "a higher rung is graded too. Grade this file alone to check all cases"
     findings: list[Finding] = []
     for i, case in varied(subject.operator, wanted, kinds=below):
         if subject.cpu_seconds() - begin > (LONGEST if unseen else BUDGET):
-            left = "there was no time for more"
+            left = "the time of this check is over"
             break
         words = name, subject, case, i, direction, seed
         found = run_case(*words, dtype=dtype, judged=True)
@@ -129,9 +129,9 @@ def look(
     result = summarize(name, direction, dtype, looked, findings)
     if findings or not left or looked == len(wanted):
         return result
-    said = f"looked at {looked} of {len(wanted)} cases"
+    said = f"checked {looked} of {len(wanted)} cases"
     said += (
-        f", not at every kind (layout, options, size): {left}"
+        f", but not every kind of case (layout, options, size): {left}"
         if unseen
         else f": {left}"
     )
@@ -171,8 +171,8 @@ def _otherwise(
     for k, expected in expected_of(subject, case, made, direction).items():
         if wrong := judge(made.call, k, expected, names=subject.names()):
             text = (
-                "right in the plain build, but not in the build for this check: "
-                f"{wrong.message}"
+                "the result is right in the plain build, but wrong in the build for "
+                f"this check: {wrong.message}"
             )
             return Finding(Verdict.SUSPECT, text, case.name)
     return None
@@ -198,8 +198,8 @@ def order(
     sized = sorted(enumerate(wanted), key=lambda x: -elements(subject.operator, x[1]))
     drawn = seed % SEEDS
     ways = {
-        "with the last thread first": Run.REVERSE,
-        f"in a random order of threads (seed {drawn})": Run.RANDOM
+        "when the last thread runs first": Run.REVERSE,
+        f"when the threads run in a random order (seed {drawn})": Run.RANDOM
         | drawn << SEED_SHIFT,
     }
     findings: list[Finding] = []
@@ -213,7 +213,7 @@ def order(
             found = _in_order(subject, case, i, direction, seed, bits, dtype)
             if found:
                 text = f"{way}: {found.message}; threads run in any order, and the "
-                text += "result must not depend on it"
+                text += "result must not depend on this order"
                 at = found.location
                 findings.append(Finding(Verdict.RACE, text, case.name, at))
         if findings:
@@ -286,7 +286,10 @@ def traffic(
     known = {case.name: case for case in cases}
     case = {**known, **subject.operator.speed_cases()}.get(limits.case)
     if case is None:
-        text = f"lab.toml counts on case {limits.case!r}, which there is not"
+        text = (
+            f"lab.toml has a traffic limit for case {limits.case!r}, but no such case "
+            "exists"
+        )
         no = Verdict.GRADER
         return CheckResult("traffic", limits.direction, no, dtype, message=text)
     made = prepare(subject, case, 0, limits.direction, dtype, seed)
@@ -350,10 +353,10 @@ def _over(
     worker = subject.worker(*subject.libraries)
     counts = cusim_report.report_of(worker).counts
     if not worker.reply.report_cut and not counts:
-        text = "no kernel has used global memory: there is nothing to count"
+        text = "no kernel used global memory, so this check has nothing to count"
         return [Finding(Verdict.SUSPECT, text, case)]
     if worker.reply.report_cut:
-        text = "the kernels of this case have too many lines to be counted"
+        text = "the kernels of this case access memory in too many lines to count"
         return [Finding(Verdict.SUSPECT, text, case)]
     found = []
     for word, limit in limits.most:

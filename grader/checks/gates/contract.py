@@ -52,19 +52,22 @@ FAKE = (
     "torch.compile and torch.export use the operator's fake kernel: write `fake` in "
     "convlab_ext/{operator}.py, or compare its sizes with the kernel's"
 )
-ON_A_CARD = "look at what csrc does with tensors on a card: device, stream, scratch"
+ON_A_CARD = "check what csrc does with CUDA tensors: device, stream, scratch memory"
 LOOK = {  # by the name of a gate's jobs: what to do where nothing else says it
-    "errors": "bad arguments have to end in a Python exception",
+    "errors": "raise a Python exception for bad arguments",
     "opcheck": FAKE,
-    "vmap": "the rule `vmap` says what a batch axis means",
-    "autocast": "torch.library.register_autocast says in which dtype it computes",
+    "vmap": "check the rule `vmap`: it tells PyTorch what to do with a batch axis",
+    "autocast": "check the call of torch.library.register_autocast: it sets the dtype "
+    "in which the operator computes",
     "export": FAKE,
-    "onnx": "convlab_ext.onnx.table() says what it is in ONNX",
+    "onnx": "check convlab_ext.onnx.table(): it translates the operator to ONNX",
     "compile": FAKE,
-    "mask": "output_mask says which gradients are wanted",
-    "opcheck_backward": "the backward operator needs rules as well: `register` it",
+    "mask": "compute only the gradients that output_mask wants",
+    "opcheck_backward": "the backward operator needs its own rules: call `register` "
+    "for it",
     "gradgradcheck": "the backward operator needs its own `backward`",
-    "forward_ad": "the rule `jvp`: right, or an exception",
+    "forward_ad": "let the rule `jvp` return the right derivative, or raise an "
+    "exception",
     "torch_func": "the backward operator needs its own `vmap`, and both operators need "
     "the kernel that `register` puts on the key Autograd",
     "compile_backward": FAKE,
@@ -202,7 +205,7 @@ class Contract:
                     else Finding(Verdict.WRONG_CONTRACT, text, job.name)
                 )
         if len(answer.results) != len(jobs) and not found:
-            text = f"{len(answer.results)} of {len(jobs)} calls came back"
+            text = f"{len(answer.results)} of {len(jobs)} calls returned results"
             found.append(Finding(Verdict.INCOMPLETE, text))
         return found
 
@@ -253,7 +256,7 @@ class Contract:
     def _compared(self, job: Job, results: Sequence[tuple[Told, bytes]]) -> str:
         """What differs between a job's results and the right ones."""
         if len(results) != len(job.expected) and not job.may_refuse:
-            return f"{len(results)} tensors came back, expected {len(job.expected)}"
+            return f"got {len(results)} tensors, expected {len(job.expected)}"
         for (told, data), right in zip(results, job.expected):
             if sentence := _wrong(told, data, right):
                 return sentence
@@ -266,11 +269,11 @@ def _wrong(told: Told, data: bytes, right: Expected) -> str:
     if list(told.sizes) != sizes:
         return f"'{right.name}' has sizes {list(told.sizes)}, expected {sizes}"
     if told.dtype not in ("float32", "float64"):
-        return f"'{right.name}' is {told.dtype}"
+        return f"'{right.name}' is {told.dtype}, expected float32 or float64"
     kind = getattr(torch, told.dtype)
     count = right.value.numel() * kind.itemsize
     if len(data) != count:
-        return f"'{right.name}' came back in part"
+        return f"'{right.name}' is incomplete: got {len(data)} of {count} bytes"
     if not count:
         return ""
     got = torch.frombuffer(bytearray(data), dtype=kind).reshape(right.value.shape)

@@ -35,7 +35,7 @@ ORDER = (
     CUDA,
 )
 _GATE = {"forward": "values", "gradient": "gradients", "audit": "gradients"}
-WAITS = "values and gradients on CUDA wait for a machine with a GPU (PENDING_GPU)"
+WAITS = "values and gradients on CUDA need a machine with a GPU (PENDING_GPU)"
 
 
 def of(checks: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -63,7 +63,10 @@ def on_their_word(checks: Iterable[CheckResult]) -> str:
     found = {_GATE.get(c.name, c.name) for c in checks if c.self_reported}
     if not (named := [gate for gate in ORDER if gate in found]):
         return ""
-    return f"self-reported by the package's own process: {', '.join(named)}"
+    return (
+        "these gates are self-reported by the package's own process: "
+        f"{', '.join(named)}"
+    )
 
 
 def note() -> str:

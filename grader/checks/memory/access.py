@@ -35,14 +35,13 @@ SLOWER = 4  # than the same code without sanitizers
 
 EXIT_CODE = 99  # of a process that a sanitizer ends (sanitized.c)
 _UNTOLD = (
-    f"ended with exit code {EXIT_CODE}, as a sanitizer ends a process, but its report "
+    f"ended with exit code {EXIT_CODE}. A sanitizer ends a process so, but its report "
     "is missing. Leave descriptor 2 (stderr) open, and do not write to it"
 )
 _REPORTED = (Verdict.MEMORY_ERROR, Verdict.CRASH, Verdict.GRADER)
 _SAID = (  # by compare.py
     "never written",
-    "nobody had set to zero",
-    "nobody had written",
+    "never set to zero",
     "the gaps between",
 )
 _WORTH_A_LOOK = (
@@ -108,7 +107,7 @@ def check(
     looked = 0
     for i, case in wanted:
         if subject.cpu_seconds() > end:
-            unfinished.append("there was no time for more")
+            unfinished.append("the time of this check is over")
             break
         try:
             findings += _case(subject, case, i, direction, seed, failed=False)
@@ -122,7 +121,7 @@ def check(
     result = summarize("memory", direction, DTYPE, looked, findings)
     if findings or not unfinished:
         return result
-    said = f"looked at {looked} of {len(wanted)} cases: {unfinished[0]}"
+    said = f"checked {looked} of {len(wanted)} cases: {unfinished[0]}"
     verdict = Verdict.PASS if looked else Verdict.SUSPECT
     return dataclasses.replace(result, verdict=verdict, message=said)
 
@@ -160,7 +159,7 @@ def locate(subject: Watched, result: CheckResult, seed: int) -> CheckResult:
         return result
     found = findings[0]
     said = any(words in result.message for words in _SAID)
-    message = f"{result.message}; it {found.message}"
+    message = f"{result.message}; the code {found.message}"
     if said:
         message = sanitizer_report.with_source(result.message, found.location)
     return dataclasses.replace(result, message=message, location=found.location)
@@ -214,7 +213,7 @@ def _noted(
     nan = bool(taint) or "is nan" in wrong.message
     notes = [note for note in _notes(subject) if nan and note[0] == taint]
     if not notes:
-        where = "" if failed else ", though the fast build gets it right"
+        where = "" if failed else ", but the result of the fast build is right"
         return Finding(Verdict.MEMORY_ERROR, f"{wrong.message}{where}", case.name)
     tag, *addresses = notes[0]
     library = worker.libraries[worker.reply.direction == 1]
@@ -234,4 +233,4 @@ def _computes(tag: int, names: list[str]) -> str:
         wire.TAG_LOCAL: "computes with a local variable that was never set",
         wire.TAG_UNWRITTEN: f"computes with '{name}' before anything was written to it",
         wire.TAG_OUTSIDE: f"computes with memory between the elements of '{name}'",
-    }.get(kind, "computes with memory that nobody wrote")
+    }.get(kind, "computes with memory that was never written")

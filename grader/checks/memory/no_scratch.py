@@ -101,19 +101,19 @@ def _refused(finding: Finding, request: int) -> Finding:
     """The same, with what came before it; a pointer that was not looked at is used."""
     text = f"{finding.message}; {_gave(request)}"
     if finding.verdict in (Verdict.CRASH, Verdict.MEMORY_ERROR):
-        text += ": return STATUS_NO_MEMORY where ctx_scratch or a helper gives NULL"
+        text += ": return STATUS_NO_MEMORY if ctx_scratch or a helper returns NULL"
     return replace(finding, message=text)
 
 
 def _gave(request: int) -> str:
     """What ctx_scratch did."""
     which = "every request" if request == ALL else f"request {request}"
-    return f"ctx_scratch gave NULL for {which}"
+    return f"ctx_scratch returned NULL for {which}"
 
 
 def _unnoticed(case: Case, request: int) -> Finding:
     text = (
         f"{_gave(request)}, and the function returned STATUS_OK with a wrong result: "
-        "return STATUS_NO_MEMORY"
+        "return STATUS_NO_MEMORY instead"
     )
     return Finding(Verdict.WRONG_VALUE, text, case.name)

@@ -43,7 +43,8 @@ _STRING = re.compile(r"\.?LC\d+|<string literal>")  # gcc's name for it, and cla
 _UNDEFINED = (
     (
         r"signed integer overflow: (.*) cannot be represented in type '([^']+)'.*",
-        r"overflows a signed integer: \1 does not fit into '\2'; indices are int64_t",
+        r"overflows a signed integer: \1 does not fit into '\2'. Use int64_t for "
+        r"indices",
     ),
     (
         r"shift exponent (-?\d+) is too large for (\d+)-bit type '([^']+)'.*",
@@ -56,19 +57,19 @@ _UNDEFINED = (
     ),
     (
         r"index (-?\d+) out of bounds for type '([^']+)'.*",
-        r"uses index \1 of an array '\2', which has no such element",
+        r"uses index \1 of an array of type '\2', which has no such element",
     ),
     (
         r"(load|store) (?:of|to) misaligned address \S+ for type '([^']+)', which "
         r"requires (\d+) byte alignment.*",
-        r"\1s '\2' at an address that is not a multiple of \3. Tensors are aligned to "
-        r"their element, no more",
+        r"\1s '\2' at an address that is not a multiple of \3. A tensor is aligned "
+        r"only to the size of one element",
     ),
     (
         r"member access within misaligned address \S+ for type '([^']+)', which "
         r"requires (\d+) byte alignment.*",
-        r"uses a '\1' at an address that is not a multiple of \2. Tensors are aligned "
-        r"to their element, no more",
+        r"uses a '\1' at an address that is not a multiple of \2. A tensor is aligned "
+        r"only to the size of one element",
     ),
     (r"division by zero.*", r"divides an integer by zero"),
     (r".*null pointer.*", r"uses a NULL pointer"),
@@ -183,7 +184,7 @@ def _beside_global(match: re.Match[str]) -> str:
     off = "right" if match[1] == "0" else f"{match[1]} bytes"
     what = f"the static array '{match[3]}'"
     if _STRING.fullmatch(match[3]):
-        what = "a string of the source"
+        what = "a string constant of the file"
     return f"{off} {where} of {what}"
 
 
@@ -213,14 +214,19 @@ def _address(worker: Worker, kind: str, report: str, names: list[str]) -> str:
             return f"{verb} {_in_tensor(worker, tensor, names, address, size)}"
         block = _block(worker, report, extent)
         if gone:
-            return f"{verb} {block} that was taken back when an earlier call returned"
+            freed = "had been freed before"
+            if "malloc" not in block:
+                freed = "was freed when an earlier call returned"
+            return f"{verb} {block} that {freed}"
         if across := _across(address, size, begin, extent):
             return f"{verb} {size} bytes of {block}, {across}"
         return f"{verb} {block}, {_off(address, begin, extent, 0)}"
     near = _nearest(worker, address, names)
     if near is not None:
         return f"{verb} {_in_tensor(worker, near, names, address, size)}"
-    return f"{verb} {size} bytes of memory that belongs to nothing"
+    return (
+        f"{verb} {size} bytes that belong to no tensor, array or other block of memory"
+    )
 
 
 _OTHER = {
@@ -238,12 +244,15 @@ _OTHER = {
 def _segv(report: str) -> str:
     verb = "writes to" if "caused by a WRITE" in report else "reads"
     if "high value address" in report:
-        return f"{verb} memory at an invalid address: a negative index of NULL?"
+        return (
+            f"{verb} memory at an invalid address: does it use a negative index of "
+            "NULL?"
+        )
     address = re.search(r"unknown address (?:\((0x[0-9a-f]+)\)|(0x[0-9a-f]+))", report)
     number = int((address[1] or address[2]) if address else "0", 16)
     if "zero page" in report:
         return f"{verb} a NULL pointer (address {number:#x})"
-    return f"{verb} memory that is not there (address {number:#x})"
+    return f"{verb} memory at an invalid address ({number:#x})"
 
 
 def _across(address: int, size: int, begin: int, extent: int) -> str:

@@ -45,11 +45,11 @@ OURS = (*OPENMP, "__tsan_")  # how names begin
 STARTS = {"pthread_create", "thrd_create", "clone"}  # threads besides OpenMP's
 WRITE, ATOMIC, ASKS = 1, 2, 4  # bits of what an access does
 ASK = (
-    "two threads ask ctx_scratch for memory, and nothing orders the two calls. Let one "
-    "thread ask at a time (omp critical), or ask before the threads start"
+    "two threads call ctx_scratch, and nothing orders the two calls. Let one thread "
+    "call it at a time (omp critical), or call it before the threads start"
 )
 STUCK = b"the threads of a region wait for each other"
-UNSEEN = "races were not looked at: "
+UNSEEN = "races were not checked: "
 OWN = (
     "give each thread its own memory, or order the accesses: reduction, critical, "
     "atomic, or a barrier between the two"
@@ -65,7 +65,9 @@ class InTurns(Subject):
         self, worker: Worker, outcome: Outcome, case: str, limit: float
     ) -> Finding:
         if STUCK in worker.output:  # region.c's words
-            return Finding(Verdict.TIMEOUT, f"showed that {STUCK.decode()}", case)
+            return Finding(
+                Verdict.TIMEOUT, f"does not end, because {STUCK.decode()}", case
+            )
         return super()._ended(worker, outcome, case, limit)
 
 
@@ -113,7 +115,7 @@ def started(library: Path, direction: str) -> CheckResult | None:
     name = min(symbols(library)[1] & STARTS, default="")
     if not name:
         return None
-    reason = f"the code calls {name}, and only the threads of OpenMP can be watched"
+    reason = f"the code calls {name}, and this check sees only the threads of OpenMP"
     return _unseen(direction, reason)
 
 
@@ -147,7 +149,7 @@ def _look(subject: InTurns, direction: str, seed: int) -> CheckResult:
     subject.begin()
     for case in cases:
         if subject.cpu_seconds() > end:
-            unfinished = "there was no time for more"
+            unfinished = "the time of this check is over"
             break
         try:
             findings += _case(subject, case, direction, seed)
@@ -161,7 +163,7 @@ def _look(subject: InTurns, direction: str, seed: int) -> CheckResult:
         return result
     if not looked:
         return _unseen(direction, unfinished)
-    said = f"looked at {looked} of {len(cases)} cases: {unfinished}"
+    said = f"checked {looked} of {len(cases)} cases: {unfinished}"
     return replace(result, message=said)
 
 

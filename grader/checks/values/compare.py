@@ -186,8 +186,8 @@ def _tainted(
     if tag == TAG_UNWRITTEN:
         return Finding(
             wrong,
-            f"{result} was added to memory that nobody had set to zero (outputs arrive "
-            "with undefined contents)",
+            f"{result} was added to memory that was never set to zero: before you "
+            "write an output, its contents are undefined",
         )
     if tag == TAG_SCRATCH:
         return Finding(
@@ -208,4 +208,4 @@ def _tainted(
             Verdict.MEMORY_ERROR,
             f"{result} was computed from memory before the start of '{names[owner]}'",
         )
-    return Finding(wrong, f"{result} is NaN from memory that nobody had written")
+    return Finding(wrong, f"{result} was computed from memory that was never written")

@@ -104,7 +104,8 @@ def _without_memory(team: Subject, case: Case, call: Call) -> None:
             team.run(call, case, DTYPE)  # its values are asked for with one thread
         except Stopped as stop:
             text = (
-                f"{stop.finding.message}; ctx_scratch gave NULL for request {request}"
+                f"{stop.finding.message}; ctx_scratch returned NULL for request "
+                f"{request}"
             )
             raise Stopped(replace(stop.finding, message=text)) from None
 

@@ -115,5 +115,5 @@ def test_threads_of_a_rung_s_own_are_named_for_nobody_watches_them(
         (numbers,) = each_dtype.check(subject, subject.cases(1), "forward", 1)[:1]
         _, races = HostInspection(subject, rung, 1)([numbers], "forward", [])
     assert (races.name, races.verdict, races.cases) == ("races", Verdict.PASS, 0)
-    assert "races were not looked at: the code calls pthread_create" in races.message
+    assert "races were not checked: the code calls pthread_create" in races.message
     assert starts_threads(rung)

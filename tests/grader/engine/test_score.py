@@ -349,7 +349,7 @@ FREE = "(no points are lost by this)"
 
 
 def test_a_reason_that_several_share_is_told_once():
-    late, hung = "there was no time for more", "it hung"
+    late, hung = "the time of this check is over", "it hung"
     looks = [
         ("memory", "forward", late),
         ("memory", "backward", late),
@@ -358,7 +358,7 @@ def test_a_reason_that_several_share_is_told_once():
     ]
     checks = [
         CheckResult(
-            name, direction, Verdict.PASS, message=f"looked at 1 of 2 cases: {why}"
+            name, direction, Verdict.PASS, message=f"checked 1 of 2 cases: {why}"
         )
         for name, direction, why in looks
     ]
@@ -366,14 +366,14 @@ def test_a_reason_that_several_share_is_told_once():
     name = mine.rung.id
     assert not_checked.lines([task(mine)]) == [
         late,
-        f"  {name} forward, backward: {MEMORY} looked at 1 of 2 cases {FREE}",
-        f"  {name} backward: {RACES} looked at 1 of 2 cases {FREE}",
-        f"{name} forward: {RACES} looked at 1 of 2 cases {FREE}: {hung}",
+        f"  {name} forward, backward: {MEMORY} checked 1 of 2 cases {FREE}",
+        f"  {name} backward: {RACES} checked 1 of 2 cases {FREE}",
+        f"{name} forward: {RACES} checked 1 of 2 cases {FREE}: {hung}",
     ]
 
 
 def test_a_reason_of_many_files_is_told_by_task():
-    why = "looked at 1 of 2 cases: a higher rung is graded too"
+    why = "checked 1 of 2 cases: a higher rung is graded too"
     check = CheckResult("memory", "forward", Verdict.PASS, message=why)
     ladder = "04_cuda_kernels/matmul"
     rungs = [
@@ -382,5 +382,5 @@ def test_a_reason_of_many_files_is_told_by_task():
     ]
     assert not_checked.lines([task(*rungs)]) == [
         "a higher rung is graded too",
-        f"  {ladder}, {len(rungs)} files: {MEMORY} looked at 1 of 2 cases {FREE}",
+        f"  {ladder}, {len(rungs)} files: {MEMORY} checked 1 of 2 cases {FREE}",
     ]

@@ -138,7 +138,7 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
         ],
         "TRAFFIC",
         "of 'input' in gelu_kernel, 1,024 requests of 32 sectors: the threads of a "
-        "warp walk the wrong axis there (its stride is not 1)",
+        "move along an axis whose stride is not 1, so each thread needs",
     ),
     "10_compile_error": (
         [(STORE, STORE.replace("output[i]", "outptu[i]")[:-1] + "  // HERE\n")],
@@ -165,7 +165,7 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
     "14_leak": (
         [(LAUNCH, "    void *mine;\n    cudaMalloc(&mine, 100);  // HERE\n" + LAUNCH)],
         "MEMORY_ERROR",
-        "device memory that it never frees",
+        "device memory and never frees it",
     ),
     "15_for_a_card": (
         [(TAIL, TAIL + '    asm volatile("membar.gl;");\n')],
@@ -184,7 +184,7 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
             ("gelu(accum_from(input[i])", "gelu(x[0]"),
         ],
         "MEMORY_ERROR",
-        "uses index 3 of an array 'float [3]', which has no such element",
+        "uses index 3 of an array of type 'float [3]', which has no such element",
     ),
     "18_next_turn": (
         [(TAIL, ""), (STORE, TURNS)],
@@ -216,7 +216,7 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
     "22_misaligned": (
         [(TAIL, TAIL + FOUR), (VALUE, VALUE[:-1] + " + 0 * far)")],
         "MEMORY_ERROR",
-        "at an address that is not a multiple of 16. Tensors are aligned to their",
+        "at an address that is not a multiple of 16. A tensor is aligned only",
     ),
     "23_banks": (
         [(STORE, BANKS)],
@@ -226,7 +226,7 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
     "24_scratch_is_null": (
         [("    if (!dense) return STATUS_NO_MEMORY;\n", "")],
         "MEMORY_ERROR",
-        "ctx_scratch gave NULL for every request: return STATUS_NO_MEMORY where",
+        "ctx_scratch returned NULL for every request: return STATUS_NO_MEMORY if",
     ),
     "25_one_thread": (
         [
@@ -234,7 +234,7 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
             (STORE, f"    {STORE.replace('[i]', '[k]')[:-1]}  // HERE\n"),
         ],
         "TRAFFIC",
-        "only one thread of a warp works there, the others do nothing",
+        "Only one thread of a warp works at this line",
     ),
     "12_looks_for_cusim": (
         [('#include "launch.h"', '#include "launch.h"\n#ifdef __CUSIM__\n#endif')],

@@ -58,15 +58,15 @@ def test_what_takes_too_long_on_its_core_is_left_out_and_that_is_said(monkeypatc
     every = len(cases)
     for seconds, looked in ((20.0 / kinds, kinds + 1), (40.0 / kinds, kinds)):
         found = looked_at(monkeypatch, below=False, seconds=seconds)
-        said = f"looked at {looked} of {every} cases: there was no time for more"
+        said = f"checked {looked} of {every} cases: the time of this check is over"
         assert (found.verdict, found.message) == ("PASS", said)
 
 
 def test_a_look_that_misses_a_kind_of_case_is_no_pass(monkeypatch):
     found = looked_at(monkeypatch, below=False, seconds=20.0)
     assert found.verdict == "SUSPECT"
-    assert "looked at 4 of " in found.message
-    assert "not at every kind (layout, options, size): there was no" in found.message
+    assert "checked 4 of " in found.message
+    assert "not every kind of case (layout, options, size): the time" in found.message
 
 
 def test_a_rung_below_another_is_looked_at_in_each_kind_of_case(monkeypatch):
@@ -81,7 +81,7 @@ def test_a_rung_below_another_is_looked_at_in_each_kind_of_case(monkeypatch):
     }
     found = looked_at(monkeypatch, below=True, seconds=0.0, name="conv2d")
     assert found.message.startswith(
-        f"looked at {kinds} of {len(cases)} cases: a higher rung"
+        f"checked {kinds} of {len(cases)} cases: a higher rung"
     )
     assert found.verdict == "PASS"
 

@@ -55,14 +55,14 @@ def counted(line: int, space: str, requests: int, passes: int) -> Count:
 def test_the_line_that_is_too_much_is_named(word, limit, counts, line, axis):
     place, words = moved.where(word, counts, limit)
     assert place == f"labs/a.cu:{line}"
-    assert ("walk the wrong axis" in words) == bool(axis)
+    assert ("an axis whose stride is not 1" in words) == bool(axis)
 
 
 def test_threads_that_lie_apart_are_told_where_neighbours_lie():
     for sectors, told in ((1660, True), (800, False)):  # a stride of 2 has 8
         few = counted(7, "global", 100, sectors)
         words = moved.where("global_sectors_per_request", [few], 3)[1]
-        assert ("32 neighbours lie in 4 sectors" in words) == told
+        assert ("32 neighbouring elements fill only 4 sectors" in words) == told
 
 
 def test_packs_that_are_loaded_number_by_number_are_to_be_loaded_at_once():
@@ -81,7 +81,7 @@ def test_packs_that_are_loaded_number_by_number_are_to_be_loaded_at_once():
 def test_a_bank_conflict_is_told_with_its_lanes_and_its_cure(width, wavefronts, lanes):
     few = dataclasses.replace(counted(7, "shared", 100, 100 * wavefronts), width=width)
     _, words = moved.where("shared_wavefronts_per_request", [few], 1.1)
-    assert f": bank conflict, {lanes} lanes share a bank. Give the array one" in words
+    assert f"bank conflict: {lanes} lanes use one bank. Give the array one" in words
 
 
 @pytest.mark.parametrize(("width", "wavefronts"), [(4, 1), (8, 2), (8, 1), (16, 4)])

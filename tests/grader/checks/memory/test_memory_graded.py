@@ -100,7 +100,7 @@ def test_files_that_use_others_are_in_c_too(tools, monkeypatch):
 
 
 def test_cases_that_were_left_out_are_told(capsys):
-    looked = "looked at 3 of 9 cases"
+    looked = "checked 3 of 9 cases"
     said = f"{looked}: plain did not return"
     (task,) = select("02_naive_c/gelu").tasks
     part = CheckResult("memory", "forward", Verdict.PASS, "f32", 3, message=said)

@@ -25,7 +25,7 @@ def sentence(*places: tuple[str, str]) -> str:
 @pytest.mark.parametrize("name", ["*.LC0", ".LC12", "<string literal>"])
 def test_a_string_is_no_array_of_the_student(name: str) -> None:
     found = sentence(("3 bytes to the right of", name))
-    assert found == "reads 3 bytes past the end of a string of the source"
+    assert found == "reads 3 bytes past the end of a string constant of the file"
 
 
 def test_an_array_is_named_though_it_is_called_almost_like_a_string() -> None:

@@ -82,15 +82,15 @@ def test_a_race_is_told_with_its_lines_and_what_is_ordered_is_none(
             ["a_reduction", "gives_up"],
             Verdict.PASS,
             1,
-            "looked at 1 of 2 cases: gives_up ran out of memory",
+            "checked 1 of 2 cases: gives_up ran out of memory",
         ),
-        (["gives_up"], Verdict.PASS, 0, "races were not looked at: gives_up ran out"),
+        (["gives_up"], Verdict.PASS, 0, "races were not checked: gives_up ran out"),
         *(
             (
                 [way],
                 Verdict.PASS,
                 0,
-                "showed that the threads of a region wait for each other",
+                "does not end, because the threads of a region wait for each other",
             )
             for way in ("wait_for_each_other", "keeps_its_lock")
         ),
@@ -118,7 +118,7 @@ def test_what_this_openmp_does_not_know_is_named(
     built = Build(compile_gelu(task), ("forward",))
     found = team_races.check(Subject(GELU), built, "forward", SEED)
     assert found.verdict is Verdict.PASS
-    assert "not looked at: the code calls GOMP_task, which this" in found.message
+    assert "not checked: the code calls GOMP_task, which this" in found.message
 
 
 def test_a_build_that_is_none_is_no_fault_of_the_file() -> None:
@@ -126,7 +126,7 @@ def test_a_build_that_is_none_is_no_fault_of_the_file() -> None:
     found = team_races.check(Subject(GELU), broken, "forward", SEED)
     assert (found.verdict, found.message) == (
         Verdict.PASS,
-        "races were not looked at: cc1: error: no such option",
+        "races were not checked: cc1: error: no such option",
     )
 
 

@@ -308,7 +308,7 @@ SCRATCH = """const real *s = ctx_scratch(ctx, (size_t)COUNT * sizeof(real));
             RIGHT.replace("y[i] =", "y[i] +="),
             PLAIN,
             Verdict.WRONG_VALUE,
-            "'output'[0, 0] was added to memory that nobody had set",
+            "'output'[0, 0] was added to memory that was never set",
             id="an_output_that_was_not_zeroed",
         ),
         pytest.param(
