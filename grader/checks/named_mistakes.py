@@ -20,14 +20,15 @@ SENTENCES = {  # docs/guides/mistakes.md
     BARRIER_MISSING: "threads of a block write and read one word of shared memory, "
     "without a barrier between the two",
     BLOCKS_SHARE_AN_ELEMENT: "two blocks write one element of global memory",
-    BOUNDS_CHECK_MISSING: "a thread past the last row or element still writes or reads",
+    BOUNDS_CHECK_MISSING: "a thread past the last row or element writes or reads "
+    "memory",
     DIGITS_CANCEL: "a difference of large numbers loses its digits",
     DIGITS_OF_DOUBLE_LOST: "results in double are only as exact as float, or as a "
     "constant with few digits",
     INPUT_NOT_GIVEN: "a line uses an optional input that is NULL",
     GRADIENT_NOT_WANTED: "a line uses a gradient that is NULL because it is not wanted",
-    ROWS_BEHIND_THE_COUNT: "an index is read from a row of the rulebook without a "
-    "pair: kernel position k has count[k] pairs",
-    WARP_WALKS_WRONG_AXIS: "neighbouring threads walk along an axis with a stride "
+    ROWS_BEHIND_THE_COUNT: "an index is read from a row of the rulebook that holds no "
+    "pair: kernel position k has only count[k] pairs",
+    WARP_WALKS_WRONG_AXIS: "neighbouring threads move along an axis with a stride "
     "other than 1",
 }

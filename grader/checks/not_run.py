@@ -74,10 +74,10 @@ def needs_gpu(rung: Rung, nvcc: Verdict) -> list[CheckResult]:
     verdict of NVIDIA's compiler.
     """
     listed = ", ".join(rung.architectures)
-    taken = f"NVIDIA's compiler takes it ({listed})"
+    taken = f"NVIDIA's compiler accepts it ({listed})"
     if nvcc is not Verdict.PASS:
-        taken = f"it is for {listed}, and there is no nvcc here to compile it"
-    message = f"needs a GPU: cusim cannot run this rung; {taken}"
+        taken = f"it is for {listed}, but this machine has no nvcc to compile it"
+    message = f"needs a GPU, because cusim cannot run this file; {taken}"
     found = []
     has = [d for d in DIRECTIONS if f"{rung.operator}_{d}(" in _code(rung)]
     for name, direction in zip(("forward", "gradient"), DIRECTIONS):

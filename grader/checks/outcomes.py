@@ -18,18 +18,19 @@ from grader.verdicts import Verdict
 PAGE = 4096
 GIB = 1 << 30
 LAST_WORDS = 300  # characters of what an abort says
-READ_ONLY = "an input, which is read-only"
+READ_ONLY = "inputs are read-only"
 
 _STATUS = {
     wire.STATUS_NOT_IMPLEMENTED: (Verdict.NOT_IMPLEMENTED, "not written yet"),
     wire.STATUS_INVALID_ARGUMENT: (
         Verdict.WRONG_CONTRACT,
-        "returned STATUS_INVALID_ARGUMENT: arguments are checked before the call",
+        "returned STATUS_INVALID_ARGUMENT, but the arguments are valid: they were "
+        "checked before the call",
     ),
     wire.STATUS_NO_MEMORY: (
         Verdict.LIMIT,
-        "ran out of memory: needs more than 1.5 GiB, or treats the NULL of an empty "
-        "tensor as a failure",
+        "ran out of memory: the file needs more than 1.5 GiB, or it treats the NULL "
+        "of an empty tensor as an error",
     ),
     wire.STATUS_CUDA_ERROR: (Verdict.CRASH, "returned STATUS_CUDA_ERROR"),
     wire.STATUS_UNSUPPORTED: (
@@ -39,7 +40,7 @@ _STATUS = {
     ),
     wire.REPLY_CONTRACT: (Verdict.WRONG_CONTRACT, ""),
     wire.REPLY_EXCEPTION: (Verdict.CRASH, ""),
-    wire.REPLY_EXIT: (Verdict.INCOMPLETE, "asked Python to exit before it returned"),
+    wire.REPLY_EXIT: (Verdict.INCOMPLETE, "made Python exit before it returned"),
     wire.REPLY_FORBIDDEN: (Verdict.FORBIDDEN, ""),
     wire.REPLY_LOAD_ERROR: (Verdict.BUILD, ""),
     wire.REPLY_CHECK: (Verdict.WRONG_CONTRACT, "the worker refused the arguments"),
@@ -49,15 +50,15 @@ _STATUS = {
     ),
     wire.REPLY_DEVICE: (  # LIMIT is never kept: it is asked again
         Verdict.LIMIT,
-        "says that the device has no room for the case. Either it holds too much "
-        "memory itself, or another program uses the card: run it again",
+        "the GPU has too little free memory for this case. Either the file uses too "
+        "much GPU memory, or another program uses the GPU: run it again",
     ),
     wire.REPLY_WROTE_INPUT: (Verdict.MEMORY_ERROR, "wrote to an input"),
     wire.REPLY_GUARD: (Verdict.MEMORY_ERROR, "wrote outside of a tensor"),
     wire.REPLY_CROWD: (
         Verdict.RACE,
-        "two threads asked ctx_scratch for memory at the same time. Let one thread ask "
-        "at a time (omp critical), or ask before the threads start",
+        "two threads called ctx_scratch at the same time. Let one thread call it at a "
+        "time (omp critical), or call it before the threads start",
     ),
     wire.REPLY_SCRATCH: (
         Verdict.MEMORY_ERROR,
@@ -97,8 +98,11 @@ def of_status(worker: Worker, case: str) -> Finding | None:
     if status == wire.STATUS_OK:
         return None
     if forged(worker):
-        text = f"the reply page holds status {status}, which this worker never writes: "
-        text += "the rung wrote to memory that is not its own"
+        text = (
+            f"the grader's memory holds status {status}, which the grader never "
+            "writes: "
+        )
+        text += "the file wrote to memory that is not its own"
         return Finding(Verdict.WRONG_CONTRACT, text, case)
     verdict, sentence = _STATUS[status]
     said = worker.message
@@ -118,9 +122,13 @@ def of_outcome(
     if outcome is Outcome.TIMEOUT:
         return Finding(Verdict.TIMEOUT, _timeout(worker.state, limit), case)
     if outcome is Outcome.TOO_LARGE:
-        return Finding(Verdict.GRADER, "a tensor of this case does not fit", case)
+        return Finding(
+            Verdict.GRADER,
+            "a tensor of this case does not fit into the grader's shared memory",
+            case,
+        )
     if outcome is Outcome.NOT_FROZEN:
-        message = "could not be stopped between calls"
+        message = "the grader could not stop the process between two calls"
         if worker.state == "D":
             message += (
                 ": it waits for a disk, or for a thread that it started; run it again"
@@ -131,11 +139,11 @@ def of_outcome(
 
 def _timeout(state: str, limit: float) -> str:
     doing = {
-        "R": "it was busy: an endless loop, or far too slow",
-        "S": "it was asleep: it waits for something that never happens",
+        "R": "it was still computing: a loop never ends, or the code is far too slow",
+        "S": "it was waiting for something that never happens",
         "T": "it had stopped itself",
         "D": "it waited for a disk, or for a thread that it started; run it again",
-    }.get(state, "nobody knows what it did")
+    }.get(state, "the grader does not know what it was doing")
     return f"did not return within {limit:.1f} s; {doing}"
 
 
@@ -176,11 +184,12 @@ def _signal(worker: Worker) -> str:
     if number == signal.SIGSEGV and worker.faulted and reply.fault_address < PAGE:
         return f"{name}: used a NULL pointer (address {reply.fault_address:#x})"
     if number == signal.SIGSEGV and worker.faulted:
-        return f"{name}: touched memory that is not there ({reply.fault_address:#x})"
+        return f"{name}: used an invalid address ({reply.fault_address:#x})"
     meanings: dict[int, str] = {
         signal.SIGABRT: _last_words(worker),
         signal.SIGFPE: "divided an integer by zero",
-        signal.SIGKILL: "was killed, but memory had not run out: did it kill itself?",
+        signal.SIGKILL: "was killed, but not because memory had run out: did it kill "
+        "itself?",
         signal.SIGILL: "ran an instruction this machine does not have",
     }
     return f"{name}: {meanings.get(number, 'ended by a signal')}"
@@ -198,7 +207,8 @@ def _forbidden_call(worker: Worker) -> str:
     asked = worker.reply.bytes_asked
     if worker.faulted and worker.reply.signo == signal.SIGSYS and asked:
         return (
-            f"asked for {asked / GIB:.1f} GiB of memory at once (less than 4 allowed)"
+            f"requested {asked / GIB:.1f} GiB of memory at once: only less than 4 GiB "
+            "are allowed"
         )
     return "tried to start another process, which is not allowed"
 

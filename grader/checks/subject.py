@@ -204,7 +204,7 @@ class Subject:
         try:
             return self._named(self._ended(worker, outcome, case, limit))
         except NONSENSE:
-            sentence = "ended, and what it left behind makes no sense"
+            sentence = "ended the process, and the grader cannot read its report"
             return Finding(Verdict.CRASH, sentence, case)
 
     def _ended(
@@ -330,7 +330,8 @@ class Subject:
             raise Stopped(
                 Finding(
                     Verdict.INCOMPLETE,
-                    "went on writing its output after it had returned (a thread?)",
+                    "wrote to its output after it had returned: is a thread still "
+                    "running?",
                     case.name,
                 )
             )
@@ -364,7 +365,8 @@ class Subject:
                 text = (
                     f"leaves {listed} to other files, but wrote {written} of "
                     f"{tensor.numel()} elements of '{names[k]}'. Decide before you "
-                    "write: if a file leaves a result, it must not touch it"
+                    "write: if a file leaves a result to others, it must not write to "
+                    "it"
                 )
                 return Finding(Verdict.INCOMPLETE, text, case.name)
         return None
@@ -373,11 +375,11 @@ class Subject:
         """The calls of a check have had their time together, the last one a part of
         what it may have alone: no word of an endless loop.
         """
-        stopped = f", and this one was stopped after {ran:.1f} s" if ran else ""
+        stopped = f", so this call was stopped after {ran:.1f} s" if ran else ""
         sentence = (
-            f"all calls of this check together may take {self._seconds:.0f} s; this "
-            f"time is used up{stopped}. The file is too slow for the number of cases, "
-            "or the machine is busy. Make the innermost loop do less, or wait for an "
+            f"all calls of this check together may take {self._seconds:.0f} s. This "
+            f"time is over{stopped}. The file is too slow for the number of cases, or "
+            "the machine is busy. Make the innermost loop do less, or wait for an "
             "idle machine"
         )
         return Finding(Verdict.TIMEOUT, sentence, case.name)

@@ -206,8 +206,9 @@ class OnCard(Student):
         claimed, wall = 1e-9 * reply.device_ns, 1e-9 * self.call.request.wall_ns
         if reply.device_calls < times or not 0 < claimed <= wall:
             text = (
-                f"its events say {1e3 * claimed:.3g} ms for {reply.device_calls} "
-                f"calls, the grader's clock {1e3 * wall:.3g} ms for {times} and copies"
+                f"CUDA events measured {1e3 * claimed:.3g} ms for {reply.device_calls} "
+                f"calls, but the grader's clock measured {1e3 * wall:.3g} ms for "
+                f"{times} calls with copies"
             )
             raise Stopped(Finding(Verdict.SUSPECT, text, self.case.name))
         return claimed, wall
@@ -248,13 +249,14 @@ def implausible(claim: float, outside: float, alone: float) -> str:
     """
     if outside - claim > HIDDEN * outside + LAUNCH:
         return (
-            f"a call takes {1e3 * outside:.3g} ms by the grader's clock and "
-            f"{1e3 * claim:.3g} ms by its own events: work outside of ctx->stream?"
+            f"a call takes {1e3 * outside:.3g} ms by the grader's clock, but "
+            f"{1e3 * claim:.3g} ms by CUDA events: does it do work outside of "
+            "ctx->stream?"
         )
     if claim - alone > HIDDEN * claim + LAUNCH:
         return (
-            f"a call alone takes {1e3 * alone:.3g} ms by its events, one of many "
-            f"{1e3 * claim:.3g} ms: was a clock changed?"
+            f"by CUDA events a single call takes {1e3 * alone:.3g} ms, but each of "
+            f"many calls in a row takes {1e3 * claim:.3g} ms: was a clock changed?"
         )
     return ""
 
@@ -350,7 +352,9 @@ def _measured(
     return replace(
         empty.timed(seconds, need, card.fma),
         verdict=Verdict.PASS if passed else Verdict.NOISY,
-        message="" if passed else "times on the card differ too much; run it again",
+        message=""
+        if passed
+        else "the times on the GPU differ too much; run the grading again",
         ratio=ratio,
         share=ratio,
         rounds=rounds.count,

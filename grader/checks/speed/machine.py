@@ -134,8 +134,9 @@ def shaken(peaks: dict[str, Any] | None) -> str:
     if not peaks or peaks["moved"] <= MOVED:
         return ""
     return (
-        f"this machine's peak moved by {100 * peaks['moved']:.0f} % during the run: "
-        "others were busy, or the processor changed its clock. Do not trust the times"
+        f"the peak speed of this machine changed by {100 * peaks['moved']:.0f} % "
+        "during the run: other programs were busy, or the processor changed its clock "
+        "rate. Do not trust the times"
     )
 
 

@@ -172,7 +172,7 @@ def failed(empty: Speed, end: Wrong | Stopped) -> Speed:
     else:
         forward = empty.direction == "forward"
         verdict = Verdict.WRONG_VALUE if forward else Verdict.WRONG_GRADIENT
-        why = f"right when checked, wrong when timed: {end}"
+        why = f"the results were right in the checks, but wrong when timed: {end}"
     return replace(empty, verdict=verdict, message=f"case {empty.case}: {why}")
 
 
@@ -218,7 +218,9 @@ def _measured(
     found = replace(
         empty,
         verdict=Verdict.PASS if passed else Verdict.NOISY,
-        message="" if passed else "the machine was too busy to measure; run again",
+        message=""
+        if passed
+        else "the machine was too busy to measure; run the grading again",
         of=of,
         rounds=rounds.count,
         dropped=rounds.dropped,

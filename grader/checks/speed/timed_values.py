@@ -76,13 +76,16 @@ class Watch:
             got = self.student.result(self._place(i), k)
             worst = (got - right.detach()).abs().max().item() if right.numel() else 0.0
             if not worst <= self.bounds[i]:
-                raise Wrong(f"is off by {worst:.3g} from PyTorch's result")
+                raise Wrong(f"a result differs from PyTorch's result by {worst:.3g}")
 
     def _written(self, i: int) -> None:
         """All calls of a wake have to write all of their outputs."""
         side = self.student.call.request.side[SIDE_TENSORS + i]
         if side.unwritten or side.tainted:
-            raise Wrong("left elements unwritten, or computed with such")
+            raise Wrong(
+                "elements of a result were never written, or computed from unwritten "
+                "memory"
+            )
 
     def _place(self, i: int) -> int:
         signature = self.student.subject.operator.signature

@@ -84,7 +84,10 @@ class Coverage:
     def _lacking(self, covered: int) -> str:
         """What a file does not cover and should; "" if it covers what it says."""
         if not covered:
-            return f"covers none of the {self.cases} cases: it leaves all of them"
+            return (
+                f"covers none of the {self.cases} cases: it leaves all of them to "
+                "other files"
+            )
         said = [f"{t} ({_some(list(names))})" for t, names in self.missing.items()]
         if not said:
             return ""
@@ -99,7 +102,8 @@ def _has(tags: Mapping[str, bool], tag: str) -> bool:
     if tag not in tags:
         known = ", ".join(sorted(tags)) or "none"
         raise GraderError(
-            f"lab.toml: covers names the tag {tag!r}; this operator has: {known}"
+            f"lab.toml: covers names the tag {tag!r}, but the tags of this operator "
+            f"are: {known}"
         )
     return tags[tag]
 

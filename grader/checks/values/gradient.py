@@ -355,7 +355,9 @@ def _sentence(error: Exception, names: list[str]) -> str:
     """gradcheck's own words, with the tensor's name for its number."""
     text = str(error)
     if "deterministic" in text:
-        return "backward gives different numbers for the same input: is it racing?"
+        return (
+            "backward gives different numbers for the same input: does it have a race?"
+        )
     match = re.search(r"with respect to input (\d+)", text)
     if not match:
         return text.strip().split("\n")[0]

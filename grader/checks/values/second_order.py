@@ -25,10 +25,11 @@ from grader.verdicts import Verdict
 DTYPE = "f64"
 TERMS = 10_000  # a sum of gradients, of sums: far more than any of them has
 ADVICE = (
-    "the gradients are right, but not the derivatives of backward (torch.autograd."
-    "grad with create_graph=True). Build the gradients from the arguments of forward "
-    "and from grad_output, without .data, detach or a tensor that forward computed. Or "
-    "mark backward with @torch.autograd.function.once_differentiable"
+    "the gradients are right, but the derivatives of backward are wrong "
+    "(torch.autograd.grad with create_graph=True). Build the gradients from the "
+    "arguments of forward and from grad_output, without .data, detach or a tensor "
+    "that forward computed. Or mark backward with "
+    "@torch.autograd.function.once_differentiable"
 )
 REFUSES = "marked with @once_differentiable"  # the worker says so
 

@@ -49,7 +49,7 @@ def check(
     result = summarize("threads", direction, DTYPE, covered or len(cases), findings)
     if covered or result.verdict is not Verdict.PASS:
         return result
-    text = "covers none of the cases that threads are checked on"
+    text = "covers none of the cases of the check of threads"
     return replace(result, verdict=Verdict.NOT_IMPLEMENTED, message=text)
 
 
@@ -139,9 +139,9 @@ def _differs(
             count = int((_result(call, k) != one).sum())
             return Finding(
                 WRONG[direction],
-                f"{count} of {one.numel()} elements of '{right[k].name}' differ from "
-                "the result of one thread, by rounding. A comment of the file promises "
-                "the same result, bit for bit. Do not split a sum by the number of "
-                "threads",
+                f"{count} of {one.numel()} elements of '{right[k].name}' differ by "
+                "rounding from the result of one thread. A comment of the file "
+                "promises the same result, bit for bit. Do not split a sum by the "
+                "number of threads",
             )
     return None

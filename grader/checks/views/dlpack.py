@@ -142,6 +142,6 @@ class Borrowing(Question):
         start = found.data_ptr() - memory.data_ptr() if found.numel() else 0
         del found  # before what it borrows
         if dtype not in placing.DTYPES:
-            raise RuntimeError(f"tensor.h has no word for {dtype}")
+            raise RuntimeError(f"tensor.h has no dtype for {dtype}")
         device = CUDA if on_card else placing.CPU
         return Layout(size, stride, start, placing.DTYPES.index(dtype), device)

@@ -24,9 +24,9 @@ def difference(
 ) -> str:
     """How an answer differs from PyTorch's; "" if it does not."""
     if right is None:
-        return "" if refused else f"got a view, PyTorch refuses this: {said}"
+        return "" if refused else f"got a view, expected a refusal: {said}"
     if refused:
-        return f"refused, expected a view of {right}"
+        return f"the function refused, expected a view of {right}"
     if got is None:
         return "ndim or dtype of the view was not written, or is not a valid number"
     if got.meaning == right.meaning:
@@ -51,7 +51,7 @@ def _shown(got: Layout) -> str:
 def _reason(asked: Question, got: Layout, right: Layout) -> str:
     """What such an answer mostly comes from; "" if nothing is known."""
     if BEHIND in (*got.size, *got.stride):
-        return "an axis after the last one was read"
+        return "the code reads an axis after the last one"
     if len(got.size) != len(right.size):
         return f"ndim is {len(got.size)}, expected {len(right.size)}"
     if got.size != right.size:
@@ -71,7 +71,7 @@ def _misplaced(asked: Question, got: Layout, right: Layout) -> str:
     before = asked.given.start
     moved, expected = got.start - before, right.start - before
     if moved * right.bytes == expected and moved:
-        return "data moves by bytes: an offset in elements is multiplied by dtype_bytes"
+        return "data counts in bytes: multiply an offset in elements by dtype_bytes"
     if moved == 0:
         return "data did not move"
     return "data points elsewhere"

@@ -135,8 +135,11 @@ def _ended(worker: Worker, outcome: Outcome, said: str) -> Finding | None:
     names = [""] * wire.MAX_TENSORS
     found = outcomes.of_outcome(worker, outcome, "", names, SECONDS)
     text = f"{said}: {found.message}" if said else found.message
-    if found.verdict is Verdict.CRASH and "memory that is not there" in text:
-        text += "; a view is made of sizes and strides, no element can be read here"
+    if found.verdict is Verdict.CRASH and "an invalid address" in text:
+        text += (
+            "; compute the view from sizes and strides alone: its elements cannot be "
+            "read"
+        )
     return Finding(found.verdict, text, location=found.location)
 
 
@@ -155,14 +158,16 @@ def _compared(asked: Question, given: Given) -> Finding | None:
 def _lent(asked: Lending, given: Given) -> str:
     """The same of a struct that was filled to lend a tensor."""
     if given.refused:
-        return "refused; PyTorch exports every tensor"
+        return "the function refused, but PyTorch exports every tensor"
     _, _, data, *rest, own_shape, own_strides = given.numbers[: len(LENT) + 5]
     got = dict(zip(LENT, rest))
     for name, right in asked.lent().items():
         if got[name] != right:
             return f"{name} is {sentences.number(got[name])}, expected {right}"
     if asked.given.numel and data != asked.given.start:
-        return f"data lies {data - asked.given.start} bytes from input's first element"
+        return (
+            f"data points {data - asked.given.start} bytes past input's first element"
+        )
     if asked.given.size and not (own_shape and own_strides):
         name = "strides" if own_shape else "shape"
         own = {"shape": "size", "strides": "stride"}[name]

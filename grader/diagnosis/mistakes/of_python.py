@@ -75,7 +75,7 @@ COUNTED = {  # how windows are counted wrongly
 }
 
 PHRASES = (  # of a sentence that proves the mistake
-    ("an input, which is read-only: make a new tensor", CHANGED_IN_PLACE),
+    ("inputs are read-only: make a new tensor", CHANGED_IN_PLACE),
     ("leaf Variable that requires grad is being used in an in-pl", CHANGED_IN_PLACE),
     ("has been modified by an inplace operation", CHANGED_IN_PLACE),
     ("the result has no gradient function", CUT_FROM_GRAPH),

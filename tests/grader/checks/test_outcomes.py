@@ -320,7 +320,7 @@ def test_a_write_is_past_a_result_though_an_input_is_nearer(access, told):
     ("ran_out", "verdict", "words"),
     [
         (True, Verdict.LIMIT, "was killed by the system, because memory had"),
-        (False, Verdict.CRASH, "SIGKILL: was killed, but memory had not run out"),
+        (False, Verdict.CRASH, "SIGKILL: was killed, but not because memory"),
     ],
 )
 def test_a_rung_that_kills_itself_has_crashed(ran_out, verdict, words):

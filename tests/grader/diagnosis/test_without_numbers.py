@@ -131,7 +131,7 @@ SAID = {  # by PyTorch, or by the worker -> the mistake that it proves
     ),
     "one of the variables needed for gradient computation has been modified by an "
     "inplace operation": "changed_in_place",
-    "writes to 'input': an input, which is read-only": None,  # of C
+    "writes to 'input': inputs are read-only": None,  # of C
     "Trying to backward through the graph a second time": None,
     "The size of tensor a (5) must match the size of tensor b (8)": None,
 }

@@ -277,7 +277,7 @@ LEFT = {"placement": Placement.LEFT}
         ("y[0] = x[COUNT];", {}, "reads right past the end of 'input'"),
         ("y[0] = x[COUNT + 3];", {}, "reads 12 bytes past the end of 'input'"),
         ("y[COUNT] = 1;", {}, "writes right past the end of 'output'"),
-        ("((real *)x)[1] = 1;", {}, "writes to 'input': an input, which is read-only"),
+        ("((real *)x)[1] = 1;", {}, "writes to 'input': inputs are read-only"),
         ("y[0] = x[-2];", LEFT, "reads 8 bytes before the start of 'input'"),
     ],
 )

@@ -170,7 +170,7 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
     "15_for_a_card": (
         [(TAIL, TAIL + '    asm volatile("membar.gl;");\n')],
         "PENDING_GPU",
-        "needs a GPU: cusim cannot run this rung; it is for sm_80, sm_90a",
+        "needs a GPU, because cusim cannot run this file; it is for sm_80, sm_90a",
     ),
     "16_ends_early": (
         [("if (i >= COUNT) return;", "if (i >= COUNT || i >= 30000) return;")],

@@ -181,7 +181,7 @@ def test_nvcc_takes_the_right_file_and_tells_of_its_kernels(graded):
 @needs_nvcc
 def test_nvcc_compiles_a_rung_for_a_card_for_its_architectures(graded):
     done = graded.run("grade", f"{LADDER}/15")
-    assert "NVIDIA's compiler takes it (sm_80, sm_90a)" in done.stdout
+    assert "NVIDIA's compiler accepts it (sm_80, sm_90a)" in done.stdout
     kernels = rung_in(graded, CARD)["nvcc"]["kernels"]
     assert {kernel["architecture"] for kernel in kernels} == {"sm_80", "sm_90a"}
     file = graded.root / "labs" / LADDER / f"{CARD}.cu"

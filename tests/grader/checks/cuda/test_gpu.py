@@ -261,7 +261,7 @@ class Claims:
     [
         pytest.param(Claims(1e-3), 1e-3, "", id="copies_and_flushes_are_subtracted"),
         pytest.param(
-            Claims(1e-3, share=0.5), 0.5e-3, "0.5 ms by its own events", id="half"
+            Claims(1e-3, share=0.5), 0.5e-3, "0.5 ms by CUDA events", id="half"
         ),
         pytest.param(Claims(1e-3), 0.1e-3, "alone takes 0.1 ms", id="a_tenth"),
         pytest.param(
@@ -301,7 +301,7 @@ def test_a_command_of_many_calls_has_events_around_each(student):
 
 def test_an_event_that_says_nothing_is_suspect(student):
     student._plain &= ~Run.TIMED  # no events are taken
-    with pytest.raises(Stopped, match="its events say 0 ms"):
+    with pytest.raises(Stopped, match="events measured 0 ms"):
         student.repeated(1)
 
 

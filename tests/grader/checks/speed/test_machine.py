@@ -68,4 +68,4 @@ def test_a_share_of_the_peak_is_in_multiply_adds(
 def test_a_peak_that_moved_is_told() -> None:
     assert machine.shaken(None) == machine.shaken({"moved": machine.MOVED}) == ""
     said = machine.shaken({"moved": 0.123})
-    assert said.startswith("this machine's peak moved by 12 % during the run")
+    assert said.startswith("the peak speed of this machine changed by 12 %")

@@ -85,7 +85,7 @@ def test_a_file_without_covers_has_to_cover_everything(judged: Judge) -> None:
 
 
 def test_a_tag_that_nobody_knows_ends_the_grading(judged: Judge) -> None:
-    with pytest.raises(GraderError, match="the tag 'pakced'; this operator has: pack"):
+    with pytest.raises(GraderError, match="the tags of this operator are: pack"):
         judged(LEAVES, {"": ("pakced",)})
 
 

@@ -82,7 +82,7 @@ def checked(tools: Path, compile_gelu: Callable[[str], dict[str, Path]]) -> Chec
             id="floored",
         ),
         pytest.param(
-            ASKS_AT_ONCE, Verdict.RACE, "two threads asked ctx_scratch", id="crowd"
+            ASKS_AT_ONCE, Verdict.RACE, "two threads called ctx_scratch", id="crowd"
         ),
         pytest.param(ONE_PLACE, Verdict.WRONG_VALUE, " threads: 'output'", id="race"),
         pytest.param(

@@ -135,11 +135,11 @@ def test_a_starter_is_not_written_yet(function, check):
 WRONG = {
     "bytes_for_elements": (
         *("as_strided", "p.offset * bytes;", "p.offset;"),
-        "data moves by bytes",
+        "data counts in bytes",
     ),
     "storage_too_short": (
         *("as_strided", "(last + 1) * bytes > storage", "last * bytes > storage"),
-        "got a view, PyTorch refuses this: setStorage",
+        "got a view, expected a refusal: setStorage",
     ),
     "sizes_not_exchanged": (
         *("transpose", "view->size[dim0] = input->size[dim1];", ""),
@@ -163,7 +163,7 @@ WRONG = {
     ),
     "view_where_a_copy_is_needed": (
         *("reshape", "if (cut != run) return STATUS_INVALID_ARGUMENT;", ""),
-        "PyTorch refuses this: view size is not compatible",
+        "expected a refusal: view size is not compatible",
     ),
     "device_forgotten": (
         *("to_dlpack", "input->device == DEVICE_CUDA ? kDLCUDA : kDLCPU", "kDLCPU"),
@@ -195,7 +195,7 @@ WRONG = {
             "*view = *input;",
             "*view = *input; dim0 += *(char *)view->data;",
         ),
-        "no element can be read here",
+        "its elements cannot be read",
     ),
     "writes_to_its_input": (
         *(
