@@ -49,13 +49,14 @@ AGAIN = (
     "threads, or on data of an earlier call?"
 )
 STRANGE = (
-    "right for all finite numbers: an input of this case holds NaN or infinity. A sum "
-    "with a NaN term is NaN, and no other sum is. Does a comparison (x < 0, "
-    "x != x) or a factor 0 treat it otherwise?"
+    "the results are right for finite numbers, but an input of this case holds NaN or "
+    "infinity. A sum with a NaN term is NaN, and no other sum is. Does a comparison "
+    "(x < 0, x != x) or a factor 0 change this?"
 )
 TINY = (
-    "right for numbers of usual size: some inputs of this case are near 1e-40, which "
-    "is denormal in float. Does a comparison or a constant treat them as 0?"
+    "the results are right for numbers of usual size, but some inputs of this case "
+    "are near 1e-40, which is denormal in float. Does a comparison or a constant "
+    "treat them as 0?"
 )
 EXTREME = {"nan": STRANGE, "infinite": STRANGE, "tiny": TINY}  # by a case's values
 CRASHES = {True: 1, False: 8}  # workers to start anew: Python's import torch
@@ -152,11 +153,9 @@ def _null_tensors(
     ]
     parts = []
     if absent:
-        parts.append(f"{listed(absent)} {_are(absent)} NULL: not given in this case")
+        parts.append(f"{_null(absent)} not given in this case")
     if unwanted and result.direction == "backward":
-        parts.append(
-            f"{listed(unwanted)} {_are(unwanted)} NULL: not wanted in this case"
-        )
+        parts.append(f"{_null(unwanted)} not wanted in this case")
     return "; ".join(parts) or None
 
 
@@ -181,8 +180,11 @@ def name_of_null(result: CheckResult) -> CheckResult:
     return result
 
 
-def _are(names: Sequence[str]) -> str:
-    return "is" if len(names) == 1 else "are"
+def _null(names: Sequence[str]) -> str:
+    """The beginning of a sentence about tensors that are NULL."""
+    if len(names) == 1:
+        return f"{names[0]} is NULL, because it is"
+    return f"{listed(names)} are NULL, because they are"
 
 
 def _only_saving(trials: Sequence[Trial], subject: Subject) -> str:

@@ -168,7 +168,8 @@ def _unwritten(
     if owner == "rulebook":
         mistake = named_mistakes.ROWS_BEHIND_THE_COUNT
         text += (
-            ": kernel position k has count[k] pairs, the rows after them hold no pair"
+            ": kernel position k has only count[k] pairs, and the rows after them "
+            "hold no pair"
         )
     return dataclasses.replace(result, diagnosis=text, mistake=mistake)
 

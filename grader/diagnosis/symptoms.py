@@ -26,8 +26,8 @@ FLOATS = (
 LOST = 1e-3  # more than a double loses in the square of a number around 10000
 MANY, CLOSE = 8, 1e-4  # elements, and how nearly they share one relation
 CANCELS = (
-    "wrong only where the numbers are far from 0. A difference of large numbers loses "
-    "its digits, for example average of squares - square of average"
+    "the results are wrong only for numbers far from 0. A difference of large numbers "
+    "loses its digits, for example average of squares - square of average"
 )
 NAMES = {
     FLOATS: named_mistakes.DIGITS_OF_DOUBLE_LOST,
@@ -50,9 +50,10 @@ def read_as_contiguous(trials: Sequence[Trial]) -> str | None:
             past = f"past the end of '{name}'" in finding.message
             if past and not tensor.is_contiguous() and _most_views(trials, name):
                 return (
-                    f"'{name}' is a view there, with strides {list(tensor.stride())} "
-                    f"for sizes {list(tensor.shape)}. It seems to be read as if it "
-                    "were contiguous: all contiguous cases pass"
+                    f"'{name}' is a view in this case, with strides "
+                    f"{list(tensor.stride())} for sizes {list(tensor.shape)}. The code "
+                    "seems to read it as if it were contiguous: all contiguous cases "
+                    "pass"
                 )
     return None
 
@@ -137,8 +138,8 @@ def _rounding(trials: Sequence[Trial]) -> str | None:
         )
     if sums and worst <= NEAR * UNIT[dtype]:
         return (
-            "the errors are small, like rounding, but larger than the rounding of a "
-            "sum term by term"
+            "the errors are small, like rounding errors, but a sum that adds term by "
+            "term has smaller errors"
         )
     return None
 

@@ -29,15 +29,17 @@ def common(trials: Sequence[Trial]) -> str | None:
     if not passed:
         empty = any(t.empty and not t.failed for t in trials)
         rest = ", except cases with empty tensors" if empty else ""
-        text = f"all {len(failed)} cases that were run again are wrong{rest}"
+        text = (
+            f"the grader ran {len(failed)} cases again, and all of them are wrong{rest}"
+        )
         return text if len(failed) >= FEW else None
     if min(len(failed), len(passed)) < FEW:
         return None
     for words, test in _features():
         if all(test(t) for t in failed) and not any(test(t) for t in passed):
             return (
-                f"{EXACTLY} in the cases {words} ({len(failed)} of "
-                f"{len(failed) + len(passed)} that were run again)"
+                f"{EXACTLY} in the cases {words} ({len(failed)} of the "
+                f"{len(failed) + len(passed)} cases that were run again)"
             )
     return None
 
@@ -45,7 +47,7 @@ def common(trials: Sequence[Trial]) -> str | None:
 def _features() -> Iterator[tuple[str, Test]]:
     """What a case may have, in words that follow 'wrong exactly in the cases'."""
     yield ONE_AXIS, _is_vector
-    yield "where an input or grad_output is a view with strides", lambda t: t.strided
+    yield "where an input or grad_output is a non-contiguous view", lambda t: t.strided
     for name, least in (("stride", 1), ("dilation", 1), ("padding", 0), ("groups", 1)):
         yield f"where {name} > {least}", _over(name, least)
     yield "where there is a bias", lambda t: "bias" in t.setting.inputs

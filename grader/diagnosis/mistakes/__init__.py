@@ -14,8 +14,8 @@ __all__ = ["GARBAGE", "Mistake", "known"]
 #: seen by the poison that comes back, not by a formula; every operator has it
 GARBAGE = Mistake(
     "accumulated_into_garbage",
-    "a sum was added to the old contents of memory: outputs arrive with undefined "
-    "contents",
+    "a sum was added to the old contents of an output: before you write an output, "
+    "its contents are undefined",
     (),
 )
 

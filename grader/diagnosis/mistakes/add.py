@@ -244,8 +244,8 @@ MISTAKES = (
     ),
     Mistake(
         "broadcast_not_summed",
-        "one position of a stretched axis is used, but all of its positions have read "
-        "the same element",
+        "the gradient uses one position of a stretched axis, but in forward all "
+        "positions of this axis read the same element",
         (
             *_every(_pick(0)),
             *_every(_pick(-1)),
@@ -260,8 +260,9 @@ MISTAKES = (
     ),
     Mistake(
         "alpha_and_sum_missing",
-        "two mistakes. alpha is used as if it were 1. Of a stretched axis one "
-        "position is used, but all of its positions have read the same element",
+        "two mistakes. alpha is used as if it were 1. The gradient uses one position "
+        "of a stretched axis, but in forward all positions of this axis read the same "
+        "element",
         tuple(_alpha_and_sum_missing()),
     ),
     Mistake(

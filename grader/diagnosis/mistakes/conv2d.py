@@ -259,8 +259,8 @@ def _not_cropped() -> Iterator[Formula]:
 MISTAKES = (
     Mistake(
         "gradient_not_flipped",
-        "the kernel has the wrong orientation in this gradient: output and input meet "
-        "at forward's kernel position",
+        "the kernel has the wrong orientation in this gradient: let each pair of "
+        "output and input use the same kernel position as in forward",
         tuple(_not_flipped()),
     ),
     Mistake(
@@ -271,8 +271,8 @@ MISTAKES = (
     ),
     Mistake(
         "kernel_flipped",
-        "a flipped kernel gives this: PyTorch's conv2d is a cross-correlation and "
-        "slides the kernel as it is",
+        "the kernel is flipped: PyTorch's conv2d is a cross-correlation and does not "
+        "flip the kernel",
         tuple(_flips()),
     ),
     Mistake(
@@ -304,8 +304,8 @@ MISTAKES = (
     ),
     Mistake(
         "kernel_flipped_without_bias",
-        "two mistakes: the kernel is flipped (PyTorch's conv2d slides it as it is), "
-        "and the bias is missing",
+        "two mistakes: the kernel is flipped (PyTorch's conv2d does not flip it), and "
+        "the bias is missing",
         tuple(formulas.without_bias(flip) for flip in _flips()),
     ),
     Mistake(
@@ -329,8 +329,8 @@ MISTAKES = (
     ),
     Mistake(
         "last_tile_forgotten",
-        "something stops early: the last row, column, channel, or the last tile that "
-        "is not full, is missing",
+        "a loop ends too early: the last row, column or channel is missing, or the "
+        "last tile that is not full",
         tuple(last_tile()),
     ),
     strides_ignored("input", "weight", "bias"),

@@ -113,8 +113,8 @@ def _wrong_weight(change: Callable[[Setting], Setting]) -> Iterator[Formula]:
 MISTAKES = (
     Mistake(
         "multiplier_index",
-        "filters read the wrong channel: the OC/IC filters of one channel are "
-        "neighbours",
+        "filters read the wrong channel: the OC/IC filters of one channel follow one "
+        "another",
         tuple(_multiplier_index()),
     ),
     Mistake(

@@ -270,5 +270,7 @@ def tails(
 
 def gradients_swapped(made: Iterable[Formula]) -> Mistake:
     """That two gradients of one shape are exchanged, of any operator that has such."""
-    sentence = "each gradient holds the numbers of the other one"
+    sentence = (
+        "two gradients are exchanged: each holds the numbers of the other gradient"
+    )
     return Mistake("gradients_swapped", sentence, tuple(made), together=True)

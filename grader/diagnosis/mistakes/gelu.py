@@ -242,13 +242,13 @@ MISTAKES = (
     ),
     Mistake(
         "density_wrong",
-        "in the form with erf the slope of x's factor is not exp(-x^2 / 2) / "
-        "sqrt(2*pi)",
+        "in the form with erf, the factor beside x has the wrong slope: the right "
+        "slope is exp(-x^2 / 2) / sqrt(2*pi)",
         tuple(_densities()),
     ),
     Mistake(
         "x_forgotten",
-        "this is only the factor of x: multiply it by x",
+        "this is only the factor beside x: multiply it by x",
         (formulas.forward_only(lambda s: {"output": _share(s)}),),
     ),
     Mistake(

@@ -147,7 +147,8 @@ MISTAKES = (
     ),
     Mistake(
         "deviation_saved",
-        "this is the standard deviation: rstd is 1 over it, rsqrt(variance + eps)",
+        "this is the standard deviation, but rstd is 1 / standard deviation: "
+        "rsqrt(variance + eps)",
         (
             _saved(lambda variance, eps: (variance + eps).sqrt()),
             _saved(lambda variance, _: variance.sqrt()),
@@ -155,7 +156,8 @@ MISTAKES = (
     ),
     Mistake(
         "variance_saved",
-        "this is the variance: rstd is 1 over its root, rsqrt(variance + eps)",
+        "this is the variance, but rstd is 1 over the root of the variance: "
+        "rsqrt(variance + eps)",
         (
             _saved(lambda variance, eps: variance + eps),
             _saved(lambda variance, _: variance),
@@ -194,7 +196,7 @@ MISTAKES = (
     ),
     Mistake(
         "mean_forgotten",
-        "the mean is not subtracted, or only where the squares are summed",
+        "the mean is not subtracted, or it is subtracted only for the sum of squares",
         (
             _of(lambda t, eps: t / (deviation(t) ** 2 + eps).sqrt()),
             _of(lambda t, eps: torch.nn.functional.rms_norm(t, _last(t), eps=eps)),
@@ -207,8 +209,8 @@ MISTAKES = (
     ),
     Mistake(
         "normalised_over_batch",
-        "mean and variance are computed over the wrong elements: each row has its "
-        "own, over the last axis",
+        "mean and variance are computed over the wrong elements: each row has its own "
+        "mean and variance, over the last axis",
         (_of(_over_rows), _of(_over_first_axis), _of(_over_all)),
     ),
     Mistake(
@@ -224,7 +226,7 @@ MISTAKES = (
     ),
     Mistake(
         "gradients_swapped",
-        "each gradient holds the numbers of the other one",
+        "two gradients are exchanged: each holds the numbers of the other gradient",
         (formulas.backward_only(_gradients_exchanged),),
         together=True,
     ),

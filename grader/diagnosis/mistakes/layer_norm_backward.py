@@ -161,7 +161,8 @@ def _one_row() -> Iterator[Formula]:
 BACKWARD_MISTAKES = (
     Mistake(
         "weight_missing_in_backward",
-        "forward multiplies by weight, so the gradient of the input does too, once",
+        "forward multiplies by weight, so multiply the gradient of the input by "
+        "weight too, once",
         (
             formulas.only("grad_input", without("weight")),
             formulas.only("grad_input", formulas.altered(_weight_again)),
@@ -169,13 +170,14 @@ BACKWARD_MISTAKES = (
     ),
     Mistake(
         "mean_term_missing",
-        "the mean depends on every element of the row: its part of the gradient "
+        "the mean depends on every element of the row: the gradient through the mean "
         "is missing",
         (_input_gradient(_cut, _stay),),
     ),
     Mistake(
         "rstd_term_missing",
-        "rstd depends on every element of the row: its part of the gradient is missing",
+        "rstd depends on every element of the row: the gradient through rstd is "
+        "missing",
         (_input_gradient(_stay, _cut),),
     ),
     Mistake(

@@ -232,13 +232,13 @@ MISTAKES = (
     bias_index(_bias_indices(), channel=1, seen=_rows),
     Mistake(
         "weight_gradient_transposed",
-        "the numbers are right but transposed: the gradient has the shape of the "
-        "weight, (OC, IC)",
+        "the numbers are right, but transposed: the gradient must have the shape of "
+        "the weight, (OC, IC)",
         tuple(_gradient_transposed()),
     ),
     Mistake(
         "batch_ignored",
-        "only some rows of the batch are used: all leading axes count",
+        "only some rows of the batch are used: use the rows of all leading axes",
         tuple(_batch()),
     ),
     strides_ignored("input", "weight", "bias"),

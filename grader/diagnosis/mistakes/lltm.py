@@ -273,7 +273,8 @@ MISTAKES = (
     ),
     Mistake(
         "cell_gradient_missing",
-        "new_c is a result and new_h uses it: its gradient is a sum of two terms",
+        "new_c is a result, and new_h uses it too: the gradient of new_c is a sum of "
+        "two terms",
         tuple(_only_one_gradient()),
     ),
     Mistake(
@@ -283,21 +284,21 @@ MISTAKES = (
     ),
     Mistake(
         "gradients_swapped",
-        "each gradient holds the numbers of the other one",
+        "two gradients are exchanged: each holds the numbers of the other gradient",
         (formulas.backward_only(_states_exchanged),),
         together=True,
     ),
     Mistake(
         "slope_missing",
-        "the slope of an activation is missing, or a part of it: sigmoid, elu and "
-        "tanh have one each",
+        "the slope of an activation is missing, or a part of the slope: sigmoid, elu "
+        "and tanh have a slope each",
         tuple(_missing_slopes()),
     ),
     Mistake("accumulation_missing", formulas.ONE_TERM, tuple(_one_term())),
     Mistake(
         "slope_at_wrong_value",
-        "a slope is computed from the wrong value: gates are saved after their "
-        "activation",
+        "a slope is computed from the wrong value: forward saves the gates after "
+        "their activation",
         tuple(_wrong_slopes()),
     ),
     Mistake(

@@ -231,7 +231,8 @@ MISTAKES = (
     ),
     Mistake(
         "last_row_or_column_forgotten",
-        "the last rows or columns are missing, or all that do not fill a tile",
+        "the last rows or columns are missing, or all rows or columns that do not "
+        "fill a tile",
         tuple(_short_results()),
     ),
     strides_ignored("input", "other"),

@@ -63,13 +63,15 @@ def _miscounted(how: str) -> Mistake:
 
 
 COUNTED = {  # how windows are counted wrongly
-    "last": _miscounted("without the last one: where is the + 1?"),
+    "last": _miscounted("without the last window: where is the + 1?"),
     "padding": _miscounted("without the padding"),
-    "one side": _miscounted("with the padding of one side: an axis has two"),
+    "one side": _miscounted(
+        "with the padding of one side only: an axis has padding on two sides"
+    ),
     "dilation": _miscounted("without the dilation"),
     "stride": _miscounted("without the stride"),
     "up": _miscounted(
-        "with a quotient that is rounded up: a part of a window does not count"
+        "with a quotient that is rounded up: an incomplete window does not count"
     ),
     "span": _miscounted("with a kernel that is one element too short"),
 }

@@ -12,7 +12,8 @@ from grader.diagnosis.mistakes import formulas
 from grader.diagnosis.mistakes.mistake import Answers, Formula, Mistake, Setting
 
 SENTENCE = (
-    "memory is read as if it were contiguous: inputs are views, use their strides"
+    "memory is read as if it were contiguous, but inputs can be views: use their "
+    "strides"
 )
 
 

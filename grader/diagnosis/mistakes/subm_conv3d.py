@@ -279,8 +279,8 @@ def _mistake(name: str, sentence: str, wrong: Iterator[Any]) -> Mistake:
 MISTAKES = (
     _mistake(
         "offset_turned",
-        "points read neighbours on the wrong side: kernel position (kd, kh, kw) is "
-        "(kd - KD/2, kh - KH/2, kw - KW/2) steps away",
+        "points read neighbours on the wrong side: kernel position (kd, kh, kw) has "
+        "the offset (kd - KD/2, kh - KH/2, kw - KW/2) from the point",
         _offset_turned(),
     ),
     _mistake(
@@ -291,7 +291,7 @@ MISTAKES = (
     ),
     _mistake(
         "pair_turned_saved",
-        "the rulebook lists (write, read): a pair is (read, write)",
+        "the rulebook lists pairs (write, read), but a pair must be (read, write)",
         iter([formulas.answered("rulebook", lambda t, _: t.flip(-1))]),
     ),
     _mistake(
@@ -302,8 +302,8 @@ MISTAKES = (
     ),
     _mistake(
         "kernel_not_centred",
-        "the kernel begins or ends at the point: its centre, position (KD/2, KH/2, "
-        "KW/2), must be there",
+        "the kernel begins or ends at the point, but the kernel position (KD/2, KH/2, "
+        "KW/2), its centre, must be at the point",
         _not_centred(),
     ),
     _mistake("accumulation_missing", formulas.ONE_TERM, _one_term()),
@@ -314,7 +314,7 @@ MISTAKES = (
     ),
     _mistake(
         "centre_forgotten",
-        "the centre of the kernel is missing: each point reads itself, too",
+        "the centre of the kernel is missing: each point must read itself, too",
         _scaled(0.0, 1.0),
     ),
     _mistake(
@@ -325,8 +325,8 @@ MISTAKES = (
     ),
     _mistake(
         "axes_swapped",
-        "depth, height and width are exchanged: a row is n, z, y, x and a kernel "
-        "position is kd, kh, kw",
+        "depth, height and width are exchanged: a row of coordinates is n, z, y, x "
+        "and a kernel position is kd, kh, kw",
         _axes_swapped(),
     ),
     _mistake(
@@ -341,7 +341,7 @@ MISTAKES = (
     ),
     _mistake(
         "nobody_read",
-        "a row (the first or the last) is read where there is no neighbour",
+        "if a point has no neighbour, the first or the last row is read instead",
         _nobody_read(),
     ),
     _mistake(

@@ -161,7 +161,7 @@ def _miscounts() -> Iterator[Mistake]:
     for name, value in (("dilation", 1), ("stride", 1), ("padding", 0)):
         yield Mistake(
             "windows_miscounted",
-            f"the windows are counted without the {name}: there are more, or fewer",
+            f"the windows are counted without the {name}, so their number is wrong",
             tuple(_miscounted(name, value, axes) for axes in wrong_windows.AXES),
         )
 
@@ -206,15 +206,15 @@ MISTAKES = (
     ),
     Mistake(
         "order_swapped",
-        "the axes are in the wrong order: rows are (ic, kh, kw), columns (oh, ow), "
-        "the last changes fastest",
+        "the axes are in the wrong order: rows are (ic, kh, kw), columns are (oh, "
+        "ow), and the last index changes fastest",
         tuple(_orders()),
     ),
     *wrong_windows.ignored(windowed),
     Mistake(
         "padding_not_written",
-        "the elements of the padding are not written: outputs arrive with undefined "
-        "contents, so write the zeros as well",
+        "the elements of the padding are not written: write these zeros too, because "
+        "the contents of an output are undefined at first",
         (formulas.forward_only(_padding_not_written),),
     ),
     *_miscounts(),

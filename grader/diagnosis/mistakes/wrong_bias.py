@@ -14,7 +14,7 @@ from grader.diagnosis.mistakes.mistake import Formula, Mistake, Setting
 
 T = torch.Tensor
 Index = Callable[[Setting, list[T]], T]  # of the case, and of the output's own indices
-SENTENCE = "the bias is used at a wrong index: output channel oc takes element oc"
+SENTENCE = "the bias is used at a wrong index: output channel oc needs element oc"
 
 
 def averages(of: Callable[[str], Iterable[Formula]], over: str) -> Iterable[Mistake]:

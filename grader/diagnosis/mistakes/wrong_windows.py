@@ -256,7 +256,7 @@ def ignored(windowed: Callable[[Alter], Formula]) -> tuple[Mistake, ...]:
         ),
         Mistake(
             "dilation_ignored",
-            "kernel positions are neighbours: they must be dilation apart",
+            "kernel positions are 1 apart: they must be dilation apart",
             tuple(each(_dilation_ignored())),
         ),
         Mistake(
@@ -267,8 +267,8 @@ def ignored(windowed: Callable[[Alter], Formula]) -> tuple[Mistake, ...]:
         ),
         Mistake(
             "stride_not_tested",
-            "pixels collect from windows that do not read them: skip distances that "
-            "are not multiples of the stride",
+            "a pixel gets gradients from windows that do not read it: skip distances "
+            "that are not multiples of the stride",
             (stride_not_tested(windowed),),
         ),
     )

@@ -81,9 +81,12 @@ def test_a_null_pointer_has_the_names_of_the_tensors_that_are_not_there():
 
     assert told("small") is None
     assert told("only_input") == (
-        "'grad_weight' and 'grad_bias' are NULL: not wanted in this case"
+        "'grad_weight' and 'grad_bias' are NULL, because they are not wanted in "
+        "this case"
     )
-    assert "'bias' is NULL: not given in this case" in (told("no_bias") or "")
+    assert "'bias' is NULL, because it is not given in this case" in (
+        told("no_bias") or ""
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,13 +100,13 @@ def test_a_null_pointer_has_the_names_of_the_tensors_that_are_not_there():
     ],
 )
 def test_a_null_tensor_is_named_by_the_line_that_uses_it(line, name):
-    said = "'bias' is NULL: not given in this case; 'grad_bias' is NULL: not wanted in "
+    said = "'bias' is NULL, because it is not given in this case; 'grad_bias' is NULL, "
     crash = CheckResult(
         "gradient",
         "backward",
         Verdict.CRASH,
         message=f"no_bias: uses a NULL pointer; the line is: {line}",
-        diagnosis=said + "this case",
+        diagnosis=said + "because it is not wanted in this case",
     )
     assert explanation.name_of_null(crash).mistake == name
 
@@ -111,7 +114,11 @@ def test_a_null_tensor_is_named_by_the_line_that_uses_it(line, name):
 @pytest.mark.parametrize(
     ("numbers", "name", "words"),
     [
-        ({"read": 0x5A5A2009, "oc": 3}, "rows_behind_the_count", "has count[k] pairs"),
+        (
+            {"read": 0x5A5A2009, "oc": 3},
+            "rows_behind_the_count",
+            "has only count[k] pairs",
+        ),
         ({"i": 0x5A5A2008}, None, "element of 'output' was never written and is us"),
         ({"i": 0x5A5A3001}, None, None),  # of scratch, which has no name
         ({"i": 2008, "oc": -1}, None, None),
@@ -143,9 +150,7 @@ def test_lost_digits_have_a_name(monkeypatch, sentence, name):
 
 def test_cases_with_empty_tensors_are_not_among_all():
     text = said("gelu", lambda y, x, o: y + 1 + y.abs())
-    assert (
-        "cases that were run again are wrong, except cases with empty tensors" in text
-    )
+    assert "and all of them are wrong, except cases with empty tensors" in text
     assert "the smallest case that fails" in text
 
 
