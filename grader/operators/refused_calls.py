@@ -84,8 +84,13 @@ _PER_WINDOW = [
 ]
 _WRONG: dict[str, list[Refused]] = {
     "layer_norm": [
-        _wrong("a weight for other features", "weight|input", "4", weight=(5,)),
-        _wrong("a bias of another size", "bias", "4", bias=(3,)),
+        _wrong(
+            "a weight with the wrong number of features",
+            "weight|input",
+            "4",
+            weight=(5,),
+        ),
+        _wrong("a bias of the wrong size", "bias", "4", bias=(3,)),
         _wrong("a weight with two axes", "weight", "4", weight=(3, 4)),
     ],
     "add": [
@@ -96,8 +101,13 @@ _WRONG: dict[str, list[Refused]] = {
         _wrong("batch sizes that differ", "input|other", "2", other=(3, 4, 5)),
     ],
     "linear": [
-        _wrong("a weight for other features", "weight|input", "4", weight=(5, 3)),
-        _wrong("a bias of another size", "bias", "5", bias=(4,)),
+        _wrong(
+            "a weight with the wrong number of features",
+            "weight|input",
+            "4",
+            weight=(5, 3),
+        ),
+        _wrong("a bias of the wrong size", "bias", "5", bias=(4,)),
         _wrong(
             "a weight with three axes", "weight", "2|2-?D|two|OC, IC", weight=(5, 4, 1)
         ),
@@ -112,12 +122,12 @@ _WRONG: dict[str, list[Refused]] = {
     ],
     "conv2d": [
         _wrong(
-            "a weight for other channels",
+            "a weight with the wrong number of channels",
             "weight|input|groups|channels",
             "4",
             weight=(6, 3, 3, 2),
         ),
-        _wrong("a bias of another size", "bias", "6", bias=(5,)),
+        _wrong("a bias of the wrong size", "bias", "6", bias=(5,)),
         _wrong("a weight with three axes", "weight", _FOUR_AXES, weight=(6, 4, 3)),
         _wrong("an input with five axes", "input", _FOUR_AXES, input=(1, *_IMAGE)),
         _wrong(
@@ -129,7 +139,7 @@ _WRONG: dict[str, list[Refused]] = {
     ],
     "depthwise_conv2d": [
         _wrong(
-            "a filter of two channels",
+            "a weight with two channels for each filter",
             "weight|filter|channels",
             "1",
             weight=(8, 2, 3, 2),
@@ -141,7 +151,7 @@ _WRONG: dict[str, list[Refused]] = {
             weight=(6, 1, 3, 2),
             bias=(6,),
         ),
-        _wrong("a bias of another size", "bias", "8", bias=(5,)),
+        _wrong("a bias of the wrong size", "bias", "8", bias=(5,)),
         _wrong(
             "a weight with three axes",
             "weight",
@@ -156,30 +166,41 @@ _WRONG: dict[str, list[Refused]] = {
     ],
     "gelu": [
         _wrong(
-            "a form that does not exist",
+            "a form of gelu that does not exist",
             "approximate",
             "none|tanh",
             {"approximate": "sigmoid"},
         ),
     ],
     "lltm": [
-        _wrong("a weight for other features", "weight|input", "7|4", weight=(9, 6)),
-        _wrong("a weight of two gates", "weight", "9", weight=(6, 7)),
-        _wrong("a bias of another size", "bias", "9", bias=(3,)),
-        _wrong("a state of another batch", "h|input", "2", h=(3, 3)),
-        _wrong("a cell of another size", "c", "3", c=(2, 4)),
+        _wrong(
+            "a weight with the wrong number of features",
+            "weight|input",
+            "7|4",
+            weight=(9, 6),
+        ),
+        _wrong(
+            "a weight with the rows of only two gates", "weight", "9", weight=(6, 7)
+        ),
+        _wrong("a bias of the wrong size", "bias", "9", bias=(3,)),
+        _wrong("a state with the wrong batch size", "h|input", "2", h=(3, 3)),
+        _wrong("a cell of the wrong size", "c", "3", c=(2, 4)),
     ],
     "subm_conv3d": [
         _wrong(
-            "a weight for other channels",
+            "a weight with the wrong number of channels",
             "weight|features",
             "4",
             weight=(6, 3, 3, 1, 5),
         ),
         _wrong("a kernel of even size", "weight|kernel", "odd", weight=(6, 4, 3, 2, 5)),
-        _wrong("a bias of another size", "bias", "6", bias=(5,)),
-        _wrong("points with three numbers", "coordinates", "4", coordinates=(1, 3)),
-        _wrong("two points for one row", "coordinates", "1", coordinates=(2, 4)),
+        _wrong("a bias of the wrong size", "bias", "6", bias=(5,)),
+        _wrong(
+            "points with only three coordinates", "coordinates", "4", coordinates=(1, 3)
+        ),
+        _wrong(
+            "two points for one row of features", "coordinates", "1", coordinates=(2, 4)
+        ),
         _wrong("a weight with four axes", "weight", "5|OC, IC", weight=(6, 4, 3, 5)),
         _wrong("dilation 0", "dilation", _POSITIVE, {"dilation": (1, 0, 1)}),
         _wrong("a dilation for two axes", "dilation", "3|three", {"dilation": (1, 1)}),
@@ -208,7 +229,7 @@ def refused(operator: str) -> Iterator[Refused]:
     for name in floats[1:]:
         yield replace(
             good,
-            what=f"'{name}' in double beside float",
+            what=f"'{name}' in double, but the other tensors in float",
             names=name,
             right="f32|float32|float|same",
             dtypes={**whole_numbers, name: torch.float64},

@@ -149,7 +149,9 @@ def test_a_sanitizer_that_does_not_start_costs_nothing_and_is_told(
     compute_sanitizer.not_started.cache_clear()
     assert made.verdict("forward") is Verdict.PASS
     said = {message for name, _, message in told(made) if name == "gpu races"}
-    assert said == {f"was not run: compute-sanitizer does not start here: {words}"}
+    assert said == {
+        f"this check was not run: compute-sanitizer does not start here: {words}"
+    }
 
 
 def test_a_sanitizer_can_be_switched_off(card, monkeypatch):

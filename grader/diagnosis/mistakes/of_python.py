@@ -86,7 +86,7 @@ PHRASES = (  # of a sentence that proves the mistake
     ("ctx.needs_input_grad says it is not wanted", NEEDS_IGNORED),
     ("forward saved its output, but not ", OUTPUT_SAVED),
     ("fold got the size of the output", FOLD_SIZE),
-    (", where the case has ", FOLD_ARGUMENTS),
+    (", but the case has ", FOLD_ARGUMENTS),
 )
 
 MISTAKES = (

@@ -117,7 +117,9 @@ class Call:
         self, i: int, shape: Sequence[int], stride: Sequence[int], dtype: torch.dtype
     ) -> None:
         if len(shape) > MAX_DIMS:
-            raise ValueError(f"a tensor has {len(shape)} axes, at most {MAX_DIMS}")
+            raise ValueError(
+                f"a tensor has {len(shape)} axes, but at most {MAX_DIMS} are allowed"
+            )
         side = self.request.side[i]
         side.present, side.ndim, side.dtype = PRESENT, len(shape), _CODES[dtype]
         for d, (extent, step) in enumerate(zip(shape, stride)):

@@ -63,7 +63,7 @@ def decoded(line: bytes) -> Event:
         tuple(map(_told, _list(words.get("results", []), 1 << 10))),
     )
     if (event.event == "done") != bool(event.kind):
-        raise Malformed("a kind belongs to the event done alone")
+        raise Malformed("only the event done may have a kind")
     return event
 
 
@@ -87,11 +87,11 @@ def _text(value: Any, most: int) -> str:
 
 def _number(value: Any, most: int) -> int:
     if type(value) is not int or not 0 <= value <= most:
-        raise Malformed("no number in its range")
+        raise Malformed("a number is missing or out of range")
     return value
 
 
 def _list(value: Any, most: int, least: int = 0) -> list[Any]:
     if not isinstance(value, list) or not least <= len(value) <= most:
-        raise Malformed("no list of its length")
+        raise Malformed("a list is missing or has a wrong length")
     return value

@@ -80,7 +80,7 @@ def _call(data: bytes) -> tuple[KernelCall, int]:
     """A call, and its bytes."""
     name, inputs, outputs = _HEAD.unpack(_part(data, 0, _HEAD.size))
     if not (0 <= inputs <= _TENSORS and 0 <= outputs <= _TENSORS):
-        raise Malformed("a call of a kernel with too many tensors")
+        raise Malformed("a call of a kernel has too many tensors")
     at, tensors = _HEAD.size, list[Sent | None]()
     for _ in range(inputs + outputs):
         tensor, at = _tensor(data, at)
@@ -97,10 +97,12 @@ def _tensor(data: bytes, at: int) -> tuple[Sent | None, int]:
     if not present:
         return None, at
     if not 0 <= dtype < len(BYTES) or not 0 <= ndim <= len(sizes):
-        raise Malformed("a call of a kernel with a tensor of no kind")
+        raise Malformed(
+            "a call of a kernel has a tensor with an unknown dtype or too many axes"
+        )
     shape = tuple(sizes[:ndim])
     if any(size < 0 for size in shape):
-        raise Malformed("a call of a kernel with a tensor of no size")
+        raise Malformed("a call of a kernel has a tensor with a negative size")
     count = math.prod(shape) * BYTES[dtype]
     if count > MOST:
         raise TooLarge(ONE, MOST)

@@ -113,7 +113,7 @@ class Tools:
         while left and not self._stopped:
             if time.monotonic() > end:
                 for name in left:
-                    text = f"all gates together took over {ALL:.0f} s"
+                    text = f"all gates together took more than {ALL:.0f} s"
                     answers[name] = Answer("timeout", text)
                 break
             try:
@@ -194,7 +194,10 @@ class Tools:
             why = self._why(output)
         except Malformed as error:
             alone = False
-            why = Answer("died", f"the process wrote its own line: {error}")
+            why = Answer(
+                "died",
+                f"the process wrote a line that the grader did not expect: {error}",
+            )
         except (Beyond, TooLarge) as error:
             alone = False
             why = Answer("limit", str(error))
@@ -334,10 +337,10 @@ class Tools:
         assert self._process
         numbers = tree(self._process.pid)
         if len(numbers) > PROCESSES:
-            raise Beyond(f"runs over {PROCESSES} processes at the same time")
+            raise Beyond(f"runs more than {PROCESSES} processes at the same time")
         most = sum(map(resident, numbers))
         if most > MEMORY and sum(map(share, numbers)) > MEMORY:
-            raise Beyond(f"uses over {MEMORY >> 20} MiB of memory")
+            raise Beyond(f"uses more than {MEMORY >> 20} MiB of memory")
 
     def _note(self, answer: Answer, event: Event) -> None:
         """An event of a gate."""
@@ -348,13 +351,16 @@ class Tools:
             answer.message, answer.location = event.message, event.location
         if event.kind == "returned":
             if len(event.results) != len(self._kept):
-                raise Malformed("it reports other results than it has sent")
+                raise Malformed("the process reports other results than it has sent")
             answer.results.append(list(zip(event.results, self._kept)))
 
     def _why(self, output: Any) -> Answer:
         """Why there will be no more events."""
         if self._timed_out:
-            text = f"did not come back within {self._timed_out:.0f} s: an endless loop?"
+            text = (
+                f"did not return within {self._timed_out:.0f} s: is there an endless "
+                "loop?"
+            )
             return Answer("timeout", text)
         assert self._process
         with contextlib.suppress(subprocess.TimeoutExpired):

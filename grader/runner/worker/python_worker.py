@@ -50,9 +50,9 @@ def tie_hands(worker: ctypes.CDLL, link: Link, level: str, paths: list[str]) -> 
     if level != "none":
         names = (ctypes.c_char_p * (len(paths) + 1))(*[p.encode() for p in paths], None)
         if worker.limits_landlock(names) and level == "landlock":
-            sys.exit("python_worker: this kernel has no Landlock")
+            sys.exit("python_worker: this Linux kernel has no Landlock")
     if worker.limits_seccomp():
-        sys.exit("python_worker: this kernel has no seccomp filter")
+        sys.exit("python_worker: this Linux kernel has no seccomp filter")
     worker.limits_faults(link.reply)
 
 

@@ -157,9 +157,9 @@ class Task:
                 self._fill_parameter(network, name, value)
             elif switched_off and name in dict(network.named_parameters()):
                 raise ContractError(
-                    f"{self.signature.module} has a parameter '{name}' where its "
-                    f"arguments ask for none: {self._asked(sizes)}; register None "
-                    "under that name, as torch.nn does"
+                    f"{self.signature.module} was made with {self._asked(sizes)}, but "
+                    f"it has a parameter '{name}': register None under this name, as "
+                    "torch.nn does"
                 )
         return network(*named.values())
 
@@ -177,21 +177,24 @@ class Task:
         model = LIKE[kind](**SAMPLE[kind])
         for name, theirs in model.named_parameters():
             if name not in mine or mine[name].shape != theirs.shape:
-                raise ContractError(f"{kind} has no parameter '{name}' like torch.nn's")
+                raise ContractError(
+                    f"{kind} has no parameter '{name}' of the same shape as in torch.nn"
+                )
             if not theirs.detach().std():  # one number throughout
                 if not torch.equal(mine[name].detach(), theirs.detach()):
                     raise ContractError(
-                        f"{kind}.{name} does not start as torch.nn.{kind}'s does: "
-                        f"expected {float(theirs[0]):g} throughout"
+                        f"{kind}.{name} does not start with the values of "
+                        f"torch.nn.{kind}: expected {float(theirs[0]):g} in every "
+                        "element"
                     )
                 continue
             bound = float(theirs.detach().abs().max())
             spread = float(mine[name].detach().std() / theirs.detach().std())
             if mine[name].detach().abs().max() > 1.2 * bound or not 0.6 < spread < 1.6:
                 raise ContractError(
-                    f"{kind}.{name} does not start as in torch.nn."
-                    f"{type(model).__name__}: its values spread {spread:.2f} "
-                    "times as wide"
+                    f"{kind}.{name} does not start with the distribution of "
+                    f"torch.nn.{type(model).__name__}: its standard deviation is "
+                    f"{spread:.2f} times as large"
                 )
 
     def _sizes(
@@ -300,7 +303,7 @@ class Case:
             name = f"grad_{self.task.signature.gradients[i]}"
             if gradient is None:
                 raise ContractError(
-                    f"backward returned None for '{name}', which is wanted"
+                    f"backward returned None for '{name}', but this gradient is wanted"
                 )
             self._give(gradient, self.first_gradient + i, name)
 

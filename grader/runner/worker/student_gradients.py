@@ -21,7 +21,9 @@ from torch.autograd.function import BackwardCFunction
 
 from grader.runner.worker.student_rules import quoted
 
-REORDERED = "in the order of forward's arguments the gradients have the right shapes"
+REORDERED = (
+    "the gradients have the right shapes if you sort them as forward's arguments"
+)
 CUTS = ("data", "detach", "detach_", "no_grad")  # take a tensor out of the graph
 
 _SHAPE = re.compile(
@@ -79,8 +81,8 @@ def in_words(
         takes = f" ({', '.join(names)})" if names else ""
         return (
             f"backward returned {_counted(match[3])}, but forward takes {match[2]} "
-            f"arguments{takes}. Return one gradient for each argument, in their order: "
-            f"None for each that is not a tensor or needs none{where}"
+            f"arguments{takes}. Return one value for each argument, in the same order: "
+            f"None for an argument that is not a tensor or needs no gradient{where}"
         )
     at = int(match[2]) - 1
     if shape:
@@ -90,7 +92,7 @@ def in_words(
         at = tensors[int(match[2])]
     if at >= len(names):
         return ""
-    advice = f"the gradient of '{names[at]}' has the shape of '{names[at]}'"
+    advice = f"the gradient of '{names[at]}' must have the shape of '{names[at]}'"
     if not shape:
         advice = "return None for it"
     if is_reordered(node, [given.get(name) for name in names]):

@@ -35,7 +35,7 @@ MODULES = (
 ADVICE = (
     (
         r"Could not run 'convlab::\w+'",
-        "the operator has no kernel for the CPU: hand it to m.impl in C++ "
+        "the operator has no kernel for the CPU: register one with m.impl in C++ "
         "(STABLE_TORCH_LIBRARY_IMPL(convlab, CPU, m))",
     ),
     (
@@ -46,12 +46,12 @@ ADVICE = (
     (
         r"[Nn]o autograd formula|autograd kernel|does not require grad and does not"
         r"|backward returned None|has no gradient function",
-        "autograd has no rule for this operator: write setup_context and backward, and "
-        "hand them to `register`",
+        "autograd has no rule for this operator: write setup_context and backward, "
+        "and pass them to `register`",
     ),
     (
         r"has no attribute '\w+'$|Tried to .* but .* not exist|unknown (operator|type)",
-        "PyTorch does not know this operator: say its schema with m.def in C++",
+        "PyTorch does not know this operator: define its schema with m.def in C++",
     ),
 )
 

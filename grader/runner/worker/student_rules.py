@@ -21,10 +21,10 @@ from grader.runner.supervisor.wire import Reply
 from grader.runner.worker.student_memory import ContractError
 
 BROADCAST = (
-    "uses aten::add with broadcasting or alpha: this is the task itself "
-    "(adding two tensors of one shape is allowed)"
+    "uses aten::add with broadcasting or alpha, but this is the task itself (adding "
+    "two tensors of the same shape is allowed)"
 )
-MEND = "the table in the lab's README says what to build it from"
+MEND = "the table in the lab's README lists the allowed operators"
 IN_LAB_05 = "let the operator's kernels do it"
 KEYS = ("CPU", "SparseCPU", "SparseCsrCPU", "MkldnnCPU")  # kernels of one operator
 # namespaces of operators that compute whole layers, by oneDNN, MKL and the like
@@ -44,7 +44,7 @@ def close_numpy() -> None:
     """Arrays of other libraries would carry the task past every other rule."""
 
     def refused(*_: Any, **__: Any) -> Any:
-        raise Forbidden("hands its tensors to NumPy: write it with torch alone")
+        raise Forbidden("passes its tensors to NumPy: use only torch")
 
     for name in ("numpy", "__array__", "__dlpack__"):
         setattr(torch.Tensor, name, refused)

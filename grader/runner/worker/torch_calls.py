@@ -22,7 +22,9 @@ Pair = tuple[int, int]
 def order_of(line: str | None) -> str:
     """What a line's call of fold or unfold takes; "" if it has none, or several."""
     called = re.findall(r"\b(?:functional|F)\.(fold|unfold)\(", line or "")
-    return f"torch's order is {ORDERS[called[0]]}" if len(called) == 1 else ""
+    return (
+        f"torch's order of arguments is {ORDERS[called[0]]}" if len(called) == 1 else ""
+    )
 
 
 def mixed_up(error: BaseException, right: Mapping[str, Pair]) -> str:
@@ -39,14 +41,14 @@ def mixed_up(error: BaseException, right: Mapping[str, Pair]) -> str:
         came = ", ".join(f"{word} {given[word]}" for word in wrong)
         wanted = ", ".join(f"{word} {asked[word]}" for word in wrong)
         return (
-            f"{name} got {came}, where the case has {wanted}: the order is "
+            f"{name} got {came}, but the case has {wanted}: the order of arguments is "
             + (ORDERS[name].partition(", where")[0])
         )
     size = given.get("output_size")
     if not wrong and size == right.get("output") != right.get("output_size"):
         return (
-            f"fold got the size of the output, {size}, as output_size: it is the "
-            + (f"size of the image, here {right['output_size']}")
+            f"fold got the size of the output, {size}, as output_size, but output_size "
+            "is the " + (f"size of the image, here {right['output_size']}")
         )
     return ""
 

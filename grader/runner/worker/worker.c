@@ -213,7 +213,7 @@ static void shut_in(link_t *link, char **argv)
     if (strcmp(level, "landlock") == 0) {
         const char *const *const paths = (const char *const *)(argv + FIRST_PATH);
         if (limits_landlock_with(paths, devices))
-            fail_to_load(link, "this kernel has no Landlock");
+            fail_to_load(link, "this Linux kernel has no Landlock");
     } else if (ON_CARD || strcmp(level, "bwrap") == 0) {
         // in bwrap the files are walled in already; this keeps us off our parent, its
         // init, and on a card off writing to what is no device
@@ -223,7 +223,7 @@ static void shut_in(link_t *link, char **argv)
     // a driver opens its devices once more
     const int more = ON_CARD ? LIMITS_LARGE | LIMITS_DEVICES : LIMITS_LOADING;
     if (limits_seccomp_with(more))
-        fail_to_load(link, "this kernel has no seccomp filter");
+        fail_to_load(link, "this Linux kernel has no seccomp filter");
 }
 
 static int serve(char **argv)
@@ -257,7 +257,7 @@ static int serve(char **argv)
     // sanitizers and cusim have handlers of their own
     const int ours = !WITH_SANITIZERS && !ON_DEVICE;
     if (limited && !ON_CARD && limits_seccomp_loaded(ours))
-        fail_to_load(&link, "this kernel has no second seccomp filter");
+        fail_to_load(&link, "this Linux kernel has no second seccomp filter");
     link.reply->phase = PHASE_LOADED;
     link_done(&link);
     while (link_wait(&link) == 0) {

@@ -29,7 +29,7 @@ AutogradCPU: registered at core/VariableFallbackKernel.cpp:38 [autograd kernel]"
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        (NO_KERNEL, "no kernel for the CPU: hand it to m.impl"),
+        (NO_KERNEL, "no kernel for the CPU: register one with m.impl"),
         (
             "convlab::add() expected at most 2 argument(s) but received 3",
             "m.def in C++",
@@ -39,7 +39,7 @@ AutogradCPU: registered at core/VariableFallbackKernel.cpp:38 [autograd kernel]"
             "convlab::add() Expected a value of type 'int' for argument 'alpha' but",
             "the operator's schema",
         ),
-        ("convlab::add: no autograd formula was registered", "hand them to `register`"),
+        ("convlab::add: no autograd formula was registered", "pass them to `register`"),
         ("something else went wrong", ""),
     ],
 )

@@ -168,7 +168,7 @@ SPLIT = "y = F.linear(input, weight); return y if bias is None else y + bias"
         pytest.param(
             "return input.detach().numpy()",
             APPLY,
-            [("FORBIDDEN", "hands its tensors to NumPy")] * 2,
+            [("FORBIDDEN", "passes its tensors to NumPy")] * 2,
             id="numpy_is_no_way_round",
         ),
         pytest.param(

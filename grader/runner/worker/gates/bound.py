@@ -45,8 +45,8 @@ class Bound:
         space = torch.ops.convlab
         if not hasattr(space, name):
             raise Broken(
-                f"there is no torch.ops.convlab.{name}: give its schema (m.def) and "
-                "its kernels (m.impl) in C++"
+                f"there is no torch.ops.convlab.{name}: register its schema (m.def) "
+                "and its kernels (m.impl) in C++"
             )
         return getattr(space, name).default
 
@@ -110,8 +110,8 @@ class Bound:
             sizes = list(tensors[name.removesuffix("_size")].shape)
             return sizes[-one.N :] if one.N else sizes
         raise Broken(
-            f"the schema of {self.name} has an argument '{name}', which none of its "
-            "inputs, options and results is called"
+            f"the schema of {self.name} has an argument '{name}', but no input, option "
+            "or result of the operator has this name"
         )
 
 

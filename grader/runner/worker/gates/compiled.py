@@ -100,7 +100,7 @@ def exports(bound: Bound, job: Job) -> Named:
     if not any(name.startswith(f"convlab.{bound.name}.") for name in called):
         own = [n for n in called if any(word in n for word in OWN)] or called
         raise Borrowed(
-            f"the exported program does not call convlab::{bound.name}, but "
+            f"the exported program does not call convlab::{bound.name}. It calls "
             f"{', '.join(own[:3]) or 'nothing'}"
         )
     given = [job["tensors"][name] for name in bound.names if name in job["tensors"]]
@@ -151,8 +151,8 @@ def _translations(bound: Bound) -> dict[Any, Any]:
         if error.name != "convlab_ext.onnx":
             raise
         raise Broken(
-            "convlab_ext has no module onnx: its table() says what "
-            f"convlab::{bound.name} is in ONNX's operators"
+            "convlab_ext has no module onnx: write it. Its function table() "
+            f"translates convlab::{bound.name} to ONNX operators"
         ) from error
     return dict(module.table())
 
@@ -174,13 +174,14 @@ def autocast(bound: Bound, job: Job) -> Named:
             if output.dtype is not torch.float32:
                 raise Broken(
                     f"under autocast the result is {output.dtype}, expected "
-                    "torch.float32: register_autocast with it"
+                    "torch.float32: call register_autocast with this dtype"
                 )
         results += bound.named([output.detach() for output in found])
         total = torch.stack([output.sum() for output in found]).sum()
         (gradient,) = torch.autograd.grad(total, tensors[first])
         if gradient.dtype is not dtype:
             raise Broken(
-                f"under autocast the gradient of a {dtype} input is {gradient.dtype}"
+                f"under autocast the gradient of a {dtype} input is {gradient.dtype}, "
+                f"expected {dtype}"
             )
     return results

@@ -39,7 +39,7 @@ def on_card(bound: Bound, job: Job) -> Named:
     for name, tensor in found:
         if tensor.device != device:
             raise Broken(
-                f"'{name}' is on {tensor.device}, its arguments are on {device}"
+                f"'{name}' is on {tensor.device}, but its arguments are on {device}"
             )
     return found
 

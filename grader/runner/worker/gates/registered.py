@@ -28,8 +28,8 @@ EXPECTED = re.compile(  # what relates a thing that is wrong to what it should b
     r"\b(expect(s|ed)?|must|should|needs?|requires?|cannot|can't|at least|at most|than"
     r"|same|equal|match(es)?|differ|multiple|divi(de|des|sible)|spans|fit|convert)\b"
 )
-ARGUMENT_CHECKS = "call the contract's check (`run` does)"
-FAKE_CHECKS = "torch._check in the rule `fake` refuses what a trace must not take"
+ARGUMENT_CHECKS = "call the check of common/check.c (`run` calls it)"
+FAKE_CHECKS = "refuse such calls with torch._check in the rule `fake`"
 REGISTERED = torch._C._dispatch_get_registrations_for_dispatch_key
 SHOWN = 240  # characters of PyTorch's words
 UNLIKE = re.compile(  # the kernel's, then the fake kernel's
@@ -44,15 +44,15 @@ UTILS = (
     "test_aot_dispatch_dynamic",
 )
 MEANS = {
-    "test_schema": "it writes to an argument, or a result shares memory with an "
-    "argument or another result; its schema denies both",
-    "test_autograd_registration": "its autograd rule is not registered for the "
-    "operator: `register` does that",
-    "test_faketensor": "its fake kernel has to give the sizes, strides and dtype of "
-    "the kernel, without looking at data. Write `fake`, and make the result with "
-    "new_empty (not empty_like, which copies channels_last strides)",
-    "test_aot_dispatch": "traced by torch.compile, its results or gradients differ "
-    "from a direct call: look at `fake`, `backward` and what they return",
+    "test_schema": "the operator writes to an argument, or a result shares memory "
+    "with an argument or another result, but the schema allows neither",
+    "test_autograd_registration": "the autograd rule is not registered for the "
+    "operator: call `register`",
+    "test_faketensor": "the fake kernel must return the sizes, strides and dtype of "
+    "the real kernel without reading data. Write `fake`, and create the result with "
+    "new_empty (not with empty_like, which copies channels_last strides)",
+    "test_aot_dispatch": "under torch.compile the results or gradients differ from a "
+    "direct call: check what `fake` and `backward` return",
 }
 
 
@@ -80,8 +80,8 @@ def _must_record(operator: Any) -> None:
     name = operator._schema.name
     if name not in [*REGISTERED("Autograd"), *REGISTERED("AutogradCPU")]:
         raise Broken(
-            f"{name} has no kernel on the key Autograd: a call by torch.ops gets no "
-            "gradient; `register` puts one there"
+            f"{name} has no kernel on the key Autograd, so a call by torch.ops gets no "
+            "gradient: `register` adds this kernel"
         )
 
 
@@ -103,7 +103,7 @@ def _both(words: str) -> str:
     what = {"Shapes": "sizes", "Dtypes": "dtype", "Strides are": "strides"}[found[2]]
     kernel, fake = (re.sub(r"torch\.Size\((.*)\)", r"\1", v) for v in found.group(3, 4))
     which = f"result {found[1]}: " if found[1] else ""
-    return f"{which}the fake kernel gave {what} {fake}, the kernel {kernel}"
+    return f"{which}the fake kernel gave {what} {fake}, but the kernel gave {kernel}"
 
 
 # ---- the output mask -----------------------------------------------------------------
@@ -146,7 +146,9 @@ def output_mask(bound: Bound, job: Job) -> Named:
 
 def _mask_sentence(operator: Any, mask: list[bool], name: str, *, want: bool) -> str:
     if want:
-        return f"{operator._schema.name} with output_mask={mask} does not give {name}"
+        return (
+            f"{operator._schema.name} with output_mask={mask} does not compute {name}"
+        )
     return (
         f"{operator._schema.name} with output_mask={mask} computes {name}, which is "
         "not wanted. Give the kernel NULL for it (`wanted`) and return an empty tensor "
@@ -163,14 +165,14 @@ def _rule_asks_for(bound: Bound, job: Job, name: str) -> None:
     right = [n == name for n in bound.signature.gradients]
     if not seen.masks:
         raise Borrowed(
-            f"the gradient is computed without convlab::{bound.name}_backward: the "
-            "rule has to call it"
+            f"the gradient is computed without convlab::{bound.name}_backward: call "
+            "this operator in the rule"
         )
     if seen.masks[0] != right:
         raise Broken(
-            f"where only the gradient of '{name}' is needed, the rule calls "
-            f"{bound.name}_backward with output_mask={seen.masks[0]}: build it from "
-            "ctx.needs_input_grad"
+            f"if only the gradient of '{name}' is needed, the rule calls "
+            f"{bound.name}_backward with output_mask={seen.masks[0]}: build the mask "
+            "from ctx.needs_input_grad"
         )
 
 
@@ -218,11 +220,11 @@ def _says_why(name: str, job: Job, error: Exception) -> None:
     """A refusal has to name what is wrong, and what is right."""
     text = " ".join(str(error).split())
     if lacking := lacks(text, job["names"], job["right"]):
-        said = repr(quoted(text, 160)) if text else "nothing"
+        said = repr(quoted(text, 160)) if text else "empty"
         raise Broken(
-            f"{name} refuses {job['what']}, but {lacking}: it says {said}. Name "
-            "the argument, what you got and what was expected. The check in "
-            "common/check.c does so, and `run` calls it"
+            f"{name} refuses {job['what']}, but its message {lacking}. The message is "
+            f"{said}. Name the argument, what you got and what was expected. The check "
+            "in common/check.c does so, and `run` calls it"
         ) from error
 
 

@@ -35,9 +35,10 @@ GRADGRADCHECK: dict[str, Any] = {
 }
 REFUSALS = ("jvp", "forward-mode", "forward mode", "forward AD", "forward_ad")
 SILENT = (
-    "forward-mode AD silently gives no tangent, which counts as zero. `register` puts "
-    "a kernel on the key Autograd. Whenever a dual level is open (forward_ad), this "
-    "kernel has to apply the rules, with `jvp`, or to raise"
+    "forward-mode AD gives no tangent and no error, and PyTorch treats a missing "
+    "tangent as zero. `register` puts a kernel on the key Autograd. If a dual level "
+    "is open (forward_ad), this kernel must apply the rules with `jvp`, or raise an "
+    "exception"
 )
 FUNCTORCH: Any = torch._C._functorch
 MATRICES = re.compile(
@@ -66,10 +67,14 @@ def no_loop() -> Iterator[None]:
 def _looped(operator: str) -> str:
     """What to do about an operator that vmap has no rule for."""
     mend = (
-        "write `vmap` of its rules, and `register` them (torch.library.register_vmap)"
+        "write the rule `vmap` of this operator, and register it "
+        "(torch.library.register_vmap)"
     )
     if not operator.startswith("convlab::"):
-        mend = "call another one in the rule `vmap`, or one of convlab's"
+        mend = (
+            "call another operator in the rule `vmap`, for example one of convlab's "
+            "operators"
+        )
     return (
         f"{operator} has no batching rule: torch.vmap would call it once for each "
         f"example, in a loop; {mend}"
@@ -163,8 +168,8 @@ def gradgradcheck(bound: Bound, job: Job) -> Named:
     except GradcheckError as error:
         words = _furthest(str(error), {**given, **starts})
         raise Broken(
-            "gradgradcheck: the second derivatives do not fit the first: look at the "
-            f"`backward` of {bound.name}_backward's rules ({words})"
+            "gradgradcheck: the second derivatives are not the derivatives of the "
+            f"first: check the rule `backward` of {bound.name}_backward ({words})"
         ) from error
     return results
 
@@ -207,5 +212,5 @@ def _furthest(text: str, inputs: Tensors) -> str:
     )
     return (
         f"the derivative of 'grad_{of}'{at_of} with respect to '{to}'{at_to} is "
-        f"{got[row, column]:.9g}, by finite differences {right[row, column]:.9g}"
+        f"{got[row, column]:.9g}, but finite differences give {right[row, column]:.9g}"
     )

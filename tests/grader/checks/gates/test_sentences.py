@@ -68,11 +68,11 @@ def test_what_python_says_is_told_at_its_line_of_python(said):
     [
         (
             "for output[2]: Shapes torch.Size([6]) and torch.Size([2]) are not equal!",
-            "result 2: the fake kernel gave sizes [2], the kernel [6]",
+            "result 2: the fake kernel gave sizes [2], but the kernel gave [6]",
         ),
         (
             "Stride mismatch! Strides are (4, 1) and (1, 4) (mismatched at 0)!",
-            "the fake kernel gave strides (1, 4), the kernel (4, 1)",
+            "the fake kernel gave strides (1, 4), but the kernel gave (4, 1)",
         ),
         ("x" * 500, "x" * 236 + " ..."),
     ],
