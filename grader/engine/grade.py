@@ -157,7 +157,7 @@ class Grader(Closing):
         self.schedule.run(slots)
         self.schedule.close()
         lost = [node.rung.id for node in self.graph.undecided()]
-        assert not lost, f"nobody has asked {lost}"
+        assert not lost, f"these files were never graded: {lost}"
 
     def _ranked(self, seconds: dict[str, float]) -> dict[str, float]:
         """Rung -> seconds until it and all that may wait for it are done, by what each

@@ -166,7 +166,10 @@ class Race:
         right = [r for r in right if made[r.rung.id]]
         subjects = [subject for subject in made.values() if subject]
         if not subjects:
-            text = "no right file of this ladder has a forward, and backward needs one"
+            text = (
+                "no right file of this ladder computes forward, but backward needs a "
+                "forward"
+            )
             return first, self._nothing(task, direction, text)
         try:
             case = _case(task, subjects[0].operator, band.case)

@@ -49,8 +49,8 @@ def lock() -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise GraderError(
-                "another grading is running in this folder. Wait for it to end, or "
-                "give this one its own folder with CONVLAB_BUILD="
+                "another grading is running in this folder. Wait until it ends, or "
+                "name another folder for this grading with CONVLAB_BUILD="
             ) from error
         yield
 
@@ -139,7 +139,7 @@ def set_aside() -> str:
         raise GraderError(explain(error, folder())) from error
     return (
         f"{near(path())} cannot be read ({reason}); it is kept as {near(kept)}, and "
-        "the results of this run begin a new file"
+        "the results of this run go to a new file"
     )
 
 

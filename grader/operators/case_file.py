@@ -51,7 +51,9 @@ def read(path: Path, shown: str, operator: Operator) -> Case:
             f"cannot read {shown}: {reason}; make reset T= puts it back"
         ) from error
     if len(data) > LARGEST:
-        raise Refused(f"{shown} has {len(data)} bytes, a case has at most {LARGEST}")
+        raise Refused(
+            f"{shown} has {len(data)} bytes, but a case may have at most {LARGEST}"
+        )
     try:
         line = tomllib.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:  # of TOML, UTF-8, endless digits
@@ -67,7 +69,7 @@ def _shown(value: Any) -> str:
     try:
         return short(repr(value), 80)
     except ValueError:  # Python writes no number of more than 4,300 digits
-        return "a number of thousands of digits"
+        return "a number with thousands of digits"
 
 
 class _Reader:
@@ -85,8 +87,8 @@ class _Reader:
         """The case. Raises Refused."""
         if not self.line:
             raise Refused(
-                f"{self.shown} holds no case: write its sizes and options, one a line, "
-                f"in the words of grader/operators/cases/{self.operator.name}.toml"
+                f"{self.shown} holds no case: write its sizes and options, one per "
+                f"line, as in grader/operators/cases/{self.operator.name}.toml"
             )
         self._words()
         self._sizes()
@@ -123,8 +125,8 @@ class _Reader:
             ) from error
         if not all(bool(torch.isfinite(result).all()) for result in results):
             raise Refused(
-                f"{self.shown}: the right result of this case is not finite, so that "
-                "nothing can be compared with it"
+                f"{self.shown}: the right result of this case is not finite, so "
+                "results cannot be compared with it"
             )
         return self.operator.case(line)
 
@@ -137,7 +139,7 @@ class _Reader:
         for word in self.line:
             if word not in (*known, "values"):
                 near = get_close_matches(word, (*known, "values"), 1)
-                meant = f" (do you mean {near[0]!r}?)" if near else ""
+                meant = f" (did you mean {near[0]!r}?)" if near else ""
                 listed = ", ".join((*known, "values"))
                 raise Refused(
                     f"{self.shown}: unknown word {word!r} in a case of "

@@ -43,9 +43,9 @@ NEVER_AGAIN = frozenset(
     )
 )
 WITHOUT = (
-    "this Python ({}) has no module sqlite3, in which the grader keeps its answers. "
-    "Run make without PYTHON=, or name another Python. Or install SQLite's headers "
-    "(Debian: libsqlite3-dev) and build this Python again"
+    "this Python ({}) has no module sqlite3, but the grader needs it to store its "
+    "results. Run make without PYTHON=, or name another Python. Or install SQLite's "
+    "headers (Debian: libsqlite3-dev) and build this Python again"
 )
 _TABLES = """
 CREATE TABLE IF NOT EXISTS facts (
@@ -121,7 +121,7 @@ def _sentence(error: sqlite3.Error, path: Path) -> str:
         return f"the disk is full: cannot write to {path}; make room and try again"
     return (
         f"cannot write to {path}: {text}; fix the permissions of its folder, or name "
-        "another one with CONVLAB_BUILD="
+        "another folder with CONVLAB_BUILD="
     )
 
 
@@ -160,7 +160,9 @@ class Ledger(Closing):
             (version,) = self._base.execute("PRAGMA user_version").fetchone()
             tables = self._base.execute("SELECT count(*) FROM sqlite_master").fetchone()
             if version != VERSION and tables != (0,):
-                raise Unreadable(f"its version is {version}, this grader's {VERSION}")
+                raise Unreadable(
+                    f"its version is {version}, but this grader needs version {VERSION}"
+                )
             self._base.execute("PRAGMA journal_mode = WAL")
             self._base.execute("PRAGMA synchronous = NORMAL")
             self._base.executescript(_TABLES)
@@ -192,8 +194,8 @@ class Ledger(Closing):
         except OSError as error:
             raise GraderError(f"cannot rename {self.path}: {error}") from error
         return (
-            f"{self.path.name} cannot be read ({reason}); it is kept as {kept.name} "
-            "beside it, and every check runs again"
+            f"{self.path.name} cannot be read ({reason}); it is kept as {kept.name} in "
+            "the same folder, and every check runs again"
         )
 
     def close(self) -> None:

@@ -86,7 +86,10 @@ def whole(rung: Rung, result: RungResult, had: Sequence[str]) -> RungResult:
 
 def _gone(rung: Rung, direction: str) -> CheckResult:
     name = each_dtype.NAMES[direction]
-    text = f"defines no '{rung.operator}_{direction}' any more: put it back, repaired"
+    text = (
+        f"defines no '{rung.operator}_{direction}' any more: write this function "
+        "again, without the bug"
+    )
     return CheckResult(name, direction, Verdict.NOT_IMPLEMENTED, message=text)
 
 
@@ -120,7 +123,7 @@ def _judged(rung: Rung, had: Sequence[str], seed: int, ask: Ask) -> CheckResult:
     if count > exhibit.elements:
         text = (
             f"{shown}: the inputs of this case have {count} numbers, expected at most "
-            f"{exhibit.elements}: a smaller case exposes the bug, too"
+            f"{exhibit.elements}: a smaller case can expose the bug, too"
         )
         return _said(Verdict.LIMIT, text, shown)
     alone = operator.on(found)
@@ -136,12 +139,12 @@ def _exposed(failed: list[CheckResult], shown: str) -> CheckResult:
     ours = next((check for check in failed if check.verdict.pending), None)
     ours = ours or next((c for c in failed if c.verdict in UNASKED), None)
     if ours:
-        text = f"{shown}: the file as it was handed out cannot run: {ours.message}"
+        text = f"{shown}: the original file cannot run this case: {ours.message}"
         return _said(ours.verdict if ours.verdict.pending else Verdict.GRADER, text)
     if not failed:
         text = (
-            f"{shown}: the file as it was handed out passes this case: which sizes, "
-            "options or layouts does its bug need?"
+            f"{shown}: the original file passes this case, so the case does not expose "
+            "the bug. Which sizes, options or layouts does the bug need?"
         )
         return _said(REFUSED, text, shown)
     return _said(Verdict.PASS, "")

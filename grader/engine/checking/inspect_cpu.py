@@ -132,14 +132,17 @@ def _differs(built: Build, direction: str) -> str:
     """Why a sanitized build is none, though the one without sanitizers is right."""
     if not built.libraries:
         said = built.forbidden or built.blocked or built.error
-        return f"with sanitizers it does not build: {said}"
+        return f"the build with sanitizers failed: {said}"
     if direction not in built.directions:
-        return f"with sanitizers it has no {direction}"
+        return f"the build with sanitizers has no {direction}"
     return ""
 
 
 def _withheld(direction: str, error: Exception) -> CheckResult:
     """The memory check itself stumbled over what the rung left behind."""
-    text = "the memory check could not be read; a person has to look: "
+    text = (
+        "the result of the memory check could not be read; a person has to check the "
+        "file: "
+    )
     reason = type(error).__name__
     return CheckResult("memory", direction, Verdict.SUSPECT, message=text + reason)

@@ -49,7 +49,7 @@ def with_nvcc(result: RungResult, compiled: Compiled) -> RungResult:
     verdict, message = compiled.verdict, compiled.message
     if verdict is Verdict.SKIPPED and os.environ.get("CI", "").lower() == "true":
         verdict = Verdict.BUILD
-        message += "; CI must have one (the package nvidia-cuda-nvcc)"
+        message += "; CI needs nvcc (the package nvidia-cuda-nvcc)"
     if verdict in (Verdict.BUILD, Verdict.TIMEOUT):
         checks = tuple(c for c in checks if c.verdict is not Verdict.PENDING_GPU)
         checks += tuple(
@@ -122,7 +122,10 @@ class DeviceInspection(Inspection):
         try:
             return self._check(name, direction, cases, dtype)
         except NONSENSE as error:
-            text = f"the check '{name}' could not be read; a person has to look: "
+            text = (
+                f"the check '{name}' gave a result that could not be read; a person "
+                "has to check the file: "
+            )
             text += type(error).__name__
             return CheckResult(name, direction, Verdict.SUSPECT, message=text)
 
@@ -165,7 +168,7 @@ class DeviceInspection(Inspection):
             library = built.libraries.get(dtype)
             if library is None:
                 said = built.forbidden or built.blocked or built.error
-                text = f"in the build for checks it does not compile: {said}"
+                text = f"the file does not compile in the build for checks: {said}"
                 no = Verdict.SUSPECT
                 made = CheckResult("", "", no, message=text, location=built.location)
                 self._watched[mode, dtype] = made

@@ -44,7 +44,7 @@ class Inspection(Closing):
         try:
             return self._explained(result, cases)
         except Exception as error:
-            text = f"no reason can be given: {of_ours(error)}"
+            text = f"the likely cause could not be found: {of_ours(error)}"
             return replace(result, diagnosis=text)
 
     @abstractmethod

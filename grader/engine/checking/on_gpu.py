@@ -35,8 +35,8 @@ if TYPE_CHECKING:  # these import torch
     from grader.operators import Case, Operator
 
 Tell = Callable[[str, str], None]
-WAITS = "speed is measured on a GPU: these points wait for one"
-NO_BAND = "; lab.toml has no band for it yet, so the points are pending"
+WAITS = "speed is measured only on a GPU, so these points are pending"
+NO_BAND = "; lab.toml has no speed band for it yet, so the points are pending"
 
 
 def why_pending() -> str:

@@ -70,8 +70,8 @@ def waiting(results: Sequence[TaskResult]) -> list[str]:
     if not tasks:
         return []
     return [
-        "the broken files of a bug hunt that nobody has changed were not checked. "
-        f"make grade T={tasks[0]} shows which checks they fail"
+        "the files of a bug hunt that you have not changed were not checked. make "
+        f"grade T={tasks[0]} shows which checks they fail"
     ]
 
 

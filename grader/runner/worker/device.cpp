@@ -201,7 +201,9 @@ int copy_back(ctx_t *ctx, int status)
         if (i >= SIDE_TENSORS) {
             const cudaError_t error = cudaMemcpy(
                 at.slot, at.block.data(), at.block.bytes, cudaMemcpyDeviceToHost);
-            if (error) return refuse(ctx, "the outputs cannot be copied back to the host", error);
+            if (error)
+                return refuse(ctx, "the outputs cannot be copied back to the host",
+                              error);
         } else if (const int64_t byte = first_change(at); byte != -1) {
             snprintf(ctx->error, CTX_ERROR_BYTES, "%d %lld", i, (long long)byte);
             return REPLY_WROTE_INPUT;

@@ -160,7 +160,7 @@ def test_the_fastest_is_timed_and_waits_for_a_band(
     assert [speed.direction for speed in found] == list(wanted)
     assert all(speed.ms > 0 for speed in found)
     for speed in found:
-        words = ("no band", f"pytorch/{library}")
+        words = ("no speed band", f"pytorch/{library}")
         waits = all(word in speed.message for word in words)
         assert speed.verdict in (Verdict.PENDING_GPU, Verdict.NOISY), speed.message
         assert waits or speed.verdict is Verdict.NOISY, speed.message

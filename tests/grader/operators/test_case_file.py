@@ -82,7 +82,7 @@ def test_our_own_cases_are_taken_as_far_as_they_are_small(tmp_path, operator):
         ({"stride": 0}, "PyTorch's own unfold refuses this case"),
         ({"OC": 2}, "unknown word 'OC' in a case of unfold, expected some of IC, IH"),
         ({"name": "x"}, "unknown word 'name'"),
-        ({"strides": 2}, "in a case of unfold (do you mean 'stride'?), expected"),
+        ({"strides": 2}, "in a case of unfold (did you mean 'stride'?), expected"),
         ({"gradcheck": True}, "unknown word 'gradcheck'"),
         ({"layout": {"input": "twisted"}}, "expected layouts among contiguous"),
         ({"layout": {"weight": "gaps"}}, "expected a table of input, grad_output"),
@@ -109,7 +109,7 @@ def test_what_is_missing_is_named(tmp_path):
 
 @pytest.mark.parametrize("text", ["", "# nothing but a comment\n"])
 def test_a_file_without_a_word_is_told_what_to_write(tmp_path, text):
-    words = "x.case.toml holds no case: write its sizes and options, one a line, "
+    words = "x.case.toml holds no case: write its sizes and options, one per line, "
     assert str(said(tmp_path, text)).startswith(words)
 
 
