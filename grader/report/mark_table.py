@@ -35,7 +35,7 @@ def _remarks(one: Total) -> str:
     said = [one.refusal]
     said += [word for item in one.items for word in item.suspicious]
     said += [f"{part}: {days} late days" for part, days in one.late.items() if days]
-    said += [f"{part}: no WHEN=, so it is not late" for part in one.untimed]
+    said += [f"{part}: graded without WHEN=, so it is not late" for part in one.untimed]
     said += [f"by hand: {', '.join(by_hand)}" if by_hand else ""]
     said += [f"missing: {', '.join(missing)}" if missing else "", dropped]
     return "; ".join(filter(None, said))

@@ -120,8 +120,8 @@ def reused(known: int, total: int) -> str:
     """How much of a result was not asked anew."""
     files = "1 file has" if known == 1 else f"{known} files have"
     return (
-        f"{files} not changed since an earlier grading (of {total}): the answers are "
-        "from then; make grade FRESH=1 asks again"
+        f"{files} not changed since an earlier grading (of {total}): these results are "
+        "from the earlier grading; make grade FRESH=1 checks all files again"
     )
 
 
@@ -193,7 +193,7 @@ def _uses(results: list[TaskResult]) -> None:
             say(line)
     own = sum(not stands_in for stands_in, _ in lines)
     if own and not few:
-        say(f"  your own files are used {own} times by others: the report names them")
+        say(f"  your files use other files of yours {own} times: the report names them")
 
 
 def _gates(results: list[TaskResult]) -> None:
@@ -323,7 +323,7 @@ def advice(results: list[TaskResult]) -> bool:
         console.print(Text(f"  {check.message}"), soft_wrap=True)
         if check.diagnosis or check.mistake:
             name = f"{check.mistake.replace('_', ' ')}? " if check.mistake else ""
-            words = check.diagnosis or f"{MISTAKES} tells what that is"
+            words = check.diagnosis or f"{MISTAKES} explains this mistake"
             why = Text(f"  {name}", style="bold") + Text(words)
             console.print(why, soft_wrap=True)
         for line in own_output.lines(check):

@@ -26,7 +26,7 @@ def table(results: Iterable[TaskResult]) -> None:
                 checks[task.task.lab, check.name] += check.seconds
                 files[result.rung.id] += check.seconds
     if not files:
-        console.print("\nNo check ran: all answers are from earlier runs.")
+        console.print("\nNo check ran: all results are from earlier runs.")
         return
     console.print(_checks(checks))
     console.print(_files(files))

@@ -38,8 +38,8 @@ def build_tools(modes: str = "run check trace") -> None:
     name = named_cpp()
     if not shutil.which(name.split()[0]):
         raise GraderError(
-            f"there is no C++ compiler ('{name}'), which lab 04 needs. Install one (on "
-            "Debian: apt-get install g++) or name one with CXX="
+            f"there is no C++ compiler ('{name}'), but lab 04 needs one. Install one "
+            "(on Debian: apt-get install g++) or name one with CXX="
         )
     done = make_tools([f"CXX={name}", f"MODES={modes}", "cuda"], SIMULATOR)
     if done.returncode:

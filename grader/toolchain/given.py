@@ -224,8 +224,8 @@ def broken(rung: Rung) -> Rung:
     for copy in copies:
         if not copy.exists():
             raise GraderError(
-                f"{copy.relative_to(rungs.ROOT)} is missing: it is '{rung.shown}' as "
-                "it was handed out; copy it from the handout"
+                f"{copy.relative_to(rungs.ROOT)} is missing: it is the original of "
+                f"'{rung.shown}'. Copy it from the handout"
             )
     task = f"{rung.task.removesuffix(GIVEN)}{GIVEN}"
     return replace(rung, task=task, file=copies[0], also=tuple(copies[1:]))

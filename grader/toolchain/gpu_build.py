@@ -38,8 +38,9 @@ def lacking(rung: Rung) -> str:
         return ""
     listed = ", ".join(rung.architectures)
     return (
-        f"waits for another GPU: this one, {found.name}, is {found.architecture}, and "
-        f"the file is for {listed}. If a file calls it, a lower file is used"
+        f"needs another GPU: this GPU, {found.name}, is {found.architecture}, but the "
+        f"file is for {listed}. If another file calls this file, a lower file is used "
+        "instead"
     )
 
 

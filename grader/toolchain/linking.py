@@ -315,7 +315,7 @@ def _cause(use: Use, symbol: str) -> str:
     return (
         f"calls '{symbol}', but {use.target} has not passed {direction}, and there is "
         f"no given/{given.arch()}/{use.target.split('/')[1]} for it. Grade it first: "
-        f"make grade T={use.target}. No points are lost until it passes"
+        f"make grade T={use.target}. You lose no points until then"
     )
 
 

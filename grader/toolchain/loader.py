@@ -51,7 +51,7 @@ def _asked(
     if done.returncode or not found:
         said = (done.stderr.splitlines() or ["no reason told"])[0]
         raise GraderError(
-            f"the loader does not say what '{Path(program).name}' needs: {said}"
+            f"the loader does not list the libraries of '{Path(program).name}': {said}"
         )
     cache = [CACHE] if CACHE.exists() else []
     return (*found, *cache)

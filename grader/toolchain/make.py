@@ -49,18 +49,18 @@ def build_folder() -> Path:
     named = os.environ.get("CONVLAB_BUILD", str(rungs.ROOT / "build"))
     if not named.strip():
         raise GraderError(
-            "CONVLAB_BUILD= is empty, expected a folder for what is built: name one, "
-            "or leave the word out for build/"
+            "CONVLAB_BUILD= is empty, expected a folder for built files. Name a "
+            "folder, or leave out CONVLAB_BUILD= to use build/"
         )
     folder = Path(named).resolve()
     for path, name, advice in (
         (rungs.ROOT, "this folder", "move it elsewhere"),
-        (folder, "the build folder", "name another one with CONVLAB_BUILD="),
+        (folder, "the build folder", "name another folder with CONVLAB_BUILD="),
     ):
         if found := ODD.search(str(path)):
             odd = "a space" if found[0] == " " else ascii(found[0])
             raise GraderError(
-                f"{name}'s path has {odd} in it, which make cannot handle: "
+                f"the path of {name} contains {odd}, but make cannot handle this: "
                 f"{one_line(str(path))}; {advice}"
             )
     return folder
@@ -215,12 +215,12 @@ def _ended(text: str) -> str:
     """A sentence if a limit has ended the compiler; "" if none has."""
     asked = "does the file include itself, or does a macro grow without end?"
     if "CPU time limit exceeded" in text:
-        did = f"used {CORE_SECONDS} s of a core"
+        did = f"used {CORE_SECONDS} s of processor time"
     elif _TOO_LARGE in text:
         did = "wrote a file that is too large"
     else:
         return ""
-    return f"error: the compiler {did} and was ended: {asked}"
+    return f"error: the compiler {did} and was stopped: {asked}"
 
 
 def binutils(*command: str, making: str) -> None:
@@ -268,5 +268,5 @@ def reason(text: str) -> str:
     """
     said = [line for line in text.splitlines() if not _OF_MAKE.search(line)]
     told = [line for line in said if "rror:" in line] or [x for x in said if "***" in x]
-    line = (told or said or ["it ended without a word"])[0].strip()
+    line = (told or said or ["it ended without a message"])[0].strip()
     return short(_BETWEEN.sub("the assembler", _RULE.sub("", line)), 400)

@@ -27,7 +27,7 @@ from grader.course.rungs import ROOT, Rung
 from grader.toolchain import make
 from grader.verdicts import Verdict
 
-NONE_HERE = "not compiled by NVIDIA's compiler: no nvcc here"
+NONE_HERE = "not compiled by NVIDIA's compiler, because this machine has no nvcc"
 FLAGS = ("-std=c++17", "-O3", "-DREAL_F32", "-Xptxas", "-v", "-Xcompiler", "-Wall")
 PARTS, REGISTERS = 4, 16384  # of a multiprocessor; of one of its parts
 GRANULE = 256  # registers are given to a warp in such pieces

@@ -50,11 +50,14 @@ WATCHED = (SANITIZE, TEAM, TRACE)  # compilers add calls of their own
 FLOAT_ONLY = (SANITIZE, TEAM, "cuda-check", "cuda-trace")
 PART = "convlab_part"  # how names of objects begin that are linked in (uses.mk)
 
-SAME = "a rung is the same in every build"
+SAME = "a file must be the same in every build"
 NOWHERE = (
-    "which is defined nowhere (a typing mistake, or a helper that was not written)"
+    "which no file defines: is this a typing mistake, or a function that you have not "
+    "written?"
 )
-GONE = "was removed or renamed while it was graded; put it back, run again"
+GONE = (
+    "was removed or renamed while it was graded. Restore it and run the command again"
+)
 
 _ERROR = re.compile(
     r"^(?P<file>[^\s:]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?[Ee]rror: (?P<text>.*)$"
@@ -64,8 +67,8 @@ _EXPLAINED = (
     (r"stray '\\37[67]'|UTF-16", "this file is UTF-16: save it as UTF-8"),
     (
         r"stray '\\302'|U\+00A0",
-        "a no-break space, or another character that C does not know, copied from a "
-        "page: type it anew",
+        "a no-break space, or another character that C does not know. Was it copied "
+        "from a page? Type it again",
     ),
     (
         r"(operator.*__half|__half.*operator)",
@@ -74,15 +77,15 @@ _EXPLAINED = (
     ),
     (
         r"expected .*['‘];['’]",
-        "a semicolon is missing on this line or at the end of the one before",
+        "a semicolon is missing on this line or at the end of the line before",
     ),
     (r"undeclared", "a name is used before it is declared: a typing mistake?"),
     (r"implicit declaration", "this function is not declared: a typing mistake?"),
     (r"conflicting types", "the prototype differs from the one in common/operators.h"),
     (r"too (few|many) arguments", "compare the call with the function's prototype"),
-    (r"incompatible (pointer )?type", "the types of both sides differ"),
+    (r"incompatible (pointer )?type", "the types of the two sides differ"),
     (r"#include nested", "does the file include itself?"),
-    (r"No such file", "rungs include operators.h and the C library only"),
+    (r"No such file", "include only operators.h and headers of the C library"),
     (r"expected .* at end of input", "a closing brace is missing"),
     (
         r"control reaches end|return-statement|non-void function does not return",
@@ -253,7 +256,7 @@ def judged(rung: Rung, libraries: dict[str, Path], mode: str) -> Build:
     if mode not in WATCHED:
         borrowed += filter(None, [_of_sanitizers(taken)])
     if borrowed:
-        return Build({}, forbidden=f"calls '{borrowed[0]}', which no rung needs")
+        return Build({}, forbidden=f"calls '{borrowed[0]}', which no file needs")
     every = {name for file in libraries.values() for name in named(file)}
     if mode not in WATCHED and (theirs := _of_sanitizers(every)):
         return Build({}, forbidden=f"defines '{theirs}', which a sanitizer calls")
@@ -262,7 +265,7 @@ def judged(rung: Rung, libraries: dict[str, Path], mode: str) -> Build:
     own = rung.file.suffix == ".c" and mode not in WATCHED  # which add to both
     files = list(libraries.values()) if own else []
     if asked := sorted(name for file in files for name in weak(file)):
-        return Build({}, forbidden=f"asks whether there is a '{asked[0]}': {SAME}")
+        return Build({}, forbidden=f"tests whether '{asked[0]}' exists: {SAME}")
     if any(elf.has_own_table(file.with_suffix(".o")) for file in files):
         return Build({}, forbidden=elf.OWN_TABLE)
     if found := next(filter(None, map(elf.forbidden, files)), ""):

@@ -101,9 +101,9 @@ def too_weak() -> str:
     if level() == "bwrap":
         return ""
     return (
-        f"lab 05's checks of the contract wait, and their points are pending. The "
-        f"sandbox {level()!r} does not hold a process that starts compilers. Grade on "
-        "a machine with bubblewrap (Debian: apt-get install bubblewrap)"
+        "lab 05's checks of the contract cannot run, so their points are pending. The "
+        f"sandbox {level()!r} cannot restrict a process that starts compilers. Grade "
+        "on a machine with bubblewrap (Debian: apt-get install bubblewrap)"
     )
 
 

@@ -126,7 +126,7 @@ def test_what_an_older_card_lacks_waits_for_another(card, an_older_card):
     made = card.checked(passed("matmul/07_double_buffer"))
     ((name, verdict, words),) = told(made)
     assert (name, verdict) == ("gpu build", Verdict.PENDING_GPU)
-    assert "Tesla T4, is sm_75, and the file is for sm_80" in words
+    assert "Tesla T4, is sm_75, but the file is for sm_80" in words
 
 
 def test_on_an_older_card_a_lower_rung_serves(card, an_older_card):

@@ -55,7 +55,7 @@ def excerpt(location: str, *, file: str, sha256: str, root: Path) -> Excerpt | N
     lines = [cleaned(line) for line in source.splitlines()]
     marked = int(match["line"])
     if not 1 <= marked <= len(lines):
-        return Excerpt(why_not=f"no excerpt: the file has {len(lines)} lines")
+        return Excerpt(why_not=f"no excerpt: the file has only {len(lines)} lines")
     first, last = max(1, marked - AROUND), min(len(lines), marked + AROUND)
     return Excerpt(
         tuple(

@@ -68,7 +68,9 @@ def _wrong(task: Task, result: TaskResult | None) -> Iterator[NextStep]:
                 continue  # another file has earned the points
             reason = f"you have begun it: {direction} is {verdict}"
             if now.sha256 != rung.rung.sha256:
-                reason = f"it has changed since {direction} was {verdict}: grade it"
+                reason = (
+                    f"it has changed since {direction} was {verdict}: grade it again"
+                )
             yield NextStep(rung.rung.shown, now.id if now.exhibit else task.id, reason)
 
 
@@ -99,7 +101,9 @@ def _hidden(task: Task, result: TaskResult | None) -> Iterator[NextStep]:
         worth = task.worth(rung)
         left = worth - sum(map(sum, known.halves(worth)))
         if left:
-            reason = f"a bug to find, worth {shown_points(left)} beyond the core path"
+            reason = (
+                f"a bug to find, worth {shown_points(left)} points beyond the core path"
+            )
             yield NextStep(rung.shown, rung.id, reason)
 
 

@@ -77,27 +77,29 @@ def _sentence(name: str) -> str:
     plain = _plain(name)
     if "call_dispatcher" in name:
         return (
-            f"calls '{name}', the way to every operator of PyTorch. Write it with the "
+            f"calls '{name}', which can call every operator of PyTorch. Use the "
             "kernels of csrc/kernels.h (they take any strides, so no copy is needed) "
             "and bridge.h's empty_like"
         )
     if COMPUTES.search(plain):
-        return f"calls '{plain}', PyTorch's own operator: call the rung through `run`"
+        return (
+            f"calls '{plain}', PyTorch's own operator: call your kernel through `run`"
+        )
     if re.match(r"(at|c10|torch)::", plain):
         return (
-            f"needs '{plain}', which is not of the stable ABI. A library with it fits "
-            "one version of PyTorch only. Include torch/csrc/stable and "
-            "torch/headeronly, no ATen header"
+            f"needs '{plain}', which is not in the stable ABI. A library that needs it "
+            "works with only one version of PyTorch. Include headers of "
+            "torch/csrc/stable and torch/headeronly, but no ATen header"
         )
     if name in FORBIDDEN_SYMBOLS:
         return f"calls '{name}', which no operator needs"
     if missing := [one for one in SYSTEM if not (_linked(one) or _loaded(one))]:
         raise ProductError(
-            f"cannot tell whether '{plain}' is of the C or C++ libraries: neither "
+            f"cannot find out whether '{plain}' is in the C or C++ libraries: neither "
             f"'{_cpp()}' nor the loader finds {' or '.join(missing)}"
         )
     return (
-        f"needs '{plain}', which is neither of PyTorch's stable ABI nor of the C and "
+        f"needs '{plain}', which is neither in PyTorch's stable ABI nor in the C and "
         "C++ libraries"
     )
 

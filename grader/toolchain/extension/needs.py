@@ -44,7 +44,7 @@ def verify() -> None:
     name = os.environ.get("CXX", "").strip() or "c++"
     if not shutil.which(name.split()[0]):
         raise GraderError(
-            f"torch's headers need a C++ compiler and there is no '{name}'. Install "
+            f"torch's headers need a C++ compiler, but there is no '{name}'. Install "
             "one (on Debian: apt-get install build-essential) or name one with CXX="
         )
     needs = f"torch {_version_of('torch')} needs {SETUPTOOLS} or newer"
@@ -56,8 +56,8 @@ def verify() -> None:
         raise GraderError(f"setuptools is {version} and {needs}: {remedy}")
     if not shutil.which("ninja"):
         raise GraderError(
-            "there is no ninja. Without it, torch compiles one file after the other "
-            "and each time all of them: pip install ninja"
+            "there is no ninja. Without it, torch compiles all files every time, one "
+            "after the other: pip install ninja"
         )
 
 
@@ -68,9 +68,12 @@ def cuda() -> Cuda:
     """
     asked = os.environ.get("CUDA", "").strip()
     if asked not in ("", "0", "1"):
-        raise GraderError(f"CUDA={asked}: expected 0, 1, or nothing: if it can be had")
+        raise GraderError(
+            f"CUDA={asked}: expected 0, 1 or nothing (nothing means: with CUDA if it "
+            "is available)"
+        )
     if asked == "0":
-        return Cuda("built without CUDA, as CUDA=0 says")
+        return Cuda("built without CUDA, because CUDA=0 is set")
     import torch
 
     # where there is an nvcc and no card it would say so on every import
@@ -98,8 +101,8 @@ def _without() -> str:
     import torch
 
     return (
-        f"torch {torch.__version__} was built without CUDA; PyPI's wheel has it, with "
-        "or without a GPU: pip install --force-reinstall torch"
+        f"torch {torch.__version__} was built without CUDA. PyPI's wheel has CUDA, and "
+        "needs no GPU: pip install --force-reinstall torch"
     )
 
 
@@ -111,22 +114,25 @@ def _mismatch(theirs: str) -> str:
     if not usual:
         named = os.environ.get("NVCC", "").strip()
         where = f"NVCC={named} is not a program" if named else "there is no nvcc"
-        return f"{where} and torch has CUDA {theirs}: `make nvcc` fetches one from PyPI"
+        return (
+            f"{where}, but torch has CUDA {theirs}: `make nvcc` installs an nvcc from "
+            "PyPI"
+        )
     major = theirs.split(".")[0]
     known = {path: _release(Path(path)) for path in [usual, *nvcc.packaged()]}
     fitting = [path for path in known if known[path].split(".")[0] == major]
     if not fitting:
         return (
-            f"nvcc is {known[usual]} and torch was built with CUDA {theirs}: the first "
-            f"numbers have to be equal; install CUDA {major} or `make nvcc`"
+            f"nvcc is {known[usual]}, but torch was built with CUDA {theirs}. The "
+            f"first numbers must be equal: install CUDA {major}, or run `make nvcc`"
         )
     if fitting[0] != usual:
         os.environ["NVCC"] = fitting[0]
         nvcc.find.cache_clear()
     if gpu_probe.toolkit() is None:
         return (
-            f"{fitting[0]} is there without its cuda_runtime.h or libcudart.so, which "
-            f"torch's CUDA {theirs} needs too: install all of CUDA {major}"
+            f"{fitting[0]} exists, but its cuda_runtime.h or libcudart.so is missing. "
+            f"torch's CUDA {theirs} needs both: install all of CUDA {major}"
         )
     return ""
 

@@ -46,10 +46,13 @@ REACHES = re.compile(
 EXPLAINED = (
     (
         r"expected .*['‘];['’]",
-        "a semicolon is missing on this line or at the end of the one before",
+        "a semicolon is missing on this line or at the end of the line before",
     ),
     (r"not declared|has not been declared", "a typing mistake, or a missing #include"),
-    (r"No such file", "headers are bridge.h, the headers of common/ and PyTorch's own"),
+    (
+        r"No such file",
+        "you may include bridge.h, the headers of common/ and PyTorch's headers",
+    ),
     (r"no matching function", "compare the arguments with the function's declaration"),
     (r"at end of input", "a closing brace is missing"),
 )
@@ -89,8 +92,8 @@ def build(rung: Rung, links: Links) -> Package:
         return Package(blocked=f"there is no kernel to call: {kernels.reason}")
     if found := REACHES.search(_code(rung.file)):
         return Package(
-            forbidden=f"says '{found[0]}': an operator calls its kernels, and nothing "
-            "that has to be looked up"
+            forbidden=f"contains '{found[0]}': an operator may call only its kernels, "
+            "and must not search for other functions"
         )
     lab, folder = _lab_of(rung), folder_of(rung)
     instead = rung.file if rung.exhibit else None
@@ -281,7 +284,7 @@ def _built(
     with working.on(f"compile {operator} of lab 05"):
         done = run_compiler(command, sees=lab, own=folder, also=seen)
     if done.returncode:
-        raise _NotBuilt(done.stdout or "setup.py failed without a word")
+        raise _NotBuilt(done.stdout or "setup.py failed without a message")
 
 
 def _stamp(lab: Path, operator: str, step: str, instead: Path | None = None) -> str:

@@ -32,16 +32,16 @@ _GLOBAL, _WEAK = 1, 2  # bindings
 _UNNAMED = (3, 4)  # types of the symbols of a section, and of the source file
 _SPECIAL = 0xFF00  # from here on a section's number is none
 
-RUNS = "runs code while it is loaded (a constructor, or ifunc), which no rung needs"
+RUNS = "runs code while it is loaded (a constructor, or ifunc), which no file needs"
 WRITABLE = (
-    "has code that can be written to (does it take the address of a nested function?), "
-    "which no rung needs"
+    "has machine code in writable memory (does it take the address of a nested "
+    "function?), which no file needs"
 )
 
 
 OWN_TABLE = (
-    "has a section '.dynamic', the table that tells a loader what to load and run: "
-    "the linker makes it"
+    "has a section '.dynamic', which tells the loader what to load and run: only the "
+    "linker may make this section"
 )
 
 
@@ -110,8 +110,9 @@ def _whole(file: Path) -> bytes:
         end = start + size * count
     if len(data) < end:
         raise GraderError(
-            f"{file} is cut off: it has {len(data)} of at least {end} bytes. Was the "
-            "disk full, or was the compiler killed? Run make clean, then grade again"
+            f"{file} is incomplete: it has {len(data)} of at least {end} bytes. Was "
+            "the disk full, or was the compiler killed? Run make clean, then grade "
+            "again"
         )
     return data
 

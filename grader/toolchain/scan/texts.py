@@ -41,8 +41,8 @@ _BY_HAND = re.compile(
     r'\b(?:__)?asm(?:__)?\b|\b(?:__)?section(?:__)?[\s(]*\(\s*(?:u8|[uUL])?"'
 )
 BY_HAND = (
-    "says '{}'. With it a file can hold machine code that nobody wrote in C. Write it "
-    "in C, with vector.h for vectors"
+    "contains '{}'. With this word a file can contain machine code that was not "
+    "written in C. Write your code in C, with vector.h for vectors"
 )
 
 
@@ -54,7 +54,7 @@ def hides(rung: Rung, words: Sequence[str] = HIDING) -> str:
         text = file.read_text(encoding="utf-8", errors="replace").lower()
         joined = JOINED.sub("", text)
         if _OWN_MARK.search(joined):
-            return f"marks lines as lines of another file: {SAME}"
+            return f"declares that its lines belong to another file: {SAME}"
         if found := said(joined, words):
             return found
     return ""
@@ -108,4 +108,4 @@ def own_lines(text: str, rung: Rung) -> str:
 def said(text: str, words: Sequence[str]) -> str:
     """A sentence about the first of these words in a text, or ""."""
     found = next((word for word in words if word in text), None)
-    return f"says '{found}': {SAME}" if found else ""
+    return f"contains '{found}': {SAME}" if found else ""

@@ -117,4 +117,4 @@ def test_of_many_uses_only_those_of_given_objects_are_listed(capsys):
         said = capsys.readouterr().out
         assert len(said.splitlines()) == lines
     assert f"other is {GIVEN}" in said
-    assert f"your own files are used {FEW_USES} times" in said
+    assert f"your files use other files of yours {FEW_USES} times" in said

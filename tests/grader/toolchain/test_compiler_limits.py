@@ -50,14 +50,14 @@ def test_a_compiler_that_needs_too_much_of_a_core_is_ended(build_text, monkeypat
     steps = f"#define X0 if (*a++ > 1) *a *= 3;\n{steps}"
     slow = "void f(float *a);\nvoid f(float *a) { X8 }\n"
     found = build_text(steps + slow + REFERENCE)
-    assert "used 1 s of a core" in found.error and not found.late
+    assert "used 1 s of processor time" in found.error and not found.late
 
 
 @pytest.mark.parametrize("head", ["", "#if __INCLUDE_LEVEL__ < 180\n"])
 def test_a_file_that_includes_itself_twice_fills_no_disk(build_text, head):
     again = '#include "00_mine.c"\n' * 2
     found = build_text(f"{head}{again}{head and '#endif'}\n{REFERENCE}")
-    assert "too large and was ended: does the file include itself" in found.error
+    assert "too large and was stopped: does the file include itself" in found.error
     assert {check.verdict for check in build_failed(found)} == {Verdict.BUILD}
     made = [file for file in make.build_folder().rglob("00_mine.*") if file.is_file()]
     assert max(file.stat().st_size for file in made) < 4 << 20
@@ -76,7 +76,7 @@ def test_a_file_in_cuda_that_includes_itself_twice_fills_no_disk(tmp_path):
     stem = tmp_path / "made" / "mine"
     order = ["-f", "common/cusim/cusim.mk", f"SOURCE={file}", f"STEM={stem}"]
     done = make.run_make([*order, f"{stem}.ii"], sees=file, own=stem.parent)
-    assert "too large and was ended" in done.stdout
+    assert "too large and was stopped" in done.stdout
     assert not {".i", ".ii"} & {made.suffix for made in stem.parent.iterdir()}
 
 
@@ -91,7 +91,7 @@ def test_what_a_compiler_says_without_end_takes_no_memory():
 def test_the_last_words_of_a_compiler_count_after_many_others():
     words = "yes | head -c 400000; echo CPU time limit exceeded; exit 1"
     done = make.run_compiler(["sh", "-c", words])
-    assert "s of a core and was ended" in done.stdout
+    assert "s of processor time and was stopped" in done.stdout
 
 
 def test_a_file_that_speaks_of_a_full_disk_does_not_end_the_grading(build_text):

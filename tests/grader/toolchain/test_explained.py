@@ -14,8 +14,8 @@ ASSEMBLER = "/tmp/ccXq7.s: Assembler messages:\n/tmp/ccXq7.s:20: Error: no such 
 @pytest.mark.parametrize(
     ("said", "words", "place"),
     [
-        (MAKE, "it ended without a word", None),
-        (f"make: *** Deleting file 'x.o'\n{MAKE}", "it ended without a word", None),
+        (MAKE, "it ended without a message", None),
+        (f"make: *** Deleting file 'x.o'\n{MAKE}", "it ended without a message", None),
         (f"objcopy: x.o: file truncated\n{MAKE}", "objcopy: x.o: file truncated", None),
         (
             f"{MAKE}make: *** Waiting for unfinished jobs....\ncc: lost",

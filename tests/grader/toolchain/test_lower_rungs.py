@@ -111,4 +111,4 @@ def test_a_rung_calls_no_object_that_it_does_not_use(ladder, name):
     """Neither by its name in the library nor by a walk's name of the rungs below."""
     ladder.file("03_next/gelu/02_top.c", forward(name))
     built = ladder.built(TOP, NEXT)
-    assert f"calls '{name}_forward', which is defined nowhere" in built.error
+    assert f"calls '{name}_forward', which no file defines" in built.error

@@ -18,12 +18,12 @@ from tests import put
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("torch_call_dispatcher", "the way to every operator of PyTorch"),
+        ("torch_call_dispatcher", "which can call every operator of PyTorch"),
         ("aoti_torch_cpu_convolution", "PyTorch's own operator: call the rung"),
         ("cblas_sgemm", "PyTorch's own operator"),
         ("dlopen", "which no operator needs"),
-        ("_ZN3c104wordEv", "which is not of the stable ABI"),
-        ("some_function", "neither of PyTorch's stable ABI nor of the C and C++"),
+        ("_ZN3c104wordEv", "which is not in the stable ABI"),
+        ("some_function", "neither in PyTorch's stable ABI nor in the C and C++"),
     ],
 )
 def test_the_white_list_names_what_is_not_on_it(monkeypatch, name, words):

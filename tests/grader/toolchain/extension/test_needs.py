@@ -65,14 +65,14 @@ def usual(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("release", "environment", "words"),
     [
-        ("12.4", {}, "nvcc is 12.4 .* CUDA 13.2.* install CUDA 13 or `make nvcc`"),
+        ("12.4", {}, "nvcc is 12.4 .* CUDA 13.2.* install CUDA 13, or run `make nvcc`"),
         (
             "13.2",
             {"NVCC": "/no/nvcc"},
             "=/no/nvcc is not a program .* 13.2.*`make nvcc`",
         ),
-        ("", {}, r"without its cuda_runtime.h or libcudart.so"),
-        ("13.2", {"CUDA": "yes"}, "CUDA=yes: expected 0, 1, or nothing"),
+        ("", {}, r"its cuda_runtime.h or libcudart.so is missing"),
+        ("13.2", {"CUDA": "yes"}, "CUDA=yes: expected 0, 1 or nothing"),
     ],
     ids=["another_major_version", "no_nvcc", "no_runtime", "another_word"],
 )
