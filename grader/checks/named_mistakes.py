@@ -27,8 +27,8 @@ SENTENCES = {  # docs/guides/mistakes.md
     "constant with few digits",
     INPUT_NOT_GIVEN: "a line uses an optional input that is NULL",
     GRADIENT_NOT_WANTED: "a line uses a gradient that is NULL because it is not wanted",
-    ROWS_BEHIND_THE_COUNT: "an index is read from a row of the rulebook that holds no "
-    "pair: kernel position k has only count[k] pairs",
+    ROWS_BEHIND_THE_COUNT: "an index is read from a rulebook row without a pair: "
+    "kernel position k has only count[k] pairs",
     WARP_WALKS_WRONG_AXIS: "neighbouring threads move along an axis with a stride "
     "other than 1",
 }

@@ -29,7 +29,7 @@ _STATUS = {
     ),
     wire.STATUS_NO_MEMORY: (
         Verdict.LIMIT,
-        "ran out of memory: the file needs more than 1.5 GiB, or it treats the NULL "
+        "ran out of memory: the file needs more than 1.5 GiB. Or it treats the NULL "
         "of an empty tensor as an error",
     ),
     wire.STATUS_CUDA_ERROR: (Verdict.CRASH, "returned STATUS_CUDA_ERROR"),

@@ -330,8 +330,7 @@ class Subject:
             raise Stopped(
                 Finding(
                     Verdict.INCOMPLETE,
-                    "wrote to its output after it had returned: is a thread still "
-                    "running?",
+                    "wrote to its output after it had returned: does a thread run?",
                     case.name,
                 )
             )
@@ -365,8 +364,7 @@ class Subject:
                 text = (
                     f"leaves {listed} to other files, but wrote {written} of "
                     f"{tensor.numel()} elements of '{names[k]}'. Decide before you "
-                    "write: if a file leaves a result to others, it must not write to "
-                    "it"
+                    "write: a file must not write to a result that it leaves"
                 )
                 return Finding(Verdict.INCOMPLETE, text, case.name)
         return None

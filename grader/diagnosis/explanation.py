@@ -54,9 +54,9 @@ STRANGE = (
     "(x < 0, x != x) or a factor 0 change this?"
 )
 TINY = (
-    "the results are right for numbers of usual size, but some inputs of this case "
-    "are near 1e-40, which is denormal in float. Does a comparison or a constant "
-    "treat them as 0?"
+    "the results are right for numbers of usual size. Some inputs of this case are "
+    "near 1e-40, which is denormal in float. Does a comparison or a constant treat "
+    "them as 0?"
 )
 EXTREME = {"nan": STRANGE, "infinite": STRANGE, "tiny": TINY}  # by a case's values
 CRASHES = {True: 1, False: 8}  # workers to start anew: Python's import torch

@@ -138,7 +138,7 @@ def set_aside() -> str:
     except OSError as error:
         raise GraderError(explain(error, folder())) from error
     return (
-        f"{near(path())} cannot be read ({reason}); it is kept as {near(kept)}, and "
+        f"{near(path())} cannot be read ({reason}). It is kept as {near(kept)}, and "
         "the results of this run go to a new file"
     )
 

@@ -120,8 +120,8 @@ def reused(known: int, total: int) -> str:
     """How much of a result was not asked anew."""
     files = "1 file has" if known == 1 else f"{known} files have"
     return (
-        f"{files} not changed since an earlier grading (of {total}): these results are "
-        "from the earlier grading; make grade FRESH=1 checks all files again"
+        f"{files} not changed since an earlier grading (of {total}): their results are "
+        "from then. make grade FRESH=1 checks all files again"
     )
 
 

@@ -56,7 +56,7 @@ _INSTEAD = {  # sentences for a rung, where a program's own would mislead
 }
 _ADVICE = {  # to a program that copies tensors itself; to a rung
     "; copy it with cudaMemcpy first": ". The launcher runs on the CPU, so it must "
-    "not read or write what `data` or a scratch pointer points to. Do this in a kernel",
+    "not read or write tensor data or scratch memory. Let a kernel read and write them",
 }
 _SHARED, _BLOCKS = "shared memory", "threads of different blocks"
 _BETWEEN = re.compile(
@@ -70,8 +70,8 @@ _NEXT_TURN = (
     "the end of the loop's body"
 )
 _SKIPPED = (
-    "some threads of the block skip the __syncthreads() at line {}, so it orders "
-    "nothing for them: let every thread of the block reach it"
+    "some threads of the block skip the __syncthreads() at line {}: let every thread "
+    "of the block reach it"
 )
 _CONDITION = re.compile(r"\b(if|else|while|for)\b.*__syncthreads")
 _PAST = re.compile(

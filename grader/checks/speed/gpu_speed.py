@@ -250,13 +250,13 @@ def implausible(claim: float, outside: float, alone: float) -> str:
     if outside - claim > HIDDEN * outside + LAUNCH:
         return (
             f"a call takes {1e3 * outside:.3g} ms by the grader's clock, but "
-            f"{1e3 * claim:.3g} ms by CUDA events: does it do work outside of "
+            f"{1e3 * claim:.3g} ms by CUDA events. Does it do work outside of "
             "ctx->stream?"
         )
     if claim - alone > HIDDEN * claim + LAUNCH:
         return (
-            f"by CUDA events a single call takes {1e3 * alone:.3g} ms, but each of "
-            f"many calls in a row takes {1e3 * claim:.3g} ms: was a clock changed?"
+            f"by CUDA events a single call takes {1e3 * alone:.3g} ms, but each call "
+            f"of a row takes {1e3 * claim:.3g} ms. Was a clock changed?"
         )
     return ""
 

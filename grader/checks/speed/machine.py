@@ -135,7 +135,7 @@ def shaken(peaks: dict[str, Any] | None) -> str:
         return ""
     return (
         f"the peak speed of this machine changed by {100 * peaks['moved']:.0f} % "
-        "during the run: other programs were busy, or the processor changed its clock "
+        "during the run. Other programs were busy, or the processor changed its clock "
         "rate. Do not trust the times"
     )
 

@@ -218,9 +218,7 @@ def _measured(
     found = replace(
         empty,
         verdict=Verdict.PASS if passed else Verdict.NOISY,
-        message=""
-        if passed
-        else "the machine was too busy to measure; run the grading again",
+        message="" if passed else "the machine was too busy to measure: grade again",
         of=of,
         rounds=rounds.count,
         dropped=rounds.dropped,

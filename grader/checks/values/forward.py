@@ -149,8 +149,8 @@ def renew(subject: Subject, call: Call, inputs: Tensors, *grads: torch.Tensor) -
 def kept(finding: Finding) -> Finding:
     """A finding of a second call that follows a right one."""
     text = (
-        "the function was called again with other numbers in the same memory (does "
-        "the code keep data from an earlier call?): "
+        "called again, with other numbers in the same memory (does the code keep data "
+        "from an earlier call?): "
     )
     return replace(finding, message=text + finding.message)
 

@@ -244,8 +244,8 @@ MISTAKES = (
     ),
     Mistake(
         "broadcast_not_summed",
-        "the gradient uses one position of a stretched axis, but in forward all "
-        "positions of this axis read the same element",
+        "the gradient uses one position of a stretched axis, but all positions have "
+        "read the same element in forward",
         (
             *_every(_pick(0)),
             *_every(_pick(-1)),
@@ -261,8 +261,7 @@ MISTAKES = (
     Mistake(
         "alpha_and_sum_missing",
         "two mistakes. alpha is used as if it were 1. The gradient uses one position "
-        "of a stretched axis, but in forward all positions of this axis read the same "
-        "element",
+        "of a stretched axis, but all positions have read the same element in forward",
         tuple(_alpha_and_sum_missing()),
     ),
     Mistake(

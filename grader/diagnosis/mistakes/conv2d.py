@@ -259,8 +259,8 @@ def _not_cropped() -> Iterator[Formula]:
 MISTAKES = (
     Mistake(
         "gradient_not_flipped",
-        "the kernel has the wrong orientation in this gradient: let each pair of "
-        "output and input use the same kernel position as in forward",
+        "in this gradient the kernel has the wrong orientation: output and input must "
+        "meet at forward's kernel position",
         tuple(_not_flipped()),
     ),
     Mistake(
@@ -329,8 +329,8 @@ MISTAKES = (
     ),
     Mistake(
         "last_tile_forgotten",
-        "a loop ends too early: the last row, column or channel is missing, or the "
-        "last tile that is not full",
+        "a loop ends too early: the last row, column, channel or incomplete tile is "
+        "missing",
         tuple(last_tile()),
     ),
     strides_ignored("input", "weight", "bias"),

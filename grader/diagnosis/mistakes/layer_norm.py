@@ -209,8 +209,8 @@ MISTAKES = (
     ),
     Mistake(
         "normalised_over_batch",
-        "mean and variance are computed over the wrong elements: each row has its own "
-        "mean and variance, over the last axis",
+        "mean and variance are computed over the wrong elements: compute both for "
+        "each row, over the last axis",
         (_of(_over_rows), _of(_over_first_axis), _of(_over_all)),
     ),
     Mistake(

@@ -290,8 +290,8 @@ MISTAKES = (
     ),
     Mistake(
         "slope_missing",
-        "the slope of an activation is missing, or a part of the slope: sigmoid, elu "
-        "and tanh have a slope each",
+        "the slope of an activation, or a part of it, is missing: sigmoid, elu and "
+        "tanh each have a slope",
         tuple(_missing_slopes()),
     ),
     Mistake("accumulation_missing", formulas.ONE_TERM, tuple(_one_term())),

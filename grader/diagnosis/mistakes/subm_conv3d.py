@@ -280,7 +280,7 @@ MISTAKES = (
     _mistake(
         "offset_turned",
         "points read neighbours on the wrong side: kernel position (kd, kh, kw) has "
-        "the offset (kd - KD/2, kh - KH/2, kw - KW/2) from the point",
+        "the offset (kd - KD/2, kh - KH/2, kw - KW/2)",
         _offset_turned(),
     ),
     _mistake(
@@ -302,8 +302,8 @@ MISTAKES = (
     ),
     _mistake(
         "kernel_not_centred",
-        "the kernel begins or ends at the point, but the kernel position (KD/2, KH/2, "
-        "KW/2), its centre, must be at the point",
+        "the kernel begins or ends at the point, but the centre (KD/2, KH/2, KW/2) of "
+        "the kernel must be there",
         _not_centred(),
     ),
     _mistake("accumulation_missing", formulas.ONE_TERM, _one_term()),
@@ -325,8 +325,8 @@ MISTAKES = (
     ),
     _mistake(
         "axes_swapped",
-        "depth, height and width are exchanged: a row of coordinates is n, z, y, x "
-        "and a kernel position is kd, kh, kw",
+        "depth, height and width are exchanged. A row of coordinates is n, z, y, x. A "
+        "kernel position is kd, kh, kw",
         _axes_swapped(),
     ),
     _mistake(

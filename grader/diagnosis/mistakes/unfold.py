@@ -206,15 +206,15 @@ MISTAKES = (
     ),
     Mistake(
         "order_swapped",
-        "the axes are in the wrong order: rows are (ic, kh, kw), columns are (oh, "
+        "the axes are in the wrong order. Rows are (ic, kh, kw), columns are (oh, "
         "ow), and the last index changes fastest",
         tuple(_orders()),
     ),
     *wrong_windows.ignored(windowed),
     Mistake(
         "padding_not_written",
-        "the elements of the padding are not written: write these zeros too, because "
-        "the contents of an output are undefined at first",
+        "the elements of the padding are not written. Write these zeros too: before "
+        "you write an output, its contents are undefined",
         (formulas.forward_only(_padding_not_written),),
     ),
     *_miscounts(),

@@ -123,7 +123,7 @@ def _judged(rung: Rung, had: Sequence[str], seed: int, ask: Ask) -> CheckResult:
     if count > exhibit.elements:
         text = (
             f"{shown}: the inputs of this case have {count} numbers, expected at most "
-            f"{exhibit.elements}: a smaller case can expose the bug, too"
+            f"{exhibit.elements}. A smaller case can expose the bug, too"
         )
         return _said(Verdict.LIMIT, text, shown)
     alone = operator.on(found)

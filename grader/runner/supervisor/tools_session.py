@@ -194,10 +194,7 @@ class Tools:
             why = self._why(output)
         except Malformed as error:
             alone = False
-            why = Answer(
-                "died",
-                f"the process wrote a line that the grader did not expect: {error}",
-            )
+            why = Answer("died", f"the process wrote an unknown line: {error}")
         except (Beyond, TooLarge) as error:
             alone = False
             why = Answer("limit", str(error))
@@ -357,10 +354,7 @@ class Tools:
     def _why(self, output: Any) -> Answer:
         """Why there will be no more events."""
         if self._timed_out:
-            text = (
-                f"did not return within {self._timed_out:.0f} s: is there an endless "
-                "loop?"
-            )
+            text = f"did not return within {self._timed_out:.0f} s: an endless loop?"
             return Answer("timeout", text)
         assert self._process
         with contextlib.suppress(subprocess.TimeoutExpired):

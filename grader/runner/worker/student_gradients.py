@@ -81,8 +81,8 @@ def in_words(
         takes = f" ({', '.join(names)})" if names else ""
         return (
             f"backward returned {_counted(match[3])}, but forward takes {match[2]} "
-            f"arguments{takes}. Return one value for each argument, in the same order: "
-            f"None for an argument that is not a tensor or needs no gradient{where}"
+            f"arguments{takes}. Return one value for each argument, in the same order. "
+            f"Return None if an argument is not a tensor or needs no gradient{where}"
         )
     at = int(match[2]) - 1
     if shape:

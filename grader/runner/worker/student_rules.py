@@ -21,8 +21,8 @@ from grader.runner.supervisor.wire import Reply
 from grader.runner.worker.student_memory import ContractError
 
 BROADCAST = (
-    "uses aten::add with broadcasting or alpha, but this is the task itself (adding "
-    "two tensors of the same shape is allowed)"
+    "uses aten::add with broadcasting or alpha, but this is the task itself. Only "
+    "adding two tensors of the same shape is allowed"
 )
 MEND = "the table in the lab's README lists the allowed operators"
 IN_LAB_05 = "let the operator's kernels do it"

@@ -44,8 +44,8 @@ UTILS = (
     "test_aot_dispatch_dynamic",
 )
 MEANS = {
-    "test_schema": "the operator writes to an argument, or a result shares memory "
-    "with an argument or another result, but the schema allows neither",
+    "test_schema": "it writes to an argument, or a result shares memory with an "
+    "argument or another result. The schema allows neither",
     "test_autograd_registration": "the autograd rule is not registered for the "
     "operator: call `register`",
     "test_faketensor": "the fake kernel must return the sizes, strides and dtype of "

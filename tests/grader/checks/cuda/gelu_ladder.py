@@ -138,7 +138,7 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
         ],
         "TRAFFIC",
         "of 'input' in gelu_kernel, 1,024 requests of 32 sectors: the threads of a "
-        "move along an axis whose stride is not 1, so each thread needs",
+        "move along the wrong axis: its stride is not 1. So each thread",
     ),
     "10_compile_error": (
         [(STORE, STORE.replace("output[i]", "outptu[i]")[:-1] + "  // HERE\n")],

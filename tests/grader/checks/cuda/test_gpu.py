@@ -263,7 +263,7 @@ class Claims:
         pytest.param(
             Claims(1e-3, share=0.5), 0.5e-3, "0.5 ms by CUDA events", id="half"
         ),
-        pytest.param(Claims(1e-3), 0.1e-3, "alone takes 0.1 ms", id="a_tenth"),
+        pytest.param(Claims(1e-3), 0.1e-3, "a single call takes 0.1 ms", id="a_tenth"),
         pytest.param(
             Claims(1e-3, lucky=2 * gpu_speed.AUDITS), 1e-3, "", id="has_to_come_back"
         ),
@@ -311,7 +311,7 @@ def test_an_event_that_says_nothing_is_suspect(student):
         (1e-3, 1.05e-3, 1.1e-3, ""),
         (1e-3, 1.3e-3, 1e-3, ""),  # a quarter may be launches and gaps
         (1e-3, 2e-3, 1e-3, "work outside of ctx->stream"),
-        (1e-3, 1e-3, 0.4e-3, "was a clock changed"),
+        (1e-3, 1e-3, 0.4e-3, "Was a clock changed"),
         (5e-6, 25e-6, 2e-6, ""),  # too short to tell
     ],
 )

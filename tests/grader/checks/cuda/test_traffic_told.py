@@ -55,7 +55,7 @@ def counted(line: int, space: str, requests: int, passes: int) -> Count:
 def test_the_line_that_is_too_much_is_named(word, limit, counts, line, axis):
     place, words = moved.where(word, counts, limit)
     assert place == f"labs/a.cu:{line}"
-    assert ("an axis whose stride is not 1" in words) == bool(axis)
+    assert ("the wrong axis: its stride is not 1" in words) == bool(axis)
 
 
 def test_threads_that_lie_apart_are_told_where_neighbours_lie():
