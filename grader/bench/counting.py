@@ -94,7 +94,10 @@ def case_of(rung: Rung, operator: Operator, direction: str, seed: int) -> Case:
     usual = next(iter(operator.speed_cases(large=False)), next(iter(known)))
     name = next(iter(named), usual)
     if name not in known:
-        raise GraderError(f"{rung.id} counts on case {name!r}, which there is not")
+        raise GraderError(
+            f"{rung.id}: lab.toml has a traffic limit for case {name!r}, but no such "
+            "case exists"
+        )
     return known[name]
 
 

@@ -91,7 +91,7 @@ class Raw:
                     view.data = tensor.data_ptr()
             self._memory.used = 0
             if status := function(here, *arguments):
-                raise GraderError(f"{name}: the kernel answers {status}")
+                raise GraderError(f"{name}: the kernel returned status {status}")
             return results
 
         return once

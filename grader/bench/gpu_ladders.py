@@ -50,7 +50,7 @@ HEAD = (
     "occupancy",
     "baseline",
 )
-NOT_TIMED = "times need a GPU, and {why}: the figures below are counts, not times"
+NOT_TIMED = "times need a GPU, but {why}: the figures below are counts, not times"
 
 
 def bench(selection: Selection, wanted: Wanted) -> int:
@@ -63,7 +63,9 @@ def bench(selection: Selection, wanted: Wanted) -> int:
     tasks = [task for task in selection.tasks if task.language == "cuda"]
     if gpu_probe.card() is None:
         if not wanted.counts:
-            raise GraderError(f"COUNTS=off leaves nothing: {gpu_probe.absent()}")
+            raise GraderError(
+                f"with COUNTS=off nothing is left to measure: {gpu_probe.absent()}"
+            )
         terminal.say(NOT_TIMED.format(why=gpu_probe.absent()))
     written, known, wrong = [], dict[tuple[str, str], Counted](), 0
     run = Bench(selection, wanted)
@@ -104,7 +106,7 @@ def _timed(
     many were wrong.
     """
     if file.before:
-        terminal.say(f"{file.before} rows are there from a run that was stopped")
+        terminal.say(f"{file.before} rows come from an earlier run that was stopped")
     print("\n".join(["", *tables.markdown(HEAD, [])]))
     wrong, fine = 0, (Verdict.PASS, Verdict.NOISY)
     for row in (row for task in tasks for row in run.times(task, file.has)):

@@ -45,7 +45,7 @@ def fitted(rows: Sequence[Row], width: int | None) -> tuple[list[str], list[str]
     said = f"rungs of {shared}" if shared else ""
     if gone:
         lost = (
-            f"no room in {width} columns for {', '.join(gone)}: the .json file has it"
+            f"{width} columns are too narrow for {', '.join(gone)}: see the .json file"
         )
         said = f"{said}; {lost}" if said else lost
     return lines, [said] if said else []

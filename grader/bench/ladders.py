@@ -87,7 +87,7 @@ def _time_it_takes(tasks: list[Task], selection: Selection, wanted: Wanted) -> s
             count += files * len(
                 [part for part in parts if part != BOTH or wanted.parts]
             )
-    return f"at most {count} times are taken: about {_long(SECONDS * count)}, or less"
+    return f"at most {count} measurements: about {_long(SECONDS * count)}, or less"
 
 
 def _long(seconds: float) -> str:
@@ -116,8 +116,8 @@ def remarks(rows: list[Row]) -> Iterator[str]:
             yield f"not timed: {what}: {row.speed.verdict}{why}"
     if any(row.speed.verdict is Verdict.NOISY for row in rows):
         yield (
-            "NOISY: after three attempts the ratio is still not known to 5 %. Mostly "
-            "another program runs: close it and run the command again"
+            "NOISY: after three attempts the ratio is still uncertain by more than 5 "
+            "%. Usually another program is running: close it and run the command again"
         )
 
 

@@ -40,8 +40,8 @@ def parse(where: str, suffix: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     for word in ("architectures", "needs"):
         if word in entry and suffix != ".cu":
             raise GraderError(
-                f"{where}: {word} is {entry[word]!r}, expected nothing: the word is "
-                "for rungs in CUDA"
+                f"{where}: {word} is {entry[word]!r}, but only files in CUDA may have "
+                "this word"
             )
     needs = entry.get("needs", "")
     if "needs" in entry and needs != GPU:
@@ -61,7 +61,7 @@ def dtypes(where: str, suffix: str, entry: Mapping[str, Any]) -> tuple[str, ...]
         raise GraderError(f"{where}: dtypes is {named!r}, expected [{HALF!r}]")
     if named and suffix != ".cu":
         raise GraderError(
-            f"{where}: dtypes is {named!r}, expected nothing: the word is for CUDA"
+            f"{where}: dtypes is {named!r}, but only files in CUDA may have this word"
         )
     return tuple(named)
 

@@ -23,7 +23,7 @@ def verify(tasks: Iterable[Task]) -> None:
     for task in known.values():
         for rung in task.rungs:
             if rung.uses and task.language not in _LANGUAGE.values():
-                raise rung.uses[0].refuse("only a rung in C can use another one")
+                raise rung.uses[0].refuse("only a rung in C can use another rung")
             needs[rung.id] = [
                 other.id for use in rung.uses for other in candidates(rung, use, known)
             ]
@@ -49,15 +49,15 @@ def candidates(rung: Rung, use: Use, known: Mapping[str, Task]) -> list[Rung]:
             for r in t.rungs
             if r.id == use.target
         )
-        lacking = "is not for half, and this rung is"
-        reason = lacking if here else "needs a GPU, and this rung does not"
+        lacking = "does not compute in half, but this rung does"
+        reason = lacking if here else "needs a GPU, but this rung does not"
         raise use.refuse(f"{use.target!r} {reason}")
     if use.within(rung.task):
         below = [r for r in known[rung.task].rungs if r.file.stem < rung.file.stem]
         below = [r for r in below if r.id not in unfit]
         named = [r for r in below if r.id == use.target]
         if use.target >= rung.id:
-            raise use.refuse(f"{use.target!r} does not stand below this rung")
+            raise use.refuse(f"{use.target!r} is not lower than this rung")
         if use.alias != LOWER:
             below = [r for r in below if r.id < use.target]
         return named + [r for r in reversed(below) if r not in named]
@@ -89,8 +89,8 @@ def _no_circle(
     if name in path:
         circle = " -> ".join([*path[path.index(name) :], name])
         raise GraderError(
-            f"rungs use each other in a circle: {circle}; take one of these uses out "
-            "of lab.toml"
+            f"rungs use each other in a circle: {circle}; remove one of these uses "
+            "from lab.toml"
         )
     for other in needs.get(name, ()):
         _no_circle(other, needs, (*path, name), straight)

@@ -59,5 +59,5 @@ def _sentence(toml: str, missing: list[str]) -> str:
     more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
     return (
         f"{toml} names rungs that have no file: {listed}{more}. If another file calls "
-        "one, a lower rung or a given object takes its place if there is one"
+        "such a rung, a lower rung or a given object is used instead"
     )

@@ -284,7 +284,7 @@ def _hints(place: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
     """The hints of a ladder or a rung, from the vaguest to the plainest."""
     hints = entry.get("hints", [])
     if not isinstance(hints, list) or not all(isinstance(h, str) for h in hints):
-        raise GraderError(f"{place}: hints are a list of sentences, not {hints!r}")
+        raise GraderError(f"{place}: hints must be a list of sentences, got {hints!r}")
     return tuple(hints)
 
 
@@ -346,7 +346,7 @@ def one_rung(wanted: str | None, example: str) -> tuple[Rung, Task]:
     Raises GraderError if T= names none or several.
     """
     if not wanted:
-        raise GraderError(f"say which rung: {example}")
+        raise GraderError(f"name one rung: {example}")
     selection = select(wanted)
     found = [
         (rung, task)
@@ -356,7 +356,9 @@ def one_rung(wanted: str | None, example: str) -> tuple[Rung, Task]:
     ]
     if len(found) != 1:
         listed = ", ".join(rung.id for rung, _ in found[:6]) or "none"
-        raise GraderError(f"{wanted!r} names {len(found)} rungs, say which: {listed}")
+        raise GraderError(
+            f"{wanted!r} matches {len(found)} rungs, name one of them: {listed}"
+        )
     return found[0]
 
 

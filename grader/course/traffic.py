@@ -18,8 +18,9 @@ from signatures import DIRECTIONS
 from grader.errors import GraderError
 
 MEANING = {  # in lab.toml -> in a message
-    "global_sectors_per_request": "sectors of 32 bytes a request of global memory",
-    "shared_wavefronts_per_request": "wavefronts a request of shared memory",
+    "global_sectors_per_request": "sectors of 32 bytes for each request of global "
+    "memory",
+    "shared_wavefronts_per_request": "wavefronts for each request of shared memory",
     "requests": "requests of global memory",
     "bytes": "bytes of global memory",
 }

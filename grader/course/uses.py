@@ -107,7 +107,9 @@ def _below(where: str, lab: str, rung: str, entry: Mapping[str, Any]) -> Use:
             f"is {name!r}, expected the name of a lower rung of the ladder '{operator}'"
         )
     if "covers" not in entry:
-        raise use.refuse("stands without covers: this rung leaves no case to others")
+        raise use.refuse(
+            "needs covers: without covers this rung leaves no case to other rungs"
+        )
     return use
 
 

@@ -103,11 +103,11 @@ class Loop:
             return
         rungs = _rungs(selection)
         if not rungs:
-            self.view.notice = "no watched file is left; save one"
+            self.view.notice = "no watched file is left: save a file"
             return
         here = self.view.rung
         if here.id not in [rung.id for rung in rungs]:
-            gone = f"{here.shown} was removed; this is another file"
+            gone = f"{here.shown} was removed: make watch now shows another file"
             self.view = self.view.after(selection.tasks, rungs)
             self._grade()
             self.view.notice = gone
@@ -139,7 +139,8 @@ class Loop:
         if message is None:
             view.step = "" if not self.client.busy else view.step
             view.notice = (
-                "the process that grades ended; a new one was started: save again"
+                "the grading process ended, and a new process was started: save the "
+                "file again"
             )
             return
         if message.number != self.client.number:
@@ -222,24 +223,26 @@ class Loop:
             print(commands[0], flush=True)
             words = [*shlex.split(commands[0]), f"PYTHON={sys.executable}"]
             subprocess.run(words, cwd=ROOT, check=False)
-            input("Enter: back to make watch ")
+            input("press Enter to return to make watch ")
         self.back()
 
     def _report(self) -> None:
         page = html.path()
         shown = results.near(page)
         if not page.exists():
-            self.view.notice = "there is no report yet: it is made by the first grading"
+            self.view.notice = "there is no report yet: the first grading makes it"
         elif webbrowser.open(page.as_uri()):
             self.view.notice = f"opened {shown}"
         else:
-            self.view.notice = f"no browser here: open {shown} in one"
+            self.view.notice = f"this machine has no browser: open {shown} in a browser"
 
 
 def _view(selection: Selection) -> View:
     rungs = _rungs(selection)
     if not rungs:
-        raise GraderError("there is no file to watch: write one, or choose another T=")
+        raise GraderError(
+            "there is no file to watch: write a file, or choose another T="
+        )
     return View(selection.tasks, rungs)
 
 

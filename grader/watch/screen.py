@@ -25,15 +25,15 @@ from grader.verdicts import Verdict
 from grader.watch.view import HELP, HINTS, LIST, View
 
 KEYS = (  # key, the word below, what it does
-    ("n", "next", "the next file"),
-    ("p", "back", "the file before"),
-    ("h", "hint", "a hint; press it again for the next one"),
+    ("n", "next", "go to the next file"),
+    ("p", "back", "go to the file before"),
+    ("h", "hint", "show a hint; press h again for the next hint"),
     ("r", "all", "grade all files that are watched"),
-    ("s", "speed", "grade this file anew, its speed too"),
+    ("s", "speed", "grade this file again, with its speed"),
     ("d", "debug", "stop inside the case that failed"),
-    ("l", "list", "all files, and which are right"),
+    ("l", "list", "list all files, and show which are right"),
     ("o", "page", "open the report in a browser"),
-    ("?", "keys", "this list; Escape closes it"),
+    ("?", "keys", "show these keys; Escape closes the list"),
     ("q", "quit", "end make watch"),
 )
 NUMBERS = ("forward", "gradient")  # checks of which "not written yet" is all
@@ -106,7 +106,7 @@ def _body(view: View, room: int, width: int, around: int) -> Iterator[Renderable
             yield Text(f"hint {number} of {len(view.hinted.hints)}: {text}")
             yield Text("")
         more = "the next hint" if view.more_hints else "the checks again"
-        yield Text(f"Key h shows {more}.", style="dim")
+        yield Text(f"Press h for {more}.", style="dim")
         return
     for check in view.checks:
         yield _check(check)
@@ -145,7 +145,7 @@ def _to_write(view: View) -> Iterator[RenderableType]:
     if not given.is_untouched(view.rung):
         each = "each still" if len(lacking) > 1 else "it still"
         said += f"({each} {ANSWERS.get(view.rung.file.suffix, NO_STATUS)}.) "
-    said += "Key h shows a hint; saving the file grades it."
+    said += "Press h for a hint; save the file to grade it."
     yield Padding(Text(said), (0, 0, 0, 2))
 
 
@@ -206,9 +206,12 @@ def _what_next(view: View) -> tuple[str, str]:
         count = len(view.rungs)
         done = f"All {count} watched files are" if count > 1 else "No other file is"
         rest = "right." if count > 1 else "watched."
-        return f"Right. {done} {rest}", "q quits; make progress names the next task."
+        return (
+            f"Right. {done} {rest}",
+            "Press q to quit; make progress names the next task.",
+        )
     after = [r for r in view.rungs[view.at + 1 :] if r in left]
-    return "Right. Key n: the next file. Still to do:", (after or left)[0].shown
+    return "Right. Press n for the next file. Still to do:", (after or left)[0].shown
 
 
 def _list(view: View, room: int) -> Iterator[Text]:

@@ -72,7 +72,7 @@ def sentences(p: Profile) -> Iterator[str]:
     memory = p.peaks.bandwidth[-1][1]
     yield (
         f"It moves its tensors at {moved / 1e9:.3g} GB/s; the core reads and writes "
-        f"large memory at {memory / 1e9:.3g} GB/s."
+        f"main memory at {memory / 1e9:.3g} GB/s."
     )
     if operations:
         turn = peak / memory
@@ -80,13 +80,13 @@ def sentences(p: Profile) -> Iterator[str]:
         side = "more" if intensity > turn else "less"
         limit = "the arithmetic" if intensity > turn else "the memory"
         yield (
-            f"A byte of its tensors serves {intensity:.3g} operations, {side} than "
-            f"{turn:.3g}. At {turn:.3g}, arithmetic and large memory take equally "
-            f"long. With tensors in large memory, {limit} limits this call."
+            f"It does {intensity:.3g} operations for each byte of its tensors, {side} "
+            f"than {turn:.3g}. At {turn:.3g}, arithmetic and main memory take equally "
+            f"long. If the tensors are in main memory, {limit} limits this call."
         )
     if p.hottest:
         yield from _of_loop(p.hottest, p.share)
-    yield f"What to look at: {_advice(p, rate / peak, moved / memory)}"
+    yield f"What to try: {_advice(p, rate / peak, moved / memory)}"
 
 
 def _of_loop(loop: Loop, share: float) -> Iterator[str]:
@@ -94,56 +94,69 @@ def _of_loop(loop: Loop, share: float) -> Iterator[str]:
     where = f"lines {first} to {last}" if first != last else f"line {first}"
     yield (
         f"{100 * share:.0f} % of the file's instructions are in the loop of {where}: "
-        f"{len(loop.body)} instructions a turn."
+        f"{len(loop.body)} instructions in each iteration."
     )
     if not loop.arithmetic:
-        yield "The loop neither multiplies nor adds: it moves or tests."
+        yield "The loop neither multiplies nor adds: it moves or compares numbers."
         return
     fused = loop.multiply_adds == loop.arithmetic
     what = "multiply-adds" if fused else "multiplications and additions"
     if loop.is_scalar:
         how = "each on one number at a time"
     elif loop.scalars:
-        how = f"{loop.scalars} of them on one number at a time, the others on vectors"
+        how = f"{loop.scalars} of them on one number at a time, the rest on vectors"
     else:
         how = "all on vectors"
     yield (
-        f"A turn has {loop.arithmetic} {what}, {how}, and {loop.loads} loads: "
-        f"{loop.loads / loop.arithmetic:.2g} loads for each."
+        f"An iteration has {loop.arithmetic} {what}, {how}, and {loop.loads} loads: "
+        f"{loop.loads / loop.arithmetic:.2g} loads for each operation."
     )
     if loop.spills:
-        yield f"{loop.spills} of them go to the stack: the registers are full."
+        yield (
+            f"{loop.spills} instructions read or write the stack, because the "
+            "registers are full."
+        )
 
 
 def _advice(p: Profile, computing: float, moving: float) -> str:
     """What limits the call, as far as these figures tell."""
     loop = p.hottest
     if computing >= AT_THE_LIMIT:
-        return "nothing small; only an algorithm with fewer operations is faster."
+        return (
+            "use an algorithm with fewer operations. This code already computes "
+            "almost as fast as the core can."
+        )
     if moving >= AT_THE_LIMIT:
-        return "fewer bytes; the call moves data as fast as this core can."
+        return (
+            "move fewer bytes. The call already moves data almost as fast as this "
+            "core can."
+        )
     if loop is None:
-        return "the innermost loop: is there one that multiplies?"
+        return "look at the innermost loop: is there a loop that multiplies?"
     if loop.arithmetic and loop.is_scalar:
         return (
-            "the vectors: the loop works on one number at a time. Does its innermost "
-            "index walk along memory, and does every turn do the same?"
+            "let the compiler use vectors. The loop works on one number at a time. "
+            "Does its innermost index move along memory, and does every iteration do "
+            "the same?"
         )
     if loop.scalars > loop.arithmetic / 2:
         return (
-            "the sum: vectors are multiplied, but their numbers are added one by one, "
-            "because a float sum has an order. Write several sums side by side."
+            "write several sums side by side. Vectors are multiplied, but their "
+            "numbers are added one by one, because a float sum has an order."
         )
     if loop.spills:
-        return "a smaller block: its sums do not fit into the registers."
+        return "use a smaller block: its sums do not fit into the registers."
     if loop.arithmetic and loop.loads / loop.arithmetic > MANY_LOADS:
         return (
-            "the loads: hold sums in registers while the innermost loop runs, so that "
-            "each loaded number serves several multiply-adds."
+            "do fewer loads. Hold sums in registers while the innermost loop runs. "
+            "Then several multiply-adds use each loaded number."
         )
     if not loop.arithmetic:
-        return "the loop above: can its work be done once, outside, or not at all?"
+        return (
+            "do less in this loop: can its work be done once, outside of the loop, or "
+            "not at all?"
+        )
     return (
-        "the waiting: are the numbers in the first cache when the loop wants them? Are "
-        "there enough sums that do not wait for each other (8 or more)?"
+        "find out why the loop waits. Are the numbers in the first cache when the "
+        "loop needs them? Are there enough independent sums (8 or more)?"
     )

@@ -47,5 +47,7 @@ def only(files: list[Path]) -> Path:
     """The one submission of a student. Raises GraderError if there are several."""
     if len(files) > 1:
         listed = ", ".join(one_line(file.name) for file in files)
-        raise GraderError(f"several submissions have this name: {listed}; leave one")
+        raise GraderError(
+            f"several submissions have this name: {listed}; keep only one"
+        )
     return files[0]

@@ -76,7 +76,7 @@ class Meter:
             much = f"takes more than {MOST_SECONDS:.0f} s to unpack"
         else:
             return data
-        raise GraderError(f"{self._name} {much}: hand in the folder labs alone")
+        raise GraderError(f"{self._name} {much}: hand in only the folder labs")
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def _of_archive(source: Path) -> Iterator[Member]:
         head = file.read(max(map(len, OTHERS)))
     for mark, kind in OTHERS.items():
         if head.startswith(mark):
-            raise ValueError(f"it is {kind}; ask for one of these, or unpack it")
+            raise ValueError(f"it is {kind}; ask for a .zip or a .tar.gz, or unpack it")
     return _of_zip(source) if zipfile.is_zipfile(source) else _of_tar(source)
 
 
@@ -207,7 +207,7 @@ def _tar(stream: Any) -> tarfile.TarFile:
     try:
         return tarfile.open(fileobj=stream, mode="r|", tarinfo=_Entry)  # forwards
     except tarfile.ReadError as error:
-        raise ValueError("it is none of these, or damaged") from error
+        raise ValueError("it has another format, or it is damaged") from error
 
 
 def _reader(tar: tarfile.TarFile, entry: Any) -> Callable[[], bytes]:

@@ -55,7 +55,7 @@ def unpacked(archive: Path) -> dict[str, tuple[bytes, bool]]:
     for name, digest in listed.items():
         if hashlib.sha256(found.get(name, (b"", False))[0]).hexdigest() != digest:
             raise GraderError(
-                f"{archive}: {name} is not what {MANIFEST} says; download it again"
+                f"{archive}: {name} differs from {MANIFEST}; download the archive again"
             )
     return {name: found[name] for name in (*listed, MANIFEST)}
 

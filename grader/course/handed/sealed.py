@@ -47,8 +47,8 @@ def unseal(block: bytes, key: str) -> dict[str, bytes]:
         packed = Fernet(key.strip().encode()).decrypt(block)
     except (InvalidToken, ValueError) as error:
         raise GraderError(
-            "KEY= does not open this task's solutions. Each task has its own key, "
-            "44 characters that end with '='; copy it whole"
+            "KEY= does not open this task's solutions. Each task has its own key: 44 "
+            "characters that end with '='. Copy the whole key"
         ) from error
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
         return {name: archive.read(name) for name in archive.namelist() if _plain(name)}

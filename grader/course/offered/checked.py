@@ -41,7 +41,7 @@ class Place:
         try:
             said = "nothing" if came is None else json.dumps(came, default=str)
         except ValueError:  # Python writes no number of more than 4,300 digits
-            said = "a number of thousands of digits"
+            said = "a number with thousands of digits"
         if len(said) > _SHOWN:
             table, many = isinstance(came, dict), isinstance(came, list)
             kind = "a table" if table else "a list" if many else "a text"

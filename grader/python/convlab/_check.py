@@ -186,7 +186,7 @@ class _Trial:
             raise _Wrong(
                 Verdict.WRONG_GRADIENT,
                 "the result has no gradient function (was it detached, or made from "
-                "numbers?)",
+                "plain numbers?)",
             )
         grads = self.operator.grad_outputs(case, outputs, dtype, self.seed)
         truth = self.operator.truth(inputs, case, grads)

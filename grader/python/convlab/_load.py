@@ -77,7 +77,7 @@ def load(path: str | Path) -> Any:
     if task.language == "python":
         return _load_python(task, rung)
     if task.language == "extension" and task.is_hunt:
-        raise LoadError(f"an exhibit of lab 05 is built by make grade alone: {path}")
+        raise LoadError(f"only make grade can build a bug-hunt file of lab 05: {path}")
     if task.language == "extension":
         raise LoadError(
             f"{task.id} is its own package: make build LAB=05, then "
@@ -103,7 +103,9 @@ def _find(wanted: str) -> tuple[Task, Rung | None]:
     if task.is_hunt:
         if len(rungs) > 1:
             some = ", ".join(rung.id for rung in rungs)
-            raise LoadError(f"{wanted!r} names several exhibits: {some}; choose one")
+            raise LoadError(
+                f"{wanted!r} names several bug-hunt files: {some}; choose one"
+            )
         return task, rungs[0]
     if len(rungs) == len(task.rungs) and tasks.select(task.id).rungs == chosen.rungs:
         whole = not re.search(r"/\d\d[^/]*$", wanted)

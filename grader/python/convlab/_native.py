@@ -86,9 +86,8 @@ def _make_binding(folder: Path, *goals: str) -> None:
     c, cpp = c_compiler(), os.environ.get("CXX", "").strip() or "c++"
     if not shutil.which(cpp.split()[0]):
         raise LoadError(
-            f"there is no C++ compiler ('{cpp}'), which convlab.load needs once. "
-            "Install one (on Debian: apt-get install build-essential) or name one with "
-            "CXX="
+            f"there is no C++ compiler ('{cpp}'), but convlab.load needs one. Install "
+            "one (on Debian: apt-get install build-essential) or name one with CXX="
         )
     found = importlib.util.find_spec("pybind11")
     if not found or not found.origin:

@@ -136,7 +136,7 @@ class COperator:
         if code is None:
             raise NotImplementedError(
                 f"{name}: no file defines {name}_{DIRECTIONS[direction]} "
-                f"({self.code[DIRECTIONS[1 - direction]].file} and those below it "
+                f"({self.code[DIRECTIONS[1 - direction]].file} and the files below it "
                 "do not)"
             )
         kind = next(t.dtype for t in inputs if t is not None and t.dtype in REALS)
@@ -197,8 +197,8 @@ def _look_at_dtype(
         )
     elif real and value.dtype != real:
         raise ValueError(
-            f"{what} is {value.dtype}, the tensor before it {real}: expected the "
-            "same dtype"
+            f"{what} is {value.dtype}, but the tensor before it is {real}: expected "
+            "the same dtype"
         )
 
 
@@ -222,7 +222,9 @@ def _checked(name: str, option: Option, value: Any) -> Any:
     try:
         struct.pack(f"={len(numbers)}q", *numbers)
     except struct.error:
-        raise ValueError(f"{what} is {value}, which no int64_t can hold") from None
+        raise ValueError(
+            f"{what} is {value}, which does not fit into int64_t"
+        ) from None
     return option.values(value) if option.axes else value
 
 
@@ -232,7 +234,7 @@ def _error(where: str, status: int, sentence: str) -> Exception:
     if status == NOT_IMPLEMENTED:
         return NotImplementedError(f"{where} is not written yet{more}")
     if status == NO_MEMORY:
-        return RuntimeError(f"{where} was given no memory (STATUS_NO_MEMORY){more}")
+        return RuntimeError(f"{where} got no memory (STATUS_NO_MEMORY){more}")
     if status == CUDA_ERROR:
         return RuntimeError(f"{where} returned STATUS_CUDA_ERROR{more}")
     if status == UNSUPPORTED:
@@ -325,7 +327,7 @@ class _Backward(torch.autograd.Function):
     def backward(ctx: Any, *_: torch.Tensor) -> None:
         operator = ctx.operator
         raise RuntimeError(
-            f"{operator.signature.name}: cannot be differentiated twice: its "
-            f"backward in {operator.code['backward'].file} is C code, which PyTorch "
-            "cannot look into"
+            f"{operator.signature.name}: cannot be differentiated twice: its backward "
+            f"in {operator.code['backward'].file} is C code, which PyTorch cannot "
+            "differentiate"
         )

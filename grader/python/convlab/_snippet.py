@@ -106,8 +106,8 @@ def compile_c(source: str) -> Snippet:
     returns = {name: _RETURNS[kind] for kind, name in _FUNCTION.findall(text)}
     if not returns:
         raise LoadError(
-            "no function was found: it begins in column 0 and returns double, int64_t "
-            "or void"
+            "no function was found: a function must begin in column 0 and return "
+            "double, int64_t or void"
         )
     compiler = c_compiler()
     stem = hashlib.sha256(f"{compiler}{FLAGS}{text}".encode()).hexdigest()[:20]

@@ -86,7 +86,7 @@ def test_every_part_a_rung_computes_is_timed_and_written(
     assert {row["of_tolerance"] for row in whole["rows"]} == {0.25}
     assert {row["pytorch_error"] for row in whole["rows"]} == {2e-7}
     table = capsys.readouterr().out
-    assert f"at most {2 * len(cases)} times are taken: about" in table
+    assert f"at most {2 * len(cases)} measurements: about" in table
     assert f"02_naive_c/unfold/00_definition: speed, {cases[0]} forward" in table
     assert "itself" in table and "3e-07 (2e-07)" in table and "1.9 .. 2.1" in table
 
@@ -181,7 +181,7 @@ def test_files_of_one_case_stand_together_and_what_has_no_time_says_why(
     assert out.count("TIMEOUT: it took 9 s") == sum(
         part != "forward" for _, part, _ in rungs
     )
-    assert f"at most {len(rungs)} times are taken" in out
+    assert f"at most {len(rungs)} measurements" in out
     assert out.count("NOISY: after three attempts") == 1
 
 

@@ -91,7 +91,7 @@ def test_a_sum_in_the_order_of_its_terms_is_told(
     assert cli.main(["profile", "02_naive_c/linear/00"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "forward, case" in said and "backward, case" in said
-    assert "on one number at a time" in said and "Write several sums" in said
+    assert "on one number at a time" in said and "write several sums" in said
 
 
 def test_another_language_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -151,8 +151,12 @@ def test_a_machine_without_gdb_is_told(tools, monkeypatch):
 @pytest.mark.parametrize(
     ("wanted", "case", "words"),
     [
-        ("02_naive_c/conv2d", None, "names 2 rungs, say which: 02_naive_c/conv2d"),
-        (None, None, "say which rung: make debug T="),
+        (
+            "02_naive_c/conv2d",
+            None,
+            "matches 2 rungs, name one of them: 02_naive_c/conv2d",
+        ),
+        (None, None, "name one rung: make debug T="),
         (CONV, "gruops", "no case 'gruops'; its cases: plain, groups"),
     ],
     ids=["more_than_one_rung", "no_rung", "an_unknown_case"],

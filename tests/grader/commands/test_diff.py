@@ -50,7 +50,7 @@ def test_the_rung_below_defines_the_same_direction() -> None:
 def test_what_cannot_be_compared_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert "nothing below it" in refused([f"{MATMUL}/00"], capsys)
     assert f"{MATMUL}/01" in refused([MATMUL], capsys)
-    assert "say which rung" in refused([], capsys)
+    assert "name one rung" in refused([], capsys)
 
 
 def test_a_head_comment_is_left_out_in_every_language() -> None:

@@ -39,7 +39,7 @@ def lab_of(folder: Path, words: str, suffix: str = ".cu") -> list[Task]:
         ('architectures = ["sm_80,"]', ".cu", "expected a list of names like"),
         ('needs = "h200"', ".cu", "needs is 'h200', expected 'gpu' or no such line"),
         ("needs = true", ".cu", "needs is True, expected 'gpu' or no such line"),
-        ('needs = "gpu"', ".c", "needs is 'gpu', expected nothing: the word is for"),
+        ('needs = "gpu"', ".c", "needs is 'gpu', but only files in CUDA may have"),
     ],
 )
 def test_strange_words_about_cards_are_refused(
@@ -69,7 +69,7 @@ def test_a_rung_for_a_card_serves_no_other(tmp_path, monkeypatch):
     known = {task.id: replace(task, rungs=(plain, card, above))}
     lower = uses.Use("lower", "", "here")
     assert candidates.candidates(above, lower, known) == [plain]
-    with pytest.raises(GraderError, match="01_card' needs a GPU, and this rung does"):
+    with pytest.raises(GraderError, match="01_card' needs a GPU, but this rung does"):
         candidates.candidates(above, uses.Use("tiles", card.id, "here"), known)
 
 

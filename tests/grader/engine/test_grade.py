@@ -445,10 +445,10 @@ GOOD = 'title = "C"\nlanguage = "c"\n[ladder.gelu]\npoints = 2\ncore = false\n'
         (GOOD.replace("points = 2\n", ""), "ladder.gelu has no points"),
         (GOOD.replace("2", '"many"'), "points are 'many', expected a number"),
         (GOOD.replace("2", "-2"), "points are -2, expected a number"),
-        (GOOD + 'hints = "x"\n', "ladder.gelu: hints are a list of sentences"),
+        (GOOD + 'hints = "x"\n', "ladder.gelu: hints must be a list of sentences"),
         (
             GOOD + '[rung."gelu/00_mine"]\nhints = "x"\n',
-            "rung 'gelu/00_mine': hints are a list of sentences",
+            "rung 'gelu/00_mine': hints must be a list of sentences",
         ),
     ],
 )

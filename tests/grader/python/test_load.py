@@ -256,7 +256,7 @@ X, W = torch.zeros(2, 3, 5, 5), torch.zeros(4, 3, 2, 2)
         ((X, W, torch.zeros(5)), {}, ValueError, r"'bias' must be \(4\).*got \(5\)"),
         ((X, W), {"stride": 0}, ValueError, "stride_h is 0, expected at least 1"),
         ((X, W), {"padding": (0, -1)}, ValueError, "padding_w is -1"),
-        ((X, W), {"dilation": 1 << 70}, ValueError, "no int64_t can hold"),
+        ((X, W), {"dilation": 1 << 70}, ValueError, "does not fit into int64_t"),
         ((X, W), {"groups": 2}, ValueError, "groups is 2"),
         ((X, W), {"dilation": 9}, ValueError, "spans 10, the image has 5"),
         ((X, W), {"padding": "same"}, TypeError, "padding must be an int or two ints"),

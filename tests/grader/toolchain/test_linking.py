@@ -172,14 +172,14 @@ def test_a_call_that_no_use_declares_is_a_build_error(course):
         ),
         ("uses.plain = true", "is True, expected the name of a rung"),
         ('uses.lower = "02_naive_c/gelu"', "the name 'lower' is taken"),
-        ('uses.plain = "gelu/01_x"', "does not stand below this rung"),
+        ('uses.plain = "gelu/01_x"', "is not lower than this rung"),
         ('uses.plain = "gelu"', "is the ladder itself; name one of its lower rungs"),
         ('uses.plain = "02_naive_c"', "is neither a rung nor a task"),
         ('uses.plain = "tanh/00_x"', "no task or rung is called '03_next/tanh/00_x'"),
         ('below = "gelu/00_x"', "stands without covers"),
         ('covers = ["x"]\nbelow = true', "expected the name of a lower rung"),
         ('covers = ["x"]\nbelow = "add/00_x"', "a lower rung of the ladder 'gelu'"),
-        ('covers = ["x"]\nbelow = "gelu/00_call"', "does not stand below this rung"),
+        ('covers = ["x"]\nbelow = "gelu/00_call"', "is not lower than this rung"),
         ('covers = "x"', "expected tags of the operator"),
     ],
 )
@@ -194,7 +194,9 @@ def test_a_use_that_cannot_be_is_refused_in_one_sentence(course, line, sentence)
 
 def test_rungs_that_use_each_other_in_a_circle_are_refused(course):
     course.lab("02_naive_c", '[rung."gelu/00_definition"]', f'uses.back = "{CALLER}"')
-    with pytest.raises(GraderError, match=r"in a circle: .* -> .*; take one of these"):
+    with pytest.raises(
+        GraderError, match=r"in a circle: .* -> .*; remove one of these"
+    ):
         all_tasks()
 
 
@@ -210,7 +212,7 @@ def test_python_neither_uses_nor_is_used(course):
         'uses.plain = "02_naive_c/gelu"\n',
     )
     course.lab("03_next")
-    with pytest.raises(GraderError, match="only a rung in C can use another one"):
+    with pytest.raises(GraderError, match="only a rung in C can use another rung"):
         all_tasks()
 
 

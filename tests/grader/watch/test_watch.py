@@ -123,7 +123,7 @@ def test_a_file_that_is_not_written_says_what_is_to_be_written(
     text = save(file, starter(RIGHT), terminal)
     said = " ".join(text.split())
     assert "To write: forward and backward. (each still returns STATUS_NOT" in said
-    assert "Key h shows a hint; saving the file grades it." in said
+    assert "Press h for a hint; save the file to grade it." in said
     assert re.search(r"NOT_IMPLEMENTED  1 case$", text, re.MULTILINE), text
 
 
@@ -219,9 +219,9 @@ def test_every_key_does_what_its_word_says(gelu: tuple[Path, Terminal]) -> None:
     terminal.press("h")
     terminal.until("hint 1 of")
     terminal.press("h")
-    terminal.until("hint 2 of", "Key h shows the next hint")
+    terminal.until("hint 2 of", "Press h for the next hint")
     terminal.press("h")
-    terminal.until("hint 3 of 3", "Key h shows the checks again")
+    terminal.until("hint 3 of 3", "Press h for the checks again")
     terminal.press("h")
     terminal.until("forward in float32", without="hint 1 of")
     terminal.press("d")
@@ -253,7 +253,7 @@ def test_debug_lends_the_terminal_and_comes_back(
     if shutil.which("gdb"):
         terminal.until("q leaves gdb", "(gdb)")
         terminal.press("q\n")  # asks nothing more
-    terminal.until("Enter: back")
+    terminal.until("press Enter")
     terminal.enter()
     terminal.until("WRONG_VALUE", "n next")
 
@@ -305,7 +305,7 @@ def test_a_grading_process_that_is_killed_costs_one_save(
         words = told(entry.parent, "cmdline")
         if b"grader.watch.service" in words and told_cwd(entry.parent) == mine:
             os.kill(int(entry.parent.name), signal.SIGKILL)
-    terminal.until("a new one was started")
+    terminal.until("a new process was started")
     file.write_text(RIGHT + "// again\n")
     terminal.until("Right", "graded", without="a new one")
 

@@ -221,7 +221,7 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
     "23_banks": (
         [(STORE, BANKS)],
         "TRAFFIC",
-        "wavefronts a request of shared memory, the limit is 1.1",
+        "wavefronts for each request of shared memory, the limit is 1.1",
     ),
     "24_scratch_is_null": (
         [("    if (!dense) return STATUS_NO_MEMORY;\n", "")],

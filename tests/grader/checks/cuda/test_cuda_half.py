@@ -145,7 +145,7 @@ def test_in_half_a_sum_of_float_is_rounded_once():
     [
         ("f16", ".cu", "dtypes is 'f16', expected ['f16']"),
         (["bf16"], ".cu", "dtypes is ['bf16'], expected ['f16']"),
-        (["f16"], ".c", "expected nothing: the word is for CUDA"),
+        (["f16"], ".c", "but only files in CUDA may have this word"),
     ],
 )
 def test_strange_dtypes_are_refused(word, suffix, sentence):
