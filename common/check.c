@@ -90,13 +90,13 @@ static shape_t matmul_operands(arguments_t *args, const tensor_t *input,
     if (!same) {
         fail(args,
              "'input' %s and 'other' %s differ in their batch axes, expected equal "
-             "ones (expand the smaller operand)",
+             "batch axes (expand the smaller operand)",
              size_text(input).chars, size_text(other).chars);
     }
     if (size(args, input, -1) != size(args, other, -2)) {
         fail(args,
-             "'input' %s has %lld columns, 'other' %s has %lld rows, expected as many "
-             "(is an operand transposed?)",
+             "'input' %s has %lld columns, 'other' %s has %lld rows, expected the same "
+             "number (is an operand transposed?)",
              size_text(input).chars, size(args, input, -1), size_text(other).chars,
              size(args, other, -2));
     }

@@ -32,7 +32,7 @@ except ImportError:
     sys.exit(
         f"convlab_ext: {sys.executable} has no torch: run "
         f"{os.path.relpath(ROOT / '.venv/bin/python')} {' '.join(sys.argv)} (pip "
-        "builds in an empty environment unless told otherwise: pip install "
+        "builds in an empty environment, unless you run pip install "
         "--no-build-isolation -e .)"
     )
 

@@ -304,14 +304,14 @@ matmul_forward(input=t(4))
 matmul_backward(other=t(4))
     matmul: 'other' must be (..., K, N), got (4)
 matmul_forward(other=t(2, 5, 4))
-    matmul: 'input' (2, 3, 4) has 4 columns, 'other' (2, 5, 4) has 5 rows, expected as
-    many (is an operand transposed?)
+    matmul: 'input' (2, 3, 4) has 4 columns, 'other' (2, 5, 4) has 5 rows, expected the
+    same number (is an operand transposed?)
 matmul_forward(other=t(1, 4, 5))
     matmul: 'input' (2, 3, 4) and 'other' (1, 4, 5) differ in their batch axes, expected
-    equal ones (expand the smaller operand)
+    equal batch axes (expand the smaller operand)
 matmul_backward(other=t(4, 5))
     matmul: 'input' (2, 3, 4) and 'other' (4, 5) differ in their batch axes, expected
-    equal ones (expand the smaller operand)
+    equal batch axes (expand the smaller operand)
 matmul_forward(output=t(2, 5, 3))
     matmul: 'output' must be (2, 3, 5) for these arguments, got (2, 5, 3)
 matmul_backward(grad_output=t(3, 5))

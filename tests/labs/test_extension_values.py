@@ -192,7 +192,12 @@ REFUSED = [
         "layer_norm: 'weight' must be (4) for these arguments, got (5)",
     ),
     ("layer_norm", (torch.zeros(2, 4), [4]), {"eps": 0.0}, "layer_norm: eps is 0"),
-    ("add", (torch.zeros([1] * 7), 1), {}, "a tensor has 7 axes, a convlab tensor has"),
+    (
+        "add",
+        (torch.zeros([1] * 7), 1),
+        {},
+        "a tensor has 7 axes, but a convlab tensor has",
+    ),
 ]
 
 
@@ -247,9 +252,9 @@ def test_lists_of_a_wrong_length_and_missing_tensors_do_not_crash(
         ops.conv2d_backward(grad, x, weight, ones, two, ones, 1, [True])
     with pytest.raises(RuntimeError, match="cannot make a result of sizes"):
         ops.unfold_backward(torch.zeros(1, 9, 4), [-4, 4], [3, 3], ones, two, ones)
-    with pytest.raises(RuntimeError, match="a tensor is None, which only a bias may"):
+    with pytest.raises(RuntimeError, match="a tensor is None, but only a bias may"):
         ops.conv2d(None, weight, None, ones, two, ones, 1)
-    with pytest.raises(RuntimeError, match="a tensor is None, which only a bias may"):
+    with pytest.raises(RuntimeError, match="a tensor is None, but only a bias may"):
         ops.linear_backward(None, x[0, 0], x[0, 0], [True] * 3)
 
 

@@ -124,14 +124,13 @@ __attribute__((noinline)) static void report_barrier()
 {
     const Barrier &barrier = now.barrier;
     if (barrier.other.file) {
-        found(
-            Level::error, "divergent_barrier",
-            "threads of one block met in different __syncthreads; every thread of the "
-            "block must reach the same one",
-            {place_of(now.threads[(size_t)barrier.first_thread], "waits",
-                      barrier.first),
-             place_of(now.threads[(size_t)barrier.other_thread], "waits",
-                      barrier.other)});
+        found(Level::error, "divergent_barrier",
+              "threads of one block wait at different __syncthreads; every thread of "
+              "the block must reach the same __syncthreads",
+              {place_of(now.threads[(size_t)barrier.first_thread], "waits",
+                        barrier.first),
+               place_of(now.threads[(size_t)barrier.other_thread], "waits",
+                        barrier.other)});
     }
     if (now.alive == (int)now.threads.size()) return;
     for (const Warp &warp : now.warps) {
@@ -139,16 +138,18 @@ __attribute__((noinline)) static void report_barrier()
         const Place waits =
             place_of(now.threads[(size_t)barrier.first_thread], "waits", barrier.first);
         if (warp.ended & warp.passed) {
-            found(Level::error, "divergent_barrier",
-                  "threads of a warp went past this barrier to the end of the kernel, "
-                  "others wait at it. Every thread of the block must reach it: take "
-                  "it out of the condition and guard the work instead",
-                  {waits});
+            found(
+                Level::error, "divergent_barrier",
+                "some threads of a warp skipped this barrier and left the kernel, but "
+                "others wait at it. Every thread of the block must reach it: move it "
+                "out of the condition, and leave only the work inside",
+                {waits});
             continue;
         }
         found(Level::warning, "early_exit",
               "some threads of a warp have left the kernel while others wait at this "
-              "barrier. Let all threads reach it and guard the work instead",
+              "barrier. Let all threads reach the barrier, and put only the work into "
+              "a condition",
               {waits});
     }
 }

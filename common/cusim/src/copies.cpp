@@ -37,8 +37,8 @@ static cudaError_t allocate(void **pointer, size_t bytes, bool managed, Where wh
     if (!pointer) return fail(cudaErrorInvalidValue);
     if (managed && host_is_limited()) {
         found(Level::error, "managed",
-              "cudaMallocManaged: the host reads managed memory without a copy; ask "
-              "ctx_scratch for device memory",
+              "cudaMallocManaged: the host reads managed memory without a copy; take "
+              "device memory from ctx_scratch",
               {{"called", where}});
     }
     *pointer = bytes ? device_allocate(bytes, managed, where) : nullptr;

@@ -44,11 +44,10 @@ void note_end()
 {
     if (!unchecked) return;
     unchecked = false;
-    found(
-        Level::warning, "unchecked_launch",
-        "nobody checked whether this launch failed. Call cudaGetLastError() after it: "
-        "only this call reports a launch that never ran",
-        {{"launched", launched}});
+    found(Level::warning, "unchecked_launch",
+          "the program does not check whether this launch failed. Call "
+          "cudaGetLastError() after it: only this call reports a launch that never ran",
+          {{"launched", launched}});
 }
 
 void forget_errors()

@@ -89,9 +89,9 @@ static void on_fault(int number, siginfo_t *info, void *context)
     told = in_kernel();
     if (told && info->si_code == SI_KERNEL) {
         found(Level::error, "misaligned",
-              "the kernel used an address that no access of this size may have. A "
-              "float4 needs a multiple of 16, and a pointer has to be set before it is "
-              "used",
+              "the kernel used an address that is not allowed for an access of this "
+              "size. A float4 needs a multiple of 16, and a pointer must be set before "
+              "it is used",
               {here("accessed", code_of(context))});
         return;
     }
@@ -163,10 +163,11 @@ static void on_tick(int, siginfo_t *, void *context)
     }
     if (!count) places[count++] = here("runs", code_of(context));
     found(Level::error, "spin",
-          text("a thread has been running for %d s without an end or a barrier: a loop "
-               "that never ends? A loop that waits for another thread's write never "
-               "ends here, and need not end on a card. Use __syncthreads, or a second "
-               "kernel. If one thread does the work of all, share it out",
+          text("a thread has been running for %d s without an end or a barrier: is "
+               "there a loop that never ends? A loop that waits for another thread's "
+               "write never ends here, and may never end on a GPU. Use __syncthreads, "
+               "or a second kernel. If one thread does all the work, divide the work "
+               "among the threads",
                patience),
           places, count);
     _exit(124);

@@ -58,12 +58,14 @@ void count_sent(size_t bytes, const char *call, Where where)
     const size_t most =
         SENT + SENT_A_LAUNCH * std::min<size_t>(limits.launches, MOST_LAUNCHES);
     if (!limits.on || limits.sent <= most) return;
-    found(Level::error, "sent",
-          text("%s: this call has sent %zu bytes from the host to the device, with the "
-               "arguments of its %zu launches. The limit is %zu. Compute in kernels, "
-               "where the tensors are, and let one launch do what several do",
-               call, limits.sent, limits.launches, most),
-          {{"called", where}});
+    found(
+        Level::error, "sent",
+        text(
+            "%s: this call has sent %zu bytes from the host to the device, with the "
+            "arguments of its %zu launches. The limit is %zu. Compute in kernels, "
+            "where the tensors are, and let one launch do the work of several launches",
+            call, limits.sent, limits.launches, most),
+        {{"called", where}});
 }
 
 void count_launched(const Handed *handed, size_t threads, Where where)
@@ -81,7 +83,8 @@ void ask_threads(size_t least, size_t elements)
     if (!limits.on || !limits.launches || limits.threads >= least) return;
     found(Level::error, "few_threads",
           text("the largest launch of this call has %zu thread%s for %zu elements of "
-               "output. Give each thread some of them, with at least %zu threads",
+               "output. Give each thread some of the elements, and launch at least %zu "
+               "threads",
                limits.threads, limits.threads == 1 ? "" : "s", elements, least),
           {{"launched", limits.largest}});
 }
@@ -102,8 +105,8 @@ int cusim_vprintf(const char *format, va_list arguments)
     limits.printed += (size_t)std::max(bytes, 0);
     if (limits.printed <= PRINTED) return vprintf(format, arguments);
     found(Level::error, "printed",
-          text("the kernels of this call print more than %zu bytes. Take printf out, "
-               "or let one thread of one block print",
+          text("the kernels of this call print more than %zu bytes. Remove printf, or "
+               "let one thread of one block print",
                (size_t)PRINTED),
           {here("printed", Where{nullptr, 0})});
     return bytes;

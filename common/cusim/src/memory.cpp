@@ -280,11 +280,11 @@ void report_leaks()
     if (!device.begin) return;
     for (const auto &[base, allocation] : *device.allocations) {
         if (!allocation.alive) continue;
-        found(Level::warning, "leak",
-              text("%zu bytes of device memory were never freed; give them back with "
-                   "cudaFree",
-                   allocation.bytes),
-              {{"allocated", allocation.made}});
+        found(
+            Level::warning, "leak",
+            text("%zu bytes of device memory were never freed; free them with cudaFree",
+                 allocation.bytes),
+            {{"allocated", allocation.made}});
     }
 }
 
@@ -413,7 +413,7 @@ static std::string describe_shared(size_t offset)
         return text("%zu bytes into dynamic shared memory", byte);
     }
     const Variable *const variable = variable_at(offset);
-    if (!variable) return "in shared memory that no variable of the block owns";
+    if (!variable) return "in shared memory that belongs to no variable of the block";
     const size_t byte = offset - variable->offset;
     const char *const name = variable->site->name;
     if (byte < variable->bytes) {
@@ -434,7 +434,7 @@ std::string describe(const volatile void *address)
     size_t offset;
     if (is_shared(address, &offset)) return describe_shared(offset);
     if (is_device(address)) return describe_device((const char *)address);
-    return "in memory that is not the device's";
+    return "in memory that does not belong to the device";
 }
 
 }  // namespace cusim

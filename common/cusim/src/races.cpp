@@ -279,7 +279,7 @@ static void report(const Access &access, const Place &place, const Past &past,
     const char *const advice =
         other_block
             ? "blocks run in any order. Give each element to one block (does the index "
-              "hold blockIdx?), or use an atomic operation or a second kernel"
+              "contain blockIdx?), or use an atomic operation or a second kernel"
         : global ? "give each element to one thread (is the index right?), or put a "
                    "barrier between the two accesses"
         : both_write ? "give each word to one thread (is the index right?), or put a "
@@ -414,14 +414,13 @@ static bool is_new(uintptr_t address, uint8_t bytes)
 
 static void unwritten(const Access &access)
 {
-    std::string sentence =
-        text("'%s' is read where no thread of the block has written it; shared memory "
-             "holds nothing when a block begins",
-             shared_name(access.address));
+    std::string sentence = text("'%s' is read where no thread of the block has written "
+                                "it; shared memory is undefined when a block begins",
+                                shared_name(access.address));
     if (const int gone = now.barrier.gone) {
         sentence += text("; %d of the block's %zu threads had returned before the last "
-                         "barrier: should they write it? Let them write it, and "
-                         "guard the results instead",
+                         "barrier: should they write it? Let every thread write it, "
+                         "and put only the results into a condition",
                          gone, now.threads.size());
     }
     found(Level::warning, "uninitialized_shared", sentence,
@@ -432,7 +431,7 @@ static void unfilled(const Access &access)
 {
     found(Level::warning, "uninitialized_global",
           "device memory is read that neither the host nor a kernel has written. New "
-          "memory holds nothing: use cudaMemset or cudaMemcpy first",
+          "memory is undefined: use cudaMemset or cudaMemcpy first",
           {here(verb(access), access.code)});
 }
 

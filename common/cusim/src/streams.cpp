@@ -32,8 +32,8 @@ void only_given_stream(const char *what, Where where)
     found(
         Level::error, "default_stream",
         text("%s uses CUDA's default stream, but everything else that uses the tensors "
-             "is ordered by the call's stream. Give ctx->stream to it, or to its Async "
-             "form",
+             "is ordered by the call's stream. Pass ctx->stream to this call, or to "
+             "its Async form",
              what),
         {{"used", where}});
 }
@@ -46,9 +46,8 @@ bool stream_exists(cudaStream_t stream, const char *what, Where where)
     }
     if (streams().count(stream) && !stream->destroyed) return true;
     found(Level::error, "bad_stream",
-          text("%s is given a stream that %s; make it with cudaStreamCreate and "
-               "destroy it "
-               "after its last use",
+          text("%s is given a stream that %s; create it with cudaStreamCreate, and "
+               "destroy it after its last use",
                what, streams().count(stream) ? "was destroyed" : "was never made"),
           {{"used", where}});
     fail(cudaErrorInvalidResourceHandle);

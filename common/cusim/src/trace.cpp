@@ -125,7 +125,8 @@ static void host_access(const volatile void *address, const void *code)
     written.clear();  // one sentence is enough
     found(Level::error, "host_variable",
           "the host reads a variable that was written on the device, without a copy. "
-          "A card has another copy there. Compute in kernels, where the tensors are",
+          "On a GPU, host and device have two copies of the variable. Compute in "
+          "kernels, where the tensors are",
           {here("read", code)});
 }
 

@@ -25,9 +25,9 @@ MODES = {"build": "run", "run": "run", "check": "check", "count": "trace"}
 
 _HELP = {
     "build": "compile only",
-    "run": "run it at full speed",
-    "check": "run it with AddressSanitizer and UBSan",
-    "count": "run it and count accesses; slow: use small sizes",
+    "run": "run the program at full speed",
+    "check": "run the program with AddressSanitizer and UBSan",
+    "count": "run the program and count accesses (slow: use small sizes)",
 }
 
 

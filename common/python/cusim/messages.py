@@ -141,8 +141,8 @@ def _launch(message: _Message) -> str | None:
         whole = text + " ".join(note.text for note in message.notes)
         if "overloaded function" in whole or "couldn't infer" in whole:
             return (
-                "which kernel is launched here? Its name stands for several: write the "
-                "template arguments, or static_cast<void (*)(...)>(kernel)"
+                "which kernel is launched here? Several kernels have this name: write "
+                "the template arguments, or static_cast<void (*)(...)>(kernel)"
             )
         return "the name before <<< is not a kernel: write a __global__ function"
     return None

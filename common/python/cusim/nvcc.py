@@ -16,8 +16,8 @@ from cusim.build import ROOT
 from cusim.report import Finding, Place
 
 NOT_LOOKED = (
-    "cusim: there is no nvcc here. So nobody has checked whether a kernel calls a "
-    "function of the host: only NVIDIA's compiler knows"
+    "cusim: this machine has no nvcc. So it is not checked whether a kernel calls a "
+    "function of the host: only NVIDIA's compiler can check this"
 )
 DEADLINE = 120.0  # seconds
 

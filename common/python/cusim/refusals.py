@@ -19,8 +19,8 @@ _CLUSTER = (
     "shared memory and exchange through global memory"
 )
 _GRID = (
-    "waiting for the whole grid is not run by cusim. End the kernel there and launch "
-    "a second one for the rest"
+    "waiting for the whole grid is not run by cusim. End the kernel there, and launch "
+    "a second kernel for the rest"
 )
 _TMA = (
     "the tensor memory accelerator (TMA) is not run by cusim. Copy the tile with plain "
@@ -126,7 +126,10 @@ def _asm(tokens: Tokens, i: int) -> str:
         return start + _TMA
     for word in ("mma.sync", "ldmatrix", "cp.async"):
         if word in code:
-            return f"{start}for {word} use the wrapper in ptx.h, good for nvcc as well"
+            return (
+                f"{start}for {word} use the wrapper in ptx.h, which nvcc compiles as "
+                "well"
+            )
     return f"{start}use a CUDA function (ptx.h has mma.sync, ldmatrix, cp.async)"
 
 

@@ -96,8 +96,8 @@ class _Declaration:
         if not self.scope.local and not (dynamic and self.scope.kind == "namespace"):
             edits.refuse(
                 self.marker,
-                f"__shared__ '{name}' stands outside of a function. Declare it in the "
-                "kernel that uses it and pass a pointer on to other functions",
+                f"__shared__ '{name}' is declared outside of a function. Declare it in "
+                "the kernel that uses it, and pass a pointer to other functions",
             )
             return []
         parts = [self._hoisted(first)]
@@ -230,8 +230,8 @@ class _Declaration:
             ):
                 self.edits.refuse(
                     token,
-                    f"__shared__ '{name}' cannot have a value where it is declared: "
-                    "let one thread assign it, then call __syncthreads()",
+                    f"__shared__ '{name}' cannot get a value in its declaration: let "
+                    "one thread assign the value, then call __syncthreads()",
                 )
         declared = as_written(self.tokens.all[a:b])
         kind = self._type_text(first, aligned=True)

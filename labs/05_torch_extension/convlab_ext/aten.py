@@ -51,8 +51,8 @@ def load(operator: str) -> None:
     except OSError as error:
         raise AttributeError(
             f"{file.name} does not fit torch {torch.__version__} ({error}): step (b) "
-            "fits the version it was compiled with. Build it again, or take step (c), "
-            f"convlab_ext.{operator}"
+            "works only with the version that it was compiled with. Build it again, "
+            f"or use step (c), convlab_ext.{operator}"
         ) from error
     importlib.import_module(f"convlab_ext.{operator}").rules(NAMESPACE)
     switch(on=switch())  # as in the libraries before it

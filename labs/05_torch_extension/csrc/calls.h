@@ -24,7 +24,7 @@
 inline void must_be_there(const Tensor &tensor)
 {
     if (!tensor.defined())
-        throw std::runtime_error("a tensor is None, which only a bias may be");
+        throw std::runtime_error("a tensor is None, but only a bias may be None");
 }
 
 /* What autograd gets for a gradient that it did not want, and does not look at. */
@@ -56,7 +56,7 @@ inline dtype_t dtype_of(const Tensor &tensor)
     case ScalarType::Long: return DTYPE_I64;
     default: break;
     }
-    throw std::runtime_error("a tensor has a dtype that no convlab kernel knows; "
+    throw std::runtime_error("a tensor has a dtype that no convlab kernel supports; "
                              "convert it to float32 or float64");
 }
 
@@ -67,7 +67,7 @@ inline tensor_t view_of(const Tensor &tensor)
     const int64_t ndim = tensor.dim();
     if (ndim > TENSOR_MAX_DIMS)
         throw std::runtime_error("a tensor has " + std::to_string(ndim) +
-                                 " axes, a convlab tensor has at most " +
+                                 " axes, but a convlab tensor has at most " +
                                  std::to_string(static_cast<int>(TENSOR_MAX_DIMS)));
     const auto sizes = tensor.sizes(), strides = tensor.strides();
     view.data = const_cast<void *>(tensor.const_data_ptr());  // kernels honour const
@@ -126,12 +126,11 @@ class __attribute__((visibility("hidden"))) Call
         if (status == STATUS_OK) return;
         if (ctx.error[0]) throw std::runtime_error(ctx.error);
         if (status == STATUS_NOT_IMPLEMENTED)
-            throw std::runtime_error(
-                "the rung behind this operator is not written yet");
+            throw std::runtime_error("the kernel of this operator is not written yet");
         if (status == STATUS_NO_MEMORY) throw std::runtime_error("out of memory");
         if (status == STATUS_UNSUPPORTED)
-            throw std::runtime_error("no kernel computes these arguments");
-        throw std::runtime_error("a kernel failed without a word");
+            throw std::runtime_error("no kernel supports these arguments");
+        throw std::runtime_error("a kernel failed without a message");
     }
 
     ctx_t ctx = {};

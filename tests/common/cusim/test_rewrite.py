@@ -330,13 +330,13 @@ def test_what_cannot_run_is_refused_with_its_line(code: str, word: str) -> None:
         ),
         pytest.param(
             "\n__cusim_shared__ int x[4];",
-            "a.cu:2: error: __shared__ 'x' stands outside",
+            "a.cu:2: error: __shared__ 'x' is declared outside",
             id="shared memory outside of functions",
         ),
         *(
             pytest.param(
                 f"__cusim_global__ void k() {{ __cusim_shared__ int x{value}; }}",
-                "cannot have a value where it is declared",
+                "cannot get a value in its declaration",
                 id=f"shared memory with a value{value}",
             )
             for value in (" = 3", "{3}", "(3)")

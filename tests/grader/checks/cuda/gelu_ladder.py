@@ -108,7 +108,7 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
             (STORE, TURNED.replace("SYNC", "if (i < 9) __syncthreads();  // HERE")),
         ],
         "RACE",
-        "threads of a warp went past this barrier to the end of the kernel",
+        "threads of a warp skipped this barrier and left the kernel",
     ),
     "06_unchecked": (
         [(LAUNCH, "    // HERE is the line below\n" + LAUNCH), (TRY, "")],
@@ -160,7 +160,7 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
             ),
         ],
         "RACE",
-        "met in different __syncthreads",
+        "wait at different __syncthreads",
     ),
     "14_leak": (
         [(LAUNCH, "    void *mine;\n    cudaMalloc(&mine, 100);  // HERE\n" + LAUNCH)],
@@ -206,7 +206,7 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
             (STORE, STORE[:-1] + "  // HERE\n"),
         ],
         "RACE",
-        "Give each element to one block (does the index hold blockIdx?)",
+        "Give each element to one block (does the index contain blockIdx?)",
     ),
     "21_no_bounds_check": (
         [(TAIL, ""), (STORE, STORE[:-1] + "  // HERE\n")],
