@@ -33,13 +33,14 @@ def run() -> int:
     host, source = said.text("HOST"), said.text("FROM")
     if host not in KNOWN or not source:
         raise GraderError(
-            f"HOST= is {host!r}, expected {' or '.join(KNOWN)}; FROM= names what was "
-            "handed in"
+            f"HOST= is {host!r}, expected {' or '.join(KNOWN)}; FROM= names the "
+            "submission"
         )
     made = here()
     if made is None:
         raise GraderError(
-            "this tree was not made for a course: make handout COURSE=file makes one"
+            "this folder was not made for a course: make handout COURSE=file makes "
+            "such a folder"
         )
     try:
         found = _graded(Path(source).resolve(), made)

@@ -43,7 +43,7 @@ def run() -> int:
     """Plan; unless DRY=1 says that this is all, grade and keep."""
     order = submission.order_of(submission.wanted_course(EXAMPLE))
     if not said.text("SUBMISSIONS"):
-        raise GraderError(f"say where the submissions are: {EXAMPLE}")
+        raise GraderError(f"name the folder of the submissions: {EXAMPLE}")
     said.one_of("ENGINE", ENGINES)
     known = roster.read(Path(named)) if (named := said.text("ROSTER")) else {}
     if said.yes("DRY"):
@@ -83,7 +83,9 @@ class _Run:
         waits = set(self.jobs)
         self._collect(waits)
         if earlier := len(self.jobs) - len(waits):
-            terminal.say(f"{earlier} have been graded before; FRESH=1 asks again")
+            terminal.say(
+                f"{earlier} have been graded before; FRESH=1 grades them again"
+            )
         self._tidy()
         begin, ended, all_ = time.monotonic(), 0, len(waits)
         count = min(said.number("JOBS", 1, 1024) or schedule.slots(), all_)
@@ -102,7 +104,8 @@ class _Run:
         except KeyboardInterrupt:
             graded = len(self.jobs) - len(waits)
             terminal.say(
-                f"{graded} of {len(self.jobs)} are graded; the same command goes on"
+                f"{graded} of {len(self.jobs)} are graded; run the same command again "
+                "to continue"
             )
             raise
         finally:
@@ -158,8 +161,8 @@ def _estimate(all_: int, left: int, begin: float) -> str:
 
 def _all_end(times: int, words: str) -> str:
     return (
-        f"processes that grade ended {times} times without a result; the last words "
-        f"of one: {words}. Fix this, and run the same command again"
+        f"grading processes ended {times} times without a result. The last message: "
+        f"{words}. Fix this, and run the same command again"
     )
 
 

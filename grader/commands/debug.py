@@ -148,12 +148,12 @@ def with_cases(wanted: str | None, example: str) -> Rung:
     rung, _ = one_rung(wanted, example)
     if rung.exhibit and rung.step:
         raise GraderError(
-            f"only make grade builds {rung.id}, in its own package; print in it, or "
-            "call your own copy from a script"
+            f"only make grade builds {rung.id}, in its own package. Print values in "
+            "the file, or call your own copy from a script"
         )
     if rung.is_view:
         raise GraderError(
-            f"{rung.id} makes views and has no cases: make grade prints the call, "
+            f"{rung.id} makes views, so it has no cases: make grade prints the call, "
             f'and convlab.load("{rung.id}") makes it in Python'
         )
     return rung
@@ -187,8 +187,8 @@ def _operator(now: Situation) -> NoReturn:
     stop = f"-ex 'set breakpoint pending on' -ex 'break {name}_forward_cpu_{now.dtype}'"
     terminal.say(
         "pdb stops before the call; s steps into convlab_ext/*.py. make debug of the "
-        "rung in its own lab has line numbers. Without them, this command stops at the "
-        f"kernel: PYTHONBREAKPOINT=0 gdb -q {stop} -ex run --args "
+        "kernel's own file shows line numbers. This command stops at the kernel "
+        f"without line numbers: PYTHONBREAKPOINT=0 gdb -q {stop} -ex run --args "
         f"{sys.executable} {script}"
     )
     lines = f"import sys\n\nsys.path.insert(0, {str(kernels.LAB)!r})"
@@ -237,7 +237,10 @@ def _c(now: Situation) -> NoReturn:
     command += ["-ex", "run", "--args", str(worker), "--replay"]
     command += [str(library), str(library), *(str(path) for path in memory)]
     terminal.say(f"gdb stops in {now.rung.shown}:")
-    terminal.say("n next line, s into a call, info locals, c to go on, q leaves gdb")
+    terminal.say(
+        "n: next line, s: step into a call, info locals: variables, c: continue, q: "
+        "quit"
+    )
     _become(command)
 
 

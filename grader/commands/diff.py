@@ -28,8 +28,8 @@ def run() -> int:
     other = given.broken(rung) if rung.exhibit else below(rung, task)
     if other is None:
         raise GraderError(
-            f"{rung.id} is the lowest file of its direction: there is nothing below it "
-            "to compare with"
+            f"{rung.id} is the lowest file of its direction: no lower file exists to "
+            "compare it with"
         )
     old, new = (_lines(file) for file in (other, rung))
     names = other.shown, rung.shown

@@ -80,8 +80,11 @@ def _bwrap_install() -> str:
 def _bwrap_cost() -> str:
     weaker = "Landlock" if sandbox.has_landlock() else "the system call filter alone"
     if shutil.which("bwrap"):
-        return f"installed, but may not make namespaces here; {weaker} is used instead"
-    return f"{weaker} shuts student code in instead (make system-packages)"
+        return (
+            f"installed, but it cannot make namespaces on this machine; {weaker} is "
+            "used instead"
+        )
+    return f"{weaker} restricts student code instead (make system-packages)"
 
 
 def _sanitizers() -> str:
@@ -179,9 +182,10 @@ def _compilers() -> list[Item]:
         Item(
             "nvcc",
             nvcc.release(),
-            "CUDA kernels run on the CPU only: NVIDIA's compiler is not there",
+            "CUDA kernels run on the CPU only: NVIDIA's compiler is missing",
             install="make nvcc",
-            gain="kernels are compiled for a card, with registers and occupancy",
+            gain="kernels are compiled for a GPU, and registers and occupancy are "
+            "shown",
         ),
     ]
 
@@ -224,7 +228,9 @@ def _on_card() -> list[Item]:
     return [
         Item(name, compute_sanitizer.find() if found else "", without),
         Item(
-            "Nsight Compute", _version("ncu"), "counts are not compared with a card's"
+            "Nsight Compute",
+            _version("ncu"),
+            "counts are not compared with the counts of a GPU",
         ),
     ]
 

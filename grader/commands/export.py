@@ -55,7 +55,7 @@ def asked_for(named: str, known: Sequence[str], example: str) -> list[str]:
         if name not in known:
             raise GraderError(f"TO= names {name!r}, expected {', '.join(known)}")
     if not found:
-        raise GraderError(f"say for whom, of {', '.join(known)}: {example}")
+        raise GraderError(f"name a format, one of {', '.join(known)}: {example}")
     return found
 
 

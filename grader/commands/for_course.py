@@ -34,8 +34,8 @@ from grader.errors import GraderError
 
 PAGE = "COURSE.md"
 HAND_IN = (
-    "Hand in the folder `labs`, packed: `tar czf labs.tar.gz labs`. Of it the files of "
-    "the tasks above count; a Makefile, a header or a `lab.toml` does not."
+    "Hand in the folder `labs`, packed: `tar czf labs.tar.gz labs`. Only the files of "
+    "the tasks above count. A Makefile, a header or a `lab.toml` does not count."
 )
 SOLUTIONS = (
     "keep `convlab-solutions.zip` beside this file, and `make solution T=... KEY=...` "
@@ -44,7 +44,7 @@ SOLUTIONS = (
 FRONT = (
     "**{title}:** [COURSE.md](COURSE.md) says which tasks count here, for how many "
     "points, until when, and how to hand in. `make grade` shows the same tasks. This "
-    "page tells of all labs, with the points that they have elsewhere.\n\n"
+    "page describes all labs, with their points outside of this course.\n\n"
 )
 DRAWN = 8  # cases of each hidden seed but the first, as a run draws them
 CASES = "grader/operators/cases"
@@ -186,8 +186,9 @@ def page(made: Course) -> str:
     if late := made.late:
         lines += [
             f"- A begun day late costs {late.percent_per_day:g} % of a part's points; "
-            f"after {late.days} begun days nothing counts. Days that are free in the "
-            f"whole course: {late.free_days}; the first parts that they help get them."
+            f"after {late.days} begun days the part counts nothing. Late days without "
+            f"a cost in the whole course: {late.free_days}. They go to the first "
+            "parts that they help."
         ]
     if made.release_days is not None:
         lines += [
@@ -272,8 +273,8 @@ def search(places: list[Path], made: Course) -> None:
                 for pattern, what in known.items():
                     if re.search(pattern, searched):
                         raise GraderError(
-                            f"the handout would give away {what}: it stands in {name}; "
-                            "take it out of there, or choose another one"
+                            f"the handout would give away {what}: it is in {name}. "
+                            "Remove it from this file, or choose another one"
                         )
 
 

@@ -173,9 +173,9 @@ def grade(tree: Path, build: Path, made: Course) -> dict[str, Any]:
     file = build / "grade" / "results.json"
     if not file.is_file():
         said = (build / "grade.log").read_text(errors="replace").strip().splitlines()
-        last = said[-1] if said else f"status {done.returncode}, and no word"
+        last = said[-1] if said else f"status {done.returncode}, and no message"
         raise GraderError(f"nothing was graded: {last}")
     found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     if wrong := unlike(found):
-        raise GraderError(f"{file} is not what the grader writes: {wrong}")
+        raise GraderError(f"{file} was not written by the grader: {wrong}")
     return found

@@ -97,7 +97,7 @@ LISTED = 4  # names told of files that are left out
 def run() -> int:
     """Derive, search, list and pack; say what came of it."""
     if given.is_handout():
-        raise GraderError("this tree is a handout itself; make one in the repository")
+        raise GraderError("this is a handout; run make handout in the repository")
     made = for_course.asked()
     folder = build_folder() / "handout" / (made.name if made else "")
     with once.alone(folder):  # the tree and its archives belong together
@@ -195,8 +195,8 @@ def _ship(name: str, target: Path, made: Course | None = None) -> None:
         text = source.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise GraderError(
-            f"{name} is not text, so nobody can check it for solutions; take it out of "
-            "SHIPPED in grader/commands/handout.py"
+            f"{name} is not text, so it cannot be searched for solutions; remove it "
+            "from SHIPPED in grader/commands/handout.py"
         ) from error
     edition = for_course.fewer_hints(name, _student_edition(name, text), made)
     target.write_text(edition, encoding="utf-8")
@@ -220,7 +220,7 @@ def _student_edition(name: str, text: str) -> str:
     text = warned(name, starter(text))
     if name.startswith("labs/") and MARKER.search(text):
         raise GraderError(
-            f"{name}: BEGIN SOLUTION, END SOLUTION and STARTER do not fit together"
+            f"{name}: BEGIN SOLUTION, END SOLUTION and STARTER do not match"
         )
     return text
 
@@ -392,7 +392,7 @@ def _seal(names: list[str], folder: Path, made: Course | None) -> Path:
     told = for_course.keys_page(keys, made)
     (folder / sealed.KEYS).write_text(told, encoding="utf-8")
     terminal.say(
-        f"solutions, one key a task: {os.path.relpath(archive)}; the keys are in "
-        f"{os.path.relpath(folder / sealed.KEYS)}: give one out to release a task"
+        f"solutions, one key for each task: {os.path.relpath(archive)}; keys are in "
+        f"{os.path.relpath(folder / sealed.KEYS)}: give out a key to release its task"
     )
     return archive

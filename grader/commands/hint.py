@@ -14,17 +14,17 @@ def run() -> int:
     """Print the hints seen so far and the next one, of a task or of one rung."""
     wanted = said.text("T")
     if not wanted:
-        raise GraderError("say which task: make hint T=02_naive_c/conv2d")
+        raise GraderError("name a task: make hint T=02_naive_c/conv2d")
     selection = select(wanted)
     task = selection.tasks[0]
     if len(selection.tasks) > 1:
         listed = ", ".join(one.id for one in selection.tasks)
-        raise GraderError(f"{wanted} names several tasks; say which: {listed}")
+        raise GraderError(f"{wanted} names several tasks; choose one: {listed}")
     named = [rung for rung in task.rungs if rung.id in selection.rungs and rung.hints]
     alone = len(selection.rungs) == 1 and named
     if task.is_hunt and not alone:
         listed = ", ".join(rung.id for rung in named)
-        raise GraderError(f"say which exhibit: {listed}")
+        raise GraderError(f"name one file of the bug hunt: {listed}")
     about = named[0] if alone else task
     for number, text in enumerate(one_more(about), start=1):
         terminal.say(f"hint {number} of {len(about.hints)}: {text}")

@@ -41,7 +41,8 @@ def run() -> int:
     students = sorted({*records, *known, *refused})
     if not students:
         raise GraderError(
-            f"{results.near(folder)} has no student yet: make submission grades one"
+            f"{results.near(folder)} has no student yet: make submission grades a "
+            "student's work"
         )
     totals = [
         total(
@@ -79,8 +80,8 @@ def _write(
                 one_line(t.student) for t in totals if not WHO[kind](t.person)
             ]:
                 terminal.say(
-                    f"  {kind} cannot tell who they are: {', '.join(nameless)}; give "
-                    f"them {NEEDED[kind]} in {desk.PEOPLE}"
+                    f"  {kind} does not know these students: {', '.join(nameless)}; "
+                    f"write their {NEEDED[kind]} into {desk.PEOPLE}"
                 )
     for one in totals if set(kinds) & set(export.FILES) else ():
         mine = folder / desk.file_of(folder, one.student).stem

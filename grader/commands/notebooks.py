@@ -82,7 +82,7 @@ def why(notebook: Any, error: Exception) -> str:
         first = next(iter(str(error.evalue).splitlines()), "no reason given")
         return f"stopped {where}: {error.ename}: {first}"
     if isinstance(error, DeadKernelError):
-        return "stopped: its Python process ended (memory?)"
+        return "stopped: its Python process ended (did memory run out?)"
     return f"stopped: a cell did not end within {CELL_LIMIT} s"
 
 

@@ -41,13 +41,13 @@ def run() -> int:
     task = next(t for t in select(rung.id).tasks if t.id == rung.task)
     if rung.exhibit:
         raise GraderError(
-            f"{rung.id} is an exhibit, and nobody times it: make grade T={rung.id} "
-            "checks the repair and the case"
+            f"{rung.id} is a bug-hunt file, which is not timed: make grade "
+            f"T={rung.id} checks the repair and the case"
         )
     if rung.file.suffix != ".c":
         raise GraderError(
-            f"{rung.shown}: make profile reads compiled C; of a kernel make bench "
-            "counts sectors and bank conflicts, and Python has cProfile"
+            f"{rung.shown}: make profile works only for C. For a kernel, make bench "
+            "counts sectors and bank conflicts. For Python, use cProfile"
         )
     with results.lock():
         build_tools()
@@ -94,7 +94,7 @@ def _profile(
         subject.close()
     if seconds == float("inf"):
         raise GraderError(
-            f"{rung.id}: {direction} did not come back; make grade T={rung.id} says why"
+            f"{rung.id}: {direction} did not return; make grade T={rung.id} shows why"
         )
     data = baseline.Data(operator, case, 1, SEED)
     inputs, _ = data.of_call(0)
@@ -102,7 +102,7 @@ def _profile(
     profile = Profile(direction, case.name, seconds, need, peaks)
     loops = object_code.loops(library, rung.file)
     if not counts.available():
-        terminal.complain("valgrind is not here, so that no loop is named: "
+        terminal.complain("valgrind is not installed, so no loop is shown: "
                           "make system-packages installs it")  # fmt: skip
         return profile
     counted, other = _counted(rung, operator, case, direction)

@@ -16,7 +16,7 @@ def run() -> int:
     if reason := results.refusal():
         raise GraderError(
             f"{results.near(results.path())} cannot be read: {reason}; run make grade, "
-            "which keeps this file under another name and begins a new one"
+            "which keeps this file under another name and writes a new file"
         )
     if found is None:
         raise GraderError(

@@ -19,11 +19,11 @@ def run() -> int:
     """Ask, keep a copy, put the starters back."""
     if not given.is_handout():
         raise GraderError(
-            "this is the repository, and its files are complete. git restore brings "
-            "one back; make reset works in a handout"
+            "make reset works only in a handout. This is the repository: git restore "
+            "brings a file back"
         )
     if not said.text("T"):
-        raise GraderError("say which file or task: make reset T=02_naive_c/conv2d/00")
+        raise GraderError("name a file or a task: make reset T=02_naive_c/conv2d/00")
     selection = select(said.text("T"))
     known = starters.read(rungs.ROOT)
     files = [
@@ -46,7 +46,7 @@ def run() -> int:
         file = rungs.ROOT / name
         copy = starters.keep(rungs.ROOT, name) if file.exists() else ""
         file.write_bytes(known[name])
-        kept = f"; yours is kept as {copy}" if copy else ""
+        kept = f"; your file is kept as {copy}" if copy else ""
         terminal.say(f"{name} is the starter again{kept}")
     return 0
 

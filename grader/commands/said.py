@@ -15,42 +15,43 @@ from grader.errors import GraderError
 
 NAMES = {
     "T": "a task or rung: a path, an id, or a prefix of ids",
-    "LAB": "only labs that begin with this, 02",
+    "LAB": "only labs that begin with these letters, for example 02",
     "CHECK": "grade: forward, backward or card",
     "SEED": "grade, bench, debug, train: repeat a run's random numbers",
-    "FRESH": "grade, batch: 1 asks everything again",
-    "JOBS": "grade, batch: how many side by side",
-    "TIMES": "grade: 1 shows where the time went",
-    "STRICT": "grade: 0 ends with status 0 once a table is printed",
-    "CASE": "debug: the case's name, as the report gives it",
+    "FRESH": "grade, batch: 1 checks everything again",
+    "JOBS": "grade, batch: how many files are graded at the same time",
+    "TIMES": "grade: 1 shows the time of each check",
+    "STRICT": "grade: 0 ends with status 0 if a table was printed",
+    "CASE": "debug: the name of the case, as in the report",
     "DTYPE": "debug, train: f32 or f64",
     "THREAD": "debug, CUDA: x, x,y or x,y,z",
     "BLOCK": "debug, CUDA: x, x,y or x,y,z",
     "NET": "bench: resnet18, mobilenet, unet; train: lenet, separable, transformer",
-    "CASES": "bench: only these, by name",
+    "CASES": "bench: only the cases with these names",
     "PARTS": "bench: forward,backward,grad_input,...",
-    "THREADS": "bench, train: how many",
-    "AGAINST": "bench: slow2d,channels_last: also these",
+    "THREADS": "bench, train: how many threads",
+    "AGAINST": "bench: also these variants of PyTorch: slow2d,channels_last",
     "COUNTS": "bench, lab 04: off leaves out what cusim counts",
     "BUDGET": "bench, lab 04: how many seconds each row of the table takes on a GPU",
     "STEPS": "step: pybind,aten",
-    "DATA": "train: what to learn",
-    "EPOCHS": "train: how often",
+    "DATA": "train: the data to learn from",
+    "EPOCHS": "train: how many passes over the data",
     "VARIANTS": "train: which layers",
     "DEVICE": "train: cpu or cuda",
-    "PROFILE": "train: 1 takes a step apart",
+    "PROFILE": "train: 1 shows the time of each part of a step",
     "FROM": "update, solution, submission, autograde: an archive",
-    "TO": "export, marks: for whom; train: a folder; autograde: a file",
-    "KEY": "solution: what opens it",
+    "TO": "export, marks: the format; train: a folder; autograde: a file",
+    "KEY": "solution: the key of the task",
     "YES": "reset: 1 agrees",
     "COURSE": "handout, submission, batch, marks: the course's file",
     "NAME": "submission: the student",
     "ALL": "submission: 1 grades a folder of archives",
     "SUBMISSIONS": "batch: a folder of submissions, or an archive of all",
     "ROSTER": "batch: a CSV file, id,name",
-    "DRY": "batch: 1 only says who would be graded",
+    "DRY": "batch: 1 only lists the students to grade",
     "ENGINE": "batch: local",
-    "LEASE": "batch: seconds until a job of a silent process goes to another one",
+    "LEASE": "batch: seconds until another process takes over the job of a silent "
+    "process",
     "WHEN": "submission, batch: the time of the hand-in",
     "PART": "submission, batch: the course's part",
     "DESK": "submission, batch, marks: the folder of the records",
@@ -70,7 +71,7 @@ def taken(words: Sequence[str]) -> Iterator[None]:
             name, value = word.split("=", 1) if "=" in word else ("T", word)
             if name not in NAMES:
                 raise GraderError(
-                    f"{word!r}: no command has such a word, expected a task, or "
+                    f"{word!r}: no command has this word, expected a task, or "
                     f"NAME=value with one of {', '.join(NAMES)}"
                 )
             os.environ[name] = value

@@ -19,20 +19,18 @@ FOLDER = "solutions"  # beside labs: what is in it is not graded
 def run() -> int:
     """Unlock it into a folder of its own; no file of labs is touched."""
     if not given.is_handout():
-        raise GraderError("this is the repository: labs holds the solutions")
+        raise GraderError("this is the repository: labs contains the solutions")
     wanted, key = said.text("T"), said.text("KEY")
     if not wanted:
-        raise GraderError(
-            "say of which task: make solution T=02_naive_c/conv2d KEY=..."
-        )
+        raise GraderError("name a task: make solution T=02_naive_c/conv2d KEY=...")
     tasks = select(wanted).tasks
     if len(tasks) != 1:
         names = ", ".join(task.id for task in tasks)
-        raise GraderError(f"make solution opens one task, and T= names: {names}")
+        raise GraderError(f"make solution opens only one task, but T= names: {names}")
     if not key:
         raise GraderError(
             f"the solutions of {tasks[0].id} are locked: your instructor gives out "
-            "KEY= when the deadline has passed"
+            "KEY= after the deadline"
         )
     archive = Path(said.text("FROM") or rungs.ROOT / sealed.ARCHIVE)
     files = sealed.unseal(sealed.block(archive, tasks[0].id), key)
@@ -41,5 +39,5 @@ def run() -> int:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(contents)
         terminal.say(f"{FOLDER}/{name}")
-    terminal.say("compare with yours: diff -u solutions/labs/... labs/...")
+    terminal.say("compare with your file: diff -u solutions/labs/... labs/...")
     return 0

@@ -48,7 +48,7 @@ def _operators(wanted: str, steps: Sequence[str]) -> list[str]:
     if not there:
         have = sorted({f.stem for s in steps for f in (sources / s).glob("*.cpp")})
         raise GraderError(
-            f"nothing to build: of lab 05 {', '.join(have)} have the step "
+            f"nothing to build: in lab 05 only {', '.join(have)} have the step "
             f"{' or '.join(steps)}; choose one with T=05_torch_extension/{have[0]}"
         )
     return there

@@ -67,7 +67,7 @@ def run() -> int:
             f"ALL=1 grades a whole folder of archives. Leave NAME= out: {ALL_EXAMPLE}"
         )
     if not everybody and not (student and source):
-        raise GraderError(f"say what was handed in and by whom: {EXAMPLE}")
+        raise GraderError(f"name the submission and the student: {EXAMPLE}")
     warn(order)
     if everybody:
         return _grade_all(inbox.students(Path(source)), order)
@@ -212,10 +212,10 @@ def _of(student: str, page: str) -> str:
 def wanted_course(example: str = EXAMPLE) -> Course:
     """The course of COURSE=, in the repository. Raises GraderError."""
     if given.is_handout():
-        raise GraderError("this tree is a handout; marks are kept in the repository")
+        raise GraderError("this folder is a handout; marks are kept in the repository")
     made = for_course.asked()
     if made is None:
-        raise GraderError(f"say which course: {example}")
+        raise GraderError(f"name the file of the course: {example}")
     return made
 
 

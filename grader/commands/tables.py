@@ -30,11 +30,12 @@ MEANING = {  # of a tool: what it does
     "non-contiguous, expanded.",
     "integers": "Numbers that are exact in the dtype, so that one lost bit shows.",
     "large numbers": "Numbers of very different sizes in one tensor.",
-    "gradcheck": "The gradient beside finite differences of the same forward.",
+    "gradcheck": "The gradient is compared with finite differences of the same "
+    "forward.",
     "second derivatives": "The gradient of a gradient.",
-    "sanitizer": "Every access to memory is looked at: AddressSanitizer and UBSan.",
-    "race report": "Every access of every thread is looked at: who wrote, who read, "
-    "and what stood between them.",
+    "sanitizer": "AddressSanitizer and UBSan check every access to memory.",
+    "race report": "Every access of every thread is recorded: the writer, the reader, "
+    "and the barriers between them.",
     "launch check": "The rung reads each launch's error at once.",
     "opcheck": "PyTorch's own test of what an operator promises: schema, fake kernel, "
     "autograd.",

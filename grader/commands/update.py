@@ -43,7 +43,7 @@ def _tell(report: renewal.Report) -> None:
     for name in report.conflicts:
         terminal.say(
             f"conflict: {name} stays as you wrote it. {name}{renewal.BESIDE} shows "
-            "where the new starter differs: take over what you want and delete it"
+            "where the new starter differs: copy what you want from it, then delete it"
         )
     for name, copy in report.kept:
-        terminal.say(f"kept: {name} as it was is {copy}")
+        terminal.say(f"kept: your old {name} is now {copy}")

@@ -133,7 +133,7 @@ class _Launch:
                     self.edits.refuse(
                         part[0],
                         "a template or an overloaded kernel gets a braced list with "
-                        "calls in it: write the list's type before the brace",
+                        "calls in it: write its type before the brace",
                     )
                 self.edits.replace(part[0], "0")
                 for token in part[1:]:

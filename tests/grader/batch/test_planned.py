@@ -134,10 +134,10 @@ def test_a_dry_run_lists_everybody_and_grades_nobody(inbox, tmp_path, ask, capsy
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ({"SUBMISSIONS": ""}, "say where the submissions are: make batch"),
+        ({"SUBMISSIONS": ""}, "name the folder of the submissions: make batch"),
         ({"SUBMISSIONS": "none"}, "SUBMISSIONS= is 'none', expected a folder"),
         ({"ENGINE": "slurm"}, "ENGINE= is 'slurm', expected local"),
-        ({"COURSE": ""}, "say which course: make batch"),
+        ({"COURSE": ""}, "name the file of the course: make batch"),
     ],
 )
 def test_an_order_that_makes_no_sense_is_refused(ask, words, says):

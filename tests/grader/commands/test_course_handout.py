@@ -288,7 +288,7 @@ def test_a_submission_is_graded_from_a_clean_copy_and_kept(made, repository, tmp
     for words, says in (
         ({"PART": "week_9"}, "PART= names 'week_9', expected week_1, week_2"),
         ({"WHEN": "soon"}, "WHEN= is 'soon', expected a date"),
-        ({"NAME": ""}, "say what was handed in and by whom"),
+        ({"NAME": ""}, "name the submission and the student"),
         ({"CONVLAB_BUILD": str(tmp_path)}, "there is no handout of this course yet"),
     ):
         done = run(repository, *command, **{**place, **words})

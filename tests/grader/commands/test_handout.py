@@ -229,7 +229,7 @@ def test_help_lists_what_works_and_texts_name_nothing_else(made):
 def test_a_handout_makes_no_handout(made):
     done = grader(made.tree, "handout")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "this tree is a handout itself" in done.stderr
+    assert "this is a handout; run make handout" in done.stderr
 
 
 # ---- it works ------------------------------------------------------------------------

@@ -74,7 +74,7 @@ def test_of_several_tasks_it_asks_which_one(ask, monkeypatch):
     two = [tasks.Task("02_naive_c", name, "c", 1, hints=("x",)) for name in "ab"]
     several = Selection(tuple(two), frozenset(), whole=False)
     monkeypatch.setattr(hint, "select", lambda _: several)
-    said = "02 names several tasks; say which: 02_naive_c/a, 02_naive_c/b$"
+    said = "02 names several tasks; choose one: 02_naive_c/a, 02_naive_c/b$"
     with pytest.raises(GraderError, match=said):
         ask("02")
 

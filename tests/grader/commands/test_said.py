@@ -155,7 +155,7 @@ def test_a_word_behind_a_command_wins_and_is_gone_after_it(
         assert said.text("LAB") == "02" and said.text("T") == "02_naive_c/add"
         assert said.text("FROM") == "a=b"
     assert said.text("LAB") == "01" and not said.text("T")
-    with pytest.raises(GraderError, match="'SEDE=3': no command has such a word"):
+    with pytest.raises(GraderError, match="'SEDE=3': no command has this word"):
         said.taken(["SEDE=3"]).__enter__()
 
 

@@ -199,7 +199,7 @@ def test_check_card_asks_the_card_alone_and_gives_no_points(
     found = [(c["name"], c["dtype"], c["verdict"]) for c in rung["checks"]]
     assert found == [(name, dtype, "PASS") for name, dtype in IN_EVERY_DTYPE]
     assert not (tmp_path / results.NAME).exists()
-    assert "no points: only the check on the card ran" in capsys.readouterr().out
+    assert "no points: only the check on the GPU ran" in capsys.readouterr().out
 
 
 def _on_card_only(usual, subject, *words, **options):
@@ -211,7 +211,7 @@ def _on_card_only(usual, subject, *words, **options):
 @pytest.mark.parametrize(
     ("card", "task", "words"),
     [
-        (None, ADD, "CHECK=card needs a GPU, and there is none today"),
+        (None, ADD, "CHECK=card needs a GPU, but there is none today"),
         (PRETENDED, "02_naive_c/add", "CHECK=card: expected kernels of lab 04"),
     ],
 )

@@ -251,7 +251,7 @@ def test_debug_lends_the_terminal_and_comes_back(
     terminal.press("d")
     terminal.until("make debug")
     if shutil.which("gdb"):
-        terminal.until("q leaves gdb", "(gdb)")
+        terminal.until("q: quit", "(gdb)")
         terminal.press("q\n")  # asks nothing more
     terminal.until("press Enter")
     terminal.enter()

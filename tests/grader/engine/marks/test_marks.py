@@ -302,7 +302,7 @@ def test_marks_are_shown_and_exported_with_what_was_decided(
     assert marks.run() == 0
     said = capsys.readouterr().out
     assert "by hand: 02_naive_c/gelu, q1" in said and "[red]eve" in said
-    assert "canvas cannot tell who they are: =bob, [red]eve, alice; give" in said
+    assert "canvas does not know these students: =bob, [red]eve, alice; write" in said
     folder = at_desk / "exports"
     rows = list(csv.reader((folder / "canvas.csv").read_text().splitlines()))
     assert [row[0] for row in rows[2:]] == ["'=bob", "x", "Alice Example"]
