@@ -56,7 +56,7 @@ def test_a_starter_line_that_stands_alone_is_uncovered():
     ("text", "sentence"),
     [
         ("int x;\n", "has no BEGIN SOLUTION: it would be given away as it is"),
-        ("// BEGIN SOLUTION\n// END SOLUTION\n// BEGIN SOLUTION\n", "fit together"),
+        ("// BEGIN SOLUTION\n// END SOLUTION\n// BEGIN SOLUTION\n", "do not match"),
     ],
 )
 def test_a_rung_whose_solution_is_not_marked_is_not_shipped(text, sentence):
