@@ -205,7 +205,7 @@ class Queue(Closing):
             return None
         except ValueError as error:
             raise GraderError(
-                f"{file} is not the result of a job: {error}; delete it, and run the "
-                "command again"
+                f"{file} cannot be read as the result of a job: {error}; delete it, "
+                "and run the command again"
             ) from error
         return found

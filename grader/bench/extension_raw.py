@@ -47,7 +47,7 @@ class Raw:
         """Raises GraderError if there are none, or they cannot be linked."""
         made = extension.kernels(operator, "cpu", earlier_links.kernel_links())
         if made.file is None:
-            raise GraderError(f"no kernels of {operator}: {made.reason}")
+            raise GraderError(f"there are no kernels of {operator}: {made.reason}")
         self.operator, self.served = operator, made.served
         self._library = ctypes.CDLL(str(_linked(operator, made.file)))
         self._block = mmap.mmap(-1, MEMORY)

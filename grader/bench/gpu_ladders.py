@@ -64,7 +64,8 @@ def bench(selection: Selection, wanted: Wanted) -> int:
     if gpu_probe.card() is None:
         if not wanted.counts:
             raise GraderError(
-                f"with COUNTS=off nothing is left to measure: {gpu_probe.absent()}"
+                "with COUNTS=off nothing is left to measure, because times need a "
+                f"GPU: {gpu_probe.absent()}"
             )
         terminal.say(NOT_TIMED.format(why=gpu_probe.absent()))
     written, known, wrong = [], dict[tuple[str, str], Counted](), 0

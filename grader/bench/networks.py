@@ -86,11 +86,14 @@ def _verify(net: str, wanted: Wanted) -> None:
         raise GraderError(f"NET={one_line(net)}: expected one of {', '.join(names())}")
     for part in wanted.parts:
         if part not in PARTS:
-            raise GraderError(f"PARTS={part}: of a network, {' and '.join(PARTS)}")
+            raise GraderError(
+                f"PARTS={part}: for a network, expected {' and '.join(PARTS)}"
+            )
     for images in wanted.cases:
         if not images.isdecimal() or len(images) > 4 or not int(images):
             raise GraderError(
-                f"CASES={images}: of a network, numbers of images, like CASES=1,8"
+                f"CASES={images}: for a network, expected numbers of images, like "
+                "CASES=1,8"
             )
 
 
@@ -121,8 +124,8 @@ def _row(net: str, images: int, part: str, wanted: Wanted) -> Row:
     except (NotImplementedError, RuntimeError) as why:
         said = str(why).partition("\n")[0] or repr(why)
         raise GraderError(
-            f"{net} cannot run with our layers: {said}; make grade LAB=05 names what "
-            "is still to do"
+            f"{net} cannot run with our layers: {said}; make grade LAB=05 shows "
+            "which files are missing"
         ) from why
     budget = max(BUDGET, PAIRS * (time.monotonic() - begin))
     tries = TRIES if budget == BUDGET else 1

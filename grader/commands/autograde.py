@@ -33,7 +33,7 @@ def run() -> int:
     host, source = said.text("HOST"), said.text("FROM")
     if host not in KNOWN or not source:
         raise GraderError(
-            f"HOST= is {host!r}, expected {' or '.join(KNOWN)}; FROM= names the "
+            f"HOST= is {host!r}, expected {' or '.join(KNOWN)}. FROM= must name the "
             "submission"
         )
     made = here()

@@ -31,7 +31,7 @@ def run() -> int:
     """Measure, print and write."""
     task, lab, net = map(said.text, ("T", "LAB", "NET"))
     if net and (task or lab):
-        raise GraderError(f"NET={net} times a whole network; leave out T= and LAB=")
+        raise GraderError(f"NET={net} measures a whole network: leave out T= and LAB=")
     selection = _timed(tasks.select(task, lab))
     repeated = said.number("SEED")
     wanted = _wanted(grading.new_seed() if repeated is None else repeated)
@@ -56,7 +56,9 @@ def _timed(selection: Selection) -> Selection:
     timed = (t for t in selection.tasks if not (t.functions or t.is_hunt))
     left = tuple(timed)
     if not left and selection.tasks:
-        raise GraderError("bug hunts and views are not timed: make grade checks them")
+        raise GraderError(
+            "make bench does not time bug hunts and views: check them with make grade"
+        )
     return replace(selection, tasks=left)
 
 
@@ -94,8 +96,8 @@ def _wanted(seed: int) -> Wanted:
     for name in against:
         if name not in VARIANTS[1:]:
             raise GraderError(
-                f"AGAINST={name}: PyTorch has no such variant here, expected some of "
-                f"{','.join(VARIANTS[1:])}"
+                f"AGAINST={name}: make bench knows no such variant of PyTorch, "
+                f"expected some of {','.join(VARIANTS[1:])}"
             )
     parts = said.several("PARTS")
     for part in parts if not words["NET"] else ():

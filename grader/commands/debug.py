@@ -107,7 +107,8 @@ def debug(
     case = cases.get(case_name or next(iter(cases)))
     if case is None:
         raise GraderError(
-            f"{operator.name} has no case {case_name!r}; its cases: {', '.join(cases)}"
+            f"{operator.name} has no case {case_name!r}; the cases are: "
+            f"{', '.join(cases)}"
         )
     kind = DTYPES[dtype]
     inputs = operator.inputs(case, kind, seed)
@@ -154,7 +155,7 @@ def with_cases(wanted: str | None, example: str) -> Rung:
     if rung.is_view:
         raise GraderError(
             f"{rung.id} makes views, so it has no cases: make grade prints the call, "
-            f'and convlab.load("{rung.id}") makes it in Python'
+            f'and convlab.load("{rung.id}") repeats the call in Python'
         )
     return rung
 
@@ -259,7 +260,9 @@ def place(text: str) -> tuple[int, ...]:
     """THREAD= and BLOCK=: 3, or 3,1 for x and y. Raises GraderError."""
     words = text.split(",")
     if len(words) > 3 or not all(w.isdecimal() and len(w) < 10 for w in words):
-        raise GraderError(f"{text!r}: expected x, x,y or x,y,z, for example 3,1")
+        raise GraderError(
+            f"{text!r}: expected one, two or three numbers with commas, for example 3,1"
+        )
     return tuple(int(word) for word in words)
 
 

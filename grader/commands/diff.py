@@ -28,8 +28,7 @@ def run() -> int:
     other = given.broken(rung) if rung.exhibit else below(rung, task)
     if other is None:
         raise GraderError(
-            f"{rung.id} is the lowest file of its direction: no lower file exists to "
-            "compare it with"
+            f"there is no lower file with the same direction to compare {rung.id} with"
         )
     old, new = (_lines(file) for file in (other, rung))
     names = other.shown, rung.shown

@@ -55,7 +55,9 @@ def asked_for(named: str, known: Sequence[str], example: str) -> list[str]:
         if name not in known:
             raise GraderError(f"TO= names {name!r}, expected {', '.join(known)}")
     if not found:
-        raise GraderError(f"name a format, one of {', '.join(known)}: {example}")
+        raise GraderError(
+            f"name a format with TO=, one of {', '.join(known)}: {example}"
+        )
     return found
 
 

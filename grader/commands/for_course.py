@@ -98,13 +98,15 @@ def _plain_shapes(known: Any, line: Mapping[str, Any]) -> None:
     for name, shape in shapes.items():
         if name not in inputs:
             listed = ", ".join(inputs)
-            raise ValueError(f"{name!r} is not an input; shapes names {listed}")
+            raise ValueError(
+                f"{name!r} is not an input; the inputs in shapes are {listed}"
+            )
         if not isinstance(shape, list) or not all(map(_is_size, shape)):
             right = "a list of sizes like [3, 7]"
             raise ValueError(f"the shape of {name!r} is not {right}")
     for name, size in sizes.items():
         if not _is_size(size):
-            raise ValueError(f"the size {name} is not a whole number from 0")
+            raise ValueError(f"the size {name} is not a whole number of 0 or more")
 
 
 def _is_size(value: Any) -> bool:
@@ -274,7 +276,7 @@ def search(places: list[Path], made: Course) -> None:
                     if re.search(pattern, searched):
                         raise GraderError(
                             f"the handout would give away {what}: it is in {name}. "
-                            "Remove it from this file, or choose another one"
+                            "Remove it from this file, or change it in the course file"
                         )
 
 

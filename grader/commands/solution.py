@@ -19,7 +19,10 @@ FOLDER = "solutions"  # beside labs: what is in it is not graded
 def run() -> int:
     """Unlock it into a folder of its own; no file of labs is touched."""
     if not given.is_handout():
-        raise GraderError("this is the repository: labs contains the solutions")
+        raise GraderError(
+            "make solution works only in a handout: in the repository, labs contains "
+            "the solutions"
+        )
     wanted, key = said.text("T"), said.text("KEY")
     if not wanted:
         raise GraderError("name a task: make solution T=02_naive_c/conv2d KEY=...")

@@ -98,8 +98,8 @@ def order_of(made: Course) -> Order:
     tree = build_folder() / "handout" / made.name / "student"
     if not tree.is_dir():
         raise GraderError(
-            "there is no handout of this course yet: make handout COURSE="
-            f"{said.text('COURSE')}"
+            "there is no handout of this course yet: run make handout "
+            f"COURSE={said.text('COURSE')}"
         )
     wanted = [part for part in made.parts if part.id in parts or not parts]
     pages = place_of(made) / "records" / "+".join(parts)
@@ -212,7 +212,10 @@ def _of(student: str, page: str) -> str:
 def wanted_course(example: str = EXAMPLE) -> Course:
     """The course of COURSE=, in the repository. Raises GraderError."""
     if given.is_handout():
-        raise GraderError("this folder is a handout; marks are kept in the repository")
+        raise GraderError(
+            "this folder is a handout. Run the command in the repository, which keeps "
+            "the marks"
+        )
     made = for_course.asked()
     if made is None:
         raise GraderError(f"name the file of the course: {example}")

@@ -18,16 +18,18 @@ from grader.toolchain.make import build_folder
 def run() -> int:
     """Do it and say what was done; 1 if a conflict is left to the student."""
     if not given.is_handout():
-        raise GraderError("make update works in a handout; here git pull does it")
+        raise GraderError(
+            "make update works only in a handout. In the repository, use git pull"
+        )
     named = said.text("FROM")
     if not named:
         raise GraderError(
-            "say from which archive: make update FROM=convlab-handout.zip"
+            "name the archive of the new handout: make update FROM=convlab-handout.zip"
         )
     if not (rungs.ROOT / starters.ARCHIVE).exists():
         raise GraderError(
             f"this handout is too old to be updated: it has no {starters.ARCHIVE}. "
-            "Unpack the new handout beside it and copy your files over"
+            "Unpack the new handout in another folder, and copy your files into it"
         )
     new = renewal.unpacked(Path(named))
     with once.alone(build_folder() / "update"):

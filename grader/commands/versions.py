@@ -54,7 +54,8 @@ def under(version: str, package: Path) -> str:
     for operator in ("conv2d", "linear"):
         if not (package / "convlab_ext" / f"_{operator}.abi3.so").exists():
             raise GraderError(
-                f"{operator} of step (c) is not built in {package}: make build LAB=05"
+                f"{operator} of step (c) is not built in {package}: run make build "
+                "LAB=05"
             )
     python = environment(version)
     told = _run(
@@ -64,7 +65,7 @@ def under(version: str, package: Path) -> str:
     )
     if told.returncode:
         last = (told.stderr.strip().splitlines() or ["no reason told"])[-1]
-        raise GraderError(f"under torch {version} lab 05's binary fails: {last}")
+        raise GraderError(f"the operators of lab 05 fail with torch {version}: {last}")
     return told.stdout.strip().splitlines()[-1]
 
 
@@ -82,7 +83,9 @@ def environment(version: str) -> Path:
     beside = Path(sys.executable).with_name("uv")
     uv = str(beside) if beside.exists() else shutil.which("uv")
     if not uv:
-        raise GraderError("there is no uv to make an environment with: pip install uv")
+        raise GraderError(
+            "the package uv is missing, which makes the environments: pip install uv"
+        )
     terminal.say(f"fetching torch {version}: up to 3 GB, and 5 GB of disk in {folder}")
     if version == pinned():
         wanted = ["--require-hashes", "-r", str(PINNED)]
@@ -96,8 +99,8 @@ def environment(version: str) -> Path:
         if done.returncode:
             reason = " ".join(done.stderr.split())[-300:] or "no reason told"
             raise GraderError(
-                f"torch {version} cannot be fetched (is there a network, and 6 GB of "
-                f"disk?): {reason}"
+                f"torch {version} cannot be downloaded (is there a network, and 6 GB "
+                f"of disk?): {reason}"
             )
     ready.touch()
     return python

@@ -22,8 +22,8 @@ def run() -> int:
     """Until the key q."""
     if not in_terminal():
         raise GraderError(
-            "make watch needs a terminal for its screen and keys. "
-            "make grade T= prints the same into a file or a pipe"
+            "make watch needs a terminal for its screen and keys. To write the "
+            "results into a file or a pipe, use make grade T="
         )
     console = Console(highlight=False, no_color="NO_COLOR" in os.environ or None)
     with Saves(ROOT / "labs") as saves, Client() as client:

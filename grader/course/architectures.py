@@ -46,7 +46,7 @@ def parse(where: str, suffix: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     needs = entry.get("needs", "")
     if "needs" in entry and needs != GPU:
         raise GraderError(
-            f"{where}: needs is {needs!r}, expected {GPU!r} or no such line"
+            f"{where}: needs is {needs!r}, expected {GPU!r}, or no line with needs"
         )
     return {"architectures": _architectures(where, entry), "needs": needs}
 

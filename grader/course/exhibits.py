@@ -98,7 +98,7 @@ def parse(where: str, entry: Mapping[str, Any]) -> Exhibit:
         one_of(where, f"verdict.{direction}", word, tuple(map(str, Verdict)))
     story = entry["story"]
     if not isinstance(story, list) or len(story) != SENTENCES:
-        raise GraderError(f"{where}: story is {SENTENCES} sentences in a list")
+        raise GraderError(f"{where}: story must be a list of {SENTENCES} sentences")
     return Exhibit(
         entry["operator"],
         float(entry["points"]),
@@ -117,7 +117,9 @@ def _picture(where: str, entry: Any) -> Picture | None:
     if entry is None:
         return None
     if not isinstance(entry, dict) or set(entry) != {"of", "case"}:
-        raise GraderError(f"{where}: picture is {entry!r}, expected of and case")
+        raise GraderError(
+            f"{where}: picture is {entry!r}, expected a table with the keys of and case"
+        )
     return Picture(entry["of"], entry["case"])
 
 

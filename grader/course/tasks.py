@@ -232,8 +232,8 @@ def _rung(
     for flag in entry.get("flags", ()):
         if flag not in EXTRA_FLAGS:
             raise GraderError(
-                f"{_shown(toml)}: rung {name!r} asks for the flag {flag!r}, "
-                f"allowed are {' '.join(EXTRA_FLAGS)}"
+                f"{_shown(toml)}: rung {name!r} has the compiler flag {flag!r}, but "
+                f"only these are allowed: {' '.join(EXTRA_FLAGS)}"
             )
     where = f"{_shown(toml)}: rung {name!r}"
     used = parse_uses(where, toml.parent.name, name, entry)

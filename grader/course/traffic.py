@@ -58,8 +58,8 @@ def parse(where: str, entry: Any) -> tuple[Limits, ...]:
         if unknown or not cases:
             said = f"unknown word {unknown[0]!r}" if unknown else "no case"
             raise GraderError(
-                f"{where}: traffic.{direction} has {said}, expected case and some of "
-                f"{', '.join(MEANING)}"
+                f"{where}: traffic.{direction} has {said}, expected the word case and "
+                f"some of {', '.join(MEANING)}"
             )
         for word, limit in most.items():
             if isinstance(limit, str):

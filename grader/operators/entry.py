@@ -216,7 +216,8 @@ class Operator:
             word = sorted(unknown)[0]
             raise CaseError(
                 f"{self.name}.toml: case {line.get('name')!r} has an unknown word "
-                f"{word!r} (a size has a capital letter; options are {sorted(options)})"
+                f"{word!r} (a size begins with a capital letter; options are "
+                f"{sorted(options)})"
             )
         wanted = line.get("wanted")
         return Case(

@@ -65,7 +65,7 @@ def filled(text: str, folder: Path = RESULTS) -> str:
             result = json.loads((folder / name).read_text())
         except OSError as error:
             raise GraderError(
-                f"no docs/results/bench_{file} for a table; make bench writes it"
+                f"there is no docs/results/bench_{file} for this table: run make bench"
             ) from error
         lines = KINDS[kind](result, first, second or "")
         body = "\n".join([*lines, "", note(result)])

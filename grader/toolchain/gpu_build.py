@@ -56,7 +56,7 @@ def compiled(rung: Rung, *, used: Sequence[str] = (), folder: str = "") -> Build
         return Build({}, forbidden=hidden)
     kit = gpu_probe.toolkit()
     if kit is None:
-        return Build({}, blocked="there is no nvcc with its libcudart.so here")
+        return Build({}, blocked="nvcc is missing, or its libcudart.so")
     order = [*order_of(rung, GPU, folder), *gpu_probe.kit_words(kit)]
     order += [f"ARCH={architecture(rung)}"]
     return made(

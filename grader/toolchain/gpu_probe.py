@@ -125,7 +125,7 @@ def _asked() -> tuple[Gpu | None, str]:
     if not devices():
         return None, NONE
     if not toolkit():
-        return None, "there is no nvcc with its libcudart.so here"
+        return None, "nvcc is missing, or its libcudart.so"
     try:
         _make("gpu_probe")
         told = tell("gpu_probe")
@@ -163,13 +163,13 @@ def tell(program: str, *words: str) -> dict[str, Any]:
 def _make(*targets: str) -> None:
     kit = toolkit()
     if kit is None:
-        raise GraderError("there is no nvcc with its libcudart.so here")
+        raise GraderError("nvcc is missing, or its libcudart.so")
     order = ["-f", TOOLS, f"BUILD={build_folder()}", *kit_words(kit), *targets]
     with working.on("compile what runs on the GPU, once"):
         done = run_make(order)
     if done.returncode:
         said = reason(done.stdout)
-        raise GraderError(f"cannot build what runs on a GPU: {said}")
+        raise GraderError(f"cannot build the grader's programs for the GPU: {said}")
 
 
 def kit_words(kit: Toolkit) -> list[str]:

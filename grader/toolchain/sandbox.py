@@ -89,7 +89,7 @@ def level() -> str:
     if not works[wanted]():
         raise SandboxError(
             f"{ENVIRONMENT} asks for {wanted!r}, which does not work on this machine "
-            "(make doctor says why)"
+            "(make doctor shows why)"
         )
     return wanted
 

@@ -115,7 +115,9 @@ def walk(operator: str, direction: str) -> Path:
         )
         if done.returncode:
             said = reason(done.stderr)
-            raise ProductError(f"cannot build the walk of {operator}: {said}")
+            raise ProductError(
+                f"cannot link the files that compute {operator} together: {said}"
+            )
 
     once.made(file, of=repr([text, *seen, shutil.which(compiler())]), make=make)
     return file

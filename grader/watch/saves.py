@@ -28,7 +28,7 @@ class Saves(Closing):
         except ImportError as error:
             raise GraderError(
                 "make watch needs the package watchfiles: leave out PYTHON=, or "
-                "install it into your environment (pip install watchfiles)"
+                "install this package into your environment (pip install watchfiles)"
             ) from error
         self.pipe, self._bell = os.pipe()
         self._found: deque[Path] = deque()

@@ -97,7 +97,9 @@ def loops(compiled: Path, source: Path) -> list[Loop]:
     header counts for the line before. Raises GraderError without objdump.
     """
     if not shutil.which("objdump"):
-        raise GraderError("make profile needs objdump: apt-get install binutils")
+        raise GraderError(
+            "make profile needs objdump: install it with apt-get install binutils"
+        )
     command = ["objdump", "-d", "-l", "--no-show-raw-insn", str(compiled)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     functions = re.split(r"(?m)^[0-9a-f]+ <[^>]+>:\n", done.stdout)[1:]

@@ -359,7 +359,7 @@ class Jobs:
                 continue
             if len(batches) == 1 and batches.pop() > 1:
                 return case
-        raise LookupError(f"{self.operator.name}: no case has a batch")
+        raise LookupError(f"{self.operator.name} has no small case with a batch")
 
     def _program(self, dtype: torch.dtype) -> Iterator[Job]:
         """An example to trace with, and inputs with a larger batch to run."""

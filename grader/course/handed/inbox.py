@@ -38,7 +38,8 @@ def students(folder: Path, said: str = "FROM=") -> dict[str, list[Path]]:
             found.setdefault(named(name) or named(file.name), []).append(file)
     if not found:
         raise GraderError(
-            f"{said} is {shown!r}: it is empty, expected an archive of each student"
+            f"{said} is {shown!r}, but this folder is empty: expected an archive of "
+            "each student"
         )
     return found
 

@@ -199,7 +199,7 @@ class _Entry(tarfile.TarInfo):
         """Of a block of 512 bytes. Raises ValueError for a name without an end."""
         entry = super().frombuf(buf, encoding, errors)
         if entry.type in SUPPLEMENTS and entry.size > LONGEST_NAME:
-            raise ValueError(f"it has a name of {entry.size} bytes")
+            raise ValueError(f"a file name in it is too long ({entry.size} bytes)")
         return entry
 
 

@@ -84,7 +84,7 @@ def _below(name: str) -> str:
     """
     parts = PurePosixPath(name).parts
     if len(parts) < 2 or ".." in parts or name.startswith("/"):
-        raise GraderError(f"the archive has a file {name!r}: it is not a handout")
+        raise GraderError(f"the archive has a file {name!r}, so it is not a handout")
     return str(PurePosixPath(*parts[1:]))
 
 

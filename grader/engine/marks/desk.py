@@ -77,8 +77,8 @@ def read(file: Path) -> Record:
         wrong = f"{type(error).__name__}: {error}"
     if wrong:
         raise GraderError(
-            f"{file} cannot be read: {wrong}; move it away and grade this submission "
-            "again"
+            f"{file} cannot be read: {wrong}; move this file away, then grade the "
+            "submission again"
         )
     return record
 

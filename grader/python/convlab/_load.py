@@ -80,7 +80,7 @@ def load(path: str | Path) -> Any:
         raise LoadError(f"only make grade can build a bug-hunt file of lab 05: {path}")
     if task.language == "extension":
         raise LoadError(
-            f"{task.id} is its own package: make build LAB=05, then "
+            f"{task.id} is in the package convlab_ext: run make build LAB=05, then "
             f"import convlab_ext and call convlab_ext.{task.operator}"
         )
     return _load_compiled(task, rung)

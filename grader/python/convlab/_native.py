@@ -114,7 +114,9 @@ def _make_binding(folder: Path, *goals: str) -> None:
         timeout=DEADLINE,
     )
     if done.returncode:
-        raise LoadError(f"the binding of convlab.load: {_reason(done.stderr)}")
+        raise LoadError(
+            f"cannot build the binding of convlab.load: {_reason(done.stderr)}"
+        )
 
 
 def _reason(text: str) -> str:

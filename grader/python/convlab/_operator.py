@@ -240,11 +240,11 @@ def _error(where: str, status: int, sentence: str) -> Exception:
     if status == UNSUPPORTED:
         return NotImplementedError(
             f"{where} does not compute these arguments (STATUS_UNSUPPORTED), and no "
-            f"lower rung does{more}"
+            f"lower file computes them{more}"
         )
     return RuntimeError(
-        f"{where} returned {status}, which no rung may return (common/operators.h)"
-        f"{more}"
+        f"{where} returned {status}, which is not an allowed status "
+        f"(common/operators.h){more}"
     )
 
 

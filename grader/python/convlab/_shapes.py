@@ -84,7 +84,7 @@ def _windows(sizes: dict[str, int], fields: Mapping[str, Any], axis: str) -> Non
         return
     geometry = [fields[f"{name}_{axis}"] for name in ("stride", "padding", "dilation")]
     if geometry[0] < 1:
-        raise ValueError("no window moves by less than one")
+        raise ValueError("a stride must be at least 1")
     sizes[f"O{letter}"] = binding().extent(
         sizes[f"I{letter}"], sizes[f"K{letter}"], *geometry
     )

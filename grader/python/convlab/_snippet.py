@@ -97,7 +97,7 @@ def _number(value: Any) -> Any:
         return ctypes.c_int64(value)
     if isinstance(value, float):
         return ctypes.c_double(value)
-    raise TypeError(f"a tensor, an int or a float was expected, got {value!r}")
+    raise TypeError(f"expected a tensor, an int or a float, got {value!r}")
 
 
 def compile_c(source: str) -> Snippet:

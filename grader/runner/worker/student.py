@@ -88,7 +88,7 @@ class Task:
         exec(code, self.module.__dict__)
         function = getattr(self.module, signature.name, None)
         if not callable(function):
-            raise ContractError(f"defines no function '{signature.name}'")
+            raise ContractError(f"the file defines no function '{signature.name}'")
         self.function: Callable[..., Any] = function
         self.looked_at_initial = False
 
@@ -140,7 +140,9 @@ class Task:
     ) -> Any:
         cls = getattr(self.module, self.signature.module, None)
         if cls is None:
-            raise ContractError(f"defines no module class '{self.signature.module}'")
+            raise ContractError(
+                f"the file defines no module class '{self.signature.module}'"
+            )
         named = dict(zip((a.name for a in self.signature.inputs), inputs))
         sizes = self._sizes(named, options)
         if short:
@@ -178,7 +180,8 @@ class Task:
         for name, theirs in model.named_parameters():
             if name not in mine or mine[name].shape != theirs.shape:
                 raise ContractError(
-                    f"{kind} has no parameter '{name}' of the same shape as in torch.nn"
+                    f"{kind} needs a parameter '{name}' of the same shape as in "
+                    "torch.nn"
                 )
             if not theirs.detach().std():  # one number throughout
                 if not torch.equal(mine[name].detach(), theirs.detach()):
@@ -330,7 +333,7 @@ class Case:
                 raise ContractError(
                     "the result has no gradient function. Call Function.apply with "
                     "the arguments themselves, not with .data or detach(), and return "
-                    f"what it returns{line_of_cut(self.task.path, *names)}"
+                    f"its result{line_of_cut(self.task.path, *names)}"
                 )
         self.task.rules.ours = True
         again = bool(self.command.run & RUN_SECOND)

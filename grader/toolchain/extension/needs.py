@@ -51,9 +51,9 @@ def verify() -> None:
     remedy = f"pip install 'setuptools>={SETUPTOOLS}'"
     version = _version_of("setuptools")
     if not version:
-        raise GraderError(f"there is no setuptools, and {needs}: {remedy}")
+        raise GraderError(f"setuptools is missing, but {needs}: {remedy}")
     if int(version.split(".")[0]) < SETUPTOOLS:
-        raise GraderError(f"setuptools is {version} and {needs}: {remedy}")
+        raise GraderError(f"setuptools is {version}, but {needs}: {remedy}")
     if not shutil.which("ninja"):
         raise GraderError(
             "there is no ninja. Without it, torch compiles all files every time, one "

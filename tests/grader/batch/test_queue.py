@@ -121,5 +121,7 @@ def test_a_plan_forgets_other_jobs_and_keeps_results_unless_fresh(jobs):
 
 def test_a_damaged_result_is_named(jobs):
     put(jobs.results / "a1.json", "{")
-    with pytest.raises(GraderError, match=r"a1\.json is not the result of a job"):
+    with pytest.raises(
+        GraderError, match=r"a1\.json cannot be read as the result of a job"
+    ):
         jobs.result("a1")

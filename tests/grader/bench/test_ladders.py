@@ -199,7 +199,7 @@ def test_wrong_values_are_told_and_end_with_1(
     ("words", "sentence"),
     [
         (["THREADS=0"], "THREADS= is '0', expected a whole number from 1 to"),
-        (["AGAINST=cudnn"], "AGAINST=cudnn: PyTorch has no such variant"),
+        (["AGAINST=cudnn"], "AGAINST=cudnn: make bench knows no such variant"),
         (["PARTS=forwards"], "PARTS=forwards: expected some of forward,"),
     ],
 )

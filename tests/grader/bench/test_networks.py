@@ -181,9 +181,21 @@ def test_rows_that_were_not_asked_for_are_kept_if_the_machine_is_the_same(
     ("net", "words", "sentence"),
     [
         ("vgg", {}, "NET=vgg: expected one of resnet18, mobilenet, unet"),
-        ("unet", {"parts": ("backward",)}, "PARTS=backward: of a network, forward"),
-        ("unet", {"cases": ("0",)}, "CASES=0: of a network, numbers of images"),
-        ("unet", {"cases": ("r28",)}, "CASES=r28: of a network, numbers of images"),
+        (
+            "unet",
+            {"parts": ("backward",)},
+            "PARTS=backward: for a network, expected forward",
+        ),
+        (
+            "unet",
+            {"cases": ("0",)},
+            "CASES=0: for a network, expected numbers of images",
+        ),
+        (
+            "unet",
+            {"cases": ("r28",)},
+            "CASES=r28: for a network, expected numbers of images",
+        ),
     ],
 )
 def test_a_word_that_no_network_knows_is_told(net, words, sentence):

@@ -214,7 +214,11 @@ def test_a_case_that_cannot_be_computed_is_refused_with_its_line(tmp_path, monke
     for old, new, says in (
         ("[3, 7, 9]", "[3, -7, 9]", "the shape of 'input' is not a list of sizes"),
         ("[3, 7, 9]", '"3x7"', "the shape of 'input' is not a list of sizes"),
-        ("{ input = [3", "{ x = [3", "'x' is not an input; shapes names input"),
+        (
+            "{ input = [3",
+            "{ x = [3",
+            "'x' is not an input; the inputs in shapes are input",
+        ),
         ("{ input = [3, 7, 9] }", "3", "shapes is not a table like { input = "),
     ):
         put(tmp_path / "course.toml", TEXT.replace(old, new))

@@ -157,7 +157,7 @@ def test_a_machine_without_gdb_is_told(tools, monkeypatch):
             "matches 2 rungs, name one of them: 02_naive_c/conv2d",
         ),
         (None, None, "name one rung: make debug T="),
-        (CONV, "gruops", "no case 'gruops'; its cases: plain, groups"),
+        (CONV, "gruops", "no case 'gruops'; the cases are: plain, groups"),
     ],
     ids=["more_than_one_rung", "no_rung", "an_unknown_case"],
 )

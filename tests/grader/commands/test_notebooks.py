@@ -349,7 +349,7 @@ def test_c_takes_tensors_and_numbers():
     )
     column = torch.arange(6.0, dtype=torch.float64).reshape(3, 2)[:, 1]
     assert c.scaled(column, 2, 0.5) == 2.5
-    with pytest.raises(TypeError, match="a tensor, an int or a float"):
+    with pytest.raises(TypeError, match="expected a tensor, an int or a float"):
         c.scaled(column, "2", 0.5)
 
 

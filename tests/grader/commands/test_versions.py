@@ -53,13 +53,13 @@ def pretended(monkeypatch, tmp_path):
         pytest.param(
             "9.8",
             {"install": (1, "error: dns error\n  failed to look up")},
-            "^torch 9.8 cannot be fetched .* network.*: error: dns error failed",
+            "^torch 9.8 cannot be downloaded .* network.*: error: dns error failed",
             id="without_a_network",
         ),
         pytest.param(
             "9.9",
             {"under": (1, "Traceback\nAssertionError: conv2d is off by 1e-1\n")},
-            "under torch 9.9 lab 05's binary fails: AssertionError: conv2d is off",
+            "the operators of lab 05 fail with torch 9.9: AssertionError: conv2d",
             id="what_does_not_agree",
         ),
     ],

@@ -37,8 +37,12 @@ def lab_of(folder: Path, words: str, suffix: str = ".cu") -> list[Task]:
         ('architectures = ["80"]', ".cu", "architectures is ['80'], expected a list"),
         ("architectures = [80]", ".cu", "architectures is [80], expected a list"),
         ('architectures = ["sm_80,"]', ".cu", "expected a list of names like"),
-        ('needs = "h200"', ".cu", "needs is 'h200', expected 'gpu' or no such line"),
-        ("needs = true", ".cu", "needs is True, expected 'gpu' or no such line"),
+        (
+            'needs = "h200"',
+            ".cu",
+            "needs is 'h200', expected 'gpu', or no line with needs",
+        ),
+        ("needs = true", ".cu", "needs is True, expected 'gpu', or no line with needs"),
         ('needs = "gpu"', ".c", "needs is 'gpu', but only files in CUDA may have"),
     ],
 )

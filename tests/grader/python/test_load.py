@@ -210,7 +210,7 @@ def test_saved_tensors_are_absent_unless_backward_follows(operator):
             RuntimeError,
             "STATUS_CUDA_ERROR: hi",
         ),
-        ("return 77;", RuntimeError, "returned 77, which no rung may"),
+        ("return 77;", RuntimeError, "returned 77, which is not an allowed"),
     ],
 )
 def test_a_status_becomes_an_exception_that_names_the_file(

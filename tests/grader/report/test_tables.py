@@ -69,7 +69,7 @@ def test_a_marker_that_cannot_be_filled_is_told(
     results: Path, marker: str, sentence: str
 ) -> None:
     page = PAGE.format(marker or "ratios forward")
-    with pytest.raises(GraderError, match=sentence or "make bench writes it"):
+    with pytest.raises(GraderError, match=sentence or "run make bench"):
         tables.filled(page, results if marker else results / "none")
 
 

@@ -201,7 +201,9 @@ def test_a_wrong_word_about_a_person_is_named_with_its_line(tmp_path, text, says
 
 def test_a_record_that_cannot_be_read_says_what_to_do(tmp_path):
     put(desk.file_of(tmp_path, "alice"), '{"student": "alice"}')
-    with pytest.raises(GraderError, match="move it away and grade this submission"):
+    with pytest.raises(
+        GraderError, match="move this file away, then grade the submission"
+    ):
         desk.everybody(tmp_path)
 
 
