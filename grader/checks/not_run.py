@@ -111,5 +111,6 @@ def same_for_backward(forward: CheckResult) -> CheckResult:
         "gradient",
         "backward",
         forward.verdict,
-        message=f"not run: forward did not return ({forward.verdict})",
+        message="backward was not run, because forward did not return "
+        f"({forward.verdict})",
     )

@@ -25,7 +25,7 @@ from grader.diagnosis.which_cases import FEW
 from grader.verdicts import Verdict
 
 VERDICTS = (Verdict.WRONG_CONTRACT, Verdict.CRASH)
-IN_ORDER = "the gradients have the right shapes if you sort them as forward's arguments"
+IN_ORDER = "the gradients have the right shapes in the order of forward's arguments"
 SIZES = re.compile(r"RuntimeError: .*\b(sizes?|shapes?)\b")
 
 _GRADIENT = re.compile(r"a gradient of shape \[([\d, ]+)\] for 'input'")

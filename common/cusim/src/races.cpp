@@ -414,7 +414,7 @@ static bool is_new(uintptr_t address, uint8_t bytes)
 
 static void unwritten(const Access &access)
 {
-    std::string sentence = text("'%s' is read where no thread of the block has written "
+    std::string sentence = text("'%s' is read, but no thread of the block has written "
                                 "it; shared memory is undefined when a block begins",
                                 shared_name(access.address));
     if (const int gone = now.barrier.gone) {

@@ -48,8 +48,8 @@ def where(
     file = worst.file.removeprefix(f"{ROOT}/")
     words = f". The largest part is the {worst.op} of {worst.width} bytes"
     words += f"{_operand(worst.memory, names)} in {worst.kernel}"
-    words += f", {worst.requests:,} requests of {rate:.3g} "
-    words += "wavefronts" if shared else "sectors"
+    words += f": {worst.requests:,} requests of {rate:.3g} "
+    words += "wavefronts each" if shared else "sectors each"
     words += _conflict(worst, rate) if shared else _apart(word, worst, rate)
     return (f"{file}:{worst.line}" if worst.line else None), words
 

@@ -22,18 +22,18 @@ CUT_FROM_GRAPH = Mistake(
 )
 GRADIENTS_MISCOUNTED = Mistake(
     "gradients_miscounted",
-    "backward returns one value for each argument of forward after ctx",
+    "backward must return one value for each argument of forward after ctx",
     (),
 )
 NEEDS_IGNORED = Mistake(
     "needs_input_grad_ignored",
-    "ctx.needs_input_grad says for each argument of forward whether its gradient is "
-    "wanted: compute it only then",
+    "ctx.needs_input_grad says which gradients are wanted: compute only these "
+    "gradients",
     (),
 )
 REORDERED = Mistake(
     "gradients_swapped",
-    "the gradients are returned in another order than forward takes its arguments",
+    "backward must return the gradients in the order of forward's arguments",
     (),
 )
 OUTPUT_SAVED = Mistake(
@@ -48,7 +48,7 @@ FOLD_ARGUMENTS = Mistake(
 )
 FOLD_SIZE = Mistake(
     "fold_size_of_output",
-    "fold adds the columns up to an image: its output_size is (IH, IW)",
+    "fold adds the columns into an image: output_size must be (IH, IW)",
     (),
 )
 NOT_CROPPED = Mistake(

@@ -21,9 +21,7 @@ from torch.autograd.function import BackwardCFunction
 
 from grader.runner.worker.student_rules import quoted
 
-REORDERED = (
-    "the gradients have the right shapes if you sort them as forward's arguments"
-)
+REORDERED = "the gradients have the right shapes in the order of forward's arguments"
 CUTS = ("data", "detach", "detach_", "no_grad")  # take a tensor out of the graph
 
 _SHAPE = re.compile(

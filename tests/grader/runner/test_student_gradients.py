@@ -79,8 +79,8 @@ IMAGE, ROW, NUMBER = torch.ones(2, 3), torch.ones(3), torch.ones(5)
             "",
             "for 'eps', which is not a tensor in this call",
         ),
-        ((ROW, IMAGE, ROW, None), "", "sort them as forward's arguments"),
-        ((IMAGE, None, ROW, ROW), "", "sort them as forward's arguments"),
+        ((ROW, IMAGE, ROW, None), "", "in the order of forward's arguments"),
+        ((IMAGE, None, ROW, ROW), "", "in the order of forward's arguments"),
         ((ROW, IMAGE, NUMBER, None), "", "'input' must have the shape of 'input'"),
         ((ROW, IMAGE, ROW, ROW), "", "call: return None for it"),
         (

@@ -72,7 +72,7 @@ def test_packs_that_are_loaded_number_by_number_are_to_be_loaded_at_once():
     assert words.endswith("(for example a float4), it needs only 1/4 of the requests")
     assert moved.NEIGHBOURS not in words
     packs = dataclasses.replace(singly, width=16)
-    assert moved.where("requests", [packs], 2816)[1].endswith("of 16 sectors")
+    assert moved.where("requests", [packs], 2816)[1].endswith("of 16 sectors each")
 
 
 @pytest.mark.parametrize(
