@@ -212,7 +212,7 @@ def _region(trials: Sequence[Trial], wrong: Sequence[str]) -> str | None:
                 f"tile of {tile}"
             )
         if all(_all_but_the_first(m, back) for m in masks):
-            return f"the first {word} of '{name}' is right, the others are not"
+            return f"only the first {word} of '{name}' is right"
         if all(_only_at(m, back, slice(0, 1)) for m in masks):
             return f"only the first {word} of '{name}' is wrong"
     if name == "output" and dims == 4 and all(_border(t, name) for t in trials):

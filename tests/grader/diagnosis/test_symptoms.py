@@ -103,7 +103,7 @@ TRUE = {  # what has to be said
     "first": (
         "matmul",
         lambda y, x, o: torch.cat([y[..., :1, :], 2 * y[..., 1:, :] + 1], dim=-2),
-        "the first row of 'output' is right, the others are not",
+        "only the first row of 'output' is right",
     ),
     "smallest": (
         "layer_norm",
