@@ -115,7 +115,7 @@ def _mismatch(theirs: str) -> str:
         named = os.environ.get("NVCC", "").strip()
         where = f"NVCC={named} is not a program" if named else "there is no nvcc"
         return (
-            f"{where}, but torch has CUDA {theirs}: `make nvcc` installs an nvcc from "
+            f"{where} and torch has CUDA {theirs}: `make nvcc` installs an nvcc from "
             "PyPI"
         )
     major = theirs.split(".")[0]
@@ -123,7 +123,7 @@ def _mismatch(theirs: str) -> str:
     fitting = [path for path in known if known[path].split(".")[0] == major]
     if not fitting:
         return (
-            f"nvcc is {known[usual]}, but torch was built with CUDA {theirs}. The "
+            f"nvcc is {known[usual]} and torch was built with CUDA {theirs}. The "
             f"first numbers must be equal: install CUDA {major}, or run `make nvcc`"
         )
     if fitting[0] != usual:

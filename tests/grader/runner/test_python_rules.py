@@ -93,7 +93,7 @@ def test_a_module_has_no_parameter_that_its_arguments_switch_off(
     finally:
         subject.close()
     assert found.verdict is Verdict.WRONG_CONTRACT
-    assert "LayerNorm has a parameter 'bias'" in found.message
+    assert "but it has a parameter 'bias'" in found.message
     assert words in found.message
 
 

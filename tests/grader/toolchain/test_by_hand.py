@@ -28,7 +28,7 @@ PATHS = ("shared.h", f"../{BESIDE}", f"/proc/self/cwd/{BESIDE}")
 
 @pytest.mark.parametrize("text", BY_HAND)
 def test_a_rung_holds_no_machine_code_made_elsewhere(root, build_text, text):
-    assert "Write it in C" in build_text(text + REFERENCE).forbidden
+    assert "Write your code in C" in build_text(text + REFERENCE).forbidden
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -36,8 +36,11 @@ def test_nor_does_a_header_beside_it(root, build_text, path):
     put(root / "labs" / LADDER / "shared.h", BY_HAND[0])
     for start, end in ('""', "<>"):
         found = build_text(f"#include {start}{path}{end}\n{REFERENCE}")
-        assert found.error or "Write it in C" in found.forbidden, found
-    assert "Write it in C" in build_text(f'#include "shared.h"\n{REFERENCE}').forbidden
+        assert found.error or "Write your code in C" in found.forbidden, found
+    assert (
+        "Write your code in C"
+        in build_text(f'#include "shared.h"\n{REFERENCE}').forbidden
+    )
 
 
 @pytest.mark.parametrize(

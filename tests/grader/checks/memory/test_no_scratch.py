@@ -31,7 +31,7 @@ BODY = """
     }}"""
 BOTH, FIRST, SECOND = "!one || !two", "!one", "!two"
 NO, OK = "STATUS_NO_MEMORY", "STATUS_OK"
-ADVICE = f"return {NO} where ctx_scratch"
+ADVICE = f"return {NO} if ctx_scratch"
 
 Checked = Callable[..., CheckResult]
 

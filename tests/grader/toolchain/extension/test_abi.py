@@ -19,7 +19,7 @@ from tests import put
     ("name", "words"),
     [
         ("torch_call_dispatcher", "which can call every operator of PyTorch"),
-        ("aoti_torch_cpu_convolution", "PyTorch's own operator: call the rung"),
+        ("aoti_torch_cpu_convolution", "PyTorch's own operator: call your kernel"),
         ("cblas_sgemm", "PyTorch's own operator"),
         ("dlopen", "which no operator needs"),
         ("_ZN3c104wordEv", "which is not in the stable ABI"),
