@@ -22,26 +22,30 @@ PAGE = ROOT / "docs" / "guides" / "bug_museum.md"
 PICTURES = "../pictures/bug_museum"  # from the page
 _REGION = re.compile(r"(<!-- exhibits -->\n).*?(<!-- end exhibits -->\n)", re.S)
 MEANING = {  # of a tool: what it does
-    "odd sizes": "Sizes that differ from axis to axis and are multiples of nothing.",
-    "odd options": "Stride, padding, dilation and groups that are neither 1 nor 0, and "
-    "not the same along both axes.",
-    "absent inputs": "Optional inputs that are absent, gradients that nobody wants.",
-    "strided views": "The same numbers in memory of another order: transposed, "
-    "non-contiguous, expanded.",
-    "integers": "Numbers that are exact in the dtype, so that one lost bit shows.",
-    "large numbers": "Numbers of very different sizes in one tensor.",
-    "gradcheck": "The gradient is compared with finite differences of the same "
+    "odd sizes": "Test with sizes that differ from axis to axis and are not multiples "
+    "of a small number.",
+    "odd options": "Test with a stride, padding, dilation and number of groups larger "
+    "than 1. Use different options for height and width.",
+    "absent inputs": "Test without each optional input, and with gradients that are "
+    "not wanted.",
+    "strided views": "Test with transposed, non-contiguous and expanded tensors. They "
+    "hold the same numbers in another order of memory.",
+    "integers": "Test with integers that the dtype represents exactly. Then one lost "
+    "bit is visible.",
+    "large numbers": "Test with numbers of very different sizes in one tensor.",
+    "gradcheck": "gradcheck compares a gradient with finite differences of the same "
     "forward.",
-    "second derivatives": "The gradient of a gradient.",
+    "second derivatives": "Compute the gradient of a gradient.",
     "sanitizer": "AddressSanitizer and UBSan check every access to memory.",
-    "race report": "Every access of every thread is recorded: the writer, the reader, "
-    "and the barriers between them.",
-    "launch check": "The rung reads each launch's error at once.",
-    "opcheck": "PyTorch's own test of what an operator promises: schema, fake kernel, "
+    "race report": "A race checker records every memory access of every thread. It "
+    "reports two accesses that nothing orders.",
+    "launch check": "After each launch the code checks for an error.",
+    "opcheck": "opcheck is PyTorch's own test of an operator: schema, fake kernel, "
     "autograd.",
-    "vmap": "The same call with a batch axis that the operator does not see. The "
-    "grader adds this axis to any of the arguments.",
+    "vmap": "torch.vmap calls an operator with a batch axis that the operator does not "
+    "see. The grader adds this axis to any of the arguments.",
 }
+LABELS = ("The code", "Why tests passed", "How to find the bug")  # of a story
 
 
 def run() -> int:
@@ -85,9 +89,11 @@ def _sections() -> list[str]:
 
 
 def _told(rung: Rung) -> list[str]:
-    """One exhibit in three sentences, with its picture if it has one."""
+    """One exhibit: its story under LABELS, with its picture if it has one."""
     assert rung.exhibit
-    lines = [f"**[`{rung.id}`](../../{rung.shown})**", *rung.exhibit.story, ""]
+    story = zip(LABELS, rung.exhibit.story, strict=True)
+    lines = [f"**[`{rung.id}`](../../{rung.shown})**", ""]
+    lines += [*(f"- **{label}.** {text}" for label, text in story), ""]
     if drawn := rung.exhibit.picture:
         case = json.dumps(drawn.case, separators=(", ", " = "))[1:-1].replace('"', "")
         shown = f"which elements of {drawn.of} are wrong"
