@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
 """00 broadcast
 
-  idea    stretch both operands to one shape by views, then add equal shapes
-  expect  the numbers of torch.add: this is what it does before its loop
-  limit   alpha * other is a tensor of its own; a C loop needs no such copy
+  idea    expand both operands to one shape as views, then add equal shapes
+  expect  the numbers of torch.add, which also expands its operands first
+  limit   alpha * other is a new tensor; a C loop needs no such copy
   run     make grade T=01_python_function/add/00
 
-Shapes are aligned at the last axis, missing axes count as 1, and an axis of size 1 is
+Shapes are aligned at the last axis, and missing axes count as 1. An axis of size 1 is
 read again for every index of the other operand's axis:
 
     output = stretch(input) + alpha * stretch(other)
 
-What is read several times in forward collects several gradients in backward, so the
+If forward reads an element several times, backward adds up several gradients. So the
 gradient of stretch is a sum over the stretched axes:
 
     grad_input = sum_to(grad_output, shape of input)
@@ -25,12 +25,12 @@ from torch import Tensor
 
 
 def align(shape: tuple[int, ...], rank: int) -> tuple[int, ...]:
-    """The shape with rank axes: missing axes come first and have size 1."""
+    """The shape with rank axes: missing axes are put first and have size 1."""
     return (1,) * (rank - len(shape)) + tuple(shape)
 
 
 def common_shape(lhs: tuple[int, ...], rhs: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape both operands are stretched to: per axis, the size that is not 1."""
+    """The shape of both operands after stretching: per axis, the size that is not 1."""
     # BEGIN SOLUTION
     rank = max(len(lhs), len(rhs))
     pairs = zip(align(lhs, rank), align(rhs, rank), strict=True)
@@ -54,7 +54,7 @@ def sum_to(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 class AddFunction(torch.autograd.Function):
-    """output = input + alpha * other; nothing is saved but two shapes."""
+    """output = input + alpha * other; only the two shapes are saved."""
 
     @staticmethod
     def forward(ctx, input: Tensor, other: Tensor, alpha: float) -> Tensor:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """00 rows and bias
 
-  does     linear by one matrix product, with the gradients that backward is asked for
-  seen     pytorch/ao pull request 4817 (2026): a layer for training with few bits, of
-           which one parameter never moved, without an error
+  does     linear by one matrix product; computes only the gradients that are needed
+  seen     pytorch/ao pull request 4817 (2026): in a layer for low-bit training, one
+           parameter never changed, and there was no error
   passes   layers without a bias, and every forward
   run      make grade T=01_python_function/bug_hunt/00
 
-All leading axes are one axis of rows:
+All leading axes are joined into one axis of rows:
 
     output = input @ weight^T + bias, for every row r of the leading axes
     grad_input = grad_output @ weight     grad_weight = grad_output^T @ input
@@ -20,12 +20,12 @@ from torch import Tensor
 
 
 def as_matrix(tensor: Tensor) -> Tensor:
-    """All leading axes as one; a vector is a single row."""
+    """A view or copy with all leading axes joined; a vector becomes a single row."""
     return tensor.reshape(tensor.shape[:-1].numel(), tensor.shape[-1])
 
 
 class LinearFunction(torch.autograd.Function):
-    """A row of input meets every row of weight."""
+    """Each output is the dot product of a row of input and a row of weight."""
 
     @staticmethod
     def forward(ctx, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -49,7 +49,7 @@ class LinearFunction(torch.autograd.Function):
         if wants[2]:
             to_bias = torch.sum(grads, 0)  # (OC)
         # END SOLUTION
-        # STARTER # a bias has no gradient of its own to save
+        # STARTER # a bias needs no saved tensor
         return to_input, to_weight, to_bias
 
 
@@ -59,7 +59,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 class Linear(torch.nn.Linear):
-    """torch.nn.Linear with this forward; its parameters begin as PyTorch's."""
+    """torch.nn.Linear with our forward; its parameters start as in PyTorch."""
 
     def forward(self, input: Tensor) -> Tensor:
         return linear(input, self.weight, self.bias)

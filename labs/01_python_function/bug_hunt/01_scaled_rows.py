@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """01 scaled rows
 
-  does     layer_norm, with a backward that makes as few tensors as it can
+  does     layer_norm; its backward creates as few tensors as possible
   seen     linkedin/Liger-Kernel issue 370, pull request 376 (2024): one of many models
-           did not converge with a norm that all others trained with
-  passes   a norm without weight, or with one of ones; a loss that is a sum
+           did not converge with a norm that worked for all other models
+  passes   a norm without weight, or with a weight of ones; a loss that is a sum
   run      make grade T=01_python_function/bug_hunt/01
 
-With xhat the normalised row and g = grad_output * weight:
+xhat is the normalised row, and g = grad_output * weight:
 
     grad_input  = rstd * (g - average of g - xhat * average of g * xhat)
     grad_weight = sum over the rows of grad_output * xhat
@@ -26,7 +26,7 @@ def over_rows(tensor: Tensor) -> Tensor:
 
 
 class LayerNormFunction(torch.autograd.Function):
-    """Saves xhat and rstd: backward needs neither input nor mean."""
+    """Saves xhat and rstd, so backward needs neither input nor mean."""
 
     @staticmethod
     def forward(
@@ -50,7 +50,7 @@ class LayerNormFunction(torch.autograd.Function):
                 # BEGIN SOLUTION
                 g = g * weight  # (..., D)
                 # END SOLUTION
-                # STARTER g *= weight  # (..., D), without another tensor
+                # STARTER g *= weight  # (..., D), without a new tensor
             along = (g * xhat).mean(-1, keepdim=True)  # (..., 1)
             to_input = (g - g.mean(-1, keepdim=True) - xhat * along) * rstd
         if wants[1]:
@@ -71,7 +71,7 @@ def layer_norm(
 
 
 class LayerNorm(torch.nn.LayerNorm):
-    """torch.nn.LayerNorm with this forward; its parameters begin as PyTorch's."""
+    """torch.nn.LayerNorm with our forward; its parameters start as in PyTorch."""
 
     def forward(self, input: Tensor) -> Tensor:
         return layer_norm(input, self.weight, self.bias, self.eps)

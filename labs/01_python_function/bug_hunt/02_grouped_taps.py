@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """02 grouped taps
 
-  does     conv2d place by place: each weight's place is one product over all pixels
-  seen     pytorch/pytorch issue 51430 (2021), mended by pull request 81839: a function
+  does     conv2d: for each kernel position, one product over all pixels
+  seen     pytorch/pytorch issue 51430 (2021), fixed by pull request 81839: a function
            of torch.nn.grad disagreed with autograd
   passes   one group; as many groups as filters
   run      make grade T=01_python_function/bug_hunt/02
 
-For place (kh, kw) of the kernel let seen be the pixels that the windows have there,
-(N, G, IC/G, OH, OW): channels of a group lie side by side, and so do its filters.
+seen (N, G, IC/G, OH, OW) holds the pixels under kernel position (kh, kw), for all
+windows. The channels of a group are adjacent, and so are its filters.
 
     output    += weight[..., kh, kw] @ seen        within each group
     grad_seen  = weight[..., kh, kw]^T @ grad_output
@@ -26,12 +26,12 @@ Pair = int | tuple[int, int]
 
 
 def both(option: Pair) -> tuple[int, int]:
-    """One number stands for both axes."""
+    """A single int is used for both axes."""
     return (option, option) if isinstance(option, int) else (option[0], option[1])
 
 
 class Windows:
-    """How windows lie on an image: the options of a convolution, but for the groups."""
+    """The options of a convolution: stride, padding and dilation, without groups."""
 
     def __init__(self, stride: Pair, padding: Pair, dilation: Pair) -> None:
         self.stride, self.padding = both(stride), both(padding)
@@ -45,7 +45,7 @@ class Windows:
     def places(
         self, padded: Tensor, kernel: torch.Size
     ) -> Iterator[tuple[int, Tensor]]:
-        """For each place its number and a view of the pixels seen there."""
+        """Yield each kernel position's number and a view of the pixels under it."""
         reach = [(k - 1) * d for k, d in zip(kernel, self.dilation, strict=True)]
         for place in range(kernel.numel()):
             where = divmod(place, kernel[1])
@@ -64,7 +64,7 @@ class Windows:
 
 
 class Conv2dFunction(torch.autograd.Function):
-    """Nothing is unfolded: every place reads the padded image through a view."""
+    """There is no unfold: each kernel position reads a view of the padded image."""
 
     @staticmethod
     def forward(
@@ -131,7 +131,7 @@ def conv2d(
 
 
 class Conv2d(torch.nn.Conv2d):
-    """torch.nn.Conv2d with this forward; its parameters begin as PyTorch's."""
+    """torch.nn.Conv2d with our forward; its parameters start as in PyTorch."""
 
     def forward(self, input: Tensor) -> Tensor:
         options = self.stride, self.padding, self.dilation, self.groups

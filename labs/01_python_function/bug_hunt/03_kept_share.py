@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """03 kept share
 
-  does     gelu; backward takes over a factor that forward has computed anyway
-  seen     pytorch/pytorch issues 58509 (2021) and 76185 (2022): gradients that are
-           right, and gradients of gradients that are not
-  passes   values, gradients and gradcheck of every tensor; one derivative is right
+  does     gelu; backward reuses a factor that forward has already computed
+  seen     pytorch/pytorch issues 58509 (2021) and 76185 (2022): gradients were right,
+           but gradients of gradients were wrong
+  passes   values, gradients and gradcheck of every tensor: first derivatives are right
   run      make grade T=01_python_function/bug_hunt/03
 
-With share(x) the part of x that gelu lets through:
+share(x) is the factor of x in gelu:
 
     output = x * share(x), and its slope is share(x) + x * share'(x)
     none   share = (1 + erf(x / sqrt(2))) / 2, share' = exp(-x^2 / 2) / sqrt(2 pi)
@@ -26,14 +26,14 @@ FITTED = 0.044715  # arXiv 1606.08415
 
 
 def share_of(x: Tensor, approximate: str) -> Tensor:
-    """The part of x that gelu lets through."""
+    """The factor of x in gelu."""
     if approximate == "tanh":
         return torch.sigmoid(2 * TANH_SCALE * (x + FITTED * x**3))
     return 0.5 + torch.erf(x * 0.5**0.5) / 2
 
 
 class GeluFunction(torch.autograd.Function):
-    """The factor of x is computed once and serves both ways."""
+    """The factor of x is computed once, for forward and backward."""
 
     @staticmethod
     def forward(ctx, input: Tensor, approximate: str) -> Tensor:

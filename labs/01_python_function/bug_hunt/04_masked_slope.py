@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """04 masked slope
 
-  does     lltm; the slope of elu is put together from its two branches
+  does     lltm; the slope of elu is the sum of its two branches
   seen     pytorch/extension-cpp, cpp/lltm.cpp at commit 37ef02f, the C++ step of
-           PyTorch's tutorial: backward is NaN for inputs that are large (tried)
+           PyTorch's tutorial: backward is NaN for large inputs (we tried it)
   passes   states and inputs of ordinary size
   run      make grade T=01_python_function/bug_hunt/04
 
-elu stands where an LSTM has tanh, and there is no forget gate:
+elu replaces the tanh of an LSTM, and there is no forget gate:
 
     preact = [h, input] @ weight^T + bias, in three blocks: i, o, g
     new_c  = c + elu(g) * sigmoid(i)      new_h = tanh(new_c) * sigmoid(o)
@@ -35,7 +35,7 @@ def sigmoid_slope(y: Tensor) -> Tensor:
 
 
 class LLTMFunction(torch.autograd.Function):
-    """Saves the sums in front of the gates, and activates them again in backward."""
+    """Saves the arguments of the gates. Backward activates them again."""
 
     @staticmethod
     def forward(

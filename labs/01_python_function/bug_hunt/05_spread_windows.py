@@ -3,13 +3,13 @@
 
   does     unfold by views of the image; backward adds the columns to a new image
   seen     f-dangel/backpack issue 30 (2020) and PKUFlyingPig/CMU10-714 issue 6 (2024):
-           some sizes of a strided convolution had a gradient of another shape
+           some sizes of a strided convolution had a gradient of the wrong shape
   passes   stride 1; sizes with which the last window ends at the border
   run      make grade T=01_python_function/bug_hunt/05
 
     output[n, (ic, kh, kw), (oh, ow)] = image[n, ic, oh*s + kh*d, ow*s + kw*d]
 
-with image the input in its padding. Along an axis the windows cover
+image is the padded input. Along an axis, the windows cover
 (count - 1) * stride + (kernel - 1) * dilation + 1 pixels.
 """
 
@@ -25,7 +25,7 @@ Pair = int | tuple[int, int]
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis of the windows."""
+    """The options of one axis."""
 
     kernel: int
     dilation: int
@@ -33,22 +33,22 @@ class Axis:
     stride: int
 
     def count(self, length: int) -> int:
-        """How many windows fit on so many pixels."""
+        """The number of windows that fit on `length` pixels."""
         room = length + 2 * self.padding - (self.kernel - 1) * self.dilation - 1
         return room // self.stride + 1
 
     def pixels(self, place: int, count: int) -> slice:
-        """What the windows read at a place of the kernel."""
+        """The pixels that the windows read at one kernel position."""
         start = place * self.dilation
         return slice(start, start + (count - 1) * self.stride + 1, self.stride)
 
     def cover(self, count: int) -> int:
-        """How many pixels so many windows cover, gaps included."""
+        """The number of pixels from the first to the last that `count` windows read."""
         return (count - 1) * self.stride + (self.kernel - 1) * self.dilation + 1
 
 
 class UnfoldFunction(torch.autograd.Function):
-    """A copy for each place of the kernel, forth and back."""
+    """Copies a view for each kernel position, in forward and in backward."""
 
     @staticmethod
     def forward(ctx, input: Tensor, h: Axis, w: Axis) -> Tensor:

@@ -8,16 +8,16 @@
 
     output[n,oc,oh,ow] = bias[oc] + sum over ic, kh, kw of
                          input[n, g*IC/G + ic, ih, iw] * weight[oc,ic,kh,kw]
-    ih = oh*stride_h + kh*dilation_h - padding_h,  iw likewise; input is 0 outside
-    g  = oc / (OC/G): channels are split into G groups that do not see each other
+    ih = oh*stride_h + kh*dilation_h - padding_h,  iw in the same way; 0 outside
+    g  = oc / (OC/G): the channels form G groups; filter oc reads only group g
 
-With col = unfold(input) each group of each image is one product of matrices:
+With col = unfold(input), each group of each image is one matrix product:
 
     output (GM, GN) = weight (GM, GK) @ col (GK, GN)
     GM = OC/G filters     GK = IC/G * KH * KW weights a filter     GN = OH * OW windows
 
-The gradients are those of a matrix product, then of unfold. Its gradient is fold,
-which adds each column back to where it was read:
+First use the gradients of a matrix product, then the gradient of unfold. This is fold:
+it adds each column back to the pixels that the column was read from.
 
     grad_input  = fold(weight^T @ grad_output)
     grad_weight = sum over n of grad_output[n] @ col[n]^T
@@ -33,12 +33,12 @@ Pair = int | tuple[int, int]
 
 
 def pair(value: Pair) -> tuple[int, int]:
-    """An int stands for height and width."""
+    """A single int is used for height and width."""
     return (value, value) if isinstance(value, int) else tuple(value)
 
 
 def extent(size: int, kernel: int, stride: int, padding: int, dilation: int) -> int:
-    """How many windows fit along one axis: OH from IH, OW from IW."""
+    """The number of windows along one axis: OH from IH, OW from IW."""
     room = size + 2 * padding - (dilation * (kernel - 1) + 1)
     return max(room // stride + 1, 0)
 
@@ -124,8 +124,8 @@ def conv2d(
 class Conv2d(torch.nn.Module):
     """torch.nn.Conv2d: a weight (OC, IC/G, KH, KW) and, unless bias is False, a bias.
 
-    Both start uniform in (-bound, bound), bound = 1 / sqrt(IC/G * KH * KW), weight
-    first, so that the same seed gives the same weights as torch.nn, to rounding.
+    Both start uniform in (-bound, bound), bound = 1 / sqrt(IC/G * KH * KW). Draw the
+    weight first: then the same seed gives torch.nn's weights, up to rounding.
     """
 
     def __init__(

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: MIT
 """00 taps
 
-  idea    a tap (kh, kw) is a slice of the padded image, times one number a filter
+  idea    a tap (kh, kw) is a slice of the padded image, times one weight per filter
   expect  the numbers of torch.nn.functional.conv2d with groups = IC
-  limit   memory: each tap makes products of the size of the output
+  limit   memory: each tap creates a tensor as large as the output
   run     make grade T=01_python_function/depthwise_conv2d/00
 
-Each input channel has M = OC/IC filters of its own; filter oc reads channel oc // M:
+Each input channel has its own M = OC/IC filters; filter oc reads channel oc // M:
 
     output[n,oc,oh,ow] = bias[oc] + sum over kh, kw of
                          input[n, oc // M, ih, iw] * weight[oc,0,kh,kw]
-    ih = oh*stride_h + kh*dilation_h - padding_h,  iw likewise; input is 0 outside
+    ih = oh*stride_h + kh*dilation_h - padding_h,  iw in the same way; 0 outside
 
-The filters of a channel lie side by side: reshape gives them an axis m of their own.
-Forward adds up KH*KW scaled slices; backward walks over the same slices:
+The filters of a channel are adjacent, so reshape gives them their own axis m. Forward
+adds up KH*KW scaled slices. Backward loops over the same slices:
 
     grad_input  += grad_output * weight, at the tap's slice, summed over m
     grad_weight  = grad_output * slice, summed over n, oh, ow
@@ -30,20 +30,20 @@ Window = tuple[tuple[int, int], ...]  # stride, padding, dilation, two numbers e
 
 
 def pair(value: Pair) -> tuple[int, int]:
-    """An int stands for height and width."""
+    """A single int is used for height and width."""
     return (value, value) if isinstance(value, int) else tuple(value)
 
 
 def extent(size: int, kernel: int, stride: int, padding: int, dilation: int) -> int:
-    """How many windows fit along one axis: OH from IH, OW from IW."""
+    """The number of windows along one axis: OH from IH, OW from IW."""
     room = size + 2 * padding - (dilation * (kernel - 1) + 1)
     return max(room // stride + 1, 0)
 
 
 def tap(image: Tensor, k: tuple[int, int], count, stride, dilation) -> Tensor:
-    """What tap k = (kh, kw) reads of a padded image: a view (N, IC, OH, OW).
+    """The pixels that tap k = (kh, kw) reads: a view (N, IC, OH, OW) of a padded image.
 
-    Along each axis count pixels from k * dilation on, every stride-th of them.
+    Along each axis: count pixels, from k * dilation, every stride-th pixel.
     """
     # BEGIN SOLUTION
     top, left = k[0] * dilation[0], k[1] * dilation[1]
@@ -135,7 +135,7 @@ class DepthwiseConv2d(torch.nn.Module):
     """torch.nn.Conv2d(channels, channels * multiplier, ..., groups=channels).
 
     weight (OC, 1, KH, KW) and bias (OC) start uniform in (-bound, bound), bound =
-    1 / sqrt(KH * KW), weight first: as in torch.nn with the same seed, to rounding.
+    1 / sqrt(KH * KW). Draw the weight first, as torch.nn does with the same seed.
     """
 
     def __init__(

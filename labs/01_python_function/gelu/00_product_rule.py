@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: MIT
 """00 product rule
 
-  idea    x times a squashed x: the derivative has one term for each of the two
+  idea    output is a product, x times share(x): its derivative has two terms
   expect  the numbers of torch.nn.functional.gelu
-  limit   a tensor for every step; one loop would read and write each number once
+  limit   each step makes a tensor; one loop would read and write each number once
   run     make grade T=01_python_function/gelu/00
 
-Phi(x) is the chance that a normally distributed number is below x, phi its density:
+Phi(x) is the probability that a normal random number is below x. phi is its density:
 
     output     = x * Phi(x)
     Phi(x)     = (1 + erf(x / sqrt(2))) / 2
     phi(x)     = exp(-x^2 / 2) / sqrt(2*pi)                 the slope of Phi
     grad_input = grad_output * (Phi(x) + x * phi(x))
 
-With approximate="tanh" a function that was once cheaper stands in for erf:
+With approximate="tanh", a function of tanh replaces erf. It was once cheaper:
 
     output     = x * (1 + tanh(u)) / 2
     u(x)       = sqrt(2/pi) * (x + 0.044715 * x^3)
@@ -32,7 +32,7 @@ from torch import Tensor
 SQRT_1_2 = math.sqrt(1 / 2)
 SQRT_2_PI = math.sqrt(2 / math.pi)
 SQRT_1_2PI = math.sqrt(1 / (2 * math.pi))
-CUBIC = 0.044715  # fitted by the paper
+CUBIC = 0.044715  # the constant of the paper
 
 
 def share(input: Tensor, approximate: str) -> Tensor:

@@ -3,18 +3,18 @@
 
   idea    mean and rstd of each row, then one multiply-add for each element
   expect  the numbers of torch.nn.functional.layer_norm
-  limit   seven passes over the input, which a kernel of its own does in one or two
+  limit   seven passes over the input; a fused kernel needs one or two
   run     make grade T=01_python_function/layer_norm/00
 
-A row r is one position of the leading axes; all averages run over its D features:
+A row r is one position of the leading axes. All averages are over its D features:
 
     mean[r]     = average of input[r]
     rstd[r]     = 1 / sqrt(average of (input[r] - mean[r])^2 + eps)
     xhat[r,d]   = (input[r,d] - mean[r]) * rstd[r]
     output[r,d] = xhat[r,d] * weight[d] + bias[d]
 
-An element of the input acts on its row in three ways: directly, through the mean, and
-through rstd. With dx = grad_output * weight, the gradient with respect to xhat:
+An element of the input changes its row in three ways: directly, through the mean, and
+through rstd. dx = grad_output * weight is the gradient with respect to xhat:
 
     grad_input  = rstd * (dx - average of dx - xhat * average of dx * xhat)
                           ^directly  ^mean       ^rstd
@@ -87,8 +87,8 @@ def layer_norm(
 class LayerNorm(torch.nn.Module):
     """torch.nn.LayerNorm over the last axis, of size normalized_shape.
 
-    A weight (D) of ones and a bias (D) of zeros; with bias=False a weight alone, with
-    elementwise_affine=False neither.
+    It has a weight (D) of ones and a bias (D) of zeros. With bias=False it has only a
+    weight. With elementwise_affine=False it has neither of them.
     """
 
     def __init__(

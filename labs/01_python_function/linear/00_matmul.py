@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: MIT
 """00 matmul
 
-  idea    all leading axes become one axis of rows; then it is one matrix product
+  idea    join all leading axes into one axis of rows; then one product is enough
   expect  the numbers of torch.nn.functional.linear
-  limit   the bias is a second pass over the output; addmm would save it
+  limit   the bias needs a second pass over the output; addmm would save this pass
   run     make grade T=01_python_function/linear/00
 
-A row r is one position of the leading axes, R of them:
+A row r is one position of the leading axes. There are R rows:
 
     output[r,oc] = bias[oc] + sum over ic of input[r,ic] * weight[oc,ic]
     output       = input @ weight^T + bias                  (R, OC)
 
-weight and bias serve every row, so their gradients are sums over the rows; in
-grad_weight the matrix product itself is this sum:
+All rows use the same weight and bias, so their gradients are sums over the rows. For
+grad_weight, the matrix product computes this sum:
 
     grad_input  = grad_output @ weight                      (R, IC)
     grad_weight = grad_output^T @ input                     (OC, IC)
@@ -71,8 +71,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 class Linear(torch.nn.Module):
     """torch.nn.Linear: a weight (OC, IC) and, unless bias is False, a bias (OC).
 
-    Both start uniform in (-bound, bound), bound = 1 / sqrt(IC), weight first, so that
-    the same seed gives the same weights as torch.nn, to rounding.
+    Both start uniform in (-bound, bound), bound = 1 / sqrt(IC). Draw the weight first:
+    then the same seed gives the same weights as torch.nn, up to rounding.
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: MIT
 """00 cell
 
-  idea    one matrix product for all three gates; backward walks the lines upwards
+  idea    one matrix product for all three gates; backward takes the lines in reverse
   expect  the numbers that autograd derives from the same lines
-  limit   a tensor of its own for every step; a fused loop keeps them in registers
+  limit   each step makes a new tensor; a fused loop keeps the numbers in registers
   run     make grade T=01_python_function/lltm/00
 
-The long-long-term-memory cell of PyTorch's C++ extension tutorial: no forget gate, and
-elu in the place of tanh for the candidate.
+The long-long-term-memory cell of PyTorch's C++ extension tutorial. It has no forget
+gate, and elu replaces tanh for the candidate.
 
     preact  = [h, input] @ weight^T + bias       (N, 3*H): three blocks i, o, g
     i, o, g = sigmoid(preact_i), sigmoid(preact_o), elu(preact_g)
     new_c   = c + g * i
     new_h   = tanh(new_c) * o
 
-Each line of backward is the chain rule for one line of forward. new_c is used twice, as
-a result and for new_h, so two gradients meet in it. With y for the activated value:
+Each line of backward is the chain rule for one line of forward. new_c is a result, and
+new_h uses it too, so add both gradients. Let y be the activated value:
 
     sigmoid'(x) = y * (1 - y)     tanh'(x) = 1 - y^2     elu'(x) = 1 or y + 1
 """
@@ -92,7 +92,7 @@ class LLTMFunction(torch.autograd.Function):
 def lltm(
     input: Tensor, weight: Tensor, bias: Tensor, h: Tensor, c: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """One step of the cell: the new state (new_h, new_c) from the old one, (h, c)."""
+    """One step of the cell: computes the new state (new_h, new_c) from (h, c)."""
     return LLTMFunction.apply(input, weight, bias, h, c)
 
 

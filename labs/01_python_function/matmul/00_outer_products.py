@@ -2,16 +2,16 @@
 """00 outer products
 
   idea    a product is a sum of K outer products: column k of input, row k of other
-  expect  the numbers of torch.matmul, from nothing but multiply and add
-  limit   the whole output is read and written again for every k
+  expect  the numbers of torch.matmul, with only multiply and add
+  limit   for every k, the whole output is read and written again
   run     make grade T=01_python_function/matmul/00
 
 For each matrix of the batch:
 
     output[m,n] = sum over k of input[m,k] * other[k,n]
 
-A step in input[m,k] moves output[m,n] by other[k,n] times the step, for every n; the
-gradients are therefore products too, with one operand transposed:
+If input[m,k] grows by a step, output[m,n] grows by other[k,n] times the step, for each
+n. So the gradients are products too, with one operand transposed:
 
     grad_input = grad_output @ other^T     (M, N) by (N, K)
     grad_other = input^T @ grad_output     (K, M) by (M, N)
@@ -24,7 +24,7 @@ from torch import Tensor
 
 
 def product(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """(..., M, K) by (..., K, N) is (..., M, N); zeros if K is 0."""
+    """(..., M, K) @ (..., K, N) is (..., M, N); it is zero if K is 0."""
     *batch, M, K = lhs.shape
     # one step:       k                n
     #             +---+---+     +-----------+

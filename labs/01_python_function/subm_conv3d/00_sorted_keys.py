@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
 """00 sorted keys
 
-  idea    one number for each point: a neighbour is a sum and a search in sorted numbers
+  idea    give each point one number, its key; search a neighbour's key among them
   expect  the numbers of a dense conv3d, read at the points
-  limit   a search for each point and place, and a product of matrices for each place
+  limit   a search per point and kernel position, a matrix product per position
   run     make grade T=01_python_function/subm_conv3d/00
 
-P points at (n, z, y, x) carry features. A place k = (kd*KH + kh)*KW + kw of the kernel
-joins the point that is computed, row write, with row read, the point at
+P points at (n, z, y, x) have features. k = (kd*KH + kh)*KW + kw is a kernel position.
+Row write is the point that is computed. At position k it reads row read, the point at
 
-    n,  z + (kd - KD/2)*dilation_d,  y + (kh - KH/2)*dilation_h,  x likewise
+    n,  z + (kd - KD/2)*dilation_d,  y + (kh - KH/2)*dilation_h,  x in the same way
 
-if it exists. These pairs are the rulebook of the place:
+if this point exists. These pairs are the rulebook of the position:
 
     output[write]       = bias + sum over k, pairs of weight[k] @ features[read]
     grad_features[read] = sum over k, pairs of weight[k]^T @ grad_output[write]
@@ -28,16 +28,16 @@ Triple = int | tuple[int, int, int]
 
 
 def triple(value: Triple) -> tuple[int, int, int]:
-    """An int stands for depth, height and width."""
+    """A single int is used for depth, height and width."""
     return (value, value, value) if isinstance(value, int) else tuple(value)
 
 
 def neighbours(
     coordinates: Tensor, kernel: tuple[int, int, int], dilation: tuple[int, int, int]
 ) -> Tensor:
-    """The row that each point reads at each place of the kernel, or -1 for nobody.
+    """The row that each point reads at each kernel position, or -1 if there is none.
 
-    coordinates (P, 4) becomes (KD*KH*KW, P).
+    The argument is coordinates (P, 4). The result is (KD*KH*KW, P).
     """
     KD, KH, KW = kernel
     P = coordinates.shape[0]
@@ -69,7 +69,7 @@ def neighbours(
 
 
 class SubmConv3dFunction(torch.autograd.Function):
-    """output = subm_conv3d(features, weight) + bias; saves who reads whom."""
+    """output = subm_conv3d(features, weight) + bias; saves the rows that are read."""
 
     @staticmethod
     def forward(
@@ -138,8 +138,8 @@ def subm_conv3d(
 class SubmConv3d(torch.nn.Module):
     """A weight (OC, IC, KD, KH, KW) and, unless bias is False, a bias (OC).
 
-    Both start as those of torch.nn.Conv3d: uniform in (-bound, bound), bound =
-    1 / sqrt(IC * KD * KH * KW), weight first. The sizes of the kernel are odd.
+    Both start as in torch.nn.Conv3d: uniform in (-bound, bound), bound =
+    1 / sqrt(IC * KD * KH * KW). Draw the weight first. The kernel sizes are odd.
     """
 
     def __init__(

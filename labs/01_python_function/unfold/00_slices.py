@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: MIT
 """00 slices
 
-  idea    one tap (kh, kw) of the kernel reads a strided slice of the padded image
-  expect  the numbers of torch.nn.functional.unfold with KH*KW slices, not OH*OW windows
-  limit   memory: every element is written once for each window it lies in
+  idea    one kernel position (kh, kw) reads a strided slice of the padded image
+  expect  the numbers of torch.nn.functional.unfold, from KH*KW slices
+  limit   memory: every element is written once for each window that contains it
   run     make grade T=01_python_function/unfold/00
 
 Also called im2col: each window of the image becomes a column of the output.
 
     output[n, (ic*KH + kh)*KW + kw, oh*OW + ow] = input[n, ic, ih, iw], or 0 outside
-    ih = oh*stride_h + kh*dilation_h - padding_h,  iw likewise
+    ih = oh*stride_h + kh*dilation_h - padding_h,  iw in the same way
 
-Forward only copies, so backward only adds: an element that lies in several windows
-gets the sum of their gradients (col2im):
+Forward only copies, so backward only adds. An element in several windows gets the sum
+of their gradients (col2im):
 
-    grad_input[n,ic,ih,iw] = sum of grad_output over all places that read this element
+    grad_input[n,ic,ih,iw] = sum of grad_output over all windows that read the element
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ Pair = int | tuple[int, int]
 
 
 def pair(value: Pair) -> tuple[int, int]:
-    """An int stands for height and width."""
+    """A single int is used for height and width."""
     return (value, value) if isinstance(value, int) else tuple(value)
 
 
 def extent(size: int, kernel: int, stride: int, padding: int, dilation: int) -> int:
-    """How many windows fit along one axis: OH from IH, OW from IW."""
+    """The number of windows along one axis: OH from IH, OW from IW."""
     room = size + 2 * padding - (dilation * (kernel - 1) + 1)
     return max(room // stride + 1, 0)
 
 
 def places(k: int, count: int, stride: int, dilation: int) -> slice:
-    """Where tap k of the kernel reads along one padded axis, in each of count windows.
+    """The indices that kernel position k reads along a padded axis, in count windows.
 
     stride 2, dilation 1, count 3:    padded axis   0 1 2 3 4 5 6
                                       k = 0         ^   ^   ^
@@ -52,7 +52,7 @@ def places(k: int, count: int, stride: int, dilation: int) -> slice:
 
 
 class UnfoldFunction(torch.autograd.Function):
-    """output = the windows of input as columns; nothing is saved but sizes."""
+    """output = the windows of input as columns; only sizes are saved."""
 
     @staticmethod
     def forward(
@@ -86,7 +86,7 @@ class UnfoldFunction(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad_output: Tensor) -> tuple[Tensor | None, ...]:
-        # needs_input_grad: autograd does not call this unless the only input needs it
+        # no test of needs_input_grad: autograd calls this only if input needs it
         N, IC, IH, IW, KH, KW, OH, OW = ctx.sizes
         dilation, padding, stride = ctx.options
         # BEGIN SOLUTION

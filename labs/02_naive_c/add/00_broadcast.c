@@ -1,15 +1,15 @@
 /* 00 broadcast
  *
- *   idea    walk over the output once; along a stretched axis an operand stands still
- *   expect  1x, the baseline of this ladder
- *   limit   index arithmetic: one division per axis, for every operand and element
+ *   idea    loop over the output once; a stretched axis adds nothing to the offset
+ *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   limit   index arithmetic: each element of each operand costs a division per axis
  *   run     make grade T=02_naive_c/add/00
  */
 #include "operators.h"
 
-/* Where t keeps its element for the i-th position of the common shape, in elements
- * after data. Axes are aligned at the last one. Along an axis of size 1 the operand
- * stands still; an axis that it lacks is never reached:
+/* The offset of the element of t that position i of the common shape reads, counted in
+ * elements after data. Axes are aligned at the last one. An axis of size 1 adds nothing
+ * to the offset. A common axis that t lacks needs no step:
  *
  *     shape (2, 3, 4)    position 17 has the index   1, 1, 1
  *     t        (3, 1)    reads its element              1, 0    */
@@ -25,13 +25,13 @@ static int64_t broadcast_offset(const tensor_t *t, const tensor_t *shape, int64_
     }
     return offset;
     // END SOLUTION
-    // STARTER // your code: one axis after the other, the last one first
+    // STARTER // your code: loop over the axes, from the last to the first
     // STARTER // (the reference takes 8 lines)
     // STARTER return 0;
 }
 
-/* grad = scale * grad_output, summed down to the shape of grad: an element that forward
- * read at many positions collects a term from each of them. */
+/* grad = scale * grad_output, summed down to the shape of grad. If forward read an
+ * element at many positions, add the terms of all these positions to it. */
 static void sum_to_shape(const tensor_t *grad_output, accum scale, tensor_t *grad)
 {
     // BEGIN SOLUTION
@@ -44,10 +44,10 @@ static void sum_to_shape(const tensor_t *grad_output, accum scale, tensor_t *gra
         sums[broadcast_offset(grad, grad_output, i)] += scale * term;
     }
     // END SOLUTION
-    // STARTER // your code: zeros first (the reference takes 7 lines)
+    // STARTER // your code: set zeros first (the reference takes 7 lines)
 }
 
-/* output = input + alpha * other, both stretched to the shape of output */
+/* output = input + alpha * other, both broadcast to the shape of output */
 status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                      add_params_t p, tensor_t *output)
 {

@@ -1,16 +1,16 @@
 /* 00 stretched sum
  *
- *   does     add backward: each gradient is summed down to its operand's own shape
+ *   does     add backward: each gradient is summed down to its operand's shape
  *   seen     deeplearning4j/nd4j issue 2424 (2017): a row was added to a
  *            matrix, and its gradient had the matrix's shape
- *   passes   operands of one shape; in forward every shape
+ *   passes   two operands of the same shape; forward passes for every shape
  *   run      make grade T=02_naive_c/bug_hunt/00
  */
 #include "operators.h"
 
-/* Which element of an operand position i of the common shape has read. The operand is a
- * gradient here, so its elements lie without gaps. Axes are taken from the last one on;
- * one that the operand lacks, or has with size 1, does not move the place. */
+/* The offset of the element that position i of the common shape has read. The operand
+ * is a gradient here, so it is contiguous. The loop goes from the last axis to the
+ * first. Axes of size 1, and axes that the operand lacks, add nothing to the offset. */
 static int64_t place_read(const tensor_t *grad, const tensor_t *common, int64_t i)
 {
     int64_t place = 0, step = 1;
@@ -24,8 +24,8 @@ static int64_t place_read(const tensor_t *grad, const tensor_t *common, int64_t 
     return place;
 }
 
-/* Both gradients in one walk: what comes back at position i goes to the element of each
- * operand that was read there. */
+/* Both gradients: adds the gradient at position i to the element of each operand that
+ * forward has read at this position. */
 status_t add_backward(ctx_t *ctx, const tensor_t *grad_output, add_params_t p,
                       tensor_t *grad_input, tensor_t *grad_other)
 {
@@ -36,7 +36,7 @@ status_t add_backward(ctx_t *ctx, const tensor_t *grad_output, add_params_t p,
     if (ARRIVED > 0 && !arrived) return STATUS_NO_MEMORY;
 
     for (int which = 0; which < 2; which++) {
-        if (!grads[which]) continue;  // nobody wants it
+        if (!grads[which]) continue;  // not wanted
         real *to = real_data(grads[which]);
         // BEGIN SOLUTION
         for (int64_t i = 0; i < tensor_numel(grads[which]); i++) to[i] = 0;

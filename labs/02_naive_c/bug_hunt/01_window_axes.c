@@ -3,18 +3,18 @@
  *   does     unfold forward: one table of rows and one of columns, then plain copies
  *   seen     apache/mxnet pull request 6986 (2017): im2col on the CPU, when height and
  *            width had different settings
- *   passes   one number for both axes, however large: stride 2, padding 3, dilation 2
+ *   passes   equal numbers for both axes, for example stride 2, padding 3, dilation 2
  *   run      make grade T=02_naive_c/bug_hunt/01
  */
 #include "operators.h"
 
-/* All that there is to know of an axis. */
+/* The size and the options of one axis. */
 typedef struct {
     int64_t size, kernel, stride, padding, dilation;
-    int64_t count;  // of windows
+    int64_t count;  // the number of windows
 } axis_t;
 
-/* table[k * count + o] = the index that window o reads at place k, -1 in the padding */
+/* table[k * count + o] = index that window o reads at kernel position k, padding: -1 */
 static void fill_table(axis_t axis, int64_t *table)
 {
     for (int64_t k = 0; k < axis.kernel; k++) {
@@ -25,7 +25,7 @@ static void fill_table(axis_t axis, int64_t *table)
     }
 }
 
-/* One plane of the image to its KH*KW rows of output. */
+/* Copies one plane of the image to its KH*KW rows of output. */
 static void copy_plane(const real *plane, axis_t h, axis_t w, const int64_t *rows,
                        const int64_t *columns, real *output)
 {

@@ -1,9 +1,9 @@
 /* 02 two sums
  *
- *   does     layer_norm forward: a pass over the row for both moments, one to write
+ *   does     layer_norm forward: one pass computes mean and variance, one pass writes
  *   seen     tracel-ai/burn issue 5607 (2026) and apache/tvm issue 19592 (2026): wrong
  *            rows, and NaN, from finite inputs
- *   passes   rows of any length drawn from a normal distribution
+ *   passes   rows of any length, with numbers from a normal distribution
  *   run      make grade T=02_naive_c/bug_hunt/02
  */
 #include "operators.h"
@@ -12,7 +12,7 @@ typedef struct {
     accum mean, variance;
 } moments_t;
 
-/* Mean and variance of D numbers, the variance with D in the denominator. */
+/* Mean and variance of D numbers. The variance is divided by D. */
 static moments_t moments_of(const real *x, int64_t D)
 {
     moments_t found = {0, 0};
@@ -31,8 +31,8 @@ static moments_t moments_of(const real *x, int64_t D)
     return found;
 }
 
-/* output = (input - mean) * rstd * weight + bias; a row is one multiply-add for each
- * element once slope and start are known. */
+/* output = (input - mean) * rstd * weight + bias, row by row. If weight is NULL, it
+ * counts as 1. If bias is NULL, it counts as 0. */
 status_t layer_norm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                             const tensor_t *bias, layer_norm_params_t p,
                             tensor_t *output, tensor_t *mean, tensor_t *rstd)
@@ -46,7 +46,7 @@ status_t layer_norm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *w
     for (int64_t r = 0; r < R; r++, row_in += D) {
         const moments_t row = moments_of(row_in, D);
         const accum scale = 1 / real_sqrt(row.variance + (accum)p.eps);
-        if (mean) *((accum *)mean->data + r) = row.mean;  // outputs have no gaps
+        if (mean) *((accum *)mean->data + r) = row.mean;  // outputs are contiguous
         if (rstd) *((accum *)rstd->data + r) = scale;
         real *row_out = real_data(output) + r * D;
         for (int64_t d = 0; d < D; d++) {

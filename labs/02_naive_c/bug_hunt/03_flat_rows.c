@@ -1,15 +1,15 @@
 /* 03 flat rows
  *
- *   does     linear forward: a pointer walks over the rows of input
+ *   does     linear forward: a pointer moves over the rows of input
  *   seen     NVIDIA/TransformerEngine pull request 1017 (2024): Linear and LayerNorm of
- *            some inputs were wrong without a word
- *   passes   tensors as they are made, and reshaped
+ *            some inputs were wrong, without an error message
+ *   passes   tensors as PyTorch creates them, and reshaped tensors
  *   run      make grade T=02_naive_c/bug_hunt/03
  */
 #include "operators.h"
 
-/* Four sums side by side: four rows of weight meet the same row of input, which is
- * loaded once for all of them. */
+/* Four sums at once: four rows of weight use the same row of input. Each number of this
+ * row is loaded once for all four sums. */
 enum { FILTERS = 4 };
 
 static void some_outputs(const real *x, const real *filters, int64_t IC, int64_t count,

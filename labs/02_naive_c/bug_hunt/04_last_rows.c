@@ -1,14 +1,14 @@
 /* 04 last rows
  *
- *   does     unfold backward: every pixel asks which windows have read it
+ *   does     unfold backward: each pixel adds up the gradients of windows that read it
  *   seen     pytorch/FBGEMM pull request 5754 (2026): NaN in training, after
- *            forward had cut something off
- *   passes   stride 1, and each stride with which the last window ends at the border
+ *            forward had left out some elements
+ *   passes   stride 1, and strides with which the last window ends at the border
  *   run      make grade T=02_naive_c/bug_hunt/04
  */
 #include "operators.h"
 
-/* The window that reads index i of an axis at place k; -1 if there is none. */
+/* The window that reads index i of an axis at kernel position k; -1 if none does. */
 static int64_t read_by(int64_t i, int64_t k, int64_t stride, int64_t padding,
                        int64_t dilation, int64_t count)
 {
@@ -17,7 +17,7 @@ static int64_t read_by(int64_t i, int64_t k, int64_t stride, int64_t padding,
     return from / stride;
 }
 
-/* What comes back to pixel (ih, iw) of channel ic of image n. */
+/* The gradient of pixel (ih, iw) of channel ic of image n. */
 static accum gathered(const tensor_t *grads, unfold_params_t p, int64_t OH, int64_t OW,
                       const int64_t at[4])
 {
@@ -35,7 +35,7 @@ static accum gathered(const tensor_t *grads, unfold_params_t p, int64_t OH, int6
     return sum;
 }
 
-/* grad_input[n,ic,ih,iw] = sum of grad_output over all places that read this element */
+/* grad_input[n,ic,ih,iw] = sum of grad_output over all windows that read the element */
 status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output, unfold_params_t p,
                          tensor_t *grad_input)
 {
@@ -49,7 +49,7 @@ status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output, unfold_params_
     // BEGIN SOLUTION
     const int64_t ROWS = size[2], COLUMNS = size[3];
     // END SOLUTION
-    // STARTER // the windows end here: nobody has read what lies behind
+    // STARTER // the last window ends here: no window reads a later pixel
     // STARTER int64_t ROWS = (OH - 1) * p.stride_h - p.padding_h + 1;
     // STARTER int64_t COLUMNS = (OW - 1) * p.stride_w - p.padding_w + 1;
     // STARTER ROWS += (p.kernel_h - 1) * p.dilation_h;

@@ -1,14 +1,14 @@
 /* 05 gathered columns
  *
- *   does     unfold backward: each pixel gathers the column entries that read it
- *   seen     a kind of bug, in gathering versions of col2im (Caffe's and ATen's loop):
- *            a number that belongs to the outer loop is changed in the inner one
- *   passes   dilation 1, with any stride and padding: what nearly every test uses
+ *   does     unfold backward: each pixel adds up the column entries that read it
+ *   seen     in versions of col2im that gather (as the loops of Caffe and ATen do): the
+ *            inner loop changes a number that the outer loop still needs
+ *   passes   dilation 1, with any stride and padding; most tests use dilation 1
  *   run      make grade T=02_naive_c/bug_hunt/05
  */
 #include "operators.h"
 
-/* The windows of one axis that reach over a place of the padded image. */
+/* The windows of one axis that contain a position of the padded image. */
 typedef struct {
     int64_t first, end;
 } windows_t;
@@ -22,7 +22,7 @@ static windows_t windows_over(int64_t place, int64_t span, int64_t stride,
     return w;
 }
 
-/* One pixel of grad_input. `columns` are those of its channel: (KH, KW, OH, OW). */
+/* The gradient of one pixel. `columns` (KH, KW, OH, OW) belong to its channel. */
 static accum gathered(const real *columns, unfold_params_t p, int64_t OH, int64_t OW,
                       int64_t y, int64_t x)
 {
@@ -52,7 +52,7 @@ static accum gathered(const real *columns, unfold_params_t p, int64_t OH, int64_
     return sum;
 }
 
-/* Nothing is scattered, so no two pixels write to the same place. */
+/* Each pixel collects its own sum, so no two pixels write to the same element. */
 status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output, unfold_params_t p,
                          tensor_t *grad_input)
 {

@@ -1,14 +1,14 @@
 /* 00 definition
  *
- *   idea    the definition: seven loops, one multiply-add each, both ways
- *   expect  1x, the baseline of this ladder
- *   limit   a border test, and a load of input and of weight, for one multiply-add
+ *   idea    the definition: seven nested loops, both in forward and in backward
+ *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   limit   each multiply-add needs a border test, a load of input, a load of weight
  *   run     make grade T=02_naive_c/conv2d/00
  */
 #include "operators.h"
 
-/* One output: the window of input under (oh, ow), dotted with filter oc. The filter
- * sees the IC channels of its group; a place outside of the image adds 0. */
+/* One output: the dot product of filter oc and its window of input at (oh, ow). The
+ * filter reads the IC channels of its group. A position outside of the image adds 0. */
 static accum window_dot(const tensor_t *input, const tensor_t *weight,
                         conv2d_params_t p, int64_t n, int64_t oc, int64_t oh,
                         int64_t ow)
@@ -63,7 +63,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad is the gradient of one output. That output is a sum of products x * w: add
+/* grad is the gradient of one output. This output is a sum of products x * w: add
  * grad * w to the gradient of x, and grad * x to the gradient of w. */
 static void window_backward(real grad, const tensor_t *input, const tensor_t *weight,
                             conv2d_params_t p, int64_t n, int64_t oc, int64_t oh,
@@ -94,11 +94,11 @@ static void window_backward(real grad, const tensor_t *input, const tensor_t *we
 
 static void set_zero(tensor_t *output)
 {
-    if (!output) return;  // a gradient that nobody wants
+    if (!output) return;  // the caller does not want this gradient
     for (int64_t i = 0; i < tensor_numel(output); i++) real_data(output)[i] = 0;
 }
 
-/* The same loops; windows share input and all share weight, so gradients add up. */
+/* The loops of forward. Windows use the same input and weight: add their gradients. */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                          const tensor_t *weight, conv2d_params_t p,
                          tensor_t *grad_input, tensor_t *grad_weight,

@@ -3,7 +3,7 @@
  *
  *     plane_of(t, n, c)     t (N, C, H, W): rows and columns of channel c of image n
  *
- * A part of a plane is a plane again: move data, lower the sizes, raise the strides.
+ * A part of a plane is also a plane: change its data, sizes and strides.
  */
 #ifndef CONVLAB_PLANES_H
 #define CONVLAB_PLANES_H
@@ -35,10 +35,10 @@ static inline real sum_of(plane_t plane)
     return (real)sum;
 }
 
-/* What sums are added to begins as zero. */
+/* Sets all elements to zero, before sums are added to them. */
 static inline void set_zero(tensor_t *gradient)
 {
-    if (!gradient) return;  // a gradient that nobody wants
+    if (!gradient) return;  // the caller does not want this gradient
     for (int64_t i = 0; i < tensor_numel(gradient); i++) real_data(gradient)[i] = 0;
 }
 

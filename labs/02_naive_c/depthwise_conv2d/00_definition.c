@@ -1,18 +1,18 @@
 /* 00 definition
  *
- *   idea    conv2d without the sum over channels: a filter sees a single input channel
- *   expect  1x, the baseline of this ladder
- *   limit   the border test and the index arithmetic around few multiply-adds
+ *   idea    conv2d without the sum over channels: a filter reads one input channel
+ *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   limit   border tests and index arithmetic take longer than the few multiply-adds
  *   run     make grade T=02_naive_c/depthwise_conv2d/00
  */
 #include "operators.h"
 
-/* Each input channel has OC/IC filters of its own. IC = 2, OC = 6:
+/* Each input channel has its own OC/IC filters. For example, IC = 2 and OC = 6:
  *
  *     output channel  oc   0 1 2   3 4 5
  *     reads channel   ic     0       1        */
 
-/* One output: the window of its input channel under (oh, ow), dotted with filter oc. */
+/* One output: the dot product of filter oc and its window of input at (oh, ow). */
 static accum window_dot(const tensor_t *input, const tensor_t *weight,
                         depthwise_conv2d_params_t p, int64_t n, int64_t oc, int64_t oh,
                         int64_t ow)
@@ -65,7 +65,7 @@ status_t depthwise_conv2d_forward(ctx_t *ctx, const tensor_t *input,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* The same window: add grad * w to the gradient of x, grad * x to the gradient of w. */
+/* For each product x * w: add grad * w to the gradient of x, grad * x to that of w. */
 static void window_backward(real grad, const tensor_t *input, const tensor_t *weight,
                             depthwise_conv2d_params_t p, int64_t n, int64_t oc,
                             int64_t oh, int64_t ow, tensor_t *grad_input,
@@ -92,11 +92,11 @@ static void window_backward(real grad, const tensor_t *input, const tensor_t *we
 
 static void set_zero(tensor_t *output)
 {
-    if (!output) return;  // a gradient that nobody wants
+    if (!output) return;  // the caller does not want this gradient
     for (int64_t i = 0; i < tensor_numel(output); i++) real_data(output)[i] = 0;
 }
 
-/* Windows of a channel share input, windows of a filter share weight: sums again. */
+/* The loops of forward. Windows use the same input and weight: add their gradients. */
 status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                    const tensor_t *input, const tensor_t *weight,
                                    depthwise_conv2d_params_t p, tensor_t *grad_input,

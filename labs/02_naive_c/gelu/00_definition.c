@@ -1,8 +1,8 @@
 /* 00 definition
  *
- *   idea    x times the chance that a normal number is below x, element by element
- *   expect  1x, the baseline of this ladder
- *   limit   one call of erf or tanh per element
+ *   idea    x times the probability that a normal random number is below x
+ *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   limit   each element needs one call of erf or tanh
  *   run     make grade T=02_naive_c/gelu/00
  */
 #include "operators.h"
@@ -10,7 +10,7 @@
 static const double SQRT_1_2 = 0.70710678118654752440;    // sqrt(1/2)
 static const double SQRT_2_PI = 0.79788456080286535588;   // sqrt(2/pi)
 static const double SQRT_1_2PI = 0.39894228040143267794;  // 1/sqrt(2*pi)
-static const double CUBIC = 0.044715;                     // fitted by the paper
+static const double CUBIC = 0.044715;                     // the constant of the paper
 
 /* The argument of the tanh form: sqrt(2/pi) * (x + 0.044715 * x^3) */
 static accum tanh_argument(accum x)
@@ -27,7 +27,7 @@ static accum gelu(accum x, int64_t approximate)
     return (accum)0.5 * x * (1 + squashed);
     // END SOLUTION
     // STARTER // your code (the reference takes 3 lines)
-    // STARTER (void)SQRT_1_2, (void)tanh_argument;  // delete: you use them
+    // STARTER (void)SQRT_1_2, (void)tanh_argument;  // delete when you use them
     // STARTER return 0;
 }
 
@@ -66,7 +66,7 @@ status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input = grad_output * d output / d input: nothing but input is needed again */
+/* grad_input = grad_output * d output / d input. Of forward, only input is needed. */
 status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                        gelu_params_t p, tensor_t *grad_input)
 {

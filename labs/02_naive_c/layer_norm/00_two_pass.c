@@ -1,13 +1,13 @@
 /* 00 two pass
  *
- *   idea    first the mean of a row, then the squares around it: no digits are lost
- *   expect  1x, the baseline of this ladder
- *   limit   each row is read three times, and each sum waits for its last addition
+ *   idea    two passes: first the mean of a row, then the squared distances from it
+ *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   limit   each row is read three times, and each addition waits for the previous one
  *   run     make grade T=02_naive_c/layer_norm/00
  */
 #include "operators.h"
 
-/* Row r of a tensor (all axes but the last are counted through), as a view. */
+/* A view of row r of a tensor. Rows are numbered over all axes but the last. */
 static tensor_t row_of(const tensor_t *t, int64_t r)
 {
     const int32_t d = t->ndim - 1;
@@ -32,8 +32,8 @@ static accum row_mean(tensor_t row)
     // STARTER return 0;
 }
 
-/* 1 / standard deviation. The short cut, mean of squares minus square of mean, takes
- * the difference of two large numbers: around a mean of 10000, no digit is left. */
+/* 1 / standard deviation. Do not compute (mean of squares) - (square of mean): around a
+ * mean of 10000, the difference of these large numbers has no correct digit. */
 static accum row_rstd(tensor_t row, accum mean, double eps)
 {
     // BEGIN SOLUTION
@@ -72,20 +72,20 @@ status_t layer_norm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *w
     }
     return STATUS_OK;
     // END SOLUTION
-    // STARTER // your code: one row after the other (the reference takes 16 lines)
+    // STARTER // your code: loop over the rows (the reference takes 16 lines)
     // STARTER (void)row_of, (void)saved_at, (void)row_mean, (void)row_rstd;  // call
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
 /* One row. With dx = grad_output * weight and xhat = (input - mean) * rstd,
- * grad_input = rstd * (dx - average of dx - xhat * (average of dx * xhat)): an element
- * acts directly, and through mean and rstd on the whole row. */
+ * grad_input = rstd * (dx - average of dx - xhat * (average of dx * xhat)). It has two
+ * averages because mean and rstd depend on each element of the row. */
 static void row_backward(tensor_t grad_output, tensor_t input, const tensor_t *weight,
                          accum mean, accum rstd, tensor_t grad_input)
 {
     // BEGIN SOLUTION
     const int64_t D = input.size[0];
-    accum sum = 0, sum_xhat = 0;  // of dx, and of dx * xhat
+    accum sum = 0, sum_xhat = 0;  // sums of dx and of dx * xhat
     for (int64_t d = 0; d < D; d++) {
         const accum dx = *at1(&grad_output, d) * (weight ? *at1(weight, d) : 1);
         sum += dx;
@@ -98,16 +98,16 @@ static void row_backward(tensor_t grad_output, tensor_t input, const tensor_t *w
             (real)(rstd * (dx - sum / (accum)D - xhat * (sum_xhat / (accum)D)));
     }
     // END SOLUTION
-    // STARTER // your code: the two sums, then the row (the reference takes 13 lines)
+    // STARTER // your code: two sums, then the row (the reference takes 13 lines)
 }
 
 static void set_zero(tensor_t *output)
 {
-    if (!output) return;  // a gradient that nobody wants
+    if (!output) return;  // the caller does not want this gradient
     for (int64_t i = 0; i < tensor_numel(output); i++) real_data(output)[i] = 0;
 }
 
-/* grad_input row by row; grad_weight and grad_bias collect from all rows */
+/* grad_input row by row; grad_weight and grad_bias are sums over all rows */
 status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
                              const tensor_t *input, const tensor_t *weight,
                              const tensor_t *mean, const tensor_t *rstd,
@@ -115,7 +115,7 @@ status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
                              tensor_t *grad_weight, tensor_t *grad_bias)
 {
     // STARTER return STATUS_NOT_IMPLEMENTED;  // delete this line when you begin
-    (void)ctx, (void)p;  // eps is part of rstd
+    (void)ctx, (void)p;  // rstd already contains eps
     const int64_t R = tensor_count(input, input->ndim - 1);
     const int64_t D = input->size[input->ndim - 1];
     set_zero(grad_weight), set_zero(grad_bias);
@@ -134,7 +134,7 @@ status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
         }
     }
     // END SOLUTION
-    // STARTER // your code: one row after the other (the reference takes 13 lines)
+    // STARTER // your code: loop over the rows (the reference takes 13 lines)
     // STARTER (void)R, (void)D, (void)row_backward;  // delete when you use them
     return STATUS_OK;
 }

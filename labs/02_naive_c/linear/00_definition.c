@@ -1,13 +1,13 @@
 /* 00 definition
  *
- *   idea    each row of input is dotted with each row of weight
- *   expect  1x, the baseline of this ladder
- *   limit   one sum at a time: each addition waits for the one before
+ *   idea    each output is the dot product of a row of input and a row of weight
+ *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   limit   one sum at a time: each addition waits for the previous addition
  *   run     make grade T=02_naive_c/linear/00
  */
 #include "operators.h"
 
-/* Row r of a tensor (all axes but the last are counted through), as a view. */
+/* A view of row r of a tensor. Rows are numbered over all axes but the last. */
 static tensor_t row_of(const tensor_t *t, int64_t r)
 {
     const int32_t last = t->ndim - 1;
@@ -70,8 +70,8 @@ static void row_backward_input(tensor_t grad, const tensor_t *weight,
     // STARTER // your code (the reference takes 8 lines)
 }
 
-/* grad_weight[oc,ic] += grad[oc] * input[ic]: all rows share one weight, so each row
- * adds its part. */
+/* grad_weight[oc,ic] += grad[oc] * input[ic]. All rows use the same weight, so each row
+ * adds its term. */
 static void row_backward_weight(tensor_t grad, tensor_t input, tensor_t *grad_weight)
 {
     // BEGIN SOLUTION
@@ -107,7 +107,7 @@ status_t linear_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
         }
     }
     // END SOLUTION
-    // STARTER // your code: one row after the other (the reference takes 10 lines)
-    // STARTER (void)row_backward_input, (void)row_backward_weight;  // call them
+    // STARTER // your code: loop over the rows (the reference takes 10 lines)
+    // STARTER (void)row_backward_input, (void)row_backward_weight;  // use both instead
     return STATUS_OK;
 }

@@ -1,15 +1,15 @@
 /* 00 cell
  *
  *   idea    one unit at a time: three dot products, three gates, a new state
- *   expect  1x, the baseline of this ladder
- *   limit   the dot products: one sum at a time, each addition waits for the one before
+ *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   limit   the dot products: each addition waits for the previous addition
  *   run     make grade T=02_naive_c/lltm/00
  */
 #include "operators.h"
 
-/* A row of weight multiplies the old state and the input, laid end to end. The 3*H rows
- * are three blocks; unit j of the state owns row j of each. (j counts the H units: h is
- * the name of the old state.)
+/* A row of weight multiplies the old state h[n] and, after it, the input. The 3*H rows
+ * are three blocks. Unit j of the state uses row j of each block. (j counts the H
+ * units, because h is the name of the old state.)
  *
  *     weight   | 0 ... H-1 | H ... H+IC-1 |
  *     reads    |   h[n]    |   input[n]   |      rows  i 0..  o H..  g 2*H..   */
@@ -70,8 +70,8 @@ status_t lltm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* The loops of preact once more. grad is the gradient of its sum: it goes to the bias,
- * and grad times one factor of each product goes to the gradient of the other. */
+/* The loops of preact again. grad is the gradient of preact: add it to the bias. For
+ * each product, add grad times one factor to the gradient of the other factor. */
 static void preact_backward(accum grad, const tensor_t *input, const tensor_t *weight,
                             const tensor_t *h, int64_t n, int64_t row,
                             tensor_t *grad_input, tensor_t *grad_weight,
@@ -94,7 +94,7 @@ static void preact_backward(accum grad, const tensor_t *input, const tensor_t *w
 
 static void set_zero(tensor_t *output)
 {
-    if (!output) return;  // a gradient that nobody wants
+    if (!output) return;  // the caller does not want this gradient
     for (int64_t i = 0; i < tensor_numel(output); i++) real_data(output)[i] = 0;
 }
 
@@ -116,7 +116,7 @@ status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
             const accum i = *at2(gates, n, j), o = *at2(gates, n, H + j);
             const accum g = *at2(gates, n, 2 * H + j);
             const accum squashed = real_tanh(*at2(new_c, n, j));
-            // new_c is a result, and new_h is made of it: two gradients meet
+            // new_c is a result, and new_h depends on it: add both gradients
             const accum grad_state =
                 *at2(grad_new_c, n, j) +
                 *at2(grad_new_h, n, j) * o * (1 - squashed * squashed);

@@ -1,16 +1,16 @@
 /* 00 definition
  *
- *   idea    every output is a row of the left matrix, dotted with a column of the right
- *   expect  1x, the baseline of this ladder
- *   limit   a walk down a column steps over a whole row: a cache line per load
+ *   idea    each output is the dot product of a row of lhs and a column of rhs
+ *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   limit   the loop goes down a column of rhs, so each load needs a new cache line
  *   run     make grade T=02_naive_c/matmul/00
  */
 #include "operators.h"
 
-/* Matrix b of a batch, as a tensor of two axes: a view, no element moves. */
+/* A view of matrix b of a batch, with two axes. No element is copied. */
 static tensor_t matrix_of(const tensor_t *t, int64_t b)
 {
-    const int32_t batch = t->ndim - 2;  // the axes in front of the matrix
+    const int32_t batch = t->ndim - 2;  // the number of axes before the matrix
     return (tensor_t){
         .data = t->data ? real_data(t) + tensor_offset(t, batch, b) : NULL,
         .ndim = 2,
@@ -21,7 +21,7 @@ static tensor_t matrix_of(const tensor_t *t, int64_t b)
     };
 }
 
-/* The transpose of a matrix: sizes and strides change places, the memory stays. */
+/* A view of the transpose: exchanges the sizes and the strides, copies nothing. */
 static tensor_t transposed(tensor_t matrix)
 {
     tensor_t view = matrix;
@@ -49,7 +49,7 @@ static void product(tensor_t lhs, tensor_t rhs, tensor_t output)
     // STARTER // your code: three loops (the reference takes 8 lines)
 }
 
-/* output = input (..., M, K) @ other (..., K, N), matrix by matrix */
+/* output = input (..., M, K) @ other (..., K, N): one product for each matrix */
 status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                         tensor_t *output)
 {
@@ -80,7 +80,7 @@ status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     }
     return STATUS_OK;
     // END SOLUTION
-    // STARTER // your code: the loop of forward (the reference takes 10 lines)
+    // STARTER // your code: loop over the matrices (the reference takes 10 lines)
     // STARTER (void)transposed;  // delete this line when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

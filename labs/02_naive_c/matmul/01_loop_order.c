@@ -1,16 +1,16 @@
 /* 01 loop order
  *
- *   idea    the same sums in another order, so that the innermost loop walks along rows
- *   expect  10x over 00_definition
- *   limit   each multiply-add loads and stores an output: cache traffic, not arithmetic
+ *   idea    the same sums in another loop order: the innermost loop goes along rows
+ *   expect  10x the speed of 00_definition
+ *   limit   each multiply-add loads and stores an output, so the cache sets the speed
  *   run     make grade T=02_naive_c/matmul/01
  */
 #include "operators.h"
 
-/* Matrix b of a batch, as a tensor of two axes: a view, no element moves. */
+/* A view of matrix b of a batch, with two axes. No element is copied. */
 static tensor_t matrix_of(const tensor_t *t, int64_t b)
 {
-    const int32_t batch = t->ndim - 2;  // the axes in front of the matrix
+    const int32_t batch = t->ndim - 2;  // the number of axes before the matrix
     return (tensor_t){
         .data = t->data ? real_data(t) + tensor_offset(t, batch, b) : NULL,
         .ndim = 2,
@@ -21,7 +21,7 @@ static tensor_t matrix_of(const tensor_t *t, int64_t b)
     };
 }
 
-/* The transpose of a matrix: sizes and strides change places, the memory stays. */
+/* A view of the transpose: exchanges the sizes and the strides, copies nothing. */
 static tensor_t transposed(tensor_t matrix)
 {
     tensor_t view = matrix;
@@ -33,10 +33,10 @@ static tensor_t transposed(tensor_t matrix)
     return view;
 }
 
-/* output (M, N) = lhs (M, K) @ rhs (K, N). Row m of output is a sum of rows of rhs,
- * each times one number of lhs; no two sums of a row wait for each other. The rows of a
- * transpose lie scattered, so it is copied first: K*N moves for M*K*N multiply-adds.
- * Workspace: at most a copy of the right operand. */
+/* output (M, N) = lhs (M, K) @ rhs (K, N). Row m of output is a sum: each row of rhs is
+ * multiplied by one number of lhs. The N sums of a row are independent. The rows of a
+ * transpose are strided, so rhs is copied: K*N copies for M*K*N multiply-adds.
+ * Workspace: at most a copy of rhs. */
 static status_t product(ctx_t *ctx, tensor_t lhs, tensor_t rhs, tensor_t output)
 {
     const int64_t M = output.size[0], N = output.size[1], K = lhs.size[1];
@@ -57,7 +57,7 @@ static status_t product(ctx_t *ctx, tensor_t lhs, tensor_t rhs, tensor_t output)
     return STATUS_OK;
 }
 
-/* output = input (..., M, K) @ other (..., K, N), matrix by matrix */
+/* output = input (..., M, K) @ other (..., K, N): one product for each matrix */
 status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                         tensor_t *output)
 {
@@ -90,7 +90,7 @@ status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     }
     return status;
     // END SOLUTION
-    // STARTER // your code: the loop of forward (the reference takes 11 lines)
+    // STARTER // your code: loop over the matrices (the reference takes 11 lines)
     // STARTER (void)transposed;  // delete this line when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

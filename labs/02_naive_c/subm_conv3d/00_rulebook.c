@@ -1,14 +1,14 @@
 /* 00 rulebook
  *
  *   idea    sort the points once, then find each neighbour by halving the range
- *   expect  1x, the baseline of this ladder
- *   limit   a search for each point and place: log2(P) steps that jump through memory
+ *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   limit   a search per point and kernel position: log2(P) scattered reads
  *   run     make grade T=02_naive_c/subm_conv3d/00
  */
 #include "points.h"
 
-/* Five points, rows 0 to 4, all at y = 0, a kernel of 3 x 1 x 3, so k = kd*3 + kw, and
- * some of the rulebook's pairs (read, write):
+/* An example: five points, rows 0 to 4, all at y = 0. The kernel is 3 x 1 x 3, so
+ * k = kd*3 + kw. Some pairs (read, write) of the rulebook:
  *
  *     z = 0   . 0 1 . .        k = 1   reads z - 1   (0,3)
  *     z = 1   2 3 . . 4        k = 3   reads x - 1   (0,1) (2,3)
@@ -16,7 +16,7 @@
  *                              k = 5   reads x + 1   (1,0) (3,2)
  *                              k = 7   reads z + 1   (3,0)    */
 
-/* Is lhs before rhs, if a volume is read like a book: page z, line y, letter x? */
+/* Whether lhs is before rhs. Compares n first, then z, then y, then x. */
 static int is_before(point_t lhs, point_t rhs)
 {
     if (lhs.n != rhs.n) return lhs.n < rhs.n;
@@ -25,8 +25,8 @@ static int is_before(point_t lhs, point_t rhs)
     return lhs.x < rhs.x;
 }
 
-/* Row numbers in the order of their points. Shell sort: insertion sort over ever
- * smaller gaps, in place. */
+/* Sorts the row numbers by their points, in place. Shell sort is an insertion sort over
+ * smaller and smaller gaps. */
 static void sort_rows(const tensor_t *coordinates, int32_t *order, int64_t P)
 {
     for (int64_t i = 0; i < P; i++) order[i] = (int32_t)i;
@@ -49,7 +49,7 @@ static void sort_rows(const tensor_t *coordinates, int32_t *order, int64_t P)
     // STARTER (void)is_before;  // delete this line when you call it
 }
 
-/* The row of a point, or -1: halves [low, high), outside of which it cannot be. */
+/* The row of a point, or -1. Each step halves the range [low, high) of the search. */
 static int64_t find_row(const tensor_t *coordinates, const int32_t *order, int64_t P,
                         point_t point)
 {
@@ -89,9 +89,9 @@ static void pair_forward(const tensor_t *features, tensor_t matrix, int64_t read
     // STARTER // your code (the reference takes 8 lines)
 }
 
-/* Finds the pairs of one place of the kernel: row `write` reads the row that lies
- * `shift` away from it, if there is one. Adds each pair's part to output, and writes
- * `pairs` (P, 2), in rising order of write, unless it is NULL. Returns how many. */
+/* Finds the pairs of one kernel position. Row `write` reads the point at distance
+ * `shift`, if it exists. Adds each pair's product to output. If `pairs` (P, 2) is not
+ * NULL, stores the pairs there in rising order of write. Returns their number. */
 static int64_t place_forward(const tensor_t *features, const tensor_t *coordinates,
                              const int32_t *order, point_t shift, tensor_t matrix,
                              int32_t *pairs, tensor_t *output)

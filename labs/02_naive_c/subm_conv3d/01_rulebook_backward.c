@@ -1,20 +1,20 @@
 /* 01 rulebook backward
  *
- *   idea    backward: no search at all, the pairs of the rulebook are walked once more
- *   expect  the baseline of this direction; forward is that of 00_rulebook
- *   limit   a row of features and one of grad_output per pair, wherever they lie
+ *   idea    backward: loop over the pairs of the rulebook, without any search
+ *   expect  the baseline of backward; 00_rulebook is the baseline of forward
+ *   limit   each pair reads two scattered rows: of features and of grad_output
  *   run     make grade T=02_naive_c/subm_conv3d/01
  */
 #include "points.h"
 
-/* Forward kept what it found. One pair (read, write) of the place (kd, kh, kw), listed
- * under k = (kd*KH + kh)*KW + kw, moves
+/* Forward stored the pairs in the rulebook. A pair (read, write) of the kernel position
+ * (kd, kh, kw) is listed under k = (kd*KH + kh)*KW + kw. It moves numbers:
  *
  *     forward    features[read]       -- weight[:,:,kd,kh,kw] ->  output[write]
  *     backward   grad_features[read]  <-    its transpose    --  grad_output[write]  */
 
 /* One pair. Forward added products x * w to output[write]: add grad * w to the gradient
- * of x, and grad * x to the gradient of w, where each is wanted. */
+ * of x, and grad * x to the gradient of w. Skip a gradient that is NULL. */
 static void pair_backward(const tensor_t *grad_output, const tensor_t *features,
                           const tensor_t *matrix, int64_t read, int64_t write,
                           tensor_t *grad_features, tensor_t *grad_matrix)
@@ -32,8 +32,8 @@ static void pair_backward(const tensor_t *grad_output, const tensor_t *features,
     // STARTER // your code: loops over oc and ic (the reference takes 8 lines)
 }
 
-/* All pairs of place k: pair i is (read, write) = rulebook[k, i, 0], rulebook[k, i, 1];
- * there are count[k] of them. */
+/* All pairs of kernel position k. Their number is count[k], and pair i is
+ * (read, write) = rulebook[k, i, 0], rulebook[k, i, 1]. */
 static void place_backward(const tensor_t *grad_output, const tensor_t *features,
                            const tensor_t *rulebook, const tensor_t *count, int64_t k,
                            const tensor_t *matrix, tensor_t *grad_features,
@@ -55,11 +55,11 @@ static void place_backward(const tensor_t *grad_output, const tensor_t *features
 
 static void set_zero(tensor_t *output)
 {
-    if (!output) return;  // a gradient that nobody wants
+    if (!output) return;  // the caller does not want this gradient
     for (int64_t i = 0; i < tensor_numel(output); i++) real_data(output)[i] = 0;
 }
 
-/* Up to KD*KH*KW others read a point, all pairs of its place a weight: sums. */
+/* Many pairs read the same point and use the same weight: add their gradients. */
 status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
                               const tensor_t *features, const tensor_t *weight,
                               const tensor_t *rulebook, const tensor_t *count,
@@ -67,7 +67,7 @@ status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
                               tensor_t *grad_weight, tensor_t *grad_bias)
 {
     // STARTER return STATUS_NOT_IMPLEMENTED;  // delete this line when you begin
-    (void)ctx, (void)p;  // the rulebook knows the dilation
+    (void)ctx, (void)p;  // the rulebook contains the dilation
     set_zero(grad_features), set_zero(grad_weight), set_zero(grad_bias);
     int64_t k = 0;
     for (int64_t kd = 0; kd < weight->size[2]; kd++) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /* points.h - how the rungs of subm_conv3d read points and filters
  *
- * coordinates hold integers and may have gaps, weight has five axes: here is where
- * their numbers lie, and nothing else.
+ * coordinates holds integers and may be non-contiguous, and weight has five axes. These
+ * functions find their elements.
  */
 #ifndef CONVLAB_POINTS_H
 #define CONVLAB_POINTS_H
 
 #include "operators.h"
 
-/* A row of coordinates (P, 4): the sample, then the place. */
+/* A row of coordinates (P, 4): the sample n, then the position z, y, x. */
 typedef struct {
     int64_t n, z, y, x;
 } point_t;
@@ -22,7 +22,7 @@ static inline point_t point_at(const tensor_t *coordinates, int64_t row)
                      numbers[3 * right]};
 }
 
-/* The weights of one place of the kernel, or their gradients: a view (OC, IC). */
+/* The weights of one kernel position, or their gradients: a view (OC, IC). */
 static inline tensor_t matrix_at(const tensor_t *weight, int64_t kd, int64_t kh,
                                  int64_t kw)
 {

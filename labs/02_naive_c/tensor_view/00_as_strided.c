@@ -1,8 +1,8 @@
 /* 00 as strided
  *
- *   idea    a tensor is a place in memory, sizes and strides: fill the struct
- *   expect  no speed: some twenty numbers are written, whatever the tensor's size
- *   limit   what is asked for must lie inside of the storage
+ *   idea    a tensor is an address, sizes and strides: fill the struct
+ *   expect  no speed points: the time does not depend on the tensor's size
+ *   limit   the whole view must be inside of the storage
  *   run     make grade T=02_naive_c/tensor_view/00
  */
 #include "tensor_view.h"
@@ -12,7 +12,7 @@ status_t view_as_strided(const storage_t *storage, dtype_t dtype, layout_t p,
 {
     // BEGIN SOLUTION
     if (p.offset < 0) return STATUS_INVALID_ARGUMENT;
-    int64_t count = 1, last = p.offset;  // where the last element lies
+    int64_t count = 1, last = p.offset;  // offset of the last element
     for (int32_t d = 0; d < p.ndim; d++) {
         if (p.size[d] < 0 || p.stride[d] < 0) return STATUS_INVALID_ARGUMENT;
         count *= p.size[d];

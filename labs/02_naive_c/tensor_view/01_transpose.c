@@ -1,8 +1,8 @@
 /* 01 transpose
  *
- *   idea    exchange two sizes and their strides; no number moves
- *   expect  no speed: the cost does not depend on the tensor's size
- *   limit   who reads the view row by row walks with the other stride
+ *   idea    exchange two sizes and their strides; no element is copied
+ *   expect  no speed points: the time does not depend on the tensor's size
+ *   limit   a loop over a row of the view steps by the stride of the other axis
  *   run     make grade T=02_naive_c/tensor_view/01
  */
 #include "tensor_view.h"

@@ -1,15 +1,15 @@
 /* 02 slice
  *
- *   idea    begin later, take longer steps, stop earlier: one axis changes
- *   expect  no speed: the cost does not depend on the tensor's size
- *   limit   the whole storage stays alive for a view of one element
+ *   idea    one axis gets another start, another step and another end
+ *   expect  no speed points: the time does not depend on the tensor's size
+ *   limit   a view of one element keeps the whole storage in memory
  *   run     make grade T=02_naive_c/tensor_view/02
  */
 #include "tensor_view.h"
 
 // BEGIN SOLUTION
-/* An index as Python reads it: from the end if it is negative, then moved into low to
- * high. */
+/* An index as in Python: a negative index counts from the end. The result is at least
+ * low and at most size. */
 static int64_t clamped(int64_t index, int64_t size, int64_t low)
 {
     if (index < 0) index += size;
@@ -17,7 +17,7 @@ static int64_t clamped(int64_t index, int64_t size, int64_t low)
     return index > size ? size : index;
 }
 // END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 6 lines)
+// STARTER // write helper functions here, if needed (the reference takes 6 lines)
 
 status_t view_slice(const tensor_t *input, int64_t dim, slice_params_t p,
                     tensor_t *view)

@@ -1,8 +1,8 @@
 /* 03 expand
  *
- *   idea    a stride of 0 reads one element again and again: broadcasting
- *   expect  no speed: a million rows cost as much as one
- *   limit   several indices mean one place: such a view must not be written to
+ *   idea    broadcasting: an axis with stride 0 reads one element again and again
+ *   expect  no speed points: a million rows take as long as one row
+ *   limit   several indices share one element, so do not write to such a view
  *   run     make grade T=02_naive_c/tensor_view/03
  */
 #include "tensor_view.h"

@@ -1,14 +1,14 @@
 /* 04 reshape
  *
- *   idea    old axes that follow each other without a gap are one run; cut it anew
- *   expect  no speed: either no number moves, or the shape is refused
- *   limit   a new axis may not lie across two runs: that takes a copy
+ *   idea    old axes without a gap between them form one run; split it into new axes
+ *   expect  no speed points: the file copies nothing, or refuses the shape
+ *   limit   the file refuses a new axis that spans two runs: it would need a copy
  *   run     make grade T=02_naive_c/tensor_view/04
  */
 #include "tensor_view.h"
 
 // BEGIN SOLUTION
-/* Puts the size that a -1 stands for in its place. 0 if the sizes do not fit. */
+/* Replaces a size of -1 by the size that it stands for. 0 if the sizes do not fit. */
 static int infer(int64_t count, shape_t *p)
 {
     int64_t others = 1;
@@ -25,8 +25,8 @@ static int infer(int64_t count, shape_t *p)
     return 1;
 }
 
-/* The elements of the run that ends with the old axis *d: each lies as far behind the
- * one before it as the last axis steps. *d becomes the first axis of the run. */
+/* The number of elements in the run that ends with the old axis *d. In a run, all
+ * elements have the same distance: the last stride. *d becomes the run's first axis. */
 static int64_t run_of(const tensor_t *input, int32_t *d)
 {
     const int64_t step = input->stride[*d];
@@ -38,7 +38,7 @@ static int64_t run_of(const tensor_t *input, int32_t *d)
     return run;
 }
 // END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 25 lines)
+// STARTER // write helper functions here, if needed (the reference takes 25 lines)
 
 status_t view_reshape(const tensor_t *input, shape_t p, tensor_t *view)
 {

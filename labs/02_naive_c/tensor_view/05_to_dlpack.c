@@ -1,8 +1,8 @@
 /* 05 to dlpack
  *
- *   idea    lend a tensor to another library: the same facts in the struct all know
- *   expect  no speed: nothing is copied, the arrays of sizes and strides neither
- *   limit   the lender has to keep its memory until the borrower gives it back
+ *   idea    describe a tensor to another library in DLPack's struct
+ *   expect  no speed points: neither the elements nor sizes and strides are copied
+ *   limit   the memory must stay valid until the other library releases it
  *   run     make grade T=02_naive_c/tensor_view/05
  */
 #include "tensor_view.h"

@@ -1,8 +1,8 @@
 /* 06 from dlpack
  *
- *   idea    borrow a tensor: read the struct that all know, believe nothing unread
- *   expect  no speed: nothing is copied
- *   limit   what tensor.h has no word for is refused
+ *   idea    take a tensor from another library: check each field of DLPack's struct
+ *   expect  no speed points: nothing is copied
+ *   limit   the file refuses a tensor that tensor_t cannot describe
  *   run     make grade T=02_naive_c/tensor_view/06
  */
 #include "tensor_view.h"
@@ -27,7 +27,7 @@ static int dtype_for(DLDataType type, dtype_t *dtype)
     return 0;
 }
 // END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 17 lines)
+// STARTER // write helper functions here, if needed (the reference takes 17 lines)
 
 status_t view_from_dlpack(const DLTensor *lent, tensor_t *view)
 {

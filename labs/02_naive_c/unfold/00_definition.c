@@ -1,8 +1,8 @@
 /* 00 definition
  *
- *   idea    a row of output is what one place of the kernel sees as the window moves
- *   expect  1x, the baseline of this ladder
- *   limit   the border test of each element; the image itself is read KH*KW times
+ *   idea    an output row holds the pixels that one kernel position reads
+ *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   limit   each element needs a border test, and the image is read KH*KW times
  *   run     make grade T=02_naive_c/unfold/00
  */
 #include "operators.h"
@@ -13,9 +13,9 @@
  *       a b c                   a b    b c          kh kw = 0 0    a b
  *       d e f                   d e    e f                  0 1    b c
  *                                                           1 0    d e
- *     b and e stand in both windows, so they appear twice   1 1    e f   */
+ *     b and e are in both windows, so they appear twice     1 1    e f   */
 
-/* Row (ic, kh, kw) of output for image n: gathers, 0 where it looks past the edge. */
+/* Writes row (ic, kh, kw) of output for image n. A pixel outside of the image is 0. */
 static void unfold_row(const tensor_t *input, unfold_params_t p, int64_t n, int64_t ic,
                        int64_t kh, int64_t kw, tensor_t *output)
 {
@@ -61,8 +61,8 @@ status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_params_t p,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* The same walk in the other direction: scatters row (ic, kh, kw) back. Windows
- * overlap, so an element of the image may be met many times: add, never assign. */
+/* The loops of unfold_row in reverse: adds row (ic, kh, kw) to the image. Windows
+ * overlap, so a pixel may get several terms: add, never assign. */
 static void fold_row(const tensor_t *grad_output, unfold_params_t p, int64_t n,
                      int64_t ic, int64_t kh, int64_t kw, tensor_t *grad_input)
 {
@@ -77,7 +77,7 @@ static void fold_row(const tensor_t *grad_output, unfold_params_t p, int64_t n,
         for (int64_t ow = 0; ow < OW; ow++) {
             const int64_t ih = oh * p.stride_h + kh * p.dilation_h - p.padding_h;
             const int64_t iw = ow * p.stride_w + kw * p.dilation_w - p.padding_w;
-            if (ih < 0 || ih >= IH || iw < 0 || iw >= IW) continue;  // read a zero
+            if (ih < 0 || ih >= IH || iw < 0 || iw >= IW) continue;  // padding
             *at4(grad_input, n, ic, ih, iw) += *at3(grad_output, n, row, oh * OW + ow);
         }
     }
@@ -85,7 +85,7 @@ static void fold_row(const tensor_t *grad_output, unfold_params_t p, int64_t n,
     // STARTER // your code: the loops of unfold_row (the reference takes 13 lines)
 }
 
-/* grad_input[n,ic,ih,iw] = sum of grad_output over all places that read this element */
+/* grad_input[n,ic,ih,iw] = sum of grad_output over all windows that read the element */
 status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output, unfold_params_t p,
                          tensor_t *grad_input)
 {
@@ -105,7 +105,7 @@ status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output, unfold_params_
     }
     return STATUS_OK;
     // END SOLUTION
-    // STARTER // your code: zeros, then the loops of forward
+    // STARTER // your code: set zeros, then loop as in forward
     // STARTER // (the reference takes 13 lines)
     // STARTER (void)fold_row;  // delete this line when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
