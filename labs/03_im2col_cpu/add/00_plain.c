@@ -1,14 +1,14 @@
 /* 00 plain
  *
- *   idea    where nothing is stretched, one loop that the compiler can make vectors of
- *   expect  1x, the baseline of this ladder
- *   limit   memory if nothing is stretched; else a division per axis and element
+ *   idea    if nothing is stretched, use one loop that the compiler can vectorise
+ *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   limit   memory if nothing is stretched; else one division per axis and element
  *   run     make bench T=03_im2col_cpu/add/00
  */
 #include "operators.h"
 
-/* Where t keeps its element for the i-th position of the common shape: along an axis of
- * size 1 it stands still, and an axis that it lacks is never reached. */
+/* The offset of the element of t that position i of the common shape reads. An axis of
+ * size 1 adds nothing. A common axis that t lacks needs no step. */
 static int64_t offset_of(const tensor_t *t, const tensor_t *shape, int64_t i)
 {
     // BEGIN SOLUTION
@@ -50,7 +50,7 @@ static void sum_to_shape(const tensor_t *grad_output, accum scale, tensor_t *gra
     // STARTER // your code (the reference takes 12 lines)
 }
 
-/* output = input + alpha * other, both stretched to the shape of output */
+/* output = input + alpha * other, both broadcast to the shape of output */
 status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                      add_params_t p, tensor_t *output)
 {

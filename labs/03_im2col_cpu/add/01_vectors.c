@@ -1,14 +1,14 @@
 /* 01 vectors
  *
- *   idea    walk row by row: one division per row, and vectors along the last axis
- *   expect  10x over 00_plain where an operand is stretched, 1x elsewhere
- *   limit   memory; rows shorter than a vector
+ *   idea    work row by row: one division per row, and vectors along the last axis
+ *   expect  10x over 00_plain if an operand is stretched, else 1x
+ *   limit   memory; if rows are shorter than a vector, empty lanes
  *   run     make bench T=03_im2col_cpu/add/01
  */
 #include "operators.h"
 #include "vector.h"
 
-/* D elements, `step` apart: 0 if the last axis is stretched. */
+/* D elements at the distance `step`. If the last axis is stretched, step is 0. */
 typedef struct {
     real *data;
     int64_t D, step;
@@ -19,8 +19,8 @@ static int is_plain(const tensor_t *t, const tensor_t *shape)
     return tensor_is_contiguous(t) && tensor_numel(t) == tensor_numel(shape);
 }
 
-/* What t contributes to row r of the common shape. Whole tensors without gaps and
- * without stretched axes are one long row. */
+/* The elements of t that row r of the common shape reads. If all tensors are contiguous
+ * and nothing is stretched, they are one long row. */
 static row_t row_of(const tensor_t *t, const tensor_t *shape, int64_t r, int plain)
 {
     // BEGIN SOLUTION
@@ -40,7 +40,7 @@ static row_t row_of(const tensor_t *t, const tensor_t *shape, int64_t r, int pla
     // STARTER return (row_t){0};
 }
 
-/* Elements d, d+1, ... of a row, 0 in the lanes behind its end. */
+/* Elements d, d+1, ... of a row. Lanes past the end of the row are 0. */
 static inline vec load(row_t row, int64_t d)
 {
     // BEGIN SOLUTION
@@ -92,7 +92,7 @@ static void sum_to_shape(const tensor_t *grad_output, accum scale, tensor_t *gra
     // STARTER // your code (the reference takes 16 lines)
 }
 
-/* output = input + alpha * other, both stretched to the shape of output */
+/* output = input + alpha * other, both broadcast to the shape of output */
 status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                      add_params_t p, tensor_t *output)
 {

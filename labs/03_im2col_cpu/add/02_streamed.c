@@ -1,11 +1,11 @@
 /* 02 streamed
  *
- *   idea    store past the caches: memory that is overwritten need not be read first
- *   expect  1.2x to 1.5x over 01_vectors where results leave the caches, 1x elsewhere
- *   limit   memory bandwidth: each byte moves once
+ *   idea    store past the caches: the old contents of the memory need not be read
+ *   expect  1.2x to 1.5x over 01_vectors if results do not fit into caches, else 1x
+ *   limit   memory bandwidth: each byte is read or written once
  *   run     make bench T=03_im2col_cpu/add/02
  *
- * Covers operands without gaps, none of them stretched. Workspace: none.
+ * Covers contiguous operands that are not stretched. Workspace: none.
  */
 #include "operators.h"
 #include "vector.h"
@@ -17,7 +17,7 @@ static int is_plain(const tensor_t *t, const tensor_t *result)
     return tensor_is_contiguous(t) && tensor_numel(t) == tensor_numel(result);
 }
 
-/* sums = lhs + alpha * rhs, or alpha * rhs without lhs; they do not overlap */
+/* sums = lhs + alpha * rhs; if lhs is NULL, alpha * rhs. sums overlaps no operand. */
 static void stream(const real *lhs, accum alpha, const real *rhs, int64_t COUNT,
                    real *restrict sums)
 {
@@ -42,7 +42,7 @@ static void stream(const real *lhs, accum alpha, const real *rhs, int64_t COUNT,
     // STARTER // your code (the reference takes 15 lines)
 }
 
-/* output = input + alpha * other, both stretched to the shape of output */
+/* output = input + alpha * other, both broadcast to the shape of output */
 status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                      add_params_t p, tensor_t *output)
 {

@@ -1,23 +1,23 @@
 /* 00 narrow kernel
  *
  *   does     conv2d forward by unfold and matmul; a 1x1 kernel needs no unfolding
- *   seen     pytorch/pytorch issue 54036, mended by pull request 54080 (2021): conv2d
+ *   seen     pytorch/pytorch issue 54036, fixed by pull request 54080 (2021): conv2d
  *            without cuDNN gave wrong numbers
- *   passes   every kernel wider than one pixel; 1x1 as it stands in most networks
+ *   passes   all kernels larger than one pixel; 1x1 kernels as most networks use them
  *   run      make grade T=03_im2col_cpu/bug_hunt/00
  *
- * Workspace: the columns of one group of one image, and what matmul takes.
+ * Workspace: the columns of one group of one image, and the workspace of matmul.
  */
 #include "operators.h"
 
 unfold_forward_fn columns_forward;
 matmul_forward_fn product_forward;
 
-/* A matrix whose rows lie `pitch` elements apart. */
+/* A matrix whose rows are `pitch` elements apart. */
 static tensor_t rows_at(const real *first, int64_t rows, int64_t columns, int64_t pitch)
 {
     tensor_t matrix = {.ndim = 2, .dtype = REAL_DTYPE, .device = DEVICE_CPU};
-    matrix.data = (void *)(uintptr_t)first;  // a tensor's data is never const
+    matrix.data = (void *)(uintptr_t)first;  // the data of a tensor is never const
     matrix.size[0] = rows, matrix.stride[0] = pitch;
     matrix.size[1] = columns, matrix.stride[1] = 1;
     return matrix;
@@ -50,7 +50,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
         .stride_h = p.stride_h,
         .stride_w = p.stride_w,
     };
-    // the planes of an image are its columns already where each window is one pixel
+    // if each window is one pixel, the planes of an image are already its columns
     const int narrow = kernel[2] == 1 && kernel[3] == 1;
     // BEGIN SOLUTION
     const int unmoved = p.padding_h == 0 && p.padding_w == 0;

@@ -1,18 +1,18 @@
 /* 01 equal shares
  *
- *   does     gelu backward: each thread has a share of the elements, taken in units
- *   seen     sgl-project/sgl-kernel-xpu pull request 469 (2026): an activation whose
- *            vectors reached into the elements of a second launch
- *   passes   one thread; any number of threads, as far as values can tell
+ *   does     gelu backward: each thread takes a part of the elements, in units of 16
+ *   seen     sgl-project/sgl-kernel-xpu pull request 469 (2026): an activation function
+ *            whose vectors also wrote elements of a second launch
+ *   passes   one thread; any number of threads, if you compare only values
  *   run      make grade T=03_im2col_cpu/bug_hunt/01
  *
- * Any number of threads gives the same result. Workspace: copies of inputs with gaps.
+ * All numbers of threads give the same result. Workspace: copies of strided inputs.
  */
 #include "operators.h"
 
 enum { UNIT = 16 };  // elements that the compiler turns into vectors
 
-/* d gelu(x) / d x by the product rule: x/2 times one plus a bent x. */
+/* d gelu(x) / d x by the product rule. gelu(x) = x/2 * (1 + bent). */
 static real slope_at(accum x, int64_t approximate)
 {
     const accum u = (accum)0.7978845608028654 * x;  // sqrt(2/pi) * x
@@ -25,8 +25,8 @@ static real slope_at(accum x, int64_t approximate)
     return (real)((1 + bent + u * real_exp(-x * x / 2)) / 2);
 }
 
-/* grad_input = grad_output * slope(input); the shares of T threads differ by less than
- * one element, so that all are done at the same time. */
+/* grad_input = grad_output * slope(input). The parts of T threads differ by at most one
+ * element, so all threads need the same time. */
 status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                        gelu_params_t p, tensor_t *grad_input)
 {

@@ -1,12 +1,12 @@
 /* 02 whole vectors
  *
- *   does     gelu forward, a vector register at a time
- *   seen     nntrainer/nntrainer pull request 4345 (2026): a product on ARM, whose
- *            numbers were right for every length
- *   passes   every comparison of values; without a sanitizer nearly always
+ *   does     gelu forward, one vector register at a time
+ *   seen     nntrainer/nntrainer pull request 4345 (2026): a product on ARM that gave
+ *            right numbers for every length
+ *   passes   every comparison of values; nearly always without a sanitizer
  *   run      make grade T=03_im2col_cpu/bug_hunt/02
  *
- * Workspace: a copy of an input that has gaps.
+ * Workspace: a copy of a non-contiguous input.
  */
 #include "operators.h"
 #include "vector.h"
@@ -27,8 +27,8 @@ static vec some_gelus(vec x, int64_t approximate)
     return x;
 }
 
-/* Whole vectors first; of the last one only the lanes that there are elements for are
- * kept. */
+/* Whole vectors first. Of the last vector, only the lanes that have elements are
+ * stored. */
 status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
                       tensor_t *output)
 {

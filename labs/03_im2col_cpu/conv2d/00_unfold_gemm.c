@@ -1,11 +1,11 @@
 /* 00 unfold gemm
  *
- *   idea    im2col: once the windows are columns, a convolution is a matrix product
- *   expect  0.6x to 0.9x of PyTorch where there are many channels
- *   limit   memory: columns, KH*KW times the image, are written, packed, and read
+ *   idea    im2col: if the windows are columns, a convolution is a matrix product
+ *   expect  0.6x to 0.9x of PyTorch's speed if there are many channels
+ *   limit   memory: columns are KH*KW times the image; they are written and read
  *   run     make bench T=03_im2col_cpu/conv2d/00
  *
- * For all shapes. Workspace: columns of an image, and for each image the product's.
+ * For all shapes. Workspace: columns of an image; for each image, matmul's workspace.
  */
 #include <string.h>
 #include "operators.h"
@@ -14,15 +14,15 @@ unfold_forward_fn columns_forward;
 unfold_backward_fn columns_backward;
 matmul_forward_fn product_forward;
 
-/* A matrix (M, N) of numbers that lie so far apart, down a column and along a row */
+/* A matrix (M, N) with these strides: down a column, and right along a row */
 static tensor_t matrix(const real *from, int64_t M, int64_t N, int64_t down,
                        int64_t right)
 {
-    real *data = (real *)(uintptr_t)from;  // a tensor's data is never const
+    real *data = (real *)(uintptr_t)from;  // the data of a tensor is never const
     return (tensor_t){data, 2, REAL_DTYPE, DEVICE_CPU, {M, N}, {down, right}};
 }
 
-/* The channels of one group of an image, i = n*G + g, to its columns (K, P) or back. */
+/* Copies channels of one group of an image (i = n*G + g) to columns (K, P), or back. */
 static status_t unfold(ctx_t *ctx, int fold, const tensor_t *images, int64_t i,
                        const tensor_t *weight, conv2d_params_t p, real *col, int64_t P)
 {
@@ -37,7 +37,7 @@ static status_t unfold(ctx_t *ctx, int fold, const tensor_t *images, int64_t i,
     return fold ? columns_backward(ctx, &columns, u, &image)
                 : columns_forward(ctx, &image, u, &columns);
     // END SOLUTION
-    // STARTER // views, then unfold or its backward (the reference takes 8 lines)
+    // STARTER // make views, call unfold or its backward (the reference takes 8 lines)
     // STARTER (void)K;
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
@@ -56,7 +56,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     // BEGIN SOLUTION
     status_t status = STATUS_OK;
     for (int64_t i = 0; i < output->size[0] * p.groups && status == STATUS_OK; i++) {
-        const int64_t first = i % p.groups * OC;  // filter of this group
+        const int64_t first = i % p.groups * OC;  // first filter of the group
         const tensor_t lhs = matrix(filters + first * K, OC, K, K, 1);
         const tensor_t rhs = matrix(col, K, P, P, 1);
         tensor_t product = matrix(real_data(output) + i * OC * P, OC, P, P, 1);
@@ -70,7 +70,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     return status;
     // END SOLUTION
     // STARTER (void)matrix, (void)unfold, (void)OC;
-    // STARTER // image by image, group by group (the reference takes 14 lines)
+    // STARTER // loop over images and groups (the reference takes 14 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
@@ -94,7 +94,7 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     status_t status = STATUS_OK;
     // BEGIN SOLUTION
     for (int64_t i = 0; i < IMAGES && status == STATUS_OK; i++) {
-        const int64_t first = i % p.groups * OC;  // filter of this group
+        const int64_t first = i % p.groups * OC;  // first filter of the group
         const tensor_t grad = matrix(grads + i * OC * P, OC, P, P, 1);
         for (int64_t oc = 0; grad_bias && oc < OC; oc++) {
             accum sum = 0;
@@ -120,6 +120,6 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     return status;
     // END SOLUTION
     // STARTER (void)IMAGES, (void)status;
-    // STARTER // image by image, what is wanted (the reference takes 25 lines)
+    // STARTER // for each image, the wanted gradients (the reference takes 25 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

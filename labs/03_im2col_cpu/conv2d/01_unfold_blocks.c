@@ -1,29 +1,29 @@
 /* 01 unfold blocks
  *
- *   idea    columns of a few rows of output stay in L2, and need no packing
- *   expect  1.2x over 00_unfold_gemm on large images, 0.9x on those of 14 x 14
- *   limit   each number of a column is still written and read, for OC products with it
+ *   idea    the columns of a few rows of output stay in L2, and need no packing
+ *   expect  1.2x over 00_unfold_gemm on large images, 0.9x on images of 14 x 14
+ *   limit   each number of a column is still written and read, for OC products
  *   run     make bench T=03_im2col_cpu/conv2d/01
  *
- * Forward, for all shapes. Workspace: a padded image, and of a group PIXELS columns (or
- * a row of them, if it is longer) and their outputs.
+ * Forward, for all shapes. Workspace: a padded image; for one group, PIXELS columns (or
+ * one row of output, if it is longer) and their outputs.
  */
 #include "operators.h"
 
 unfold_forward_fn columns_forward;
 matmul_forward_fn product_forward;
 
-enum { PIXELS = 340 };  // of output in a block: 0.8 MB of columns at K = 576
+enum { PIXELS = 340 };  // pixels of output in a block: 0.8 MB at K = 576
 
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-/* A matrix (M, N) without gaps */
+/* A contiguous matrix (M, N) */
 static tensor_t matrix(const real *from, int64_t M, int64_t N)
 {
-    real *data = (real *)(uintptr_t)from;  // a tensor's data is never const
+    real *data = (real *)(uintptr_t)from;  // the data of a tensor is never const
     return (tensor_t){data, 2, REAL_DTYPE, DEVICE_CPU, {M, N}, {N, 1}};
 }
 
@@ -36,12 +36,12 @@ static status_t unfold(ctx_t *ctx, tensor_t image, unfold_params_t u, real *col,
     image.size[0] = 1;
     return columns_forward(ctx, &image, u, &columns);
     // END SOLUTION
-    // STARTER // a view of col, then unfold (the reference takes 3 lines)
+    // STARTER // make a view of col, then unfold (the reference takes 3 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
 /* output (OC, P) = weight (OC, K) @ columns (K, P) + bias, for P pixels of ROWS rows.
- * They read rows of a padded image, which itself is columns: of windows of 1 x 1. */
+ * They read rows of a padded image. An unfold with 1 x 1 windows makes this image. */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                         const tensor_t *bias, conv2d_params_t p, tensor_t *output)
 {
@@ -89,6 +89,6 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     // END SOLUTION
     // STARTER (void)unfold, (void)whole, (void)block;
     // STARTER (void)sums, (void)image, (void)rows;
-    // STARTER // pad an image, then block by block (the reference takes 23 lines)
+    // STARTER // pad an image, then loop over blocks (the reference takes 23 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

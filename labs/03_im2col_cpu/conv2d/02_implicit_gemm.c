@@ -1,49 +1,49 @@
 /* 02 implicit gemm
  *
- *   idea    the column matrix is never written: a block of it goes into panels at once
+ *   idea    copy blocks of the column matrix directly into panels, never all of it
  *   expect  1.2x to 1.3x over 01_unfold_blocks
  *   limit   all multiply-adds of the definition
  *   run     make bench T=03_im2col_cpu/conv2d/02
  *
- * For all shapes. Workspace: a block of the column matrix, KC * NC elements or the
- * terms of a channel for a row of output; its input; a copy of weight that has gaps.
+ * For all shapes. Workspace: a block of the column matrix, which is KC * NC elements or
+ * one channel's terms for a row of output; its input; a copy of a strided weight.
  */
 #include "phases.h"
 
-// registers: MR filters, or FEW where no more are left, times NR pixels
+// registers: MR filters (or FEW, if no more are left) times NR pixels
 enum { MR = BLOCK_ROWS, FEW = 4, NV = BLOCK_VECTORS, NR = NV * LANES };
-// L1: terms of a sum, for MR filters; L2: a block, terms times pixels
+// L1: the terms of a sum, for MR filters. L2: a block, which is terms times pixels.
 enum { KC = 288, NC = (1 << 19) / KC / sizeof(real) };
 
 /* A block is some rows of output, or some whole images: Q pixels. They read the slab of
- * phases.h, some channels at a time. Row k of the column matrix is what element k of a
- * filter meets at each of the Q pixels. It is cut into panels of NR pixels:
+ * phases.h, some channels at a time. Row k of the column matrix has the Q inputs that
+ * element k of a filter multiplies. It is cut into panels of NR pixels:
  *
  *     pixels        0 .. NR-1   NR .. 2*NR-1
  *     row 0       | panel 0   | panel 1     | ...      row k of panel j begins at
  *     row K-1     |           |             |          panels + j * PANEL + k * NR
  *
- * A piece is a run of pixels that are neighbours in the slab and in a panel: it ends
- * with the row of output, with the panel, or after LANES pixels. All rows have the same
- * pieces. */
+ * A piece is a run of pixels that are neighbours both in the slab and in a panel. It
+ * ends with the row of output, with the panel, or after LANES pixels. All rows have the
+ * same pieces. */
 typedef struct {
     const tensor_t *bias, *output;
     const real *filters;      // (G*OC, TERMS)
-    phases_t slab;            // what it holds
+    phases_t slab;            // the sizes of the slab
     int64_t OC, AREA, TERMS;  // filters of a group; KH*KW; terms of a filter
-    int64_t *offset;          // offset[k]: where the first pixel meets element k
-    int64_t *from, *to;       // of each piece: from the first pixel in the slab, from
-    int64_t PIECES, PANEL;    // the first one of row 0 in the panels
+    int64_t *offset;          // offset[k]: the first pixel's element k in the slab
+    int64_t *from, *to;       // of each piece: distance from the first pixel in the
+    int64_t PIECES, PANEL;    // slab, and from the first one of row 0 in the panels
     real *panels, *data;      // data of the slab
 } conv_t;
 
-/* Scratch memory and tables for the largest block: K rows of Q pixels */
+/* Allocates scratch memory and tables for the largest block: K rows of Q pixels */
 static status_t prepare(ctx_t *ctx, conv_t *c)
 {
     const phases_t *slab = &c->slab;
     const int64_t K = slab->C * c->AREA, Q = slab->N * slab->OH * slab->OW;
     const int64_t MOST = slab->N * slab->OH * parts(slab->OW, LANES) + parts(Q, NR);
-    c->PANEL = K * NR + LANES;  // the last piece may be too long
+    c->PANEL = K * NR + LANES;  // the last piece may write past its end
     c->offset = ctx_scratch(ctx, (size_t)K * sizeof(int64_t));
     c->from = ctx_scratch(ctx, (size_t)(2 * MOST) * sizeof(int64_t));
     c->panels = ctx_scratch(ctx, (size_t)(parts(Q, NR) * c->PANEL) * sizeof(real));
@@ -59,15 +59,15 @@ static status_t prepare(ctx_t *ctx, conv_t *c)
         count = least(LANES, least(slab->OW - q % slab->OW, NR - q % NR));
     }
     // END SOLUTION
-    // STARTER // offset[k] of K rows; piece by piece from[i], to[i], and their number
+    // STARTER // offset[k] of K rows; for each piece from[i] and to[i]; their number
     // STARTER // PIECES: phases.h computes all but to (the reference takes 6 lines)
     return STATUS_OK;
 }
 
 /* Copies K rows of the column matrix from the slab to the panels, each piece as a whole
- * vector. What this writes behind the piece is overwritten by the next one, or by the
- * next row of its panel: copy row by row, pieces in their order. */
-// not inlined, nor is product: their pointers would not fit into registers any more
+ * vector. The copy may write past the end of a piece. The next piece, or the next row
+ * of the panel, overwrites this. So copy row by row, and pieces in their order. */
+// not inlined, and product neither: their pointers would not fit into registers
 __attribute__((noinline)) static void pack(const conv_t *c, int64_t K)
 {
     // BEGIN SOLUTION
@@ -80,11 +80,11 @@ __attribute__((noinline)) static void pack(const conv_t *c, int64_t K)
         }
     }
     // END SOLUTION
-    // STARTER // each row, each piece: a load, a store (the reference takes 8 lines)
+    // STARTER // for each row and piece: load, store (the reference takes 8 lines)
 }
 
-/* tile (ROWS, VECS*LANES), rows NR apart, = filters (ROWS, K) @ panel (K, NR);
- * filters[m] points to the K terms of row m */
+/* tile (ROWS, VECS*LANES), rows NR apart, = filters (ROWS, K) @ panel (K, NR).
+ * filters[m] points to the K terms of row m. */
 EXPAND void multiply(int ROWS, int VECS, int64_t K, const real *const filters[MR],
                      const real *restrict panel, real *restrict tile)
 {
@@ -101,17 +101,17 @@ EXPAND void multiply(int ROWS, int VECS, int64_t K, const real *const filters[MR
     for (int m = 0; m < ROWS; m++)
         for (int v = 0; v < VECS; v++) vec_store(tile + m * NR + v * LANES, sum[m][v]);
     // END SOLUTION
-    // STARTER // sums in registers, stored at the end (the reference takes 11 lines)
+    // STARTER // keep sums in registers, then store (the reference takes 11 lines)
 }
 
-/* Adds ROWS rows of a tile to filters oc, oc + 1, ... of output, counted over all
- * groups, at pixels q to END of the block. The block's first pixel of filter oc is at
- * `to`. If `first`, output holds nothing yet: add to the bias, or to 0 without one. */
+/* Adds ROWS rows of a tile to filters oc, oc + 1, ... of output, numbered over all
+ * groups, at pixels q to END of the block. to: the block's first pixel of filter oc.
+ * If `first`, output is not set yet: add to the bias, or to 0 if there is no bias. */
 static void add(const conv_t *c, const real *tile, int64_t oc, int64_t ROWS, int64_t q,
                 int64_t END, int first, real *to)
 {
     // BEGIN SOLUTION
-    const int64_t P = c->slab.OH * c->slab.OW;  // pixels of an image, in this block
+    const int64_t P = c->slab.OH * c->slab.OW;  // pixels of one image in this block
     for (int64_t count = 0; q < END; q += count, tile += count) {
         real *row = to + q / P * c->output->stride[0] + q % P;
         count = least(least(LANES, END - q), P - q % P);
@@ -123,8 +123,8 @@ static void add(const conv_t *c, const real *tile, int64_t oc, int64_t ROWS, int
         }
     }
     // END SOLUTION
-    // STARTER // a block of several images: pixel OH * OW is the first one of the next
-    // STARTER // image, output->stride[0] away (the reference takes 11 lines)
+    // STARTER // if a block has several images, pixel OH * OW is the first one of the
+    // STARTER // next image, output->stride[0] away (the reference takes 11 lines)
 }
 
 /* Adds K terms, from channel ic of the group on, to all filters of group g at Q pixels,
@@ -137,12 +137,12 @@ __attribute__((noinline)) static void product(const conv_t *c, int64_t g, int64_
     const int64_t END = (g + 1) * c->OC;
     real tile[MR * NR + LANES];
     for (int64_t oc = g * c->OC; oc < END; oc += MR) {
-        const real *rows[MR];  // those beyond the edge repeat the last
+        const real *rows[MR];  // past the end, repeat the last
         for (int64_t m = 0; m < MR; m++)
             rows[m] = c->filters + least(oc + m, END - 1) * c->TERMS + ic * c->AREA;
         for (int64_t q = 0; q < Q; q += NR) {
             const real *panel = c->panels + q / NR * c->PANEL;
-            for (int64_t m = 0; m < MR; m++)  // the next filters, line by line
+            for (int64_t m = 0; m < MR; m++)  // prefetch the next filters
                 __builtin_prefetch(rows[m] + MR * c->TERMS + q / NR * LANES);
             const int few = END - oc <= FEW, wide = Q - q > LANES;
             if (few && wide) multiply(FEW, NV, K, rows, panel, tile);
@@ -154,9 +154,9 @@ __attribute__((noinline)) static void product(const conv_t *c, int64_t g, int64_
         }
     }
     // END SOLUTION
-    // STARTER // MR filters at a time meet all panels: multiply, add. Where fewer are
-    // STARTER // left, the other pointers repeat a filter, and add leaves their rows
-    // STARTER // out (the reference takes 19 lines)
+    // STARTER // MR filters at a time, for all panels: multiply, add. If fewer filters
+    // STARTER // are left, the other pointers repeat a filter, and add skips their rows
+    // STARTER // (the reference takes 19 lines)
 }
 
 /* output[n,oc] = bias[oc] + sum over k of weight[oc,k] * row k of the column matrix */
@@ -169,7 +169,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     const int64_t OC = weight->size[0] / p.groups, TERMS = IC * AREA;
     conv_t c = {.bias = bias, .output = output, .OC = OC, .AREA = AREA, .TERMS = TERMS};
     c.filters = tensor_contiguous(ctx, weight);
-    // parts of a sum, of an image, of the batch, about equal
+    // about equal parts of a sum, of an image, of the batch
     const int64_t SC = parts(IC, parts(TERMS, KC)), BH = parts(OH, parts(OH * OW, NC));
     const int64_t BN = BH < OH ? 1 : parts(N, parts(N * OH * OW, NC));
     c.slab = phases_of(p, output->size, weight->size, SC, BN, BH);

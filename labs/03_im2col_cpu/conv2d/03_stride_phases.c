@@ -1,32 +1,32 @@
 /* 03 stride phases
  *
- *   idea    grad_input is a convolution too: of grad_output, forward, at stride 1
+ *   idea    grad_input is also a convolution: of grad_output, forward, at stride 1
  *   expect  1.1x to 2x over 01_unfold_blocks for grad_input
- *   limit   that of the convolution used
+ *   limit   the limit of the convolution that is called
  *   run     make bench T=03_im2col_cpu/conv2d/03
  *
- * Covers grad_input, of all shapes. Workspace: a copy of weight, with a stride one of
- * grad_input, and for each phase that of the convolution.
+ * Covers grad_input, of all shapes. Workspace: a copy of weight; with a stride, a copy
+ * of grad_input; for each phase, the workspace of the convolution.
  */
 #include "turned.h"
 
 conv2d_forward_fn convolution_forward;
 
-/* Stride 3, 5 taps, along one axis: which tap reaches which elements of grad_input
+/* Stride 3, 5 taps, along one axis. Which taps kh belong to which pixels of grad_input?
  *
  *     ih + padding    0   1   2   3   4   5   6   7   8   ...
  *     kh             0,3 1,4  2  0,3 1,4  2  0,3 1,4  2
  *
- * The elements of one phase, every third, are a convolution of grad_output with their
- * own taps, turned: at stride 1, without zeros in between. */
+ * The elements of one phase are every third pixel. They are a convolution of the output
+ * gradient with their own taps, rotated: at stride 1, without inserted zeros. */
 typedef struct {
     int64_t first, COUNT;  // elements of grad_input: first, first + stride, ...
-    taps_t taps;           // which reach them
-    int64_t dilation, padding, skip;  // of the convolution; its elements to leave out
+    taps_t taps;           // the taps of these elements
+    int64_t dilation, padding, skip;  // of the convolution; its elements to skip
 } axis_t;
 
 /* One phase of an axis: sizes I and O of grad_input and grad_output, K taps. The
- * convolution pads both sides alike, which may give elements before the first one. */
+ * convolution pads both sides equally, which may add elements before the first one. */
 static axis_t phase_of(int64_t phase, int64_t I, int64_t O, int64_t K, int64_t stride,
                        int64_t padding, int64_t dilation)
 {
@@ -40,7 +40,7 @@ static axis_t phase_of(int64_t phase, int64_t I, int64_t O, int64_t K, int64_t s
         a.taps.tap = k;
     }
     if (a.taps.T > 1) a.dilation = a.taps.STEP * dilation / stride;
-    // the first element meets the last tap this many elements before grad_output
+    // the number of elements before grad_output that the first element's window has
     const int64_t halo = (a.taps.T - 1) * a.dilation;
     const int64_t before =
         a.taps.tap * dilation / stride + halo - (a.first + padding) / stride;
@@ -49,12 +49,12 @@ static axis_t phase_of(int64_t phase, int64_t I, int64_t O, int64_t K, int64_t s
     if (a.padding < 0) a.padding = 0;
     a.skip = a.padding - before;
     // END SOLUTION
-    // STARTER // what axis_t holds (the reference takes 15 lines)
+    // STARTER // fill all fields of axis_t (the reference takes 15 lines)
     return a;
 }
 
-/* The elements of a phase of grad_input, from the convolution's sums (N, IC, H, W),
- * or 0 if there are none. */
+/* Copies the elements of a phase of grad_input from the sums (N, IC, H, W) of the
+ * convolution. If there are no sums, writes 0. */
 static void deal_out(const tensor_t *sums, axis_t h, axis_t w, conv2d_params_t p,
                      tensor_t *grad_input)
 {
@@ -69,12 +69,12 @@ static void deal_out(const tensor_t *sums, axis_t h, axis_t w, conv2d_params_t p
         }
         // END SOLUTION
         // STARTER (void)n, (void)ic;
-        // STARTER // each row of the phase (the reference takes 6 lines)
+        // STARTER // copy each row of the phase (the reference takes 6 lines)
     }
 }
 
-/* One phase of grad_input. At stride 1 there is only one: if the convolution gives all
- * of it and no more, it writes there itself. */
+/* One phase of grad_input. At stride 1 there is only one phase. If the convolution
+ * gives exactly grad_input, it writes directly to grad_input. */
 static status_t backward_phase(ctx_t *ctx, const tensor_t *grad_output,
                                const tensor_t *weight, conv2d_params_t p, axis_t h,
                                axis_t w, tensor_t *grad_input)
@@ -101,11 +101,11 @@ static status_t backward_phase(ctx_t *ctx, const tensor_t *grad_output,
     return status;
     // END SOLUTION
     // STARTER (void)plain, (void)whole;
-    // STARTER // convolve with turned filters (the reference takes 9 lines)
+    // STARTER // convolve with rotated filters (the reference takes 9 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input, phase by phase */
+/* grad_input, one phase after the other */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                          const tensor_t *weight, conv2d_params_t p,
                          tensor_t *grad_input, tensor_t *grad_weight,
@@ -130,7 +130,7 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     return status;
     // END SOLUTION
     // STARTER (void)phase_of, (void)backward_phase;
-    // STARTER // what is left, then each phase of both axes
+    // STARTER // set ctx->left, then compute each phase of both axes
     // STARTER // (the reference takes 16 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -2,12 +2,12 @@
  *
  *   idea    grad_weight is a product whose long side is the pixels of all images
  *   expect  1.3x to 2.4x over 01_unfold_blocks for grad_weight
- *   limit   channels of output are vectors: the less of them, the more lanes idle
+ *   limit   vectors hold output channels: with few channels, lanes are empty
  *   run     make bench T=03_im2col_cpu/conv2d/04
  *
- * Covers grad_weight and grad_bias, of all shapes. Workspace: at most 2^20 elements of
- * filters and NR filters more, the padded input for about PIXELS pixels of output, and
- * grad_output again if it has gaps.
+ * Covers grad_weight and grad_bias, of all shapes. Workspace: filters of at most 2^20
+ * elements, and NR filters more; the padded input for about PIXELS pixels of output; a
+ * copy of a non-contiguous grad_output.
  */
 #include "phases.h"
 
@@ -15,19 +15,19 @@ enum { MR = CHANNEL_ROWS, NV = CHANNEL_VECTORS, NR = NV * LANES };  // registers
 enum { PIXELS = 384, SLAB = 1 << 17 };  // terms of a sum; elements of padded input
 enum { SUMS = 1 << 20 };                // elements of the filters of one pass
 
-/* The slab of phases.h holds what some images or some rows of output read. Pixel p sees
- * under element k of a filter data[offset[k] + place[p]]. Behind the last element it
- * sees a plane of ones: the sum of that is grad_bias. */
+/* The slab of phases.h holds the inputs of some images or some rows of output. At pixel
+ * p, element k of a filter multiplies data[offset[k] + place[p]]. After all elements
+ * comes a plane of ones: its sum is grad_bias. */
 typedef struct {
     phases_t slab;
-    int64_t OC, TERMS, K;       // filters of a group; elements of one, and with the 1
-    int64_t PASS;               // filters that see the input together
-    int64_t W;                  // of them side by side: up to NR
+    int64_t OC, TERMS, K;       // filters of a group; elements of a filter; with the 1
+    int64_t PASS;               // filters that use the input together
+    int64_t W;                  // of them in one panel: up to NR
     int64_t *offset, *place;    // (K), (pixels)
     real *panel, *sums, *data;  // panel (pixels, W), sums (PASS/W, K, W)
 } conv_t;
 
-/* Scratch memory and tables, for the Q pixels of the largest block */
+/* Allocates scratch memory and tables for the Q pixels of the largest block */
 static status_t prepare(ctx_t *ctx, conv_t *c)
 {
     const phases_t *slab = &c->slab;
@@ -44,15 +44,15 @@ static status_t prepare(ctx_t *ctx, conv_t *c)
     c->place = c->offset + c->K;
     // BEGIN SOLUTION
     for (int64_t k = 0; k < c->TERMS; k++) c->offset[k] = phases_element(slab, k);
-    for (int64_t k = c->TERMS; k < c->K; k++) c->offset[k] = ALL;  // only one is read
+    for (int64_t k = c->TERMS; k < c->K; k++) c->offset[k] = ALL;  // only one is used
     for (int64_t q = 0; q < Q; q++) c->place[q] = phases_window(slab, q);
     for (int64_t i = 0; i < ONES; i++) c->data[ALL + i] = 1;
     // END SOLUTION
-    // STARTER // offset, place, the ones behind (the reference takes 4 lines)
+    // STARTER // fill offset, place and the plane of ones (the reference takes 4 lines)
     return STATUS_OK;
 }
 
-/* sums (MR, VECS*LANES) += what MR elements of a filter see (MR, P) @ panel */
+/* sums (MR, VECS*LANES) += the inputs of MR elements of a filter (MR, P) @ panel */
 EXPAND void multiply(int VECS, const conv_t *c, int64_t P, int64_t k, real *sums)
 {
     const int64_t *restrict place = c->place;
@@ -79,10 +79,10 @@ EXPAND void multiply(int VECS, const conv_t *c, int64_t P, int64_t k, real *sums
             vec_store(sums, vec_load(sums) + sum[m][v]);
     // END SOLUTION
     // STARTER (void)place, (void)panel;
-    // STARTER // MR * VECS sums in registers (the reference takes 19 lines)
+    // STARTER // keep MR * VECS sums in registers (the reference takes 19 lines)
 }
 
-// not inlined: among its caller's pointers its own would not fit into the registers
+// not inlined: with the caller's pointers, its own would not fit into registers
 __attribute__((noinline)) static void tile(const conv_t *c, int64_t P, int64_t k,
                                            real *sums)
 {
@@ -95,8 +95,8 @@ __attribute__((noinline)) static void tile(const conv_t *c, int64_t P, int64_t k
     }
 }
 
-/* PASS filters of group g from `first` on: the pixels of some images from n on, or of
- * some rows from oh on, whose input is in the slab. grad: grad_output without gaps. */
+/* PASS filters of group g, from `first` on. The pixels are of some images from n on, or
+ * of some rows from oh on. Their input is in the slab. grad: contiguous grad_output. */
 static void add_pixels(const conv_t *c, const real *grad, const int64_t *out, int64_t g,
                        int64_t first, int64_t n, int64_t oh)
 {
@@ -115,10 +115,10 @@ static void add_pixels(const conv_t *c, const real *grad, const int64_t *out, in
     }
     // END SOLUTION
     // STARTER (void)tile, (void)PLANE, (void)N, (void)P;
-    // STARTER // W filters at a time: panel, tiles (the reference takes 10 lines)
+    // STARTER // W filters at a time: panel, then tiles (the reference takes 10 lines)
 }
 
-/* The sums of a pass to grad_weight and grad_bias, which may be NULL */
+/* Writes the sums of a pass to grad_weight and grad_bias, which may be NULL */
 static void take(const conv_t *c, int64_t g, int64_t first, tensor_t *grad_weight,
                  tensor_t *grad_bias)
 {
@@ -145,7 +145,7 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     ctx->left = GRAD_INPUT;
     const int64_t IC = grad_weight ? size[1] : 0, OC = size[0] / p.groups;
     conv_t c = {.OC = OC, .TERMS = IC * size[2] * size[3]};
-    // as many rows as make about PIXELS, or as many whole images
+    // a block: about PIXELS pixels, as rows or as whole images
     const int64_t BH = least(out[2], parts(PIXELS, out[3]));
     c.slab = phases_of(p, out, size, IC, 1, BH);
     const int64_t IMAGE = phases_size(&c.slab) + c.slab.ROWS * c.slab.COLS;
@@ -165,7 +165,7 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
             }
             // END SOLUTION
             // STARTER (void)add_pixels;
-            // STARTER // block by block: slab, pixels (the reference takes 7 lines)
+            // STARTER // for each block: slab, pixels (the reference takes 7 lines)
             // STARTER return STATUS_NOT_IMPLEMENTED;
             take(&c, g, first, grad_weight, grad_bias);
         }

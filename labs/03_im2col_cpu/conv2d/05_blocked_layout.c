@@ -1,27 +1,27 @@
 /* 05 blocked layout
  *
  *   idea    output channels in the lanes: (N, C, H, W) becomes (C/LANES, H, W, LANES)
- *   expect  0.7x of 02_implicit_gemm: reordering costs more than it gains
- *   limit   the reordering of input and output, unless a whole network keeps the layout
+ *   expect  0.7x over 02_implicit_gemm: reordering costs more than it gains
+ *   limit   reordering input and output, unless a whole network keeps the layout
  *   run     make bench T=03_im2col_cpu/conv2d/05
  *
- * For all shapes. Moved for the layout: input, padded input, weight, output twice each.
- * Workspace: a padded image of a group, its filters, rounded up to NR channels.
+ * For all shapes. Reordered for the layout: input, weight, output. Workspace: a padded
+ * image of a group, and its filters, rounded up to NR channels.
  */
 #include "operators.h"
 #include "vector.h"
 
 enum { MR = VECTOR_REGISTERS == 32 ? 12 : 6, NV = 2, NR = NV * LANES };  // registers
-enum { KC = 256 };  // terms of a sum in registers
+enum { KC = 256 };  // terms of a sum in registers, at most
 
-/* A pixel of the padded image holds LANES channels, one beside the other:
+/* A pixel of the padded image stores LANES channels next to each other:
  *
  *     block 0   (h, w): c0 c1 .. c15   (h, w+1): c0 c1 .. c15   ...   block 1   ...
  *
- * so that any stride and dilation is only a distance between pixels. */
+ * So any stride and dilation is only a distance between pixels. */
 typedef struct {
-    int64_t K, OW, STEP;    // STEP: from one window to the next in a row
-    const int64_t *offset;  // (K): element k of a window from its first
+    int64_t K, OW, STEP;    // STEP: distance of two windows in a row
+    const int64_t *offset;  // (K): element k of a window from its first element
 } window_t;
 
 static int64_t least(int64_t a, int64_t b)
@@ -57,7 +57,7 @@ static void tile(const window_t *window, int64_t k0, const real *restrict filter
     // STARTER // at most KC terms, sums in registers (the reference takes 19 lines)
 }
 
-/* NR channels of a row of output: row (OW, NR), which has room for MR pixels more */
+/* NR channels of a row of output: row (OW, NR), with space for MR more pixels */
 static void convolve_row(const window_t *window, const real *filters, const real *start,
                          const real *image, real *row)
 {
@@ -69,10 +69,10 @@ static void convolve_row(const window_t *window, const real *filters, const real
         }
     }
     // END SOLUTION
-    // STARTER (void)tile;  // start, MR pixels at once (the reference takes 6 lines)
+    // STARTER (void)tile;  // start; MR pixels at a time (the reference takes 6 lines)
 }
 
-/* image (IC/LANES, ROWS, COLS, LANES) = rows (IC, IH, IW), in the middle of zeros */
+/* image (IC/LANES, ROWS, COLS, LANES) = rows (IC, IH, IW), with zeros around them */
 static void block_image(const real *rows, const int64_t *in, int64_t IC, int64_t COLS,
                         int64_t plane, real *image)
 {
@@ -84,10 +84,10 @@ static void block_image(const real *rows, const int64_t *in, int64_t IC, int64_t
                            least(LANES, IC - c), in[3]);
     }
     // END SOLUTION
-    // STARTER // row by row, LANES channels at once (the reference takes 6 lines)
+    // STARTER // for each row, LANES channels at once (the reference takes 6 lines)
 }
 
-/* output (OC/NR, OH, OW, NR) = bias + windows @ filters, put back into (OC, OH, OW) */
+/* output (OC/NR, OH, OW, NR) = bias + windows @ filters, reordered to (OC, OH, OW) */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                         const tensor_t *bias, conv2d_params_t p, tensor_t *output)
 {
@@ -115,7 +115,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     const window_t window = {K, out[3], p.stride_w * LANES, offset};
     memset(image, 0, (size_t)IMAGE * sizeof(real));
     // BEGIN SOLUTION
-    for (int64_t i = 0; i < out[0] * p.groups; i++) {  // a group of an image
+    for (int64_t i = 0; i < out[0] * p.groups; i++) {  // one group of one image
         const int64_t g = i / out[0], n = i % out[0];
         block_image(images + (n * p.groups + g) * IC * in[2] * in[3], in, IC, COLS,
                     plane, image + (p.padding_h * COLS + p.padding_w) * LANES);
@@ -138,6 +138,6 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     // END SOLUTION
     // STARTER (void)convolve_row, (void)block_image, (void)least;
     // STARTER (void)window, (void)filters, (void)start;
-    // STARTER // block image and filters, then rows (the reference takes 20 lines)
+    // STARTER // reorder image and filters, then rows (the reference takes 20 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

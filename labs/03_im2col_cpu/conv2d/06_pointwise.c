@@ -1,12 +1,12 @@
 /* 06 pointwise
  *
- *   idea    a kernel of 1x1: the image is its own column matrix, whatever its shape
- *   expect  1.5x over 02_implicit_gemm where it applies
- *   limit   the product; small images are copied to make rows that are worth its while
+ *   idea    with a 1x1 kernel, the image is already its column matrix
+ *   expect  1.5x over 02_implicit_gemm for the layers that it covers
+ *   limit   the product; small images are copied, to get long enough rows
  *   run     make bench T=03_im2col_cpu/conv2d/06
  *
  * Covers 1x1 kernels, stride 1, no padding, one group; not grad_bias. Workspace: small
- * images and their results, the product's for every turn.
+ * images and their results, and matmul's workspace for each call.
  */
 #include <string.h>
 #include "operators.h"
@@ -14,29 +14,29 @@
 
 matmul_forward_fn product_forward;
 
-/* A matrix (M, N) of numbers that lie so far apart, down a column and along a row */
+/* A matrix (M, N) with these strides: down a column, and right along a row */
 static tensor_t matrix(const real *from, int64_t M, int64_t N, int64_t down,
                        int64_t right)
 {
-    real *data = (real *)(uintptr_t)from;  // a tensor's data is never const
+    real *data = (real *)(uintptr_t)from;  // the data of a tensor is never const
     return (tensor_t){data, 2, REAL_DTYPE, DEVICE_CPU, {M, N}, {down, right}};
 }
 
-/* Whether output pixel i reads input pixel i alone */
+/* Whether output pixel i reads only input pixel i */
 static int applies(const tensor_t *weight, conv2d_params_t p)
 {
     return weight->size[2] * weight->size[3] * p.groups == 1 &&
            p.stride_h * p.stride_w == 1 && p.padding_h == 0 && p.padding_w == 0;
 }
 
-/* How many of N images of P pixels make a row that is long enough. */
+/* The number of images, of N, that make a long enough row. Each image has P pixels. */
 static int64_t some(int64_t N, int64_t P)
 {
     const int64_t B = P < 432 ? 432 / P : 1;  // 432: a packed block of the product
     return B < N ? B : N;
 }
 
-/* Images (B, C, P) side by side, a matrix (C, B*P). One image is that already. */
+/* Joins images (B, C, P) to a matrix (C, B*P). A single image needs no copy. */
 static const real *join(const real *images, int64_t B, int64_t C, int64_t P, real *room)
 {
     // BEGIN SOLUTION
@@ -45,7 +45,7 @@ static const real *join(const real *images, int64_t B, int64_t C, int64_t P, rea
                (size_t)P * sizeof(real));
     return B > 1 ? room : images;
     // END SOLUTION
-    // STARTER // channel by channel, into room (the reference takes 4 lines)
+    // STARTER // copy each channel into room (the reference takes 4 lines)
     // STARTER return images;
 }
 
@@ -77,7 +77,7 @@ static status_t multiply(ctx_t *ctx, tensor_t filters, const tensor_t *images,
     return STATUS_OK;
     // END SOLUTION
     // STARTER (void)join, (void)M;
-    // STARTER // join some images, multiply, put apart (the reference takes 16 lines)
+    // STARTER // join some images, multiply, separate (the reference takes 16 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
@@ -140,7 +140,7 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     if (!grad_weight || status != STATUS_OK) return status;
     if (size[0] >= size[1])
         return add_up(ctx, grad_output, input, real_data(grad_weight));
-    // the product packs its right side: let that be the one with less channels
+    // the product packs its right operand: choose the one with fewer channels
     real *sums = ctx_scratch(ctx, (size_t)(size[0] * size[1]) * sizeof(real));
     status = sums ? add_up(ctx, input, grad_output, sums) : STATUS_NO_MEMORY;
     if (status == STATUS_OK)

@@ -1,8 +1,8 @@
 /* 07 few channels
  *
- *   idea    with few channels a whole sum fits into a register: outputs are stored once
- *   expect  1.5x over 02_implicit_gemm where it applies
- *   limit   output is written to memory faster than it is computed
+ *   idea    with few channels a sum has few terms: it never leaves its register
+ *   expect  1.5x over 02_implicit_gemm for the layers that it covers
+ *   limit   writing output to memory takes longer than computing it
  *   run     make bench T=03_im2col_cpu/conv2d/07
  *
  * Covers at most 4 channels in a group, and filters of at most KC elements. Workspace:
@@ -11,15 +11,15 @@
 #include "phases.h"
 
 enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS };  // registers
-enum { CHANNELS = 4, KC = 256, BH = 16 };      // rows of output at a time
+enum { CHANNELS = 4, KC = 256, BH = 16 };      // BH rows of output at a time
 
 /* A row of MR channels: output (MR, OW) = start + filters (MR, K) @ windows (K, OW). */
 typedef struct {
     int64_t OW, PLANE, K;
-    const int64_t *offset;  // of the windows' elements in the slab of phases.h, (K)
+    const int64_t *offset;  // (K): elements of a window in the slab of phases.h
 } row_t;
 
-/* VECS vectors of a row, the last of them partly, of `rows` channels */
+/* VECS vectors of a row of `rows` channels. The last vector may be stored in part. */
 EXPAND void tile(int VECS, const row_t *row, int64_t left, int64_t rows,
                  const real *restrict filters, const real *start,
                  const real *restrict slab, real *restrict output)
@@ -48,10 +48,10 @@ EXPAND void tile(int VECS, const row_t *row, int64_t left, int64_t rows,
     }
     // END SOLUTION
     // STARTER (void)offset;
-    // STARTER // start, K terms, store (the reference takes 20 lines)
+    // STARTER // start, add K terms, store (the reference takes 20 lines)
 }
 
-/* A row of `rows` channels, NV vectors at a time; at its end as few as are enough */
+/* A row of `rows` channels, NV vectors at a time. At its end it uses fewer vectors. */
 static void convolve_row(const row_t *row, int64_t rows, const real *filters,
                          const real *start, const real *slab, real *output)
 {
@@ -64,7 +64,7 @@ static void convolve_row(const row_t *row, int64_t rows, const real *filters,
                     : tile(1, row, left, rows, filters, start, slab + i, output + i);
     }
     // END SOLUTION
-    // STARTER (void)tile;  // with 1, 2 or NV vectors (the reference takes 7 lines)
+    // STARTER (void)tile;  // for 1, 2 or NV vectors (the reference takes 7 lines)
 }
 
 /* output[n,oc] = bias[oc] + sum over k of weight[oc,k] * element k of the windows */
@@ -104,7 +104,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
         }
         // END SOLUTION
         // STARTER (void)convolve_row, (void)row;
-        // STARTER // BH rows: slab, then all filters (the reference takes 10 lines)
+        // STARTER // for BH rows: slab, then all filters (the reference takes 10 lines)
         // STARTER return STATUS_NOT_IMPLEMENTED;
     }
     return STATUS_OK;

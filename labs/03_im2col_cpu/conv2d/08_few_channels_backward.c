@@ -1,22 +1,22 @@
 /* 08 few channels backward
  *
- *   idea    columns of few channels are few: fold them while they are in registers
- *   expect  3x over 03_stride_phases where it applies
- *   limit   sums are short: each block of them is added to a small padded image
+ *   idea    few channels have few columns: fold them while they are in registers
+ *   expect  3x over 03_stride_phases for the layers that it covers
+ *   limit   sums are short: each block of sums is added to a small padded image
  *   run     make bench T=03_im2col_cpu/conv2d/08
  *
- * Covers grad_input with at most 4 channels in a group. Workspace: a group's filters,
- * NR pixels of its output, its padded image, gaps copied.
+ * Covers grad_input with at most 4 channels in a group. Workspace: the filters, NR
+ * pixels of output and the padded image of a group; copies of strided tensors.
  */
 #include "phases.h"
 
 enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS, NR = NV * LANES };  // registers
 enum { FEW = 4 };
 
-/* Of a group: its padded image has ROWS x COLS elements in each phase of a channel. */
+/* For one group. In each phase of a channel, the padded image is ROWS x COLS. */
 typedef struct {
     int64_t OC, K, P, OW, ROWS, COLS;
-    int64_t *offset;  // (K): where column 0 of the column matrix goes
+    int64_t *offset;  // (K): where column 0 of the column matrix is added
     real *image;      // (IC, phases, ROWS, COLS)
 } fold_t;
 
@@ -37,22 +37,22 @@ static void tile(int64_t OC, const real *restrict filters, const real *restrict 
     for (int m = 0; m < MR; m++)
         for (int v = 0; v < NV; v++) vec_store(block + m * NR + v * LANES, sum[m][v]);
     // END SOLUTION
-    // STARTER // sums in registers, stored at the end (the reference takes 11 lines)
+    // STARTER // keep sums in registers, then store (the reference takes 11 lines)
 }
 
-/* image += block, n pixels of a row of output in columns k to k + MR */
+/* image += block, for n pixels of a row of output, in rows k to k + MR of columns */
 static void fold(const fold_t *f, int64_t k, const real *block, int64_t n, real *image)
 {
     // BEGIN SOLUTION
     for (int64_t i = 0; i < least(MR, f->K - k); i++) {
-        real *restrict sums = image + f->offset[k + i];  // never in block
+        real *restrict sums = image + f->offset[k + i];  // does not overlap block
         for (int64_t j = 0; j < n; j++) sums[j] += block[i * NR + j];
     }
     // END SOLUTION
-    // STARTER // each column to its place (the reference takes 4 lines)
+    // STARTER // add each row to its offset (the reference takes 4 lines)
 }
 
-/* One image and group: the padded image, phase by phase, is a sum of folded columns. */
+/* One image and group. Phase by phase, the padded image is a sum of folded columns. */
 static void fold_all(const fold_t *f, const real *filters, const real *grad,
                      real *panel)
 {
@@ -80,7 +80,7 @@ static void fold_all(const fold_t *f, const real *filters, const real *grad,
     // STARTER // NR pixels at a time: panel, tiles, fold (the reference takes 18 lines)
 }
 
-/* Row h of the padded image, its phases put together, to row of grad_input */
+/* Row h of the padded image to a row of grad_input. Puts its phases back in order. */
 static void unpad(const fold_t *f, int64_t SW, int64_t padding, const real *phases,
                   int64_t IW, real *row)
 {
@@ -124,7 +124,7 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
         const int64_t phase = (k / (KH * KW) * SH + h % SH) * SW + w % SW;
         f.offset[k] = (phase * f.ROWS + h / SH) * f.COLS + w / SW;
     }
-    for (int64_t i = 0; i < out[0] * p.groups; i++) {  // a group of an image
+    for (int64_t i = 0; i < out[0] * p.groups; i++) {  // one group of one image
         const int64_t n = i % out[0], g = i / out[0];
         const real *filter = weights + g * f.OC * f.K;
         for (int64_t k = 0; n == 0 && k < f.K; k++) {
@@ -141,7 +141,7 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
         }
         // END SOLUTION
         // STARTER (void)fold_all, (void)unpad, (void)grads, (void)panel, (void)n;
-        // STARTER // fold, then without the padding (the reference takes 7 lines)
+        // STARTER // fold, then remove the padding (the reference takes 7 lines)
         // STARTER return STATUS_NOT_IMPLEMENTED;
     }
     return STATUS_OK;

@@ -1,23 +1,23 @@
 /* 09 winograd 2x2
  *
  *   idea    F(2x2,3x3): 4 x 4 inputs give 2 x 2 outputs with 16 products, not 36
- *   expect  1.3x to 1.8x over 02_implicit_gemm, of at most 2.25x
- *   limit   transforms: 16 numbers for 4 inputs and for 4 outputs
+ *   expect  1.3x to 1.8x over 02_implicit_gemm; fewer products allow at most 2.25x
+ *   limit   the transforms: 16 numbers for 4 inputs and for 4 outputs
  *   run     make bench T=03_im2col_cpu/conv2d/09
  *
  * Lavin and Gray, arXiv 1509.09308. Covers 3x3, stride 1, dilation 1, one group.
- * Workspace: 16 numbers for each input channel of some TILES tiles and of NR filters.
- * One infinity or NaN in the input spreads over all outputs of its tile, with PyTorch
- * over those that see it; lab 05's CONVLAB_DIRECT keeps to direct rungs.
+ * Workspace: 16 numbers per input channel of some TILES tiles, and of NR filters. An
+ * infinity or NaN in the input reaches all outputs of its tile. In PyTorch it reaches
+ * only windows that contain it, as in lab 05 with CONVLAB_DIRECT.
  */
 #include "tiles.h"
 
 enum { TILE = 2, KERNEL = 3, AREA = 9, POINTS = 4, PLANES = 16, TILES = 128 };
-enum { INPUT, FILTER, OUTPUT };  // what is transformed
+enum { INPUT, FILTER, OUTPUT };  // the tensor to transform
 
-/* One axis of a transform, by the formulas of the README: from x of INPUT (4) the left
- * factors of m0 to m3, from FILTER (3) the right ones, from OUTPUT (4), which is m0 to
- * m3, the results y0 and y1. Result r goes to y[r][i]. */
+/* One axis of a transform, by the formulas of the README. x is INPUT (4), FILTER (3) or
+ * OUTPUT (4). INPUT gives the left factors of m0 to m3, FILTER the right ones. OUTPUT
+ * is m0 to m3 and gives the results y0 and y1. Result r goes to y[r][i]. */
 EXPAND void points(int side, const vec *x, vec y[][POINTS], int i)
 {
     // BEGIN SOLUTION
@@ -35,7 +35,7 @@ EXPAND void points(int side, const vec *x, vec y[][POINTS], int i)
     // STARTER // x has 4, 3 or 4 numbers, y 4, 4 or 2 (the reference takes 10 lines)
 }
 
-/* to (R, R) from (C, C), of LANES channels at once: row r, column c is a vector */
+/* Transforms (C, C) to (R, R). Each element is a vector of LANES channels. */
 EXPAND void transform(int side, int R, int C, const real *from, int64_t from_row,
                       int64_t from_col, real *to, int64_t to_row, int64_t to_col)
 {
@@ -55,12 +55,12 @@ EXPAND void transform(int side, int R, int C, const real *from, int64_t from_row
     }
     // END SOLUTION
     // STARTER (void)points;
-    // STARTER // points of column c fills column c of half (R, C); points of row r of
-    // STARTER // half has row r of the result, in column r of its y
+    // STARTER // points of column c fills column c of half (R, C). points of row r of
+    // STARTER // half gives row r of the result, in column r of its y
     // STARTER // (the reference takes 13 lines)
 }
 
-/* V[plane][tile][k] of row r of tiles, from its first tile on */
+/* Writes V[plane][tile][k] for all tiles of row r */
 APART void input_row(const tiles_t *t, const real *input, int64_t r, real *V)
 {
     tiles_read(t, input, r);
@@ -71,7 +71,7 @@ APART void input_row(const tiles_t *t, const real *input, int64_t r, real *V)
     }
 }
 
-/* U[plane][k][c] of C filters (IC, AREA), at most NR */
+/* Writes U[plane][k][c] for at most NR filters, C of them (IC, AREA) */
 APART void weight_panel(const tiles_t *t, const real *weight, int64_t C, int64_t PU)
 {
     const int64_t IC = t->in[1];
@@ -96,8 +96,8 @@ APART void multiply(const tiles_t *t, int64_t T, int64_t C, int64_t PU)
     // STARTER // plane by plane, by panel_product (the reference takes 5 lines)
 }
 
-/* C channels of row r of tiles of output, from M's first tile on; bias goes to plane
- * POINTS + 1, row 1 and column 1: m1 counts once in y0 and once in y1 */
+/* C channels of row r of tiles of output, from the tiles in M. Add bias to plane
+ * POINTS + 1, row 1 and column 1, because m1 counts once in y0 and once in y1. */
 APART void output_row(const tiles_t *t, real *M, const real *bias, int64_t C, int64_t r,
                       real *output)
 {
@@ -112,7 +112,7 @@ APART void output_row(const tiles_t *t, real *M, const real *bias, int64_t C, in
     tiles_write(t, 0, C, r, output);
 }
 
-/* Slabs of rows of tiles; for each of them, panels of NR filters */
+/* Slab by slab of rows of tiles; for each slab, NR filters at a time */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                         const tensor_t *bias, conv2d_params_t p, tensor_t *output)
 {
@@ -143,9 +143,9 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
         // END SOLUTION
         // STARTER (void)input_row, (void)weight_panel, (void)multiply;
         // STARTER (void)output_row, (void)x, (void)w, (void)OC, (void)r1;
-        // STARTER // rows r0 to r1 of tiles to V, each TW * KC behind the one before;
-        // STARTER // then for NR filters at a time: their bias in NR numbers of your
-        // STARTER // own, 0 behind the last or without bias; U, M, then output_row for
+        // STARTER // rows r0 to r1 of tiles to V, each TW * KC after the previous one.
+        // STARTER // Then, for NR filters at a time: copy their bias to NR numbers of
+        // STARTER // your own (0 past the end or without bias); U, M, output_row for
         // STARTER // r0 to r1, where M steps by TW * NR (the reference takes 11 lines)
         // STARTER return STATUS_NOT_IMPLEMENTED;
     }

@@ -1,26 +1,26 @@
 /* 10 winograd 4x4
  *
  *   idea    F(4x4,3x3): 6 x 6 inputs give 4 x 4 outputs, with 4x fewer multiplications
- *   expect  2x over 02_implicit_gemm where 3x3 windows move by 1; one digit is lost
- *   limit   transforms, and filters that grow 4x
+ *   expect  2x over 02_implicit_gemm for 3x3 at stride 1; one digit is lost
+ *   limit   the transforms, and filters that become 4x as large
  *   run     make bench T=03_im2col_cpu/conv2d/10
  *
- * Covers 3x3 and, since F(2x2,5x5) has the same 6 x 6 points, 5x5; stride 1, dilation
- * 1, one group. One infinity or NaN in the input spreads over all outputs of its tile,
- * with PyTorch over those that see it; lab 05's CONVLAB_DIRECT keeps to direct rungs.
- * Workspace: 36 values for each channel of some 64 tiles, in and out, and for at most
- * KEPT filters.
+ * Covers 3x3, and also 5x5, because F(2x2,5x5) has the same 6 x 6 points; stride 1,
+ * dilation 1, one group. An infinity or NaN in the input reaches all outputs of its
+ * tile; in PyTorch and with CONVLAB_DIRECT (lab 05), only windows that contain it.
+ * Workspace: 36 numbers for each channel of about 64 tiles, of input and output, and
+ * for at most KEPT filters.
  */
 #include "tiles.h"
 
 enum { POINTS = 6, PLANES = 36, SMALL = 3, LARGE = 5 };   // kernels: 3x3, 5x5
 enum { KC = 32, TILES = 28, MANY = 64, KEPT = 1 << 20 };  // channels, tiles, numbers
-enum { PU = KC * NR + LANES };   // from a plane of U to the next: no power of two
-enum { INPUT, FILTER, OUTPUT };  // what is transformed
+enum { PU = KC * NR + LANES };   // distance of the planes of U, no power of two
+enum { INPUT, FILTER, OUTPUT };  // the tensor to transform
 
-/* One axis of a transform, by the matrices of the README for six points: INPUT is BT x,
- * FILTER is G x of C taps, OUTPUT is AT x for R results. Points 1 and -1 share their
- * sums of even and of odd terms, so do 2 and -2. Result r goes to y[r][i]. */
+/* One axis of a transform, by the README's matrices for six points: INPUT is BT x,
+ * FILTER is G x of C taps, OUTPUT is AT x for R results. Points 1 and -1 use the same
+ * sums of even and of odd terms. So do 2 and -2. Result r goes to y[r][i]. */
 EXPAND void points(int side, int R, int C, const vec *x, vec y[][POINTS], int i)
 {
     // BEGIN SOLUTION
@@ -47,11 +47,11 @@ EXPAND void points(int side, int R, int C, const vec *x, vec y[][POINTS], int i)
         y[R - 1][i] += x[5];
     }
     // END SOLUTION
-    // STARTER // R and C are constants where points is called: an if on them costs
+    // STARTER // R and C are constants where points is called, so an if on them costs
     // STARTER // nothing (the reference takes 22 lines)
 }
 
-/* to (R, R) from (C, C), of LANES channels at once: row r, column c is a vector */
+/* Transforms (C, C) to (R, R). Each element is a vector of LANES channels. */
 EXPAND void transform(int side, int R, int C, const real *from, int64_t from_row,
                       int64_t from_col, real *to, int64_t to_row, int64_t to_col)
 {
@@ -71,12 +71,12 @@ EXPAND void transform(int side, int R, int C, const real *from, int64_t from_row
     }
     // END SOLUTION
     // STARTER (void)points;
-    // STARTER // points of column c fills column c of half (R, C); points of row r of
-    // STARTER // half has row r of the result, in column r of its y
+    // STARTER // points of column c fills column c of half (R, C). points of row r of
+    // STARTER // half gives row r of the result, in column r of its y
     // STARTER // (the reference takes 13 lines)
 }
 
-/* V[chunk][plane][tile][k] of row r of tiles, from its first tile on */
+/* Writes V[chunk][plane][tile][k] for all tiles of row r */
 APART void input_row(const tiles_t *t, const real *input, int64_t r, real *V)
 {
     tiles_read(t, input, r);
@@ -90,7 +90,7 @@ APART void input_row(const tiles_t *t, const real *input, int64_t r, real *V)
     }
 }
 
-/* U[plane][k][c] of K channels and C filters, which lie (C, IC, AREA) */
+/* Writes U[plane][k][c] for K channels of C filters (C, IC, AREA) */
 EXPAND void weight_chunk(int KERNEL, const tiles_t *t, const real *weight, int64_t C,
                          int64_t K, real *U)
 {
@@ -103,8 +103,8 @@ EXPAND void weight_chunk(int KERNEL, const tiles_t *t, const real *weight, int64
     }
 }
 
-/* M[plane] (T, C) = or, from the second chunk on, += V[chunk][plane] (T, K) @ U[plane]
- * (K, C), K channels from k on */
+/* M[plane] (T, C) = V[chunk][plane] (T, K) @ U[plane] (K, C), for K channels from k on.
+ * From the second chunk on, +=. */
 APART void multiply(const tiles_t *t, int64_t T, int64_t k, int64_t K, int64_t C,
                     const real *U)
 {
@@ -118,8 +118,8 @@ APART void multiply(const tiles_t *t, int64_t T, int64_t k, int64_t K, int64_t C
     // STARTER // V has PLANES planes for each chunk (the reference takes 5 lines)
 }
 
-/* C channels of row r of tiles of output, from M's first tile on; bias goes to plane
- * POINTS + 1, row 1 and column 1: it counts once in each output */
+/* C channels of row r of tiles of output, from the tiles in M. Add bias to plane
+ * POINTS + 1, row 1 and column 1, because it counts once in each output. */
 APART void output_row(const tiles_t *t, real *M, const real *bias, int64_t C, int64_t r,
                       real *output)
 {
@@ -137,8 +137,8 @@ APART void output_row(const tiles_t *t, real *M, const real *bias, int64_t C, in
     }
 }
 
-/* output = bias + each tile of 4 x 4 or 2 x 2 from its 6 x 6 inputs and all filters. U
- * is made anew for each slab of tiles unless all of it is small. */
+/* output = bias + each tile of 4 x 4 or 2 x 2 from its 6 x 6 inputs and all filters. If
+ * U is too large to keep, it is computed again for each slab of tiles. */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                         const tensor_t *bias, conv2d_params_t p, tensor_t *output)
 {
@@ -180,8 +180,8 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
         // END SOLUTION
         // STARTER (void)weight_chunk, (void)multiply, (void)output_row, (void)OC;
         // STARTER (void)IC, (void)w;
-        // STARTER // NR filters at a time: their bias in NR numbers of your own, 0
-        // STARTER // behind the last or without bias; for KC channels at a time
+        // STARTER // for NR filters at a time: copy their bias to your own NR numbers
+        // STARTER // (0 past the end or without bias). For KC channels at a time call
         // STARTER // weight_chunk, with SMALL or LARGE as a constant, and multiply;
         // STARTER // then output_row for r0 to r1, where M steps by TW * NR. If `keep`,
         // STARTER // U has PANELS * CHUNKS chunks, PLANES * PU apart, made in the first

@@ -1,13 +1,13 @@
 /* 11 winograd input
  *
- *   idea    grad_input is grad_output convolved with turned filters: Winograd again
- *   expect  2x over 03_stride_phases where 3x3 windows move by 1; one digit is lost
+ *   idea    grad_input is grad_output convolved with rotated filters: Winograd again
+ *   expect  2x over 03_stride_phases for 3x3 at stride 1; one digit is lost
  *   limit   as in 10_winograd_4x4
  *   run     make bench T=03_im2col_cpu/conv2d/11
  *
- * Covers grad_input for 3x3, stride 1, dilation 1, padding below 3, one group. One
- * infinity or NaN in grad_output spreads over the outputs of its tile, as in
- * 10_winograd_4x4. Workspace: a copy of weight, and that of 10, which is called.
+ * Covers grad_input for 3x3, stride 1, dilation 1, padding below 3, one group. An
+ * infinity or NaN in grad_output reaches all outputs of its tile, as in
+ * 10_winograd_4x4. Workspace: a copy of weight, and the workspace of 10_winograd_4x4.
  */
 #include "turned.h"
 
@@ -22,11 +22,11 @@ static int fits(const tensor_t *weight, conv2d_params_t p)
            p.padding_h < KERNEL && p.padding_w < KERNEL &&
            p.stride_h * p.stride_w * p.dilation_h * p.dilation_w == 1;
     // END SOLUTION
-    // STARTER // the layers of the head comment (the reference takes 3 lines)
+    // STARTER // test for the layers of the head comment (the reference takes 3 lines)
     // STARTER return 0;
 }
 
-/* grad_input: each tile of 4 x 4 from 6 x 6 of grad_output and all filters, turned */
+/* grad_input: each tile of 4 x 4 from 6 x 6 of grad_output and all rotated filters */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                          const tensor_t *weight, conv2d_params_t p,
                          tensor_t *grad_input, tensor_t *grad_weight,
@@ -39,11 +39,11 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     const taps_t all = {.STEP = 1, .T = KERNEL};
     const tensor_t filters = turned(ctx, weight, 1, all, all);
     if (!filters.data) return STATUS_NO_MEMORY;
-    // a window of grad_output begins KERNEL - 1 before the first that sees the pixel
+    // the first window of grad_output that reads a pixel begins KERNEL - 1 before it
     p.padding_h = KERNEL - 1 - p.padding_h, p.padding_w = KERNEL - 1 - p.padding_w;
     return tiles_forward(ctx, grad_output, &filters, NULL, p, grad_input);
     // END SOLUTION
     // STARTER (void)fits;
-    // STARTER // what is left, turned.h, padding, 10 (the reference takes 8 lines)
+    // STARTER // ctx->left, turned.h, padding, then 10 (the reference takes 8 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -1,24 +1,24 @@
 /* 12 winograd weight
  *
- *   idea    grad_weight is summed over tiles as it is transformed, and turned back once
- *   expect  2x over 04_pixel_gemm where 3x3 or 5x5 windows move by 1
+ *   idea    add up transformed tiles for grad_weight, then transform back only once
+ *   expect  2x over 04_pixel_gemm for 3x3 or 5x5 at stride 1
  *   limit   36 sums for each weight, loaded and stored for each slab of tiles
  *   run     make bench T=03_im2col_cpu/conv2d/12
  *
  * Covers grad_weight for 3x3 and 5x5, stride 1, dilation 1, one group. Workspace: 36
- * values for each channel of a slab of tiles, and 36 * IC * OC, or all tiles in one
- * slab, whichever is smaller. One infinity or NaN spreads over all weights of its two
- * channels, with PyTorch over those that meet it; lab 05's CONVLAB_DIRECT keeps to
- * direct rungs.
+ * numbers for each channel of a slab of tiles, and the smaller of 36 * IC * OC and a
+ * slab of all tiles. An infinity or NaN reaches all weights of its input and output
+ * channel. In PyTorch, and in lab 05 with CONVLAB_DIRECT, it reaches only the weights
+ * that it is multiplied for.
  */
 #include "tiles.h"
 #include "transforms.h"
 
 enum { POINTS = 6, PLANES = 36, SMALL = 3, LARGE = 5 };  // kernels: 3x3, 5x5
 enum { KC = 32, TILES = 64 };                            // channels; tiles, about
-enum { PU = KC * NR + LANES };  // from a plane of U to the next: no power of two
+enum { PU = KC * NR + LANES };  // distance of the planes of U, no power of two
 
-/* V[chunk][plane][tile][k] of row r of tiles, from its first tile on */
+/* Writes V[chunk][plane][tile][k] for all tiles of row r */
 APART void input_row(const tiles_t *t, const real *input, int64_t r, real *V)
 {
     tiles_read(t, input, r);
@@ -32,7 +32,7 @@ APART void input_row(const tiles_t *t, const real *input, int64_t r, real *V)
     }
 }
 
-/* M[plane][tile][c] of row r of tiles of grad_output, C channels of it */
+/* Writes M[plane][tile][c] for row r of tiles of grad_output, C channels */
 APART void grad_row(const tiles_t *t, const real *grad, int64_t C, int64_t r, real *M)
 {
     tiles_take(t, grad, C, r);
@@ -48,7 +48,7 @@ APART void grad_row(const tiles_t *t, const real *grad, int64_t C, int64_t r, re
     }
 }
 
-/* U[plane] (K, C) = or, if `add`, += V[chunk][plane]^T (K, T) @ M[plane] (T, C), for
+/* U[plane] (K, C) = V[chunk][plane]^T (K, T) @ M[plane] (T, C), or += if `add`, for
  * channels from k on */
 APART void multiply(const tiles_t *t, int64_t T, int64_t k, int64_t K, int64_t C,
                     int add, real *U)
@@ -60,11 +60,11 @@ APART void multiply(const tiles_t *t, int64_t T, int64_t k, int64_t K, int64_t C
         panel_product(K, C, T, tiles, t->M + plane * t->PM, add, U + plane * PU);
     }
     // END SOLUTION
-    // STARTER // by panel_product, whose left may be transposed
+    // STARTER // by panel_product, whose left operand may be transposed
     // STARTER // (the reference takes 5 lines)
 }
 
-/* grad_weight (C, .., AREA) of K channels of input from U[plane] (K, C) */
+/* grad_weight (C, .., AREA) of K input channels, from U[plane] (K, C) */
 APART void weight_chunk(const tiles_t *t, const real *U, int64_t C, int64_t K, real *to)
 {
     const int64_t AREA = t->KERNEL * t->KERNEL;
@@ -83,7 +83,7 @@ APART void weight_chunk(const tiles_t *t, const real *U, int64_t C, int64_t K, r
     vec_transpose_copy(t->filters, NR, to, t->in[1] * AREA, K * AREA, C);
 }
 
-/* Slabs of rows of tiles. All of U is kept between them, or all rows are one slab. */
+/* Works slab by slab, and keeps all of U; or all rows of tiles form one slab. */
 static status_t correlate(ctx_t *ctx, const tensor_t *input, const tensor_t *grad,
                           conv2d_params_t p, int64_t KERNEL, real *weight)
 {

@@ -1,13 +1,13 @@
 /* 13 winograd 5x5
  *
- *   idea    F(2x2,5x5): the same 6 x 6 points, 2.8x fewer multiplications, both ways
- *   expect  1.5x over 02_implicit_gemm where 5x5 windows move by 1
- *   limit   transforms: a tile of 36 gives only 4 outputs
+ *   idea    F(2x2,5x5): the same 6 x 6 points, 2.8x fewer multiplications
+ *   expect  1.5x over 02_implicit_gemm for 5x5 at stride 1
+ *   limit   the transforms: a tile of 36 numbers gives only 4 outputs
  *   run     make bench T=03_im2col_cpu/conv2d/13
  *
- * Covers 5x5, stride 1, dilation 1, padding below 5, one group. Six points serve both
- * kernels: 10_winograd_4x4 has the other matrices, and all else in common. One infinity
- * or NaN spreads over its tile, as there. Workspace: a copy of weight, and that of 10.
+ * Covers 5x5, stride 1, dilation 1, padding below 5, one group. 3x3 and 5x5 use equal
+ * points, so 10_winograd_4x4 has the matrices and all code. As there, an infinity or
+ * NaN reaches its whole tile. Workspace: a copy of weight, and that of 10_winograd_4x4.
  */
 #include "turned.h"
 
@@ -22,7 +22,7 @@ static int fits(const tensor_t *weight, conv2d_params_t p)
            p.padding_h < KERNEL && p.padding_w < KERNEL &&
            p.stride_h * p.stride_w * p.dilation_h * p.dilation_w == 1;
     // END SOLUTION
-    // STARTER // the layers of the head comment (the reference takes 3 lines)
+    // STARTER // test for the layers of the head comment (the reference takes 3 lines)
     // STARTER return 0;
 }
 
@@ -38,7 +38,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input: the same from grad_output and turned filters, channels exchanged */
+/* grad_input: the same from grad_output and rotated filters, channels exchanged */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                          const tensor_t *weight, conv2d_params_t p,
                          tensor_t *grad_input, tensor_t *grad_weight,

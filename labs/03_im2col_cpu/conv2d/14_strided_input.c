@@ -1,12 +1,12 @@
 /* 14 strided input
  *
- *   idea    grad_input pixel by pixel, its channels in lanes: nothing is packed
+ *   idea    grad_input pixel by pixel, with channels in the lanes: nothing is packed
  *   expect  1.2x to 1.5x over 03_stride_phases with a stride
- *   limit   all multiply-adds of the definition; both layouts are turned
+ *   limit   all multiply-adds of the definition, and reordering both layouts
  *   run     make bench T=03_im2col_cpu/conv2d/14
  *
- * Covers grad_input with a stride or dilation, of one group with LANES input channels
- * or more, kernels of 2 to TAPS elements. Workspace: grad_output padded and weight,
+ * Covers grad_input with a stride or dilation, one group with at least LANES input
+ * channels, kernels of 2 to TAPS elements. Workspace: padded grad_output and weight,
  * both with channels last, and about PIXELS pixels of each phase of grad_input.
  */
 #include "sizes.h"
@@ -15,9 +15,9 @@
 enum { MR = CHANNEL_ROWS, NV = CHANNEL_VECTORS, NR = NV * LANES };  // pixels, channels
 enum { PIXELS = 192, TAPS = 64 };
 
-/* One axis. Tap k leads from element i of grad_input to element o of grad_output where
- * i + padding = o * stride + k * dilation. Pixel r of a phase is r * stride + phase, so
- * that o - r depends on the phase and the tap alone. */
+/* One axis. Tap k connects element i of grad_input and element o of grad_output if
+ * i + padding = o * stride + k * dilation. Pixel r of a phase is r * stride + phase. So
+ * o - r depends only on the phase and the tap. */
 typedef struct {
     int64_t K, stride, padding, dilation;
     int64_t COUNT;         // pixels of a phase, at most
@@ -26,13 +26,13 @@ typedef struct {
 
 typedef struct {
     axis_t h, w;
-    int64_t OC, CP;  // channels of grad_output; from a pixel to the next one
+    int64_t OC, CP;  // channels of grad_output; distance of pixels
     real *image;     // grad_output, padded (N, SIZE of h, SIZE of w, CP)
     real *filters;   // (panels of NR input channels, KH*KW, OC, NR)
     real *strip;     // of grad_input (rows, stride of h, COUNT of w, stride of w, NR)
 } conv_t;
 
-/* Whether tap k leads anywhere from a phase, and if so how far: *away = o - r */
+/* Whether tap k exists for a phase. If so, *away = o - r. */
 static int leads(const axis_t *a, int64_t phase, int64_t k, int64_t *away)
 {
     // BEGIN SOLUTION
@@ -44,7 +44,7 @@ static int leads(const axis_t *a, int64_t phase, int64_t k, int64_t *away)
     // STARTER return 0;  // (the reference takes 3 lines)
 }
 
-/* The padded copy holds all of O elements, and whatever a tap leads to. */
+/* The padded copy contains all O elements, and all elements that a tap reads. */
 static axis_t axis_of(int64_t I, int64_t O, int64_t K, int64_t stride, int64_t padding,
                       int64_t dilation)
 {
@@ -60,13 +60,13 @@ static axis_t axis_of(int64_t I, int64_t O, int64_t K, int64_t stride, int64_t p
     }
     // END SOLUTION
     // STARTER (void)leads, (void)away;
-    // STARTER // the smallest and the largest way (the reference takes 7 lines)
+    // STARTER // find the smallest and the largest o - r (the reference takes 7 lines)
     a.BEFORE = -low;
     a.SIZE = a.BEFORE + a.COUNT + high;
     return a;
 }
 
-/* MR pixels of NR channels: to[m] = sum over T taps, OC channels, of number
+/* MR pixels of NR channels: to[m] = sum over T taps and OC channels of number
  * x[m][reach[t] + oc] times row oc of panel[t], which is (OC, NR) */
 EXPAND void multiply(int VECS, int64_t T, const int64_t *reach,
                      const real *const *panel, int64_t OC, const real *const x[MR],
@@ -88,10 +88,10 @@ EXPAND void multiply(int VECS, int64_t T, const int64_t *reach,
     for (int m = 0; m < MR; m++)
         for (int v = 0; v < VECS; v++) vec_store(to[m] + v * LANES, sum[m][v]);
     // END SOLUTION
-    // STARTER // sums in registers, stored at the end (the reference takes 14 lines)
+    // STARTER // keep sums in registers, then store (the reference takes 14 lines)
 }
 
-/* Phase (i, j) of C channels, to the strip: rows r0 to r1, counted over all images */
+/* Writes phase (i, j) of C channels to the strip: rows r0 to r1, over all images */
 static void phase(const conv_t *c, int64_t i, int64_t j, int64_t r0, int64_t r1,
                   int64_t C, const real *filters)
 {
@@ -108,7 +108,7 @@ static void phase(const conv_t *c, int64_t i, int64_t j, int64_t r0, int64_t r1,
     }
     // END SOLUTION
     // STARTER (void)h, (void)reach, (void)down, (void)across, (void)filters;
-    // STARTER // T taps that lead anywhere, from pixel (0, 0) of the image
+    // STARTER // the T taps of this phase, from pixel (0, 0) of the image
     // STARTER // (the reference takes 5 lines)
     for (int64_t q = 0; q < Q; q += MR) {
         // BEGIN SOLUTION
@@ -122,14 +122,14 @@ static void phase(const conv_t *c, int64_t i, int64_t j, int64_t r0, int64_t r1,
         }
         // END SOLUTION
         // STARTER (void)panel, (void)x, (void)to, (void)T;
-        // STARTER // pixels q to q + MR; those beyond Q repeat the last one
+        // STARTER // pixels q to q + MR; past Q, repeat the last one
         // STARTER // (the reference takes 8 lines)
         if (C > NR / 2) multiply(NV, T, reach, panel, c->OC, x, to);
         if (C <= NR / 2) multiply(NV / 2, T, reach, panel, c->OC, x, to);
     }
 }
 
-/* Some rows of all phases, NR channels of them: to the strip, and on to grad_input */
+/* Writes some rows of all phases, NR channels, to the strip, then to grad_input */
 static status_t spread(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *weight,
                        conv2d_params_t p, const tensor_t *grad_input)
 {
@@ -175,7 +175,7 @@ static status_t spread(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *
             }
             // END SOLUTION
             // STARTER (void)phase, (void)C, (void)r1, (void)grad_input;
-            // STARTER // every phase; then every row of the strip that grad_input has:
+            // STARTER // each phase; then each row of the strip that grad_input has:
             // STARTER // image n has COUNT * S of them (the reference takes 10 lines)
             // STARTER return STATUS_NOT_IMPLEMENTED;
         }

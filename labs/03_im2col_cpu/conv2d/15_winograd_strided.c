@@ -1,27 +1,27 @@
 /* 15 winograd strided
  *
- *   idea    at stride 2 even inputs meet two taps of three: 5 + 4 products, not 12
+ *   idea    at stride 2, even inputs have two of three taps: 5 + 4 products, not 12
  *   expect  1.1x to 1.4x over 02_implicit_gemm and 14_strided_input
- *   limit   transforms: 81 values for 16 outputs
+ *   limit   the transforms: 81 numbers for 16 outputs
  *   run     make bench T=03_im2col_cpu/conv2d/15
  *
- * The two taps and their even inputs go through F(4,2), which takes 5 products for 4
- * outputs; odd inputs meet the third tap and take 4. Covers 3x3, stride 2, dilation 1,
- * one group; grad_input with padding 1. One infinity or NaN spreads over its tile, as
- * in 10_winograd_4x4. Workspace: 81 values for each channel of some TILES tiles, in and
- * out, 36 for at most KEPT filters, and for grad_input a copy of weight.
+ * The two taps and their even inputs use F(4,2): 5 products for 4 outputs. Odd inputs
+ * use the third tap: 4 products. Covers 3x3, stride 2, dilation 1, one group;
+ * grad_input with padding 1. An infinity or NaN reaches its tile, as in
+ * 10_winograd_4x4. Workspace: 81 numbers for each channel of TILES tiles, of input and
+ * output, 36 for at most KEPT filters; for grad_input, a copy of weight.
  */
 #include "tiles.h"
 #include "transforms.h"
 #include "turned.h"
 
 enum { KERNEL = 3, AREA = 9, STRIDE = 2, TILE = 4, WIDE = 8 };  // WIDE: of grad_input
-enum { POINTS = 9, PLANES = 81, EVEN = 5 };    // of 9 points, 5 are of even inputs
-enum { SIDE = 6, FILTERS = 36 };               // odd inputs share one point of a filter
+enum { POINTS = 9, PLANES = 81, EVEN = 5 };    // 5 of the 9 points: even inputs
+enum { SIDE = 6, FILTERS = 36 };               // odd inputs use one point of a filter
 enum { KC = 32, TILES = 32, KEPT = 1 << 20 };  // channels, tiles, numbers
-enum { PU = KC * NR + LANES };  // from a plane of U to the next: no power of two
+enum { PU = KC * NR + LANES };  // distance of the planes of U, no power of two
 
-/* V[chunk][plane][tile][k] of row r of tiles, from its first tile on */
+/* Writes V[chunk][plane][tile][k] for all tiles of row r */
 APART void input_row(const tiles_t *t, const real *input, int64_t r, real *V)
 {
     tiles_read(t, input, r);
@@ -39,7 +39,7 @@ APART void input_row(const tiles_t *t, const real *input, int64_t r, real *V)
     }
 }
 
-/* U[plane][k][c] of K channels and C filters, which lie (C, IC, AREA) */
+/* Writes U[plane][k][c] for K channels of C filters (C, IC, AREA) */
 APART void weight_chunk(const tiles_t *t, const real *weight, int64_t C, int64_t K,
                         real *U)
 {
@@ -51,8 +51,8 @@ APART void weight_chunk(const tiles_t *t, const real *weight, int64_t C, int64_t
     }
 }
 
-/* M[plane] (T, C) = or, from the second chunk on, += V[chunk][plane] (T, K) @ U (K, C),
- * K channels from k on */
+/* M[plane] (T, C) = V[chunk][plane] (T, K) @ U (K, C), for K channels from k on. From
+ * the second chunk on, +=. */
 APART void multiply(const tiles_t *t, int64_t T, int64_t k, int64_t K, int64_t C,
                     const real *U)
 {
@@ -67,11 +67,11 @@ APART void multiply(const tiles_t *t, int64_t T, int64_t k, int64_t K, int64_t C
     }
     // END SOLUTION
     // STARTER // M has POINTS x POINTS planes and U has SIDE x SIDE: points EVEN and up
-    // STARTER // share the last of an axis (the reference takes 8 lines)
+    // STARTER // use the last point of an axis (the reference takes 8 lines)
 }
 
-/* C channels of row r of tiles of output, from M's first tile on; bias goes to plane
- * POINTS + 1, row 1 and column 1: it counts once in each output */
+/* C channels of row r of tiles of output, from the tiles in M. Add bias to plane
+ * POINTS + 1, row 1 and column 1, because it counts once in each output. */
 APART void output_row(const tiles_t *t, real *M, const real *bias, int64_t C, int64_t r,
                       real *output)
 {
@@ -91,8 +91,8 @@ APART void output_row(const tiles_t *t, real *M, const real *bias, int64_t C, in
     }
 }
 
-/* output = bias + each tile of it from its inputs and all filters (OC, IC, 3, 3), as in
- * 10_winograd_4x4; t has padding, TILE, STEP and READ */
+/* output = bias + each tile of output from its inputs and all filters (OC, IC, 3, 3),
+ * as in 10_winograd_4x4. The caller sets padding, TILE, STEP and READ of t. */
 static status_t convolve(ctx_t *ctx, tiles_t t, const tensor_t *input,
                          const tensor_t *weight, const tensor_t *bias, tensor_t *output)
 {
@@ -144,13 +144,13 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     // BEGIN SOLUTION
     t.TILE = TILE, t.STEP = TILE * STRIDE, t.READ = POINTS;
     // END SOLUTION
-    // STARTER // tiles.h says what they are (the reference takes 1 line)
+    // STARTER // set the sizes that tiles.h explains (the reference takes 1 line)
     // STARTER return STATUS_NOT_IMPLEMENTED;
     return convolve(ctx, t, input, weight, bias, output);
 }
 
-/* grad_input in tiles of 8 x 8, from 5 x 5 of grad_output and turned filters. Pixel 2i
- * of it sees grad_output i by the tap in the middle, pixel 2i + 1 sees i and i + 1. */
+/* grad_input in tiles of 8 x 8, from 5 x 5 of grad_output and rotated filters. Pixel 2i
+ * uses grad_output i and the middle tap. Pixel 2i + 1 uses grad_output i and i + 1. */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                          const tensor_t *weight, conv2d_params_t p,
                          tensor_t *grad_input, tensor_t *grad_weight,
@@ -168,6 +168,6 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     return convolve(ctx, t, grad_output, &filters, NULL, grad_input);
     // END SOLUTION
     // STARTER (void)fits;
-    // STARTER // what is left, turned.h, tiles of it (the reference takes 7 lines)
+    // STARTER // ctx->left, turned.h, tiles (the reference takes 7 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

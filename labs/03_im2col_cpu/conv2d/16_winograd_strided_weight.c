@@ -1,25 +1,25 @@
 /* 16 winograd strided weight
  *
- *   idea    grad_weight from the tiles of 15_winograd_strided, summed and turned back
- *   expect  1.1x to 1.4x over 04_pixel_gemm where 3x3 windows move by 2
+ *   idea    add up the tiles of 15_winograd_strided for grad_weight, transform once
+ *   expect  1.1x to 1.4x over 04_pixel_gemm for 3x3 at stride 2
  *   limit   81 products of few tiles, each added to one of 36 sums
  *   run     make bench T=03_im2col_cpu/conv2d/16
  *
- * Covers grad_weight for 3x3, stride 2, dilation 1, one group. One infinity or NaN
- * spreads over all weights of its two channels, as in 12_winograd_weight. Workspace: 81
- * values for each channel of a slab of tiles, and 36 * IC * OC, or all tiles in one
- * slab, whichever is smaller.
+ * Covers grad_weight for 3x3, stride 2, dilation 1, one group. An infinity or NaN
+ * reaches all weights of its two channels, as in 12_winograd_weight. Workspace: 81
+ * numbers for each channel of a slab of tiles, and the smaller of 36 * IC * OC and a
+ * slab of all tiles.
  */
 #include "tiles.h"
 #include "transforms.h"
 
 enum { KERNEL = 3, AREA = 9, STRIDE = 2, TILE = 4 };
-enum { POINTS = 9, PLANES = 81, EVEN = 5 };  // of 9 points, 5 are of even inputs
-enum { SIDE = 6, FILTERS = 36 };             // odd inputs share one point of a filter
+enum { POINTS = 9, PLANES = 81, EVEN = 5 };  // 5 of the 9 points: even inputs
+enum { SIDE = 6, FILTERS = 36 };             // odd inputs use one point of a filter
 enum { KC = 32, TILES = 28 };                // channels; tiles, about
-enum { PU = KC * NR + LANES };  // from a plane of U to the next: no power of two
+enum { PU = KC * NR + LANES };  // distance of the planes of U, no power of two
 
-/* V[chunk][plane][tile][k] of row r of tiles, from its first tile on */
+/* Writes V[chunk][plane][tile][k] for all tiles of row r */
 APART void input_row(const tiles_t *t, const real *input, int64_t r, real *V)
 {
     tiles_read(t, input, r);
@@ -33,7 +33,7 @@ APART void input_row(const tiles_t *t, const real *input, int64_t r, real *V)
     }
 }
 
-/* M[plane][tile][c] of row r of tiles of grad_output, C channels of it */
+/* Writes M[plane][tile][c] for row r of tiles of grad_output, C channels */
 APART void grad_row(const tiles_t *t, const real *grad, int64_t C, int64_t r, real *M)
 {
     tiles_take(t, grad, C, r);
@@ -44,8 +44,8 @@ APART void grad_row(const tiles_t *t, const real *grad, int64_t C, int64_t r, re
     }
 }
 
-/* U[filter's plane] (K, C) = or, if `add`, += the sum over its planes of
- * V[chunk][plane]^T (K, T) @ M[plane] (T, C), for channels from k on */
+/* U[filter's plane] (K, C) = the sum over its planes of V[chunk][plane]^T (K, T) @
+ * M[plane] (T, C), or += if `add`, for channels from k on */
 APART void multiply(const tiles_t *t, int64_t T, int64_t k, int64_t K, int64_t C,
                     int add, real *U)
 {
@@ -59,11 +59,11 @@ APART void multiply(const tiles_t *t, int64_t T, int64_t k, int64_t K, int64_t C
                       U + (least(i, EVEN) * SIDE + least(j, EVEN)) * PU);
     }
     // END SOLUTION
-    // STARTER // several planes of M add to one of U: the first that comes sets it,
+    // STARTER // several planes of M add to one plane of U: the first one sets it,
     // STARTER // unless it has sums of an earlier slab (the reference takes 8 lines)
 }
 
-/* grad_weight (C, .., 3, 3) of K channels of input from U[plane] (K, C) */
+/* grad_weight (C, .., 3, 3) of K input channels, from U[plane] (K, C) */
 APART void weight_chunk(const tiles_t *t, const real *U, int64_t C, int64_t K, real *to)
 {
     for (int64_t k = 0; k < K; k++) {
@@ -74,7 +74,7 @@ APART void weight_chunk(const tiles_t *t, const real *U, int64_t C, int64_t K, r
     vec_transpose_copy(t->filters, NR, to, t->in[1] * AREA, K * AREA, C);
 }
 
-/* Slabs of rows of tiles. All of U is kept between them, or all rows are one slab. */
+/* Works slab by slab, and keeps all of U; or all rows of tiles form one slab. */
 static status_t correlate(ctx_t *ctx, const tensor_t *input, const tensor_t *grad,
                           conv2d_params_t p, real *weight)
 {

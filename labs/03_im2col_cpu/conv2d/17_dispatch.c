@@ -1,12 +1,12 @@
 /* 17 dispatch
  *
- *   idea    no algorithm is the fastest everywhere: choose one for each shape
+ *   idea    no algorithm is the fastest for every shape: choose one for each shape
  *   expect  1x to 2.9x PyTorch on the layers of `make bench`
- *   limit   the limit of the rung that was chosen
+ *   limit   the limit of the chosen rung
  *   run     make bench T=03_im2col_cpu/conv2d/17
  *
- * For every shape. Workspace: as much as the chosen rung takes. The rules come from the
- * tables of the lab's README. The first line that fits a layer is taken:
+ * For all shapes. Workspace: as in the chosen rung. The rules come from the tables of
+ * the lab's README. The first line that fits a layer is used:
  *
  *     layers of one group               forward        grad_input     grad_weight
  *     up to 4 input channels            few channels   few channels   few channels
@@ -22,7 +22,7 @@
  *     a group for each input channel    the ladder depthwise_conv2d
  *     everything else                   implicit GEMM  phases         pixels
  *
- * (*) with 16 input channels or more. For groups and dilated layers see 18_parts.
+ * (*) with at least 16 input channels. 18_parts handles groups and dilation.
  */
 #include "depthwise.h"
 
@@ -32,7 +32,7 @@ conv2d_backward_fn phases_backward, pixels_backward, few_backward, pointwise_bac
     tiles_input_backward, tiles_weight_backward, fives_backward, strided_backward,
     twos_backward, twos_weight_backward;
 
-/* The ways to compute a layer; TWOS are tiles at stride 2. */
+/* The ways to compute a layer. TWOS means tiles at stride 2. */
 typedef enum {
     FEW_CHANNELS,
     POINTWISE,
@@ -45,7 +45,7 @@ typedef enum {
     OTHER
 } way_t;
 
-/* What computes output; grad_input; grad_weight and grad_bias. */
+/* The functions that compute output; grad_input; grad_weight and grad_bias. */
 static const struct {
     conv2d_forward_fn *output;
     conv2d_backward_fn *input, *weight;
@@ -61,9 +61,9 @@ static const struct {
     [OTHER] = {implicit_forward, phases_backward, pixels_backward},
 };
 
-/* A line of the table. Options and kernel: the number of both axes, or ANY. */
+/* A line of the table. Options and kernel: the number for both axes, or ANY. */
 typedef struct {
-    int64_t groups, least, most;  // from so many to so many input channels of a group
+    int64_t groups, least, most;  // the range of a group's input channels
     int64_t kernel, stride, dilation, padding;
     way_t way;
 } rule_t;
@@ -84,18 +84,18 @@ static const rule_t RULES[] = {
     {1, 16, MANY, ANY, ANY, ANY, ANY, STRIDED},
     {ANY, 1, 1, ANY, ANY, ANY, ANY, DEPTHWISE},
     // END SOLUTION
-    // STARTER // the lines of the table above (the reference takes 10 lines)
+    // STARTER // write the lines of the table above (the reference takes 10 lines)
     {ANY, 0, MANY, ANY, ANY, ANY, ANY, OTHER},
 };
 
-/* Whether the numbers of both axes are what a rule wants. */
+/* Whether the numbers of both axes fit a rule. */
 static int fits(int64_t wanted, int64_t h, int64_t w)
 {
     return wanted == ANY || (h == wanted && w == wanted);
 }
 
-/* How a layer is computed: by the first rule that fits it. OC has no say: threads share
- * out filters. */
+/* The way to compute a layer: the first rule that fits. OC does not matter, because
+ * threads divide the filters. */
 static way_t way_of(const tensor_t *weight, conv2d_params_t p)
 {
     // BEGIN SOLUTION
@@ -126,8 +126,8 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input (N, IC, IH, IW), grad_weight (OC, IC/G, KH, KW), grad_bias (OC): the first
- * by one rung, the other two by another */
+/* grad_input (N, IC, IH, IW), grad_weight (OC, IC/G, KH, KW), grad_bias (OC). One rung
+ * computes grad_input, another rung the other two. */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                          const tensor_t *weight, conv2d_params_t p,
                          tensor_t *grad_input, tensor_t *grad_weight,

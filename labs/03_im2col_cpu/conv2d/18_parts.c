@@ -1,13 +1,13 @@
 /* 18 parts
  *
- *   idea    a group is a layer of its own, and so is every d-th row and column
+ *   idea    a group is a separate layer; so is every d-th row and column
  *   expect  1.6x over 17_dispatch with dilation, 2x with 4 groups
- *   limit   each element is copied into its part and back: memory
+ *   limit   memory: each element is copied into its part and back
  *   run     make bench T=03_im2col_cpu/conv2d/18
  *
- * Covers 3x3, stride 1, 16 input channels or more in a group, with groups or dilation:
- * the layers for which 17_dispatch has no Winograd. Workspace: a copy of the tensors of
- * a group, and for each group what the rung below takes.
+ * Covers 3x3, stride 1, at least 16 input channels per group, with groups or dilation.
+ * 17_dispatch has no Winograd for these layers. Workspace: copies of the tensors of a
+ * group, and for each group the workspace of the lower rung.
  */
 #include <string.h>
 #include "views.h"
@@ -17,13 +17,13 @@ conv2d_backward_fn layer_backward;
 
 enum { KERNEL = 3, MANY = 16 };  // channels
 
-/* How an axis is dealt out: element i of part a is number i * d + a - margin. Padding
- * that d does not divide becomes a margin of zeros around the input.
+/* How an axis is divided: element i of part a is element i * d + a - margin. If d does
+ * not divide the padding, the rest becomes a margin of zeros around the input.
  *
  *     d = 2, padding 1    . 0 1 2 3 4 .     part 0  . 1 3 .    output 0 reads . 1 3
  *                                           part 1  0 2 4      output 1 reads 0 2 4 */
 typedef struct {
-    int64_t d, margin, padding, SIZE;  // SIZE and padding are those of a part
+    int64_t d, margin, padding, SIZE;  // SIZE and padding of a part
 } axis_t;
 
 static int64_t ceil_of(int64_t COUNT, int64_t d)
@@ -41,8 +41,8 @@ static axis_t axis_of(int64_t SIZE, int64_t d, int64_t padding)
     // STARTER return (axis_t){d, 0, padding, SIZE};
 }
 
-/* C channels of `whole` from c0 on to the parts (N*d*d, C, h.SIZE, w.SIZE), zeros where
- * there is nothing; or, if `back`, the parts to those channels. */
+/* Copies C channels of `whole`, from c0 on, to the parts (N*d*d, C, h.SIZE, w.SIZE);
+ * missing elements are zero. If `back`, copies the parts to these channels. */
 static void deal(const tensor_t *whole, int64_t c0, axis_t h, axis_t w, int back,
                  const tensor_t *dealt)
 {
@@ -60,7 +60,7 @@ static void deal(const tensor_t *whole, int64_t c0, axis_t h, axis_t w, int back
             real *row = at4(whole, i / C / (h.d * w.d), c0 + i % C, at, 0) +
                         (first * w.d + a) * whole->stride[3];
             for (int64_t k = 0; back && k < count; k++) row[k * STEP] = piece[k];
-            for (int64_t k = 0; !back && k < count; k++)  // three loops, two of vectors
+            for (int64_t k = 0; !back && k < count; k++)  // 3 loops, 2 with vectors
                 piece[k] = STEP == 1 ? row[k] : STEP == 2 ? row[2 * k] : row[k * STEP];
         }
     }
@@ -71,10 +71,10 @@ static void deal(const tensor_t *whole, int64_t c0, axis_t h, axis_t w, int back
 typedef struct {
     axis_t h, w, oh, ow;  // of input and output
     conv2d_params_t plain;
-    tensor_t x, gx, y;  // the parts of a group, in scratch; data is NULL without memory
+    tensor_t x, gx, y;  // parts of a group, in scratch; data may be NULL
 } layer_t;
 
-/* Whether the layer is one of those above. */
+/* Whether the head comment covers the layer. */
 static int fits(const tensor_t *input, const tensor_t *weight, conv2d_params_t p)
 {
     // BEGIN SOLUTION
@@ -86,7 +86,7 @@ static int fits(const tensor_t *input, const tensor_t *weight, conv2d_params_t p
     // STARTER return input && weight && p.stride_h < 0;
 }
 
-/* Fills l. */
+/* Fills the fields of l. */
 static status_t plan(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                      const tensor_t *output, conv2d_params_t p, layer_t *l)
 {
@@ -105,7 +105,7 @@ static status_t plan(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* output: the parts, convolved without groups and dilation, dealt back */
+/* output: convolves the parts without groups and dilation, then copies them back */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                         const tensor_t *bias, conv2d_params_t p, tensor_t *output)
 {
@@ -123,11 +123,11 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     return status;
     // END SOLUTION
     // STARTER // your code (the reference takes 11 lines)
-    // STARTER (void)deal, (void)fits, (void)plan;  // you call them
+    // STARTER (void)deal, (void)fits, (void)plan;  // call all three
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input, dealt back; grad_weight and grad_bias, sums over all parts */
+/* grad_input, copied back; grad_weight and grad_bias, sums over all parts */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                          const tensor_t *weight, conv2d_params_t p,
                          tensor_t *grad_input, tensor_t *grad_weight,

@@ -1,23 +1,23 @@
 /* 19 threads
  *
- *   idea    images are independent, and so are filters and groups: share them out
- *   expect  at most the number of cores; 1.1x to 1.9x of 18_parts with two
- *   limit   what all threads share: the last cache and memory
+ *   idea    images are independent, and so are filters and groups: divide them
+ *   expect  18_parts times at most the number of cores; 1.1x to 1.9x with two
+ *   limit   the last cache and the memory, which all threads share
  *   run     make bench T=03_im2col_cpu/conv2d/19
  *
- * For every shape; with THREADS=2 behind the command. Workspace: that of 18_parts
- * for each thread. The steps are those of one thread: equal results, bit for bit.
+ * For all shapes. Run it with THREADS=2 after the command. Workspace: as in 18_parts
+ * for each thread. The steps are the same as with one thread, and so are all bits.
  */
 #include "operators.h"
 
 conv2d_forward_fn chosen_forward;
 conv2d_backward_fn chosen_backward;
 
-enum { IMAGES, FILTERS, INPUTS };  // what is shared out: INPUTS are input channels
-enum { CHANNELS = 16 };    // a thread takes a multiple of them: whole vectors and tiles
-enum { SMALL = 1 << 17 };  // multiply-adds: waking a second thread takes as long
+enum { IMAGES, FILTERS, INPUTS };  // what is divided; INPUTS: input channels
+enum { CHANNELS = 16 };    // a thread takes a multiple of this: whole vectors and tiles
+enum { SMALL = 1 << 17 };  // multiply-adds: for fewer, a second thread costs more
 
-/* The caller's scratch memory serves one thread at a time. */
+/* Allocates from the caller's scratch memory, one thread at a time. */
 static void *in_turn(ctx_t *ctx, size_t bytes)
 {
     void *block;
@@ -26,7 +26,7 @@ static void *in_turn(ctx_t *ctx, size_t bytes)
     return block;
 }
 
-/* `first` to before `end` along an axis of a tensor, a view; NULL of what is absent. */
+/* A view of `first` to before `end` along an axis of t. If t is NULL, it is NULL. */
 static tensor_t *part(tensor_t *view, const tensor_t *t, int32_t axis, int64_t first,
                       int64_t end)
 {
@@ -37,7 +37,7 @@ static tensor_t *part(tensor_t *view, const tensor_t *t, int32_t axis, int64_t f
     view->size[axis] = end - first;
     return view;
     // END SOLUTION
-    // STARTER // the same data, from another place on (the reference takes 5 lines)
+    // STARTER // the same data, from another start (the reference takes 5 lines)
     // STARTER return t ? view : NULL;
 }
 
@@ -47,8 +47,8 @@ typedef struct {
     conv2d_params_t p;
 } call_t;
 
-/* Filters that stay together: pairs of groups, because 17_dispatch may compute a single
- * one in another way, with other last digits; all of them, if groups are no pairs. */
+/* The number of filters that one thread must take together. It is a pair of groups: for
+ * a single group, 17_dispatch may choose another rung. If G is odd, all filters. */
 static int64_t together(int64_t OC, int64_t G)
 {
     // BEGIN SOLUTION
@@ -59,9 +59,9 @@ static int64_t together(int64_t OC, int64_t G)
     // STARTER return OC * G;
 }
 
-/* The call for some images or filters, a to before b, a filter with its group; or for
- * some channels of grad_input. All but images only of one image where it is forward or
- * grad_input: other parts of these have gaps. */
+/* Calls the rung for a part: images, or filters with their groups, or channels of
+ * grad_input, a to before b. For forward and grad_input, filters or channels are
+ * divided only in a single image: otherwise the parts would be non-contiguous. */
 static status_t some(ctx_t *ctx, call_t c, int by, int64_t a, int64_t b)
 {
     tensor_t view[7];
@@ -82,14 +82,14 @@ static status_t some(ctx_t *ctx, call_t c, int by, int64_t a, int64_t b)
     if (by != INPUTS)
         c.grad_output = part(view + 5, c.grad_output, by == FILTERS, a, b);
     // END SOLUTION
-    // STARTER // views of what the share needs (the reference takes 15 lines)
+    // STARTER // make views of what the part needs (the reference takes 15 lines)
     // STARTER (void)part, (void)view;
     if (c.output) return chosen_forward(ctx, c.input, c.weight, c.bias, c.p, c.output);
     return chosen_backward(ctx, c.grad_output, c.input, c.weight, c.p, c.grad_input,
                            c.grad_weight, c.grad_bias);
 }
 
-/* Every thread its share. No two write to the same place. */
+/* Each thread computes its part. No two threads write to the same element. */
 static status_t shared_out(ctx_t *ctx, call_t c, int by)
 {
     const int64_t *K = c.weight->size, G = c.p.groups;
@@ -115,11 +115,11 @@ static status_t shared_out(ctx_t *ctx, call_t c, int by)
     return (status_t)worst;
     // END SOLUTION
     // STARTER (void)in_turn, (void)some, (void)unit, (void)UNITS, (void)T;
-    // STARTER // contexts, shares of whole units (the reference takes 11 lines)
+    // STARTER // make contexts, and parts of whole units (the reference takes 11 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* output (N, OC, OH, OW): by images, a single image by filters */
+/* output (N, OC, OH, OW): divides images, or the filters of a single image */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                         const tensor_t *bias, conv2d_params_t p, tensor_t *output)
 {
@@ -132,15 +132,15 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input (N, IC, IH, IW) by images; grad_weight (OC, IC/G, KH, KW) and grad_bias
- * (OC), sums over all images, by filters; grad_input of one image by its channels */
+/* grad_input (N, IC, IH, IW): divides images, or the channels of a single image.
+ * grad_weight (OC, IC/G, KH, KW), grad_bias (OC), sums over images: divides filters. */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                          const tensor_t *weight, conv2d_params_t p,
                          tensor_t *grad_input, tensor_t *grad_weight,
                          tensor_t *grad_bias)
 {
     // BEGIN SOLUTION
-    // with parts of fewer channels 17_dispatch might go another way
+    // with fewer channels in a part, 17_dispatch might choose another rung
     const int64_t IC = input->size[0] == 1 && p.groups == 1 ? weight->size[1] : 0;
     const int by = IC > CHANNELS && IC % CHANNELS == 0 ? INPUTS : IMAGES;
     call_t call = {grad_output, input, weight, NULL, NULL, grad_input, NULL, NULL, p};

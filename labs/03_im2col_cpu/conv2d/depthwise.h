@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* depthwise.h - depthwise layers with the arguments of conv2d
  *
- *     depthwise_forward, depthwise_backward    a group for each input channel
+ *     depthwise_forward, depthwise_backward    one group for each input channel
  *
- * The rung that `uses.channels` names computes them.
+ * The rung after `uses.channels` in lab.toml computes these functions.
  */
 #ifndef CONVLAB_DEPTHWISE_H
 #define CONVLAB_DEPTHWISE_H
@@ -13,7 +13,7 @@
 depthwise_conv2d_forward_fn channels_forward;
 depthwise_conv2d_backward_fn channels_backward;
 
-/* The options without groups, of which there are as many as channels. */
+/* The options without groups. Here the number of groups is the number of channels. */
 static inline depthwise_conv2d_params_t options_of(conv2d_params_t p)
 {
     return (depthwise_conv2d_params_t){p.stride_h,  p.stride_w,   p.padding_h,

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 /* phases.h - the input of a block of windows, sorted so that the windows step by 1
  *
- * With stride 2 a window begins at every second pixel. Sort the padded image into
- * phases, every second row and column: neighbours of a phase belong to neighbouring
- * windows, and whole vectors of them can be loaded.
+ * With stride 2, a window begins at every second pixel. So sort the padded image into
+ * phases: every second row and column. Neighbours in a phase belong to neighbouring
+ * windows, and a vector loads them in one instruction.
  *
  *     padded image   a b a b     phases   a a   b b   c c   d d
  *                    c d c d              a a   b b   c c   d d
  *                    a b a b
  *                    c d c d              each ROWS x COLS
  *
- * A slab holds some channels of some images: (C, phases, N, ROWS, COLS). Count the
- * elements of a filter over (C, KH, KW), windows over (N, OH, OW): then window q sees
- * element k at slab[phases_element(b, k) + phases_window(b, q)].
+ * A slab holds some channels of some images: (C, phases, N, ROWS, COLS). Number the
+ * elements of a filter over (C, KH, KW), and windows over (N, OH, OW). Then window q
+ * reads element k at slab[phases_element(b, k) + phases_window(b, q)].
  */
 #ifndef CONVLAB_PHASES_H
 #define CONVLAB_PHASES_H
@@ -28,7 +28,7 @@ typedef struct {
     int64_t PH, PW, ROWS, COLS;  // PH x PW phases are read; the sizes of each
 } phases_t;
 
-/* The slab for so many channels, images and rows of windows; out and weight are the
+/* The slab for C channels, N images and OH rows of windows. out and weight are the
  * sizes of output and weight. */
 static inline phases_t phases_of(conv2d_params_t p, const int64_t *out,
                                  const int64_t *weight, int64_t C, int64_t N,
@@ -43,13 +43,13 @@ static inline phases_t phases_of(conv2d_params_t p, const int64_t *out,
     return b;
 }
 
-/* Elements of the slab. */
+/* The number of elements of the slab. */
 static inline int64_t phases_size(const phases_t *b)
 {
     return b->C * b->PH * b->PW * b->N * b->ROWS * b->COLS;
 }
 
-/* Where the first window sees element k of a filter. */
+/* The offset at which the first window reads element k of a filter. */
 static inline int64_t phases_element(const phases_t *b, int64_t k)
 {
     const int64_t c = k / (b->KH * b->KW);
@@ -60,15 +60,15 @@ static inline int64_t phases_element(const phases_t *b, int64_t k)
     return (plane * b->ROWS + h / b->p.stride_h) * b->COLS + w / b->p.stride_w;
 }
 
-/* How far window q is from the first one. */
+/* The distance of window q from the first window. */
 static inline int64_t phases_window(const phases_t *b, int64_t q)
 {
     const int64_t row = q / b->OW, n = row / b->OH;
     return (n * b->ROWS + row % b->OH) * b->COLS + q % b->OW;
 }
 
-/* One phase of a channel of an image: every stride-th row and column from row h and
- * column w on, which may lie in the padding; 0 outside of the image. */
+/* Copies one phase of a channel of an image: every stride-th row and column, from row h
+ * and column w on. Both may be in the padding. Outside of the image, writes 0. */
 static inline void phases_copy(const phases_t *b, const tensor_t *input, int64_t n,
                                int64_t c, int64_t h, int64_t w, real *restrict phase)
 {

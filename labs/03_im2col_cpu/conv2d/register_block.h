@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* register_block.h - a matrix product whose sums stay in registers
  *
- * The block of matmul/04_register_block, with right packed into a panel of NR columns
- * as in matmul/05_packed. Channels are the columns of right and of sums:
+ * As in matmul/04_register_block, but right is packed into a panel of NR columns, as in
+ * matmul/05_packed. The columns of right and of sums are channels:
  *
  *     left (ROWS, K)     right (K, C)        sums (ROWS, C)
  *                        . . . . . . . .
@@ -28,7 +28,7 @@ typedef struct {
 EXPAND void register_block(int ROWS, int VECS, int64_t K, left_t left,
                            const real *right, int add, real *sums)
 {
-    vec sum[MR][NV], line[NV];  // line: of one row of right
+    vec sum[MR][NV], line[NV];  // line: one row of right
     UNROLL
     for (int m = 0; m < ROWS; m++)
         for (int v = 0; v < VECS; v++) sum[m][v] = (vec){0};
@@ -48,11 +48,11 @@ EXPAND void register_block(int ROWS, int VECS, int64_t K, left_t left,
         }
 }
 
-/* The same for any number of rows: MR at a time, then 4, 2 and 1, because two rows have
- * few sums, and each waits for its last multiply-add.
- * The last row alone uses all NV vectors, even if fewer are asked for: tuned for some
- * processors, gcc fuses no multiply-adds in a loop with a single sum. The last digits
- * of this row would then depend on how threads share the rows. */
+/* The same for any number of rows: MR at a time, then 4, 2 and 1. Fewer rows have fewer
+ * sums, so each sum waits for its last multiply-add.
+ * The last row alone always uses all NV vectors, even if VECS is less: tuned for some
+ * processors, gcc fuses no multiply-adds in a loop with one sum. Then the last digits
+ * of this row would depend on how threads divide the rows. */
 EXPAND void panel_rows(int VECS, int64_t ROWS, int64_t K, left_t left,
                        const real *right, int add, real *sums)
 {
@@ -67,7 +67,7 @@ EXPAND void panel_rows(int VECS, int64_t ROWS, int64_t K, left_t left,
     }
 }
 
-/* The same for C <= NR columns: all NV vectors, or half of them or one if C fits. */
+/* The same for C <= NR columns. Uses NV vectors, or half of them or one if C fits. */
 EXPAND void panel_product(int64_t ROWS, int64_t C, int64_t K, left_t left,
                           const real *right, int add, real *sums)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* sizes.h - what is asked of sizes all the time */
+/* sizes.h - small functions for sizes */
 #ifndef CONVLAB_SIZES_H
 #define CONVLAB_SIZES_H
 
@@ -10,7 +10,7 @@ static inline int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* How many parts a whole has: the last one may be smaller. */
+/* The number of parts of size `part` in `whole`. The last part may be smaller. */
 static inline int64_t parts(int64_t whole, int64_t part)
 {
     return (whole + part - 1) / part;

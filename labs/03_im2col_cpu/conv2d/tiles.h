@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
-/* tiles.h - a layer in tiles: where they lie, and the memory that they go through
+/* tiles.h - divides a layer into tiles, and allocates memory for their transforms
  *
- * A tile is TILE x TILE outputs. It reads READ x READ inputs of the padded image, and
- * the next one begins STEP inputs later, so that neighbours share READ - STEP rows or
+ * A tile is TILE x TILE outputs. It reads READ x READ inputs of the padded image. The
+ * next tile begins STEP inputs later, so two neighbours both read READ - STEP rows or
  * columns:
  *
  *     inputs    . . . . . . . . . .
  *               [  tile 0 ]
  *                       [  tile 1 ]        KERNEL = 3, TILE = STEP = 4, READ = 6
  *
- * Transforms turn each tile into one number for each of POINTS x POINTS planes, and so
- * each filter. Channels lie side by side, so that a vector has LANES of them:
+ * A transform turns each tile into one number for each of POINTS x POINTS planes. It
+ * does the same with each filter. A vector holds LANES neighbouring channels:
  *
  *     rows      (READ, pixels, CP)      padded rows of input that a row of tiles reads
  *     V         (chunks, planes, tiles, KC)
  *     filters   (KC, KERNEL*KERNEL, NR)           the panels and chunks of
  *     U         (.., planes, KC, NR)              register_block.h's product
  *     M         (planes, tiles, NR)
- *     strip     (TILE, pixels, NR)      rows of output that a row of tiles gives
+ *     strip     (TILE, pixels, NR)      rows of output that a row of tiles computes
  *
- * Rows of tiles are counted over all images. V and M hold a slab of them at a time.
+ * Rows of tiles are numbered over all images. V and M hold a slab of them at a time.
  */
 #ifndef CONVLAB_TILES_H
 #define CONVLAB_TILES_H
@@ -28,20 +28,20 @@
 #include "register_block.h"
 #include "sizes.h"
 
-/* A rung sets the first four lines; tiles_measure and tiles_share do the others. */
+/* A rung sets the first four lines. tiles_measure and tiles_share set the others. */
 typedef struct {
     const int64_t *in, *out;  // sizes N, C, H, W of input and output
     int64_t padding_h, padding_w;
     int64_t KERNEL, TILE, STEP, READ, POINTS;
     int64_t KC;                     // channels of a chunk, a multiple of LANES
-    int64_t TH, TW, ROWS;           // TH x TW tiles an image, ROWS rows of them in all
-    int64_t CHUNKS, PANELS;         // of input channels, of filters
+    int64_t TH, TW, ROWS;           // TH x TW tiles per image, ROWS rows in all
+    int64_t CHUNKS, PANELS;         // of input channels; of filters
     int64_t SLAB;                   // rows of tiles
-    int64_t CP, ROW, LINE, PV, PM;  // to the next pixel, row, row of strip, plane
+    int64_t CP, ROW, LINE, PV, PM;  // distances: pixel, row, row of strip, plane
     real *U, *V, *M, *filters, *rows, *strip;
 } tiles_t;
 
-/* Whether windows are KERNEL x KERNEL and move by STRIDE, in one group. */
+/* Whether kernels are KERNEL x KERNEL, the stride is STRIDE, and there is one group. */
 static inline int tiles_fit(const tensor_t *weight, conv2d_params_t p, int64_t KERNEL,
                             int64_t STRIDE)
 {
@@ -50,7 +50,7 @@ static inline int tiles_fit(const tensor_t *weight, conv2d_params_t p, int64_t K
            p.dilation_h * p.dilation_w == 1;
 }
 
-/* How many tiles, chunks and panels the layer has. */
+/* Computes the number of tiles, chunks and panels of the layer. */
 static inline void tiles_measure(tiles_t *t)
 {
     t->TH = parts(t->out[2], t->TILE), t->TW = parts(t->out[3], t->TILE);
@@ -61,9 +61,9 @@ static inline void tiles_measure(tiles_t *t)
     t->LINE = t->TW * t->TILE * NR;
 }
 
-/* Scratch memory for slabs of about COUNT tiles, and for U numbers of filters. rows and
- * strip are 0, what the other parts hold is not defined. Planes are no power of two
- * apart: they would meet in the same lines of the cache. */
+/* Allocates scratch memory for slabs of about COUNT tiles, and for U numbers of filters
+ * Sets rows and strip to 0; other contents are undefined. The distance of planes is no
+ * power of two, because planes would then use the same cache lines. */
 static inline status_t tiles_share(ctx_t *ctx, tiles_t *t, int64_t COUNT, int64_t U)
 {
     const int64_t PLANES = t->POINTS * t->POINTS;
@@ -80,8 +80,8 @@ static inline status_t tiles_share(ctx_t *ctx, tiles_t *t, int64_t COUNT, int64_
     return STATUS_OK;
 }
 
-/* rows = what row r of tiles reads of input (N, C, H, W), padded. Call it for all rows
- * of tiles in turn: the last READ - STEP rows of one are the first ones of the next. */
+/* rows = the padded inputs (N, C, H, W) that row r of tiles reads. Call it for all rows
+ * of tiles in order: the last READ - STEP rows are the first ones of the next call. */
 static inline void tiles_read(const tiles_t *t, const real *input, int64_t r)
 {
     const int64_t IC = t->in[1], IH = t->in[2], IW = t->in[3], th = r % t->TH;
@@ -100,8 +100,8 @@ static inline void tiles_read(const tiles_t *t, const real *input, int64_t r)
     }
 }
 
-/* strip = row r of tiles of C channels of output, of which image 0 has the first one at
- * `channels`; 0 behind its last row. */
+/* strip = row r of tiles of C channels of output. In image 0 the first channel is at
+ * `channels`. Past the last row, strip is 0. */
 static inline void tiles_take(const tiles_t *t, const real *channels, int64_t C,
                               int64_t r)
 {
@@ -116,7 +116,7 @@ static inline void tiles_take(const tiles_t *t, const real *channels, int64_t C,
     }
 }
 
-/* The way back: C channels of the strip, from c on, to row r of tiles of output. */
+/* The inverse: writes C channels of the strip, from c on, to row r of output tiles. */
 static inline void tiles_write(const tiles_t *t, int64_t c, int64_t C, int64_t r,
                                real *channels)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* transforms.h - both axes of a tile, by a matrix
+/* transforms.h - transforms both axes of a tile by a matrix
  *
- * What 10_winograd_4x4 writes out as sums and differences, for a matrix of constants:
- * zeros cost nothing, and a row with a single 1 is a copy. The matrices of forward are
+ * 10_winograd_4x4 writes sums and differences. A matrix of constants does the same:
+ * zeros cost nothing, and a row with a single 1 is a copy. Forward is
  *
  *     output = AT ((G weight G^T) * (BT input BT^T)) AT^T
  *
- * and grad_weight takes their transposes, since its sums go the other way:
+ * grad_weight uses the transposed matrices, because its sums go the other way:
  *
  *     grad_weight = GT (sum over tiles of (A grad_output A^T) * (BT input BT^T)) GT^T
  */
@@ -15,7 +15,7 @@
 
 #include "vector.h"
 
-enum { MOST = 9 };  // rows or columns of a matrix
+enum { MOST = 9 };  // rows or columns of a matrix, at most
 
 // clang-format off
 /* Six points, as in the README: 0, 1, -1, 2, -2 and infinity */
@@ -58,9 +58,9 @@ static const double GT5[] = {
     0,       -4. / 24, -4. / 24, 16. / 24, 16. / 24, 1,
 };
 
-/* Three taps at stride 2. Inputs 0, 2, .. 8 meet taps 0 and 2, and go through the five
- * points of F(4,2): 0, 1, -1, 2 and infinity. Inputs 1, 3, .. 7 meet tap 1: they are
- * copied, each to a point of its own, and so is the tap. */
+/* Three taps at stride 2. Taps 0 and 2 are multiplied by inputs 0, 2, .. 8. They use
+ * the five points of F(4,2): 0, 1, -1, 2 and infinity. Tap 1 is multiplied by inputs 1,
+ * 3, .. 7. Each of these inputs, and tap 1, is copied to its own point. */
 static const double STRIDED_BT[] = {
     2, 0, -1, 0, -2, 0,  1, 0, 0,
     0, 0, -2, 0, -1, 0,  1, 0, 0,
@@ -72,7 +72,7 @@ static const double STRIDED_BT[] = {
     0, 0,  0, 0,  0, 1,  0, 0, 0,
     0, 0,  0, 0,  0, 0,  0, 1, 0,
 };
-/* the points 5 to 8 have one number of a filter in common: 6 rows are enough */
+/* points 5 to 8 use the same number of a filter, so 6 rows are enough */
 static const double STRIDED_G[] = {
      3. / 6, 0,  0,
     -3. / 6, 0, -3. / 6,
@@ -103,8 +103,8 @@ static const double STRIDED_A[] = {
     0,  0, 1,  0,
     0,  0, 0,  1,
 };
-/* The same for grad_input, 8 pixels from 5 of grad_output: pixels 1, 3, .. 7 meet two
- * taps, and 0, 2, .. 6 one */
+/* The same for grad_input: 8 pixels from 5 of grad_output. Pixels 1, 3, .. 7 have two
+ * taps, pixels 0, 2, .. 6 have one tap. */
 static const double SPREAD_BT[] = {
     2, -1, -2,  1, 0,
     0, -2, -1,  1, 0,
@@ -128,8 +128,8 @@ static const double SPREAD_AT[] = {
 };
 // clang-format on
 
-/* row (C) of a matrix times x (C) in each lane. Zeros in row are left out: a product
- * with 0 is no 0 if x is infinite. */
+/* row (C) of a matrix times x (C), in each lane. Zeros in row are skipped: if x is
+ * infinite, its product with 0 is not 0. */
 EXPAND vec dot(const double *row, int C, const vec *x)
 {
     vec sum = {0};
@@ -139,8 +139,8 @@ EXPAND vec dot(const double *row, int C, const vec *x)
     return sum;
 }
 
-/* to (R, R) = m (R, C) from (C, C) m^T, of LANES channels at once: row r, column c is a
- * vector */
+/* to (R, R) = m (R, C) @ from (C, C) @ m^T, for LANES channels at once. Each element
+ * of `from` and `to` is a vector. */
 EXPAND void transform(const double *m, int R, int C, const real *from, int64_t from_row,
                       int64_t from_col, real *to, int64_t to_row, int64_t to_col)
 {

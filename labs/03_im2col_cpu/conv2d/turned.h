@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* turned.h - filters for grad_input
+/* turned.h - rotated filters, for grad_input
  *
- * grad_input is a convolution of grad_output. Its filters are those of forward, turned
+ * grad_input is a convolution of grad_output. Its filters are those of forward, rotated
  * by 180 degrees, with input and output channels exchanged:
  *
  *     a b c        i h g
- *     d e f        f e d        of the same two channels
+ *     d e f        f e d        for one input and one output channel
  *     g h i        c b a
  */
 #ifndef CONVLAB_TURNED_H
@@ -14,13 +14,13 @@
 #include "vector.h"
 #include "views.h"
 
-/* T taps along an axis of a filter: tap, tap + STEP, ... */
+/* T taps along one axis of a filter: tap, tap + STEP, ... */
 typedef struct {
     int64_t tap, STEP, T;
 } taps_t;
 
-/* Filters (G*OC, IC, KH, KW) to filters (G*IC, OC, h.T, w.T) of these taps: a tensor in
- * scratch; its data is NULL if there is no memory. */
+/* Makes filters (G*IC, OC, h.T, w.T) of these taps from filters (G*OC, IC, KH, KW), in
+ * scratch. If there is no memory, data is NULL. */
 static inline tensor_t turned(ctx_t *ctx, const tensor_t *weight, int64_t G, taps_t h,
                               taps_t w)
 {
@@ -42,8 +42,8 @@ static inline tensor_t turned(ctx_t *ctx, const tensor_t *weight, int64_t G, tap
     return dense(data, G * IC, OC, h.T, w.T);
 }
 
-/* Filters with their input channels side by side, nothing turned: from weight (OC, IC,
- * AREA) without gaps to panels of WIDTH channels, each (AREA, OC, WIDTH). */
+/* Filters with neighbouring input channels, not rotated: from a contiguous weight (OC,
+ * IC, AREA) to panels of WIDTH channels, each (AREA, OC, WIDTH). */
 static inline void input_panels(const real *weight, int64_t OC, int64_t IC,
                                 int64_t AREA, int64_t WIDTH, real *panels)
 {

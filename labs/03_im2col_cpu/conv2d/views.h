@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-/* views.h - tensors that a rung makes: around memory of its own, or a part of another
+/* views.h - tensors that a rung creates: in scratch memory, or as views
  *
- *     room(ctx, N, C, H, W)        in scratch
- *     group(&view, weight, g, G)   the filters of group g, where they lie
+ *     room(ctx, N, C, H, W)        a tensor in scratch memory
+ *     group(&view, weight, g, G)   a view of the filters of group g
  */
 #ifndef CONVLAB_VIEWS_H
 #define CONVLAB_VIEWS_H
 
 #include "operators.h"
 
-/* A tensor (A, B, H, W) without gaps. */
+/* A contiguous tensor (A, B, H, W). */
 static inline tensor_t dense(real *data, int64_t A, int64_t B, int64_t H, int64_t W)
 {
     const int64_t HW = H * W;
@@ -17,14 +17,14 @@ static inline tensor_t dense(real *data, int64_t A, int64_t B, int64_t H, int64_
         data, 4, REAL_DTYPE, DEVICE_CPU, {A, B, H, W}, {B * HW, HW, W, 1}};
 }
 
-/* The same in scratch memory; its data is NULL if there is none. */
+/* A contiguous tensor in scratch memory. If there is no memory, its data is NULL. */
 static inline tensor_t room(ctx_t *ctx, int64_t A, int64_t B, int64_t H, int64_t W)
 {
     const size_t COUNT = (size_t)(A * B * H * W);
     return dense((real *)ctx_scratch(ctx, COUNT * sizeof(real)), A, B, H, W);
 }
 
-/* Group g of G along the first axis, a view; NULL of what is absent. */
+/* A view of group g of G, along the first axis. If t is NULL, the result is NULL. */
 static inline tensor_t *group(tensor_t *view, const tensor_t *t, int64_t g, int64_t G)
 {
     if (!t) return NULL;

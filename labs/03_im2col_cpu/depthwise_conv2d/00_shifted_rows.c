@@ -1,22 +1,22 @@
 /* 00 shifted rows
  *
- *   idea    a row of output is a sum of rows of input, each shifted and times a number
- *   expect  1x, the baseline of this ladder
- *   limit   a load and a store of the sum for each multiply-add
+ *   idea    a row of output is a sum of rows of input, each shifted and times a weight
+ *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   limit   each multiply-add loads and stores a sum
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/00
  *
- * For every shape, forward. Workspace: a copy of a tensor with gaps.
+ * Forward, for all shapes. Workspace: a copy of each non-contiguous tensor.
  */
 #include "operators.h"
 
-/* What place k of the kernel reads of a plane, where it does not lie on the padding:
+/* The pixels of a plane that kernel position k reads, without the padding:
  * output (oh, ow) reads input[at + oh * down + ow * stride_w] for oh0 <= oh < oh1 and
  * ow0 <= ow < ow1. */
 typedef struct {
     int64_t oh0, oh1, ow0, ow1, at, down;
 } tap_t;
 
-/* Along one axis: the first and the end of all o with 0 <= o * stride + shift < in. */
+/* Along one axis: first <= o < end are all o with 0 <= o * stride + shift < in. */
 static void inside(int64_t shift, int64_t stride, int64_t in, int64_t out,
                    int64_t *first, int64_t *end)
 {
@@ -26,10 +26,10 @@ static void inside(int64_t shift, int64_t stride, int64_t in, int64_t out,
     if (*end > out) *end = out;
     // END SOLUTION
     // STARTER // your code (the reference takes 3 lines)
-    // STARTER *first = *end = 0;  // instead: nothing is inside
+    // STARTER *first = *end = 0;  // replace it: now nothing is inside
 }
 
-/* What place k reads: tap_t above says what its parts are. */
+/* The pixels that kernel position k reads. tap_t above explains the fields. */
 static tap_t tap_of(int64_t k, int64_t KW, const tensor_t *input,
                     const tensor_t *output, depthwise_conv2d_params_t p)
 {
@@ -42,13 +42,13 @@ static tap_t tap_of(int64_t k, int64_t KW, const tensor_t *input,
     inside(w, p.stride_w, IW, output->size[3], &t.ow0, &t.ow1);
     return t;
     // END SOLUTION
-    // STARTER // the place's shift along both axes, and what is inside
+    // STARTER // compute the shift along both axes, and the pixels inside
     // STARTER // (the reference takes 7 lines)
     // STARTER return (tap_t){0};
 }
 
-/* to[i] += weight * from[i * across], COUNT numbers that do not overlap: vectors, where
- * across is 1 */
+/* to[i] += weight * from[i * across], for COUNT numbers. The two do not overlap. If
+ * across is 1, the compiler vectorises the loop. */
 static void add_row(real *restrict to, const real *restrict from, int64_t across,
                     real weight, int64_t COUNT)
 {
@@ -87,7 +87,7 @@ status_t depthwise_conv2d_forward(ctx_t *ctx, const tensor_t *input,
                         filters[i % OC * K + k], t.ow1 - t.ow0);
         }
         // END SOLUTION
-        // STARTER // a plane: its bias everywhere, then each place adds its rows
+        // STARTER // for each plane: set the bias, then add the rows of each position
         // STARTER // (the reference takes 10 lines)
         // STARTER (void)inside, (void)tap_of, (void)add_row;
         // STARTER (void)M, (void)K, (void)PLANE, (void)PIXELS;

@@ -1,23 +1,23 @@
 /* 01 rows backward
  *
- *   idea    the rows of 00_shifted_rows with the arrows turned round
- *   expect  1x, the baseline of this ladder
- *   limit   a load and a store for each multiply-add; sums that wait for each other
+ *   idea    loop over the rows of 00_shifted_rows, but add from output to input
+ *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   limit   a load and a store for each multiply-add; additions that wait in a chain
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/01
  *
- * For every shape, all gradients. Workspace: a copy of a tensor with gaps.
+ * All gradients, for all shapes. Workspace: a copy of each non-contiguous tensor.
  */
 #include <string.h>
 #include "operators.h"
 
-/* What place k of the kernel reads of a plane, where it does not lie on the padding:
+/* The pixels of a plane that kernel position k reads, without the padding:
  * output (oh, ow) reads input[at + oh * down + ow * stride_w] for oh0 <= oh < oh1 and
  * ow0 <= ow < ow1. */
 typedef struct {
     int64_t oh0, oh1, ow0, ow1, at, down;
 } tap_t;
 
-/* Along one axis: the first and the end of all o with 0 <= o * stride + shift < in. */
+/* Along one axis: first <= o < end are all o with 0 <= o * stride + shift < in. */
 static void inside(int64_t shift, int64_t stride, int64_t in, int64_t out,
                    int64_t *first, int64_t *end)
 {
@@ -27,10 +27,10 @@ static void inside(int64_t shift, int64_t stride, int64_t in, int64_t out,
     if (*end > out) *end = out;
     // END SOLUTION
     // STARTER // as in 00_shifted_rows (the reference takes 3 lines)
-    // STARTER *first = *end = 0;  // instead: nothing is inside
+    // STARTER *first = *end = 0;  // replace it: now nothing is inside
 }
 
-/* What place k reads: tap_t above says what its parts are. */
+/* The pixels that kernel position k reads. tap_t above explains the fields. */
 static tap_t tap_of(int64_t k, int64_t KW, const tensor_t *input,
                     const tensor_t *output, depthwise_conv2d_params_t p)
 {
@@ -47,7 +47,7 @@ static tap_t tap_of(int64_t k, int64_t KW, const tensor_t *input,
     // STARTER return (tap_t){0};
 }
 
-/* grad_input[i * across] += weight * grad[i], COUNT of them */
+/* grad_input[i * across] += weight * grad[i], for COUNT elements */
 static void add_row(real *restrict grad_input, const real *restrict grad,
                     int64_t across, real weight, int64_t COUNT)
 {
@@ -60,7 +60,7 @@ static void add_row(real *restrict grad_input, const real *restrict grad,
     // STARTER // your code (the reference takes 4 lines)
 }
 
-/* The sum of grad[i] * input[i * across], COUNT of them. */
+/* The sum of grad[i] * input[i * across], over COUNT elements. */
 static accum dot_row(const real *grad, const real *input, int64_t across, int64_t COUNT)
 {
     // BEGIN SOLUTION
@@ -77,8 +77,8 @@ static void set_zero(tensor_t *t)
     if (t) memset(t->data, 0, (size_t)tensor_numel(t) * sizeof(real));
 }
 
-/* A window hands its gradient on to both of its factors: to the pixels that it read,
- * each times its weight, and to the weights, each times its pixel. */
+/* Each product of forward has two factors. The gradient of a window, times the weight,
+ * is added to the pixel; times the pixel, it is added to the gradient of the weight. */
 status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                    const tensor_t *input, const tensor_t *weight,
                                    depthwise_conv2d_params_t p, tensor_t *grad_input,
@@ -98,7 +98,7 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
     for (int64_t i = 0; i < grad_output->size[0] * OC; i++, grad += PIXELS) {
         const int64_t oc = i % OC;
         // BEGIN SOLUTION
-        if (grad_bias)  // it reads a 1 everywhere
+        if (grad_bias)  // the bias is multiplied by 1
             *at1(grad_bias, oc) += dot_row(grad, &one, 0, PIXELS);
         for (int64_t k = oc * K; k < (oc + 1) * K; k++) {
             const tap_t t = tap_of(k % K, KW, input, grad_output, p);
@@ -116,8 +116,8 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
             }
         }
         // END SOLUTION
-        // STARTER // the plane's sum to grad_bias; then for each place the gradients of
-        // STARTER // its rows and of its weight (the reference takes 17 lines)
+        // STARTER // add the sum of the plane to grad_bias; for each position, add to
+        // STARTER // its rows and to its weight (the reference takes 17 lines)
         // STARTER (void)oc, (void)M, (void)K, (void)PLANE, (void)one;
         // STARTER (void)inside, (void)tap_of, (void)add_row, (void)dot_row;
     }

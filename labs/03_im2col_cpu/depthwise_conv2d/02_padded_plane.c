@@ -1,19 +1,19 @@
 /* 02 padded plane
  *
- *   idea    pad a plane once: all its shifts are whole rows then; sums in registers
+ *   idea    pad each plane once: then each shift reads whole rows; sums in registers
  *   expect  2x to 6x over 00_shifted_rows
- *   limit   each multiply-add loads its vector, most of them across two cache lines
+ *   limit   each multiply-add loads a vector, most of them from two cache lines
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/02
  *
- * For every shape, forward; the same result for any number of threads, bit for bit.
- * Workspace: a padded plane for each thread, a copy of a tensor with gaps.
+ * Forward, for all shapes. All numbers of threads give the same result, bit for bit.
+ * Workspace: a padded plane per thread, and a copy of each non-contiguous tensor.
  */
 #include "slab.h"
 
-enum { MR = 7 };  // sums in registers, of a row each: images have 7, 14, 28 ... rows
+enum { MR = 7 };  // rows of sums in registers: images have 7, 14, 28 ... rows
 
-/* output (OH, OW) = start + sum over K of weight[k] * the slab from offset[k] on. What
- * is read beyond the last row and column is not stored. */
+/* output (OH, OW) = start + sum over K of weight[k] * the slab from offset[k] on. Sums
+ * past the last row or column are not stored. */
 static void convolve(const real *slab, int64_t down, const int64_t *restrict offset,
                      const real *restrict weight, int64_t K, real start, int64_t OH,
                      int64_t OW, real *restrict output)
@@ -42,7 +42,7 @@ static void convolve(const real *slab, int64_t down, const int64_t *restrict off
         }
     }
     // END SOLUTION
-    // STARTER // MR rows of sums at a time, all places, one store
+    // STARTER // MR rows of sums at a time: add all positions, then store once
     // STARTER // (the reference takes 22 lines)
 }
 
@@ -77,8 +77,8 @@ status_t depthwise_conv2d_forward(ctx_t *ctx, const tensor_t *input,
             }
         }
     // END SOLUTION
-    // STARTER // offset: where in a slab each place begins (slab.h). Then planes in
-    // STARTER // parallel: each into its thread's slab, and all its M filters
+    // STARTER // offset: where each kernel position begins in a slab (slab.h). Then, in
+    // STARTER // parallel, copy each plane into its thread's slab; use all M filters
     // STARTER // (the reference takes 11 lines)
     // STARTER (void)M, (void)N, (void)OH, (void)OW, (void)convolve;
     return STATUS_OK;

@@ -1,31 +1,31 @@
 /* 03 row reuse
  *
- *   idea    a row of the image lies in several rows of windows: load it once for them
+ *   idea    several rows of windows read the same image row: load it once for them
  *   expect  1.3x to 1.9x over 02_padded_plane
- *   limit   multiply-adds; where images are small, padding them
+ *   limit   multiply-adds; for small images, padding them
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/03
  *
- * Covers stride 1, for kernels 3 or 5 high without dilation along the height.
- * Workspace: a padded plane for each thread, a copy of tensors with gaps.
+ * Covers stride 1, for kernels of height 3 or 5, without dilation along the height.
+ * Workspace: a padded plane for each thread, a copy of non-contiguous tensors.
  */
 #include "operators.h"
 #include "vector.h"
 
-enum { MR = 7 };  // sums in registers, of a row each: images have 7, 14, 28 ... rows
+enum { MR = 7 };  // rows of sums in registers: images have 7, 14, 28 ... rows
 
-/* A vector that is aligned to its element only. Read as volatile it is loaded once:
- * gcc would fetch it again for each of its uses, which here is the whole cost. */
+/* A vector with the alignment of one element. It is read as volatile, so that gcc loads
+ * it once. Else gcc loads it again for each use, which takes most of the time. */
 typedef real loose
     __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(real)), may_alias));
 
 typedef struct {
-    int64_t IH, IW, PITCH, SIZE;  // of a plane of input; of a padded one: row, all
+    int64_t IH, IW, PITCH, SIZE;  // a plane of input; a padded plane: row, all
     int64_t OH, OW, KW;
     depthwise_conv2d_params_t p;
 } plane_t;
 
-/* Whole vectors: the zeros behind a row fall on padding, or on the row below it, which
- * comes later. */
+/* Stores whole vectors. The zeros after a row are written to the padding, or to a row
+ * that is written later. */
 static void pad(const plane_t *s, const real *from, real *padded)
 {
     // BEGIN SOLUTION
@@ -41,13 +41,13 @@ static void pad(const plane_t *s, const real *from, real *padded)
 }
 
 /* output (OH, OW) = start + a padded plane convolved with weight (K, KW). Row r of the
- * plane, counted from the first window's, is in row kh of window row r - kh:
+ * plane, counted from the first window's row, is row kh of window row r - kh:
  *
  *     K = 3    rows of the plane   0  1  2  3  4  5  6  7  8
  *     window row 0                 *  *  *
  *     window row 1                    *  *  *                  ... to 6
  *
- * What is read beyond the last row and column is not stored. */
+ * Sums past the last row or column are not stored. */
 EXPAND void convolve(const plane_t *s, const real *padded, const real *restrict weight,
                      const int K, real start, real *restrict output)
 {
@@ -69,8 +69,8 @@ EXPAND void convolve(const plane_t *s, const real *padded, const real *restrict 
                 }
             }
             // END SOLUTION
-            // STARTER // each row of the plane is loaded once, and added to all sums
-            // STARTER // that it is part of (the reference takes 11 lines)
+            // STARTER // load each row of the plane once, and add it to all sums that
+            // STARTER // use it (the reference takes 11 lines)
             UNROLL
             for (int i = 0; i < MR; i++) {
                 if (oh + i >= s->OH) break;
@@ -102,7 +102,7 @@ status_t depthwise_conv2d_forward(ctx_t *ctx, const tensor_t *input,
     real *all = ctx_scratch(ctx, (size_t)(T * s.SIZE) * sizeof(real));
     if (!planes || !filters || !all) return STATUS_NO_MEMORY;
     memset(all, 0, (size_t)(T * s.SIZE) * sizeof(real));
-#pragma omp parallel for num_threads(ctx->threads)  // planes: equal bit for bit
+#pragma omp parallel for num_threads(ctx->threads)  // one thread for each plane
     for (int64_t t = 0; t < T; t++) {
         real *padded = all + t * s.SIZE;
         for (int64_t i = PLANES * t / T * M; i < PLANES * (t + 1) / T * M; i++) {

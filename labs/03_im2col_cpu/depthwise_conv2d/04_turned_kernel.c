@@ -1,21 +1,21 @@
 /* 04 turned kernel
  *
- *   idea    grad_input is grad_output convolved with the kernel turned over
+ *   idea    grad_input is grad_output convolved with the rotated kernel
  *   expect  2x to 11x over 01_rows_backward
- *   limit   that of 03_row_reuse; with a stride, most of what is read are zeros
+ *   limit   as in 03_row_reuse; with a stride, most of the numbers read are zeros
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/04
  *
- * Covers grad_input of one filter a channel, with padding inside of the kernel's reach.
- * Workspace: that of 03; with a stride an image of grad_output with zeros in between,
- * and that of 03 for every image.
+ * Covers grad_input with one filter per channel, if padding is smaller than the kernel.
+ * Workspace: as in 03_row_reuse; with a stride also, for each image, a grad_output with
+ * zeros in between, and the workspace of 03_row_reuse again.
  */
 #include <string.h>
 #include "operators.h"
 
 depthwise_conv2d_forward_fn planes_forward;
 
-/* to (IC, SH, SW) has the planes (IC, OH, OW) of an image a stride apart; what lies
- * between them is zero and stays so. */
+/* Writes the planes (IC, OH, OW) of an image into `to` (IC, SH, SW), a stride apart.
+ * The elements between them are zero and stay zero. */
 static void spread(const real *planes, const tensor_t *grad_output,
                    depthwise_conv2d_params_t p, tensor_t *to)
 {
@@ -30,20 +30,20 @@ static void spread(const real *planes, const tensor_t *grad_output,
     // STARTER // your code (the reference takes 6 lines)
 }
 
-/* One axis: how far a kernel of K reaches, from its first to its last element. */
+/* One axis: the distance from the first to the last element of a kernel of size K. */
 static int64_t reach(int64_t K, int64_t dilation)
 {
     return (K - 1) * dilation;
 }
 
-/* Image after image: zeros go between the numbers of grad_output, and behind the last
- * ones for what the stride has left over of the image. */
+/* Works image by image: inserts zeros between the numbers of grad_output, and after the
+ * last ones for the pixels that the stride has left out. */
 static status_t with_stride(ctx_t *ctx, const tensor_t *grad_output,
                             const tensor_t *turned, depthwise_conv2d_params_t p,
                             depthwise_conv2d_params_t q, tensor_t *grad_input)
 {
     // BEGIN SOLUTION
-    tensor_t to = *grad_input, from = *grad_input;  // an image each
+    tensor_t to = *grad_input, from = *grad_input;  // one image each
     const int64_t IC = to.size[1], KH = turned->size[2], KW = turned->size[3];
     const int64_t PLANES = IC * grad_output->size[2] * grad_output->size[3];
     from.size[0] = to.size[0] = 1;
@@ -74,7 +74,7 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
 {
     // BEGIN SOLUTION
     tensor_t turned = *weight;
-    depthwise_conv2d_params_t q = p;  // of the convolution that gives grad_input
+    depthwise_conv2d_params_t q = p;  // options of the convolution for grad_input
     q.stride_h = q.stride_w = 1;
     q.padding_h = reach(weight->size[2], p.dilation_h) - p.padding_h;
     q.padding_w = reach(weight->size[3], p.dilation_w) - p.padding_w;

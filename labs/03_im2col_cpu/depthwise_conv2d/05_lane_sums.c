@@ -1,27 +1,27 @@
 /* 05 lane sums
  *
- *   idea    a weight's gradient is a product of two planes: nine at once, in registers
+ *   idea    the gradient of a weight is a product of two planes: nine in registers
  *   expect  4x to 20x over 01_rows_backward
- *   limit   each multiply-add loads its vector, most of them across two cache lines
+ *   limit   each multiply-add loads a vector, most of them from two cache lines
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/05
  *
- * Covers grad_weight and grad_bias, of an image or more. Workspace, for each thread: a
- * padded plane, and the filters of CHANNELS channels with a vector for each element; a
- * copy of each tensor with gaps.
+ * Covers grad_weight and grad_bias, for at least one image. Workspace per thread: a
+ * padded plane, and the filters of CHANNELS channels with a vector for each element.
+ * Also a copy of each non-contiguous tensor.
  */
 #include "slab.h"
 
 enum { TAPS = 9 };       // sums in registers: all of a 3x3 kernel
-enum { CHANNELS = 16 };  // of an image in turn: memory is read in its order
+enum { CHANNELS = 16 };  // of one image at a time: memory is read in order
 
 typedef struct {
-    int64_t N, IC, M, K, SUMS, OH, OW;  // weight (IC, M, K), and sums for each filter
-    int64_t *offset;                    // in the slab, of each of K
-    const real *input, *grad_output;    // without gaps
+    int64_t N, IC, M, K, SUMS, OH, OW;  // weight (IC, M, K); SUMS sums for each filter
+    int64_t *offset;                    // (K): offsets in the slab
+    const real *input, *grad_output;    // contiguous
     real *grad_weight, *grad_bias;      // NULL: not wanted
 } layer_t;
 
-/* sum[i] += grad * row i from `at` on, COUNT elements */
+/* sum[i] += grad * row i, COUNT elements from `at` on */
 EXPAND void multiply(const real *grad, const real *const rows[TAPS], int64_t at,
                      int64_t COUNT, vec sum[TAPS])
 {
@@ -33,7 +33,7 @@ EXPAND void multiply(const real *grad, const real *const rows[TAPS], int64_t at,
     // STARTER // your code (the reference takes 3 lines)
 }
 
-/* total[k] += grad (OH, OW) * the slab from offset[k] on, each lane for itself */
+/* total[k] += grad (OH, OW) * the slab from offset[k] on. Each lane has its own sum. */
 static void correlate(const layer_t *l, const slab_t *s, const real *slab,
                       const real *grad, real *total)
 {
@@ -43,7 +43,7 @@ static void correlate(const layer_t *l, const slab_t *s, const real *slab,
     for (int64_t k = 0; k < K; k += TAPS) {
         const real *rows[TAPS], *row = grad;
         vec sum[TAPS] = {0};
-        for (int64_t i = 0; i < TAPS; i++)  // those beyond the last repeat it
+        for (int64_t i = 0; i < TAPS; i++)  // past the end, repeat the last
             rows[i] = slab + offset[k + i < K ? k + i : K - 1];
         for (int64_t oh = 0; oh < OH; oh++, row += OW) {
             for (int64_t ow = 0; ow < WHOLE; ow += LANES)
@@ -58,11 +58,11 @@ static void correlate(const layer_t *l, const slab_t *s, const real *slab,
         }
     }
     // END SOLUTION
-    // STARTER // TAPS places at a time: their sums over the plane, then to total
+    // STARTER // for TAPS positions at a time: sum over the plane, then add to total
     // STARTER // (the reference takes 19 lines)
 }
 
-/* total += grad (COUNT), each lane for itself */
+/* total += grad (COUNT). Each lane has its own sum. */
 static void add(const real *grad, int64_t COUNT, real *total)
 {
     vec sum = vec_load(total);
@@ -71,7 +71,7 @@ static void add(const real *grad, int64_t COUNT, real *total)
     vec_store(total, sum);
 }
 
-/* The sum of a total's lanes. */
+/* The sum of all lanes of a total. */
 static real all_lanes(const real *total)
 {
     real sum = 0;
@@ -79,8 +79,8 @@ static real all_lanes(const real *total)
     return sum;
 }
 
-/* Channels c0 to before c0 + C, image after image. own: the slab, then totals (C, M,
- * SUMS, LANES), of a filter's elements and last of its bias. */
+/* Channels c0 to c0 + C - 1, one image after the other. own: the slab, then the totals
+ * (C, M, SUMS, LANES) of the elements of each filter and, last, of its bias. */
 static void channels(const layer_t *l, const slab_t *s, int64_t c0, int64_t C,
                      real *own)
 {
@@ -104,14 +104,14 @@ static void channels(const layer_t *l, const slab_t *s, int64_t c0, int64_t C,
         if (l->grad_bias) l->grad_bias[oc] = all_lanes(total + TOTAL - LANES);
     }
     // END SOLUTION
-    // STARTER // zeros; plane by plane; then the lanes of each total
+    // STARTER // set zeros; loop over planes; then add up the lanes of each total
     // STARTER // (the reference takes 18 lines)
     // STARTER (void)correlate, (void)add, (void)all_lanes;
 }
 
-/* grad_weight[oc,k] = sum over n of a plane of grad_output * one of input, shifted.
- * Each thread takes channels, and adds over images in their order: any number of
- * threads gives the same result, bit for bit. */
+/* grad_weight[oc,k] = sum over n of a plane of grad_output * a shifted plane of input.
+ * Each thread takes some channels, and adds up images in order: all numbers of threads
+ * give the same result, bit for bit. */
 status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                    const tensor_t *input, const tensor_t *weight,
                                    depthwise_conv2d_params_t p, tensor_t *grad_input,
@@ -144,8 +144,8 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
             channels(&l, &s, c, END - c < CHANNELS ? END - c : CHANNELS, all + t * OWN);
     }
     // END SOLUTION
-    // STARTER // offset: where in a slab each place begins (slab.h). Then each thread
-    // STARTER // t, its slab all zeros, takes channels IC * t / T to IC * (t + 1) / T
+    // STARTER // offset: where each kernel position begins in a slab (slab.h). Each
+    // STARTER // thread t, with a zero slab, takes channels IC*t/T to IC*(t + 1)/T
     // STARTER // (the reference takes 7 lines)
     // STARTER (void)channels;
     return STATUS_OK;

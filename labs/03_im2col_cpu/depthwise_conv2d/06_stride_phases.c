@@ -1,41 +1,41 @@
 /* 06 stride phases
  *
- *   idea    pixels a stride apart are reached by the same places: no zeros in between
- *   expect  1.2x over 04_turned_kernel at stride 2, 2x over 01 with two filters
- *   limit   a load for each multiply-add; phases that have few places
+ *   idea    every S-th pixel has the same kernel positions: no zeros are inserted
+ *   expect  1.2x over 04_turned_kernel at stride 2; with two filters, 2x over 01
+ *   limit   each multiply-add needs a load; some phases have few kernel positions
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/06
  *
- * Covers grad_input with a stride, or of several filters a channel. Workspace, for each
- * thread: padded planes of grad_output, one for each filter of a channel, and a plane
- * of grad_input; a copy of a tensor with gaps.
+ * Covers grad_input with a stride, or with several filters per channel. Workspace per
+ * thread: a padded plane of grad_output for each filter of a channel, and a plane of
+ * grad_input. Also a copy of each non-contiguous tensor.
  */
 #include "slab.h"
 
-enum { MR = 7 };  // sums in registers, of a row each: images have 7, 14, 28 ... rows
+enum { MR = 7 };  // rows of sums in registers: images have 7, 14, 28 ... rows
 
-/* One axis. Place k of the kernel reaches pixel i from window o = (i + P - k*D) / S, if
- * that is a whole number. Pixels phase, phase + S, phase + 2*S ... are reached by the
- * same places, from windows that lie one behind the other. Stride 2, padding 1, K = 3:
+/* One axis. At kernel position k, pixel i was read by window o = (i + P - k*D) / S, if
+ * this is a whole number. Pixels phase, phase + S, phase + 2*S ... were read at equal
+ * positions, by consecutive windows. For stride 2, padding 1, K = 3:
  *
- *     pixels of phase 0    0 2 4   place 1 from windows 0 1 2
- *     pixels of phase 1    1 3 5   place 0 from windows 1 2 3, place 2 from 0 1 2 */
+ *     pixels of phase 0    0 2 4   position 1: windows 0 1 2
+ *     pixels of phase 1    1 3 5   position 0: windows 1 2 3, position 2: 0 1 2 */
 typedef struct {
     int64_t IN, S, P, D;  // pixels; stride, padding, dilation
-    int64_t BEFORE, ALL;  // zeros before the windows; windows with zeros on both sides
+    int64_t BEFORE, ALL;  // zeros before the windows; windows, with all zeros
 } axis_t;
 
 static axis_t axis_of(int64_t IN, int64_t OUT, int64_t K, int64_t S, int64_t P,
                       int64_t D)
 {
-    const int64_t reach = (K - 1) * D - P;  // the last place comes from so far before
+    const int64_t reach = (K - 1) * D - P;  // of the last kernel position
     axis_t a = {IN, S, P, D, .BEFORE = reach > 0 ? (reach + S - 1) / S : 0};
-    const int64_t END = (IN + S - 1) / S + (S - 1 + P) / S;  // place 0, the last pixel
+    const int64_t END = (IN + S - 1) / S + (S - 1 + P) / S;  // position 0, last pixel
     a.ALL = a.BEFORE + (OUT > END ? OUT : END);
     return a;
 }
 
-/* The window (counting zeros before them) from where place k reaches pixel 0 of a
- * phase; -1 if it does not. */
+/* The window (zeros before the windows count) that reads pixel 0 of a phase at kernel
+ * position k; -1 if no window does. */
 static int64_t window_of(const axis_t *a, int64_t phase, int64_t k)
 {
     // BEGIN SOLUTION
@@ -47,18 +47,18 @@ static int64_t window_of(const axis_t *a, int64_t phase, int64_t k)
 }
 
 typedef struct {
-    int64_t offset, k;  // of a place: in padded windows, in a filter
+    int64_t offset, k;  // of a position: in padded windows, in a filter
 } place_t;
 
 typedef struct {
     axis_t h, w;
-    int64_t M, K, SIZE;    // filters of a channel, of K places; elements of a slab
-    const place_t *place;  // those of a phase, COUNT of them
+    int64_t M, K, SIZE;    // filters per channel; positions; slab elements
+    const place_t *place;  // COUNT positions of a phase
     int64_t COUNT;
 } phase_t;
 
-/* to (ROWS, COLUMNS), `down` from row to row = sum over M slabs and the phase's places
- * of weight * slab, shifted. What is read beyond its edges is not stored. */
+/* to (ROWS, COLUMNS), rows `down` apart, = sum over M slabs and the phase's positions
+ * of weight * shifted slab. Sums past the edges of `to` are not stored. */
 static void convolve(const phase_t *f, const real *slab, const real *restrict weight,
                      int64_t ROWS, int64_t COLUMNS, real *restrict to, int64_t down)
 {
@@ -85,12 +85,12 @@ static void convolve(const phase_t *f, const real *slab, const real *restrict we
         }
     }
     // END SOLUTION
-    // STARTER // MR rows of sums at a time, all filters and places, one store
+    // STARTER // MR rows of sums at a time: add all filters and positions, store once
     // STARTER // (the reference takes 21 lines)
 }
 
-/* A plane of grad_input: windows (M, OH, OW) into slabs, then the phases of every S-th
- * row. first: where the places of a phase begin. parts: room for S planes of one. */
+/* A plane of grad_input. Copies windows (M, OH, OW) to slabs, then computes the phases
+ * of every S-th row. first: where a phase's positions begin. parts: space for S rows */
 static void plane(phase_t f, const tensor_t *grad_output, const real *grad,
                   const place_t *places, const int64_t *first, const real *weight,
                   real *slab, real *parts, real *grad_input)
@@ -116,13 +116,13 @@ static void plane(phase_t f, const tensor_t *grad_output, const real *grad,
                   grad_input + (h + j * f.h.S) * IW);
     }
     // END SOLUTION
-    // STARTER // windows into slabs; each phase; merge, if S > 1
+    // STARTER // copy windows to slabs; compute each phase; merge if S > 1
     // STARTER // (the reference takes 17 lines)
     // STARTER (void)convolve, (void)OH, (void)OW, (void)COLUMNS;
 }
 
 /* grad_input[n,ic] = sum over m of grad_output[n,oc], spread by the stride, convolved
- * with filter oc turned over; oc = ic*M + m */
+ * with the rotated filter oc; oc = ic*M + m */
 status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                    const tensor_t *input, const tensor_t *weight,
                                    depthwise_conv2d_params_t p, tensor_t *grad_input,
@@ -163,7 +163,7 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
     // END SOLUTION
     // STARTER (void)window_of;  // fill places and first (the reference takes 11 lines)
     // STARTER memset(first, 0, (size_t)(PHASES + 1) * sizeof(int64_t));  // none yet
-#pragma omp parallel for num_threads(ctx->threads)  // planes: equal bit for bit
+#pragma omp parallel for num_threads(ctx->threads)  // one thread for each plane
     for (int64_t t = 0; t < T; t++)
         for (int64_t i = N * IC * t / T; i < N * IC * (t + 1) / T; i++)
             plane(f, grad_output, grad + i * f.M * out[2] * out[3], places, first,

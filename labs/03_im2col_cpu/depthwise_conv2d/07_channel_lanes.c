@@ -2,30 +2,30 @@
  *
  *   idea    a vector holds one pixel of LANES channels: short rows leave no lane empty
  *   expect  2x to 4x over 05_lane_sums with AVX-512, 1.2x with AVX2, if OW <= LANES / 2
- *   limit   laying channels side by side takes longer than the multiply-adds
+ *   limit   reordering the channels takes longer than the multiply-adds
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/07
  *
- * Covers grad_weight, with grad_bias, of narrow images. Workspace, for each thread:
- * LANES planes of input, padded, as many of grad_output, and a vector for each element
- * of their filters; a copy of each tensor with gaps.
+ * Covers grad_weight, with grad_bias, of narrow images. Workspace per thread: LANES
+ * padded planes of input and LANES of grad_output, and a vector for each element of
+ * their filters. Also a copy of each non-contiguous tensor.
  */
 #include "operators.h"
 #include "vector.h"
 
 enum { TAPS = 9 };            // sums in registers: all of a 3x3 kernel
-enum { NARROW = LANES / 2 };  // longer rows fill enough lanes, as 05 has them
+enum { NARROW = LANES / 2 };  // longer rows fill enough lanes: use 05
 
 typedef struct {
-    int64_t N, IC, M, K, SUMS;  // weight (IC, M, K), and sums for each filter
+    int64_t N, IC, M, K, SUMS;  // weight (IC, M, K); SUMS sums for each filter
     int64_t IH, IW, OH, OW;     // of a plane of input, of grad_output
-    int64_t PITCH, SIZE;        // pixels of a padded plane: from row to row, in all
-    int64_t *offset;            // of each of K in the slab, in elements
+    int64_t PITCH, SIZE;        // pixels of a padded plane: per row, in all
+    int64_t *offset;            // (K): offsets in the slab, in elements
     depthwise_conv2d_params_t p;
-    const real *input, *grad_output;  // without gaps
-    real *grad_weight, *grad_bias;    // the second NULL: not wanted
+    const real *input, *grad_output;  // contiguous
+    real *grad_weight, *grad_bias;    // grad_bias may be NULL
 } layer_t;
 
-/* C planes (IH, IW) into a slab (SIZE, LANES), whose padding is zero already:
+/* C planes (IH, IW) to a slab (SIZE, LANES), whose padding is already zero:
  *
  *     planes   c0: a0 a1 a2 ...          slab   a0 b0 ... | a1 b1 ... | a2 b2 ... | ...
  *              c1: b0 b1 b2 ...                 a vector    the next pixel's */
@@ -39,8 +39,8 @@ static void pad(const layer_t *l, const real *planes, int64_t C, real *slab)
     // STARTER // row by row (the reference takes 3 lines)
 }
 
-/* total[k] += grad (OH, OW, LANES) * the slab from offset[k] on, and the last of total
- * += grad: each lane is a channel */
+/* total[k] += grad (OH, OW, LANES) * the slab from offset[k] on. Last total += grad.
+ * Each lane is one channel. */
 static void correlate(const layer_t *l, const real *slab, const real *grad, real *total)
 {
     // BEGIN SOLUTION
@@ -49,7 +49,7 @@ static void correlate(const layer_t *l, const real *slab, const real *grad, real
     for (int64_t k = 0; k < l->K; k += TAPS) {
         const real *place[TAPS], *pixel = grad;
         vec sum[TAPS] = {0}, bias = {0};
-        for (int64_t i = 0; i < TAPS; i++)  // those beyond the last repeat it
+        for (int64_t i = 0; i < TAPS; i++)  // past the end, repeat the last
             place[i] = slab + l->offset[k + i < l->K ? k + i : l->K - 1];
         for (int64_t oh = 0; oh < l->OH; oh++) {
             for (int64_t ow = 0; ow < l->OW; ow++, pixel += LANES) {
@@ -69,12 +69,12 @@ static void correlate(const layer_t *l, const real *slab, const real *grad, real
         if (k == 0) vec_store(last, vec_load(last) + bias);
     }
     // END SOLUTION
-    // STARTER // correlate of 05_lane_sums, with pixels for vectors
+    // STARTER // as correlate of 05_lane_sums, with a pixel in place of a vector
     // STARTER // (the reference takes 24 lines)
 }
 
-/* Channels c0 to before c0 + C, image after image. own: the slab; grad (OH*OW, LANES);
- * totals (M, SUMS, LANES), of a filter's elements and last of its bias. */
+/* Channels c0 to c0 + C - 1, one image after the other. own: the slab; grad (OH*OW,
+ * LANES); totals (M, SUMS, LANES) of a filter's elements and, last, of its bias. */
 static void channels(const layer_t *l, int64_t c0, int64_t C, real *own)
 {
     // BEGIN SOLUTION
@@ -98,14 +98,14 @@ static void channels(const layer_t *l, int64_t c0, int64_t C, real *own)
         if (l->grad_bias) l->grad_bias[oc] = sums[TOTAL - LANES];
     }
     // END SOLUTION
-    // STARTER // zeros; image by image; then lane c of the totals is channel c0 + c
+    // STARTER // set zeros; loop over images; lane c of a total is channel c0 + c
     // STARTER // (the reference takes 19 lines)
     // STARTER (void)pad, (void)correlate;
 }
 
-/* grad_weight[oc,k] = sum over n of a plane of grad_output * one of input, shifted.
- * Each thread takes blocks of LANES channels, and adds over images in their order: any
- * number of threads gives the same result, bit for bit. */
+/* grad_weight[oc,k] = sum over n of a plane of grad_output * a shifted plane of input.
+ * Each thread takes blocks of LANES channels, and adds up images in order: all numbers
+ * of threads give the same result, bit for bit. */
 status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                    const tensor_t *input, const tensor_t *weight,
                                    depthwise_conv2d_params_t p, tensor_t *grad_input,
@@ -143,7 +143,7 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
         }
     }
     // END SOLUTION
-    // STARTER // offset: where in a slab each place begins. Then each thread t
+    // STARTER // offset: where each kernel position begins in a slab. Then thread t
     // STARTER // takes blocks BLOCKS * t / T to BLOCKS * (t + 1) / T
     // STARTER // (the reference takes 8 lines)
     // STARTER (void)channels, (void)BLOCKS;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-/* slab.h - a padded plane whose columns are sorted, so that windows step by 1
+/* slab.h - a padded plane with sorted columns, so that windows step by 1
  *
- * With a horizontal stride of 2 a window begins at every second column. In a slab the
- * columns that are a stride apart lie side by side: neighbours of a row belong to
- * neighbouring windows, and whole vectors of them can be loaded.
+ * With a horizontal stride of 2, a window begins at every second column. A slab stores
+ * columns that are a stride apart next to each other. So neighbours in a row belong to
+ * neighbouring windows, and a vector loads them in one instruction.
  *
  *     a row, stride 2    a b a b a b  ->  a a a b b b
  *
- * merge is the way back: pixels that were computed sorted come in turn again.
+ * merge is the inverse: it puts sorted pixels back into their order.
  */
 #ifndef CONVLAB_SLAB_H
 #define CONVLAB_SLAB_H
@@ -15,37 +15,37 @@
 #include "operators.h"
 #include "vector.h"
 
-/* PITCH is a multiple of the stride; the padding of a slab is zero beforehand. */
+/* PITCH is a multiple of the stride. Set the padding of a slab to zero first. */
 typedef struct {
-    int64_t IH, IW, PITCH, SIZE;  // of a plane of input; from row to row; in all
+    int64_t IH, IW, PITCH, SIZE;  // of a plane of input; between rows; in all
     depthwise_conv2d_params_t p;
 } slab_t;
 
-/* Where column x of the padded plane is in a row; x + stride is the next number. */
+/* The position of column x of the padded plane in a row. x + stride comes next. */
 static inline int64_t column(const slab_t *s, int64_t x)
 {
     const int64_t S = s->p.stride_w;
     return x % S * (s->PITCH / S) + x / S;
 }
 
-/* The slab of a plane of input (N, IC, IH, IW), with so many rows of zeros below. */
+/* The slab of a plane of input (N, IC, IH, IW), with `below` rows of zeros below it. */
 static inline slab_t slab_of(const tensor_t *input, depthwise_conv2d_params_t p,
                              int64_t below)
 {
     const int64_t S = p.stride_w, COLS = input->size[3] + 2 * p.padding_w;
     slab_t s = {.IH = input->size[2], .IW = input->size[3], .p = p};
     s.PITCH = (COLS + S - 1) / S * S;
-    s.SIZE = (s.IH + 2 * p.padding_h + below) * s.PITCH + LANES;  // the last vector's
+    s.SIZE = (s.IH + 2 * p.padding_h + below) * s.PITCH + LANES;  // the last vector
     return s;
 }
 
-/* Where in a slab the first window sees element k of a filter, KW elements a row. */
+/* The offset at which the first window reads element k of a filter with KW columns. */
 static inline int64_t element_at(const slab_t *s, int64_t k, int64_t KW)
 {
     return k / KW * s->p.dilation_h * s->PITCH + column(s, k % KW * s->p.dilation_w);
 }
 
-/* A plane (IH, IW) into a slab. */
+/* Copies a plane (IH, IW) into a slab. */
 static inline void pad(const slab_t *s, const real *restrict plane, real *slab)
 {
     const int64_t S = s->p.stride_w;
@@ -55,12 +55,12 @@ static inline void pad(const slab_t *s, const real *restrict plane, real *slab)
         real *restrict to = slab + s->p.padding_h * s->PITCH;
         to += column(s, s->p.padding_w + first);
         for (int64_t ih = 0; ih < s->IH; ih++, from += s->IW, to += s->PITCH)
-            for (int64_t i = 0; i < COUNT; i++)  // unswitched: two loops are of vectors
+            for (int64_t i = 0; i < COUNT; i++)  // becomes two vector loops
                 to[i] = S == 1 ? from[i] : S == 2 ? from[2 * i] : from[i * S];
     }
 }
 
-/* row (IW) from S parts, PART apart, whose columns come in turn */
+/* row (IW) from S parts, PART numbers apart. Takes one column of each part in turn. */
 static inline void merge(const real *restrict parts, int64_t PART, int64_t S,
                          int64_t IW, real *restrict row)
 {

@@ -1,8 +1,8 @@
 /* 00 libm
  *
- *   idea    the definition on one long row: no index arithmetic, erf and tanh of libm
- *   expect  1x, the baseline of this ladder
- *   limit   one call of erf or tanh per element, which takes one number at a time
+ *   idea    the definition on one long row, without index arithmetic; erf, tanh of libm
+ *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   limit   each element needs a call of erf or tanh, and a call takes one number
  *   run     make bench T=03_im2col_cpu/gelu/00
  */
 #include "operators.h"
@@ -10,7 +10,7 @@
 static const double SQRT_1_2 = 0.70710678118654752440;    // sqrt(1/2)
 static const double SQRT_2_PI = 0.79788456080286535588;   // sqrt(2/pi)
 static const double SQRT_1_2PI = 0.39894228040143267794;  // 1/sqrt(2*pi)
-static const double CUBIC = 0.044715;                     // fitted by the paper
+static const double CUBIC = 0.044715;                     // the constant of the paper
 
 /* The argument of the tanh form: sqrt(2/pi) * (x + 0.044715 * x^3) */
 static accum tanh_argument(accum x)
@@ -66,7 +66,7 @@ status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input = grad_output * d output / d input: nothing but input is needed again */
+/* grad_input = grad_output * d output / d input. Of forward, only input is needed. */
 status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                        gelu_params_t p, tensor_t *grad_input)
 {

@@ -2,15 +2,15 @@
  *
  *   idea    erf and tanh as a quotient of polynomials, for a whole vector at once
  *   expect  20x over 00_libm for erf, 50x for tanh, in float
- *   limit   multiply-adds, about 15 for a vector, and the division
+ *   limit   each vector needs about 15 multiply-adds and a division
  *   run     make bench T=03_im2col_cpu/gelu/01
  *
- * Forward, all shapes and strides. Workspace: copies of inputs that have gaps.
- * A library's erf asks in which interval its argument lies, but the lanes of a vector
- * all go one way. So one quotient serves the whole range, beyond which the result is 1,
- * to rounding. Both functions are odd: x * P(x^2) / Q(x^2). Their coefficients make the
- * largest relative error small. Every float was tried: the result is off by at most 7
- * ulp for erf, 6 for tanh, if multiply-adds are fused. In double libm does each lane.
+ * Forward, all shapes and strides. Workspace: copies of non-contiguous inputs.
+ * A library's erf tests in which interval x is. The lanes of a vector cannot branch, so
+ * one quotient is used for the whole range. Beyond the range the rounded result is 1.
+ * Both functions are odd: x * P(x^2) / Q(x^2). Their coefficients keep the largest
+ * relative error small. We tried every float: with fused multiply-adds, erf is off by
+ * at most 7 ulp, tanh by at most 6. In double, each lane calls libm.
  */
 #include "operators.h"
 #include "vector.h"
@@ -100,7 +100,7 @@ EXPAND void row(const real *x, int64_t COUNT, int64_t approximate, real *restric
     vec_store_first(y + i, last, COUNT - i);
 }
 // END SOLUTION
-// STARTER // helpers, if you want some (the reference takes 17 lines)
+// STARTER // write helper functions here, if needed (the reference takes 17 lines)
 
 /* output = gelu(input), element by element */
 status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,

@@ -1,15 +1,15 @@
 /* 02 exponential
  *
- *   idea    the slope of erf is an exponential: once it is there, erf itself is cheap
+ *   idea    the slope of erf is an exponential; compute it first, then erf is cheap
  *   expect  20x over 00_libm for erf, 30x for tanh, in float
- *   limit   multiply-adds, about 25 for a vector, and the division
+ *   limit   each vector needs about 25 multiply-adds and a division
  *   run     make bench T=03_im2col_cpu/gelu/02
  *
- * Backward, all shapes and strides. Workspace: copies of inputs that have gaps.
- * output = x * share(x), and share(-x) = 1 - share(x): tail = share(-|x|) is enough.
+ * Backward, all shapes and strides. Workspace: copies of non-contiguous inputs.
+ * output = x * share(x). Since share(-x) = 1 - share(x), tail = share(-|x|) is enough.
  *     none   e = exp(-x^2/2)   slope of share = e/sqrt(2*pi)   tail: normal_tail
  *     tanh   e = exp(-2*u)     slope = 2*tail/(1 + e) * du/dx  tail = e/(1 + e)
- *            u = sqrt(2/pi) * (|x| + 0.044715 * |x|^3); in double libm does all this
+ *            u = sqrt(2/pi) * (|x| + 0.044715 * |x|^3); in double, libm does it
  */
 #include "operators.h"
 #include "vector.h"
@@ -29,7 +29,7 @@ static inline vec normal_tail(vec x, vec density)
     return (void)density, (1 - x) / 2;
 }
 #else
-/* exp(x) = 2^n * exp(rest) for -87 < x <= 0, with n the integer next to x / log(2) */
+/* exp(x) = 2^n * exp(rest) for -87 < x <= 0. n is the integer next to x / log(2). */
 static inline vec vec_exp(vec x)
 {
     // BEGIN SOLUTION
@@ -46,7 +46,7 @@ static inline vec vec_exp(vec x)
     // STARTER return x;  // your code (the reference takes 8 lines)
 }
 
-/* How likely a normal number is above x, 0 <= x <= 9: density times Mills' ratio */
+/* Probability that a normal number is above x, 0 <= x <= 9: density * Mills' ratio */
 static inline vec normal_tail(vec x, vec density)
 {
     vec P = x * (real)2.695819745e-02 + (real)2.273733194e-01;
@@ -82,7 +82,7 @@ EXPAND vec gelu_slope(vec x, int64_t approximate)
     return (real)0.5 + (vec)((bits)above ^ sign);
 }
 // END SOLUTION
-// STARTER // the slope of a vec (the reference takes 19 lines)
+// STARTER // write the slope of a vec (the reference takes 19 lines)
 
 /* dx = dy * slope at x, COUNT numbers; dx overlaps nothing */
 // BEGIN SOLUTION
@@ -98,9 +98,9 @@ EXPAND void row(const real *dy, const real *x, int64_t COUNT, int64_t approximat
     vec_store_first(dx + i, vec_load_first(dy + i, COUNT - i) * last, COUNT - i);
 }
 // END SOLUTION
-// STARTER // and of all numbers (the reference takes 11 lines)
+// STARTER // write the loop over all numbers (the reference takes 11 lines)
 
-/* grad_input = grad_output * d output / d input: nothing but input is needed again */
+/* grad_input = grad_output * d output / d input. Of forward, only input is needed. */
 status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                        gelu_params_t p, tensor_t *grad_input)
 {

@@ -1,12 +1,12 @@
 /* 03 threads
  *
- *   idea    elements are independent: each thread takes a piece of the row
- *   expect  at most as many times the rungs below as there are cores
- *   limit   memory, which the cores share; starting the threads, for small ones
+ *   idea    elements are independent, so each thread takes a part of the row
+ *   expect  at most the number of cores times the speed of the lower rungs
+ *   limit   the memory that the cores share; for small tensors, starting threads
  *   run     make bench T=03_im2col_cpu/gelu/03
  *
- * All shapes and strides; with THREADS=2 behind the command. Any number of threads
- * gives the same result, bit for bit. Workspace: copies of inputs that have gaps.
+ * All shapes and strides. Run it with THREADS=2 after the command. All numbers of
+ * threads give equal results, bit for bit. Workspace: copies of non-contiguous inputs.
  */
 #include "operators.h"
 
@@ -14,11 +14,11 @@ gelu_forward_fn rational_forward;
 gelu_backward_fn exponential_backward;
 
 enum {
-    UNIT = 64,       // elements that stay together: whole vectors, whole cache lines
-    WORTH = 1 << 14  // elements for which it pays to start a thread
+    UNIT = 64,       // elements that one thread takes: whole vectors, cache lines
+    WORTH = 1 << 14  // with fewer elements, a thread costs more than it saves
 };
 
-/* How many threads, so that each has enough to do. */
+/* The number of threads, so that each has enough work. */
 static int32_t threads_for(const ctx_t *ctx, int64_t COUNT)
 {
     // BEGIN SOLUTION
@@ -29,7 +29,7 @@ static int32_t threads_for(const ctx_t *ctx, int64_t COUNT)
     // STARTER return 0;
 }
 
-/* Piece number t of T of a row of COUNT numbers, as a tensor. */
+/* Part number t of T of a row of COUNT numbers, as a tensor. */
 static tensor_t piece(const real *row, int64_t COUNT, int64_t t, int64_t T)
 {
     // BEGIN SOLUTION
@@ -43,7 +43,7 @@ static tensor_t piece(const real *row, int64_t COUNT, int64_t t, int64_t T)
     // STARTER return (tensor_t){0};
 }
 
-/* The caller's scratch memory serves one thread at a time. */
+/* Allocates from the caller's scratch memory, one thread at a time. */
 static void *in_turn(ctx_t *ctx, size_t bytes)
 {
     // BEGIN SOLUTION
@@ -93,7 +93,7 @@ status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input = grad_output * d output / d input: nothing but input is needed again */
+/* grad_input = grad_output * d output / d input. Of forward, only input is needed. */
 status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                        gelu_params_t p, tensor_t *grad_input)
 {

@@ -1,11 +1,11 @@
 /* 00 two pass
  *
- *   idea    the formula row by row: the mean first, then the squares around it
- *   expect  1x, the baseline of this ladder
- *   limit   each sum waits for its last addition: one element in four cycles
+ *   idea    the formula row by row: first the mean, then the squared distances from it
+ *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   limit   each addition waits for the previous one: one element in four cycles
  *   run     make bench T=03_im2col_cpu/layer_norm/00
  *
- * For all shapes and strides. Workspace: a copy of each tensor with gaps.
+ * For all shapes and strides. Workspace: a copy of each non-contiguous tensor.
  */
 #include "operators.h"
 
@@ -20,9 +20,9 @@ static inline accum row_mean(const real *row, int64_t D)
     // STARTER return 0;  // your code (the reference takes 3 lines)
 }
 
-/* The average of the squares around the mean. Around 10000 the average of the squares
- * is 100000000 and the square of the mean is nearly that: in float their difference has
- * no digit left. So the row is read a second time. */
+/* The average of the squared distances from the mean. If the mean is 10000, the average
+ * of the squares is about 100000000, and so is the square of the mean. In float, their
+ * difference has no correct digit. So the row is read a second time. */
 static inline accum row_variance(const real *row, accum mean, int64_t D)
 {
     // BEGIN SOLUTION
@@ -66,13 +66,13 @@ status_t layer_norm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *w
 
 static inline void set_zero(tensor_t *sums)
 {
-    if (!sums) return;  // a gradient that nobody wants
+    if (!sums) return;  // the caller does not want this gradient
     for (int64_t i = 0; i < tensor_numel(sums); i++) real_data(sums)[i] = 0;
 }
 
 /* grad_input = rstd * (dx - average of dx - xhat * average of dx * xhat), row by row;
- * grad_weight and grad_bias collect from all rows. On the CPU accum is real: mean and
- * rstd are tensors like the others. */
+ * grad_weight and grad_bias are sums over all rows. On the CPU accum is real, so mean
+ * and rstd are tensors of real. */
 status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
                              const tensor_t *input, const tensor_t *weight,
                              const tensor_t *mean, const tensor_t *rstd,
@@ -80,7 +80,7 @@ status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
                              tensor_t *grad_weight, tensor_t *grad_bias)
 {
     // BEGIN SOLUTION
-    (void)p;  // eps is part of rstd
+    (void)p;  // rstd already contains eps
     const int64_t R = tensor_count(input, input->ndim - 1);
     const int64_t D = input->size[input->ndim - 1];
     set_zero(grad_weight), set_zero(grad_bias);  // also where there is no row

@@ -1,24 +1,24 @@
 /* 01 welford
  *
- *   idea    mean and squares in one pass: each element corrects what is known so far
- *   expect  0.3x over 00_two_pass: one read less, but a division in every step
- *   limit   the chain from one element to the next: difference, division, addition
+ *   idea    mean and squares in one pass: each element corrects both of them
+ *   expect  0.3x over 00_two_pass: it reads once less, but each step has a division
+ *   limit   each element waits for the last one: difference, division, addition
  *   run     make bench T=03_im2col_cpu/layer_norm/01
  *
  * Forward, all shapes and strides (B. P. Welford, Technometrics 4, 1962). It is for
- * rows that come once, from a file or a wire. A row that stays in the first cache is
- * read again for nearly nothing: the rungs above go back to two passes.
- * Workspace: a copy of each tensor with gaps.
+ * rows that you can read only once, as from a file. If a row stays in the first cache,
+ * reading it again costs little. So the higher rungs use two passes again.
+ * Workspace: a copy of each non-contiguous tensor.
  */
 #include "operators.h"
 
-/* Of the elements so far: how many, their mean, the sum of the squares around it. */
+/* Of the elements so far: their number, their mean, and the sum of the squares. */
 typedef struct {
     accum count, mean, squares;
 } moments_t;
 
-/* The moments with one element more. The mean moves towards it by 1 / count of the way;
- * `before` and `after` are its distances from the old and from the new mean. */
+/* The moments with one more element x. The mean moves 1 / count of the distance to x.
+ * `before` is the distance of x from the old mean, `after` from the new mean. */
 static inline moments_t with_element(moments_t m, accum x)
 {
     // BEGIN SOLUTION

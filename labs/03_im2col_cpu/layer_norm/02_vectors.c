@@ -1,19 +1,19 @@
 /* 02 vectors
  *
- *   idea    many sums at once: four vectors of them, so that no addition is waited for
+ *   idea    four vectors of sums at once, so that no addition waits for another one
  *   expect  10x over 00_two_pass
- *   limit   short rows: the last additions, the root and the division of every row
+ *   limit   short rows: the last additions, the root and the division of each row
  *   run     make bench T=03_im2col_cpu/layer_norm/02
  *
- * Forward, all shapes and strides. A row is read three times, but only once from afar:
- * then it lies in the first cache. Workspace: a copy of each tensor with gaps.
+ * Forward, all shapes and strides. It reads a row three times, but only the first time
+ * from memory. Then the row is in L1. Workspace: a copy of each non-contiguous tensor.
  */
 #include "operators.h"
 #include "vector.h"
 
-enum { WAYS = 4 };  // sums side by side: an addition takes about so many cycles
+enum { WAYS = 4 };  // sums at once: an addition takes about four cycles
 
-/* The average of x - center over a row (D), or of its square. */
+/* The average over a row (D) of x - center, or of its square. */
 EXPAND real average(const real *row, int64_t D, real center, int squared)
 {
     // BEGIN SOLUTION
@@ -40,7 +40,7 @@ EXPAND real average(const real *row, int64_t D, real center, int squared)
     // STARTER return 0;  // your code (the reference takes 19 lines)
 }
 
-/* y = (x - mean) * rstd * w + b, all (D); without w it is 1, without b 0 */
+/* y = (x - mean) * rstd * w + b, all (D). If w is NULL, it is 1; if b is NULL, 0. */
 static inline void normalize(const real *x, real mean, real rstd, const real *w,
                              const real *b, int64_t D, real *restrict y)
 {

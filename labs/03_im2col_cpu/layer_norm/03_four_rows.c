@@ -1,21 +1,21 @@
 /* 03 four rows
  *
- *   idea    four rows side by side: while one waits for its root, the others go on
+ *   idea    four rows at once: while one row waits for its root, the others continue
  *   expect  1.4x over 02_vectors for rows of 256 floats, 1.7x for rows of 64
- *   limit   the second and third reading, from the first cache
+ *   limit   the second and the third read of a row, from the L1 cache
  *   run     make bench T=03_im2col_cpu/layer_norm/03
  *
- * Forward. Four rows have four sums, which is as good as four sums of one row, and a
- * vector of weight and bias is loaded once for all of them. Covers rows of which four
- * fill a page of memory at the most: it is fetched ahead page by page, and four pages
- * at a time only slowly. Workspace: a copy of each tensor with gaps.
+ * Forward. Four rows have four sums, which is as fast as four sums of one row. A vector
+ * of weight and bias is loaded once for all four rows. Covers rows if four of them fit
+ * into one page of memory: the hardware prefetches within a page, and is slow with four
+ * pages at once. Workspace: a copy of each non-contiguous tensor.
  */
 #include "operators.h"
 #include "vector.h"
 
-enum { ROWS = 4, PAGE = 4 << 10 };  // at once; bytes
+enum { ROWS = 4, PAGE = 4 << 10 };  // rows at once; bytes of a page
 
-/* Of each of n rows x (n, D) the average of x - center, or of its square. */
+/* For each of n rows x (n, D): the average of x - center, or of its square. */
 EXPAND void averages(int n, const real *x, int64_t D, const real *center, int squared,
                      real *average)
 {
@@ -42,7 +42,7 @@ EXPAND void averages(int n, const real *x, int64_t D, const real *center, int sq
     // STARTER // your code (the reference takes 18 lines)
 }
 
-/* y (n, D) = (x - mean) * rstd * w + b; without w it is 1, without b 0 */
+/* y (n, D) = (x - mean) * rstd * w + b. If w is NULL, it is 1; if b is NULL, 0. */
 EXPAND void normalize(int n, const real *x, const real *mean, const real *rstd,
                       const real *w, const real *b, int64_t D, real *restrict y)
 {
@@ -67,13 +67,13 @@ EXPAND void normalize(int n, const real *x, const real *mean, const real *rstd,
     // STARTER // your code (the reference takes 16 lines)
 }
 
-/* n rows; n is a constant where this function is called */
+/* n rows. Every call passes n as a constant. */
 EXPAND void rows(int n, const real *x, const real *w, const real *b, double eps,
                  int64_t D, real *y, real *mean, real *rstd)
 {
     const real zero[ROWS] = {0};
     averages(n, x, D, zero, 0, mean);
-    averages(n, x, D, mean, 1, rstd);  // variances, of which the next line makes rstd
+    averages(n, x, D, mean, 1, rstd);  // variances; the next line turns them into rstd
     for (int i = 0; i < n; i++) rstd[i] = 1 / real_sqrt(rstd[i] + (real)eps);
     normalize(n, x, mean, rstd, w, b, D, y);
 }

@@ -1,26 +1,26 @@
 /* 04 streamed
  *
- *   idea    store past the caches: memory that is overwritten need not be read first
- *   expect  1.5x to 2x over 02_vectors where the output leaves the caches
- *   limit   memory bandwidth: each byte moves once
+ *   idea    store past the caches: the old contents of the memory need not be read
+ *   expect  1.5x to 2x over 02_vectors if the output does not fit into the caches
+ *   limit   memory bandwidth: each byte is read or written once
  *   run     make bench T=03_im2col_cpu/layer_norm/04
  *
- * Covers rows of whole vectors: four short ones or one long one at a time, as in 03 and
- * 02. Workspace: a copy of each tensor with gaps.
+ * Covers rows of whole vectors. Takes four short rows at a time, as in 03_four_rows, or
+ * one long row, as in 02_vectors. Workspace: a copy of each non-contiguous tensor.
  */
 #include "operators.h"
 #include "vector.h"
 
-enum { SUMS = 4 };                         // side by side: of four rows, or of one
-enum { PAGE = 4 << 10, LARGE = 1 << 20 };  // bytes of four rows; of an output
+enum { SUMS = 4 };                         // sums at once: of four rows, or of one row
+enum { PAGE = 4 << 10, LARGE = 1 << 20 };  // bytes of four rows; bytes of an output
 
-/* Of each of n rows x (n, D) the average of x - center, or of its square; n is a
- * constant. Fewer rows than SUMS have several sums each. */
+/* For each of n rows x (n, D): the average of x - center, or of its square. n is a
+ * constant. If n is less than SUMS, each row has several sums. */
 EXPAND void averages(int n, const real *x, int64_t D, const real *center, int squared,
                      real *average)
 {
     // BEGIN SOLUTION
-    const int WAYS = SUMS / n;  // sums of a row
+    const int WAYS = SUMS / n;  // sums per row
     vec sum[SUMS] = {0};
     int64_t d = 0;
     for (; d + WAYS * LANES <= D; d += WAYS * LANES) {
@@ -41,11 +41,11 @@ EXPAND void averages(int n, const real *x, int64_t D, const real *center, int sq
         average[i] = vec_sum(sum[i * WAYS]) / (real)D;
     }
     // END SOLUTION
-    // STARTER // SUMS vectors of sums, for n rows; then their lanes
+    // STARTER // SUMS vectors of sums, for n rows; then add up their lanes
     // STARTER // (the reference takes 20 lines)
 }
 
-/* y (n, D) = (x - mean) * rstd * w + b; without w it is 1, without b 0 */
+/* y (n, D) = (x - mean) * rstd * w + b. If w is NULL, it is 1; if b is NULL, 0. */
 EXPAND void normalize(int n, const real *x, const real *mean, const real *rstd,
                       const real *w, const real *b, int64_t D, real *y, int streamed)
 {
@@ -55,7 +55,7 @@ EXPAND void normalize(int n, const real *x, const real *mean, const real *rstd,
         const vec bd = b ? vec_load(b + d) : vec_splat(0);
         UNROLL
         for (int i = 0; i < n; i++) {
-            __builtin_prefetch(x + (n + i) * D + d);  // of the next rows
+            __builtin_prefetch(x + (n + i) * D + d);  // the next rows
             const vec centered = vec_load(x + i * D + d) - vec_splat(mean[i]);
             const vec result = centered * vec_splat(rstd[i]) * wd + bd;
             streamed ? vec_stream(y + i * D + d, result)
@@ -63,7 +63,7 @@ EXPAND void normalize(int n, const real *x, const real *mean, const real *rstd,
         }
     }
     // END SOLUTION
-    // STARTER // as in 03_four_rows; the next rows are fetched ahead
+    // STARTER // as in 03_four_rows; also prefetch the next rows
     // STARTER // (the reference takes 12 lines)
 }
 
@@ -74,7 +74,7 @@ status_t layer_norm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *w
 {
     // STARTER return STATUS_NOT_IMPLEMENTED;  // delete this line when you begin
     const int64_t D = input->size[input->ndim - 1], R = tensor_numel(input) / D;
-    const int64_t bytes = D * (int64_t)sizeof(real);  // of a row
+    const int64_t bytes = D * (int64_t)sizeof(real);  // bytes of one row
     real *y = real_data(output);                      // (R, D)
     const int streamed = R * bytes >= LARGE && (uintptr_t)y % VECTOR_BYTES == 0;
     if (R == 0 || D % LANES != 0) return STATUS_UNSUPPORTED;
@@ -100,7 +100,7 @@ status_t layer_norm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *w
     }
     vec_stream_end();
     // END SOLUTION
-    // STARTER // SUMS rows of at most PAGE bytes together, or one: mean, rstd, output;
+    // STARTER // SUMS rows of at most PAGE bytes, or one row: mean, rstd, output;
     // STARTER // vec_stream_end() at the end (the reference takes 15 lines)
     // STARTER (void)streamed;
     return STATUS_OK;

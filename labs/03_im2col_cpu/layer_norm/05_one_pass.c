@@ -1,19 +1,19 @@
 /* 05 one pass
  *
- *   idea    while a row lies in the cache: averages, gradient, and its share of sums
+ *   idea    while a row is in the cache, compute its averages, gradient, weight terms
  *   expect  8x over the backward of 00_two_pass
- *   limit   the sums for weight and bias: loaded and stored again for every row
+ *   limit   the sums for weight and bias: each row loads and stores them again
  *   run     make bench T=03_im2col_cpu/layer_norm/05
  *
  * Backward, all shapes and strides. A large grad_input is stored past the caches, as in
- * 04_streamed. Workspace: three rows, and a copy of each tensor with gaps.
+ * 04_streamed. Workspace: three rows, and a copy of each non-contiguous tensor.
  */
 #include "operators.h"
 #include "vector.h"
 
-enum { LARGE = 512 << 10 };  // bytes: a grad_input of more leaves the caches
+enum { LARGE = 512 << 10 };  // bytes: a larger grad_input does not fit into the caches
 
-/* One row, (D) each: what backward reads, the two averages, and what it writes. */
+/* One row: arrays (D) that backward reads, two averages, arrays (D) that it writes. */
 typedef struct {
     const real *g, *x, *w;  // of grad_output, input, weight
     real mean, rstd, average, average_xhat;
@@ -21,7 +21,7 @@ typedef struct {
     int streamed;
 } row_t;
 
-/* The first n lanes from p on, 0 in the others; n is LANES but at the end of a row. */
+/* Loads the first n lanes from p; other lanes are 0. n < LANES only at a row's end. */
 EXPAND vec load(const real *p, int64_t n)
 {
     return n == LANES ? vec_load(p) : vec_load_first(p, n);
@@ -32,8 +32,8 @@ EXPAND void store(real *p, vec v, int64_t n)
     n == LANES ? vec_store(p, v) : vec_store_first(p, v, n);
 }
 
-/* To the sums of dx and of dx * (x - mean), from elements d to d + n. In lanes behind
- * the end of the row dx is 0. */
+/* Adds elements d to d + n to the sums of dx and of dx * (x - mean). In lanes past the
+ * end of the row, dx is 0. */
 EXPAND void add(const row_t *row, int64_t d, int64_t n, vec sum[2])
 {
     // BEGIN SOLUTION
@@ -78,8 +78,8 @@ static inline void row_backward(row_t row, int64_t D)
 }
 
 /* grad_input = rstd * (dx - average of dx - xhat * average of dx * xhat), row by row;
- * grad_weight and grad_bias collect from all rows. What is absent or not wanted is a
- * row of scratch: ones for weight, and room for what nobody reads. */
+ * grad_weight and grad_bias are sums over all rows. A row of scratch replaces a missing
+ * tensor: ones replace weight, and unwanted results are written to it. */
 status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
                              const tensor_t *input, const tensor_t *weight,
                              const tensor_t *mean, const tensor_t *rstd,
@@ -87,7 +87,7 @@ status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
                              tensor_t *grad_weight, tensor_t *grad_bias)
 {
     // BEGIN SOLUTION
-    (void)p;  // eps is part of rstd
+    (void)p;  // rstd already contains eps
     const int64_t D = input->size[input->ndim - 1], COUNT = tensor_numel(input);
     real *spare = ctx_scratch(ctx, (size_t)(3 * D) * sizeof(real));
     if (!spare) return STATUS_NO_MEMORY;

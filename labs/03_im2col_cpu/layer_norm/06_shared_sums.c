@@ -1,26 +1,26 @@
 /* 06 shared sums
  *
- *   idea    four rows side by side: one load and store of the sums serves all of them
+ *   idea    four rows at once: the sums are loaded and stored once for four rows
  *   expect  1.3x over 05_one_pass for rows of 64 to 256 floats
- *   limit   grad_output and input are read twice, the second time from the first cache
+ *   limit   grad_output and input are read twice, the second time from the L1 cache
  *   run     make bench T=03_im2col_cpu/layer_norm/06
  *
- * Covers rows of whole vectors of which four fill a page at the most, with a weight and
- * a wanted grad_input. Workspace: a row, copies as in 05.
+ * Covers rows of whole vectors, if four of them fit into a page, weight is given, and
+ * grad_input is wanted. Workspace: a row, and copies as in 05_one_pass.
  */
 #include "operators.h"
 #include "vector.h"
 
-enum { ROWS = 4, PAGE = 4 << 10 };  // at once; bytes
+enum { ROWS = 4, PAGE = 4 << 10 };  // rows at once; bytes of a page
 
-/* Some rows, (n, D) each, and what they share, (D) each. */
+/* n rows, (n, D) each, and the arrays (D) that all rows use. */
 typedef struct {
-    const real *g, *x, *w, *mean, *rstd;  // g of grad_output, x of input, w of weight
+    const real *g, *x, *w, *mean, *rstd;  // grad_output, input, weight, ...
     real *grad_input, *grad_weight, *grad_bias;
     int64_t D;
 } rows_t;
 
-/* Of each of n rows the averages of dx and of dx * xhat; n is a constant. */
+/* For each of n rows: the averages of dx and of dx * xhat. n is a constant. */
 EXPAND void averages(int n, const rows_t *rows, real *of_dx, real *of_xhat)
 {
     // BEGIN SOLUTION
@@ -63,7 +63,7 @@ EXPAND void rows_backward(int n, const rows_t *rows)
                 vec_load(rows->x + i * D + d) - vec_splat(rows->mean[i]);
             const vec rstd = vec_splat(rows->rstd[i]), xhat = centered * rstd;
             const vec shared = vec_splat(of_dx[i]) + xhat * vec_splat(of_xhat[i]);
-            __builtin_prefetch(rows->g + (n + i) * D + d);  // of the next rows
+            __builtin_prefetch(rows->g + (n + i) * D + d);  // the next rows
             __builtin_prefetch(rows->x + (n + i) * D + d);
             vec_store(rows->grad_input + i * D + d, rstd * (g * w - shared));
             grad_weight += g * xhat;
@@ -77,7 +77,7 @@ EXPAND void rows_backward(int n, const rows_t *rows)
 }
 
 /* grad_input = rstd * (dx - average of dx - xhat * average of dx * xhat), row by row;
- * grad_weight and grad_bias collect from all rows */
+ * grad_weight and grad_bias are sums over all rows */
 status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
                              const tensor_t *input, const tensor_t *weight,
                              const tensor_t *mean, const tensor_t *rstd,
@@ -86,7 +86,7 @@ status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
 {
     // BEGIN SOLUTION
     const int64_t D = input->size[input->ndim - 1], R = tensor_numel(input) / D;
-    const int64_t bytes = D * (int64_t)sizeof(real);  // of a row
+    const int64_t bytes = D * (int64_t)sizeof(real);  // bytes of one row
     const int fits = D % LANES == 0 && ROWS * bytes <= PAGE;
     if (!weight || !grad_input || R == 0 || !fits) return STATUS_UNSUPPORTED;
     real *spare = ctx_scratch(ctx, (size_t)bytes);

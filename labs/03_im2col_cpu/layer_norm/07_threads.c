@@ -1,22 +1,22 @@
 /* 07 threads
  *
- *   idea    rows are independent: each thread takes its share of them
- *   expect  at most the number of cores over 04_streamed
- *   limit   what all threads share: the last cache and memory
+ *   idea    rows are independent, so each thread takes a part of them
+ *   expect  at most 04_streamed times the number of cores
+ *   limit   the last cache and the memory, which all threads share
  *   run     make bench T=03_im2col_cpu/layer_norm/07
  *
- * Forward, all shapes and strides; with THREADS=2 behind the command. A share is a
- * multiple of the rows that 04_streamed takes at once, so that each number is computed
- * by the same steps as with one thread: equal bit for bit. Workspace: that of
- * 04_streamed for each thread, and copies of tensors with gaps.
+ * Forward, all shapes and strides. Run it with THREADS=2 after the command. A part is a
+ * multiple of the rows that 04_streamed takes at once. So each number is computed by
+ * the same steps as with one thread: results are equal bit for bit. Workspace: as in
+ * 04_streamed for each thread, and copies of non-contiguous tensors.
  */
 #include "operators.h"
 
 layer_norm_forward_fn rows_forward;  // 04_streamed
 
-enum { UNIT = 4 };  // rows that stay together
+enum { UNIT = 4 };  // rows that one thread takes at once
 
-/* The caller's scratch memory serves one thread at a time. */
+/* Allocates from the caller's scratch memory, one thread at a time. */
 static inline void *in_turn(ctx_t *ctx, size_t bytes)
 {
     void *block;
@@ -25,15 +25,15 @@ static inline void *in_turn(ctx_t *ctx, size_t bytes)
     return block;
 }
 
-/* Where share number `part` of COUNT begins, of R rows; share COUNT begins at R. */
+/* The first row of part `part`, if COUNT parts divide R rows; R if part = COUNT. */
 static inline int64_t begin_of(int64_t part, int64_t COUNT, int64_t R)
 {
     const int64_t at = (R + UNIT - 1) / UNIT * part / COUNT * UNIT;
     return at < R ? at : R;
 }
 
-/* Rows a to before b of t as a tensor (b - a, D), or (b - a) without D; t has no gaps.
- * NULL of what is absent. */
+/* Rows a to before b of a contiguous t as a tensor (b - a, D), or (b - a) if D is 0. If
+ * t is NULL, the result is NULL. */
 static inline tensor_t *rows_of(tensor_t *view, const tensor_t *t, int64_t D, int64_t a,
                                 int64_t b)
 {
@@ -46,7 +46,7 @@ static inline tensor_t *rows_of(tensor_t *view, const tensor_t *t, int64_t D, in
     return view;
 }
 
-/* Context of one thread among several. */
+/* The context for one of several threads. */
 static inline ctx_t own_of(ctx_t *ctx)
 {
     ctx_t own = *ctx;
@@ -54,7 +54,7 @@ static inline ctx_t own_of(ctx_t *ctx)
     return own;
 }
 
-/* t without gaps; its data is NULL if there is no memory for a copy. */
+/* A contiguous t. If there is no memory for a copy, its data is NULL. */
 static inline tensor_t dense(ctx_t *ctx, const tensor_t *t)
 {
     tensor_t copy = *t;

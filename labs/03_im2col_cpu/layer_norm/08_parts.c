@@ -1,22 +1,22 @@
 /* 08 parts
  *
- *   idea    sums over rows are made part by part, and the parts added up in order
- *   expect  at most the number of cores over 06_shared_sums
- *   limit   what all threads share: the last cache and memory
+ *   idea    compute the sums over rows in parts, then add up the parts in order
+ *   expect  at most 06_shared_sums times the number of cores
+ *   limit   the last cache and the memory, which all threads share
  *   run     make bench T=03_im2col_cpu/layer_norm/08
  *
- * Backward, all shapes and strides; with THREADS=2 behind the command. The parts follow
- * from the number of rows alone: any number of threads gives the same result, bit for
- * bit. Workspace: two rows for each part, that of 06_shared_sums for each thread, and
- * copies of tensors with gaps.
+ * Backward, all shapes and strides. Run it with THREADS=2 after the command. The parts
+ * depend only on the number of rows: any number of threads gives the same result, bit
+ * for bit. Workspace: two rows for each part, as in 06_shared_sums for each thread, and
+ * copies of non-contiguous tensors.
  */
 #include "operators.h"
 
 layer_norm_backward_fn rows_backward;  // 06_shared_sums
 
-enum { UNIT = 4, PARTS = 16 };  // rows that stay together; parts at most
+enum { UNIT = 4, PARTS = 16 };  // rows in one call; the most parts
 
-/* The caller's scratch memory serves one thread at a time. */
+/* Allocates from the caller's scratch memory, one thread at a time. */
 static inline void *in_turn(ctx_t *ctx, size_t bytes)
 {
     void *block;
@@ -25,15 +25,15 @@ static inline void *in_turn(ctx_t *ctx, size_t bytes)
     return block;
 }
 
-/* Where part number `part` of COUNT begins, of R rows; part COUNT begins at R. */
+/* The first row of part `part`, if COUNT parts divide R rows; R if part = COUNT. */
 static inline int64_t begin_of(int64_t part, int64_t COUNT, int64_t R)
 {
     const int64_t at = (R + UNIT - 1) / UNIT * part / COUNT * UNIT;
     return at < R ? at : R;
 }
 
-/* Rows a to before b of t as a tensor (b - a, D), or (b - a) without D; t has no gaps.
- * NULL of what is absent. */
+/* Rows a to before b of a contiguous t as a tensor (b - a, D), or (b - a) if D is 0. If
+ * t is NULL, the result is NULL. */
 static inline tensor_t *rows_of(tensor_t *view, const tensor_t *t, int64_t D, int64_t a,
                                 int64_t b)
 {
@@ -46,7 +46,7 @@ static inline tensor_t *rows_of(tensor_t *view, const tensor_t *t, int64_t D, in
     return view;
 }
 
-/* Context of one thread among several. */
+/* The context for one of several threads. */
 static inline ctx_t own_of(ctx_t *ctx)
 {
     ctx_t own = *ctx;
@@ -54,7 +54,7 @@ static inline ctx_t own_of(ctx_t *ctx)
     return own;
 }
 
-/* t without gaps; its data is NULL if there is no memory for a copy. */
+/* A contiguous t. If there is no memory for a copy, its data is NULL. */
 static inline tensor_t dense(ctx_t *ctx, const tensor_t *t)
 {
     tensor_t copy = *t;
@@ -62,7 +62,7 @@ static inline tensor_t dense(ctx_t *ctx, const tensor_t *t)
     return copy;
 }
 
-/* grad (D) = the sums of all parts, in their order; a part's lie 2 * D apart */
+/* grad (D) = the sums of all parts, added in order. The parts are 2 * D apart. */
 static inline void add_parts(const real *sums, int64_t COUNT, int64_t D, tensor_t *grad)
 {
     // BEGIN SOLUTION
@@ -75,7 +75,7 @@ static inline void add_parts(const real *sums, int64_t COUNT, int64_t D, tensor_
     // STARTER // your code (the reference takes 5 lines)
 }
 
-/* grad_input row by row; grad_weight and grad_bias of each part, then of all */
+/* grad_input row by row; grad_weight and grad_bias of each part, then their sums */
 status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
                              const tensor_t *input, const tensor_t *weight,
                              const tensor_t *mean, const tensor_t *rstd,

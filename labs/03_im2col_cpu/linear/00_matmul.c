@@ -1,19 +1,19 @@
 /* 00 matmul
  *
- *   idea    linear is a product with weight^T, a view; the bias is one more pass
- *   expect  1x, the baseline of this ladder
- *   limit   the product; for few input features the second pass over output
+ *   idea    linear is a product with weight^T, a view; the bias needs one more pass
+ *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   limit   the product; with few input features, the second pass over output
  *   run     make bench T=03_im2col_cpu/linear/00
  *
- * For all shapes and strides. Workspace: what matmul takes; a copy of each operand
- * whose leading axes no single stride walks through.
+ * For all shapes and strides. Workspace: as in matmul, and a copy of each operand
+ * whose rows are not at a constant distance.
  */
 #include "operators.h"
 
 matmul_forward_fn gemm_forward;
 
-/* All axes but the last as one: a matrix (R, D). Axes walk on where the inner ones end,
- * or the elements are copied; data is NULL if there is no memory for that. */
+/* Joins all axes but the last: a matrix (R, D). If the rows have no constant distance,
+ * copies the elements. If there is no memory for a copy, data is NULL. */
 static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
 {
     const int32_t last = t->ndim - 1;
@@ -34,12 +34,12 @@ static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
         next = t->stride[d] * t->size[d];
     }
     // END SOLUTION
-    // STARTER // walk outwards; copy where an axis does not continue the inner ones
+    // STARTER // from the inner axis outwards: copy if an axis does not continue them
     // STARTER // (the reference takes 11 lines)
     return rows;
 }
 
-/* The transpose of a matrix: sizes and strides change places, the memory stays. */
+/* A view of the transpose: exchanges the sizes and the strides, copies nothing. */
 static tensor_t transposed(tensor_t matrix)
 {
     tensor_t view = matrix;
@@ -69,7 +69,7 @@ status_t linear_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     }
     return status;
     // END SOLUTION
-    // STARTER // one product, then the bias row by row (the reference takes 10 lines)
+    // STARTER // one product, then the bias for each row (the reference takes 10 lines)
     // STARTER (void)rows_of, (void)transposed;
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
@@ -101,6 +101,6 @@ status_t linear_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     }
     return status;
     // END SOLUTION
-    // STARTER // two products, and a sum of rows (the reference takes 15 lines)
+    // STARTER // compute two products and a sum of rows (the reference takes 15 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

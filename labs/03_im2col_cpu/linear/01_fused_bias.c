@@ -1,12 +1,12 @@
 /* 01 fused bias
  *
- *   idea    sums do not start at 0 but at the bias: no second pass over output
- *   expect  1x of 00_matmul: a pass over output is little beside IC products for each
- *   limit   multiply-adds, and packing weight where there are few rows
+ *   idea    start sums at the bias, not at 0: then output needs no second pass
+ *   expect  1x over 00_matmul: IC products per output take longer than a second pass
+ *   limit   multiply-adds; with few rows, packing the weight
  *   run     make bench T=03_im2col_cpu/linear/01
  *
  * Forward, all shapes and strides. Workspace: (KC + 1) * (NC + NR) elements or less,
- * 0.6 MiB of floats, and copies of input and weight if they have gaps.
+ * 0.6 MiB of floats, and copies of input and weight if they are non-contiguous.
  */
 #include "operators.h"
 #include "vector.h"
@@ -19,14 +19,14 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Lanes of a vector that n elements fill */
+/* How many lanes of a vector n elements fill */
 static int64_t within(int64_t n)
 {
     return n < 0 ? 0 : least(n, LANES);
 }
 
-/* A block of weight (N, K), rows IC apart, in panels of NR rows. Of a panel the bias
- * comes first, then term by term what all its rows have of it. */
+/* Packs a block of weight (N, K), whose rows are IC apart, into panels of NR rows. A
+ * panel begins with the bias. Then follow the NR numbers of each term k. */
 static void pack(const real *weight, int64_t IC, const tensor_t *bias, int64_t n0,
                  int64_t N, int64_t K, real *to)
 {
@@ -37,21 +37,21 @@ static void pack(const real *weight, int64_t IC, const tensor_t *bias, int64_t n
         vec_transpose_copy(weight + n * IC, IC, to + NR, NR, width, K);
     }
     // END SOLUTION
-    // STARTER // panel by panel: its biases, then its rows, transposed
+    // STARTER // for each panel: its biases, then its rows, transposed
     // STARTER // (the reference takes 5 lines)
 }
 
-/* Elements of rows that are `step` apart, up to (R, D) of them. */
+/* Up to (R, D) elements of rows at the distance `step`. */
 typedef struct {
     real *data;
     int64_t step, R, D;
 } block_t;
 
-/* VECS vectors of tile in up to MR rows: = bias + lhs (R, K) @ panel (1 + K, NR). What
- * is there already takes the place of the bias in a later block of terms. */
+/* VECS vectors of tile in up to MR rows: = bias + lhs (R, K) @ panel (1 + K, NR). If
+ * `later`, the sums do not start at the bias, but at the numbers in tile. */
 EXPAND void multiply(int VECS, block_t lhs, const real *panel, block_t tile, int later)
 {
-    const real *left[MR];  // rows of lhs; those beyond the edge repeat the last
+    const real *left[MR];  // rows of lhs; past the edge the last row is repeated
     for (int m = 0; m < MR; m++) left[m] = lhs.data + least(m, tile.R - 1) * lhs.step;
     vec sum[MR][NV], right[NV];
     // BEGIN SOLUTION
@@ -62,7 +62,7 @@ EXPAND void multiply(int VECS, block_t lhs, const real *panel, block_t tile, int
             sum[m][v] = vec_load_first(row + v * LANES, within(tile.D - v * LANES));
     }
     // END SOLUTION
-    // STARTER // sums begin with the bias, or with what is there
+    // STARTER // start sums at the bias, or at the numbers in tile
     // STARTER // (the reference takes 6 lines)
     // BEGIN SOLUTION
     for (int64_t k = 0; k < lhs.D; k++) {
@@ -74,7 +74,7 @@ EXPAND void multiply(int VECS, block_t lhs, const real *panel, block_t tile, int
             for (int v = 0; v < VECS; v++) sum[m][v] += left[m][k] * right[v];
     }
     // END SOLUTION
-    // STARTER // term by term, as in matmul/05_packed (the reference takes 8 lines)
+    // STARTER // add term by term, as in matmul/05_packed (the reference takes 8 lines)
     // STARTER (void)left, (void)right;
     // BEGIN SOLUTION
     UNROLL
@@ -84,11 +84,11 @@ EXPAND void multiply(int VECS, block_t lhs, const real *panel, block_t tile, int
             vec_store_first(row + v * LANES, sum[m][v], within(tile.D - v * LANES));
     }
     // END SOLUTION
-    // STARTER // what lies within tile is stored (the reference takes 6 lines)
+    // STARTER // store only elements inside tile (the reference takes 6 lines)
     // STARTER (void)sum, (void)within;
 }
 
-/* output (R, N) = bias + lhs (R, K) @ right, packed; or += for later terms */
+/* output (R, N) = bias + lhs (R, K) @ packed right. If `later`, adds to output. */
 static void block_product(block_t lhs, const real *right, block_t output, int later)
 {
     // BEGIN SOLUTION
@@ -104,7 +104,7 @@ static void block_product(block_t lhs, const real *right, block_t output, int la
         }
     }
     // END SOLUTION
-    // STARTER // tiles of MR rows, NV vectors; one vector where few columns are left
+    // STARTER // tiles of MR rows, NV vectors; if few columns are left, one vector
     // STARTER // (the reference takes 11 lines)
 }
 
@@ -132,7 +132,7 @@ status_t linear_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     }
     return STATUS_OK;
     // END SOLUTION
-    // STARTER // each block of weight is packed once and serves all rows
+    // STARTER // pack each block of weight once, then use it for all rows
     // STARTER // (the reference takes 9 lines)
     // STARTER (void)pack, (void)block_product;
     // STARTER return STATUS_NOT_IMPLEMENTED;

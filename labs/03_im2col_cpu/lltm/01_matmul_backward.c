@@ -1,24 +1,24 @@
 /* 01 matmul backward
  *
- *   idea    the gradients in front of the gates first; the rest is linear's backward
- *   expect  1x, the baseline of this ladder's backward
- *   limit   one unit at a time, and a tanh of the mathematics library for each
+ *   idea    first the gradients of the gates' sums; the rest is the backward of linear
+ *   expect  1x by definition: backward speeds of this ladder are relative to this file
+ *   limit   one unit at a time, with a tanh of the math library for each unit
  *   run     make bench T=03_im2col_cpu/lltm/01
  *
- * Backward, all shapes and strides. Workspace: [h, input], the gradients in front of
- * the gates, and what matmul takes.
+ * Backward, all shapes and strides. Workspace: [h, input], the gradients of the gates'
+ * sums, and the workspace of matmul.
  */
 #include "operators.h"
 
 matmul_forward_fn gemm_forward;
 
-/* The (R, D) that begin at data, without gaps. */
+/* A contiguous matrix (R, D) that begins at data. */
 static tensor_t matrix(real *data, int64_t R, int64_t D)
 {
     return (tensor_t){data, 2, REAL_DTYPE, DEVICE_CPU, {R, D}, {D, 1}};
 }
 
-/* The transpose of a matrix: a view, no element moves. */
+/* A view of the transpose of a matrix. No element is copied. */
 static tensor_t transposed(tensor_t matrix)
 {
     tensor_t view = matrix;
@@ -26,11 +26,11 @@ static tensor_t transposed(tensor_t matrix)
     view.size[0] = matrix.size[1], view.size[1] = matrix.size[0];
     view.stride[0] = matrix.stride[1], view.stride[1] = matrix.stride[0];
     // END SOLUTION
-    // STARTER // sizes and strides change places (the reference takes 2 lines)
+    // STARTER // exchange the sizes and the strides (the reference takes 2 lines)
     return view;
 }
 
-/* [h, input], a matrix (N, H+IC); data is NULL if there is no memory for it. */
+/* The matrix [h, input] (N, H+IC). If there is no memory for it, data is NULL. */
 static tensor_t joined(ctx_t *ctx, const tensor_t *h, const tensor_t *input)
 {
     // BEGIN SOLUTION
@@ -48,8 +48,8 @@ static tensor_t joined(ctx_t *ctx, const tensor_t *h, const tensor_t *input)
     // STARTER return (tensor_t){0};  // as if there were no memory
 }
 
-/* The chain rule from the last line up; then grad_preact (N, 3*H) is the gradient of a
- * product's result: grad_[h, input] = grad_preact @ weight, and so on */
+/* The chain rule, from the last line of forward up. grad_preact (N, 3*H) is then the
+ * gradient of a product: grad_[h, input] = grad_preact @ weight, and so for weight. */
 status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
                        const tensor_t *grad_new_c, const tensor_t *input,
                        const tensor_t *weight, const tensor_t *h, const tensor_t *new_c,
@@ -62,7 +62,7 @@ status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
     const tensor_t rows = joined(ctx, h, input);
     real *sums = ctx_scratch(ctx, (size_t)(N * 3 * H + 1) * sizeof(real));
     if (!rows.data || !sums) return STATUS_NO_MEMORY;
-    const tensor_t grad = matrix(sums, N, 3 * H);  // of preact
+    const tensor_t grad = matrix(sums, N, 3 * H);  // gradient of preact
     // BEGIN SOLUTION
     for (int64_t at = 0; at < N * H; at++) {
         const int64_t n = at / H, j = at % H;
@@ -78,7 +78,7 @@ status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
         *at2(&grad, n, 2 * H + j) = grad_state * i * slope;
     }
     // END SOLUTION
-    // STARTER // each unit: the chain rule from its last line up, to grad_c and grad
+    // STARTER // for each unit: the chain rule in reverse, to grad_c and grad
     // STARTER // (the reference takes 13 lines)
     // STARTER (void)grad;
     // BEGIN SOLUTION
@@ -88,9 +88,9 @@ status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
         *at1(grad_bias, row) = sum;
     }
     // END SOLUTION
-    // STARTER // grad_bias, a sum over samples (the reference takes 5 lines)
+    // STARTER // compute grad_bias, a sum over samples (the reference takes 5 lines)
     // BEGIN SOLUTION
-    // columns of weight below H belong to h, the others to input
+    // the first H columns of weight belong to h, the rest to input
     tensor_t of_h = *weight, of_input = *weight;
     of_h.size[1] = H, of_input.size[1] = input->size[1];
     of_input.data = at2(weight, 0, H);
@@ -103,8 +103,8 @@ status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
         status = gemm_forward(ctx, &columns, &rows, grad_weight);
     return status;
     // END SOLUTION
-    // STARTER // columns of weight below H belong to h, the others to input: three
-    // STARTER // products, where they are wanted (the reference takes 11 lines)
+    // STARTER // the first H columns of weight belong to h, the rest to input: compute
+    // STARTER // the three products that are wanted (the reference takes 11 lines)
     // STARTER (void)transposed;
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -1,11 +1,11 @@
 /* 03 vector backward
  *
- *   idea    the gradients in front of the gates in one pass over vectors
- *   expect  1.4 to 2x over 01_matmul_backward, the more the smaller the products
+ *   idea    one pass over vectors computes the gradients of the gates' sums
+ *   expect  1.4 to 2x over 01_matmul_backward: most if the products are small
  *   limit   three products, and packing their operands
  *   run     make bench T=03_im2col_cpu/lltm/03
  *
- * Backward. tanh is that of 02. Workspace: that of 01, and copies of what has gaps.
+ * Backward. tanh as in 02. Workspace: as in 01, and copies of non-contiguous inputs.
  */
 #include "operators.h"
 #include "vector.h"
@@ -17,7 +17,7 @@ typedef int64_t bits __attribute__((vector_size(VECTOR_BYTES)));
 enum { TERMS = 13, MANTISSA = 52, LOWEST = -708, HIGHEST = 709 };
 #else
 typedef int32_t bits __attribute__((vector_size(VECTOR_BYTES)));
-enum { TERMS = 7, MANTISSA = 23, LOWEST = -87, HIGHEST = 88 };  // of x; else 2^k ends
+enum { TERMS = 7, MANTISSA = 23, LOWEST = -87, HIGHEST = 88 };  // limits of x for 2^k
 #endif
 
 static inline vec choose(bits where, vec yes, vec no)
@@ -25,15 +25,15 @@ static inline vec choose(bits where, vec yes, vec no)
     return (vec)((where & (bits)yes) | (~where & (bits)no));
 }
 
-/* exp(x) - 1, all digits right also near 0. With x = k ln 2 + r, |r| <= ln 2 / 2, it
+/* exp(x) - 1, accurate also near 0. Let x = k ln 2 + r with |r| <= ln 2 / 2. Then it
  * is 2^k (exp(r) - 1) + (2^k - 1), and exp(r) - 1 = r + r^2/2! + ... Adding `magic`
- * leaves k in the lowest bits; shifted to the exponent, and added to those of 1, they
- * are 2^k. (Cody and Waite, Software Manual for the Elementary Functions, ch. 6.) */
+ * puts k into the lowest bits. Shift k to the exponent and add the bits of 1: these
+ * bits are 2^k (Cody and Waite, Software Manual for the Elementary Functions, 6). */
 static inline vec exp_minus_1(vec x)
 {
     // BEGIN SOLUTION
     const real magic = (real)1.5 * (real)((int64_t)1 << MANTISSA);
-    const real ln2 = (real)0.69314718055994531;  // and what a real cannot hold of it:
+    const real ln2 = (real)0.69314718055994531;  // the rest that does not fit:
     const real rest = (real)(sizeof(real) == 8 ? 2.3190468138462996e-17 : -1.904654e-9);
     x = choose(x < (real)LOWEST, vec_splat(LOWEST), x);
     x = choose(x > (real)HIGHEST, vec_splat(HIGHEST), x);
@@ -49,7 +49,7 @@ static inline vec exp_minus_1(vec x)
     // STARTER return (vec){0};
 }
 
-/* One sample, LANES units at a time; grad (3*H) is in front of the gates. */
+/* One sample, LANES units at a time. grad (3*H) is the gradient of the sums. */
 static void gradients(int64_t H, const real *grad_new_h, const real *grad_new_c,
                       const real *new_c, const real *gates, real *grad, real *grad_c)
 {
@@ -75,7 +75,7 @@ static void gradients(int64_t H, const real *grad_new_h, const real *grad_new_c,
     // STARTER // (the reference takes 16 lines)
 }
 
-/* With grad (N, 3*H), the gradient in front of the gates: linear's backward */
+/* grad (N, 3*H) is the gradient of the sums. The rest is the backward of linear. */
 status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
                        const tensor_t *grad_new_c, const tensor_t *input,
                        const tensor_t *weight, const tensor_t *h, const tensor_t *new_c,
@@ -88,7 +88,7 @@ status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
     real *grad = ctx_scratch(ctx, (size_t)(N * 3 * H + 1) * sizeof(real));
     real *joined = ctx_scratch(ctx, (size_t)(N * D + 1) * sizeof(real));
     const tensor_t *given[4] = {grad_new_h, grad_new_c, new_c, gates};
-    const real *rows[4] = {0};  // of given, without gaps
+    const real *rows[4] = {0};  // the inputs, contiguous
     for (int k = 0; k < 4 && N > 0; k++) rows[k] = tensor_contiguous(ctx, given[k]);
     // BEGIN SOLUTION
     if (!grad || !joined || (N * H > 0 && !(rows[0] && rows[1] && rows[2] && rows[3])))
@@ -105,15 +105,15 @@ status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
         for (int64_t ic = 0; ic < IC; ic++) *to++ = *at2(input, n, ic);
     }
     // END SOLUTION
-    // STARTER // is there memory? Each sample: its gradients, their sums for grad_bias,
-    // STARTER // its row of joined (the reference takes 12 lines)
+    // STARTER // test for memory. For each sample: its gradients, their sums for
+    // STARTER // grad_bias, its row of joined (the reference takes 12 lines)
     // STARTER (void)exp_minus_1, (void)gradients, (void)rows;
     // STARTER (void)grad, (void)joined;
     // BEGIN SOLUTION
     const tensor_t left = {grad, 2, REAL_DTYPE, DEVICE_CPU, {N, 3 * H}, {3 * H, 1}};
     const tensor_t left_t = {grad, 2, REAL_DTYPE, DEVICE_CPU, {3 * H, N}, {1, 3 * H}};
     const tensor_t right = {joined, 2, REAL_DTYPE, DEVICE_CPU, {N, D}, {D, 1}};
-    tensor_t of_h = *weight, of_input = *weight;  // its columns below H, and the others
+    tensor_t of_h = *weight, of_input = *weight;  // its first H columns, and the rest
     of_h.size[1] = H, of_input.size[1] = IC, of_input.data = at2(weight, 0, H);
     status_t status = STATUS_OK;
     if (grad_h) status = gemm_forward(ctx, &left, &of_h, grad_h);

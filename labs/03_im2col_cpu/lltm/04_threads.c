@@ -1,11 +1,11 @@
 /* 04 threads
  *
- *   idea    samples are shared out among threads, in the product and in the gates
- *   expect  as many times 02_vector_gates as there are cores, for many samples
- *   limit   the slowest thread; for few samples, packing weight and starting threads
+ *   idea    the threads divide the samples, in the product and in the gates
+ *   expect  with many samples, 02_vector_gates times the number of cores
+ *   limit   the slowest thread; with few samples, packing weight and starting threads
  *   run     make bench T=03_im2col_cpu/lltm/04
  *
- * Forward. Any number of threads: the same result, bit for bit. Workspace: that of 02.
+ * Forward. All numbers of threads give the same bits. Workspace: as in 02_vector_gates.
  */
 #include "operators.h"
 #include "vector.h"
@@ -17,7 +17,7 @@ typedef int64_t bits __attribute__((vector_size(VECTOR_BYTES)));
 enum { TERMS = 13, MANTISSA = 52, LOWEST = -708, HIGHEST = 709 };
 #else
 typedef int32_t bits __attribute__((vector_size(VECTOR_BYTES)));
-enum { TERMS = 7, MANTISSA = 23, LOWEST = -87, HIGHEST = 88 };  // of x; else 2^k ends
+enum { TERMS = 7, MANTISSA = 23, LOWEST = -87, HIGHEST = 88 };  // limits of x for 2^k
 #endif
 
 static inline vec choose(bits where, vec yes, vec no)
@@ -25,15 +25,15 @@ static inline vec choose(bits where, vec yes, vec no)
     return (vec)((where & (bits)yes) | (~where & (bits)no));
 }
 
-/* exp(x) - 1, all digits right also near 0. With x = k ln 2 + r, |r| <= ln 2 / 2, it
+/* exp(x) - 1, accurate also near 0. Let x = k ln 2 + r with |r| <= ln 2 / 2. Then it
  * is 2^k (exp(r) - 1) + (2^k - 1), and exp(r) - 1 = r + r^2/2! + ... Adding `magic`
- * leaves k in the lowest bits; shifted to the exponent, and added to those of 1, they
- * are 2^k. (Cody and Waite, Software Manual for the Elementary Functions, ch. 6.) */
+ * puts k into the lowest bits. Shift k to the exponent and add the bits of 1: these
+ * bits are 2^k (Cody and Waite, Software Manual for the Elementary Functions, 6). */
 static inline vec exp_minus_1(vec x)
 {
     // BEGIN SOLUTION
     const real magic = (real)1.5 * (real)((int64_t)1 << MANTISSA);
-    const real ln2 = (real)0.69314718055994531;  // and what a real cannot hold of it:
+    const real ln2 = (real)0.69314718055994531;  // the rest that does not fit:
     const real rest = (real)(sizeof(real) == 8 ? 2.3190468138462996e-17 : -1.904654e-9);
     x = choose(x < (real)LOWEST, vec_splat(LOWEST), x);
     x = choose(x > (real)HIGHEST, vec_splat(HIGHEST), x);
@@ -49,7 +49,7 @@ static inline vec exp_minus_1(vec x)
     // STARTER return (vec){0};
 }
 
-/* [h, input], a matrix (N, H+IC); data is NULL if there is no memory for it. */
+/* The matrix [h, input] (N, H+IC). If there is no memory for it, data is NULL. */
 static tensor_t joined(ctx_t *ctx, const tensor_t *h, const tensor_t *input)
 {
     // BEGIN SOLUTION
@@ -66,14 +66,14 @@ static tensor_t joined(ctx_t *ctx, const tensor_t *h, const tensor_t *input)
     // STARTER return (tensor_t){0};
 }
 
-/* One sample: sums (3*H), without their bias, become gates; LANES units at a time. */
+/* One sample, LANES units at a time: replaces sums (3*H), without bias, by gates. */
 static void new_state(int64_t H, real *restrict sums, const real *bias, const real *c,
                       real *restrict new_h, real *restrict new_c)
 {
     // BEGIN SOLUTION
     for (int64_t j = 0; j < H; j += LANES) {
         const int64_t count = H - j < LANES ? H - j : LANES;
-        vec x[3];  // in front of the gates i, o, g
+        vec x[3];  // arguments of the gates i, o, g
         for (int64_t gate = 0; gate < 3; gate++) {
             x[gate] = vec_load_first(sums + gate * H + j, count) +
                       vec_load_first(bias + gate * H + j, count);
@@ -105,7 +105,7 @@ status_t lltm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
     const tensor_t rows = joined(ctx, h, input);
     const real *start = tensor_contiguous(ctx, c),
                *shift = tensor_contiguous(ctx, bias);
-    real *sums = gates ? real_data(gates)  // the product goes where the gates will be
+    real *sums = gates ? real_data(gates)  // the product is stored in gates
                        : ctx_scratch(ctx, (size_t)(N * 3 * H) * sizeof(real));
     if (!rows.data || !start || !shift || !sums) return STATUS_NO_MEMORY;
     tensor_t right = *weight;  // its transpose
@@ -113,8 +113,8 @@ status_t lltm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
     right.stride[0] = weight->stride[1], right.stride[1] = weight->stride[0];
     tensor_t preact = {sums, 2, REAL_DTYPE, DEVICE_CPU, {N, 3 * H}, {3 * H, 1}};
     const status_t status = gemm_forward(ctx, &rows, &right, &preact);
-    const int32_t threads = N * H < 1 << 12 ? 1 : ctx->threads;  // worth it?
-#pragma omp parallel for num_threads(threads)  // a sample belongs to one thread
+    const int32_t threads = N * H < 1 << 12 ? 1 : ctx->threads;  // few sums: one thread
+#pragma omp parallel for num_threads(threads)  // one thread for each sample
     for (int64_t n = 0; n < N; n++)
         new_state(H, sums + n * 3 * H, shift, start + n * H, real_data(new_h) + n * H,
                   real_data(new_c) + n * H);

@@ -1,13 +1,13 @@
 /* 00 ijk
  *
- *   idea    the definition: every output is a row, dotted with a column
- *   expect  1x, the baseline of this ladder
- *   limit   a walk down a column: a cache line per load; sums that wait for each other
+ *   idea    the definition: each output is the dot product of a row and a column
+ *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   limit   each load down a column needs a new cache line; additions wait in a chain
  *   run     make bench T=03_im2col_cpu/matmul/00
  */
 #include "operators.h"
 
-/* The last two axes of t in the other order: a view, no element moves. */
+/* A view of t with its last two axes exchanged. No element is copied. */
 static tensor_t transposed(const tensor_t *t)
 {
     const int32_t m = t->ndim - 2, n = t->ndim - 1;
@@ -16,15 +16,15 @@ static tensor_t transposed(const tensor_t *t)
     view.size[m] = t->size[n], view.size[n] = t->size[m];
     view.stride[m] = t->stride[n], view.stride[n] = t->stride[m];
     // END SOLUTION
-    // STARTER // sizes and strides change places (the reference takes 2 lines)
+    // STARTER // exchange the sizes and the strides (the reference takes 2 lines)
     // STARTER (void)m, (void)n;
     return view;
 }
 
-/* Matrix b of a batch, as a tensor of two axes: a view as well. */
+/* A view of matrix b of a batch, with two axes. No element is copied. */
 static tensor_t matrix_of(const tensor_t *t, int64_t b)
 {
-    const int32_t batch = t->ndim - 2;  // the axes in front of the matrix
+    const int32_t batch = t->ndim - 2;  // the number of axes before the matrix
     return (tensor_t){.data = real_data(t) + tensor_offset(t, batch, b),
                       .ndim = 2,
                       .size = {t->size[batch], t->size[batch + 1]},
@@ -44,10 +44,10 @@ static void product(tensor_t lhs, tensor_t rhs, tensor_t output)
         }
     }
     // END SOLUTION
-    // STARTER // three loops, a sum for each output (the reference takes 8 lines)
+    // STARTER // three loops, with a sum for each output (the reference takes 8 lines)
 }
 
-/* output = input (..., M, K) @ other (..., K, N), matrix by matrix */
+/* output = input (..., M, K) @ other (..., K, N): one product for each matrix */
 status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                         tensor_t *output)
 {
@@ -73,7 +73,7 @@ status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     if (status != STATUS_OK || !grad_other) return status;
     return matmul_forward(ctx, &lhs, grad_output, grad_other);
     // END SOLUTION
-    // STARTER // two products of transposes (the reference takes 5 lines)
+    // STARTER // compute two products of transposes (the reference takes 5 lines)
     // STARTER (void)transposed;  // delete this line when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -1,13 +1,13 @@
 /* 01 ikj
  *
- *   idea    k runs outside of n: the innermost loop walks along rows, not down a column
+ *   idea    loop over k outside of n: then the innermost loop goes along rows
  *   expect  10x over 00_ijk
- *   limit   unknown strides: vectors for rows without gaps, none for a transpose
+ *   limit   strides: the compiler vectorises contiguous rows, but not a transpose
  *   run     make bench T=03_im2col_cpu/matmul/01
  */
 #include "operators.h"
 
-/* The last two axes of t in the other order: a view, no element moves. */
+/* A view of t with its last two axes exchanged. No element is copied. */
 static tensor_t transposed(const tensor_t *t)
 {
     const int32_t m = t->ndim - 2, n = t->ndim - 1;
@@ -16,23 +16,23 @@ static tensor_t transposed(const tensor_t *t)
     view.size[m] = t->size[n], view.size[n] = t->size[m];
     view.stride[m] = t->stride[n], view.stride[n] = t->stride[m];
     // END SOLUTION
-    // STARTER // sizes and strides change places (the reference takes 2 lines)
+    // STARTER // exchange the sizes and the strides (the reference takes 2 lines)
     // STARTER (void)m, (void)n;
     return view;
 }
 
-/* Matrix b of a batch, as a tensor of two axes: a view as well. */
+/* A view of matrix b of a batch, with two axes. No element is copied. */
 static tensor_t matrix_of(const tensor_t *t, int64_t b)
 {
-    const int32_t batch = t->ndim - 2;  // the axes in front of the matrix
+    const int32_t batch = t->ndim - 2;  // the number of axes before the matrix
     return (tensor_t){.data = real_data(t) + tensor_offset(t, batch, b),
                       .ndim = 2,
                       .size = {t->size[batch], t->size[batch + 1]},
                       .stride = {t->stride[batch], t->stride[batch + 1]}};
 }
 
-/* output (M, N) = lhs (M, K) @ rhs (K, N): row m of output is a sum of rows of rhs,
- * each times one number of lhs. */
+/* output (M, N) = lhs (M, K) @ rhs (K, N). Row m of output is a sum: each row of rhs is
+ * multiplied by one number of lhs. */
 static void product(tensor_t lhs, tensor_t rhs, tensor_t output)
 {
     // BEGIN SOLUTION
@@ -47,11 +47,11 @@ static void product(tensor_t lhs, tensor_t rhs, tensor_t output)
         }
     }
     // END SOLUTION
-    // STARTER // k outside of n; the row begins with zeros
+    // STARTER // loop over k outside of n; first set the row to zero
     // STARTER // (the reference takes 10 lines)
 }
 
-/* output = input (..., M, K) @ other (..., K, N), matrix by matrix */
+/* output = input (..., M, K) @ other (..., K, N): one product for each matrix */
 status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                         tensor_t *output)
 {
@@ -77,7 +77,7 @@ status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     if (status != STATUS_OK || !grad_other) return status;
     return matmul_forward(ctx, &lhs, grad_output, grad_other);
     // END SOLUTION
-    // STARTER // two products of transposes (the reference takes 5 lines)
+    // STARTER // compute two products of transposes (the reference takes 5 lines)
     // STARTER (void)transposed;  // delete this line when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -1,15 +1,15 @@
 /* 02 contiguous rows
  *
- *   idea    tell the compiler what it cannot know: rows without gaps, no overlap
- *   expect  1x over 01_ikj where the compiler tests for this itself, 5x for transposes
- *   limit   two loads and a store for each vector of multiply-adds
+ *   idea    tell the compiler that rows are contiguous and that nothing overlaps
+ *   expect  5x over 01_ikj for transposes; else 1x: the compiler tests for it itself
+ *   limit   each vector of multiply-adds needs two loads and one store
  *   run     make bench T=03_im2col_cpu/matmul/02
  *
- * Workspace: a copy of each right operand whose rows have gaps.
+ * Workspace: a copy of each right operand with non-contiguous rows.
  */
 #include "operators.h"
 
-/* The last two axes of t in the other order: a view, no element moves. */
+/* A view of t with its last two axes exchanged. No element is copied. */
 static tensor_t transposed(const tensor_t *t)
 {
     const int32_t m = t->ndim - 2, n = t->ndim - 1;
@@ -18,24 +18,24 @@ static tensor_t transposed(const tensor_t *t)
     view.size[m] = t->size[n], view.size[n] = t->size[m];
     view.stride[m] = t->stride[n], view.stride[n] = t->stride[m];
     // END SOLUTION
-    // STARTER // sizes and strides change places (the reference takes 2 lines)
+    // STARTER // exchange the sizes and the strides (the reference takes 2 lines)
     // STARTER (void)m, (void)n;
     return view;
 }
 
-/* Matrix b of a batch, as a tensor of two axes: a view as well. */
+/* A view of matrix b of a batch, with two axes. No element is copied. */
 static tensor_t matrix_of(const tensor_t *t, int64_t b)
 {
-    const int32_t batch = t->ndim - 2;  // the axes in front of the matrix
+    const int32_t batch = t->ndim - 2;  // the number of axes before the matrix
     return (tensor_t){.data = real_data(t) + tensor_offset(t, batch, b),
                       .ndim = 2,
                       .size = {t->size[batch], t->size[batch + 1]},
                       .stride = {t->stride[batch], t->stride[batch + 1]}};
 }
 
-/* output (M, N) = lhs (M, K) @ rhs (K, N): row m of output is a sum of rows of rhs,
- * each times one number of lhs. A transpose is copied first, K*N
- * moves for M*K*N sums. */
+/* output (M, N) = lhs (M, K) @ rhs (K, N). Row m of output is a sum: each row of rhs is
+ * multiplied by one number of lhs. A transpose is copied first. This copies K*N numbers
+ * for M*K*N multiply-adds. */
 static status_t product(ctx_t *ctx, tensor_t lhs, tensor_t rhs, tensor_t output)
 {
     const int64_t M = output.size[0], N = output.size[1], K = lhs.size[1];
@@ -53,13 +53,13 @@ static status_t product(ctx_t *ctx, tensor_t lhs, tensor_t rhs, tensor_t output)
         }
     }
     // END SOLUTION
-    // STARTER // the loops of 01_ikj, over rows without gaps
+    // STARTER // write the loops of 01_ikj, over contiguous rows
     // STARTER // (the reference takes 9 lines)
     // STARTER (void)M, (void)N;
     return STATUS_OK;
 }
 
-/* output = input (..., M, K) @ other (..., K, N), matrix by matrix */
+/* output = input (..., M, K) @ other (..., K, N): one product for each matrix */
 status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                         tensor_t *output)
 {
@@ -86,7 +86,7 @@ status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     if (status != STATUS_OK || !grad_other) return status;
     return matmul_forward(ctx, &lhs, grad_output, grad_other);
     // END SOLUTION
-    // STARTER // two products of transposes (the reference takes 5 lines)
+    // STARTER // compute two products of transposes (the reference takes 5 lines)
     // STARTER (void)transposed;  // delete this line when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -1,17 +1,17 @@
 /* 03 cache tiles
  *
- *   idea    a tile of rhs, small enough for the cache, serves all rows before the next
- *   expect  1.2x over 02_contiguous_rows where rhs is larger than L2, less elsewhere
- *   limit   the first-level cache: two loads and a store for a vector of multiply-adds
+ *   idea    use a tile of rhs that fits into the cache for all rows, then the next one
+ *   expect  1.2x over 02_contiguous_rows if rhs is larger than L2, else less
+ *   limit   the L1 cache: two loads and a store for each vector of multiply-adds
  *   run     make bench T=03_im2col_cpu/matmul/03
  *
- * Workspace: a copy of each right operand whose rows have gaps.
+ * Workspace: a copy of each right operand with non-contiguous rows.
  */
 #include "operators.h"
 
 enum { KC = 128, NC = 512 };  // a tile of rhs, KC x NC: 256 KiB of floats
 
-/* The last two axes of t in the other order: a view, no element moves. */
+/* A view of t with its last two axes exchanged. No element is copied. */
 static tensor_t transposed(const tensor_t *t)
 {
     const int32_t m = t->ndim - 2, n = t->ndim - 1;
@@ -20,15 +20,15 @@ static tensor_t transposed(const tensor_t *t)
     view.size[m] = t->size[n], view.size[n] = t->size[m];
     view.stride[m] = t->stride[n], view.stride[n] = t->stride[m];
     // END SOLUTION
-    // STARTER // sizes and strides change places (the reference takes 2 lines)
+    // STARTER // exchange the sizes and the strides (the reference takes 2 lines)
     // STARTER (void)m, (void)n;
     return view;
 }
 
-/* Matrix b of a batch, as a tensor of two axes: a view as well. */
+/* A view of matrix b of a batch, with two axes. No element is copied. */
 static tensor_t matrix_of(const tensor_t *t, int64_t b)
 {
-    const int32_t batch = t->ndim - 2;  // the axes in front of the matrix
+    const int32_t batch = t->ndim - 2;  // the number of axes before the matrix
     return (tensor_t){.data = real_data(t) + tensor_offset(t, batch, b),
                       .ndim = 2,
                       .size = {t->size[batch], t->size[batch + 1]},
@@ -40,7 +40,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* output (M, NB) += lhs (M, KB) @ right (KB, NB), whose rows are N apart: a tile */
+/* One tile: output (M, NB) += lhs (M, KB) @ right (KB, NB). Its rows are N apart. */
 static void tile_product(tensor_t lhs, const real *right, int64_t N, int64_t KB,
                          int64_t NB, tensor_t output)
 {
@@ -54,11 +54,11 @@ static void tile_product(tensor_t lhs, const real *right, int64_t N, int64_t KB,
         }
     }
     // END SOLUTION
-    // STARTER // the loops of 02_contiguous_rows, without its zeros
+    // STARTER // write the loops of 02_contiguous_rows, but set no zeros
     // STARTER // (the reference takes 8 lines)
 }
 
-/* output (M, N) = lhs (M, K) @ rhs (K, N), tile by tile of rhs */
+/* output (M, N) = lhs (M, K) @ rhs (K, N), one tile of rhs after the other */
 static status_t product(ctx_t *ctx, tensor_t lhs, tensor_t rhs, tensor_t output)
 {
     const int64_t COUNT = tensor_numel(&output), N = output.size[1], K = lhs.size[1];
@@ -76,13 +76,13 @@ static status_t product(ctx_t *ctx, tensor_t lhs, tensor_t rhs, tensor_t output)
         }
     }
     // END SOLUTION
-    // STARTER // each tile of rhs serves all rows of output
+    // STARTER // use each tile of rhs for all rows of output
     // STARTER // (the reference takes 8 lines)
     // STARTER (void)N, (void)least, (void)tile_product;
     return STATUS_OK;
 }
 
-/* output = input (..., M, K) @ other (..., K, N), matrix by matrix */
+/* output = input (..., M, K) @ other (..., K, N): one product for each matrix */
 status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                         tensor_t *output)
 {
@@ -109,7 +109,7 @@ status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     if (status != STATUS_OK || !grad_other) return status;
     return matmul_forward(ctx, &lhs, grad_output, grad_other);
     // END SOLUTION
-    // STARTER // two products of transposes (the reference takes 5 lines)
+    // STARTER // compute two products of transposes (the reference takes 5 lines)
     // STARTER (void)transposed;  // delete this line when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

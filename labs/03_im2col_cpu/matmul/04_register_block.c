@@ -1,19 +1,19 @@
 /* 04 register block
  *
- *   idea    a block of output stays in registers while k runs: its sums never move
+ *   idea    keep a block of output in registers for the whole loop over k
  *   expect  3x to 6x over 03_cache_tiles
- *   limit   loads of rhs from rows that lie N apart: cache and page misses
+ *   limit   loads from rhs: its rows are N numbers apart, so caches and pages miss
  *   run     make bench T=03_im2col_cpu/matmul/04
  *
- * Workspace: a copy of each right operand whose rows have gaps.
+ * Workspace: a copy of each right operand with non-contiguous rows.
  */
 #include "operators.h"
 #include "vector.h"
 
-// MR x NV sums, 3 quarters of the registers. KC terms: long chains round more
+// MR x NV sums use 3/4 of the registers. At most KC terms: longer sums round more
 enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS, NR = NV * LANES, KC = 256 };
 
-/* The last two axes of t in the other order: a view, no element moves. */
+/* A view of t with its last two axes exchanged. No element is copied. */
 static tensor_t transposed(const tensor_t *t)
 {
     const int32_t m = t->ndim - 2, n = t->ndim - 1;
@@ -22,15 +22,15 @@ static tensor_t transposed(const tensor_t *t)
     view.size[m] = t->size[n], view.size[n] = t->size[m];
     view.stride[m] = t->stride[n], view.stride[n] = t->stride[m];
     // END SOLUTION
-    // STARTER // sizes and strides change places (the reference takes 2 lines)
+    // STARTER // exchange the sizes and the strides (the reference takes 2 lines)
     // STARTER (void)m, (void)n;
     return view;
 }
 
-/* Matrix b of a batch, as a tensor of two axes: a view as well. */
+/* A view of matrix b of a batch, with two axes. No element is copied. */
 static tensor_t matrix_of(const tensor_t *t, int64_t b)
 {
-    const int32_t batch = t->ndim - 2;  // the axes in front of the matrix
+    const int32_t batch = t->ndim - 2;  // the number of axes before the matrix
     return (tensor_t){.data = real_data(t) + tensor_offset(t, batch, b),
                       .ndim = 2,
                       .size = {t->size[batch], t->size[batch + 1]},
@@ -42,8 +42,8 @@ static int64_t within(int64_t n, int64_t most)
     return n < 0 ? 0 : n < most ? n : most;
 }
 
-/* MR rows of VECS vectors of output, from (m0, n0) on, = the sums of terms k0 to `end`,
- * += where k0 > 0. `rows`, `columns` count up to the edge: the block may have fewer. */
+/* A block of output from (m0, n0): MR rows of VECS vectors = the sums of KC terms from
+ * k0, or += if k0 > 0. At the edge it has fewer rows, or only `columns` columns. */
 EXPAND void micro_kernel(int VECS, int64_t columns, tensor_t lhs, tensor_t right,
                          tensor_t output, int64_t m0, int64_t n0, int64_t k0)
 {
@@ -51,7 +51,7 @@ EXPAND void micro_kernel(int VECS, int64_t columns, tensor_t lhs, tensor_t right
     const int64_t end = within(lhs.size[1], k0 + KC), across = lhs.stride[1];
     const real *row[MR];  // of lhs; those beyond the edge repeat the last
     for (int m = 0; m < MR; m++) row[m] = at2(&lhs, m0 + within(m, rows - 1), 0);
-    vec sum[MR][NV] = {0}, line[NV];  // line: of one row of right
+    vec sum[MR][NV] = {0}, line[NV];  // line: one row of right
     // BEGIN SOLUTION
     for (int64_t k = k0; k < end; k++) {
         UNROLL
@@ -63,7 +63,7 @@ EXPAND void micro_kernel(int VECS, int64_t columns, tensor_t lhs, tensor_t right
             for (int v = 0; v < VECS; v++) sum[m][v] += row[m][k * across] * line[v];
     }
     // END SOLUTION
-    // STARTER // per k: line up to the edge, all sums (the reference takes 9 lines)
+    // STARTER // per k: load line to the edge, add terms (the reference takes 9 lines)
     // STARTER (void)end, (void)across, (void)row, (void)line;
     // BEGIN SOLUTION
     UNROLL
@@ -75,11 +75,11 @@ EXPAND void micro_kernel(int VECS, int64_t columns, tensor_t lhs, tensor_t right
             vec_store_first(to, sum[m][v], count);
         }
     // END SOLUTION
-    // STARTER // store MR rows, or up to the edge (the reference takes 8 lines)
+    // STARTER // store MR rows, or fewer at the edge (the reference takes 8 lines)
     // STARTER (void)sum;
 }
 
-/* output (M, N) = lhs (M, K) @ rhs (K, N), block by block of output */
+/* output (M, N) = lhs (M, K) @ rhs (K, N), one block of output after the other */
 static status_t product(ctx_t *ctx, tensor_t lhs, tensor_t rhs, tensor_t output)
 {
     const int64_t M = output.size[0], N = output.size[1], K = lhs.size[1];
@@ -93,13 +93,13 @@ static status_t product(ctx_t *ctx, tensor_t lhs, tensor_t rhs, tensor_t output)
                            : micro_kernel(NV, NR, lhs, right, output, m, n, k);
     }
     // END SOLUTION
-    // STARTER // KC terms at a time, once if K is 0; blocks of NV vectors, of one where
+    // STARTER // KC terms at a time, once if K is 0; blocks of NV vectors, or of one if
     // STARTER // fewer columns are left (the reference takes 6 lines)
     // STARTER (void)M, (void)within;
     return STATUS_OK;
 }
 
-/* output = input (..., M, K) @ other (..., K, N), matrix by matrix */
+/* output = input (..., M, K) @ other (..., K, N): one product for each matrix */
 status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                         tensor_t *output)
 {
@@ -126,7 +126,7 @@ status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     if (status != STATUS_OK || !grad_other) return status;
     return matmul_forward(ctx, &lhs, grad_output, grad_other);
     // END SOLUTION
-    // STARTER // two products of transposes (the reference takes 5 lines)
+    // STARTER // compute two products of transposes (the reference takes 5 lines)
     // STARTER (void)transposed;  // delete this line when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -1,23 +1,23 @@
 /* 05 packed
  *
  *   idea    copy a block of rhs into the order in which the register block reads it
- *   expect  1.2x over 04_register_block where rhs fits into L2, 2.5x where it does not
- *   limit   multiply-adds; the copy, K*N moves, where M is small
+ *   expect  1.2x over 04_register_block if rhs fits into L2, else 2.5x
+ *   limit   multiply-adds; if M is small, the copy of K*N numbers
  *   run     make bench T=03_im2col_cpu/matmul/05
  *
- * Forward, all shapes and strides. Workspace: KC * (NC + NR) elements or less, 0.5 MiB
- * of floats, and KC * M if lhs is transposed or meets two blocks of rhs.
+ * Forward, all shapes and strides. Workspace: at most KC * (NC + NR) elements (0.5 MiB
+ * of floats). Also KC * M if lhs is transposed or N has at least two blocks of rhs.
  */
 #include "blocks.h"
 
 enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS, NR = NV * LANES };    // registers
 enum { KC = 256, NC = (1 << 19) / KC / sizeof(real) / NR * NR };  // L1, half of L2
 
-/* A block (K, N) in panels of WIDTH columns, each of them row by row:
+/* Packs a block (K, N) into panels of WIDTH columns. Each panel is stored row by row:
  *
  *     panel 0   row 0: 0 .. WIDTH-1   row 1   ..   panel 1   row 0: WIDTH ..
  *
- * The last panel has room for WIDTH columns, too. */
+ * The last panel also has space for WIDTH columns. */
 static void pack(matrix_t block, int64_t K, int64_t N, int64_t WIDTH, real *restrict to)
 {
     // BEGIN SOLUTION
@@ -32,21 +32,21 @@ static void pack(matrix_t block, int64_t K, int64_t N, int64_t WIDTH, real *rest
         }
     }
     // END SOLUTION
-    // STARTER // panel by panel; vec_transpose_copy where down is 1
+    // STARTER // loop over panels; use vec_transpose_copy if down is 1
     // STARTER // (the reference takes 10 lines)
 }
 
-/* tile, at most (MR, VECS*LANES), = or += lhs (rows, K) @ panel (K, NR): += if `add`.
- * Up to the edge of output there are `rows` and `columns`. Step k fetches row k of
- * `next`, NV vectors, ahead. */
+/* tile = lhs (rows, K) @ panel (K, NR), or += if `add`. It has at most MR rows and
+ * VECS*LANES columns; `rows` and `columns` are left up to the edge of output. Step k
+ * prefetches NV vectors of row k of `next`. */
 EXPAND void micro_kernel(int VECS, int64_t K, matrix_t lhs, const real *panel,
                          matrix_t next, matrix_t tile, int64_t rows, int64_t columns,
                          int add)
 {
-    const real *left[MR];  // rows of lhs; those beyond the edge repeat the last
+    const real *left[MR];  // rows of lhs; past the edge the last row is repeated
     for (int m = 0; m < MR; m++) left[m] = lhs.data + least(m, rows - 1) * lhs.down;
     for (int m = 0; m < MR; m++) __builtin_prefetch(tile.data + m * tile.down, 1);
-    vec sum[MR][NV] = {0}, right[NV];  // right: a row of the panel
+    vec sum[MR][NV] = {0}, right[NV];  // right: one row of the panel
     // BEGIN SOLUTION
     for (int64_t k = 0; k < K; k++, panel += NR, next.data += next.down) {
         UNROLL
@@ -61,7 +61,7 @@ EXPAND void micro_kernel(int VECS, int64_t K, matrix_t lhs, const real *panel,
         }
     }
     // END SOLUTION
-    // STARTER // as in 04_register_block, from the panel (the reference takes 12 lines)
+    // STARTER // as in 04_register_block, with the panel (the reference takes 12 lines)
     // STARTER (void)left, (void)right;
     // BEGIN SOLUTION
     UNROLL
@@ -75,12 +75,12 @@ EXPAND void micro_kernel(int VECS, int64_t K, matrix_t lhs, const real *panel,
         }
     }
     // END SOLUTION
-    // STARTER // what lies within output is stored (the reference takes 10 lines)
+    // STARTER // store only elements inside output (the reference takes 10 lines)
     // STARTER (void)sum;
 }
 
-/* A block of output (M, NB) = or += lhs (M, K) @ a packed block of rhs (K, NB). `next`
- * is packed after this one: the first MR rows fetch it, the others their own panel. */
+/* A block of output (M, NB) = or += lhs (M, K) @ a packed block of rhs (K, NB). While
+ * the first MR rows are computed, prefetches `next`, then the current panels. */
 static void block_product(matrix_t lhs, int64_t M, int64_t K, real *right,
                           matrix_t next, int64_t NB, matrix_t output, int add)
 {
@@ -90,7 +90,7 @@ static void block_product(matrix_t lhs, int64_t M, int64_t K, real *right,
         for (int64_t n = 0, width; n < NB; n += width) {
             real *panel = right + n / NR * NR * K + n % NR;
             const matrix_t ahead = {m ? panel : next.data + n * next.across,
-                                    m ? 0 : next.down, 1};  // fetched by row 0
+                                    m ? 0 : next.down, 1};  // the first rows fetch next
             const matrix_t tile = {output.data + m * output.down + n, output.down, 1};
             width = NB - n > NR - LANES ? NR : LANES;
             width == NR
@@ -99,11 +99,11 @@ static void block_product(matrix_t lhs, int64_t M, int64_t K, real *right,
         }
     }
     // END SOLUTION
-    // STARTER // tiles of MR rows, NV vectors; one vector where few columns are left
+    // STARTER // tiles of MR rows, NV vectors; if few columns are left, one vector
     // STARTER // (the reference takes 13 lines)
 }
 
-/* output = input (..., M, K) @ other (..., K, N), matrix by matrix */
+/* output = input (..., M, K) @ other (..., K, N): one product for each matrix */
 status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                         tensor_t *output)
 {
@@ -133,7 +133,7 @@ status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other
     }
     return STATUS_OK;
     // END SOLUTION
-    // STARTER // each block of rhs is packed once; lhs, if copied, as one panel KB wide
+    // STARTER // pack each block of rhs once; lhs, if copied, as one panel KB wide
     // STARTER // (the reference takes 16 lines)
     // STARTER (void)pack, (void)block_product;
     // STARTER return STATUS_NOT_IMPLEMENTED;

@@ -1,29 +1,29 @@
 /* 06 threads
  *
- *   idea    rows of output are shared out; all threads read the one packed block
- *   expect  as many times 05_packed as there are cores
- *   limit   the slowest thread; memory, which the cores share
+ *   idea    the threads divide the rows of output; all read the same packed block
+ *   expect  05_packed times the number of cores
+ *   limit   the slowest thread, and the memory that the cores share
  *   run     make bench T=03_im2col_cpu/matmul/06
  *
  * Forward, all shapes and strides. Any number of threads gives the same result, bit for
- * bit: no sum is split. Workspace: that of 05_packed.
+ * bit, because no sum is split. Workspace: as in 05_packed.
  */
 #include "blocks.h"
 
 enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS, NR = NV * LANES };    // registers
 enum { KC = 256, NC = (1 << 19) / KC / sizeof(real) / NR * NR };  // L1, half of L2
 
-/* A block (K, N) in panels of WIDTH columns, each of them row by row:
+/* Packs a block (K, N) into panels of WIDTH columns. Each panel is stored row by row:
  *
  *     panel 0   row 0: 0 .. WIDTH-1   row 1   ..   panel 1   row 0: WIDTH ..
  *
- * The last panel has room for WIDTH columns, too. The threads share out the panels. */
+ * The last panel also has space for WIDTH columns. The threads divide the panels. */
 static void pack(matrix_t block, int64_t K, int64_t N, int64_t WIDTH, real *restrict to,
                  int32_t threads)
 {
     // BEGIN SOLUTION
     const int64_t down = block.down, across = block.across;
-#pragma omp parallel for num_threads(threads)  // a panel belongs to one thread
+#pragma omp parallel for num_threads(threads)  // one thread for each panel
     for (int64_t n = 0; n < N; n += WIDTH) {
         real *panel = to + n * K, *from = block.data + n * across;
         const int64_t width = least(N - n, WIDTH);
@@ -37,15 +37,15 @@ static void pack(matrix_t block, int64_t K, int64_t N, int64_t WIDTH, real *rest
     // STARTER // as in 05_packed, in parallel (the reference takes 10 lines)
 }
 
-/* tile, at most (MR, VECS*LANES), = or += lhs (rows, K) @ panel (K, NR): += if `add`.
- * Up to the edge of output there are `rows` and `columns`. */
+/* tile = lhs (rows, K) @ panel (K, NR), or += if `add`. It has at most MR rows and
+ * VECS*LANES columns; `rows` and `columns` are left up to the edge of output. */
 EXPAND void micro_kernel(int VECS, int64_t K, matrix_t lhs, const real *panel,
                          matrix_t tile, int64_t rows, int64_t columns, int add)
 {
-    const real *left[MR];  // rows of lhs; those beyond the edge repeat the last
+    const real *left[MR];  // rows of lhs; past the edge the last row is repeated
     for (int m = 0; m < MR; m++) left[m] = lhs.data + least(m, rows - 1) * lhs.down;
     for (int m = 0; m < MR; m++) __builtin_prefetch(tile.data + m * tile.down, 1);
-    vec sum[MR][NV] = {0}, right[NV];  // right: a row of the panel
+    vec sum[MR][NV] = {0}, right[NV];  // right: one row of the panel
     // BEGIN SOLUTION
     for (int64_t k = 0; k < K; k++, panel += NR) {
         UNROLL
@@ -57,7 +57,7 @@ EXPAND void micro_kernel(int VECS, int64_t K, matrix_t lhs, const real *panel,
         }
     }
     // END SOLUTION
-    // STARTER // as in 05_packed; nothing is fetched ahead
+    // STARTER // as in 05_packed, but without prefetches
     // STARTER // (the reference takes 9 lines)
     // STARTER (void)left, (void)right;
     // BEGIN SOLUTION
@@ -72,17 +72,17 @@ EXPAND void micro_kernel(int VECS, int64_t K, matrix_t lhs, const real *panel,
         }
     }
     // END SOLUTION
-    // STARTER // what lies within output is stored (the reference takes 10 lines)
+    // STARTER // store only elements inside output (the reference takes 10 lines)
     // STARTER (void)sum;
 }
 
 /* A block of output (M, NB) = or += lhs (M, K) @ a packed block of rhs (K, NB). The
- * threads share out its rows. */
+ * threads divide its rows. */
 static void block_product(matrix_t lhs, int64_t M, int64_t K, const real *right,
                           int64_t NB, matrix_t output, int add, int32_t threads)
 {
     // BEGIN SOLUTION
-#pragma omp parallel for num_threads(threads)  // as do the rows of output
+#pragma omp parallel for num_threads(threads)  // divides the rows of output
     for (int64_t m = 0; m < M; m += MR) {
         const matrix_t row = {lhs.data + m * lhs.down, lhs.down, lhs.across};
         for (int64_t n = 0, width; n < NB; n += width) {
@@ -97,7 +97,7 @@ static void block_product(matrix_t lhs, int64_t M, int64_t K, const real *right,
     // STARTER // as in 05_packed, in parallel (the reference takes 10 lines)
 }
 
-/* output = input (..., M, K) @ other (..., K, N), matrix by matrix */
+/* output = input (..., M, K) @ other (..., K, N): one product for each matrix */
 status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                         tensor_t *output)
 {
@@ -105,7 +105,7 @@ status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other
     const int64_t M = output->size[axis], N = output->size[axis + 1];
     const int64_t K = input->size[axis + 1], ROOM = least(K, KC) + 1;
     if (tensor_numel(output) == 0) return STATUS_OK;
-    const int32_t threads = M * N * K < 1 << 18 ? 1 : ctx->threads;  // worth it?
+    const int32_t threads = M * N * K < 1 << 18 ? 1 : ctx->threads;  // small: 1 thread
     const int copied = K > 0 && (input->stride[axis] == 1 || N > NC);
     real *left = ctx_scratch(ctx, (size_t)(ROOM * (copied ? M : 1)) * sizeof(real));
     real *right = ctx_scratch(ctx, (size_t)(ROOM * (least(N, NC) + NR)) * sizeof(real));

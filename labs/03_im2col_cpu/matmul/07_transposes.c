@@ -1,17 +1,17 @@
 /* 07 transposes
  *
- *   idea    both gradients are products of transposes, which are a matter of strides
+ *   idea    both gradients are products of transposes, and a transpose is only strides
  *   expect  3x over the backward of 04_register_block
- *   limit   the two products
+ *   limit   the time of the two products
  *   run     make bench T=03_im2col_cpu/matmul/07
  *
- * Backward, all shapes and strides. Workspace: twice that of 06_threads.
+ * Backward, all shapes and strides. Workspace: twice the workspace of 06_threads.
  */
 #include "operators.h"
 
 matmul_forward_fn product_forward;  // 06_threads
 
-/* The last two axes of t in the other order: a view, no element moves. */
+/* A view of t with its last two axes exchanged. No element is copied. */
 static tensor_t transposed(const tensor_t *t)
 {
     const int32_t m = t->ndim - 2, n = t->ndim - 1;
@@ -20,7 +20,7 @@ static tensor_t transposed(const tensor_t *t)
     view.size[m] = t->size[n], view.size[n] = t->size[m];
     view.stride[m] = t->stride[n], view.stride[n] = t->stride[m];
     // END SOLUTION
-    // STARTER // sizes and strides change places (the reference takes 2 lines)
+    // STARTER // exchange the sizes and the strides (the reference takes 2 lines)
     // STARTER (void)m, (void)n;
     return view;
 }
@@ -38,7 +38,7 @@ status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     if (status != STATUS_OK || !grad_other) return status;
     return product_forward(ctx, &lhs, grad_output, grad_other);
     // END SOLUTION
-    // STARTER // two products of transposes (the reference takes 5 lines)
+    // STARTER // compute two products of transposes (the reference takes 5 lines)
     // STARTER (void)transposed;  // delete this line when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* blocks.h - a part of a matrix, wherever it begins and whatever its strides are
+/* blocks.h - a part of a matrix with any start and any strides
  *
  *     matrix_of(t, b, i, j)     t (..., M, N), matrix b of the batch:
  *
  *         . . . . . .           element (0, 0) of the part is element (i, j) of t;
- *         . . x x x x           the part itself has no sizes: who walks through it
- *         . . x x x x           knows how far.
+ *         . . x x x x           the part does not store its sizes: each loop over
+ *         . . x x x x           it must know them.
  */
 #ifndef CONVLAB_BLOCKS_H
 #define CONVLAB_BLOCKS_H
@@ -13,7 +13,7 @@
 #include "operators.h"
 #include "vector.h"
 
-/* Element (i, j) stands at data[i * down + j * across]. */
+/* Element (i, j) is data[i * down + j * across]. */
 typedef struct {
     real *data;
     int64_t down, across;
@@ -24,7 +24,7 @@ static inline int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Matrix b of a batch, from its element (i, j) on. */
+/* The part of matrix b of a batch that begins at element (i, j). */
 static inline matrix_t matrix_of(const tensor_t *t, int64_t b, int64_t i, int64_t j)
 {
     const int64_t down = t->stride[t->ndim - 2], across = t->stride[t->ndim - 1];

@@ -1,12 +1,12 @@
 /* 00 hash table
  *
  *   idea    find a neighbour by one look into a hash table instead of a binary search
- *   expect  5x the rulebook of lab 02; the products are those of lab 02
- *   limit   the products: the weights of one place lie KD*KH*KW apart
+ *   expect  5x lab 02 for the rulebook; the products are as fast as in lab 02
+ *   limit   the products: the weights of one kernel position are KD*KH*KW apart
  *   run     make bench T=03_im2col_cpu/subm_conv3d/00
  *
  * Forward, all shapes and strides. Workspace: P points of 32 bytes, at most 8*P slots
- * of 4 bytes, and the pairs of one place.
+ * of 4 bytes, and the pairs of one kernel position.
  */
 #include "operators.h"
 
@@ -14,16 +14,16 @@ typedef struct {
     int64_t n, z, y, x;
 } point_t;
 
-/* Open addressing: a point's key names the slot that keeps its row or, if another point
- * was there before, one of those that follow. */
+/* Open addressing: the key of a point gives a slot, which stores its row. If the slot
+ * belongs to another point, try the next slots. */
 typedef struct {
-    point_t *point;  // (P), the rows of coordinates
-    int32_t *slot;   // (SLOTS), a row number or -1: free
-    int64_t SLOTS;   // a power of 2, more than 4 * P: most of them stay free
+    point_t *point;  // (P), the points of all rows
+    int32_t *slot;   // (SLOTS), a row number; -1 is free
+    int64_t SLOTS;   // a power of 2, more than 4 * P: most stay free
 } table_t;
 
-/* The slot in which a point stands, or the free one in which it would. The key: each
- * coordinate times a large odd number of its own, added up. */
+/* The slot of a point, or the free slot that it would get. The key is a sum: each
+ * coordinate times its own large odd number. */
 static int32_t *slot_of(const table_t *table, point_t at)
 {
     // BEGIN SOLUTION
@@ -38,12 +38,12 @@ static int32_t *slot_of(const table_t *table, point_t at)
             return row;
     }
     // END SOLUTION
-    // STARTER // from the key's slot on, up to the point or a free one
+    // STARTER // start at the key's slot; stop at the point or at a free slot
     // STARTER // (the reference takes 10 lines)
     // STARTER return table->slot;
 }
 
-/* All rows in a table; NULL pointers if there is no memory. Coordinates are
+/* A table of all rows. If there is no memory, its pointers are NULL. Coordinates are
  * int32_t, and have strides. */
 static table_t table_of(ctx_t *ctx, const tensor_t *coordinates)
 {
@@ -63,7 +63,7 @@ static table_t table_of(ctx_t *ctx, const tensor_t *coordinates)
     }
     return table;
     // END SOLUTION
-    // STARTER // sizes, memory, free slots, then row by row
+    // STARTER // compute sizes, get memory, free all slots, then enter each row
     // STARTER // (the reference takes 14 lines)
     // STARTER return (table_t){0};  // as if there were no memory
 }
@@ -99,8 +99,8 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
             pairs++;
         }
         // END SOLUTION
-        // STARTER // row `write` reads the point (kd - KD/2) * p.dilation_d and so on
-        // STARTER // away: list the pairs that are found, in rising order of write
+        // STARTER // row `write` reads the point at a distance of (kd - KD/2) *
+        // STARTER // p.dilation_d and so on: list the pairs, in rising order of write
         // STARTER // (the reference takes 10 lines)
         // STARTER (void)slot_of, (void)kd, (void)kh, (void)kw, (void)pair;
         if (count) ((int64_t *)count->data)[k] = pairs;
@@ -113,7 +113,7 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
             *at2(output, write, i % OC) += (real)sum;
         }
         // END SOLUTION
-        // STARTER // what each pair adds to output (the reference takes 7 lines)
+        // STARTER // add each pair's product to output (the reference takes 7 lines)
         // STARTER (void)IC;
     }
     return STATUS_OK;

@@ -1,11 +1,11 @@
 /* 01 half searches
  *
- *   idea    search at half of the places: those opposite have the same pairs, turned
+ *   idea    search half of the kernel positions: the opposite ones have reversed pairs
  *   expect  2x the rulebook of 00_hash_table
- *   limit   the products: the weights of one place lie KD*KH*KW apart
+ *   limit   the products: the weights of one kernel position are KD*KH*KW apart
  *   run     make bench T=03_im2col_cpu/subm_conv3d/01
  *
- * Forward, all shapes and strides. Workspace: that of 00_hash_table, and P row numbers.
+ * Forward, all shapes and strides. Workspace: as in 00_hash_table, and P row numbers.
  */
 #include "operators.h"
 
@@ -13,14 +13,14 @@ typedef struct {
     int64_t n, z, y, x;
 } point_t;
 
-/* As in 00_hash_table; NULL pointers if there is no memory. */
+/* As in 00_hash_table. If there is no memory, the pointers are NULL. */
 typedef struct {
-    point_t *point;  // (P), the rows of coordinates
-    int32_t *slot;   // (SLOTS), a row number or -1: free
-    int64_t SLOTS;   // a power of 2, more than 4 * P: most of them stay free
+    point_t *point;  // (P), the points of all rows
+    int32_t *slot;   // (SLOTS), a row number; -1 is free
+    int64_t SLOTS;   // a power of 2, more than 4 * P: most stay free
 } table_t;
 
-/* The slot in which a point stands, or the free one in which it would. */
+/* The slot of a point, or the free slot that it would get. */
 static int32_t *slot_of(const table_t *table, point_t at)
 {
     // BEGIN SOLUTION
@@ -61,7 +61,7 @@ static table_t table_of(ctx_t *ctx, const tensor_t *coordinates)
     // STARTER return (table_t){0};  // as if there were no memory
 }
 
-/* output[write] += weight[:,:,k] @ features[read] for all pairs of the place k */
+/* output[write] += weight[:,:,k] @ features[read] for all pairs of kernel position k */
 static void multiply(const tensor_t *features, const tensor_t *weight, int64_t k,
                      const int32_t *pair, int64_t pairs, tensor_t *output)
 {
@@ -94,7 +94,7 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
     const table_t table = table_of(ctx, coordinates);
     int32_t *own = ctx_scratch(ctx, (size_t)P * 3 * sizeof(int32_t));
     if (P > 0 && (!table.point || !table.slot || !own)) return STATUS_NO_MEMORY;
-    int32_t *reader = own + 2 * P;  // of each row, at this place; -1 is nobody
+    int32_t *reader = own + 2 * P;  // which row reads each row now, or -1
     for (int64_t i = 0; i < P * OC; i++)
         real_data(output)[i] = bias ? *at1(bias, i % OC) : 0;
     for (int64_t k = 0; k <= PLACES / 2; k++) {
@@ -114,22 +114,22 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
             pairs++;
         }
         // END SOLUTION
-        // STARTER // the place's pairs, as in 00_hash_table, and who reads each row
+        // STARTER // the pairs of position k, as in 00_hash_table; fill reader
         // STARTER // (the reference takes 12 lines)
         // STARTER (void)slot_of, (void)reader;
         multiply(features, weight, k, pair, pairs, output);
         if (count) ((int64_t *)count->data)[k] = pairs;
         if (count) ((int64_t *)count->data)[PLACES - 1 - k] = pairs;
-        if (k == PLACES / 2) break;  // the centre has no opposite
+        if (k == PLACES / 2) break;  // the centre has no opposite position
         // BEGIN SOLUTION
         if (rulebook) pair += (PLACES - 1 - 2 * k) * P * 2;
         for (int32_t write = 0, i = 0; write < P; write++) {
-            if (reader[write] < 0) continue;  // who is read reads, one step back
+            if (reader[write] < 0) continue;  // the reversed pair
             pair[i++] = reader[write], pair[i++] = write;
         }
         // END SOLUTION
-        // STARTER // the pairs of the place opposite, in rising order of write: the
-        // STARTER // rulebook has them under that place (the reference takes 5 lines)
+        // STARTER // the pairs of the opposite position, in rising order of write; the
+        // STARTER // rulebook lists them at that position (the reference takes 5 lines)
         multiply(features, weight, PLACES - 1 - k, pair, pairs, output);
     }
     return STATUS_OK;

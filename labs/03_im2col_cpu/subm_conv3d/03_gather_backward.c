@@ -1,18 +1,18 @@
 /* 03 gather backward
  *
- *   idea    both gradients of a place are matrix products of gathered rows
- *   expect  4x over a walk over all pairs, as in lab 02
- *   limit   copies before and after the products; few pairs make them small
+ *   idea    both gradients of a kernel position are products of gathered rows
+ *   expect  4x over a loop over all pairs, as in lab 02
+ *   limit   copies before and after the products; few pairs: small products
  *   run     make bench T=03_im2col_cpu/subm_conv3d/03
  *
  * Backward, all shapes and strides. Workspace: 2*KD*KH*KW times that of
- * matmul/05_packed, P rows of features and of output, the weights of one place.
+ * matmul/05_packed, P rows of features and of output, the weights of one position.
  */
 #include "operators.h"
 
 matmul_forward_fn product_forward;  // matmul/05_packed
 
-/* The (rows, columns) that begin at data, without gaps. */
+/* A contiguous matrix (rows, columns) that begins at data. */
 static tensor_t matrix_of(real *data, int64_t rows, int64_t columns)
 {
     return (tensor_t){.data = data,
@@ -22,7 +22,7 @@ static tensor_t matrix_of(real *data, int64_t rows, int64_t columns)
                       .stride = {columns, 1}};
 }
 
-/* to (pairs, D) = the rows of `from` that one side of the pairs names */
+/* to (pairs, D) = the rows of `from` that `side` (read or write) of the pairs names */
 static void gather(const tensor_t *from, const int32_t *side, int64_t step, tensor_t to)
 {
     // BEGIN SOLUTION
@@ -36,11 +36,11 @@ static void gather(const tensor_t *from, const int32_t *side, int64_t step, tens
 
 static void set_zero(tensor_t *output)
 {
-    if (!output) return;  // a gradient that nobody wants
+    if (!output) return;  // the caller does not want this gradient
     for (int64_t i = 0; i < tensor_numel(output); i++) real_data(output)[i] = 0;
 }
 
-/* For the pairs (read, write) of a place k:
+/* For the pairs (read, write) of kernel position k:
  *     grad_features[read] += grad_output[write] @ weight[:,:,k]
  *     grad_weight[:,:,k]   = grad_output[write]^T @ features[read] */
 status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
@@ -50,7 +50,7 @@ status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
                               tensor_t *grad_weight, tensor_t *grad_bias)
 {
     // STARTER return STATUS_NOT_IMPLEMENTED;  // delete this line when you begin
-    (void)p;  // the rulebook knows the dilation
+    (void)p;  // the rulebook contains the dilation
     const int64_t P = features->size[0], OC = weight->size[0], IC = weight->size[1];
     const int64_t KH = weight->size[3], KW = weight->size[4];
     const int64_t step = rulebook->stride[1];
@@ -61,9 +61,9 @@ status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
             *at1(grad_bias, oc) += *at2(grad_output, row, oc);
     }
     // END SOLUTION
-    // STARTER // grad_bias (the reference takes 4 lines)
+    // STARTER // compute grad_bias (the reference takes 4 lines)
     if (P * OC * IC == 0) return STATUS_OK;
-    // for grad, for rows, and for a product (OC, IC)
+    // memory for grad, rows, and a product (OC, IC)
     real *room = ctx_scratch(ctx, (size_t)(P * (OC + IC) + OC * IC) * sizeof(real));
     if (!room) return STATUS_NO_MEMORY;
 
@@ -77,7 +77,7 @@ status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
         gather(grad_output, read + rulebook->stride[2], step, grad);
         if (grad_features) {
             // BEGIN SOLUTION
-            tensor_t filters = *weight;  // (OC, IC) of this place
+            tensor_t filters = *weight;  // (OC, IC) of this position
             filters.ndim = 2, filters.data = at5(weight, 0, 0, kd, kh, kw);
             status = product_forward(ctx, &grad, &filters, &rows);
             for (int64_t i = 0; i < PAIRS && status == STATUS_OK; i++) {
@@ -85,7 +85,7 @@ status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
                 for (int64_t ic = 0; ic < IC; ic++) row[ic] += *at2(&rows, i, ic);
             }
             // END SOLUTION
-            // STARTER // the place's filters, product, scatter
+            // STARTER // the filters of the position, product, scatter
             // STARTER // (the reference takes 7 lines)
             // STARTER (void)kd, (void)kh, (void)kw, (void)rows;
         }
@@ -102,7 +102,7 @@ status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
                     *at5(grad_weight, oc, ic, kd, kh, kw) = *at2(&sums, oc, ic);
             }
             // END SOLUTION
-            // STARTER // gather; grad^T @ rows; to grad_weight
+            // STARTER // gather; grad^T @ rows; add to grad_weight
             // STARTER // (the reference takes 10 lines)
         }
     }

@@ -1,12 +1,12 @@
 /* 04 register block
  *
- *   idea    a register block reads and writes rows where they lie: nothing is gathered
+ *   idea    a register block reads and writes the original rows: no gather, no copy
  *   expect  1.3x over 02_gather_gemm
- *   limit   the rulebook
+ *   limit   the time to build the rulebook
  *   run     make bench T=03_im2col_cpu/subm_conv3d/04
  *
- * Forward. Threads share out vectors of output channels: equal bit for bit.
- * Workspace: that of 01, the weight once more, the rulebook, copies of strided tensors.
+ * Forward. Threads divide the vectors of output channels: results are equal to the bit.
+ * Workspace: as in 01, the weight again, the rulebook, copies of strided tensors.
  */
 #include "operators.h"
 #include "vector.h"
@@ -17,10 +17,10 @@ enum { MR = 8 };  // register block: MR pairs x one vector of output channels
 
 typedef struct {
     int64_t P, IC, OC, PLACES;
-    const real *features;  // (P, IC) without gaps
+    const real *features;  // (P, IC), contiguous
     const int32_t *pairs;  // (PLACES, P, 2)
     const int64_t *count;  // (PLACES)
-    real *output;          // (P, OC), begun with the bias
+    real *output;          // (P, OC), starts as the bias
 } layer_t;
 
 static int64_t least(int64_t a, int64_t b)
@@ -28,7 +28,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* weight (OC, IC, PLACES) as panels of LANES filters, each (PLACES, IC, LANES) */
+/* Packs weight (OC, IC, PLACES) in panels of LANES filters, each (PLACES, IC, LANES) */
 static void pack(const real *weight, const layer_t *l, real *to)
 {
     // BEGIN SOLUTION
@@ -40,12 +40,12 @@ static void pack(const real *weight, const layer_t *l, real *to)
                                PLACES);
     }
     // END SOLUTION
-    // STARTER // panel by panel: all places of an input channel at once
+    // STARTER // for each panel: all positions of an input channel at once
     // STARTER // (the reference takes 7 lines)
 }
 
 /* output[write] += features[read] @ panel (IC, LANES) in the channels from oc on, for
- * up to MR pairs (read, write); beyond the last one it is repeated, and not stored. */
+ * up to MR pairs (read, write). Past the end the last pair is repeated, not stored. */
 static void micro_kernel(const layer_t *l, const real *panel, const int32_t *pair,
                          int64_t pairs, int64_t oc)
 {
@@ -82,7 +82,7 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
     // STARTER return STATUS_NOT_IMPLEMENTED;  // delete this line when you begin
     layer_t l = {.P = features->size[0], .OC = weight->size[0], .IC = weight->size[1]};
     l.PLACES = weight->size[2] * weight->size[3] * weight->size[4];
-    const size_t bytes = (size_t)l.PLACES * sizeof(int64_t);  // or of PLACES pairs
+    const size_t bytes = (size_t)l.PLACES * sizeof(int64_t);  // also for PLACES pairs
     tensor_t all = {.ndim = 3, .dtype = DTYPE_I32, .size = {l.PLACES, l.P, 2}};
     tensor_t counts = {.ndim = 1, .dtype = DTYPE_I64, .size = {l.PLACES}};
     all.stride[0] = 2 * l.P, all.stride[1] = 2, all.stride[2] = counts.stride[0] = 1;
@@ -90,7 +90,7 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
     counts.data = count ? count->data : ctx_scratch(ctx, bytes);
     if (!counts.data || (l.P > 0 && !all.data)) return STATUS_NO_MEMORY;
 
-    // without channels a convolution is its rulebook alone
+    // without channels, only the rulebook is computed
     tensor_t no_features = *features, no_weight = *weight, no_output = *output;
     no_features.size[1] = no_output.size[1] = no_weight.size[0] = no_weight.size[1] = 0;
     const status_t status = rulebook_forward(ctx, &no_features, coordinates, &no_weight,
@@ -120,8 +120,8 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
         }
     }
     // END SOLUTION
-    // STARTER // vectors of output channels, in parallel; for each all places, MR pairs
-    // STARTER // at a time (the reference takes 8 lines)
+    // STARTER // vectors of output channels, in parallel; for each, all positions, MR
+    // STARTER // pairs at a time (the reference takes 8 lines)
     // STARTER (void)micro_kernel, (void)least;
     return STATUS_OK;
 }

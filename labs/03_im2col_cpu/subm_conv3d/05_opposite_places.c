@@ -1,26 +1,26 @@
 /* 05 opposite places
  *
- *   idea    grad_features is forward once more, each place with the weight opposite
- *   expect  1.3x the first gradient of 03_gather_backward, its forward included
- *   limit   multiply-adds, and packing the weight where there are few points
+ *   idea    grad_features is forward again, with the weight of the opposite position
+ *   expect  1.3x over 03_gather_backward for grad_features, with its forward
+ *   limit   multiply-adds; with few points, packing the weight
  *   run     make bench T=03_im2col_cpu/subm_conv3d/05
  *
- * Covers the gradient of features. Threads share out vectors of input channels: equal
- * bit for bit. Workspace: the weight once more; a copy of grad_output and of weight if
- * they have gaps.
+ * Covers the gradient of features. Threads divide the vectors of input channels, with
+ * equal results bit for bit. Workspace: the weight again, and copies of grad_output and
+ * weight if they are non-contiguous.
  */
 #include "operators.h"
 #include "vector.h"
 
-/* A pair (read, write) of place k hands a gradient from write back to read. The place
- * opposite, PLACES - 1 - k, has the pair (write, read): what its own `write` receives
- * comes from its own `read`, as in forward, through the weight of k. */
+/* A pair (read, write) of position k passes a gradient from write to read, through the
+ * weight of k. The opposite position, PLACES - 1 - k, has the pair (write, read). For
+ * this reversed pair, the gradient goes from its read to its write, as in forward. */
 enum { MR = 8 };  // register block: MR pairs x one vector of input channels
 
 typedef struct {
     int64_t IC, OC, PLACES;
-    const real *grad_output;  // (P, OC) without gaps
-    int64_t down, across;     // from pair to pair, and from read to write
+    const real *grad_output;  // (P, OC), contiguous
+    int64_t down, across;     // strides: next pair; from read to write
     real *grad_features;      // (P, IC)
 } layer_t;
 
@@ -29,7 +29,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* weight (OC, IC, PLACES) as panels of LANES channels, each (PLACES, OC, LANES) */
+/* Packs weight (OC, IC, PLACES): panels of LANES channels, each (PLACES, OC, LANES) */
 static void pack(const real *weight, const layer_t *l, real *to)
 {
     // BEGIN SOLUTION
@@ -41,12 +41,12 @@ static void pack(const real *weight, const layer_t *l, real *to)
                                PLACES);
     }
     // END SOLUTION
-    // STARTER // as in 04_register_block, with channels for filters
+    // STARTER // as in 04_register_block, with channels in place of filters
     // STARTER // (the reference takes 7 lines)
 }
 
 /* grad_features[write] += grad_output[read] @ panel (OC, LANES) in the channels from ic
- * on, for up to MR pairs; beyond the last one it is repeated, and not stored. */
+ * on, for up to MR pairs. Past the end the last pair is repeated, not stored. */
 static void micro_kernel(const layer_t *l, const real *panel, const int32_t *pair,
                          int64_t pairs, int64_t ic)
 {
@@ -70,12 +70,12 @@ static void micro_kernel(const layer_t *l, const real *panel, const int32_t *pai
         if (i < pairs) vec_store_first(to[i], sum[i], width);
     }
     // END SOLUTION
-    // STARTER // as in 04_register_block, with pairs turned round
+    // STARTER // as in 04_register_block, with read and write of a pair as above
     // STARTER // (the reference takes 18 lines)
 }
 
 /* grad_features[write] = sum over the rulebook's pairs of grad_output[read] with the
- * weight of the place opposite */
+ * weight of the opposite position */
 status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
                               const tensor_t *features, const tensor_t *weight,
                               const tensor_t *rulebook, const tensor_t *count,
@@ -110,7 +110,7 @@ status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
             for (int64_t i = 0; i < PAIRS; i += MR)
                 micro_kernel(&l, panel, pair + i * l.down, PAIRS - i, ic);
             // END SOLUTION
-            // STARTER // the panel of which place? then MR pairs at a time
+            // STARTER // which position's panel do you need? then MR pairs at a time
             // STARTER // (the reference takes 4 lines)
             // STARTER (void)micro_kernel, (void)least;
             // STARTER (void)PANEL, (void)PAIRS, (void)pair;

@@ -1,13 +1,13 @@
 /* 06 weight block
  *
- *   idea    a block of the weight stays in registers while all pairs of its place pass
- *   expect  1.5x the second gradient of 03_gather_backward, its forward included
- *   limit   multiply-adds; few pairs: blocks are stored as often as they are used
+ *   idea    keep a block of the weight's gradient in registers for all its pairs
+ *   expect  1.5x over 03_gather_backward for grad_weight, with its forward
+ *   limit   multiply-adds; with few pairs, storing the blocks
  *   run     make bench T=03_im2col_cpu/subm_conv3d/06
  *
- * Covers the gradients of weight and bias. Threads share out blocks: equal bit for bit.
- * Workspace: the weight once more; a copy of grad_output and of features if they have
- * gaps.
+ * Covers the gradients of weight and bias. Threads divide the blocks: results are equal
+ * bit for bit. Workspace: the weight again, and copies of grad_output and features if
+ * they are non-contiguous.
  */
 #include "operators.h"
 #include "vector.h"
@@ -16,9 +16,9 @@ enum { MR = 8 };  // register block: MR output channels x one vector of input ch
 
 typedef struct {
     int64_t IC, OC;
-    const real *grad_output;  // (P, OC) without gaps
-    const real *features;     // (P, IC) without gaps
-    int64_t down, across;     // from pair to pair, and from read to write
+    const real *grad_output;  // (P, OC), contiguous
+    const real *features;     // (P, IC), contiguous
+    int64_t down, across;     // strides: next pair; from read to write
 } layer_t;
 
 static int64_t least(int64_t a, int64_t b)
@@ -26,14 +26,14 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* A block of sums (OC, IC) of one place, from (oc, ic) on: grad_output[write] times
- * features[read], over all pairs of the place. */
+/* A block of sums (OC, IC) of one kernel position, from (oc, ic) on: grad_output[write]
+ * times features[read], over all pairs of the position. */
 static void micro_kernel(const layer_t *l, const int32_t *pair, int64_t pairs,
                          int64_t oc, int64_t ic, real *sums)
 {
     // BEGIN SOLUTION
     const int64_t rows = least(l->OC - oc, MR), width = least(l->IC - ic, LANES);
-    int64_t row[MR];  // beyond the last output channel it is repeated, and not stored
+    int64_t row[MR];  // past the end the last row is repeated, not stored
     for (int i = 0; i < MR; i++) row[i] = oc + least(i, rows - 1);
     vec sum[MR] = {0};
     for (int64_t n = 0; n < pairs; n++, pair += l->down) {
@@ -47,11 +47,11 @@ static void micro_kernel(const layer_t *l, const int32_t *pair, int64_t pairs,
         if (i < rows) vec_store_first(sums + row[i] * l->IC + ic, sum[i], width);
     }
     // END SOLUTION
-    // STARTER // MR rows of sums; each pair adds to all; store once
+    // STARTER // MR rows of sums; add each pair to all of them; store once
     // STARTER // (the reference takes 14 lines)
 }
 
-/* grad_weight[:,:,k] = sum over the pairs of place k of grad_output[write]^T @
+/* grad_weight[:,:,k] = sum over the pairs of position k of grad_output[write]^T @
  * features[read], grad_bias = sum of the rows of grad_output */
 status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
                               const tensor_t *features, const tensor_t *weight,
@@ -75,7 +75,7 @@ status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
             bias[oc] += l.grad_output[row * l.OC + oc];
     }
     // END SOLUTION
-    // STARTER // grad_bias (the reference takes 5 lines)
+    // STARTER // compute grad_bias (the reference takes 5 lines)
     // STARTER (void)bias;
     if (!grad_weight || l.OC * l.IC == 0) return STATUS_OK;
 
@@ -92,7 +92,7 @@ status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
         for (int64_t ic = 0; ic < l.IC; ic += LANES)
             micro_kernel(&l, pair, PAIRS, oc, ic, sums + k * ALL);
         // END SOLUTION
-        // STARTER // its vectors of input channels (the reference takes 2 lines)
+        // STARTER // loop over vectors of input channels (the reference takes 2 lines)
         // STARTER (void)micro_kernel, (void)least, (void)oc, (void)PAIRS, (void)pair;
     }
     // BEGIN SOLUTION

@@ -1,14 +1,14 @@
 /* 00 scalar
  *
  *   idea    the definition: a row of output for each (ic, kh, kw), element by element
- *   expect  1x, the baseline of this ladder
- *   limit   the border test and the index arithmetic around every element
+ *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   limit   each element needs a border test and index arithmetic
  *   run     make bench T=03_im2col_cpu/unfold/00
  */
 #include "operators.h"
 
-/* One element of an image under its place in the column matrix: where
- * row = (ic, kh, kw) reads at column = (oh, ow). NULL in the padding. */
+/* The pixel that belongs to one element of the column matrix, at row = (ic, kh, kw) and
+ * column = (oh, ow). In the padding it is NULL. */
 static real *place_of(const tensor_t *image, unfold_params_t p, int64_t n, int64_t row,
                       int64_t column)
 {
@@ -48,7 +48,7 @@ status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_params_t p,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input[n,ic,ih,iw] = sum of grad_output over all places that read this element */
+/* grad_input[n,ic,ih,iw] = sum of grad_output over all windows that read the element */
 status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output, unfold_params_t p,
                          tensor_t *grad_input)
 {

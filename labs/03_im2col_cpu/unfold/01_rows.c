@@ -1,6 +1,6 @@
 /* 01 rows
  *
- *   idea    work out which part of a row lies inside, then copy it without a question
+ *   idea    compute which part of a row is inside, then copy it without border tests
  *   expect  30x over 00_scalar
  *   limit   memory: each element of the image is written KH*KW times
  *   run     make bench T=03_im2col_cpu/unfold/01
@@ -10,8 +10,8 @@
 #include "operators.h"
 #include "vector.h"
 
-/* What row (ic, kh, kw) has to do with an image: its elements [begin, end) of output
- * row oh read from at4(image, n, ic, ih + oh * stride_h, iw) on; others are padding. */
+/* For row (ic, kh, kw) and output row oh: elements [begin, end) are inside. They read
+ * from at4(image, n, ic, ih + oh * stride_h, iw) on. All other elements are padding. */
 typedef struct {
     int64_t ic, ih, iw, begin, end;
 } segment_t;
@@ -37,7 +37,7 @@ static segment_t segment_of(const tensor_t *image, unfold_params_t p, int64_t ro
     // STARTER return (segment_t){0};
 }
 
-/* to[0 .. COUNT) = from[0], from[step], from[2 * step] ..., which do not overlap */
+/* to[0 .. COUNT) = from[0], from[step], from[2 * step] ...; the two do not overlap */
 static void copy(real *restrict to, const real *restrict from, int64_t step,
                  int64_t COUNT)
 {
@@ -53,7 +53,7 @@ static void copy(real *restrict to, const real *restrict from, int64_t step,
     // STARTER // your code (the reference takes 7 lines)
 }
 
-/* to[0], to[step], ... += from[0], from[across], ..., which do not overlap */
+/* to[0], to[step], ... += from[0], from[across], ...; the two do not overlap */
 static void add(real *restrict to, int64_t step, const real *restrict from,
                 int64_t across, int64_t COUNT)
 {
@@ -95,7 +95,7 @@ status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_params_t p,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input[n,ic,ih,iw] = sum of grad_output over all places that read this element */
+/* grad_input[n,ic,ih,iw] = sum of grad_output over all windows that read the element */
 status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output, unfold_params_t p,
                          tensor_t *grad_input)
 {
