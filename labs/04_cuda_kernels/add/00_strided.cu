@@ -1,7 +1,7 @@
 /* 00 strided
  *
- *   idea    one thread for each element; strides tell it where the operands keep theirs
- *   expect  1x, the baseline of this ladder
+ *   idea    one thread for each element; strides give the offsets of the operands
+ *   expect  1x by definition: the speeds of this ladder are relative to this file
  *   limit   index arithmetic: two 64-bit divisions for every axis of every operand
  *   run     make grade T=04_cuda_kernels/add/00
  */
@@ -9,8 +9,8 @@
 
 enum { THREADS = 256 };  // of a block
 
-/* t stretched to a shape: a view that stands still (stride 0) along an axis of size 1
- * and along an axis that t lacks. Axes are aligned at the last one:
+/* A view of t, stretched to a shape. The stride is 0 along axes of size 1, and along
+ * axes that t lacks. Axes are aligned at the last one:
  *
  *     shape (2, 3, 4)    t (3, 1), strides 1, 1    view (2, 3, 4), strides 0, 1, 0 */
 static tensor_t stretched(const tensor_t *t, const tensor_t *shape)
@@ -29,7 +29,7 @@ static tensor_t stretched(const tensor_t *t, const tensor_t *shape)
     // STARTER return tensor_t{};
 }
 
-/* A block owns 256 consecutive elements of output, a thread one. No shared memory.
+/* A block owns 256 consecutive elements of output, a thread owns one. No shared memory.
  * input and other have the shape of output. */
 static __global__ void add_forward_kernel(const __grid_constant__ tensor_t input,
                                           const __grid_constant__ tensor_t other,
@@ -61,14 +61,14 @@ extern "C" status_t add_forward(ctx_t *ctx, const tensor_t *input,
     return STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 8 lines)
-    // STARTER (void)stretched, (void)add_forward_kernel;  // until you call them
+    // STARTER (void)stretched, (void)add_forward_kernel;  // delete when you call them
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* A block owns 256 consecutive elements of grad, a thread one: it sums what backward
- * brings to each position where forward read this element. `kept` is grad_output along
- * the axes of grad, `summed` along the stretched ones. No shared memory. Nobody else
- * writes grad[i], so the sum needs no atomics and always has the same order. */
+/* A block owns 256 consecutive elements of grad, a thread owns one. It adds up the
+ * gradients of all positions at which forward read this element. `kept` is grad_output
+ * along the axes of grad, `summed` along the stretched axes. No shared memory. No other
+ * thread writes grad[i], so the sum needs no atomics and always has the same order. */
 static __global__ void add_backward_kernel(const __grid_constant__ tensor_t kept,
                                            const __grid_constant__ tensor_t summed,
                                            accum scale, real *__restrict__ grad,
@@ -88,9 +88,9 @@ static __global__ void add_backward_kernel(const __grid_constant__ tensor_t kept
     // STARTER // your code (the reference takes 7 lines)
 }
 
-/* grad = scale * grad_output, summed to the shape of grad. The axes of grad_output are
- * dealt out to two views: those of grad are kept, those along which it was stretched
- * are summed; in the other view they have size 1. */
+/* grad = scale * grad_output, summed to the shape of grad. Two views divide the axes of
+ * grad_output: `kept` has the axes of grad, `summed` has the stretched axes. In the
+ * other view, an axis has size 1. */
 static status_t sum_to_shape(ctx_t *ctx, const tensor_t *grad_output, accum scale,
                              tensor_t *grad)
 {
@@ -110,7 +110,7 @@ static status_t sum_to_shape(ctx_t *ctx, const tensor_t *grad_output, accum scal
     return STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 13 lines)
-    // STARTER (void)add_backward_kernel;  // until you call it
+    // STARTER (void)add_backward_kernel;  // delete when you call it
     // STARTER return status_t{};
 }
 
@@ -126,6 +126,6 @@ extern "C" status_t add_backward(ctx_t *ctx, const tensor_t *grad_output,
     return sum_to_shape(ctx, grad_output, (accum)p.alpha, grad_other);
     // END SOLUTION
     // STARTER // your code (the reference takes 4 lines)
-    // STARTER (void)sum_to_shape;  // until you call it
+    // STARTER (void)sum_to_shape;  // delete when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

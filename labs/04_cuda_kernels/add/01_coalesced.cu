@@ -1,13 +1,13 @@
 /* 01 coalesced
  *
- *   idea    without gaps all tensors are one long row: thread i takes element i
+ *   idea    contiguous tensors are one long row, so thread i takes element i
  *   expect  the bytes of 00_strided (counted); 1.5 times its speed on an H100
- *   limit   one request for every 4 bytes of a thread
+ *   limit   each request of a thread moves only 4 bytes
  *   run     make grade T=04_cuda_kernels/add/01
  *
- * Covers operands without gaps, none of them stretched. The 32 threads of a warp ask at
- * once. Where their elements are neighbours, in f32 the request is for 128 bytes in a
- * row, 4 sectors of 32; scattered ones cost up to 32.
+ * Covers contiguous operands that are not stretched. The 32 threads of a warp load at
+ * once. In f32, neighbouring elements are one request of 128 consecutive bytes: 4
+ * sectors of 32 bytes. Scattered elements need up to 32 sectors.
  */
 #include "launch.h"
 
@@ -22,7 +22,7 @@ static bool is_plain(const tensor_t *t, const tensor_t *result)
     // STARTER return false;
 }
 
-/* A block owns 256 consecutive elements, a thread one. No shared memory. */
+/* A block owns 256 consecutive elements, a thread owns one. No shared memory. */
 static __global__ void add_forward_kernel(const real *__restrict__ input,
                                           const real *__restrict__ other, accum alpha,
                                           real *__restrict__ output, int64_t COUNT)
@@ -50,12 +50,12 @@ extern "C" status_t add_forward(ctx_t *ctx, const tensor_t *input,
     return STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 8 lines)
-    // STARTER (void)is_plain, (void)add_forward_kernel;  // until you call them
+    // STARTER (void)is_plain, (void)add_forward_kernel;  // delete when you call them
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
 /* grad = scale * grad_output
- * A block owns 256 consecutive elements, a thread one. No shared memory. */
+ * A block owns 256 consecutive elements, a thread owns one. No shared memory. */
 static __global__ void add_backward_kernel(const real *__restrict__ grad_output,
                                            accum scale, real *__restrict__ grad,
                                            int64_t COUNT)
@@ -90,6 +90,6 @@ extern "C" status_t add_backward(ctx_t *ctx, const tensor_t *grad_output,
     return ctx->left == (GRAD_INPUT | GRAD_OTHER) ? STATUS_UNSUPPORTED : STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 14 lines)
-    // STARTER (void)add_backward_kernel;  // until you call it
+    // STARTER (void)add_backward_kernel;  // delete when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -1,24 +1,24 @@
 /* 02 float4
  *
- *   idea    a thread loads and stores 16 bytes at once, in f32 1/4 of the requests
+ *   idea    a thread loads and stores 16 bytes at once: in f32, 1/4 of the requests
  *   expect  1/4 of the requests of 01_coalesced (counted); 1.1x on an H100
- *   limit   memory bandwidth: each byte moves once
+ *   limit   memory bandwidth: each byte is read or written once
  *   run     make grade T=04_cuda_kernels/add/02
  *
- * Covers operands without gaps, none of them stretched, at multiples of 16 bytes.
+ * Covers contiguous operands that are not stretched, at multiples of 16 bytes.
  */
 #include "launch.h"
 
 enum { THREADS = 256 };  // of a block
 
 #if defined(REAL_F64)
-typedef double2 pack;  // what one load of 128 bits brings
+typedef double2 pack;  // one load of 128 bits
 #else
 typedef float4 pack;
 #endif
 enum { LANES = sizeof(pack) / sizeof(real) };  // 4 in f32, 2 in f64, 8 in f16
 
-/* The pack at p, which is aligned to 16 bytes: see is_packed. */
+/* The pack at p. p must be a multiple of 16 bytes: see is_packed. */
 static __device__ pack *pack_at(const real *p)
 {
     // BEGIN SOLUTION
@@ -28,7 +28,7 @@ static __device__ pack *pack_at(const real *p)
     // STARTER return NULL;
 }
 
-/* result can be made from t pack by pack. */
+/* Whether result can be computed from t pack by pack. */
 static bool is_packed(const tensor_t *t, const tensor_t *result)
 {
     // BEGIN SOLUTION
@@ -40,15 +40,15 @@ static bool is_packed(const tensor_t *t, const tensor_t *result)
     // STARTER return false;
 }
 
-/* A block owns 256 consecutive packs, a thread the LANES elements of one, from `first`
- * on; the last thread owns what is left over, one by one. No shared memory. */
+/* A block owns 256 consecutive packs. A thread owns the LANES elements of a pack, from
+ * `first` on. The last thread owns the elements left, one by one. No shared memory. */
 static __global__ void add_forward_kernel(const real *__restrict__ input,
                                           const real *__restrict__ other, accum alpha,
                                           real *__restrict__ output, int64_t COUNT)
 {
     // BEGIN SOLUTION
     const int64_t first = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * LANES;
-    if (first + LANES > COUNT) {  // the tail, or nothing
+    if (first + LANES > COUNT) {  // the last elements, or nothing
         for (int64_t i = first; i < COUNT; i++) {
             output[i] = real_from(accum_from(input[i]) + alpha * accum_from(other[i]));
         }
@@ -65,7 +65,7 @@ static __global__ void add_forward_kernel(const real *__restrict__ input,
     *pack_at(output + first) = sum;
     // END SOLUTION
     // STARTER // your code (the reference takes 16 lines)
-    // STARTER (void)pack_at;  // until you call it
+    // STARTER (void)pack_at;  // delete when you call it
 }
 
 /* output = input + alpha * other, both stretched to the shape of output */
@@ -84,19 +84,19 @@ extern "C" status_t add_forward(ctx_t *ctx, const tensor_t *input,
     return STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 9 lines)
-    // STARTER (void)is_packed, (void)add_forward_kernel;  // until you call them
+    // STARTER (void)is_packed, (void)add_forward_kernel;  // delete when you call them
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad = scale * grad_output
- * A block owns 256 consecutive packs, a thread one, or the tail. No shared memory. */
+/* grad = scale * grad_output. A block owns 256 consecutive packs, a thread owns one, or
+ * the elements left at the end. No shared memory. */
 static __global__ void add_backward_kernel(const real *__restrict__ grad_output,
                                            accum scale, real *__restrict__ grad,
                                            int64_t COUNT)
 {
     // BEGIN SOLUTION
     const int64_t first = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * LANES;
-    if (first + LANES > COUNT) {  // the tail, or nothing
+    if (first + LANES > COUNT) {  // the last elements, or nothing
         for (int64_t i = first; i < COUNT; i++) {
             grad[i] = real_from(scale * accum_from(grad_output[i]));
         }
@@ -134,6 +134,6 @@ extern "C" status_t add_backward(ctx_t *ctx, const tensor_t *grad_output,
     return ctx->left == (GRAD_INPUT | GRAD_OTHER) ? STATUS_UNSUPPORTED : STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 14 lines)
-    // STARTER (void)add_backward_kernel;  // until you call it
+    // STARTER (void)add_backward_kernel;  // delete when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -1,17 +1,17 @@
 /* 00 grid of blocks
  *
- *   does     unfold forward: few blocks, whose threads go on to another pixel
- *   seen     pytorch/vision issue 2598 (2020): deform_conv2d, whose loops have this
- *            form, crashed at large batches; pull request 2604 allows more blocks
- *   passes   images of which each thread gets one pixel at the most
+ *   does     unfold forward: few blocks, whose threads continue with another pixel
+ *   seen     pytorch/vision issue 2598 (2020): deform_conv2d has such loops, and
+ *            crashed at large batches; pull request 2604 allows more blocks
+ *   passes   images for which each thread gets at most one pixel
  *   run      make grade T=04_cuda_kernels/bug_hunt/00
  */
 #include "launch.h"
 
 enum { THREADS = 16, MOST_BLOCKS = 2 };  // of a block; of a grid
 
-/* A block owns 16 windows of the planes, and others each time the whole grid has passed
- * by; a thread copies the KH*KW numbers of one window. No shared memory. */
+/* A block owns 16 windows of the planes, then 16 more at a distance of the whole grid,
+ * and so on. A thread copies the KH*KW numbers of one window. No shared memory. */
 static __global__ void window_kernel(const __grid_constant__ tensor_t input,
                                      unfold_params_t p, int64_t OH, int64_t OW,
                                      real *output, int64_t WINDOWS)

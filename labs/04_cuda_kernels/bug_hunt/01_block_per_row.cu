@@ -1,15 +1,15 @@
 /* 01 block per row
  *
- *   does     add forward: a block for each row of output, a thread for each number
+ *   does     add forward: one block for each row of output, one thread per number
  *   seen     ggml-org/llama.cpp pull request 16744 (2025): a block as large as two axes
  *            of a tensor; sgl-project/sglang issue 32065 (2026): one as wide as a layer
- *   passes   every tensor whose rows are short enough for a test
+ *   passes   all tensors with short rows, as tests use them
  *   run      make grade T=04_cuda_kernels/bug_hunt/01
  */
 #include "launch.h"
 
-/* Where an operand keeps the first element that a row of output reads, counted from
- * data. Along an axis of size 1 it stands still; an axis that it lacks is never met. */
+/* The offset of the first element of an operand that a row of output reads, counted
+ * from data. Axes of size 1 add nothing. Axes that the operand lacks are skipped. */
 static __device__ int64_t row_begin(const tensor_t *t, const tensor_t *output,
                                     int64_t row)
 {
@@ -23,20 +23,20 @@ static __device__ int64_t row_begin(const tensor_t *t, const tensor_t *output,
     return begin;
 }
 
-/* How far apart neighbours of a row lie in an operand: 0 if it is stretched. */
+/* The distance of neighbours of a row in an operand: 0 if it is stretched. */
 static __device__ int64_t row_step(const tensor_t *t)
 {
     if (t->ndim < 1 || t->size[t->ndim - 1] < 2) return 0;
     return t->stride[t->ndim - 1];
 }
 
-/* A block owns a row, a thread one number of it. No shared memory. */
+/* A block owns a row, a thread owns one number of it. No shared memory. */
 static __global__ void row_kernel(const __grid_constant__ tensor_t input,
                                   const __grid_constant__ tensor_t other, accum alpha,
                                   const __grid_constant__ tensor_t output, int64_t D)
 {
     // BEGIN SOLUTION
-    const int64_t PARTS = ceil_div(D, blockDim.x);  // blocks of a row
+    const int64_t PARTS = ceil_div(D, blockDim.x);  // blocks per row
     const int64_t row = blockIdx.x / PARTS;
     const int64_t d = blockIdx.x % PARTS * blockDim.x + threadIdx.x;
     // END SOLUTION

@@ -1,8 +1,8 @@
 /* 02 filter pieces
  *
- *   does     conv2d forward: a block keeps a piece of its filter in shared memory
+ *   does     conv2d forward: a block keeps a part of its filter in shared memory
  *   seen     ORNL/HeCBench issue 253 (2026), a loop over tiles; pytorch/pytorch pull
- *            request 20182 (2019), softmax: both found by a race checker
+ *            request 20182 (2019), softmax. A race checker found both.
  *   passes   filters of at most 32 weights: few channels, small kernels
  *   run      make grade T=04_cuda_kernels/bug_hunt/02
  */
@@ -10,8 +10,8 @@
 
 enum { THREADS = 64, PIECE = 32 };  // of a block; weights at a time
 
-/* A block owns 64 outputs of one filter and image, a thread one: (n, oc) = blockIdx.x /
- * parts. Shared memory: a piece of 32 weights, 128 bytes in f32. */
+/* A block owns 64 outputs of one filter and image, a thread owns one: (n, oc) =
+ * blockIdx.x / parts. Shared memory: 32 weights of a filter, 128 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS)
     filter_kernel(const __grid_constant__ tensor_t input,
                   const __grid_constant__ tensor_t weight,
@@ -38,7 +38,7 @@ static __global__ void __launch_bounds__(THREADS)
             piece[threadIdx.x] =
                 *at4(&weight, oc, tap / PLACES, place / KW, place % KW);
         }
-        __syncthreads();  // the piece is whole before anybody multiplies by it
+        __syncthreads();  // all weights are written before any thread reads
         for (int64_t i = 0; i < count; i++) {
             const int64_t tap = first + i, place = tap % PLACES;
             const int64_t ih = top + place / KW * p.dilation_h;
@@ -49,9 +49,9 @@ static __global__ void __launch_bounds__(THREADS)
             sum += x * accum_from(piece[i]);
         }
         // BEGIN SOLUTION
-        __syncthreads();  // all have read this piece before the next one is written
+        __syncthreads();  // all have read these weights before new ones come
         // END SOLUTION
-        // STARTER // the next piece
+        // STARTER // the next weights
     }
     if (pixel < PIXELS) real_data(&output)[plane * PIXELS + pixel] = real_from(sum);
 }

@@ -1,8 +1,8 @@
 /* 03 warp by warp
  *
- *   does     linear backward: a block adds up a weight's products over the rows
+ *   does     linear backward: a block adds up the products of a weight over the rows
  *   seen     flashinfer-ai/flashinfer pull requests 3879 and 3880 (2026): the norm of
- *            rows of 2880 numbers came out 6 % too large
+ *            rows of 2880 numbers was 6 % too large
  *   passes   up to 32 rows, and each multiple of 32
  *   run      make grade T=04_cuda_kernels/bug_hunt/03
  */
@@ -10,15 +10,15 @@
 
 enum { WARP = 32, MOST_THREADS = 128, THREADS = 64 };  // blocks of sums, of products
 
-/* Where row r of the leading axes begins. */
+/* The address at which row r of the leading axes begins. */
 static __device__ const real *row_start(const tensor_t *t, int64_t r)
 {
     return real_data(t) + tensor_offset(t, t->ndim - 1, r);
 }
 
-/* A block owns one element (oc, ic) of grad_weight, or of grad_bias, which reads a 1 in
- * the place of input (its data is NULL); a thread adds each blockDim.x-th row, then the
- * first of a warp the sums of its warp, then the first of all the sums of the warps.
+/* A block owns one element (oc, ic) of grad_weight, or of grad_bias. For grad_bias it
+ * reads 1 instead of input, whose data is NULL. A thread adds each blockDim.x-th row.
+ * Then the first thread of a warp adds the warp's sums, then thread 0 adds all warps'.
  * Shared memory: 128 sums, 512 bytes in f32. */
 static __global__ void sum_kernel(const __grid_constant__ tensor_t grads,
                                   const __grid_constant__ tensor_t input, int64_t IC,
@@ -40,13 +40,13 @@ static __global__ void sum_kernel(const __grid_constant__ tensor_t grads,
         sum += accum_from(grad) * factor;
     }
     sums[threadIdx.x] = sum;
-    __syncthreads();  // every thread's sum is there
+    __syncthreads();  // all threads' sums are written
     if (lane == 0) {
         for (int i = 1; i < WARP && threadIdx.x + i < COUNT; i++) {
             sums[threadIdx.x] += sums[threadIdx.x + i];
         }
     }
-    __syncthreads();  // and every warp's, in the place of its first thread
+    __syncthreads();  // all warps' sums too, at their first threads
     if (threadIdx.x > 0) return;
     // BEGIN SOLUTION
     const int WARPS = (COUNT + WARP - 1) / WARP;
@@ -58,7 +58,7 @@ static __global__ void sum_kernel(const __grid_constant__ tensor_t grads,
 }
 
 /* grad_input[r,ic] = sum over oc of grad_output[r,oc] * weight[oc,ic]
- * A block owns 64 elements of grad_input, a thread one. No shared memory. */
+ * A block owns 64 elements of grad_input, a thread owns one. No shared memory. */
 static __global__ void input_kernel(const __grid_constant__ tensor_t grads,
                                     const __grid_constant__ tensor_t weight,
                                     real *__restrict__ grad_input, int64_t COUNT)

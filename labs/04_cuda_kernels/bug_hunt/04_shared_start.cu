@@ -1,17 +1,17 @@
 /* 04 shared start
  *
- *   does     depthwise_conv2d forward: one thread fetches the bias for its whole block
- *   seen     dirac-institute/kbmod pull request 108 (2022): threads that read shared
- *            memory, and numbers that differ between runs of one program
- *   passes   layers without a bias; a machine that starts its warps in their order
+ *   does     depthwise_conv2d forward: one thread loads the bias for its whole block
+ *   seen     dirac-institute/kbmod pull request 108 (2022): threads read shared memory,
+ *            and numbers differ between runs of one program
+ *   passes   layers without a bias; a machine that starts the warps in order
  *   run      make grade T=04_cuda_kernels/bug_hunt/04
  */
 #include "launch.h"
 
 enum { THREADS = 64 };  // of a block
 
-/* A block owns 64 outputs of one filter and image, a thread one: plane = n*OC + oc is
- * blockIdx.x / PARTS. Shared memory: where all sums begin, 4 bytes in f32. */
+/* A block owns 64 outputs of one filter and image, a thread owns one. plane = n*OC + oc
+ * is blockIdx.x / PARTS. Shared memory: the start of all sums, 4 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS)
     plane_kernel(const __grid_constant__ tensor_t input,
                  const __grid_constant__ tensor_t weight,
@@ -28,9 +28,9 @@ static __global__ void __launch_bounds__(THREADS)
     if (bias.data) {
         if (threadIdx.x == 0) begin = accum_from(*at1(&bias, oc));
         // BEGIN SOLUTION
-        __syncthreads();  // the bias is there before anybody begins with it
+        __syncthreads();  // the bias is written before any thread uses it
         // END SOLUTION
-        // STARTER // every sum begins with it
+        // STARTER // every sum starts at the bias
         sum = begin;
     }
     if (pixel >= PIXELS) return;  // the last block of a plane may be partly empty

@@ -1,17 +1,17 @@
 /* 00 direct
  *
- *   idea    a thread sums one output or one pixel's gradient, a block one weight's
- *   expect  1x, the baseline of this ladder
- *   limit   two loads, and tests for the border, for every multiply-add
+ *   idea    one thread sums an output or a pixel's gradient, one block a weight's
+ *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   limit   each multiply-add needs two loads and border tests
  *   run     make grade T=04_cuda_kernels/conv2d/00
  */
 #include "layout.h"
 
-enum { THREADS = 256, FEW = 64 };  // of a block; of one that adds up its sums
-enum { BLOCKS_PER_SM = 16 };       // of the latter: a thread may have 64 registers
+enum { THREADS = 256, FEW = 64 };  // per block; per block that adds up its sums
+enum { BLOCKS_PER_SM = 16 };       // for FEW threads: each can have 64 registers
 
-/* A block owns 256 consecutive elements of output, a thread one; neighbouring threads
- * walk along ow. No shared memory. bias.data is NULL if there is none. */
+/* A block owns 256 consecutive elements of output, a thread owns one. Neighbouring
+ * threads go along ow. No shared memory. bias.data is NULL if there is none. */
 static __global__ void output_kernel(const __grid_constant__ tensor_t input,
                                      const __grid_constant__ tensor_t weight,
                                      const __grid_constant__ tensor_t bias,
@@ -57,8 +57,8 @@ extern "C" status_t conv2d_forward(ctx_t *ctx, const tensor_t *input,
     return STATUS_OK;
 }
 
-/* A block owns 256 consecutive pixels of grad_input, a thread one: it sums over all
- * windows that have its pixel. No shared memory. */
+/* A block owns 256 consecutive pixels of grad_input, a thread owns one. It sums over
+ * all windows that contain its pixel. No shared memory. */
 static __global__ void grad_input_kernel(const __grid_constant__ tensor_t grad_output,
                                          const __grid_constant__ tensor_t weight,
                                          conv2d_params_t p,
@@ -71,7 +71,7 @@ static __global__ void grad_input_kernel(const __grid_constant__ tensor_t grad_o
     const place_t in = place_of(&grad_input, i);
     const int64_t IC = weight.size[1], OC = weight.size[0] / p.groups;  // of a group
     const int64_t oc0 = in.c / IC * OC;  // the first filter that reads channel c
-    accum sum = 0;                       // stays 0 for a pixel that no window has
+    accum sum = 0;                       // stays 0 for a pixel in no window
     for (int64_t kh = 0; kh < weight.size[2]; kh++) {
         for (int64_t kw = 0; kw < weight.size[3]; kw++) {
             const int64_t h = in.h + p.padding_h - kh * p.dilation_h;  // oh * stride_h,
@@ -90,14 +90,14 @@ static __global__ void grad_input_kernel(const __grid_constant__ tensor_t grad_o
     // STARTER // your code (the reference takes 18 lines)
 }
 
-/* *result = the sum of what all threads of a block have. Half of the threads add what
- * the other half has, then a quarter, an eighth, ...: always in the same order. */
+/* *result = the sum over all threads of a block. Half of the threads add the sums of
+ * the other half, then a quarter, an eighth, ... The order is always the same. */
 static __device__ void store_sum(accum sum, accum sums[FEW], real *result)
 {
     // BEGIN SOLUTION
     sums[threadIdx.x] = sum;
     for (int half = FEW / 2; half > 0; half /= 2) {
-        __syncthreads();  // the sums of the round before are there
+        __syncthreads();  // the sums of the previous round are complete
         if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
     }
     if (threadIdx.x == 0) *result = real_from(sums[0]);
@@ -106,8 +106,8 @@ static __device__ void store_sum(accum sum, accum sums[FEW], real *result)
 }
 
 /* A block owns element (oc, ic, kh, kw) of grad_weight, a thread each 64th window of
- * every image. The blocks that own a first element of a filter sum grad_bias too; both
- * pointers are NULL if not wanted. Shared memory: 64 + 64 sums, 512 bytes in f32. */
+ * each image. Blocks of the first element of a filter also sum grad_bias. Both pointers
+ * are NULL if not wanted. Shared memory: 64 + 64 sums, 512 bytes in f32. */
 static __global__ void __launch_bounds__(FEW, BLOCKS_PER_SM)
     grad_weight_kernel(const __grid_constant__ tensor_t grad_output,
                        const __grid_constant__ tensor_t input,
@@ -134,11 +134,11 @@ static __global__ void __launch_bounds__(FEW, BLOCKS_PER_SM)
     // END SOLUTION
     // STARTER // your code: the windows of a thread (the reference takes 13 lines)
     if (grad_weight) store_sum(sum, sums[0], grad_weight + blockIdx.x);
-    if (!grad_bias || own.c + own.h + own.w > 0) return;  // not a first one
+    if (!grad_bias || own.c + own.h + own.w > 0) return;  // only for a first element
     store_sum(bias, sums[1], grad_bias + own.n);
 }
 
-/* grad_input by pixels, then grad_weight and grad_bias by blocks */
+/* Launches grad_input, one thread per pixel; then grad_weight, one block per weight */
 extern "C" status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                     const tensor_t *input, const tensor_t *weight,
                                     conv2d_params_t p, tensor_t *grad_input,

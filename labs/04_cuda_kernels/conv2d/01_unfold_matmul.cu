@@ -1,18 +1,18 @@
 /* 01 unfold matmul
  *
- *   idea    im2col: with the windows as columns, a convolution is a matrix product
+ *   idea    im2col: if the windows are columns, a convolution is a matrix product
  *   expect  1/16 of the bytes of 00_direct, backward 1/24 (counted, r16)
- *   limit   memory: KH*KW times the input is written once and read again and again
+ *   limit   memory: KH*KW times the input is written once and read several times
  *   run     make grade T=04_cuda_kernels/conv2d/01
  *
  * For all shapes. Workspace: the columns of all images, N * IC*KH*KW * OH*OW numbers;
- * backward also N times grad_weight; copies of weight and grad_output with gaps.
+ * backward also N times grad_weight; copies of strided weight and grad_output.
  *
- * All images and groups are one product, of N*G matrices. P = OH*OW; K = IC*KH*KW and
- * OC are those of one group.
+ * All images and groups form one product of N*G matrices. P = OH*OW. K = IC*KH*KW and
+ * OC are the numbers of one group.
  *
  *   weight     (N, G, OC, K)   the same for each image: its first stride is 0
- *   columns    (N, G, K, P)    what unfold calls (N, G*K, P): the same memory
+ *   columns    (N, G, K, P)    unfold's (N, G*K, P): the same memory
  *   output     (N, G, OC, P) = weight @ columns
  */
 #include "layout.h"
@@ -23,7 +23,7 @@ extern "C" matmul_forward_fn product_forward;
 
 enum { THREADS = 256 };  // of a block
 
-/* The windows of a convolution, as unfold asks for them. */
+/* The windows of a convolution, as options of unfold. */
 static unfold_params_t windows_of(const tensor_t *weight, conv2d_params_t p)
 {
     unfold_params_t windows = {};
@@ -34,8 +34,8 @@ static unfold_params_t windows_of(const tensor_t *weight, conv2d_params_t p)
     return windows;
 }
 
-/* output (N, G*OC, P) += bias (G*OC)
- * A block owns 256 consecutive elements of output, a thread one. No shared memory. */
+/* output (N, G*OC, P) += bias (G*OC). A block owns 256 consecutive elements of output,
+ * a thread owns one. No shared memory. */
 static __global__ void bias_kernel(const __grid_constant__ tensor_t bias, int64_t P,
                                    real *__restrict__ output, int64_t COUNT)
 {
@@ -45,11 +45,11 @@ static __global__ void bias_kernel(const __grid_constant__ tensor_t bias, int64_
     const accum start = accum_from(*at1(&bias, i / P % bias.size[0]));
     output[i] = real_from(start + accum_from(output[i]));
     // END SOLUTION
-    // STARTER // your code: whose channel is it? (the reference takes 2 lines)
+    // STARTER // your code: which channel is it? (the reference takes 2 lines)
 }
 
 /* grad_weight (COUNT) = the sum of parts (N, COUNT) over the images; 0 without images
- * A block owns 256 consecutive weights, a thread one. No shared memory. */
+ * A block owns 256 consecutive weights, a thread owns one. No shared memory. */
 static __global__ void weight_kernel(const real *__restrict__ parts, int64_t N,
                                      real *__restrict__ grad_weight, int64_t COUNT)
 {
@@ -64,8 +64,8 @@ static __global__ void weight_kernel(const real *__restrict__ parts, int64_t N,
 }
 
 /* grad_bias (G*OC) = the sums of grad_output (N, G*OC, P), channel by channel
- * A block owns a channel, a thread each 256th element of it; a tree adds the threads'
- * sums up, as in 00. Shared memory: 256 sums, 1024 bytes in f32. */
+ * A block owns a channel, a thread each 256th element of it. A tree adds up the sums of
+ * the threads, as in 00_direct. Shared memory: 256 sums, 1024 bytes in f32. */
 static __global__ void channel_kernel(const real *__restrict__ grad_output, int64_t N,
                                       int64_t P, real *__restrict__ grad_bias)
 {
@@ -78,7 +78,7 @@ static __global__ void channel_kernel(const real *__restrict__ grad_output, int6
     }
     sums[threadIdx.x] = sum;
     for (int half = THREADS / 2; half > 0; half /= 2) {
-        __syncthreads();  // the sums of the round before are there
+        __syncthreads();  // the sums of the previous round are complete
         if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
     }
     if (threadIdx.x == 0) grad_bias[blockIdx.x] = real_from(sums[0]);
@@ -101,7 +101,7 @@ extern "C" status_t conv2d_forward(ctx_t *ctx, const tensor_t *input,
     real *col = (real *)ctx_scratch(ctx, (size_t)(N * G * K * P) * sizeof(real));
     if (!col || !filters) return STATUS_NO_MEMORY;
     const unfold_params_t windows = windows_of(weight, p);
-    tensor_t unfolded = tensor_3d(col, N, G * K, P);  // as unfold sees them
+    tensor_t unfolded = tensor_3d(col, N, G * K, P);  // as unfold needs them
     // BEGIN SOLUTION
     status_t status = columns_forward(ctx, input, windows, &unfolded);
     if (status != STATUS_OK) return status;
@@ -112,7 +112,7 @@ extern "C" status_t conv2d_forward(ctx_t *ctx, const tensor_t *input,
     status = product_forward(ctx, &lhs, &rhs, &result);
     if (status != STATUS_OK) return status;
     // END SOLUTION
-    // STARTER // your code: the columns, then the product of views that tensor_4d makes
+    // STARTER // your code: the columns, then the product of views from tensor_4d
     // STARTER // (the reference takes 8 lines)
     // STARTER (void)OC, (void)windows, (void)unfolded;
     if (!bias) return STATUS_OK;
@@ -138,8 +138,8 @@ extern "C" status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
     real *col = (real *)ctx_scratch(ctx, (size_t)(ALL + N * COUNT) * sizeof(real));
     if (N > 0 && (!filters || !grads || !col)) return STATUS_NO_MEMORY;
     const tensor_t grad = tensor_4d(grads, N, G, OC, P);
-    tensor_t columns = tensor_4d(col, N, G, K, P);    // as the product sees them
-    tensor_t unfolded = tensor_3d(col, N, G * K, P);  // and as unfold sees them
+    tensor_t columns = tensor_4d(col, N, G, K, P);    // as the product needs them
+    tensor_t unfolded = tensor_3d(col, N, G * K, P);  // and as unfold needs them
     const unfold_params_t windows = windows_of(weight, p);
     status_t status = STATUS_OK;
     if (grad_weight) {
@@ -164,7 +164,7 @@ extern "C" status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
         if (status == STATUS_OK)
             status = columns_backward(ctx, &unfolded, windows, grad_input);
         // END SOLUTION
-        // STARTER // your code: grad_columns, then folded (the reference takes 5 lines)
+        // STARTER // your code: grad_columns, then fold (the reference takes 5 lines)
         // STARTER (void)filter, (void)grad, (void)columns, (void)unfolded;
         // STARTER (void)windows;
     }

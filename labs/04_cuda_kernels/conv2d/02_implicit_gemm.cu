@@ -1,35 +1,35 @@
 /* 02 implicit gemm
  *
- *   idea    a product of matrices, but the right one, the columns, is never stored
- *   expect  no scratch for columns, nor their traffic in 01; time not measured
- *   limit   one instruction in six is no multiply-add: it fetches, reads or counts
+ *   idea    a matrix product whose right matrix, the columns, is never stored
+ *   expect  no memory and no traffic for columns, unlike 01; time not measured
+ *   limit   one instruction in six is no multiply-add: it loads, reads or counts
  *   run     make grade T=04_cuda_kernels/conv2d/02
  *
- * Covers kernels up to 15 x 15, and 31 bits. Where the tiles of output are too few for
- * all processors, several blocks share the sums of a tile (splits.h). Workspace:
- * weight, if it has gaps; and the sums of those blocks, at most BLOCKS tiles, 13 MB in
- * f32. In f16 every sum lies there once.
+ * Covers kernels up to 15 x 15, and 31 bits. If there are fewer tiles of output than
+ * processors, several blocks divide the sums of a tile (splits.h). Workspace: a copy of
+ * a non-contiguous weight, and the sums of these blocks: at most BLOCKS tiles, 13 MB in
+ * f32. In f16, every sum is stored there once.
  */
 #include "splits.h"
 #include "taps.h"
 
 enum { BM = 64, BN = 128, BK = 8, TM = 8, TN = 8, PAD = 4 };
-enum { TY = BM / TM, TX = BN / TN, THREADS = TY * TX };  // 8 x 16 of a block; BN in all
-enum { STEP = THREADS / BK, FILTERS = BM / STEP };       // of which a thread fetches
+enum { TY = BM / TM, TX = BN / TN, THREADS = TY * TX };  // 8 x 16 of a block; all: BN
+enum { STEP = THREADS / BK, FILTERS = BM / STEP };       // that a thread fetches
 #if defined(REAL_F64)
-typedef double2 pack;  // what one load of 128 bits brings
+typedef double2 pack;  // one load of 128 bits
 #else
 typedef float4 pack;
 #endif
 enum { LANES = sizeof(pack) / sizeof(accum) };  // 4, in f64 2
-enum { BLOCKS_PER_SM = 12 / sizeof(accum) };    // what registers allow: 3, in f64 1
-enum { BLOCKS = 3 * 132, LEAST = 64 };          // wanted in a grid; terms of each
+enum { BLOCKS_PER_SM = 12 / sizeof(accum) };    // as registers allow: 3, in f64 1
+enum { BLOCKS = 3 * 132, LEAST = 64 };          // blocks; terms per block
 
-/* What a thread fetches for a step: number t % BK of 4 filters, all of a window. */
+/* What a thread fetches per step: number t % BK of 4 filters, all BK of its window. */
 typedef struct {
     const real *filter;    // the first of its filters
-    int k;                 // t % BK, or K where there is no filter
-    int further[FILTERS];  // from filter to filter; beyond the edge the last once more
+    int k;                 // t % BK, or K if there is no filter
+    int further[FILTERS];  // from filter to filter; past the edge, repeat the last
     window_t window;
 } source_t;
 
@@ -50,8 +50,8 @@ static __device__ source_t source_of(const tensor_t *input, const tensor_t *weig
     return from;
 }
 
-/* left: number k of its filters; right: numbers k0 to k0 + BK - 1 of its window, whose
- * taps begin at `taps`. 0 from `last` on and in the padding. */
+/* left: number k of its filters. right: numbers k0 to k0 + BK - 1 of its window, whose
+ * taps begin at `taps`. From `last` on, and in the padding, they are 0. */
 static __device__ void fetch(const source_t &from, const int2 *taps, int k0, int last,
                              accum (&left)[FILTERS], accum (&right)[BK])
 {
@@ -74,7 +74,7 @@ typedef struct {
     __align__(16) accum right[BK][BN];
 } tiles_t;
 
-/* What fetch got into the tiles. */
+/* Stores the fetched numbers in the tiles. */
 static __device__ void keep(const accum (&left)[FILTERS], const accum (&right)[BK],
                             tiles_t &tiles)
 {
@@ -87,12 +87,12 @@ static __device__ void keep(const accum (&left)[FILTERS], const accum (&right)[B
 }
 
 /* sum += left^T @ right. Thread (ty, tx) has rows i / LANES * (TY * LANES) + ty * LANES
- * + i % LANES, and columns likewise: LANES of them side by side, a load of 16 bytes. */
+ * + i % LANES, and similar columns. LANES neighbours are one load of 16 bytes. */
 static __device__ void multiply(const tiles_t &tiles, int ty, int tx,
                                 accum (&sum)[TM][TN])
 {
     // BEGIN SOLUTION
-#pragma unroll  // sums that a variable counts would not lie in registers
+#pragma unroll  // with a variable index, sums would not be in registers
     for (int k = 0; k < BK; k++) {
         const pack *lhs = (const pack *)tiles.left[k] + ty;
         const pack *rhs = (const pack *)tiles.right[k] + tx;
@@ -107,7 +107,7 @@ static __device__ void multiply(const tiles_t &tiles, int ty, int tx,
     // STARTER // your code: for each k an outer product (the reference takes 10 lines)
 }
 
-/* result (N, OC of all groups, AREA) at filters oc0 on of group g and windows q0 on. */
+/* Stores to result (N, OC of all groups, AREA), from filter oc0, group g, window q0. */
 static __device__ void store(accum (&sum)[TM][TN], const tensor_t *output, int64_t G,
                              int64_t g, int oc0, int q0, accum *result)
 {
@@ -115,7 +115,7 @@ static __device__ void store(accum (&sum)[TM][TN], const tensor_t *output, int64
     const int OC = (int)(output->size[1] / G), Q = (int)output->size[0] * AREA;
     const bool packed = AREA % LANES == 0 && (uintptr_t)result % sizeof(pack) == 0;
     // BEGIN SOLUTION
-#pragma unroll  // for the same reason
+#pragma unroll  // as above
     for (int j = 0; j < TN; j++) {
         const int lane = j % LANES, q = q0 + j / LANES * TX * LANES + lane;
         if (q >= Q || (packed && lane > 0)) continue;  // the first lane stores all
@@ -131,17 +131,17 @@ static __device__ void store(accum (&sum)[TM][TN], const tensor_t *output, int64
         }
     }
     // END SOLUTION
-    // STARTER // your code: store the sums, 16 bytes at once where it is packed
+    // STARTER // your code: store the sums; if packed, 16 bytes at once
     // STARTER // (the reference takes 13 lines)
     // STARTER (void)packed, (void)Q, (void)OC;
 }
 
 /* output (OC, Q) = weight (OC, K) @ columns (K, Q) of a group; Q windows of all images
  * A block owns SPLIT terms of 64 filters x 128 windows, a thread those of 8 x 8. The
- * grid counts tiles in the order (split, g, q0, oc0), along x.
- * result: output, or as much for each split. Shared memory: 2056 taps and two tiles of
- * each matrix, 29 KB in f32. While two are multiplied, the next are fetched into
- * registers, and then stored into the others. */
+ * grid numbers tiles (split, g, q0, oc0) along x.
+ * result: output, or one copy for each split. Shared memory: 2056 taps and two tiles of
+ * each matrix, 29 KB in f32. While a block multiplies two tiles, it loads the next ones
+ * into registers. Then it stores them in the other two tiles. */
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     conv2d_forward_kernel(const __grid_constant__ tensor_t input,
                           const __grid_constant__ tensor_t weight, const real *filters,
@@ -177,7 +177,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 #pragma unroll 1
         for (int i = t; i < last - first + 2 * BK && i < SPAN + BK; i += THREADS)
             taps[i] = tap_of(&input, &weight, p, first + i, last);
-        __syncthreads();  // the taps are there
+        __syncthreads();  // the taps are complete
         // BEGIN SOLUTION
         fetch(from, taps, first, last, left, right);
         keep(left, right, tiles[0]);
@@ -190,8 +190,8 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
             __syncthreads();  // the next tiles are written, and all have read these
         }
         // END SOLUTION
-        // STARTER // your code: fetch and keep the first tiles; then for each step
-        // STARTER // fetch the next, multiply these, keep those
+        // STARTER // your code: fetch and store the first tiles. Then for each step:
+        // STARTER // fetch the next tiles, multiply, store the next tiles
         // STARTER // (the reference takes 10 lines)
         // STARTER (void)fetch, (void)keep, (void)multiply, (void)from;
         // STARTER (void)left, (void)right;

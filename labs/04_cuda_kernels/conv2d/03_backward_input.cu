@@ -1,11 +1,11 @@
 /* 03 backward input
  *
- *   idea    grad_input is a product too, for each phase of the stride one of its own
- *   expect  no product with zeros between windows; 2.9x the least bytes (counted)
- *   limit   nobody computes while a tile is fetched, but other blocks
+ *   idea    grad_input is also a product: one for each phase of the stride
+ *   expect  no products with inserted zeros; 2.9x the least bytes (counted)
+ *   limit   while a block fetches a tile, only other blocks compute
  *   run     make grade T=04_cuda_kernels/conv2d/03
  *
- * Stride 3, 5 taps, along one axis: which tap brings something to which pixel
+ * Stride 3, 5 taps, along one axis. Which taps kh belong to which pixels?
  *
  *     ih + padding    0   1   2   3   4   5   6   7   8  ...
  *     kh             0,3 1,4  2  0,3 1,4  2  0,3 1,4  2
@@ -16,13 +16,13 @@
 #include "layout.h"
 
 enum { BM = 64, BN = 64, BK = 16, THREADS = 128 };  // of a block
-enum { TM = 8, TN = 4, TX = BN / TN };              // of a thread; so many along n
+enum { TM = 8, TN = 4, TX = BN / TN };              // of a thread; threads along n
 enum { ROWS = THREADS / BN };                       // of a tile, fetched at once
 enum { TURN_THREADS = 256 };
 
 /* filters (OC, KH*KW, IC/G) = weight (OC, IC/G, KH, KW): neighbours along ic become
- * neighbours in memory. A block owns 256 consecutive filters, a thread one. No shared
- * memory. */
+ * neighbours in memory. A block owns 256 consecutive filters, a thread owns one. No
+ * shared memory. */
 static __global__ void turn_kernel(const __grid_constant__ tensor_t weight,
                                    real *__restrict__ filters, int64_t COUNT)
 {
@@ -36,14 +36,14 @@ static __global__ void turn_kernel(const __grid_constant__ tensor_t weight,
     // STARTER // your code (the reference takes 3 lines)
 }
 
-/* The taps of an axis that meet the pixels of a phase: first, first + step, ... Tap
- * `first` meets pixel j of the phase in window `window` + j; each next one, `back`
- * windows before. */
+/* The taps of an axis for the pixels of a phase: first, first + step, ... For pixel j
+ * of the phase, tap `first` belongs to window `window` + j. Each next tap belongs to a
+ * window that is `back` windows earlier. */
 typedef struct {
     int64_t first, step, window, back;
 } taps_t;
 
-/* `distance` is that of pixel 0 of the phase from tap 0 of window 0. */
+/* `distance` is the distance of pixel 0 of the phase from tap 0 of window 0. */
 static __device__ void find_taps(int64_t distance, int64_t K, int64_t stride,
                                  int64_t dilation, taps_t *taps)
 {
@@ -54,15 +54,15 @@ static __device__ void find_taps(int64_t distance, int64_t K, int64_t stride,
     taps->first = first, taps->step = step;
     taps->window = distance / stride, taps->back = step * dilation / stride;
     // END SOLUTION
-    // STARTER // your code: the first tap that meets the phase, then how many taps
-    // STARTER // further the next one is (the reference takes 5 lines)
+    // STARTER // your code: the first tap of the phase, then the distance to the next
+    // STARTER // tap (the reference takes 5 lines)
 }
 
 /* grad_input (GM, GN) of a group and phase = sum over the phase's taps of
- * filters[tap]^T (GM, GK) @ grad_output as the tap meets it (GK, GN), where
+ * filters[tap]^T (GM, GK) @ grad_output at the windows of this tap (GK, GN), where
  * GM = IC/G, GK = OC/G, GN = pixels of the phase in all images.
- * A block owns a tile of 64 x 64; a thread owns rows 8*ty to 8*ty + 7 and columns tx,
- * tx + 16, tx + 32, tx + 48 of it. The grid counts tiles along x, in the order (g,
+ * A block owns a tile of 64 x 64. A thread owns rows 8*ty to 8*ty + 7 and columns tx,
+ * tx + 16, tx + 32, tx + 48 of it. The grid numbers tiles along x, in the order (g,
  * phase, n0, m0). Shared memory: two tiles of 16 x 64, 64 pixels, and the taps along
  * both axes, 9792 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS)
@@ -73,10 +73,10 @@ static __global__ void __launch_bounds__(THREADS)
 {
     [[maybe_unused]] __shared__ __align__(16) accum left[BK][BM];  // (oc, ic)
     [[maybe_unused]] __shared__ accum right[BK][BN];               // (oc, pixel)
-    __shared__ int64_t pixels[3][BN];  // n, and numbers in the phase along h, w
+    __shared__ int64_t pixels[3][BN];  // n, and indices in the phase along h, w
     __shared__ taps_t taps[2];         // along h, along w
     const int tx = threadIdx.x % TX, ty = threadIdx.x / TX;
-    const int side = threadIdx.x % BN, row = threadIdx.x / BN;  // where it fetches
+    const int side = threadIdx.x % BN, row = threadIdx.x / BN;  // what it fetches
     const int64_t GM = grad_input.size[1] / p.groups;
     const int64_t GK = grad_output.size[1] / p.groups;
     const int64_t N = grad_input.size[0], IH = grad_input.size[2];
@@ -88,7 +88,7 @@ static __global__ void __launch_bounds__(THREADS)
     const int64_t phase = blockIdx.x / TILES % (PHASES_H * PHASES_W);
     const int64_t phase_h = phase / PHASES_W, phase_w = phase % PHASES_W;
     const int64_t g = blockIdx.x / (TILES * PHASES_H * PHASES_W);
-    if (row == 0) {  // pixel n0 + side of the phase; it may lie behind the last image
+    if (row == 0) {  // pixel n0 + side of the phase; may be past the last image
         // BEGIN SOLUTION
         const int64_t H = ceil_div(IH, p.stride_h), W = ceil_div(IW, p.stride_w);
         const int64_t i = n0 + side;
@@ -103,7 +103,7 @@ static __global__ void __launch_bounds__(THREADS)
         find_taps(phase_h + p.padding_h, KH, p.stride_h, p.dilation_h, &taps[0]);
     if (threadIdx.x == 1)
         find_taps(phase_w + p.padding_w, KW, p.stride_w, p.dilation_w, &taps[1]);
-    __syncthreads();  // pixels and taps are there for those who fetch and who store
+    __syncthreads();  // pixels and taps are written before they are used
 
     accum sum[TM][TN] = {};  // stays 0 in a phase without taps
     int64_t y = taps[0].window;
@@ -118,8 +118,8 @@ static __global__ void __launch_bounds__(THREADS)
             const real *from = at4(&grad_output, n, oc, oh, ow);
             const real *filter = filters + ((oc * KH + kh) * KW + kw) * GM + m0 + side;
             // END SOLUTION
-            // STARTER // your code: where does pixel `side` read grad_output, if it
-            // STARTER // meets a window at all? Where do the filters of column `side`
+            // STARTER // your code: where does pixel `side` read grad_output, if a
+            // STARTER // window contains it? Where do the filters of column `side`
             // STARTER // begin? (the reference takes 5 lines)
             // STARTER (void)x;
             for (int64_t k0 = 0; k0 < GK; k0 += BK) {
@@ -133,13 +133,13 @@ static __global__ void __launch_bounds__(THREADS)
                     filter += ROWS * KH * KW * GM, from += ROWS * grad_output.stride[1];
                 }
                 // END SOLUTION
-                // STARTER // your code: rows k0 to k0 + 15, side by side, of both
-                // STARTER // tiles; 0 behind the last one (the reference takes 7 lines)
-                __syncthreads();  // both tiles are written before anybody reads them
+                // STARTER // your code: rows k0 to k0 + 15 of both tiles; 0 past the
+                // STARTER // last one (the reference takes 7 lines)
+                __syncthreads();  // both tiles are written before any thread reads
 
                 // BEGIN SOLUTION
 #pragma unroll 4
-                for (int k = 0; k < BK; k++) {  // 4 at once: all take 128 registers
+                for (int k = 0; k < BK; k++) {  // 4 at once: all need 128 registers
                     accum l[TM], r[TN];
                     for (int i = 0; i < TM; i++) l[i] = left[k][ty * TM + i];
                     for (int j = 0; j < TN; j++) r[j] = right[k][tx + TX * j];
@@ -150,7 +150,7 @@ static __global__ void __launch_bounds__(THREADS)
                 // END SOLUTION
                 // STARTER // your code: the product (the reference takes 8 lines)
                 // STARTER (void)filters, (void)g;
-                __syncthreads();  // all have read before the next tiles overwrite these
+                __syncthreads();  // all have read the tiles before they change
             }
         }
     }
@@ -160,13 +160,13 @@ static __global__ void __launch_bounds__(THREADS)
         const int64_t iw = phase_w + pixels[2][at] * p.stride_w;
         for (int i = 0; i < TM; i++) {
             const int64_t m = m0 + ty * TM + i;
-            if (m >= GM || n >= N || ih >= IH || iw >= IW) continue;  // an edge
+            if (m >= GM || n >= N || ih >= IH || iw >= IW) continue;  // past the edge
             *at4(&grad_input, n, g * GM + m, ih, iw) = real_from(sum[i][j]);
         }
     }
 }
 
-/* grad_input, all phases in one launch */
+/* Launches all phases of grad_input at once */
 extern "C" status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                     const tensor_t *input, const tensor_t *weight,
                                     conv2d_params_t p, tensor_t *grad_input,

@@ -1,32 +1,32 @@
 /* 04 backward weight
  *
- *   idea    blocks share the windows grad_weight sums over; a second kernel adds up
- *   expect  512 blocks for a small grad_weight, too; 2.8x the least bytes (counted)
- *   limit   as 03; and what a split writes is read again
+ *   idea    blocks divide the windows of grad_weight's sums; a second kernel adds up
+ *   expect  512 blocks also for a small grad_weight; 2.8x the least bytes (counted)
+ *   limit   as in 03; also, each split's sums are written and read again
  *   run     make grade T=04_cuda_kernels/conv2d/04
  *
  *     windows of all images    0 ..... 255   256 .... 511   512 .... 767   ...
- *     summed by a block each   partial[0]    partial[1]     partial[2]
- *     and then, always so      partial[0]  + partial[1]  +  partial[2]   + ...
+ *     a block sums each part   partial[0]    partial[1]     partial[2]
+ *     then, in this order      partial[0]  + partial[1]  +  partial[2]   + ...
  *
- * The sizes alone say how many splits there are: the last digits are always the same.
- * Covers grad_weight and grad_bias, where no row and no column needs 64 bits.
+ * Only the sizes decide how many splits there are, so the last digits never change.
+ * Covers grad_weight and grad_bias, if rows and columns fit into 32 bits.
  * Workspace: both gradients in accum, once for each split.
  */
 #include "layout.h"
 
 enum { BM = 64, BN = 64, BK = 16, THREADS = 128 };  // of a block
-enum { TM = 8, TN = 4, TX = BN / TN };              // of a thread; so many along n
+enum { TM = 8, TN = 4, TX = BN / TN };              // of a thread; threads along n
 enum { ROWS = THREADS / BK };                       // of a tile, fetched at once
-enum { BLOCKS = 512, LEAST = 256 };  // blocks wanted; windows that are worth one
+enum { BLOCKS = 512, LEAST = 256 };  // blocks wanted; windows per block, at least
 
 /* partial[split] (GM, GN + 1) of a group = grad_output (GM, GK) @ windows^T (GK, GN),
- * for SPAN of the GK windows, and in the last column the sums of grad_output;
- * GM = OC/G, GN = IC/G*KH*KW, or 0 if only grad_bias is wanted, GK = N*OH*OW.
- * A block owns a tile of 64 x 64; a thread owns rows 8*ty to 8*ty + 7 and columns tx,
- * tx + 16, tx + 32, tx + 48 of it. The grid counts tiles along x, in the order (split,
- * g, n0, m0). Shared memory: tiles of 16 x 68 and 16 x 66, padded so that what 2 x 16
- * threads store meets once (left) or nowhere, and 64 places; 9600 bytes in f32. */
+ * for SPAN of the GK windows. The last column has the sums of grad_output. GM = OC/G,
+ * GK = N*OH*OW, GN = IC/G*KH*KW, or 0 if only grad_bias is wanted.
+ * A block owns a tile of 64 x 64. A thread owns rows 8*ty to 8*ty + 7 and columns tx,
+ * tx + 16, tx + 32, tx + 48 of it. The grid numbers tiles along x, in the order (split,
+ * g, n0, m0). Shared memory: tiles of 16 x 68 and 16 x 66, padded so that stores of 2 x
+ * 16 threads have at most one bank conflict, and 64 positions; 9600 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS)
     partial_kernel(const __grid_constant__ tensor_t grad_output,
                    const __grid_constant__ tensor_t input,
@@ -35,7 +35,7 @@ static __global__ void __launch_bounds__(THREADS)
                    accum *__restrict__ partial)
 {
     __shared__ __align__(16) accum left[BK][BM + 4];      // (window, oc)
-    [[maybe_unused]] __shared__ accum right[BK][BN + 2];  // (window, place)
+    [[maybe_unused]] __shared__ accum right[BK][BN + 2];  // (window, position)
     [[maybe_unused]] __shared__ int64_t offset[BN];  // of a place from pixel (oh, ow) *
     [[maybe_unused]] __shared__ int2 away[BN];  // stride: elements; columns and rows
     const int t = threadIdx.x, tx = t % TX, ty = t / TX;
@@ -60,12 +60,12 @@ static __global__ void __launch_bounds__(THREADS)
         away[t] = make_int2((int)w, (int)h);
         // END SOLUTION
         // STARTER // your code: offset and away of column n0 + t. place_of(&weight, i)
-        // STARTER // tells its place of the kernel (the reference takes 5 lines)
+        // STARTER // gives its kernel position (the reference takes 5 lines)
     }
     const int64_t first = split * SPAN + at;  // of the windows that it fetches
     int64_t n = first / OW / OH;
     int oh = (int)(first / OW % OH), ow = (int)(first % OW);
-    __syncthreads();  // the places are there for those who fetch
+    __syncthreads();  // the positions are written before they are used
     accum sum[TM][TN] = {}, bias = 0;
     for (int64_t k0 = 0; k0 < GK; k0 += BK) {
         // BEGIN SOLUTION
@@ -75,7 +75,7 @@ static __global__ void __launch_bounds__(THREADS)
 #pragma unroll
         for (int i = 0; i < BM; i += ROWS) {  // BM = BN
             const int x = row + i;            // the row of both tiles
-            const unsigned w = iw + away[x].x, h = ih + away[x].y;  // -1 is a large one
+            const unsigned w = iw + away[x].x, h = ih + away[x].y;  // -1 becomes large
             const bool filled = k0 + at < GK && m0 + x < GM;
             const bool inside = k0 + at < GK && n0 + x < GN && h < IH && w < IW;
             left[at][x] = filled ? accum_from(*grad) : 0;
@@ -83,19 +83,19 @@ static __global__ void __launch_bounds__(THREADS)
             grad += ROWS * grad_output.stride[1];
         }
         // END SOLUTION
-        // STARTER // your code: row `at` of both tiles, for window (n, oh, ow); 0 for
-        // STARTER // what is not there (the reference takes 12 lines)
+        // STARTER // your code: row `at` of both tiles, for window (n, oh, ow); 0 if
+        // STARTER // there is none (the reference takes 12 lines)
         // STARTER (void)IC, (void)IH, (void)IW, (void)row;
-        ow += BK;  // on to its next window
+        ow += BK;  // to its next window
         while (ow >= OW) {
             ow -= OW, oh++;
             if (oh == OH) oh = 0, n++;
         }
-        __syncthreads();  // both tiles are written before anybody reads them
+        __syncthreads();  // both tiles are written before any thread reads
 
         // BEGIN SOLUTION
 #pragma unroll 4
-        for (int k = 0; k < BK; k++) {  // 4 at once: all take 128 registers
+        for (int k = 0; k < BK; k++) {  // 4 at once: all need 128 registers
             accum l[TM], r[TN];
             for (int i = 0; i < TM; i++) l[i] = left[k][ty * TM + i];
             for (int j = 0; j < TN; j++) r[j] = right[k][tx + TX * j];
@@ -108,13 +108,13 @@ static __global__ void __launch_bounds__(THREADS)
         if (n0 == 0 && t < BM) {
             for (int k = 0; k < BK; k++) bias += left[k][t];
         }
-        __syncthreads();  // all have read before the next tiles overwrite these
+        __syncthreads();  // all have read the tiles before they change
     }
     partial += ((split * p.groups + g) * GM + m0) * (GN + 1);
     for (int i = 0; i < TM; i++) {
         for (int j = 0; j < TN; j++) {
             const int64_t m = ty * TM + i, column = n0 + tx + TX * j;
-            if (m0 + m >= GM || column >= GN) continue;  // an edge
+            if (m0 + m >= GM || column >= GN) continue;  // past the edge
             partial[m * (GN + 1) + column] = sum[i][j];
         }
     }
@@ -122,7 +122,7 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 /* grad_weight (OC, GN), grad_bias (OC) = partial[0] + partial[1] + ..., in this order.
- * A block owns 128 of the OC*(GN + 1) elements, a thread one. No shared memory. */
+ * A block owns 128 of the OC*(GN + 1) elements, a thread owns one. No shared memory. */
 static __global__ void sum_kernel(const accum *__restrict__ partial, int64_t SPLITS,
                                   int64_t GN, real *__restrict__ grad_weight,
                                   real *__restrict__ grad_bias, int64_t COUNT)
@@ -136,11 +136,11 @@ static __global__ void sum_kernel(const accum *__restrict__ partial, int64_t SPL
     if (column < GN) grad_weight[oc * GN + column] = real_from(sum);
     if (column == GN && grad_bias) grad_bias[oc] = real_from(sum);
     // END SOLUTION
-    // STARTER // your code: a weight, or a bias in the last column; grad_bias may be
+    // STARTER // your code: a weight, or in the last column a bias; grad_bias may be
     // STARTER // NULL (the reference takes 5 lines)
 }
 
-/* grad_weight and grad_bias, as the sums of partial ones */
+/* grad_weight and grad_bias, as sums of the partial sums */
 extern "C" status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                     const tensor_t *input, const tensor_t *weight,
                                     conv2d_params_t p, tensor_t *grad_input,
@@ -160,8 +160,8 @@ extern "C" status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
     const int64_t WANTED = ceil_div(BLOCKS, TILES);  // splits
     const int64_t SPAN = ceil_div(GK, WANTED * LEAST) * LEAST;
     // END SOLUTION
-    // STARTER // your code: how many windows a split has. It is a multiple of LEAST,
-    // STARTER // and makes about BLOCKS blocks (the reference takes 2 lines)
+    // STARTER // your code: the windows per split. The number is a multiple of LEAST,
+    // STARTER // and gives about BLOCKS blocks (the reference takes 2 lines)
     // STARTER const int64_t SPAN = LEAST;
     const int64_t SPLITS = GK > 0 ? ceil_div(GK, SPAN) : 0;
     accum *partial = NULL;

@@ -1,14 +1,14 @@
 /* 05 tf32
  *
- *   idea    tensor cores multiply floats that are rounded to TF32, 11 bits of their 24
+ *   idea    tensor cores multiply floats rounded to TF32, with 11 of their 24 bits
  *   expect  7.8 instructions for each mma (nvcc 13)
- *   limit   the gather: half of all instructions fetch and round; small grids
+ *   limit   the gather: half of all instructions load and round; small grids
  *   run     make grade T=04_cuda_kernels/conv2d/05
  *
- * Covers f32 and f16, whose 11 bits stay as they are; kernels up to 15 x 15, and 31
- * bits for all that is counted. input is read as it lies, no other layout is made of
- * it. Workspace, as for 02: weight if it has gaps, and the sums of splits.h, at most
- * BLOCKS tiles, 13 MB; in f16 every sum once.
+ * Covers f32, and f16, whose 11 bits do not change; kernels up to 15 x 15; 31 bits for
+ * all counts. It reads input directly, and makes no other layout of it.
+ * Workspace, as in 02_implicit_gemm: a copy of a strided weight, and the sums of
+ * splits.h, at most BLOCKS tiles, 13 MB; in f16 every sum once.
  */
 #include "ptx.h"
 #include "splits.h"
@@ -17,30 +17,30 @@
 enum { BM = 64, BN = 128, BK = 16, THREADS = BN };       // of a block
 enum { WARP = 32, WN = 32, MT = BM / 16, NT = WN / 8 };  // MT x NT mma of a warp
 enum { STEP = THREADS / BK, LEFT = BM / STEP, RIGHT = BK, QUADS = BK / 4 };
-enum { BLOCKS_PER_SM = 3 };  // as many as 168 registers a thread allow
-enum { BLOCKS = BLOCKS_PER_SM * 132, LEAST = 256 };  // wanted in a grid; terms of each
+enum { BLOCKS_PER_SM = 3 };  // as many as 168 registers per thread allow
+enum { BLOCKS = BLOCKS_PER_SM * 132, LEAST = 256 };  // blocks; terms per block
 
-/* Where numbers 4q to 4q + 3 of window x lie in the right tile, 16 bytes. A row of 16
- * is half of the banks; 8 lanes that store in rows x to x + 7, or that read two whole
- * rows, meet in no bank, because every second row has another order (^). It is the same
- * 8 rows further: 8 * QUADS on. */
+/* The offset of numbers 4q to 4q + 3 of window x in the right tile, 16 bytes. A row is
+ * half of the banks. 8 lanes that store rows x to x + 7, or that read two whole rows,
+ * have no bank conflict, because every second row has another order (^). 8 rows further
+ * the order is the same, at 8 * QUADS. */
 static __device__ int right_quad(int x, int q)
 {
     return x * QUADS + (q ^ x / 2 % 4);
 }
 
-/* Where numbers 2r and 2r + 1 of filters 2x and 2x + 1 lie in the left tile: 16 bytes,
- * in the order of mma's registers a, to which they are rows x and x + 8. Again 8 lanes
- * that read every second pair of two rows meet in no bank. */
+/* The offset of numbers 2r and 2r + 1 of filters 2x and 2x + 1 in the left tile: 16
+ * bytes, in the order of mma's registers a: for these they are rows x and x + 8. Also 8
+ * lanes that read every second pair of two rows have no bank conflict. */
 static __device__ int left_quad(int x, int r)
 {
     return x * (BK / 2) + (r ^ x % 2);
 }
 
-/* What a thread fetches for a step: number t % BK of some filters, all of a window. */
+/* What a thread fetches per step: number t % BK of some filters, all of its window. */
 typedef struct {
-    const real *filter;  // its number of the first of them, at k = 0
-    int64_t apart;       // from one filter to the next
+    const real *filter;  // its number of the first filter, at k = 0
+    int64_t apart;       // distance of two filters
     int filters;         // at most LEFT; fewer at the edge
     window_t window;
 } source_t;
@@ -60,8 +60,8 @@ static __device__ source_t source_of(const tensor_t *input, const tensor_t *weig
     return from;
 }
 
-/* left: numbers k of its filters; right: numbers k0 to k0 + BK - 1 of its window, whose
- * taps begin at `taps`. 0 for what is not there. */
+/* left: numbers k of its filters. right: numbers k0 to k0 + BK - 1 of its window, whose
+ * taps begin at `taps`. Numbers that do not exist are 0. */
 static __device__ void fetch(const source_t &from, const int2 *taps, int k0, int last,
                              float (&left)[LEFT], float (&right)[RIGHT])
 {
@@ -91,7 +91,7 @@ static __device__ uint4 rounded(const float *x)
                       ptx::to_tf32(x[3]));
 }
 
-/* What fetch got, rounded, into the tiles. */
+/* Rounds the fetched numbers, and stores them in the tiles. */
 static __device__ void keep(const float (&left)[LEFT], const float (&right)[RIGHT],
                             tiles_t &tiles)
 {
@@ -103,14 +103,14 @@ static __device__ void keep(const float (&left)[LEFT], const float (&right)[RIGH
     for (int q = 0; q < QUADS; q++)
         tiles.right[right_quad(t, q)] = rounded(right + 4 * q);
     // END SOLUTION
-    // STARTER // your code: where the quads are (the reference takes 6 lines)
+    // STARTER // your code: store at the quads' offsets (the reference takes 6 lines)
     // STARTER (void)rounded, (void)left_quad, (void)right_quad;
 }
 
 /* sum += left (BM, BK) @ right (WN, BK)^T, by one warp, whose windows begin at wn. Lane
- * 4g + p reads numbers 4p to 4p + 3 of windows g and filters 2g and 2g + 1. mma wants
- * numbers p and p + 4, but any two will do that are the same left and right: first 4p
- * and 4p + 1, then the others. */
+ * 4g + p reads numbers 4p to 4p + 3 of windows g and filters 2g and 2g + 1. mma needs
+ * numbers p and p + 4, but any two are right if they are the same left and right: first
+ * 4p and 4p + 1, then the others. */
 static __device__ void multiply(const tiles_t &tiles, float (&sum)[MT][NT][4])
 {
     // BEGIN SOLUTION
@@ -129,11 +129,11 @@ static __device__ void multiply(const tiles_t &tiles, float (&sum)[MT][NT][4])
         }
     }
     // END SOLUTION
-    // STARTER // your code: the numbers of b once, those of a and c for each i, then
-    // STARTER // two mma each (the reference takes 14 lines)
+    // STARTER // your code: load the numbers of b once, a and c for each i; then two
+    // STARTER // mma for each (the reference takes 14 lines)
 }
 
-/* Which filter of a tile sum[i / 2][...][i % 2 * 2 + ...] belongs to, and which is the
+/* The filter of a tile that sum[i / 2][...][i % 2 * 2 + ...] belongs to, and the
  * first of the two windows of sum[...][j] (see ptx.h). */
 static __device__ int sum_filter(int i)
 {
@@ -144,7 +144,7 @@ static __device__ int sum_window(int j)
     return threadIdx.x / WARP * WN + 8 * j + threadIdx.x % 4 * 2;
 }
 
-/* Sums that begin with the bias, or with 0. */
+/* Sets the sums to the bias, or to 0. */
 static __device__ void begin(float (&sum)[MT][NT][4], const tensor_t *bias, int first,
                              int GM)
 {
@@ -157,8 +157,8 @@ static __device__ void begin(float (&sum)[MT][NT][4], const tensor_t *bias, int 
     }
 }
 
-/* result (N, filters of all groups, AREA) at filter `first`, of which GM are left, and
- * windows from n0 on. */
+/* Stores to result (N, filters of all groups, AREA), from filter `first` on (GM left)
+ * and from window n0 on. */
 static __device__ void store(const float (&sum)[MT][NT][4], const tensor_t *output,
                              int first, int GM, int n0, float *result)
 {
@@ -166,7 +166,7 @@ static __device__ void store(const float (&sum)[MT][NT][4], const tensor_t *outp
     const int GN = (int)output->size[0] * AREA;
     const bool paired = AREA % 2 == 0 && (uintptr_t)result % sizeof(float2) == 0;
     // BEGIN SOLUTION
-#pragma unroll  // sums that a variable counts would not lie in registers
+#pragma unroll  // with a variable index, sums would not be in registers
     for (int j = 0; j < 2 * NT; j++) {
         const int n = n0 + sum_window(j / 2) + j % 2;
         if (n >= GN || (paired && j % 2)) continue;  // the first of two stores both
@@ -182,18 +182,18 @@ static __device__ void store(const float (&sum)[MT][NT][4], const tensor_t *outp
         }
     }
     // END SOLUTION
-    // STARTER // your code: two windows at once where they are paired
+    // STARTER // your code: if windows are paired, store two at once
     // STARTER // (the reference takes 14 lines)
     // STARTER (void)paired, (void)GN, (void)sum_window;
 }
 
 /* output (GM, GN) = weight (GM, GK) @ windows (GK, GN) of a group; GM = OC/G,
  * GN = N*OH*OW, GK = IC/G*KH*KW
- * A block owns SPLIT terms of 64 filters x 128 windows, a warp of all of the filters x
- * 32 windows; a thread what mma_tf32 gives it of each 16 x 8 (common/ptx.h). The grid
- * counts tiles along x, in the order (split, g, n0, m0). result: output, or as much for
- * each split. Shared memory: taps, and two tiles of each matrix, 41088 bytes: one is
- * multiplied while the next is under way into registers. */
+ * A block owns SPLIT terms of 64 filters x 128 windows, a warp all of the filters x 32
+ * windows. A thread owns the sums that mma_tf32 gives it of each 16 x 8 (common/ptx.h).
+ * The grid numbers tiles along x: (split, g, n0, m0). result: output, or one copy for
+ * each split. Shared memory: taps, and two tiles of each matrix, 41088 bytes: while a
+ * block multiplies one, it loads the next into registers. */
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     conv2d_forward_kernel(const __grid_constant__ tensor_t input,
                           const __grid_constant__ tensor_t weight,
@@ -222,11 +222,11 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 #pragma unroll 1
         for (int i = t; i < last - first + 2 * BK && i < SPAN + BK; i += THREADS)
             taps[i] = tap_of(&input, &weight, p, first + i, last);
-        __syncthreads();  // the taps are there
+        __syncthreads();  // the taps are complete
         // BEGIN SOLUTION
         fetch(from, taps, first, last, left, right);
         keep(left, right, tiles[0]);
-        __syncthreads();  // they are written before anybody reads them
+        __syncthreads();  // written before any thread reads
         const int2 *next = taps + BK;
         for (int k0 = first, now = 0; k0 < last; k0 += BK, now ^= 1, next += BK) {
             fetch(from, next, k0 + BK, last, left, right);
@@ -235,8 +235,8 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
             __syncthreads();  // the next tiles are written, and all have read these
         }
         // END SOLUTION
-        // STARTER // your code: fetch and keep the first tiles; then for each step
-        // STARTER // fetch the next, multiply these, keep those
+        // STARTER // your code: fetch and store the first tiles. Then for each step:
+        // STARTER // fetch the next tiles, multiply, store the next tiles
         // STARTER // (the reference takes 10 lines)
         // STARTER (void)fetch, (void)keep, (void)multiply, (void)from;
         // STARTER (void)left, (void)right;

@@ -1,12 +1,12 @@
 /* 06 half
  *
- *   idea    tensor cores multiply halves as they are: 16 terms at once, sums in float
+ *   idea    tensor cores multiply halves directly: 16 terms at once, sums in float
  *   expect  7.7 instructions for each mma (nvcc 13); not timed
- *   limit   the gather: each number of a window is fetched alone
+ *   limit   the gather: each number of a window needs its own load
  *   run     make grade T=04_cuda_kernels/conv2d/06
  *
- * Covers f16, and filters of whole packs, 8 halves; kernels up to 15 x 15, and 31 bits
- * for all that is counted. Workspace: weight if it has gaps, and the sums of splits.h.
+ * Covers f16, and filters of whole packs, 8 halves; kernels up to 15 x 15; 31 bits for
+ * all counts. Workspace: a copy of a strided weight, and the sums of splits.h.
  */
 #include "packs.h"
 #include "ptx.h"
@@ -15,8 +15,8 @@
 
 enum { BM = 64, BN = 128, BK = 32, THREADS = BN };       // of a block
 enum { WARP = 32, WN = 32, MT = BM / 16, NT = WN / 8 };  // MT x NT mma of a warp
-enum { BLOCKS_PER_SM = 3 };  // as many as 168 registers a thread allow
-enum { BLOCKS = BLOCKS_PER_SM * 132, LEAST = 256 };  // wanted in a grid; terms of each
+enum { BLOCKS_PER_SM = 3 };  // as many as 168 registers per thread allow
+enum { BLOCKS = BLOCKS_PER_SM * 132, LEAST = 256 };  // blocks; terms per block
 
 typedef packs_t<__half, true, BK, THREADS> packs;  // both tiles: packs along k
 
@@ -24,7 +24,7 @@ typedef struct {
     __half left[BM * BK], right[BN * BK];
 } tiles_t;
 
-/* What a thread copies (see packs.h) of the filters of group g, from filter m0 on. */
+/* The packs (packs.h) that a thread copies of the filters of group g, from m0 on. */
 static __device__ source_t<__half> source_of(const real *filters, int GM, int GK, int g,
                                              int m0)
 {
@@ -35,9 +35,9 @@ static __device__ source_t<__half> source_of(const real *filters, int GM, int GK
     return packs::source(&matrix, m0);
 }
 
-/* Begins to copy numbers k0 to k0 + BK - 1 of the filters into a left tile: zeros for
- * numbers from `last` on and for filters outside. Pack i of a thread is i * APART rows
- * below its first one. */
+/* Starts to copy numbers k0 to k0 + BK - 1 of the filters into a left tile. It writes 0
+ * for numbers from `last` on and for filters outside. Pack i of a thread is i * APART
+ * rows below its first pack. */
 static __device__ void copy_filters(const source_t<__half> &from, int k0, int last,
                                     __half *tile)
 {
@@ -51,7 +51,7 @@ static __device__ void copy_filters(const source_t<__half> &from, int k0, int la
     // STARTER // your code: cp_async_zfill in a loop (the reference takes 5 lines)
 }
 
-/* BK numbers of a thread's window, whose taps begin at `taps`. 0 in the padding. */
+/* BK numbers of a thread's window, whose taps begin at `taps`; 0 in the padding. */
 static __device__ void fetch(const window_t &window, const int2 *taps,
                              __half2 (&right)[BK / 2])
 {
@@ -66,7 +66,7 @@ static __device__ void fetch(const window_t &window, const int2 *taps,
     // STARTER // your code (the reference takes 6 lines)
 }
 
-/* What fetch got, into row threadIdx.x of a right tile, by packs of 8. */
+/* Stores the fetched numbers in row threadIdx.x of a right tile, in packs of 8. */
 static __device__ void keep(const __half2 (&right)[BK / 2], __half *tile)
 {
     // BEGIN SOLUTION
@@ -77,8 +77,8 @@ static __device__ void keep(const __half2 (&right)[BK / 2], __half *tile)
     // STARTER // your code (the reference takes 3 lines)
 }
 
-/* sum += left (BM, BK) @ right (WN, BK)^T, by one warp. ldmatrix reads as in linear/03,
- * from the filters 16 x 16 numbers for one mma, from the windows for two. */
+/* sum += left (BM, BK) @ right (WN, BK)^T, by one warp. ldmatrix reads as in linear/03:
+ * 16 x 16 numbers of the filters for one mma, of the windows for two. */
 static __device__ void multiply(const tiles_t &tiles, float (&sum)[MT][NT][4])
 {
     // BEGIN SOLUTION
@@ -103,7 +103,7 @@ static __device__ void multiply(const tiles_t &tiles, float (&sum)[MT][NT][4])
     // STARTER // your code (the reference takes 16 lines)
 }
 
-/* Which filter of a tile sum[i / 2][...][i % 2 * 2 + ...] belongs to, and which is the
+/* The filter of a tile that sum[i / 2][...][i % 2 * 2 + ...] belongs to, and the
  * first of the two windows of sum[...][j] (see ptx.h). */
 static __device__ int sum_filter(int i)
 {
@@ -114,7 +114,7 @@ static __device__ int sum_window(int j)
     return threadIdx.x / WARP * WN + 8 * j + threadIdx.x % 4 * 2;
 }
 
-/* Sums that begin with the bias, or with 0. */
+/* Sets the sums to the bias, or to 0. */
 static __device__ void begin(float (&sum)[MT][NT][4], const tensor_t *bias, int first,
                              int GM)
 {
@@ -127,8 +127,8 @@ static __device__ void begin(float (&sum)[MT][NT][4], const tensor_t *bias, int 
     }
 }
 
-/* result (N, filters of all groups, AREA) at filter `first`, of which GM are left, and
- * windows from n0 on. */
+/* Stores to result (N, filters of all groups, AREA), from filter `first` on (GM left)
+ * and from window n0 on. */
 static __device__ void store(const float (&sum)[MT][NT][4], const tensor_t *output,
                              int first, int GM, int n0, float *result)
 {
@@ -136,7 +136,7 @@ static __device__ void store(const float (&sum)[MT][NT][4], const tensor_t *outp
     const int GN = (int)output->size[0] * AREA;
     const bool paired = AREA % 2 == 0 && (uintptr_t)result % sizeof(float2) == 0;
     // BEGIN SOLUTION
-#pragma unroll  // sums that a variable counts would not lie in registers
+#pragma unroll  // with a variable index, sums would not be in registers
     for (int j = 0; j < 2 * NT; j++) {
         const int n = n0 + sum_window(j / 2) + j % 2;
         if (n >= GN || (paired && j % 2)) continue;  // the first of two stores both
@@ -152,18 +152,18 @@ static __device__ void store(const float (&sum)[MT][NT][4], const tensor_t *outp
         }
     }
     // END SOLUTION
-    // STARTER // your code: two windows at once where they are paired
+    // STARTER // your code: if windows are paired, store two at once
     // STARTER // (the reference takes 14 lines)
     // STARTER (void)paired, (void)GN, (void)sum_window;
 }
 
 /* output (GM, GN) = weight (GM, GK) @ windows (GK, GN) of a group; GM = OC/G,
  * GN = N*OH*OW, GK = IC/G*KH*KW
- * A block owns SPLIT terms of 64 filters x 128 windows, a warp of all of the filters x
- * 32 windows; a thread what mma_f16 gives it of each 16 x 8 (common/ptx.h). The grid
- * counts tiles along x, in the order (split, g, n0, m0). result: output, or as much for
- * each split. Shared memory: taps, and two tiles of each matrix, 41216 bytes: one is
- * multiplied while the next is under way: filters by asynchronous copies, windows
+ * A block owns SPLIT terms of 64 filters x 128 windows, a warp all of the filters x 32
+ * windows. A thread owns the sums that mma_f16 gives it of each 16 x 8 (common/ptx.h).
+ * The grid numbers tiles along x: (split, g, n0, m0). result: output, or one copy for
+ * each split. Shared memory: taps, and two tiles of each matrix, 41216 bytes. While a
+ * block multiplies one, it loads the next: filters by asynchronous copies, windows
  * through registers. */
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     conv2d_forward_kernel(const __grid_constant__ tensor_t input,
@@ -195,25 +195,25 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 #pragma unroll 1
         for (int i = t; i < last - first + 2 * BK && i < SPAN + BK; i += THREADS)
             taps[i] = tap_of(&input, &weight, p, first + i, last);
-        __syncthreads();  // the taps are there
+        __syncthreads();  // the taps are complete
         // BEGIN SOLUTION
         copy_filters(from, first, last, tiles[0].left);
         fetch(window, taps, right);
         keep(right, tiles[0].right);
         ptx::cp_async_wait_all();
-        __syncthreads();  // all copies and numbers are there before anybody reads them
+        __syncthreads();  // all copies and numbers are complete before any thread reads
         const int2 *next = taps + BK;
         for (int k0 = first, now = 0; k0 < last; k0 += BK, now ^= 1, next += BK) {
             copy_filters(from, k0 + BK, last, tiles[now ^ 1].left);
             fetch(window, next, right);
             multiply(tiles[now], sum);
             keep(right, tiles[now ^ 1].right);
-            ptx::cp_async_wait_all();  // my copies are done
+            ptx::cp_async_wait_all();  // its own copies are done
             __syncthreads();  // the next tiles are written, and all have read these
         }
         // END SOLUTION
-        // STARTER // your code: fill the first tiles; then for each step begin with the
-        // STARTER // next, multiply these, keep and wait (the reference takes 14 lines)
+        // STARTER // your code: fill the first tiles. Then for each step: start to load
+        // STARTER // the next, multiply, store, wait (the reference takes 14 lines)
         // STARTER (void)copy_filters, (void)fetch, (void)keep, (void)multiply;
         // STARTER (void)from, (void)window, (void)right;
     }

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
-/* splits.h - several blocks share the sums of a tile where the tiles are too few
+/* splits.h - if there are too few tiles, several blocks divide the sums of a tile
  *
- * A block takes some of the K terms of a tile of output, a split, and writes their sums
- * to the workspace. A second kernel adds the splits up, always in the same order.
+ * A split is some of the K terms of a tile of output. A block sums a split, and writes
+ * the sums to the workspace. A second kernel adds up the splits, always in one order.
  */
 #ifndef CONVLAB_SPLITS_H
 #define CONVLAB_SPLITS_H
 
 #include "launch.h"
 
-enum { SUM_THREADS = 256 };  // of a block that adds sums up
+enum { SUM_THREADS = 256 };  // threads of a block that adds up sums
 
 typedef struct {
-    int TERMS;              // of a split; the last one may have fewer
-    int64_t COUNT, BLOCKS;  // splits of a tile; of all tiles
+    int TERMS;              // terms of a split; the last one may have fewer
+    int64_t COUNT, BLOCKS;  // splits of a tile; blocks of all tiles
     accum *result;          // output, or (COUNT, all sums) in the workspace, or NULL
 } splits_t;
 
-/* Splits of output's TILES: so many that there are up to BLOCKS blocks, but none has
- * fewer than LEAST terms or a part of a step, BK. NULL: the workspace is full. In f16
- * all sums lie in the workspace, as floats. */
+/* The splits for TILES tiles of output: as many as give up to BLOCKS blocks. None has
+ * less than LEAST terms, or a part of a step of BK. If result is NULL, there is no
+ * memory. In f16, all sums are floats in the workspace. */
 template <int BLOCKS, int LEAST, int BK>
 static splits_t splits_of(ctx_t *ctx, const tensor_t *output, int64_t TILES, int64_t K)
 {
@@ -35,7 +35,7 @@ static splits_t splits_of(ctx_t *ctx, const tensor_t *output, int64_t TILES, int
 }
 
 /* output (COUNT) = partial[0] + partial[1] + ..., in this order.
- * A block owns 256 elements of output, a thread one. No shared memory. */
+ * A block owns 256 elements of output, a thread owns one. No shared memory. */
 static __global__ void sum_kernel(const accum *__restrict__ partial, int64_t SPLITS,
                                   real *__restrict__ output, int64_t COUNT)
 {
@@ -46,7 +46,7 @@ static __global__ void sum_kernel(const accum *__restrict__ partial, int64_t SPL
     output[i] = real_from(total);
 }
 
-/* Adds the splits up into output, on the stream, if they are not there yet. */
+/* Adds up the splits into output, on the stream, if output does not have the sums. */
 static status_t splits_added(ctx_t *ctx, const splits_t *splits, tensor_t *output)
 {
     if (splits->result == output->data) return STATUS_OK;

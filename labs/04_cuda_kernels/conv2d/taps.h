@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* taps.h - where the numbers of a window lie, without a division for each of them
+/* taps.h - the offsets of a window's numbers, without a division for each number
  *
- * Term k = (ic, kh, kw) of a window lies equally far behind the window's first pixel in
- * all windows: its tap. A block keeps the taps of SPAN terms in shared memory; a thread
- * keeps its window. Kernels up to SIDE x SIDE; distances in 31 bits.
+ * Term k = (ic, kh, kw) has the same distance from the first pixel in all windows: its
+ * tap. A block keeps the taps of SPAN terms in shared memory; a thread, its window.
+ * Covers kernels up to SIDE x SIDE, and distances of 31 bits.
  *
  *     window.outside & tap.y ? 0 : window.pixel[tap.x]
  */
@@ -12,10 +12,10 @@
 
 #include "launch.h"
 
-enum { SPAN = 2048 };                     // terms whose taps are there at once
+enum { SPAN = 2048 };                     // terms whose taps are in memory at once
 enum { SIDE = 15, NOWHERE = 1 << SIDE };  // a bit that no row of a kernel has
 
-/* x: how far behind a window's first pixel lies term k; y: bits kh and 16 + kw, or
+/* x: the distance of term k from a window's first pixel. y: bits kh and 16 + kw, or
  * NOWHERE from term `last` on. */
 static __device__ int2 tap_of(const tensor_t *input, const tensor_t *weight,
                               conv2d_params_t p, int k, int last)
@@ -29,11 +29,11 @@ static __device__ int2 tap_of(const tensor_t *input, const tensor_t *weight,
 }
 
 typedef struct {
-    const real *pixel;  // the first one, which may lie in the padding
-    int outside;        // bits of a tap, of rows and columns that lie in the padding
+    const real *pixel;  // the first one, which may be in the padding
+    int outside;        // bits as in a tap: rows and columns in the padding
 } window_t;
 
-/* Window q of group g; all of it is outside if there is no such window. */
+/* Window q of group g. If there is no such window, all of it is outside. */
 static __device__ window_t window_of(const tensor_t *input, int64_t IC,
                                      conv2d_params_t p, const tensor_t *output, int g,
                                      int q)

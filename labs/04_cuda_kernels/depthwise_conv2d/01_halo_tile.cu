@@ -1,27 +1,27 @@
 /* 01 halo tile
  *
- *   idea    a block fetches the pixels that its windows share once, into shared memory
+ *   idea    a block loads the pixels of all its windows once, into shared memory
  *   expect  1/4.4 of the bytes of 00_direct (counted, w32); 0.7x on an H100
  *   limit   three loads from shared memory for every multiply-add
  *   run     make grade T=04_cuda_kernels/depthwise_conv2d/01
  *
- * Covers tiles that fit into 48 KB with their filters. Workspace: the weight, if it has
- * gaps.
+ * Covers tiles that fit into 48 KB with their filters. Workspace: a copy of a
+ * non-contiguous weight.
  */
 #include "layout.h"
 
-enum { TW = 32, TH = 8, THREADS = TW * TH };  // windows of a block, one for each thread
-enum { BANKS = 32, SHARED = 48 * 1024 };      // bytes that every card has for a block
+enum { TW = 32, TH = 8, THREADS = TW * TH };  // windows of a block, one per thread
+enum { BANKS = 32, SHARED = 48 * 1024 };      // bytes per block that each GPU has
 
-/* Windows (oh0, ow0) to (oh0 + 7, ow0 + 31) see these pixels of the padded image:
+/* Windows (oh0, ow0) to (oh0 + 7, ow0 + 31) read these pixels of the padded image:
  *
- *     stride 1, 3 x 3        . . . . . .     HIGH = 7 * stride_h + reach of a kernel
- *                            . # # # # .     WIDE = 31 * stride_w + reach of a kernel
+ *     stride 1, 3 x 3        . . . . . .     HIGH = 7 * stride_h + extent of a kernel
+ *                            . # # # # .     WIDE = 31 * stride_w + extent of a kernel
  *     # windows, . halo      . # # # # .
  *                            . . . . . .
  *
- * Columns that are a stride apart lie side by side, in PART words for each residue:
- * a warp then reads 32 neighbours whatever the stride is. */
+ * Columns that are a stride apart are neighbours, in PART words for each residue (mod
+ * stride). So a warp reads 32 neighbours for each stride. */
 typedef struct {
     int64_t HIGH, WIDE, PART, PITCH;  // of the tile; PITCH = stride_w * PART words
 } tile_t;
@@ -33,7 +33,7 @@ static tile_t tile_of(const tensor_t *weight, depthwise_conv2d_params_t p)
     t.HIGH = (TH - 1) * p.stride_h + (weight->size[2] - 1) * p.dilation_h + 1;
     t.WIDE = (TW - 1) * p.stride_w + (weight->size[3] - 1) * p.dilation_w + 1;
     const int64_t apart = ceil_div(BANKS, p.stride_w);  // banks between two residues,
-    const int64_t least = ceil_div(t.WIDE, p.stride_w) - apart;  // for who writes them
+    const int64_t least = ceil_div(t.WIDE, p.stride_w) - apart;  // for those who write
     t.PART = apart + (least > 0 ? ceil_div(least, BANKS) * BANKS : 0);
     t.PITCH = p.stride_w * t.PART;
     return t;
@@ -41,8 +41,8 @@ static tile_t tile_of(const tensor_t *weight, depthwise_conv2d_params_t p)
     // STARTER return tile_t{};  // your code (the reference takes 8 lines)
 }
 
-/* The pixels that the block's windows see, from (ih0, iw0) of a plane on; 0 outside.
- * A thread takes each 32nd column, where it divides once, and of it each 8th row. */
+/* Fetches the pixels of the block's windows, from (ih0, iw0) of a plane on; 0 outside.
+ * A thread takes each 32nd column, with one division, and each 8th row of it. */
 static __device__ void fetch(const tensor_t *input, int64_t n, int64_t ic, int64_t ih0,
                              int64_t iw0, int S, tile_t tile, accum *pixels)
 {
@@ -61,11 +61,11 @@ static __device__ void fetch(const tensor_t *input, int64_t n, int64_t ic, int64
     // STARTER // your code (the reference takes 10 lines)
 }
 
-/* A block owns 8 x 32 windows of one channel, for all M filters of the channel; a
- * thread owns one window. The grid counts tiles in the order (n, ic, oh0, ow0), along
+/* A block owns 8 x 32 windows of one channel, for all M filters of the channel. A
+ * thread owns one window. The grid numbers tiles in the order (n, ic, oh0, ow0), along
  * x.
- * Shared memory: M filters, HIGH x PITCH pixels, and where in them each place of the
- * kernel is; 2.6 KB for 3 x 3, stride 1, f32. */
+ * Shared memory: M filters, HIGH x PITCH pixels, and the offset of each kernel position
+ * in them; 2.6 KB for 3 x 3, stride 1, f32. */
 static __global__ void __launch_bounds__(THREADS)
     output_kernel(const __grid_constant__ tensor_t input,
                   const __grid_constant__ tensor_t weight,
@@ -80,7 +80,7 @@ static __global__ void __launch_bounds__(THREADS)
     const int64_t oh0 = blockIdx.x % TILES / COLUMNS * TH;
     const int64_t ow0 = blockIdx.x % COLUMNS * TW;
     const int tx = threadIdx.x % TW, ty = threadIdx.x / TW;
-    const int S = (int)p.stride_w, K = (int)(KH * KW);  // the tile fits, so they do too
+    const int S = (int)p.stride_w, K = (int)(KH * KW);  // the tile fits, so do they
     accum *const filters = shared, *const pixels = shared + M * K;
     int *const places = (int *)(pixels + tile.HIGH * tile.PITCH);
 
@@ -98,7 +98,7 @@ static __global__ void __launch_bounds__(THREADS)
     const int64_t ih0 = oh0 * p.stride_h - p.padding_h;
     const int64_t iw0 = ow0 * p.stride_w - p.padding_w;
     fetch(&input, n, ic, ih0, iw0, S, tile, pixels);
-    __syncthreads();  // filters, places and pixels are written before anybody reads
+    __syncthreads();  // filters, places and pixels are written before any thread reads
     const int64_t oh = oh0 + ty, ow = ow0 + tx;
     if (oh >= OH || ow >= OW) return;  // an edge; no barrier follows
     const accum *const corner = pixels + ty * p.stride_h * tile.PITCH + tx;
@@ -126,7 +126,7 @@ extern "C" status_t depthwise_conv2d_forward(ctx_t *ctx, const tensor_t *input,
     if (tensor_numel(output) == 0) return STATUS_OK;  // a grid of 0 blocks is an error
     const tile_t tile = tile_of(weight, p);
     const int64_t IC = input->size[1], *out = output->size;
-    const int64_t FILTERS = tensor_numel(weight) / IC;  // words of a channel's
+    const int64_t FILTERS = tensor_numel(weight) / IC;  // words of a channel's filters
     const int64_t K = weight->size[2] * weight->size[3];
     const bool fits = tile.HIGH <= SHARED && tile.PITCH <= SHARED && FILTERS <= SHARED;
     const int64_t WORDS = fits ? FILTERS + tile.HIGH * tile.PITCH : 0;

@@ -1,18 +1,18 @@
 /* 02 register column
  *
- *   idea    a thread walks down a column: a pixel in a register serves K of its windows
+ *   idea    a thread goes down a column: a pixel in a register is used by K windows
  *   expect  1/3.7 of the loads from shared memory of 01; 2.9x on an H100 (3 x 3)
- *   limit   that tiles are fetched before anybody computes
+ *   limit   no thread computes while the block fetches a tile
  *   run     make grade T=04_cuda_kernels/depthwise_conv2d/02
  *
- * Covers kernels 3 or 5 high at stride 1 and dilation 1 along the height, if the tile
- * fits into 48 KB. Workspace: the weight, if it has gaps.
+ * Covers kernels of height 3 or 5 at stride 1 and dilation 1 along the height, if the
+ * tile fits into 48 KB. Workspace: a copy of a non-contiguous weight.
  */
 #include "layout.h"
 
 enum { TW = 32, ROWS = 8, TY = 4, THREADS = TW * TY };  // a thread has 8 windows
 enum { TH = ROWS * TY };                                // 32 x 32 windows of a block
-enum { BANKS = 32, SHARED = 48 * 1024 };  // bytes that every card has for a block
+enum { BANKS = 32, SHARED = 48 * 1024 };  // bytes per block that each GPU has
 
 /* The tile of 01_halo_tile, at stride 1 along the height. */
 typedef struct {
@@ -26,7 +26,7 @@ static tile_t tile_of(const tensor_t *weight, depthwise_conv2d_params_t p)
     t.HIGH = TH + weight->size[2] - 1;
     t.WIDE = (TW - 1) * p.stride_w + (weight->size[3] - 1) * p.dilation_w + 1;
     const int64_t apart = ceil_div(BANKS, p.stride_w);  // banks between two residues,
-    const int64_t least = ceil_div(t.WIDE, p.stride_w) - apart;  // for who writes them
+    const int64_t least = ceil_div(t.WIDE, p.stride_w) - apart;  // for those who write
     t.PART = apart + (least > 0 ? ceil_div(least, BANKS) * BANKS : 0);
     t.PITCH = p.stride_w * t.PART;
     return t;
@@ -35,21 +35,21 @@ static tile_t tile_of(const tensor_t *weight, depthwise_conv2d_params_t p)
     // STARTER return tile_t{};
 }
 
-/* From kw to kw + 1 in the tile: `right` words; and `back` where the residues begin
- * anew, at S. */
+/* The step from kw to kw + 1 in the tile: `right` words; also `back` if the residues
+ * start again, at S. */
 typedef struct {
     int S, residue, right, back;
 } step_t;
 
 static __device__ step_t step_of(depthwise_conv2d_params_t p, tile_t tile)
 {
-    const int S = (int)p.stride_w, D = (int)p.dilation_w;  // the tile fits, so they do
+    const int S = (int)p.stride_w, D = (int)p.dilation_w;  // the tile fits, so these do
     const int PART = (int)tile.PART;
     return {S, D % S, D % S * PART + D / S, 1 - S * PART};
 }
 
-/* A thread's 8 windows of a column, one filter of K x KW: for each kw it loads K
- * weights and, one after the other, 8 + K - 1 pixels; pixel r is in row kh of window
+/* The 8 windows of a thread in a column, for one filter of K x KW. For each kw it loads
+ * K weights, then 8 + K - 1 pixels, one after the other. Pixel r is in row kh of window
  * r - kh.
  *
  *     K = 3    pixels   0  1  2  3  4  5  6  7  8  9
@@ -63,7 +63,7 @@ static __device__ void column(const accum *filter, int KW, step_t step,
     const accum *at = corner;
     for (int kw = 0, rest = 0; kw < KW; kw++) {
         accum w[K];
-#pragma unroll  // weights and sums that a variable counts would not lie in registers
+#pragma unroll  // with a variable index, weights and sums would not be in registers
         for (int kh = 0; kh < K; kh++) w[kh] = filter[kh * KW + kw];
 #pragma unroll
         for (int r = 0; r < ROWS + K - 1; r++) {
@@ -80,8 +80,8 @@ static __device__ void column(const accum *filter, int KW, step_t step,
     // STARTER // your code (the reference takes 13 lines)
 }
 
-/* The pixels that the block's windows see, from (ih0, iw0) of a plane on; 0 outside.
- * A thread takes each 32nd column, where it divides once, and of it each 4th row. */
+/* Fetches the pixels of the block's windows, from (ih0, iw0) of a plane on; 0 outside.
+ * A thread takes each 32nd column, with one division, and each 4th row of it. */
 static __device__ void fetch(const tensor_t *input, int64_t n, int64_t ic, int64_t ih0,
                              int64_t iw0, int S, tile_t tile, accum *pixels)
 {
@@ -100,8 +100,8 @@ static __device__ void fetch(const tensor_t *input, int64_t n, int64_t ic, int64
     // STARTER // your code (the reference takes 10 lines)
 }
 
-/* A block owns 32 x 32 windows of one channel, for all M filters of the channel; a
- * thread owns 8 windows of a column. The grid counts tiles in the order (n, ic, oh0,
+/* A block owns 32 x 32 windows of one channel, for all M filters of the channel. A
+ * thread owns 8 windows of a column. The grid numbers tiles in the order (n, ic, oh0,
  * ow0), along x.
  * Shared memory: M filters, then HIGH x PITCH pixels; 8.5 KB for 3 x 3 in f32. */
 static __global__ void __launch_bounds__(THREADS)
@@ -124,7 +124,7 @@ static __global__ void __launch_bounds__(THREADS)
     for (int64_t i = threadIdx.x; i < M * KH * KW; i += THREADS)
         filters[i] = accum_from(real_data(&weight)[ic * M * KH * KW + i]);
     fetch(&input, n, ic, ih0, iw0, step.S, tile, pixels);
-    __syncthreads();  // filters and pixels are written before anybody reads them
+    __syncthreads();  // filters and pixels are written before any thread reads them
     const int64_t oh1 = oh0 + ty * ROWS, ow = ow0 + tx;  // of the first window
     if (oh1 >= OH || ow >= OW) return;                   // an edge; no barrier follows
     const accum *const corner = pixels + ty * ROWS * tile.PITCH + tx;
@@ -154,7 +154,7 @@ extern "C" status_t depthwise_conv2d_forward(ctx_t *ctx, const tensor_t *input,
     if (tensor_numel(output) == 0) return STATUS_OK;  // a grid of 0 blocks is an error
     const tile_t tile = tile_of(weight, p);
     const int64_t IC = input->size[1], KH = weight->size[2], *out = output->size;
-    const int64_t FILTERS = tensor_numel(weight) / IC;  // words of a channel's
+    const int64_t FILTERS = tensor_numel(weight) / IC;  // words of a channel's filters
     const bool fits = (KH == 3 || KH == 5) && p.stride_h == 1 && p.dilation_h == 1 &&
                       tile.PITCH <= SHARED && FILTERS <= SHARED;
     const int64_t BYTES =

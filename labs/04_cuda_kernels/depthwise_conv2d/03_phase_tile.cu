@@ -1,31 +1,31 @@
 /* 03 phase tile
  *
- *   idea    grad_input: pixels a stride apart form a plane, whose windows are one tile
- *   expect  one product for each pair that meets; 1.5x the least bytes (counted)
+ *   idea    grad_input: every S-th pixel forms a plane, whose windows form one tile
+ *   expect  no products with inserted zeros; 1.5x the least bytes (counted)
  *   limit   three loads from shared memory for every multiply-add
  *   run     make grade T=04_cuda_kernels/depthwise_conv2d/03
  *
- * Covers grad_input, if tile and filter fit into 48 KB. Workspace: the weight, if it
- * has gaps.
+ * Covers grad_input, if tile and filter fit into 48 KB. Workspace: a copy of a
+ * non-contiguous weight.
  */
 #include "layout.h"
 
-enum { TW = 32, TH = 8, THREADS = TW * TH };  // pixels of a block, one for each thread
-enum { SHARED = 48 * 1024 };                  // bytes that every card has for a block
+enum { TW = 32, TH = 8, THREADS = TW * TH };  // pixels of a block, one per thread
+enum { SHARED = 48 * 1024 };                  // bytes per block that each GPU has
 enum { BLOCKS_PER_SM = 3 };                   // a thread may have 80 registers
 
-/* One axis. Place k of the kernel meets pixel i from window (i + P - k*D) / S, if that
- * is a whole number. So pixels phase + S*j have the same places, and each place meets
- * them from windows that lie one behind the other: a convolution of stride 1, its
- * kernel turned over. Stride 2, padding 1, K = 3:
+/* One axis. At kernel position k, pixel i was read by window (i + P - k*D) / S, if this
+ * is a whole number. So pixels phase + S*j were read at equal positions, and for each
+ * position by consecutive windows. This is a convolution of stride 1 with the rotated
+ * kernel. For stride 2, padding 1, K = 3:
  *
- *     pixels of phase 0    0 2 4   place 1 from windows 0 1 2
- *     pixels of phase 1    1 3 5   place 0 from windows 1 2 3, place 2 from 0 1 2 */
+ *     pixels of phase 0    0 2 4   position 1: windows 0 1 2
+ *     pixels of phase 1    1 3 5   position 0: windows 1 2 3, position 2: 0 1 2 */
 typedef struct {
     int64_t K, S, P, D;  // kernel, stride, padding, dilation
 } axis_t;
 
-/* The first window that pixel 0 of a phase may meet, rounded down: a negative one is
+/* The first window that may read pixel 0 of a phase, rounded down. A negative one is
  * padding. */
 [[maybe_unused]] static HOST_DEVICE int64_t first_window(axis_t a, int64_t phase)
 {
@@ -36,7 +36,7 @@ typedef struct {
     // STARTER return 0;  // your code (the reference takes 2 lines)
 }
 
-/* From there to the window that place k comes from; -1 if it misses the phase. */
+/* The distance from there to the window of position k; -1 if k is not in the phase. */
 [[maybe_unused]] static HOST_DEVICE int64_t windows_to(axis_t a, int64_t phase,
                                                        int64_t k)
 {
@@ -47,7 +47,7 @@ typedef struct {
     // STARTER return -1;  // your code (the reference takes 2 lines)
 }
 
-/* Windows of a tile for so many pixels of any phase. */
+/* The number of windows in a tile for `pixels` pixels of any phase. */
 static HOST_DEVICE int64_t tile_side(axis_t a, int64_t pixels)
 {
     // BEGIN SOLUTION
@@ -56,9 +56,9 @@ static HOST_DEVICE int64_t tile_side(axis_t a, int64_t pixels)
     // STARTER return pixels;  // your code (the reference takes 1 line)
 }
 
-/* The windows of a filter that the block's pixels meet, from (oh0, ow0) on, where
- * `first` points; 0 where there is none. A thread takes each 32nd column, and of it
- * each 8th row. */
+/* Fetches the windows of a filter for the block's pixels, from (oh0, ow0) on, where
+ * `first` points; 0 if there is none. A thread takes each 32nd column, and each 8th row
+ * of it. */
 static __device__ void fetch(const tensor_t *grad_output, const real *first,
                              int64_t oh0, int64_t ow0, int HIGH, int WIDE,
                              accum *windows)
@@ -77,11 +77,11 @@ static __device__ void fetch(const tensor_t *grad_output, const real *first,
     // STARTER // your code (the reference takes 9 lines)
 }
 
-/* A block owns 8 x 32 pixels of one phase of one channel, a thread one of them: it sums
- * over the channel's filters, whose windows are fetched one tile after the other. The
- * grid counts tiles in the order (n, ic, phase, j0, i0), along x.
- * Shared memory: a filter, HIGH x WIDE windows, and where in them each place of the
- * kernel is; 1.7 KB for 3 x 3, stride 1, f32. */
+/* A block owns 8 x 32 pixels of one phase of one channel, a thread owns one. It sums
+ * over the channel's filters, and fetches the windows of one filter at a time. The
+ * grid numbers tiles in the order (n, ic, phase, j0, i0), along x.
+ * Shared memory: a filter, HIGH x WIDE windows, and the offset of each kernel position
+ * in them; 1.7 KB for 3 x 3, stride 1, f32. */
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     grad_input_kernel(const __grid_constant__ tensor_t grad_output,
                       const __grid_constant__ tensor_t weight, axis_t h, axis_t w,
@@ -104,7 +104,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     const int tx = threadIdx.x % TW, ty = threadIdx.x / TW;
     accum *const filter = shared, *const windows = shared + K;
     int *const places = (int *)(windows + HIGH * WIDE);
-    // places[k]: from a pixel's first window to that of place k; -1 in another phase
+    // places[k]: from a pixel's first window to the window of k; -1 in other phases
     // BEGIN SOLUTION
     for (int k = threadIdx.x; k < K; k += THREADS) {
         const int64_t y = windows_to(h, phase_h, k / w.K);
@@ -116,7 +116,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     // STARTER (void)places;
     const real *weights = real_data(&weight) + ic * M * K;  // of the next filter
     const real *first = at4(&grad_output, n, ic * M, oh0, ow0);
-    accum sum = 0;  // stays 0 in a phase without places
+    accum sum = 0;  // stays 0 in a phase without positions
     for (int64_t m = 0; m < M; m++, weights += K, first += grad_output.stride[1]) {
         for (int k = threadIdx.x; k < K; k += THREADS)
             filter[k] = accum_from(weights[k]);
@@ -125,10 +125,10 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
         const accum *const mine = windows + ty * WIDE + tx;
         // BEGIN SOLUTION
         for (int k = 0; k < K; k++) {
-            if (places[k] >= 0) sum += filter[k] * mine[places[k]];  // as all threads
+            if (places[k] >= 0) sum += filter[k] * mine[places[k]];  // all: same k
         }
         // END SOLUTION
-        // STARTER // your code: the places of this phase (the reference takes 3 lines)
+        // STARTER // your code: positions of this phase (the reference takes 3 lines)
         // STARTER (void)mine;
         __syncthreads();  // all have read before the next filter's overwrite these
     }
@@ -138,7 +138,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 }
 
 /* grad_input[n,ic] = sum over m of grad_output[n,oc], spread by the stride, convolved
- * with filter oc turned over; oc = ic*M + m */
+ * with the rotated filter oc; oc = ic*M + m */
 extern "C" status_t
 depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                           const tensor_t *input, const tensor_t *weight,

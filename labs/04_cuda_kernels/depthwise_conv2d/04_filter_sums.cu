@@ -1,21 +1,21 @@
 /* 04 filter sums
  *
- *   idea    a block sums nine weights of a filter at once, and its bias on the way
- *   expect  a window's number read once for 9 weights; 3.2x the least bytes (counted)
- *   limit   a load for every multiply-add; few blocks where there are few filters
+ *   idea    a block sums nine weights of a filter at once, and also its bias
+ *   expect  each window's gradient is read once for 9 weights; 3.2x the least bytes
+ *   limit   each multiply-add needs a load; few filters give few blocks
  *   run     make grade T=04_cuda_kernels/depthwise_conv2d/04
  *
- * Covers grad_weight and grad_bias, where no row and no column needs 64 bits. No
- * atomics: which thread adds which windows, and in which order, follows from the sizes
- * alone. Workspace: none.
+ * Covers grad_weight and grad_bias, if rows and columns fit into 32 bits. No atomics:
+ * the sizes alone decide which thread adds which windows in which order.
+ * Workspace: none.
  */
 #include "layout.h"
 
 enum { WARP = 32, THREADS = 256, WARPS = THREADS / WARP };  // of a block
-enum { TAPS = 9 };  // weights whose sums a thread has in registers: all of 3 x 3
-enum : unsigned { OUTSIDE = INT32_MAX };  // rows below any image
+enum { TAPS = 9 };  // weights with sums in a thread's registers: all of 3 x 3
+enum : unsigned { OUTSIDE = INT32_MAX };  // a row below every image
 
-/* A window of all images, counted in row-major order; or a step from one to another. */
+/* A window, numbered over all images in row-major order; or a step between windows. */
 typedef struct {
     int n, oh, ow;
 } window_t;
@@ -26,7 +26,7 @@ static __device__ window_t window_of(const tensor_t *grad_output, int i)
     return {i / OHW, i % OHW / OW, i % OW};
 }
 
-/* One step further, without a division. */
+/* Moves one step, without a division. */
 static __device__ void advance(window_t *at, window_t step, int OH, int OW)
 {
     // BEGIN SOLUTION
@@ -38,13 +38,13 @@ static __device__ void advance(window_t *at, window_t step, int OH, int OW)
     // STARTER // (the reference takes 3 lines)
 }
 
-/* Of a weight of a filter: how far its pixel lies from the first one of a window. */
+/* For one weight of a filter: the distance of its pixel from a window's first pixel. */
 typedef struct {
     unsigned h, w;   // rows and columns
     int64_t behind;  // elements
 } tap_t;
 
-/* Weight k. One behind the last is OUTSIDE of all images, and nobody stores its sum. */
+/* Weight k. Past the last weight it is OUTSIDE of all images, and is never stored. */
 
 static __device__ tap_t tap_of(const tensor_t *input, const tensor_t *weight,
                                depthwise_conv2d_params_t p, int64_t k)
@@ -56,7 +56,7 @@ static __device__ tap_t tap_of(const tensor_t *input, const tensor_t *weight,
     return {exists ? (unsigned)h : OUTSIDE, (unsigned)w, behind};
 }
 
-/* The sum over the lanes of a warp, in its lane 0; a tree, always the same. */
+/* The sum over the lanes of a warp, in lane 0: a tree, always in the same order. */
 static __device__ accum lanes_sum(accum sum)
 {
     // BEGIN SOLUTION
@@ -69,9 +69,9 @@ static __device__ accum lanes_sum(accum sum)
     // STARTER return sum;  // your code (the reference takes 4 lines)
 }
 
-/* grad_weight[oc, k0 to k0 + 8] and, where k0 is 0, grad_bias[oc]: sums over all
- * windows of a filter. A block owns them; a thread has each 256th window, then lanes
- * add up their sums, then warps. The grid counts along x in the order (oc, k0).
+/* grad_weight[oc, k0 to k0 + 8] and, if k0 is 0, grad_bias[oc]: sums over the windows
+ * of a filter. A block owns them, a thread has each 256th window. Then lanes add up
+ * their sums, then warps do. The grid numbers blocks (oc, k0) along x.
  * Shared memory: ten sums for each of 8 warps, 360 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS)
     grad_weight_kernel(const __grid_constant__ tensor_t grad_output,
@@ -89,7 +89,7 @@ static __global__ void __launch_bounds__(THREADS)
     const int64_t ic = oc / (weight.size[0] / input.size[1]);
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
 
-    accum sum[TAPS + 1] = {};  // the last one is the bias's
+    accum sum[TAPS + 1] = {};  // the last sum is for the bias
     window_t at = window_of(&grad_output, threadIdx.x);
     const window_t step = window_of(&grad_output, THREADS);
     tap_t taps[TAPS];
@@ -102,7 +102,7 @@ static __global__ void __launch_bounds__(THREADS)
         const int iw = at.ow * (int)p.stride_w - (int)p.padding_w;
         const real *pixel = at4(&input, at.n, ic, ih, iw);
         sum[TAPS] += grad;
-#pragma unroll  // sums that a variable counts would not lie in registers
+#pragma unroll  // with a variable index, sums would not be in registers
         for (int tap = 0; tap < TAPS; tap++) {
             const unsigned h = ih + taps[tap].h, w = iw + taps[tap].w;  // -1 is large
             if (grad_weight && h < IH && w < IW)
@@ -119,7 +119,7 @@ static __global__ void __launch_bounds__(THREADS)
         const accum total = lanes_sum(sum[tap]);
         if (lane == 0) sums[tap][warp] = total;
     }
-    __syncthreads();  // the warps' sums are written before they are added up
+    __syncthreads();  // all warps' sums are written before they are added
     const int tap = threadIdx.x;
     if (tap > TAPS) return;  // no barrier follows
     accum total = 0;

@@ -1,25 +1,25 @@
 /* 00 grid stride
  *
- *   idea    a thread takes element i, then the one a whole grid further, and so on
- *   expect  1x, the baseline of this ladder
+ *   idea    a thread takes element i, then i plus the size of the grid, and so on
+ *   expect  1x by definition: the speeds of this ladder are relative to this file
  *   limit   index arithmetic: two 64-bit divisions for every axis of an input
  *   run     make grade T=04_cuda_kernels/gelu/00
  *
- * For any strides. The grid has as many blocks as a card keeps busy, not as many as
- * there are elements: a block is started once, and its threads go on to other elements.
+ * For any strides. The grid has as many blocks as a GPU can keep busy. This may be less
+ * than the elements need. A block starts once, and its threads take more elements.
  */
 #include "launch.h"
 
 enum {
     THREADS = 256,       // of a block
-    MOST_BLOCKS = 1024,  // of a grid: several for each processor of a card
+    MOST_BLOCKS = 1024,  // of a grid: several for each processor of a GPU
 };
 
 constexpr double SQRT_1_2 = 0.70710678118654752440;   // sqrt(1/2)
 constexpr double SQRT_2_PI = 0.79788456080286535588;  // sqrt(2/pi)
-constexpr double CUBIC = 0.044715;                    // fitted by the paper
+constexpr double CUBIC = 0.044715;                    // the constant of the paper
 
-/* What the 1 in x/2 * (1 + ...) is added to: erf or tanh */
+/* The erf or the tanh in x/2 * (1 + ...) */
 static __device__ accum squashed(accum x, int64_t approximate)
 {
     // BEGIN SOLUTION
@@ -27,7 +27,7 @@ static __device__ accum squashed(accum x, int64_t approximate)
     return real_tanh((accum)SQRT_2_PI * (x + (accum)CUBIC * x * x * x));
     // END SOLUTION
     // STARTER // your code (the reference takes 2 lines)
-    // STARTER (void)SQRT_1_2, (void)SQRT_2_PI, (void)CUBIC;  // until you use them
+    // STARTER (void)SQRT_1_2, (void)SQRT_2_PI, (void)CUBIC;  // delete on use
     // STARTER return 0;
 }
 
@@ -37,7 +37,7 @@ static __device__ accum gelu(accum x, int64_t approximate)
     return (accum)0.5 * x * (1 + squashed(x, approximate));
     // END SOLUTION
     // STARTER // your code (the reference takes 1 line)
-    // STARTER (void)squashed;  // until you call it
+    // STARTER (void)squashed;  // delete when you call it
     // STARTER return 0;
 }
 
@@ -54,8 +54,8 @@ static __device__ accum gelu_slope(accum x, int64_t approximate)
     // STARTER return 0;
 }
 
-/* A block owns 256 consecutive elements of output, and others each time the whole grid
- * has passed by; a thread one of each 256. No shared memory. */
+/* A block owns 256 consecutive elements of output, then 256 more at a distance of the
+ * whole grid, and so on. A thread owns one of each 256. No shared memory. */
 static __global__ void gelu_forward_kernel(const __grid_constant__ tensor_t input,
                                            int64_t approximate,
                                            real *__restrict__ output, int64_t COUNT)
@@ -69,7 +69,7 @@ static __global__ void gelu_forward_kernel(const __grid_constant__ tensor_t inpu
     }
     // END SOLUTION
     // STARTER // your code (the reference takes 6 lines)
-    // STARTER (void)gelu;  // until you call it
+    // STARTER (void)gelu;  // delete when you call it
 }
 
 /* output = gelu(input), element by element */
@@ -87,7 +87,7 @@ extern "C" status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_
     return STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 8 lines)
-    // STARTER (void)gelu_forward_kernel;  // until you call it
+    // STARTER (void)gelu_forward_kernel;  // delete when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
@@ -110,10 +110,10 @@ static __global__ void gelu_backward_kernel(const __grid_constant__ tensor_t gra
     }
     // END SOLUTION
     // STARTER // your code (the reference takes 8 lines)
-    // STARTER (void)gelu_slope;  // until you call it
+    // STARTER (void)gelu_slope;  // delete when you call it
 }
 
-/* grad_input = grad_output * d output / d input: nothing but input is needed again */
+/* grad_input = grad_output * d output / d input. Of forward, only input is needed. */
 extern "C" status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output,
                                   const tensor_t *input, gelu_params_t p,
                                   tensor_t *grad_input)
@@ -129,6 +129,6 @@ extern "C" status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output,
     return STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 8 lines)
-    // STARTER (void)gelu_backward_kernel;  // until you call it
+    // STARTER (void)gelu_backward_kernel;  // delete when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

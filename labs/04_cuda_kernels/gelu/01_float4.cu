@@ -1,21 +1,21 @@
 /* 01 float4
  *
- *   idea    a thread loads and stores 16 bytes at once, in f32 1/4 of the requests
+ *   idea    a thread loads and stores 16 bytes at once: in f32, 1/4 of the requests
  *   expect  1/4 of the requests of 00_grid_stride (counted); 1.7x on an H100
- *   limit   memory bandwidth: each byte moves once
+ *   limit   memory bandwidth: each byte is read or written once
  *   run     make grade T=04_cuda_kernels/gelu/01
  *
- * Covers tensors without gaps, at multiples of 16 bytes.
+ * Covers contiguous tensors, at multiples of 16 bytes.
  */
 #include "launch.h"
 
 enum { THREADS = 256 };  // of a block
 
-typedef float4 pack;  // 16 bytes of any numbers: what one load brings
+typedef float4 pack;  // 16 bytes of any dtype: one load
 
 enum { LANES = sizeof(pack) / sizeof(real) };  // 4 in f32, 2 in f64, 8 in f16
 
-/* Whether this rung's idea is possible: no gaps, and data at a multiple of 16 bytes. */
+/* Whether t is contiguous, with data at a multiple of 16 bytes. */
 static bool is_packed(const tensor_t *t)
 {
     // BEGIN SOLUTION
@@ -49,17 +49,17 @@ static __device__ accum gelu_slope(accum x, int64_t approximate)
     return (accum)0.5 * (1 + y + x * (accum)SQRT_2_PI * slope);
 }
 // END SOLUTION
-// STARTER // the formulas: those of 00_grid_stride (the reference takes 18 lines)
+// STARTER // the formulas of 00_grid_stride (the reference takes 18 lines)
 
-/* A block owns 256 consecutive packs, a thread the LANES elements of one, from `first`
- * on; the last thread owns what is left over, one by one. No shared memory. */
+/* A block owns 256 consecutive packs. A thread owns the LANES elements of a pack, from
+ * `first` on. The last thread owns the elements left, one by one. No shared memory. */
 static __global__ void gelu_forward_kernel(const real *__restrict__ input,
                                            int64_t approximate,
                                            real *__restrict__ output, int64_t COUNT)
 {
     const int64_t first = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * LANES;
     // BEGIN SOLUTION
-    if (first + LANES > COUNT) {  // the tail, or nothing
+    if (first + LANES > COUNT) {  // the last elements, or nothing
         for (int64_t i = first; i < COUNT; i++) {
             output[i] = real_from(gelu(accum_from(input[i]), approximate));
         }
@@ -72,7 +72,7 @@ static __global__ void gelu_forward_kernel(const real *__restrict__ input,
     }
     *(pack *)(output + first) = some;
     // END SOLUTION
-    // STARTER // your code: the tail, then a pack (the reference takes 12 lines)
+    // STARTER // your code: the last elements, or a pack (the reference takes 12 lines)
     // STARTER (void)first;
 }
 
@@ -91,12 +91,12 @@ extern "C" status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_
     return STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 8 lines)
-    // STARTER (void)is_packed, (void)gelu_forward_kernel;  // until you call them
+    // STARTER (void)is_packed, (void)gelu_forward_kernel;  // delete when you call them
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input = grad_output * slope at input
- * A block owns 256 consecutive packs, a thread one, or the tail. No shared memory. */
+/* grad_input = grad_output * slope at input. A block owns 256 consecutive packs. A
+ * thread owns one, or the elements left at the end. No shared memory. */
 static __global__ void gelu_backward_kernel(const real *__restrict__ grad_output,
                                             const real *__restrict__ input,
                                             int64_t approximate,
@@ -105,7 +105,7 @@ static __global__ void gelu_backward_kernel(const real *__restrict__ grad_output
 {
     const int64_t first = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * LANES;
     // BEGIN SOLUTION
-    if (first + LANES > COUNT) {  // the tail, or nothing
+    if (first + LANES > COUNT) {  // the last elements, or nothing
         for (int64_t i = first; i < COUNT; i++) {
             const accum slope = gelu_slope(accum_from(input[i]), approximate);
             grad_input[i] = real_from(accum_from(grad_output[i]) * slope);
@@ -126,7 +126,7 @@ static __global__ void gelu_backward_kernel(const real *__restrict__ grad_output
     // STARTER (void)first;
 }
 
-/* grad_input = grad_output * d output / d input: nothing but input is needed again */
+/* grad_input = grad_output * d output / d input. Of forward, only input is needed. */
 extern "C" status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output,
                                   const tensor_t *input, gelu_params_t p,
                                   tensor_t *grad_input)
@@ -144,6 +144,6 @@ extern "C" status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output,
     return STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 10 lines)
-    // STARTER (void)gelu_backward_kernel;  // until you call it
+    // STARTER (void)gelu_backward_kernel;  // delete when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

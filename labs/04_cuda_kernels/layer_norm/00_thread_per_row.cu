@@ -1,7 +1,7 @@
 /* 00 thread per row
  *
- *   idea    a thread does what the loop of lab 02 does for one row
- *   expect  1x, the baseline of this ladder
+ *   idea    each thread runs lab 02's loop for one row
+ *   expect  1x by definition: the speeds of this ladder are relative to this file
  *   limit   the threads of a warp read 32 different rows: 32 sectors for 32 numbers
  *   run     make grade T=04_cuda_kernels/layer_norm/00
  */
@@ -9,13 +9,13 @@
 
 enum { THREADS = 128 };  // of a block
 
-/* Where row r of a tensor begins; its elements are the last stride apart. */
+/* The first element of row r. The elements of a row are one last stride apart. */
 [[maybe_unused]] static __device__ const real *row_of(const tensor_t *t, int64_t r)
 {
     return real_data(t) + tensor_offset(t, t->ndim - 1, r);
 }
 
-/* A block owns 128 consecutive rows, a thread one. No shared memory. */
+/* A block owns 128 consecutive rows, a thread owns one. No shared memory. */
 [[maybe_unused]] static __global__ void
 forward_kernel(const __grid_constant__ tensor_t input, const real *__restrict__ weight,
                const real *__restrict__ bias, accum eps, real *__restrict__ output,
@@ -73,14 +73,14 @@ extern "C" status_t layer_norm_forward(ctx_t *ctx, const tensor_t *input,
     return ((const accum *)t->data)[tensor_offset(t, t->ndim, r)];
 }
 
-typedef struct {  // what both kernels of backward are handed
+typedef struct {  // the arguments of both kernels of backward
     tensor_t grad_output, input, mean, rstd;
-    const real *weight;                          // (D), or NULL as ones
-    real *grad_input, *grad_weight, *grad_bias;  // NULL where nobody wants it
+    const real *weight;                          // (D); NULL counts as ones
+    real *grad_input, *grad_weight, *grad_bias;  // NULL if not wanted
     int64_t R, D;
 } call_t;
 
-/* grad_input: a block owns 128 consecutive rows, a thread one. No shared memory. */
+/* grad_input: a block owns 128 consecutive rows, a thread one row. No shared memory. */
 [[maybe_unused]] static __global__ void input_kernel(const __grid_constant__ call_t c)
 {
     // BEGIN SOLUTION
@@ -90,7 +90,7 @@ typedef struct {  // what both kernels of backward are handed
     const int64_t g_step = c.grad_output.stride[c.grad_output.ndim - 1];
     const int64_t x_step = c.input.stride[c.input.ndim - 1];
     const accum mean = saved_of(&c.mean, r), rstd = saved_of(&c.rstd, r);
-    accum sum = 0, sum_xhat = 0;  // of dx, and of dx * xhat
+    accum sum = 0, sum_xhat = 0;  // sums of dx and of dx * xhat
     for (int64_t d = 0; d < c.D; d++) {
         const accum w = c.weight ? accum_from(c.weight[d]) : 1;
         const accum dx = accum_from(g[d * g_step]) * w;
@@ -107,7 +107,7 @@ typedef struct {  // what both kernels of backward are handed
     // STARTER // your code (the reference takes 19 lines)
 }
 
-/* Both sums: a block owns 128 columns, a thread one of them. No shared memory. */
+/* Both sums: a block owns 128 columns, a thread owns one. No shared memory. */
 [[maybe_unused]] static __global__ void weight_kernel(const __grid_constant__ call_t c)
 {
     // BEGIN SOLUTION
@@ -115,7 +115,7 @@ typedef struct {  // what both kernels of backward are handed
     if (d >= c.D) return;  // the last block may be partly empty
     const int64_t g_step = c.grad_output.stride[c.grad_output.ndim - 1];
     const int64_t x_step = c.input.stride[c.input.ndim - 1];
-    accum of_weight = 0, of_bias = 0;  // stay 0 where there is no row
+    accum of_weight = 0, of_bias = 0;  // stay 0 if there is no row
     for (int64_t r = 0; r < c.R; r++) {
         const accum g = accum_from(row_of(&c.grad_output, r)[d * g_step]);
         const accum x = accum_from(row_of(&c.input, r)[d * x_step]);
@@ -128,7 +128,7 @@ typedef struct {  // what both kernels of backward are handed
     // STARTER // your code (the reference takes 13 lines)
 }
 
-/* grad_input by rows, both sums by columns */
+/* Launches grad_input by rows, then both sums by columns */
 extern "C" status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
                                         const tensor_t *input, const tensor_t *weight,
                                         const tensor_t *mean, const tensor_t *rstd,

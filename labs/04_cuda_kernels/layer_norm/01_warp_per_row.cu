@@ -1,31 +1,31 @@
 /* 01 warp per row
  *
- *   idea    32 neighbouring threads share a row; sums travel between them by shuffles
+ *   idea    32 neighbouring threads work on one row, and exchange sums by shuffles
  *   expect  1/5.4 of the bytes of 00_thread_per_row forward (counted, rows)
- *   limit   the row is read three times, and with it weight and bias for every row
+ *   limit   the row is read three times, and weight and bias again for every row
  *   run     make grade T=04_cuda_kernels/layer_norm/01
  *
  * Covers forward and grad_input, and leaves the other gradients. Neighbouring lanes
- * read neighbouring elements: 4 sectors a request in f32.
+ * read neighbouring elements: 4 sectors per request in f32.
  */
 #include "launch.h"
 
 enum { WARP = 32, WARPS = 8, THREADS = WARPS * WARP };  // of a block
-enum : unsigned { ALL = 0xffffffff };                   // lanes that take part
+enum : unsigned { ALL = 0xffffffff };                   // all lanes take part
 
 [[maybe_unused]] static __device__ const real *row_of(const tensor_t *t, int64_t r)
 {
     return real_data(t) + tensor_offset(t, t->ndim - 1, r);
 }
 
-/* The number saved for row r; mean and rstd may have strides. */
+/* The mean or rstd that forward saved for row r. Both may have strides. */
 [[maybe_unused]] static __device__ accum saved_of(const tensor_t *t, int64_t r)
 {
     return ((const accum *)t->data)[tensor_offset(t, t->ndim, r)];
 }
 
-/* The sum of what the 32 lanes hold, in each of them. In step 1 a lane adds what its
- * neighbour at distance 16 has, then 8, 4, 2, 1:
+/* The sum over the 32 lanes, in each lane. In step 1, a lane adds the value of the lane
+ * at distance 16. In the next steps the distance is 8, 4, 2, 1:
  *
  *     8 lanes, distance 4     0+4 1+5 2+6 3+7 | the same four again
  *              distance 2     0+4+2+6 1+5+3+7 | again, 4 times in all               */
@@ -40,8 +40,8 @@ enum : unsigned { ALL = 0xffffffff };                   // lanes that take part
     // STARTER return sum;  // your code (the reference takes 4 lines)
 }
 
-/* A block owns 8 consecutive rows, a warp one; its lane l, a thread, owns elements l,
- * l + 32, ... No shared memory. */
+/* A block owns 8 consecutive rows, a warp owns one. Its lane l, a thread, owns elements
+ * l, l + 32, ... No shared memory. */
 [[maybe_unused]] static __global__ void
 forward_kernel(const __grid_constant__ tensor_t input, const real *__restrict__ weight,
                const real *__restrict__ bias, accum eps, real *__restrict__ output,
@@ -96,8 +96,8 @@ extern "C" status_t layer_norm_forward(ctx_t *ctx, const tensor_t *input,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* A block owns 8 consecutive rows of grad_input, a warp one; its lane l, a thread, owns
- * elements l, l + 32, ... No shared memory. */
+/* A block owns 8 consecutive rows of grad_input, a warp owns one. Its lane l, a thread,
+ * owns elements l, l + 32, ... No shared memory. */
 [[maybe_unused]] static __global__ void
 input_kernel(const __grid_constant__ tensor_t grad_output,
              const __grid_constant__ tensor_t input, const real *__restrict__ weight,
@@ -113,7 +113,7 @@ input_kernel(const __grid_constant__ tensor_t grad_output,
     const int64_t g_step = grad_output.stride[grad_output.ndim - 1];
     const int64_t x_step = input.stride[input.ndim - 1];
     const accum mean_r = saved_of(&mean, r), rstd_r = saved_of(&rstd, r);
-    accum sum = 0, sum_xhat = 0;  // of dx, and of dx * xhat
+    accum sum = 0, sum_xhat = 0;  // sums of dx and of dx * xhat
     for (int64_t d = lane; d < D; d += WARP) {
         const accum w = weight ? accum_from(weight[d]) : 1;
         const accum dx = accum_from(g[d * g_step]) * w;

@@ -2,25 +2,25 @@
  *
  *   idea    a row is read once, 16 bytes a lane, and stays in the registers of its warp
  *   expect  1/2.9 of the bytes of 01_warp_per_row (counted); 1.7x on an H100
- *   limit   memory bandwidth: each byte moves once
+ *   limit   memory bandwidth: each byte is read or written once
  *   run     make grade T=04_cuda_kernels/layer_norm/02
  *
- * Covers rows of up to 1024 floats or 512 doubles, with weight and bias, without gaps,
- * at multiples of 16 bytes. A block walks through 32 rows, so that weight and bias are
- * read once for all of them.
+ * Covers rows of up to 1024 floats or 512 doubles, with weight and bias, contiguous, at
+ * multiples of 16 bytes. A block works on 32 rows, so it reads weight and bias once for
+ * all of them.
  */
 #include "launch.h"
 
 enum { WARP = 32, WARPS = 8, THREADS = WARPS * WARP, ROWS = 32 };  // of a block
-enum : unsigned { ALL = 0xffffffff };  // lanes that take part
+enum : unsigned { ALL = 0xffffffff };  // all lanes take part
 
 #if defined(REAL_F64)
-typedef double2 pack;  // what one load of 128 bits brings
+typedef double2 pack;  // one load of 128 bits
 #else
 typedef float4 pack;
 #endif
 enum { LANES = sizeof(pack) / sizeof(real) };    // 4 in f32, 2 in f64, 8 in f16
-enum { PACKS = 128 / (sizeof(accum) * LANES) };  // a lane's at most: 32 floats, ...
+enum { PACKS = 128 / (sizeof(accum) * LANES) };  // per lane, at most: 32 floats, ...
 
 [[maybe_unused]] static __device__ accum lane_of(const pack &p, int k)
 {
@@ -35,13 +35,13 @@ enum { PACKS = 128 / (sizeof(accum) * LANES) };  // a lane's at most: 32 floats,
     return sum;
 }
 
-/* The lane's packs of a row (COUNT) to registers, and the sum of their elements. */
+/* Loads the lane's packs of a row (COUNT) to registers. Returns their elements' sum. */
 [[maybe_unused]] static __device__ accum load_row(const pack *input, int lane,
                                                   int COUNT, pack *row)
 {
     // BEGIN SOLUTION
     accum sum = 0;
-#pragma unroll  // the index is a constant then, and row stays in registers
+#pragma unroll  // makes the index a constant: row stays in registers
     for (int p = 0; p < PACKS; p++) {
         const int i = p * WARP + lane;
         if (i >= COUNT) break;
@@ -53,7 +53,7 @@ enum { PACKS = 128 / (sizeof(accum) * LANES) };  // a lane's at most: 32 floats,
     // STARTER return 0;  // your code (the reference takes 8 lines)
 }
 
-/* The sum of the squares of the lane's elements around the mean. */
+/* The sum of the squared distances of the lane's elements from the mean. */
 [[maybe_unused]] static __device__ accum squares_of(const pack *row, int lane,
                                                     int COUNT, accum mean)
 {
@@ -94,8 +94,8 @@ enum { PACKS = 128 / (sizeof(accum) * LANES) };  // a lane's at most: 32 floats,
     // STARTER // your code (the reference takes 11 lines)
 }
 
-/* A block owns 32 consecutive rows, a warp every 8th; lane l, a thread, owns packs l,
- * l + 32, ... of the row. Shared memory: weight and bias as packs, 8 KiB (f16: 4). */
+/* A block owns 32 consecutive rows, a warp every 8th. Lane l, a thread, owns packs l,
+ * l + 32, ... of a row. Shared memory: weight and bias as packs, 8 KiB (f16: 4). */
 [[maybe_unused]] static __global__ void __launch_bounds__(THREADS)
     forward_kernel(const pack *__restrict__ input, const pack *__restrict__ weight,
                    const pack *__restrict__ bias, accum eps, pack *__restrict__ output,
@@ -125,7 +125,7 @@ enum { PACKS = 128 / (sizeof(accum) * LANES) };  // a lane's at most: 32 floats,
     // STARTER // your code (the reference takes 18 lines)
 }
 
-/* t is there, has no gaps and begins at a multiple of 16 bytes */
+/* Whether t exists, is contiguous and begins at a multiple of 16 bytes */
 [[maybe_unused]] static bool is_packed(const tensor_t *t)
 {
     return t && tensor_is_contiguous(t) && (uintptr_t)t->data % sizeof(pack) == 0;

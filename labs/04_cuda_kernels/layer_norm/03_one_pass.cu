@@ -1,21 +1,21 @@
 /* 03 one pass
  *
- *   idea    one reading serves all gradients; sums over rows in two steps, no atomics
- *   expect  less than half of the bytes of 01; 1.8x PyTorch on an H100
- *   limit   a barrier for every row, between its loads and its stores
+ *   idea    read each row once for all gradients; sum rows in two steps, no atomics
+ *   expect  less than half of the bytes of 01_warp_per_row; 1.8x PyTorch on an H100
+ *   limit   each row needs a barrier, between its loads and its stores
  *   run     make grade T=04_cuda_kernels/layer_norm/03
  *
- * Covers what 02_row_in_registers covers. Who adds what in which order follows from the
- * sizes. Workspace: two rows of accum for each part.
+ * Covers the same as 02_row_in_registers. The sizes alone decide which thread adds
+ * which numbers in which order. Workspace: two rows of accum for each part.
  */
 #include "launch.h"
 
 enum { WARP = 32, WARPS = 8, THREADS = WARPS * WARP };  // of a block, at most
-enum { PARTS = 512, LEAST = 16 };      // parts at most, of so many rows at least
-enum : unsigned { ALL = 0xffffffff };  // lanes that take part
+enum { PARTS = 512, LEAST = 16 };      // parts at most; rows of a part at least
+enum : unsigned { ALL = 0xffffffff };  // all lanes take part
 
 #if defined(REAL_F64)
-typedef double2 pack;  // what one load of 128 bits brings
+typedef double2 pack;  // one load of 128 bits
 #else
 typedef float4 pack;
 #endif
@@ -25,7 +25,7 @@ typedef struct {
     const pack *grad_output, *input, *weight;  // (R, COUNT) (R, COUNT) (COUNT)
     tensor_t mean, rstd;                       // (R), accum; they may have strides
     pack *grad_input;                          // (R, COUNT), or NULL: not wanted
-    int64_t R, ROWS;                           // of all, of a part
+    int64_t R, ROWS;                           // of all; of a part
     int COUNT;                                 // packs of a row
 } call_t;
 
@@ -39,7 +39,7 @@ typedef struct {
     return ((const accum *)t->data)[tensor_offset(t, t->ndim, r)];
 }
 
-/* The sum over the block. `room`, a place for each warp, serves every second sum. */
+/* The sum over the block. `room` (WARPS) must differ from the room of the last call. */
 [[maybe_unused]] static __device__ accum block_sum(accum sum, accum *room)
 {
     // BEGIN SOLUTION
@@ -47,7 +47,7 @@ typedef struct {
         sum += __shfl_xor_sync(ALL, sum, distance);
     }
     if (threadIdx.x % WARP == 0) room[threadIdx.x / WARP] = sum;
-    __syncthreads();  // every warp's sum is there before all of them are read
+    __syncthreads();  // all warps' sums are written before they are read
     accum total = 0;
     for (int warp = 0; warp < (int)blockDim.x / WARP; warp++) total += room[warp];
     return total;
@@ -56,14 +56,14 @@ typedef struct {
 }
 
 /* grad_input, and sums (parts, 2, LANES, COUNT): element k of pack i of both sums.
- * A block owns a part of the rows and walks down; a thread owns one pack of columns of
- * each row and of both sums. Shared memory: the warps' sums of two rows, 256 bytes. */
+ * A block owns a part of the rows, one after the other. A thread owns a pack of columns
+ * of each row and of both sums. Shared memory: two rooms for block_sum, 256 bytes. */
 [[maybe_unused]] static __global__ void __launch_bounds__(THREADS)
     part_kernel(const __grid_constant__ call_t c, accum *__restrict__ sums)
 {
     [[maybe_unused]] __shared__ accum room[2][2][WARPS];
     [[maybe_unused]] const int i = threadIdx.x, D = c.COUNT * LANES;
-    [[maybe_unused]] const bool mine = i < c.COUNT;  // the last warp is partly idle
+    [[maybe_unused]] const bool mine = i < c.COUNT;  // the last warp has idle lanes
     [[maybe_unused]] const int64_t part = blockIdx.x, first = part * c.ROWS;
     // BEGIN SOLUTION
     const pack weight = c.weight[mine ? i : 0];
@@ -95,8 +95,8 @@ typedef struct {
     // STARTER // your code (the reference takes 25 lines)
 }
 
-/* The sums of COUNT parts, in their order.
- * A block owns 256 columns of both sums, a thread one. No shared memory. */
+/* The sums of COUNT parts, added in order.
+ * A block owns 256 columns of both sums, a thread owns one. No shared memory. */
 [[maybe_unused]] static __global__ void
 column_kernel(const accum *__restrict__ sums, int64_t COUNT,
               real *__restrict__ grad_weight, real *__restrict__ grad_bias, int D)
@@ -113,13 +113,13 @@ column_kernel(const accum *__restrict__ sums, int64_t COUNT,
     // STARTER // your code (the reference takes 7 lines)
 }
 
-/* t is there, has no gaps and begins at a multiple of 16 bytes */
+/* Whether t exists, is contiguous and begins at a multiple of 16 bytes */
 [[maybe_unused]] static bool is_packed(const tensor_t *t)
 {
     return t && tensor_is_contiguous(t) && (uintptr_t)t->data % sizeof(pack) == 0;
 }
 
-/* grad_input and the sums of each part in a kernel, the sums of the parts in another */
+/* One kernel computes grad_input and the sums of each part, another adds the parts */
 extern "C" status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
                                         const tensor_t *input, const tensor_t *weight,
                                         const tensor_t *mean, const tensor_t *rstd,
@@ -142,7 +142,7 @@ extern "C" status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
     const size_t bytes = (size_t)(2 * COUNT * D) * sizeof(accum);
     accum *const sums = (accum *)ctx_scratch(ctx, bytes);
     if (!sums) return STATUS_NO_MEMORY;
-    const unsigned width = (unsigned)ceil_div(c.COUNT, WARP) * WARP;  // threads
+    const unsigned width = (unsigned)ceil_div(c.COUNT, WARP) * WARP;  // of a block
     part_kernel<<<grid_of(COUNT), width, 0, ctx->stream>>>(c, sums);
     CUDA_TRY(ctx, cudaGetLastError());
     column_kernel<<<grid_of(ceil_div(2 * D, THREADS)), THREADS, 0, ctx->stream>>>(

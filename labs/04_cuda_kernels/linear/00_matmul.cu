@@ -1,12 +1,12 @@
 /* 00 matmul
  *
- *   idea    linear is a product with weight^T, a view; the bias is one more pass
- *   expect  1x, the baseline of this ladder
+ *   idea    linear is a product with weight^T, a view; the bias needs one more pass
+ *   expect  1x by definition: the speeds of this ladder are relative to this file
  *   limit   a second pass over output; few threads sum the gradient of the bias
  *   run     make grade T=04_cuda_kernels/linear/00
  *
- * For all shapes and strides. Workspace: a copy of each operand whose leading axes no
- * single stride walks through.
+ * For all shapes and strides. Workspace: a copy of each operand whose rows are not at a
+ * constant distance.
  */
 #include "launch.h"
 
@@ -14,8 +14,8 @@ extern "C" matmul_forward_fn gemm_forward;
 
 enum { THREADS = 256 };  // of a block
 
-/* All axes but the last as one: a matrix (R, D). Axes walk on where the inner ones end,
- * or the elements are copied; data is NULL if there is no memory for that. */
+/* Joins all axes but the last: a matrix (R, D). If the rows have no constant distance,
+ * copies the elements. If there is no memory for a copy, data is NULL. */
 static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
 {
     // BEGIN SOLUTION
@@ -40,14 +40,14 @@ static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
     // STARTER return *t;  // your code (the reference takes 17 lines)
 }
 
-/* There was no memory for the copy. */
+/* Whether there was no memory for the copy. */
 static bool lacks(const tensor_t *rows)
 {
     return !rows->data && tensor_numel(rows) > 0;
 }
 
-/* output (R, OC) += bias (OC)
- * A block owns 256 consecutive elements of output, a thread one. No shared memory. */
+/* output (R, OC) += bias (OC). A block owns 256 consecutive elements of output. A
+ * thread owns one. No shared memory. */
 static __global__ void bias_kernel(const __grid_constant__ tensor_t bias,
                                    real *__restrict__ output, int64_t OC, int64_t COUNT)
 {
@@ -60,8 +60,8 @@ static __global__ void bias_kernel(const __grid_constant__ tensor_t bias,
 }
 
 /* grad_bias (OC) = sum of the rows of grad (R, OC)
- * A block owns 256 columns, a thread one: neighbours read neighbours in each row. No
- * shared memory. */
+ * A block owns 256 columns, a thread owns one. Neighbours read neighbours in each row.
+ * No shared memory. */
 static __global__ void grad_bias_kernel(const __grid_constant__ tensor_t grad,
                                         real *__restrict__ grad_bias)
 {
@@ -95,7 +95,7 @@ extern "C" status_t linear_forward(ctx_t *ctx, const tensor_t *input,
     return STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 12 lines)
-    // STARTER (void)rows_of, (void)lacks, (void)bias_kernel;  // until you call them
+    // STARTER (void)rows_of, (void)lacks, (void)bias_kernel;  // delete on use
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
@@ -125,6 +125,6 @@ extern "C" status_t linear_backward(ctx_t *ctx, const tensor_t *grad_output,
     return STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 16 lines)
-    // STARTER (void)grad_bias_kernel;  // until you call it
+    // STARTER (void)grad_bias_kernel;  // delete when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -1,30 +1,30 @@
 /* 01 fused bias
  *
- *   idea    a product of its own, whose sums begin with the bias, not with 0
- *   expect  1/1.8 of the bytes of 00_matmul (counted, small), a launch less
+ *   idea    a separate product whose sums start at the bias, not at 0
+ *   expect  1/1.8 of the bytes of 00_matmul (counted, small), and one launch less
  *   limit   multiply-adds, as in matmul/06_warp_tile
  *   run     make grade T=04_cuda_kernels/linear/01
  *
- * Forward. Workspace: a copy of input if no one stride walks through its leading axes.
+ * Forward. Workspace: a copy of input if its rows are not at a constant distance.
  */
 #include "launch.h"
 
 #if defined(REAL_F64)
-typedef double2 pack;  // what one load of 128 bits brings
+typedef double2 pack;  // one load of 128 bits
 #else
 typedef float4 pack;
 #endif
 enum { LANES = 16 / sizeof(real) };         // 4 in f32, 2 in f64, 8 in f16
-enum { PAD = LANES };                       // rows of tiles begin at a pack
+enum { PAD = LANES };                       // rows of tiles start at a pack
 enum { BM = 128, BN = 128, BK = 8 };        // of a block
 enum { WM = 64, WN = 32, TM = 8, TN = 8 };  // of a warp, of a thread
 enum { THREADS = BM / WM * (BN / WN) * 32 };
-enum { BLOCKS_PER_SM = 8 / sizeof(accum) };  // 2: a thread may have 128 registers
+enum { BLOCKS_PER_SM = 8 / sizeof(accum) };  // 2: each thread can have 128 registers
 
-/* tile[k][x] = matrix (k, x), or 0 outside, which adds nothing to a sum; after that the
- * matrix begins below the tile. Both come as their transposes, so x counts their rows.
- * Neighbours take neighbours in memory: 8 of a row of input, or of weight, are 8 in a
- * column of the tile; a warp takes 8 x 4, which PAD puts in 32 different banks. */
+/* tile[k][x] = matrix (k, x), or 0 outside, which adds nothing to a sum. Then moves the
+ * matrix below the tile. Both matrices are passed transposed: x counts their rows.
+ * Neighbours fetch neighbours in memory: 8 of a row of input or weight become 8 in a
+ * column of the tile. A warp fetches 8 x 4, which PAD puts in 32 different banks. */
 static __device__ void fetch(matrix_t *matrix, real tile[BK][BN + PAD])
 {
     // BEGIN SOLUTION
@@ -41,13 +41,13 @@ static __device__ void fetch(matrix_t *matrix, real tile[BK][BN + PAD])
     }
     matrix->data += BK * matrix->row_stride, matrix->rows -= BK;
     // END SOLUTION
-    // STARTER // your code: that of matmul/04 (the reference takes 12 lines)
+    // STARTER // your code: as in matmul/04 (the reference takes 12 lines)
 }
 
 /* output (R, OC) = input (R, IC) @ weight^T (IC, OC) + bias (OC)
- * A block owns a tile of 128 x 128 of output, at (r0, n0); a warp owns 64 x 32 of it, a
- * thread 8 x 8 of these, in packs, the first at (tr, tn). The grid counts tiles in the
- * order (r0, n0), along x. bias is NULL if there is none.
+ * A block owns a tile of 128 x 128 of output, at (r0, n0), a warp owns 64 x 32 of it. A
+ * thread owns 8 x 8 of these, in packs, the first at (tr, tn). The grid numbers tiles
+ * (r0, n0), along x. bias is NULL if there is none.
  * Shared memory: two tiles of 8 x 132 numbers, 8448 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     linear_kernel(matrix_t left, matrix_t right, const real *__restrict__ bias,
@@ -63,20 +63,20 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 
     accum sum[TM][TN] = {{0}};
     // BEGIN SOLUTION
-    for (int j = 0; j < TN; j++) {  // all sums of a column begin with its bias
+    for (int j = 0; j < TN; j++) {  // all sums of a column start at its bias
         const int64_t oc = n0 + tn + j / LANES * LANES * (WN / TN) + j % LANES;
         const accum start = bias && oc < OC ? accum_from(bias[oc * bias_stride]) : 0;
         for (int i = 0; i < TM; i++) sum[i][j] = start;
     }
     // END SOLUTION
-    // STARTER // your code: how the sums begin (the reference takes 5 lines)
+    // STARTER // your code: set the sums at the start (the reference takes 5 lines)
     // BEGIN SOLUTION
     __shared__ __align__(16) real left_tile[BK][BM + PAD];   // (ic, r)
     __shared__ __align__(16) real right_tile[BK][BN + PAD];  // (ic, oc)
     while (left.rows > 0) {
         fetch(&left, left_tile);
         fetch(&right, right_tile);
-        __syncthreads();  // all of both tiles is written before anybody reads them
+        __syncthreads();  // both tiles are complete before any thread reads them
 #pragma unroll 1
         for (int k = 0; k < BK; k++) {
             __align__(16) real column[TM], row[TN];
@@ -89,7 +89,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
                 for (int j = 0; j < TN; j++) sum[i][j] += factor * accum_from(row[j]);
             }
         }
-        __syncthreads();  // all have read before the next tiles overwrite these
+        __syncthreads();  // all have read the tiles before they change
     }
     // END SOLUTION
     // STARTER // your code: the loop over tiles (the reference takes 19 lines)
@@ -108,8 +108,8 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     }
 }
 
-/* All axes but the last as one: a matrix (R, D). Axes walk on where the inner ones end,
- * or the elements are copied; data is NULL if there is no memory for that. */
+/* Joins all axes but the last: a matrix (R, D). If the rows have no constant distance,
+ * copies the elements. If there is no memory for a copy, data is NULL. */
 static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
 {
     // BEGIN SOLUTION

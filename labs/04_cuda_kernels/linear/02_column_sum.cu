@@ -1,22 +1,22 @@
 /* 02 column sum
  *
- *   idea    the gradient of the bias in two steps: parts of the rows, then the parts
- *   expect  the bytes of 00_matmul (counted, small) by 32 to 2048 times the threads
+ *   idea    the gradient of the bias in two steps: sum parts of the rows, then parts
+ *   expect  the bytes of 00_matmul (counted, small), with 32 to 2048 times the threads
  *   limit   the products; grad_output is read once more for the bias
  *   run     make grade T=04_cuda_kernels/linear/02
  *
- * Backward. No atomics: which thread adds which numbers, and in which order, follows
- * from the sizes alone. Workspace: PARTS rows of the bias, and copies as in 00.
+ * Backward. No atomics: the sizes alone decide which thread adds which numbers
+ * in which order. Workspace: PARTS rows of the bias, and copies as in 00_matmul.
  */
 #include "launch.h"
 
 extern "C" matmul_forward_fn gemm_forward;
 
 enum { WIDTH = 32, HEIGHT = 8, THREADS = WIDTH * HEIGHT };  // of a block
-enum { PARTS = 64, LEAST = 4 * HEIGHT };  // at most so many, of so many rows at least
+enum { PARTS = 64, LEAST = 4 * HEIGHT };  // at most PARTS parts, of at least LEAST rows
 
-/* All axes but the last as one: a matrix (R, D). Axes walk on where the inner ones end,
- * or the elements are copied; data is NULL if there is no memory for that. */
+/* Joins all axes but the last: a matrix (R, D). If the rows have no constant distance,
+ * copies the elements. If there is no memory for a copy, data is NULL. */
 static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
 {
     // BEGIN SOLUTION
@@ -41,17 +41,17 @@ static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
     // STARTER return *t;  // your code, as in 00_matmul (the reference takes 17 lines)
 }
 
-/* There was no memory for the copy. */
+/* Whether there was no memory for the copy. */
 static bool lacks(const tensor_t *rows)
 {
     return !rows->data && tensor_numel(rows) > 0;
 }
 
 /* sums (parts, OC) = sums of ROWS rows of grad (R, OC)
- * A block owns 32 columns, from oc0 on, of one part of the rows; thread (ty, tx) sums
- * every 8th row of column oc0 + tx, then the thread of ty = 0 what the 8 have. The grid
- * counts blocks in the order (part, oc0), along x. Shared memory: 8 x 32 sums, 1024
- * bytes in f32. */
+ * A block owns 32 columns, from oc0 on, of one part of the rows. Thread (ty, tx) sums
+ * every 8th row of column oc0 + tx. Then the thread of ty = 0 adds up the 8 sums. The
+ * grid numbers blocks (part, oc0) along x. Shared memory: 8 x 32 sums, 1024 bytes in
+ * f32. */
 static __global__ void __launch_bounds__(THREADS)
     part_kernel(const __grid_constant__ tensor_t grad, int64_t ROWS,
                 accum *__restrict__ sums)
@@ -78,7 +78,7 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 /* grad_bias (OC) = sum of the parts, in their order
- * A block owns 256 columns, a thread one. No shared memory. */
+ * A block owns 256 columns, a thread owns one. No shared memory. */
 static __global__ void bias_kernel(const accum *__restrict__ sums, int64_t COUNT,
                                    real *__restrict__ grad_bias, int64_t OC)
 {
@@ -92,15 +92,15 @@ static __global__ void bias_kernel(const accum *__restrict__ sums, int64_t COUNT
     // STARTER // your code (the reference takes 3 lines)
 }
 
-/* grad_bias (OC) = sum of the rows of grad (R, OC): both kernels, one after the other.
- * With R = 0 there is no part, and bias_kernel alone writes the zeros. */
+/* grad_bias (OC) = sum of the rows of grad (R, OC). Launches both kernels.
+ * If R = 0 there are no parts, and bias_kernel alone writes zeros. */
 static status_t column_sum(ctx_t *ctx, const tensor_t *grad, tensor_t *grad_bias)
 {
     const int64_t R = grad->size[0], OC = grad->size[1];
     if (OC == 0) return STATUS_OK;
     const int64_t share = ceil_div(R, PARTS);
     const int64_t ROWS = share < LEAST ? (int64_t)LEAST : share;
-    const int64_t COUNT = ceil_div(R, ROWS);  // of parts; 0 leaves sums of nothing
+    const int64_t COUNT = ceil_div(R, ROWS);  // of parts; if 0, the sums are 0
     const size_t bytes = (size_t)(COUNT + 1) * OC * sizeof(accum);
     accum *const sums = (accum *)ctx_scratch(ctx, bytes);
     if (!sums) return STATUS_NO_MEMORY;
@@ -143,6 +143,6 @@ extern "C" status_t linear_backward(ctx_t *ctx, const tensor_t *grad_output,
     return column_sum(ctx, &grad, grad_bias);
     // END SOLUTION
     // STARTER // your code (the reference takes 13 lines)
-    // STARTER (void)rows_of, (void)lacks, (void)column_sum;  // until you call them
+    // STARTER (void)rows_of, (void)lacks, (void)column_sum;  // delete on use
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

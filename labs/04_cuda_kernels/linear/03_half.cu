@@ -1,12 +1,12 @@
 /* 03 half
  *
- *   idea    tensor cores multiply halves, and the sums begin with the bias, in float
+ *   idea    tensor cores multiply halves; the sums are float and start at the bias
  *   expect  3.2 instructions for each mma (nvcc 13); not timed
- *   limit   mma.sync has two thirds of the tensor cores' peak
+ *   limit   mma.sync reaches two thirds of the tensor cores' peak
  *   run     make grade T=04_cuda_kernels/linear/03
  *
- * With the bias in its sums an output is rounded once. Covers f16, and rows of whole
- * packs, 8 halves, that lie side by side.
+ * The bias is part of the sum, so an output is rounded once. Covers f16, and rows of
+ * whole packs: 8 neighbouring halves.
  */
 #include "packs.h"
 #include "ptx.h"
@@ -14,11 +14,11 @@
 enum { BM = 128, BN = 128, BK = 32, WM = 64, WN = 64, WARP = 32, STAGES = 4 };
 enum { THREADS = BM / WM * (BN / WN) * WARP, BLOCKS_PER_SM = 2 };
 enum { TILE = BK * BM, BYTES = STAGES * 2 * TILE * sizeof(__half) };
-typedef packs_t<__half, true, BK, THREADS> packs;  // both operands' run along k
+typedef packs_t<__half, true, BK, THREADS> packs;  // packs of both operands run along k
 typedef float sums[WM / 16][WN / 8][4];            // of a thread, see mma in ptx.h
 
-/* Begins to copy the next tile, of which `count` k are inside: zeros for the others and
- * for rows outside. Pack i of a thread is i * APART lines below its first one. */
+/* Starts to copy the next tile. Only `count` k are inside: writes zeros for others and
+ * for rows outside. Pack i of a thread is i * APART lines below its first pack. */
 static __device__ void fetch(source_t<__half> *from, int count, __half *tile)
 {
     // BEGIN SOLUTION
@@ -33,10 +33,10 @@ static __device__ void fetch(source_t<__half> *from, int count, __half *tile)
     // STARTER // your code: cp_async_zfill in a loop (the reference takes 6 lines)
 }
 
-/* sum += the products of a warp: rows from wm on of a tile, from wn on of the next.
- * ldmatrix reads 16 x 16 numbers as four blocks of 8 x 8, lane l row l % 8 of block
- * l / 8. Block 1 is 8 x on in lhs, as mma wants it, and 8 k on in rhs; block 2 is the
- * other one. */
+/* sum += the products of a warp: rows of a tile from wm on, of the next one from wn on.
+ * ldmatrix reads 16 x 16 numbers as four blocks of 8 x 8: lane l gives row l % 8 of
+ * block l / 8. In lhs, block 1 is 8 x further, as mma needs it; in rhs, 8 k further.
+ * Block 2 is the other one. */
 static __device__ void multiply(sums &sum, const __half *tiles, int wm, int wn)
 {
     // BEGIN SOLUTION
@@ -57,10 +57,10 @@ static __device__ void multiply(sums &sum, const __half *tiles, int wm, int wn)
         }
     }
     // END SOLUTION
-    // STARTER // your code, as multiply in matmul/12 (the reference takes 15 lines)
+    // STARTER // your code: as multiply in matmul/12 (the reference takes 15 lines)
 }
 
-/* All sums of a column begin with its bias, or with 0: `bias` has `columns` numbers. */
+/* All sums of a column start at its bias, or at 0. `bias` has `columns` numbers. */
 static __device__ void begin(sums &sum, const real *bias, int64_t stride,
                              int64_t columns)
 {
@@ -76,7 +76,7 @@ static __device__ void begin(sums &sum, const real *bias, int64_t stride,
 }
 
 /* output (R, OC) = input (R, IC) @ weight (OC, IC)^T + bias (OC)
- * A block owns 128 x 128 of output, at (m0, n0), a warp 64 x 64 of it, a thread 4 of
+ * A block owns 128 x 128 of output, at (m0, n0), a warp 64 x 64, a thread 4 of
  * each 16 x 8. Shared memory: 4 stages of 2 tiles of 128 x 32 halves, 65536 bytes. */
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     linear_kernel(matrix_t input, matrix_t weight, const real *__restrict__ bias,
@@ -91,28 +91,28 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     source_t<__half> right = packs::source(&weight, n0);
     const int warp = threadIdx.x / WARP;
     const int wm = warp / (BN / WN) * WM, wn = warp % (BN / WN) * WN;
-    const int64_t rows = R - m0 - wm, columns = OC - n0 - wn;  // from there on
+    const int64_t rows = R - m0 - wm, columns = OC - n0 - wn;  // left from there
     const bool is_outside = rows <= 0 || columns <= 0;
     const int STEPS = (int)ceil_div(IC, BK);
     const int LAST = (int)(IC - (STEPS - 1) * (int64_t)BK);  // k of the last step
     sums sum;
     begin(sum, bias ? bias + (n0 + wn) * bias_stride : NULL, bias_stride, columns);
     // BEGIN SOLUTION
-    int stage = 0;  // for the next tiles; the oldest are in the one behind it
+    int stage = 0;  // for the next tiles; the next stage has the oldest tiles
     for (int step = 1 - STAGES; step < STEPS; step++) {
-        ptx::cp_async_wait<STAGES - 2>();  // my copies for this step are done,
-        __syncthreads();  // all others' too; and all have read the stage written next
+        ptx::cp_async_wait<STAGES - 2>();  // its copies for this step are done,
+        __syncthreads();  // all copies are; and all have read the stage written next
         const int next = step + STAGES - 1, count = next < STEPS - 1 ? BK : LAST;
         __half *to = shared + stage * 2 * TILE;
         if (next < STEPS) fetch(&left, count, to);
         if (next < STEPS) fetch(&right, count, to + TILE);
-        ptx::cp_async_commit();  // one group each time, be it empty
+        ptx::cp_async_commit();  // always one group, even an empty one
         stage = (stage + 1) % STAGES;
         if (step < 0 || is_outside) continue;
         multiply(sum, shared + stage * 2 * TILE, wm, wn);
     }
     // END SOLUTION
-    // STARTER // your code: wait, meet, fetch ahead, commit, multiply
+    // STARTER // your code: wait, barrier, fetch ahead, commit, multiply
     // STARTER // (the reference takes 13 lines)
     // STARTER (void)fetch, (void)multiply, (void)left, (void)right, (void)shared;
     // STARTER (void)is_outside, (void)LAST;

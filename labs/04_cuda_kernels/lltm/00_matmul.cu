@@ -1,12 +1,12 @@
 /* 00 matmul
  *
- *   idea    one product for the sums in front of all gates; a kernel for each step
- *   expect  1x, the baseline of this ladder
- *   limit   few threads for few samples; the gates are written, then read again
+ *   idea    one product computes the sums of all gates; then one kernel for each step
+ *   expect  1x by definition: the speeds of this ladder are relative to this file
+ *   limit   few samples give few threads; the gates are written, then read again
  *   run     make grade T=04_cuda_kernels/lltm/00
  *
- * Forward, all shapes and strides. Workspace: [h, input], the gates if nobody keeps
- * them, and what matmul takes.
+ * Forward, all shapes and strides. Workspace: [h, input], the gates if they are not
+ * wanted, and the workspace of matmul.
  */
 #include "layout.h"
 
@@ -14,8 +14,8 @@ extern "C" matmul_forward_fn gemm_forward;
 
 enum { THREADS = 256 };  // of a block
 
-/* joined (N, H+IC) = [h, input]
- * A block owns 256 consecutive elements of joined, a thread one. No shared memory. */
+/* joined (N, H+IC) = [h, input]. A block owns 256 consecutive elements of joined, a
+ * thread owns one. No shared memory. */
 static __global__ void join_kernel(const __grid_constant__ tensor_t h,
                                    const __grid_constant__ tensor_t input,
                                    real *__restrict__ joined, int64_t COUNT)
@@ -29,8 +29,8 @@ static __global__ void join_kernel(const __grid_constant__ tensor_t h,
     // STARTER // your code (the reference takes 2 lines)
 }
 
-/* gates (N, 3*H) = sigmoid, sigmoid and elu of the sums that stand there, plus bias
- * A block owns 256 consecutive elements of gates, a thread one. No shared memory. */
+/* gates (N, 3*H) = sigmoid, sigmoid and elu of (the sums in gates, plus bias). A block
+ * owns 256 consecutive elements of gates, a thread owns one. No shared memory. */
 static __global__ void gate_kernel(const __grid_constant__ tensor_t bias,
                                    real *__restrict__ gates, int64_t H, int64_t COUNT)
 {
@@ -46,7 +46,7 @@ static __global__ void gate_kernel(const __grid_constant__ tensor_t bias,
 }
 
 /* new_c = c + g * i, new_h = tanh(new_c) * o
- * A block owns 256 consecutive units of the state (N, H), a thread one. No shared
+ * A block owns 256 consecutive units of the state (N, H), a thread owns one. No shared
  * memory. */
 static __global__ void state_kernel(const real *__restrict__ gates,
                                     const __grid_constant__ tensor_t c,
@@ -57,7 +57,7 @@ static __global__ void state_kernel(const real *__restrict__ gates,
     if (at >= COUNT) return;  // the last block may be partly empty
     // BEGIN SOLUTION
     const int64_t H = c.size[1], n = at / H, j = at % H;
-    const real *unit = gates + n * 3 * H + j;  // its gates stand H apart
+    const real *unit = gates + n * 3 * H + j;  // its gates are H apart
     const accum i = accum_from(unit[0]), o = accum_from(unit[H]);
     const accum state = accum_from(*at2(&c, n, j)) + accum_from(unit[2 * H]) * i;
     new_c[at] = real_from(state);

@@ -1,12 +1,12 @@
 /* 01 matmul backward
  *
- *   idea    a thread walks the chain rule for a unit; then products, a sum for the bias
- *   expect  1x, the baseline of this ladder's backward
- *   limit   the gradient of the bias: one thread for each column, all samples in a row
+ *   idea    a thread computes the chain rule for a unit; then products, a sum for bias
+ *   expect  1x by definition: backward speeds of this ladder are relative to this file
+ *   limit   the gradient of the bias: one thread adds all samples of a column in order
  *   run     make grade T=04_cuda_kernels/lltm/01
  *
- * Backward, all shapes and strides. No atomics: the same result every time. Workspace:
- * [h, input], the gradients in front of the gates, and what matmul takes.
+ * Backward, all shapes and strides. No atomics: all runs give the same bits. Workspace:
+ * [h, input], the gradients of the gates' sums, and the workspace of matmul.
  */
 #include "layout.h"
 
@@ -14,8 +14,8 @@ extern "C" matmul_forward_fn gemm_forward;
 
 enum { THREADS = 256 };  // of a block
 
-/* joined (N, H+IC) = [h, input]
- * A block owns 256 consecutive elements of joined, a thread one. No shared memory. */
+/* joined (N, H+IC) = [h, input]. A block owns 256 consecutive elements of joined, a
+ * thread owns one. No shared memory. */
 static __global__ void join_kernel(const __grid_constant__ tensor_t h,
                                    const __grid_constant__ tensor_t input,
                                    real *__restrict__ joined, int64_t COUNT)
@@ -29,8 +29,8 @@ static __global__ void join_kernel(const __grid_constant__ tensor_t h,
     // STARTER // your code (the reference takes 2 lines)
 }
 
-/* grad (N, 3*H) is the gradient in front of the gates; grad_c (N, H) may be NULL
- * A block owns 256 consecutive units of the state (N, H), a thread one. No shared
+/* grad (N, 3*H) is the gradient of the gates' sums; grad_c (N, H) may be NULL
+ * A block owns 256 consecutive units of the state (N, H), a thread owns one. No shared
  * memory. */
 static __global__ void unit_kernel(const __grid_constant__ tensor_t grad_new_h,
                                    const __grid_constant__ tensor_t grad_new_c,
@@ -48,7 +48,7 @@ static __global__ void unit_kernel(const __grid_constant__ tensor_t grad_new_h,
     const accum g = accum_from(*at2(&gates, n, 2 * H + j));
     const accum squashed = real_tanh(accum_from(*at2(&new_c, n, j)));
     const accum of_h = accum_from(*at2(&grad_new_h, n, j));
-    // new_c is a result, and new_h is made of it: two gradients meet
+    // new_c is a result, and new_h depends on it: add both gradients
     const accum of_c =
         accum_from(*at2(&grad_new_c, n, j)) + of_h * o * (1 - squashed * squashed);
     real *unit = grad + n * 3 * H + j;
@@ -61,8 +61,8 @@ static __global__ void unit_kernel(const __grid_constant__ tensor_t grad_new_h,
 }
 
 /* grad_bias (3*H) = sum of the rows of grad (N, 3*H)
- * A block owns 256 columns, a thread one: neighbours read neighbours in each row. No
- * shared memory. */
+ * A block owns 256 columns, a thread owns one. Neighbours read neighbours in each row.
+ * No shared memory. */
 static __global__ void bias_kernel(const real *__restrict__ grad, int64_t N,
                                    real *__restrict__ grad_bias, int64_t COUNT)
 {
@@ -113,8 +113,8 @@ extern "C" status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
     const tensor_t rows = tensor_2d(joined, N, D);
     const tensor_t left_t = tensor_transposed(&left);
     tensor_t of_h = *weight, of_input = *weight;
-    of_h.size[1] = H;                                             // columns below H,
-    of_input.size[1] = D - H, of_input.data = at2(weight, 0, H);  // and the others
+    of_h.size[1] = H;                                             // first H columns,
+    of_input.size[1] = D - H, of_input.data = at2(weight, 0, H);  // and the rest
     status_t status = STATUS_OK;
     if (grad_h) status = gemm_forward(ctx, &left, &of_h, grad_h);
     if (grad_input && !status) status = gemm_forward(ctx, &left, &of_input, grad_input);

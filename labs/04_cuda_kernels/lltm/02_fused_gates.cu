@@ -1,7 +1,7 @@
 /* 02 fused gates
  *
- *   idea    one kernel from the sums to the new state: gates pass through registers
- *   expect  8/9 of the bytes of 00_matmul (counted, square), a launch less
+ *   idea    one kernel from the sums to the new state: gates stay in registers
+ *   expect  8/9 of the bytes of 00_matmul (counted, square), and one launch less
  *   limit   the product; the sums are written, then read again
  *   run     make grade T=04_cuda_kernels/lltm/02
  *
@@ -13,8 +13,8 @@ extern "C" matmul_forward_fn gemm_forward;
 
 enum { THREADS = 256 };  // of a block
 
-/* joined (N, H+IC) = [h, input]
- * A block owns 256 consecutive elements of joined, a thread one. No shared memory. */
+/* joined (N, H+IC) = [h, input]. A block owns 256 consecutive elements of joined, a
+ * thread owns one. No shared memory. */
 static __global__ void join_kernel(const __grid_constant__ tensor_t h,
                                    const __grid_constant__ tensor_t input,
                                    real *__restrict__ joined, int64_t COUNT)
@@ -28,9 +28,9 @@ static __global__ void join_kernel(const __grid_constant__ tensor_t h,
     // STARTER // your code (the reference takes 2 lines)
 }
 
-/* From the sums (N, 3*H), without their bias, to the new state and to gates, or NULL
- * A block owns 256 consecutive units of the state (N, H), a thread one: neighbours read
- * neighbours in each of the three blocks of sums. No shared memory. */
+/* Computes the new state and gates (or NULL) from sums (N, 3*H), which lack their bias.
+ * A block owns 256 consecutive units of the state (N, H), a thread owns one. Neighbours
+ * read neighbours in each of the three blocks of sums. No shared memory. */
 static __global__ void unit_kernel(const real *sums,
                                    const __grid_constant__ tensor_t bias,
                                    const __grid_constant__ tensor_t c,
@@ -41,7 +41,7 @@ static __global__ void unit_kernel(const real *sums,
     if (at >= COUNT) return;  // the last block may be partly empty
     // BEGIN SOLUTION
     const int64_t H = c.size[1], n = at / H, j = at % H, unit = n * 3 * H + j;
-    accum x[3];  // in front of the gates i, o, g, which stand H apart
+    accum x[3];  // arguments of the gates i, o, g, which are H apart
     for (int gate = 0; gate < 3; gate++) {
         x[gate] = accum_from(sums[unit + gate * H]);
         x[gate] += accum_from(*at1(&bias, gate * H + j));
@@ -51,8 +51,8 @@ static __global__ void unit_kernel(const real *sums,
     const accum state = accum_from(*at2(&c, n, j)) + g * i;
     new_c[at] = real_from(state);
     new_h[at] = real_from(real_tanh(state) * o);
-    if (!gates) return;          // no backward will follow
-    gates[unit] = real_from(i);  // may be where its sum was: nobody else reads that
+    if (!gates) return;          // no backward follows
+    gates[unit] = real_from(i);  // may overwrite its own sum: no other thread reads it
     gates[unit + H] = real_from(o);
     gates[unit + 2 * H] = real_from(g);
     // END SOLUTION

@@ -1,12 +1,12 @@
 /* 03 column sum
  *
- *   idea    the threads that make the gradients in front of the gates add them up
- *   expect  12 bytes for each unit less than 01_matmul_backward, and more threads at it
+ *   idea    the threads that compute gradients of the gates' sums also add them up
+ *   expect  12 bytes less per unit than 01_matmul_backward, and more threads for it
  *   limit   the products
  *   run     make grade T=04_cuda_kernels/lltm/03
  *
- * Backward, all shapes and strides. No atomics: who adds which numbers, and in which
- * order, follows from the sizes alone. Workspace: that of 01, and PARTS sums of a bias.
+ * Backward, all shapes and strides. There are no atomics: the sizes alone decide which
+ * thread adds which numbers in which order. Workspace: as in 01, and PARTS bias sums.
  */
 #include "layout.h"
 
@@ -15,8 +15,8 @@ extern "C" matmul_forward_fn gemm_forward;
 enum { WIDTH = 32, HEIGHT = 8, THREADS = WIDTH * HEIGHT };  // of a block
 enum { PARTS = 64, LEAST = 4 * HEIGHT };  // at most PARTS, each of LEAST samples
 
-/* joined (N, H+IC) = [h, input]
- * A block owns 256 consecutive elements of it, a thread one. No shared memory. */
+/* joined (N, H+IC) = [h, input]. A block owns 256 consecutive elements of joined, a
+ * thread owns one. No shared memory. */
 static __global__ void join_kernel(const __grid_constant__ tensor_t h,
                                    const __grid_constant__ tensor_t input,
                                    real *__restrict__ joined, int64_t COUNT)
@@ -30,10 +30,10 @@ static __global__ void join_kernel(const __grid_constant__ tensor_t h,
     // STARTER // your code (the reference takes 2 lines)
 }
 
-/* grad (N, 3*H), the gradient in front of the gates; sums (parts, 3*H) of its rows
- * A block owns 32 units, from j0 on, of ROWS samples; thread (ty, tx) owns unit j0 + tx
- * of every 8th sample, then the thread of ty = 0 adds what the 8 have. The grid counts
- * blocks in the order (part, j0), along x. Shared memory: 3 x 8 x 32 sums, 3072 bytes
+/* grad (N, 3*H), the gradient of the gates' sums; sums (parts, 3*H) of its rows
+ * A block owns 32 units, from j0 on, of ROWS samples. Thread (ty, tx) owns unit j0 + tx
+ * of every 8th sample. Then the thread of ty = 0 adds up the 8 sums. The grid numbers
+ * blocks (part, j0) along x. Shared memory: 3 x 8 x 32 sums, 3072 bytes
  * in f32. */
 static __global__ void __launch_bounds__(THREADS)
     unit_kernel(const __grid_constant__ tensor_t grad_new_h,
@@ -78,11 +78,11 @@ static __global__ void __launch_bounds__(THREADS)
         sums[(part * 3 + gate) * H + j] = sum[gate];
     }
     // END SOLUTION
-    // STARTER // your code: 8 threads, to `sums` (the reference takes 8 lines)
+    // STARTER // your code: add up 8 threads into `sums` (the reference takes 8 lines)
 }
 
 /* grad_bias (3*H) = sum of the parts, in their order
- * A block owns 256 columns, a thread one. No shared memory. */
+ * A block owns 256 columns, a thread owns one. No shared memory. */
 static __global__ void bias_kernel(const accum *__restrict__ sums, int64_t MANY,
                                    real *__restrict__ grad_bias, int64_t COUNT)
 {
@@ -111,7 +111,7 @@ extern "C" status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
     real *joined = (real *)ctx_scratch(ctx, (size_t)(N * D + 1) * sizeof(real));
     const int64_t share = ceil_div(N, PARTS);
     const int64_t ROWS = share < LEAST ? (int64_t)LEAST : share;
-    const int64_t COUNT = ceil_div(N, ROWS);  // of parts; 0 leaves sums of nothing
+    const int64_t COUNT = ceil_div(N, ROWS);  // of parts; if 0, the sums are 0
     const size_t bytes = (size_t)(COUNT * 3 * H + 1) * sizeof(accum);
     accum *sums = (accum *)ctx_scratch(ctx, bytes);
     if (!grad || !joined || !sums) return STATUS_NO_MEMORY;
@@ -139,8 +139,8 @@ extern "C" status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
     const tensor_t rows = tensor_2d(joined, N, D);
     const tensor_t left_t = tensor_transposed(&left);
     tensor_t of_h = *weight, of_input = *weight;
-    of_h.size[1] = H;                                             // columns below H,
-    of_input.size[1] = D - H, of_input.data = at2(weight, 0, H);  // and the others
+    of_h.size[1] = H;                                             // first H columns,
+    of_input.size[1] = D - H, of_input.data = at2(weight, 0, H);  // and the rest
     status_t status = STATUS_OK;
     if (grad_h) status = gemm_forward(ctx, &left, &of_h, grad_h);
     if (grad_input && !status) status = gemm_forward(ctx, &left, &of_input, grad_input);

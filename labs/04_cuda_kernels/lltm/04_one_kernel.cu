@@ -1,8 +1,8 @@
 /* 04 one kernel
  *
- *   idea    a product of its own, whose sums leave the registers as a new state only
- *   expect  0.6 of the bytes of 02_fused_gates (counted, square), a launch for three
- *   limit   shared memory: 7 loads for 12 multiply-adds of a thread
+ *   idea    a separate product: its sums become the new state while still in registers
+ *   expect  0.6 of the bytes of 02_fused_gates (counted, square), one launch, not three
+ *   limit   shared memory: each thread needs 7 loads for 12 multiply-adds
  *   run     make grade T=04_cuda_kernels/lltm/04
  *
  * Forward, all shapes and strides. Workspace: none.
@@ -12,13 +12,13 @@
 enum { BM = 32, BH = 32, BK = 32 };  // of a block: samples, units, terms
 enum { TM = 4, WIDTH = BH, THREADS = BM / TM * BH };  // a thread: 4 samples of one unit
 
-/* A term of the sums is an element of [h, input], which lies in two tensors, and one of
- * weight for each gate; the rows of a unit's three gates stand H apart.
+/* A term of the sums has two factors: an element of [h, input], which is two tensors,
+ * and one number of weight for each gate. The rows of a unit's three gates are H apart.
  *
  *     [h, input]   (n, d)            d < H: h[n,d], else input[n, d-H]
  *     weight       (gate*H + j, d)   gate 0, 1, 2: i, o, g */
 
-/* Element d of [h, input] of sample n; 0 outside, which adds nothing to a sum. */
+/* Element d of [h, input] of sample n. Outside it is 0, which adds nothing to a sum. */
 static __device__ real joined_at(const tensor_t *h, const tensor_t *input, int64_t n,
                                  int64_t d)
 {
@@ -31,10 +31,10 @@ static __device__ real joined_at(const tensor_t *h, const tensor_t *input, int64
     // STARTER return real_from(0);
 }
 
-/* A block owns 32 samples, from n0 on, of 32 units, from j0 on; thread (ty, tx) owns
- * unit j0 + tx of samples n0 + 4*ty to n0 + 4*ty + 3, three sums each. The grid counts
- * blocks in the order (n0, j0), along x. Shared memory: 4 tiles of 32 x 33 numbers,
- * 16896 bytes in f32; the column too many keeps stores down a column apart. */
+/* A block owns 32 samples, from n0 on, of 32 units, from j0 on. Thread (ty, tx) owns
+ * unit j0 + tx of samples n0 + 4*ty to n0 + 4*ty + 3, with three sums each. The grid
+ * numbers blocks (n0, j0) along x. Shared memory: 4 tiles of 32 x 33 numbers, 16896
+ * bytes in f32. The extra column avoids bank conflicts when a column is stored. */
 static __global__ void __launch_bounds__(THREADS)
     lltm_kernel(const __grid_constant__ tensor_t input,
                 const __grid_constant__ tensor_t weight,
@@ -54,7 +54,7 @@ static __global__ void __launch_bounds__(THREADS)
         for (int m = 0; m < TM; m++) sum[m][gate] = start;
     }
     // END SOLUTION
-    // STARTER // your code: sums begin with the bias (the reference takes 4 lines)
+    // STARTER // your code: start sums at the bias (the reference takes 4 lines)
     // BEGIN SOLUTION
     __shared__ real left[BK][BM + 1];      // (d, n)
     __shared__ real right[3][BK][BH + 1];  // (gate, d, j)
@@ -68,7 +68,7 @@ static __global__ void __launch_bounds__(THREADS)
                     inside ? *at2(&weight, gate * H + j0 + y, d) : real_from(0);
             }
         }
-        __syncthreads();  // all of the tiles is written before anybody reads them
+        __syncthreads();  // all tiles are written before any thread reads them
         for (int k = 0; k < BK; k++) {
             for (int gate = 0; gate < 3; gate++) {
                 const accum factor = accum_from(right[gate][k][tx]);
@@ -76,12 +76,12 @@ static __global__ void __launch_bounds__(THREADS)
                     sum[m][gate] += accum_from(left[k][ty * TM + m]) * factor;
             }
         }
-        __syncthreads();  // all have read before the next tiles overwrite these
+        __syncthreads();  // all have read the tiles before they change
     }
     // END SOLUTION
-    // STARTER // your code: tiles of both, then their products, 4 x 3 a thread
+    // STARTER // your code: fetch both tiles, then add their products, 4 x 3 per thread
     // STARTER // (the reference takes 22 lines)
-    // STARTER (void)joined_at, (void)D;  // until you use them
+    // STARTER (void)joined_at, (void)D;  // delete when you use them
     for (int m = 0; m < TM; m++) {
         const int64_t n = n0 + ty * TM + m;
         if (n >= N || j >= H) continue;
@@ -91,12 +91,12 @@ static __global__ void __launch_bounds__(THREADS)
         const accum state = accum_from(*at2(&c, n, j)) + g * i;
         new_c[n * H + j] = real_from(state);
         new_h[n * H + j] = real_from(real_tanh(state) * o);
-        if (!gates) continue;  // no backward will follow
+        if (!gates) continue;  // no backward follows
         gates[n * 3 * H + j] = real_from(i);
         gates[n * 3 * H + H + j] = real_from(o);
         gates[n * 3 * H + 2 * H + j] = real_from(g);
         // END SOLUTION
-        // STARTER // your code: from three sums to gates and state
+        // STARTER // your code: compute gates and state from the three sums
         // STARTER // (the reference takes 9 lines)
     }
 }
@@ -119,6 +119,6 @@ extern "C" status_t lltm_forward(ctx_t *ctx, const tensor_t *input,
     return STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 8 lines)
-    // STARTER (void)lltm_kernel;  // until you call it
+    // STARTER (void)lltm_kernel;  // delete when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

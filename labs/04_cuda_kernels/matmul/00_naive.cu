@@ -1,7 +1,7 @@
 /* 00 naive
  *
  *   idea    one thread for each output: a row of the left matrix times a column
- *   expect  1x, the baseline of this ladder
+ *   expect  1x by definition: the speeds of this ladder are relative to this file
  *   limit   the threads of a warp read 32 different rows of lhs: 32 sectors a request
  *   run     make grade T=04_cuda_kernels/matmul/00
  */
@@ -10,8 +10,8 @@
 enum { THREADS = 256 };  // of a block
 
 /* output (..., M, N) = lhs (..., M, K) @ rhs (..., K, N)
- * A block owns 256 elements of output, a thread one; neighbouring threads walk down a
- * column (m), as in a loop over n, then m. No shared memory. */
+ * A block owns 256 elements of output, a thread owns one. Neighbouring threads go down
+ * a column (m), as in a loop over n, then m. No shared memory. */
 static __global__ void matmul_kernel(const __grid_constant__ tensor_t lhs,
                                      const __grid_constant__ tensor_t rhs,
                                      real *__restrict__ output, int64_t M, int64_t N,

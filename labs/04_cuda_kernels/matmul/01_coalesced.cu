@@ -1,6 +1,6 @@
 /* 01 coalesced
  *
- *   idea    neighbouring threads own a row of output, and read neighbours in memory
+ *   idea    neighbouring threads own neighbours in a row, so they read neighbours
  *   expect  1/6.6 of the bytes of 00_naive (counted, m96); 9.9x on an H200
  *   limit   two loads from global memory for every multiply-add
  *   run     make grade T=04_cuda_kernels/matmul/01
@@ -10,9 +10,9 @@
 enum { THREADS = 256 };  // of a block
 
 /* output (..., M, N) = lhs (..., M, K) @ rhs (..., K, N)
- * A block owns 256 consecutive elements of output, a thread one; neighbouring threads
- * walk along n, so they share a number of lhs and read neighbours of rhs. No shared
- * memory. */
+ * A block owns 256 consecutive elements of output, a thread owns one. Neighbouring
+ * threads go along n: they read the same number of lhs, and neighbours of rhs. No
+ * shared memory. */
 static __global__ void matmul_kernel(const __grid_constant__ tensor_t lhs,
                                      const __grid_constant__ tensor_t rhs,
                                      real *__restrict__ output, int64_t M, int64_t N,
@@ -31,7 +31,7 @@ static __global__ void matmul_kernel(const __grid_constant__ tensor_t lhs,
     }
     output[i] = real_from(sum);
     // END SOLUTION
-    // STARTER // your code: the lines of 00 with another order of elements
+    // STARTER // your code: as in 00_naive, with another order of elements
     // STARTER // (the reference takes 8 lines)
 }
 

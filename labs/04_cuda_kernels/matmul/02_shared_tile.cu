@@ -10,8 +10,8 @@
 enum { TILE = 32, THREADS = TILE * TILE };  // BM = BN = BK = TILE
 
 /* tile[r][c] = matrix (r0 + r, c0 + c), or 0 outside, which adds nothing to a sum. Each
- * thread fetches one number, and neighbours (tx) take neighbours in memory: along a
- * row, or, where the matrix is a transpose, down a column. */
+ * thread fetches one number. Neighbours (tx) fetch neighbours in memory: along a row,
+ * or, if the matrix is a transpose, down a column. */
 static __device__ void fetch(const matrix_t *matrix, int64_t r0, int64_t c0,
                              real tile[TILE][TILE + 1])
 {
@@ -26,8 +26,8 @@ static __device__ void fetch(const matrix_t *matrix, int64_t r0, int64_t c0,
 }
 
 /* output (..., M, N) = lhs (..., M, K) @ rhs (..., K, N)
- * A block owns a tile of 32 x 32 of output, at (m0, n0) of matrix b; a thread owns
- * (m0 + ty, n0 + tx) in it. The grid counts tiles in the order (b, m0, n0), along x.
+ * A block owns a tile of 32 x 32 of output, at (m0, n0) of matrix b. A thread owns
+ * (m0 + ty, n0 + tx) in it. The grid numbers tiles in the order (b, m0, n0), along x.
  * Shared memory: two tiles of 32 x 33 numbers, 8448 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS)
     matmul_kernel(const __grid_constant__ tensor_t lhs,
@@ -43,20 +43,20 @@ static __global__ void __launch_bounds__(THREADS)
 
     accum sum = 0;  // stays 0 if K is 0
     // BEGIN SOLUTION
-    __shared__ real left_tile[TILE][TILE + 1];   // (m, k)  +1 column: a column lies
-    __shared__ real right_tile[TILE][TILE + 1];  // (k, n)  in 32 different banks
+    __shared__ real left_tile[TILE][TILE + 1];   // (m, k)  +1 column: a column has its
+    __shared__ real right_tile[TILE][TILE + 1];  // (k, n)  numbers in different banks
     for (int64_t k0 = 0; k0 < K; k0 += TILE) {
         fetch(&left, m0, k0, left_tile);
         fetch(&right, k0, n0, right_tile);
-        __syncthreads();  // all of both tiles is written before anybody reads them
+        __syncthreads();  // both tiles are complete before any thread reads them
         for (int k = 0; k < TILE; k++) {
             sum += accum_from(left_tile[ty][k]) * accum_from(right_tile[k][tx]);
         }
-        __syncthreads();  // all have read before the next tiles overwrite these
+        __syncthreads();  // all have read the tiles before they change
     }
     // END SOLUTION
-    // STARTER // your code: two tiles in shared memory; fetch them, add up their
-    // STARTER // products, go on; say what each barrier keeps apart
+    // STARTER // your code: two tiles in shared memory. Fetch them, add up their
+    // STARTER // products, repeat. Write at each barrier what it separates.
     // STARTER // (the reference takes 11 lines)
     // STARTER (void)left, (void)right, (void)fetch;  // delete: you use them
     const int64_t m = m0 + ty, n = n0 + tx;

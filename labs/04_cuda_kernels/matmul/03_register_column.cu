@@ -1,7 +1,7 @@
 /* 03 register column
  *
- *   idea    a thread owns 8 outputs of a column: one load of rhs serves 8 multiply-adds
- *   expect  half the loads of 02_shared_tile from either memory; 2.4x on an H200
+ *   idea    a thread owns 8 outputs of a column: one load of rhs for 8 multiply-adds
+ *   expect  half the loads of 02_shared_tile from both memories; 2.4x on an H200
  *   limit   still 9 loads from shared memory for 8 multiply-adds
  *   run     make grade T=04_cuda_kernels/matmul/03
  */
@@ -11,9 +11,9 @@ enum { BM = 64, BN = 64, BK = 8, TM = 8 };
 enum { THREADS = BM / TM * BN, PAD = 4 };  // a thread fetches one number of each tile
 
 /* tile[k][x] = matrix (k0 + k, x0 + x), or 0 outside, which adds nothing to a sum. x is
- * m for the left matrix, which comes as its transpose, and n for the right one.
- * Neighbours take neighbours in memory: along a row, or down a column 8 long. With PAD
- * columns more, such columns lie in different banks. */
+ * m for the left matrix, which is passed as its transpose, and n for the right one.
+ * Neighbours fetch neighbours in memory: along a row, or 8 numbers down a column. With
+ * PAD more columns, these 8 numbers are in different banks. */
 static __device__ void fetch(const matrix_t *matrix, int64_t k0, int64_t x0,
                              real tile[BK][BN + PAD])
 {
@@ -28,8 +28,8 @@ static __device__ void fetch(const matrix_t *matrix, int64_t k0, int64_t x0,
 }
 
 /* output (..., M, N) = lhs (..., M, K) @ rhs (..., K, N)
- * A block owns a tile of 64 x 64 of output, at (m0, n0) of matrix b; a thread owns the
- * 8 in column n from row m on. The grid counts tiles in the order (b, m0, n0), along x.
+ * A block owns a tile of 64 x 64 of output, at (m0, n0) of matrix b. A thread owns 8
+ * outputs of column n, from row m on. Tiles are numbered (b, m0, n0) along x.
  * Shared memory: two tiles of 8 x 68 numbers, 4352 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS)
     matmul_kernel(const __grid_constant__ tensor_t lhs_transposed,
@@ -50,17 +50,17 @@ static __global__ void __launch_bounds__(THREADS)
     for (int64_t k0 = 0; k0 < K; k0 += BK) {
         fetch(&left, k0, m0, left_tile);
         fetch(&right, k0, n0, right_tile);
-        __syncthreads();  // all of both tiles is written before anybody reads them
+        __syncthreads();  // both tiles are complete before any thread reads them
         for (int k = 0; k < BK; k++) {
             const accum factor = accum_from(right_tile[k][tn]);  // for TM products
             for (int i = 0; i < TM; i++) {
                 sum[i] += accum_from(left_tile[k][tm + i]) * factor;
             }
         }
-        __syncthreads();  // all have read before the next tiles overwrite these
+        __syncthreads();  // all have read the tiles before they change
     }
     // END SOLUTION
-    // STARTER // your code: the tiles and the loop of 02, with 8 sums
+    // STARTER // your code: the tiles and the loop of 02_shared_tile, with 8 sums
     // STARTER // (the reference takes 14 lines)
     // STARTER (void)left, (void)right, (void)fetch;  // delete: you use them
     const int64_t m = m0 + tm, n = n0 + tn;

@@ -2,7 +2,7 @@
  *
  *   idea    a thread owns 8 x 8 outputs: 16 loads from the tiles, 64 multiply-adds
  *   expect  5/9 of the bytes of 03_register_column (counted, m256); 1.3x on an H200
- *   limit   a load and an address for each number that goes through shared memory
+ *   limit   each number that goes through shared memory needs a load and an address
  *   run     make grade T=04_cuda_kernels/matmul/04
  */
 #include "launch.h"
@@ -10,12 +10,12 @@
 enum { BM = 128, BN = 128, BK = 8, TM = 8, TN = 8 };
 enum { THREADS_M = BM / TM, THREADS_N = BN / TN, THREADS = THREADS_M * THREADS_N };
 enum { PAD = 4 };
-enum { BLOCKS_PER_SM = 8 / sizeof(accum) };  // 2: a thread may have 128 registers
+enum { BLOCKS_PER_SM = 8 / sizeof(accum) };  // 2: each thread can have 128 registers
 
-/* tile[k][x] = matrix (k, x), or 0 outside, which adds nothing to a sum; after that the
- * matrix begins below the tile. x is m for the left matrix, which comes transposed, and
- * n for the right one. Neighbours take neighbours in memory, along a row or down a
- * column, as in 03; each thread goes on from its first number in equal steps. */
+/* tile[k][x] = matrix (k, x), or 0 outside, which adds nothing to a sum. Then moves the
+ * matrix below the tile. x is m for the left matrix, which is passed transposed, and n
+ * for the right one. Neighbours fetch neighbours in memory, as in 03_register_column.
+ * Each thread continues from its first number in equal steps. */
 static __device__ void fetch(matrix_t *matrix, real tile[BK][BN + PAD])
 {
     // BEGIN SOLUTION
@@ -25,7 +25,7 @@ static __device__ void fetch(matrix_t *matrix, real tile[BK][BN + PAD])
     const int k_step = down ? 0 : THREADS / BN, x_step = down ? THREADS / BK : 0;
     const real *from = matrix_at(matrix, k, x);
     const int64_t stride = k_step * matrix->row_stride + x_step * matrix->column_stride;
-#pragma unroll 2  // not 4: more loads under way need more than 128 registers
+#pragma unroll 2  // not 4: more loads at once need more than 128 registers
     for (int step = 0; step < BK * BN / THREADS; step++) {
         const bool inside = k < matrix->rows && x < matrix->columns;
         tile[k][x] = inside ? *from : real_from(0);
@@ -33,13 +33,13 @@ static __device__ void fetch(matrix_t *matrix, real tile[BK][BN + PAD])
     }
     matrix->data += BK * matrix->row_stride, matrix->rows -= BK;
     // END SOLUTION
-    // STARTER // your code: 4 numbers of each thread (the reference takes 12 lines)
+    // STARTER // your code: 4 numbers for each thread (the reference takes 12 lines)
 }
 
 /* output (..., M, N) = lhs (..., M, K) @ rhs (..., K, N)
- * A block owns a tile of 128 x 128 of output, at (m0, n0) of matrix b; a thread owns
- * 8 x 8 of it, every 16th row and column, so that neighbours still read neighbours. The
- * grid counts tiles in the order (b, m0, n0), along x.
+ * A block owns a tile of 128 x 128 of output, at (m0, n0) of matrix b. A thread owns
+ * 8 x 8 of it: every 16th row and column, so that neighbours still read neighbours. The
+ * grid numbers tiles in the order (b, m0, n0), along x.
  * Shared memory: two tiles of 8 x 132 numbers, 8448 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     matmul_kernel(const __grid_constant__ tensor_t lhs_transposed,
@@ -62,7 +62,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     for (int64_t k0 = 0; k0 < K; k0 += BK) {
         fetch(&left, left_tile);
         fetch(&right, right_tile);
-        __syncthreads();  // all of both tiles is written before anybody reads them
+        __syncthreads();  // both tiles are complete before any thread reads them
         for (int k = 0; k < BK; k++) {
             accum column[TM], row[TN];
             for (int i = 0; i < TM; i++) {
@@ -75,11 +75,11 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
                 for (int j = 0; j < TN; j++) sum[i][j] += column[i] * row[j];
             }
         }
-        __syncthreads();  // all have read before the next tiles overwrite these
+        __syncthreads();  // all have read the tiles before they change
     }
     // END SOLUTION
-    // STARTER // your code: for each k the 8 + 8 numbers that 64 sums share, then their
-    // STARTER // outer product (the reference takes 20 lines)
+    // STARTER // your code: for each k, load the 8 + 8 numbers of the 64 sums, then
+    // STARTER // add their outer product (the reference takes 20 lines)
     // STARTER (void)fetch;  // delete this line when you call it
     for (int i = 0; i < TM; i++) {
         const int64_t m = m0 + tm + i * THREADS_M;

@@ -1,32 +1,32 @@
 /* 05 float4
  *
- *   idea    16 bytes a load, from global and from shared memory: 4 numbers in f32
+ *   idea    each load takes 16 bytes, from global and from shared memory: 4 in f32
  *   expect  1/4 of the requests of 04_register_tile (counted); 1.5x on an H200
- *   limit   the products wait until the next tiles have come from global memory
+ *   limit   the products wait until the next tiles arrive from global memory
  *   run     make grade T=04_cuda_kernels/matmul/05
  */
 #include "launch.h"
 
 #if defined(REAL_F64)
-typedef double2 pack;  // what one load of 128 bits brings
+typedef double2 pack;  // one load of 128 bits
 #else
 typedef float4 pack;
 #endif
 enum { LANES = 16 / sizeof(real) };  // 4 in f32, 2 in f64, 8 in f16
-enum { PAD = LANES };                // rows of tiles begin at a pack
+enum { PAD = LANES };                // rows of tiles start at a pack
 enum { BM = 128, BN = 128, BK = 2 * LANES, TM = 8, TN = 8 };  // BK * BN = THREADS packs
 enum { THREADS_M = BM / TM, THREADS_N = BN / TN, THREADS = THREADS_M * THREADS_N };
-enum { BLOCKS_PER_SM = 8 / sizeof(accum) };  // 2: a thread may have 128 registers
+enum { BLOCKS_PER_SM = 8 / sizeof(accum) };  // 2: each thread can have 128 registers
 
-/* A pack can be loaded or stored at p, of which `count` numbers are inside. */
+/* Whether a pack can be loaded or stored at p. `count` numbers are inside. */
 static __device__ bool is_packed(const real *p, int64_t count)
 {
     return count >= LANES && (uintptr_t)p % sizeof(pack) == 0;
 }
 
-/* tile[k][x] = matrix (k, x), or 0 outside; then the matrix begins below the tile. A
- * thread fetches a pack, along a row or down a column; the numbers of a column go to
- * rows of their own. Numbers at edges, apart or not aligned are taken one by one. */
+/* tile[k][x] = matrix (k, x), or 0 outside. Then moves the matrix below the tile. A
+ * thread fetches a pack, along a row or down a column. The numbers of a column go to
+ * different rows. At edges, or if they are strided or unaligned, it fetches each. */
 static __device__ void fetch(matrix_t *matrix, real tile[BK][BN + PAD])
 {
     const bool down = matrix->row_stride < matrix->column_stride;
@@ -53,14 +53,14 @@ static __device__ void fetch(matrix_t *matrix, real tile[BK][BN + PAD])
     }
     matrix->data += BK * matrix->row_stride, matrix->rows -= BK;
     // END SOLUTION
-    // STARTER // your code: one pack of each thread (the reference takes 18 lines)
+    // STARTER // your code: one pack for each thread (the reference takes 18 lines)
     // STARTER (void)k, (void)x;  // delete this line when you use them
 }
 
 /* output (..., M, N) = lhs (..., M, K) @ rhs (..., K, N)
- * A block owns a tile of 128 x 128 of output, at (m0, n0) of matrix b; a thread owns
- * 8 x 8 of it: 4 neighbours and every 16th 4 from there, in both directions (f32). The
- * grid counts tiles in the order (b, m0, n0), along x.
+ * A block owns a tile of 128 x 128 of output, at (m0, n0) of matrix b. A thread owns
+ * 8 x 8 of it: in f32, 4 neighbours and the 4 that are 64 further, in both directions.
+ * The grid numbers tiles in the order (b, m0, n0), along x.
  * Shared memory: two tiles of 8 x 132 numbers, 8448 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     matmul_kernel(const __grid_constant__ tensor_t lhs_transposed,
@@ -84,7 +84,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     for (int64_t k0 = 0; k0 < K; k0 += BK) {
         fetch(&left, left_tile);
         fetch(&right, right_tile);
-        __syncthreads();  // all of both tiles is written before anybody reads them
+        __syncthreads();  // both tiles are complete before any thread reads them
         for (int k = 0; k < BK; k++) {
             __align__(16) real column[TM], row[TN];
             for (int i = 0; i < TM; i += LANES) {
@@ -96,10 +96,10 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
                 for (int j = 0; j < TN; j++) sum[i][j] += factor * accum_from(row[j]);
             }
         }
-        __syncthreads();  // all have read before the next tiles overwrite these
+        __syncthreads();  // all have read the tiles before they change
     }
     // END SOLUTION
-    // STARTER // your code: the tiles and the loop of 04, a pack a load
+    // STARTER // your code: the tiles and the loop of 04, one pack per load
     // STARTER // (the reference takes 19 lines)
     // STARTER (void)fetch;  // delete this line when you call it
     for (int i = 0; i < TM; i++) {

@@ -1,7 +1,7 @@
 /* 06 warp tile
  *
- *   idea    a warp owns 64 x 32 outputs; the next tiles come while it multiplies
- *   expect  2/3 of the numbers a warp of 05_float4 needs of a tile; 1.3x on an H200
+ *   idea    a warp owns 64 x 32 outputs; while it multiplies, it loads the next tiles
+ *   expect  2/3 of the numbers that a warp of 05_float4 reads; 1.3x on an H200
  *   limit   instructions: 6 of 7 in the loop are multiply-adds
  *   run     make grade T=04_cuda_kernels/matmul/06
  *
@@ -9,13 +9,13 @@
  */
 #include "launch.h"
 
-typedef float4 pack;                              // 16 bytes of any numbers
+typedef float4 pack;                              // 16 bytes of any dtype
 enum { LANES = 16 / sizeof(real), PAD = LANES };  // 4 in f32
 enum { BM = 128, BN = 128, BK = 2 * LANES, WM = 64, WN = 32, TM = 8, TN = 8 };
 enum { THREADS = BM / WM * (BN / WN) * 32 };  // as many as a tile has packs
-enum { BLOCKS_PER_SM = 8 / sizeof(accum) };   // 2: a thread may have 128 registers
+enum { BLOCKS_PER_SM = 8 / sizeof(accum) };   // 2: each thread can have 128 registers
 
-/* The matrices of t consist of packs, along a row or down a column. */
+/* Whether the matrices of t consist of packs, along a row or down a column. */
 static bool is_packed(const tensor_t *t)
 {
     const int32_t row = t->ndim - 2, column = t->ndim - 1;
@@ -27,11 +27,11 @@ static bool is_packed(const tensor_t *t)
     return packed && (uintptr_t)t->data % sizeof(pack) == 0;
 }
 
-/* What a thread fetches: of each tile of a matrix the pack at (k, x). */
+/* The pack that a thread fetches: of each tile of a matrix, the pack at (k, x). */
 typedef struct {
     const real *next;
-    int64_t step;     // from tile to tile
-    int k, x, tiles;  // so many tiles have such a pack
+    int64_t step;     // distance of tiles
+    int k, x, tiles;  // the number of tiles with such a pack
     bool down;        // the pack is part of a column, else of a row
 } source_t;
 
@@ -50,7 +50,7 @@ static __device__ source_t source_of(const matrix_t *matrix, int64_t x0)
     return source;
 }
 
-/* The pack of this tile, or zeros behind the last one; then `next` moves on. */
+/* The pack of this tile. Past the last tile, zeros. Then moves `next`. */
 static __device__ pack load(source_t *from, int tile)
 {
     // BEGIN SOLUTION
@@ -62,7 +62,7 @@ static __device__ pack load(source_t *from, int tile)
     // STARTER return pack{};
 }
 
-/* To tile[k][x]: the pack of a row at once; of a column in rows k, k + 1 and so on. */
+/* Writes a pack to tile[k][x]: of a row at once, of a column to rows k, k + 1, ... */
 static __device__ void put(pack numbers, const source_t *from, real tile[BK][BN + PAD])
 {
     // BEGIN SOLUTION
@@ -74,9 +74,9 @@ static __device__ void put(pack numbers, const source_t *from, real tile[BK][BN 
 }
 
 /* output (..., M, N) = lhs (..., M, K) @ rhs (..., K, N)
- * A block owns a tile of 128 x 128 of output, at (m0, n0) of matrix b; a warp 64 x 32
- * of it; a thread 8 x 8 of these, in f32 twice 4 rows, 32 apart, and twice 4 columns,
- * 16 apart. The lanes are numbered so that two next to each other share a left pack.
+ * A block owns a tile of 128 x 128 of output, at (m0, n0) of matrix b, a warp owns
+ * 64 x 32 of it. A thread owns 8 x 8 of these: in f32 two groups of 4 rows, 32 apart,
+ * and two of 4 columns, 16 apart. Lanes are numbered so that pairs use one left pack.
  * Shared memory: two pairs of tiles of 8 x 132, 16896 bytes in f32, __align__(16). */
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     matmul_kernel(const __grid_constant__ tensor_t lhs_transposed,
@@ -94,7 +94,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     source_t from_left = source_of(&left, m0), from_right = source_of(&right, n0);
     pack next_left = load(&from_left, 0), next_right = load(&from_right, 0);
     output += (b * M + m0 + tm) * N + n0 + tn;
-    const int64_t rows = M - m0 - tm, columns = N - n0 - tn;  // from there on
+    const int64_t rows = M - m0 - tm, columns = N - n0 - tn;  // left from there
 
     accum sum[TM][TN] = {{0}};  // stays 0 if K is 0
     // BEGIN SOLUTION
@@ -104,8 +104,8 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
         const int now = tile % 2;
         put(next_left, &from_left, left_tile[now]);
         put(next_right, &from_right, right_tile[now]);
-        __syncthreads();  // this pair is written, and nobody reads the other any more
-        next_left = load(&from_left, tile + 1);  // on their way while we multiply
+        __syncthreads();  // this pair is written, and no thread reads the other
+        next_left = load(&from_left, tile + 1);  // they arrive while we multiply
         next_right = load(&from_right, tile + 1);
 #pragma unroll
         for (int k = 0; k < BK; k++) {
@@ -121,7 +121,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
         }
     }
     // END SOLUTION
-    // STARTER // put, barrier, load ahead, multiply (the reference takes 21 lines)
+    // STARTER // store, barrier, load ahead, multiply (the reference takes 21 lines)
     // STARTER (void)next_left, (void)next_right, (void)put, (void)tm, (void)tn;
     for (int i = 0; i < TM; i++) {
         const int m = i / LANES * LANES * (WM / TM) + i % LANES;

@@ -1,37 +1,37 @@
 /* 07 double buffer
  *
- *   idea    cp.async brings the next tiles to shared memory while these are multiplied
+ *   idea    cp.async copies the next tiles to shared memory during the products
  *   expect  the bytes of 06_warp_tile; time not measured
  *   limit   multiply-adds: 64 for each 4 loads of 16 bytes from shared memory
  *   run     make grade T=04_cuda_kernels/matmul/07
  *
- * A pack arrives as it lies in memory, and nobody turns it: a thread reads packs along
+ * A pack is copied as it is in memory, without a transpose: a thread reads packs along
  * k, or along m and n. Covers matrices of whole packs.
  */
 #include "launch.h"
 #include "ptx.h"
 
-typedef float4 pack;                 // 16 bytes of any numbers
+typedef float4 pack;                 // 16 bytes of any dtype
 enum { LANES = 16 / sizeof(real) };  // 4 in f32, 2 in f64, 8 in f16
 enum { BM = 128, BN = 128, BK = 2 * LANES, WM = 64, WN = 32, TM = 8, TN = 8 };
 enum { THREADS = BM / WM * (BN / WN) * 32, BLOCKS = 8 / sizeof(accum) };
 enum { STAGES = 4, TILE = BM * (BK + 1) };
 
-/* Where number (x, k) of a tile lies; x is m or n. Packs along k: 2 are a row of x, and
- * a gap behind LANES rows keeps those of neighbouring threads in different banks. */
+/* The position of number (x, k) in a tile; x is m or n. If packs run along k, 2 of them
+ * are a row of x. A gap after LANES rows puts neighbours into different banks. */
 template <bool ALONG_K> static __device__ int place(int x, int k)
 {
     return ALONG_K ? x * BK + x / LANES * LANES + k : k * BM + x;
 }
 
-/* What a thread copies: one pack of each tile of a matrix. */
+/* The packs that a thread copies: one of each tile of a matrix. */
 typedef struct {
     const real *next;
-    int64_t step;   // from tile to tile
-    int to, tiles;  // its place; so many tiles have such a pack
+    int64_t step;   // distance of tiles
+    int to, tiles;  // position in a tile; the number of tiles with such a pack
 } source_t;
 
-/* All addresses of a thread, once: matrix (x, k) from row x0 on. */
+/* Computes all addresses of a thread once: matrix (x, k), from row x0 on. */
 template <bool ALONG_K>
 static __device__ source_t source_of(const matrix_t *matrix, int64_t x0)
 {
@@ -43,7 +43,7 @@ static __device__ source_t source_of(const matrix_t *matrix, int64_t x0)
             place<ALONG_K>(x, k), (int)ceil_div(rest, BK)};
 }
 
-/* Starts to copy the thread's pack of a tile, or 0 outside, which adds nothing. */
+/* Starts to copy the thread's pack of a tile. Outside it writes 0. */
 template <bool ALONG_K> static __device__ void fetch(source_t *from, int tile, real *to)
 {
     // BEGIN SOLUTION
@@ -53,7 +53,7 @@ template <bool ALONG_K> static __device__ void fetch(source_t *from, int tile, r
     // STARTER // your code: cp_async_zfill (the reference takes 2 lines)
 }
 
-/* numbers[l][i] = number (x, l) behind `from`, of 8 x in packs, APART packs apart */
+/* numbers[l][i] = number (x, l) from `from` on: 8 x in packs, APART packs apart */
 template <bool ALONG_K, int APART>
 static __device__ void load(real (&numbers)[LANES][8], const real *from)
 {
@@ -73,13 +73,13 @@ static __device__ void load(real (&numbers)[LANES][8], const real *from)
     // STARTER // your code (the reference takes 11 lines)
 }
 
-/* sum += products of two tiles, from the first of a thread's 8 rows and columns on */
+/* sum += products of two tiles. left and right: the first row, column of a thread */
 template <bool LEFT, bool RIGHT>
 static __device__ void multiply(const real *left, const real *right,
                                 accum (&sum)[TM][TN])
 {
     // BEGIN SOLUTION
-#pragma unroll 1  // more at once need more than 128 registers
+#pragma unroll 1  // more at once would need more than 128 registers
     for (int k = 0; k < BK; k += LANES) {
         real a[LANES][TM], b[LANES][TN];
         load<LEFT, WM / TM>(a, left + place<LEFT>(0, k));
@@ -92,13 +92,13 @@ static __device__ void multiply(const real *left, const real *right,
         }
     }
     // END SOLUTION
-    // STARTER // your code: as in 05 (the reference takes 11 lines)
+    // STARTER // your code: as in 05_float4 (the reference takes 11 lines)
 }
 
 /* output (..., M, N) = lhs (..., M, K) @ rhs (..., N, K)^T
- * A block owns a tile of 128 x 128 of output, at (m0, n0) of matrix b; a warp owns 64 x
- * 32 of it, a thread 8 x 8 of these, in packs, the first at (tm, tn). The grid counts
- * tiles in the order (b, m0, n0). LEFT: packs of lhs run along k, RIGHT: those of rhs.
+ * A block owns a tile of 128 x 128 of output, at (m0, n0) of matrix b, a warp owns 64 x
+ * 32, a thread 8 x 8 of these, in packs, the first at (tm, tn). The grid numbers tiles
+ * (b, m0, n0), along x. LEFT: packs of lhs run along k. RIGHT: packs of rhs do so.
  * Shared memory: 4 stages of two tiles of 128 x 9 numbers, 36864 bytes in f32. */
 template <bool LEFT, bool RIGHT>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
@@ -120,24 +120,24 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     const int STEPS = (int)ceil_div(K, BK);
     accum sum[TM][TN] = {};  // stays 0 if K is 0
     // BEGIN SOLUTION
-    int stage = 0;  // for the next tiles; the oldest are in the one behind it
+    int stage = 0;  // for the next tiles; the next stage has the oldest tiles
     for (int step = 1 - STAGES; step < STEPS; step++) {
-        ptx::cp_async_wait<STAGES - 2>();  // my copies of these tiles are done
-        __syncthreads();  // everybody's are, and nobody reads the tiles before them
+        ptx::cp_async_wait<STAGES - 2>();  // the thread's copies are done
+        __syncthreads();  // all copies are, and no thread reads the tiles before
         fetch<LEFT>(&from_left, step + STAGES - 1, tiles[stage][0]);
         fetch<RIGHT>(&from_right, step + STAGES - 1, tiles[stage][1]);
         ptx::cp_async_commit();
         stage = (stage + 1) % STAGES;
-        if (step < 0) continue;  // the first tiles are on their way
+        if (step < 0) continue;  // the first tiles are being copied
         multiply<LEFT, RIGHT>(tiles[stage][0] + place<LEFT>(tm, 0),
                               tiles[stage][1] + place<RIGHT>(tn, 0), sum);
     }
     // END SOLUTION
-    // STARTER // your code: wait, meet, fetch ahead, commit, multiply
+    // STARTER // your code: wait, barrier, fetch ahead, commit, multiply
     // STARTER // (the reference takes 12 lines)
     // STARTER (void)from_left, (void)from_right, (void)tiles, (void)STEPS;
     output += (b * M + m0 + tm) * N + n0 + tn;
-    const int64_t rows = M - m0 - tm, columns = N - n0 - tn;  // from there on
+    const int64_t rows = M - m0 - tm, columns = N - n0 - tn;  // left from there
     for (int i = 0; i < TM * TN; i += LANES) {
         const int m = i / TN / LANES * LANES * (WM / TM) + i / TN % LANES;
         const int n = i % TN * (WN / TN);

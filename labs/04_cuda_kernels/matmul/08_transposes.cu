@@ -1,12 +1,12 @@
 /* 08 transposes
  *
- *   idea    both gradients are products of transposes, which are a matter of strides
- *   expect  two products of forward's size; 1.2x the least bytes (counted, m96)
- *   limit   the two products
+ *   idea    both gradients are products of transposes, and a transpose is only strides
+ *   expect  two products as large as forward; 1.2x the least bytes (counted, m96)
+ *   limit   the time of the two products
  *   run     make grade T=04_cuda_kernels/matmul/08
  *
- * Backward only. The product is that of 07_double_buffer, or of the nearest lower rung
- * that is right.
+ * Backward only. It calls 07_double_buffer, or the next lower rung that gives right
+ * results.
  */
 #include "launch.h"
 
@@ -25,7 +25,7 @@ extern "C" status_t matmul_backward(ctx_t *ctx, const tensor_t *grad_output,
     if (status != STATUS_OK || !grad_other) return status;
     return product_forward(ctx, &lhs, grad_output, grad_other);
     // END SOLUTION
-    // STARTER // your code: tensor_transposed makes the views
+    // STARTER // your code: make the views with tensor_transposed
     // STARTER // (the reference takes 5 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -1,24 +1,24 @@
 /* 09 tf32
  *
- *   idea    tensor cores multiply floats that are rounded to TF32, 11 bits of their 24
+ *   idea    tensor cores multiply floats rounded to TF32, with 11 of their 24 bits
  *   expect  3.26x of cuBLAS in f32 on an H200, 4096 x 4096
- *   limit   instructions: of 5 in the loop one multiplies and two round
+ *   limit   instructions: of 5 in the loop, one multiplies and two round
  *   run     make grade T=04_cuda_kernels/matmul/09
  *
- * We round, to nearest: a tensor core takes the first 19 bits of a float and cuts off
- * the rest, up to twice as far off and always towards 0, so that a sum's errors add up.
+ * We round to nearest. A tensor core only cuts a float to its first 19 bits. The error
+ * would be up to twice as large and always towards 0, so errors of a sum would add up.
  * Covers f32, and matrices of whole packs.
  */
 #include "packs.h"
 #include "ptx.h"
 
 enum { BM = 128, BN = 128, BK = 32, WM = 64, WN = 64, WARP = 32, STAGES = 3 };
-enum { THREADS = BM / WM * (BN / WN) * WARP, BLOCKS = 2 };  // so many on a processor
+enum { THREADS = BM / WM * (BN / WN) * WARP, BLOCKS = 2 };  // per processor
 enum { TILE = BK * (BM + 8), BYTES = 8 * STAGES * TILE };
 template <bool ALONG_K> using packs = packs_t<float, ALONG_K, BK, THREADS>;
 
-/* Begins to copy the next tile, of which `count` k are inside: zeros for the others and
- * for rows outside. Pack i of a thread is i * APART lines below its first one. */
+/* Starts to copy the next tile. Only `count` k are inside: writes zeros for others and
+ * for rows outside. Pack i of a thread is i * APART lines below its first pack. */
 template <bool ALONG_K>
 static __device__ void fetch(source_t<float> *from, int count, float *tile)
 {
@@ -37,9 +37,9 @@ static __device__ void fetch(source_t<float> *from, int count, float *tile)
     // STARTER // your code: cp_async_zfill in a loop (the reference takes 9 lines)
 }
 
-/* 16 x 8 numbers of a tile, rounded, as four blocks of 8 x 4: number (g, p) of block i
- * is r[i] of lane 4g + p. Block 1 is 8 x on if DOWN, as mma wants it of lhs, else 4 k,
- * as of rhs; block 2 is the other one. To ldmatrix a float is two numbers. */
+/* 16 x 8 numbers of a tile, rounded, as four blocks of 8 x 4. Number (g, p) of block i
+ * is r[i] of lane 4g + p. If DOWN (lhs), block 1 is 8 x further, else (rhs) it is 4 k.
+ * Block 2 is the other one. ldmatrix treats a float as two numbers. */
 template <bool ALONG_K, bool DOWN>
 static __device__ void load(unsigned (&r)[4], const float *tile, int x0, int k0)
 {
@@ -58,7 +58,7 @@ static __device__ void load(unsigned (&r)[4], const float *tile, int x0, int k0)
     // STARTER // your code (the reference takes 10 lines)
 }
 
-/* sum += the products of a warp: rows from wm on of a tile, from wn on of the next */
+/* sum += the products of a warp: rows of a tile from wm on, of the next from wn on */
 template <bool LEFT, bool RIGHT>
 static __device__ void multiply(float (&sum)[WM / 16][WN / 8][4], const float *tiles,
                                 int wm, int wn)
@@ -84,8 +84,8 @@ static __device__ void multiply(float (&sum)[WM / 16][WN / 8][4], const float *t
 }
 
 /* output (..., M, N) = lhs (..., M, K) @ rhs (..., N, K)^T. A block owns 128 x 128 of
- * output, at (m0, n0) of matrix b, a warp 64 x 64 of it, a thread 4 of each 16 x 8: see
- * ptx.h. LEFT: packs of lhs run along k, RIGHT: those of rhs.
+ * output, at (m0, n0) of matrix b, a warp 64 x 64, a thread 4 of each 16 x 8: see
+ * ptx.h. LEFT: packs of lhs run along k. RIGHT: packs of rhs do so.
  * Shared memory: 3 stages of 2 tiles of 32 x 136 floats, 104448 bytes. */
 template <bool LEFT, bool RIGHT>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
@@ -101,26 +101,26 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     source_t<float> from_right = packs<RIGHT>::source(&right, n0);
     const int warp = threadIdx.x / WARP;
     const int wm = warp / (BN / WN) * WM, wn = warp % (BN / WN) * WN;
-    const int64_t rows = M - m0 - wm, columns = N - n0 - wn;  // from there on
+    const int64_t rows = M - m0 - wm, columns = N - n0 - wn;  // left from there
     const bool is_outside = rows <= 0 || columns <= 0;
     const int STEPS = (int)ceil_div(K, BK), LAST = (int)(K - (STEPS - 1) * (int64_t)BK);
     float sum[WM / 16][WN / 8][4] = {};
     // BEGIN SOLUTION
-    int stage = 0;  // for the next tiles; the oldest are in the one behind it
+    int stage = 0;  // for the next tiles; the next stage has the oldest tiles
     for (int step = 1 - STAGES; step < STEPS; step++) {
-        ptx::cp_async_wait<STAGES - 2>();  // my copies for this step are done,
-        __syncthreads();  // all others' too; and all have read the stage written next
+        ptx::cp_async_wait<STAGES - 2>();  // its copies for this step are done,
+        __syncthreads();  // all copies are; and all have read the stage written next
         const int next = step + STAGES - 1, count = next < STEPS - 1 ? BK : LAST;
         float *to = shared + stage * 2 * TILE;
         if (next < STEPS) fetch<LEFT>(&from_left, count, to);
         if (next < STEPS) fetch<RIGHT>(&from_right, count, to + TILE);
-        ptx::cp_async_commit();  // one group each time, be it empty
+        ptx::cp_async_commit();  // always one group, even an empty one
         stage = (stage + 1) % STAGES;
         if (step < 0 || is_outside) continue;
         multiply<LEFT, RIGHT>(sum, shared + stage * 2 * TILE, wm, wn);
     }
     // END SOLUTION
-    // STARTER // your code: wait, meet, fetch ahead, commit, multiply
+    // STARTER // your code: wait, barrier, fetch ahead, commit, multiply
     // STARTER // (the reference takes 13 lines)
     // STARTER (void)from_left, (void)from_right, (void)shared, (void)wm, (void)wn;
     // STARTER (void)is_outside, (void)LAST;

@@ -1,26 +1,26 @@
 /* 10 3xtf32
  *
- *   idea    a float is two numbers of TF32, big and small: three products for each
+ *   idea    a float is the sum of two TF32 numbers, big and small: three products
  *   expect  1.14x of cuBLAS in f32 on an H200, 4096 x 4096
- *   limit   three times the products of 09_tf32, and splitting what they multiply
+ *   limit   three times the products of 09_tf32, and splitting their operands
  *   run     make grade T=04_cuda_kernels/matmul/10
  *
  * x = big + small + rest with |small| <= 2^-11 |x|, |rest| <= 2^-23 |x|. Without rests
- * and small * small a term is off by 2^-21 at most, 8 units of 2^-24; direct sums may
- * be off by 4 sqrt(K), which is more from K = 8 on. Where float units round, tensor
- * cores cut off, and a long sum drifts: so each adds 16 terms only, small products
- * first, and the rest is float (Ootomo and Yokota, 2022). Covers f32, K from 8 on, and
+ * and small * small, the error of a term is at most 2^-21, 8 units of 2^-24. The error
+ * of direct sums may be 4 sqrt(K), which is more from K = 8 on. Tensor cores cut off
+ * bits, so long sums drift. So a tensor core adds only 16 terms, small products first,
+ * and float units add the rest (Ootomo and Yokota, 2022). Covers f32, K >= 8, and
  * matrices of whole packs.
  */
 #include "packs.h"
 #include "ptx.h"
 
 enum { BM = 128, BN = 128, BK = 16, WM = 32, WN = 64, WARP = 32, STAGES = 4 };
-enum { THREADS = BM / WM * (BN / WN) * WARP, BLOCKS = 1 };  // so many on a processor
+enum { THREADS = BM / WM * (BN / WN) * WARP, BLOCKS = 1 };  // per processor
 enum { TILE = BK * (BM + 8), BYTES = 8 * STAGES * TILE };
 template <bool ALONG_K> using packs = packs_t<float, ALONG_K, BK, THREADS>;
 
-/* Begins to copy the next tile, of which `count` k are inside (09). */
+/* Starts to copy the next tile. Only `count` k are inside (see 09_tf32). */
 template <bool ALONG_K>
 static __device__ void fetch(source_t<float> *from, int count, float *tile)
 {
@@ -39,11 +39,11 @@ static __device__ void fetch(source_t<float> *from, int count, float *tile)
     // STARTER // your code: cp_async_zfill in a loop (the reference takes 9 lines)
 }
 
-/* Numbers of a tile, big parts r[0], small ones r[1], in four blocks of 8 x 4: number
- * (g, p) of block i is r[][i] of lane 4g + p. They are 16 x 8 numbers if DOWN, block 1
- * being 8 x on, 2 and 3 4 k on (lhs), or else 8 x 16, each block 4 k on (rhs).
- * big: half a unit is added, and 11 of 24 bits stay, so it is rounded; small = x - big
- * is exact, and the tensor core cuts off what it has behind 11 bits. */
+/* Numbers of a tile in four blocks of 8 x 4: big parts r[0], small parts r[1]. Number
+ * (g, p) of block i is r[][i] of lane 4g + p. If DOWN (lhs), they are 16 x 8 numbers:
+ * block 1 is 8 x further, 2 and 3 are 4 k further. Else (rhs) they are 8 x 16, each
+ * block 4 k further. big: x plus half a unit, cut to 11 of 24 bits, so it is rounded.
+ * small = x - big is exact; the tensor core cuts it to 11 bits. */
 template <bool ALONG_K, bool DOWN>
 static __device__ void load(unsigned (&r)[2][4], const float *tile, int x0, int k0)
 {
@@ -63,8 +63,8 @@ static __device__ void load(unsigned (&r)[2][4], const float *tile, int x0, int 
     // STARTER // your code: load as in 09, then split (the reference takes 11 lines)
 }
 
-/* sum[i][j0 + j] += a[i] * b[j] for all i and both j, without small * small. Products
- * of a sum wait for each other; those of the other sums come between them. */
+/* sum[i][j0 + j] += a[i] * b[j] for all i and both j, without small * small. A product
+ * of a sum waits for the previous one, so products of other sums are put between. */
 static __device__ void three_products(float (&sum)[WM / 16][WN / 8][4], int j0,
                                       const unsigned (&a)[WM / 16][2][2][4],
                                       const unsigned (&b)[2][2][4])
@@ -85,7 +85,7 @@ static __device__ void three_products(float (&sum)[WM / 16][WN / 8][4], int j0,
     // STARTER // your code (the reference takes 11 lines)
 }
 
-/* sum += the products of a warp: rows from wm on of a tile, from wn on of the next */
+/* sum += the products of a warp: rows of a tile from wm on, of the next from wn on */
 template <bool LEFT, bool RIGHT>
 static __device__ void multiply(float (&sum)[WM / 16][WN / 8][4], const float *tiles,
                                 int wm, int wn)
@@ -105,8 +105,8 @@ static __device__ void multiply(float (&sum)[WM / 16][WN / 8][4], const float *t
 }
 
 /* output (..., M, N) = lhs (..., M, K) @ rhs (..., N, K)^T. A block owns 128 x 128 of
- * output, at (m0, n0) of matrix b, a warp 32 x 64 of it, a thread 4 of each 16 x 8: see
- * ptx.h. LEFT: packs of lhs run along k, RIGHT: those of rhs.
+ * output, at (m0, n0) of matrix b, a warp 32 x 64, a thread 4 of each 16 x 8: see
+ * ptx.h. LEFT: packs of lhs run along k. RIGHT: packs of rhs do so.
  * Shared memory: 4 stages of 2 tiles of 16 x 136 floats, 69632 bytes. */
 template <bool LEFT, bool RIGHT>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
@@ -122,26 +122,26 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     source_t<float> from_right = packs<RIGHT>::source(&right, n0);
     const int warp = threadIdx.x / WARP;
     const int wm = warp / (BN / WN) * WM, wn = warp % (BN / WN) * WN;
-    const int64_t rows = M - m0 - wm, columns = N - n0 - wn;  // from there on
+    const int64_t rows = M - m0 - wm, columns = N - n0 - wn;  // left from there
     const bool is_outside = rows <= 0 || columns <= 0;
     const int STEPS = (int)ceil_div(K, BK), LAST = (int)(K - (STEPS - 1) * (int64_t)BK);
     float sum[WM / 16][WN / 8][4] = {};
     // BEGIN SOLUTION
-    int stage = 0;  // for the next tiles; the oldest are in the one behind it
+    int stage = 0;  // for the next tiles; the next stage has the oldest tiles
     for (int step = 1 - STAGES; step < STEPS; step++) {
-        ptx::cp_async_wait<STAGES - 2>();  // my copies for this step are done,
-        __syncthreads();  // all others' too; and all have read the stage written next
+        ptx::cp_async_wait<STAGES - 2>();  // its copies for this step are done,
+        __syncthreads();  // all copies are; and all have read the stage written next
         const int next = step + STAGES - 1, count = next < STEPS - 1 ? BK : LAST;
         float *to = shared + stage * 2 * TILE;
         if (next < STEPS) fetch<LEFT>(&from_left, count, to);
         if (next < STEPS) fetch<RIGHT>(&from_right, count, to + TILE);
-        ptx::cp_async_commit();  // one group each time, be it empty
+        ptx::cp_async_commit();  // always one group, even an empty one
         stage = (stage + 1) % STAGES;
         if (step < 0 || is_outside) continue;
         multiply<LEFT, RIGHT>(sum, shared + stage * 2 * TILE, wm, wn);
     }
     // END SOLUTION
-    // STARTER // your code: wait, meet, fetch ahead, commit, multiply
+    // STARTER // your code: wait, barrier, fetch ahead, commit, multiply
     // STARTER // (the reference takes 13 lines)
     // STARTER (void)from_left, (void)from_right, (void)shared, (void)wm, (void)wn;
     // STARTER (void)is_outside, (void)LAST, (void)three_products;

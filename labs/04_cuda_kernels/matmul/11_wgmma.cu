@@ -1,14 +1,14 @@
 /* 11 wgmma
  *
- *   idea    one thread orders whole tiles; four warps multiply from shared memory
+ *   idea    one thread requests whole tiles; four warps multiply from shared memory
  *   expect  4.1x of cuBLAS in f32 on an H200, 4096 x 4096
- *   limit   nothing is copied while a block stores; operands are turned by a copy
+ *   limit   no copies while a block stores; transposed operands need a copy
  *   run     make grade T=04_cuda_kernels/matmul/11
  *
- * For Hopper (sm_90a). It has not run on a card yet: nvcc compiles it, and that is all
- * that is known. The copy engine (TMA) swizzles, and rounds to TF32 as CUTLASS has it
- * do. wgmma wants both operands with sums along rows, and TMA rows of a multiple of 16
- * bytes. Covers f32, and such rows.
+ * For Hopper (sm_90a). nvcc compiles it, but it has not run on a GPU yet. The copy
+ * engine (TMA) swizzles and rounds to TF32, as in CUTLASS. wgmma needs both operands
+ * with sums along rows. TMA needs rows of a multiple of 16 bytes. Covers f32, if rows
+ * fulfil this.
  */
 #include "hopper.h"
 #include "launch.h"
@@ -16,10 +16,10 @@
 enum { BM = 128, BN = 128, BK = 32, STAGES = 4, WM = 64, THREADS = BM / WM * 128 };
 enum { TILE = BM * BK, STAGE = 2 * TILE * 4, BYTES = STAGES * STAGE + 1024 };
 
-/* output (BATCH, M, N) = lhs (BATCH, M, K) @ rhs (BATCH, N, K)^T, both without gaps:
- * matrices of BATCH * M and BATCH * N rows. A tile may reach into the next one, whose
- * numbers get into no output that is stored. A block owns 128 x 128 of output, at
- * (m0, n0) of matrix b, four warps 64 x 128 of it, a thread 64 numbers, see hopper.h.
+/* output (BATCH, M, N) = lhs (BATCH, M, K) @ rhs (BATCH, N, K)^T, both contiguous, as
+ * matrices of BATCH * M and BATCH * N rows. A tile may contain rows of the next matrix:
+ * these outputs are not stored. A block owns 128 x 128 of output, at (m0, n0) of
+ * matrix b, four warps 64 x 128 of it, a thread 64 numbers: see hopper.h.
  * Shared memory: 4 stages of 2 tiles of 128 x 32 floats, 131072 bytes; 1024 to align
  * them; 4 barriers of 8 bytes. */
 static __global__ void __launch_bounds__(THREADS)
@@ -36,7 +36,7 @@ static __global__ void __launch_bounds__(THREADS)
     const int lane = threadIdx.x % 32, row0 = threadIdx.x / 32 * 16;  // of its warp
 
     // BEGIN SOLUTION
-    __shared__ uint64_t full[STAGES];  // barriers: the tiles of a stage have come
+    __shared__ uint64_t full[STAGES];  // barriers: the tiles of a stage have arrived
     float *tiles = (float *)(((uintptr_t)shared + 1023) / 1024 * 1024);
     const auto order = [&](int step) {
         float *to = tiles + step % STAGES * 2 * TILE;
@@ -51,10 +51,10 @@ static __global__ void __launch_bounds__(THREADS)
         for (int s = 0; s < STAGES && s < STEPS; s++) order(s);
     }
     // END SOLUTION
-    // STARTER // your code: thread 0 begins the barriers and orders the first tiles; a
-    // STARTER // function orders the tiles of a step (the reference takes 14 lines)
+    // STARTER // your code: thread 0 sets up the barriers and requests the first tiles;
+    // STARTER // a function requests the tiles of a step (the reference takes 14 lines)
     // STARTER (void)shared;  // delete this line when you use it
-    __syncthreads();  // nobody waits at a barrier that has not begun
+    __syncthreads();  // no thread waits at a barrier before it is set up
 
     float sum[64] = {};
     // BEGIN SOLUTION
@@ -62,16 +62,16 @@ static __global__ void __launch_bounds__(THREADS)
         const float *left = tiles + step % STAGES * 2 * TILE + row0 / WM * WM * BK;
         const float *right = tiles + step % STAGES * 2 * TILE + TILE;
         hopper::barrier_wait(&full[step % STAGES], step / STAGES % 2);
-        __syncwarp();  // wgmma wants a warp whole, and lanes wait one by one
+        __syncwarp();  // wgmma needs all lanes of a warp together
         hopper::wgmma_fence();
         for (int k = 0; k < BK; k += 8) hopper::wgmma_tf32(sum, left + k, right + k);
         hopper::wgmma_commit();
         hopper::wgmma_wait();
-        __syncthreads();  // all have read this stage before it is ordered anew
+        __syncthreads();  // all have read this stage before it is filled again
         if (threadIdx.x == 0 && step + STAGES < STEPS) order(step + STAGES);
     }
     // END SOLUTION
-    // STARTER // your code: wait, multiply, meet, order (the reference takes 12 lines)
+    // STARTER // your code: wait, multiply, sync, copy (the reference takes 12 lines)
     // STARTER (void)STEPS;
     for (int i = 0; i < 64; i++) {
         const int64_t m = m0 + row0 + lane / 4 + i / 2 % 2 * 8;
@@ -80,7 +80,7 @@ static __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* Its matrices begin at a multiple of 16 bytes, as those of a copy always do. */
+/* Whether its matrices begin at a multiple of 16 bytes. In a copy they always do. */
 static bool is_aligned(const tensor_t *t)
 {
     return !tensor_is_contiguous(t) || (uintptr_t)t->data % 16 == 0;

@@ -1,12 +1,12 @@
 /* 12 half
  *
- *   idea    tensor cores multiply halves as they are: twice the terms of TF32 at once
+ *   idea    tensor cores multiply halves directly: twice the terms of TF32 at once
  *   expect  2.9 to 3.4 instructions for each mma (nvcc 13); time not measured
- *   limit   mma.sync has two thirds of the tensor cores' peak; wgmma would have it all
+ *   limit   mma.sync reaches two thirds of the tensor cores' peak; wgmma reaches all
  *   run     make grade T=04_cuda_kernels/matmul/12
  *
- * Products are exact in float, sums are float, each is rounded once. Covers f16, and
- * matrices of whole packs, 8 halves that lie side by side.
+ * Products are exact in float. Sums are float, and are rounded once. Covers f16, and
+ * matrices of whole packs: 8 neighbouring halves.
  */
 #include "packs.h"
 #include "ptx.h"
@@ -16,7 +16,7 @@ enum { THREADS = BM / WM * (BN / WN) * WARP, BLOCKS_PER_SM = 2 };
 enum { TILE = BK * (BM + 8), BYTES = STAGES * 2 * TILE * sizeof(__half) };
 template <bool ALONG_K> using packs = packs_t<__half, ALONG_K, BK, THREADS>;
 
-/* Begins to copy the next tile, of which `count` k are inside (09). */
+/* Starts to copy the next tile. Only `count` k are inside (see 09_tf32). */
 template <bool ALONG_K>
 static __device__ void fetch(source_t<__half> *from, int count, __half *tile)
 {
@@ -35,9 +35,9 @@ static __device__ void fetch(source_t<__half> *from, int count, __half *tile)
     // STARTER // your code: cp_async_zfill in a loop (the reference takes 9 lines)
 }
 
-/* 16 x 16 numbers of a tile as four blocks of 8 x 8. Block 1 is 8 x on if DOWN, as mma
- * wants it of lhs, else 8 k, as of rhs; block 2 is the other one. Where packs run along
- * x, ldmatrix reads rows of k and turns them. */
+/* 16 x 16 numbers of a tile as four blocks of 8 x 8. If DOWN (for lhs), block 1 is 8 x
+ * further, else (for rhs) 8 k. Block 2 is the other one. If packs run along x, ldmatrix
+ * reads rows of k and transposes them. */
 template <bool ALONG_K, bool DOWN>
 static __device__ void load(unsigned (&r)[4], const __half *tile, int x, int k)
 {
@@ -50,7 +50,7 @@ static __device__ void load(unsigned (&r)[4], const __half *tile, int x, int k)
     // STARTER // your code (the reference takes 4 lines)
 }
 
-/* sum += the products of a warp: rows from wm on of a tile, from wn on of the next */
+/* sum += the products of a warp: rows of a tile from wm on, of the next from wn on */
 template <bool LEFT, bool RIGHT>
 static __device__ void multiply(float (&sum)[WM / 16][WN / 8][4], const __half *tiles,
                                 int wm, int wn)
@@ -74,8 +74,8 @@ static __device__ void multiply(float (&sum)[WM / 16][WN / 8][4], const __half *
 }
 
 /* output (..., M, N) = lhs (..., M, K) @ rhs (..., N, K)^T. A block owns 128 x 128 of
- * output, at (m0, n0) of matrix b, a warp 64 x 64 of it, a thread 4 of each 16 x 8: see
- * ptx.h. LEFT: packs of lhs run along k, RIGHT: those of rhs.
+ * output, at (m0, n0) of matrix b, a warp 64 x 64, a thread 4 of each 16 x 8: see
+ * ptx.h. LEFT: packs of lhs run along k. RIGHT: packs of rhs do so.
  * Shared memory: 4 stages of 2 tiles of 32 x 136 halves, 69632 bytes. */
 template <bool LEFT, bool RIGHT>
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
@@ -91,26 +91,26 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     source_t<__half> from_right = packs<RIGHT>::source(&right, n0);
     const int warp = threadIdx.x / WARP;
     const int wm = warp / (BN / WN) * WM, wn = warp % (BN / WN) * WN;
-    const int64_t rows = M - m0 - wm, columns = N - n0 - wn;  // from there on
+    const int64_t rows = M - m0 - wm, columns = N - n0 - wn;  // left from there
     const bool is_outside = rows <= 0 || columns <= 0;
     const int STEPS = (int)ceil_div(K, BK), LAST = (int)(K - (STEPS - 1) * (int64_t)BK);
     float sum[WM / 16][WN / 8][4] = {};
     // BEGIN SOLUTION
-    int stage = 0;  // for the next tiles; the oldest are in the one behind it
+    int stage = 0;  // for the next tiles; the next stage has the oldest tiles
     for (int step = 1 - STAGES; step < STEPS; step++) {
-        ptx::cp_async_wait<STAGES - 2>();  // my copies for this step are done,
-        __syncthreads();  // all others' too; and all have read the stage written next
+        ptx::cp_async_wait<STAGES - 2>();  // its copies for this step are done,
+        __syncthreads();  // all copies are; and all have read the stage written next
         const int next = step + STAGES - 1, count = next < STEPS - 1 ? BK : LAST;
         __half *to = shared + stage * 2 * TILE;
         if (next < STEPS) fetch<LEFT>(&from_left, count, to);
         if (next < STEPS) fetch<RIGHT>(&from_right, count, to + TILE);
-        ptx::cp_async_commit();  // one group each time, be it empty
+        ptx::cp_async_commit();  // always one group, even an empty one
         stage = (stage + 1) % STAGES;
         if (step < 0 || is_outside) continue;
         multiply<LEFT, RIGHT>(sum, shared + stage * 2 * TILE, wm, wn);
     }
     // END SOLUTION
-    // STARTER // your code: wait, meet, fetch ahead, commit, multiply
+    // STARTER // your code: wait, barrier, fetch ahead, commit, multiply
     // STARTER // (the reference takes 13 lines)
     // STARTER (void)from_left, (void)from_right, (void)shared;
     // STARTER (void)is_outside, (void)LAST;

@@ -2,19 +2,19 @@
  *
  *   idea    all points enter a hash table at once; then each output gathers its sum
  *   expect  1x, the baseline of this direction; the same result every time
- *   limit   one warp for each place; threads read weights IC*KD*KH*KW apart
+ *   limit   one warp per kernel position; threads read weights IC*KD*KH*KW apart
  *   run     make grade T=04_cuda_kernels/subm_conv3d/00
  *
- * Forward. Workspace: at most 8*P slots and KD*KH*KW*P row numbers of 4 bytes, and the
- * weight if it has gaps. Integer atomics: who comes first decides about slots, but not
- * about what a search finds.
+ * Forward. Workspace: at most 8*P slots and KD*KH*KW*P row numbers of 4 bytes, and a
+ * copy of a non-contiguous weight. Integer atomics: the order of threads decides about
+ * slots, but not about the result of a search.
  */
 #include "layout.h"
 #include "points.h"
 
 enum { WARP = 32, THREADS = 256 };  // of a block
 
-/* The slot in which the search for a point begins: a sum modulo 2^64, whose upper half
+/* The slot where the search for a point begins: a sum modulo 2^64. Its upper half
  * depends on all bits of the point. SLOTS is a power of 2. */
 static __device__ int64_t first_slot(point_t at, int64_t SLOTS)
 {
@@ -28,8 +28,8 @@ static __device__ int64_t first_slot(point_t at, int64_t SLOTS)
     // STARTER return 0;
 }
 
-/* slot (SLOTS): each row takes the first slot that is free (-1), from its own one on.
- * A block owns 256 consecutive rows, a thread one. No shared memory. */
+/* slot (SLOTS): each row takes the first free slot (-1), starting at its own slot.
+ * A block owns 256 consecutive rows, a thread owns one. No shared memory. */
 static __global__ void insert_kernel(const __grid_constant__ tensor_t coordinates,
                                      int32_t *slot, int64_t SLOTS)
 {
@@ -40,10 +40,10 @@ static __global__ void insert_kernel(const __grid_constant__ tensor_t coordinate
     while (atomicCAS(slot + i, -1, (int32_t)row) != -1) i = (i + 1) & (SLOTS - 1);
     // END SOLUTION
     // STARTER // your code (the reference takes 2 lines)
-    // STARTER (void)first_slot;  // until you call it
+    // STARTER (void)first_slot;  // delete when you call it
 }
 
-/* The row of a point, or -1: slots from its first one on, until one is free. */
+/* The row of a point, or -1: tests slots from first_slot on, until one is free. */
 static __device__ int32_t find(const tensor_t *coordinates, const int32_t *slot,
                                int64_t SLOTS, point_t at)
 {
@@ -58,9 +58,9 @@ static __device__ int32_t find(const tensor_t *coordinates, const int32_t *slot,
     // STARTER return 0;
 }
 
-/* reads (PLACES, P): which row each point reads, or -1; rulebook and count if wanted
- * A block, one warp, owns a place and takes 32 points at a time, a thread one. A vote
- * tells how many of the threads before this one have found a pair. No shared memory. */
+/* reads (PLACES, P): the row that each point reads, or -1; rulebook, count if wanted. A
+ * block, one warp, owns a kernel position. A thread takes one of 32 points at a time. A
+ * vote tells how many earlier threads have found a pair. No shared memory. */
 static __global__ void find_kernel(const __grid_constant__ tensor_t coordinates,
                                    const __grid_constant__ tensor_t weight,
                                    subm_conv3d_params_t p, const int32_t *slot,
@@ -94,13 +94,13 @@ static __global__ void find_kernel(const __grid_constant__ tensor_t coordinates,
     if (count && threadIdx.x == 0) count[k] = pairs;
     // END SOLUTION
     // STARTER // your code (the reference takes 24 lines)
-    // STARTER (void)find;  // until you call it
+    // STARTER (void)find;  // delete when you call it
 }
 
 /* output[write] = bias + sum over k of filters[:,:,k] @ features[reads[k][write]];
  * filters (OC, IC, PLACES).
- * A block owns 256 consecutive elements of output, a thread one; neighbouring threads
- * walk along oc. No shared memory. */
+ * A block owns 256 consecutive elements of output, a thread owns one. Neighbouring
+ * threads go along oc. No shared memory. */
 static __global__ void sum_kernel(const __grid_constant__ tensor_t features,
                                   const __grid_constant__ tensor_t filters,
                                   const __grid_constant__ tensor_t bias,

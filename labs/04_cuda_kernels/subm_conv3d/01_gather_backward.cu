@@ -1,20 +1,20 @@
 /* 01 gather backward
  *
- *   idea    nobody scatters: a table says who read a row, and each gradient gathers
+ *   idea    gather instead of scatter: a table lists the row that read each row
  *   expect  1x, the baseline of this direction; the same result every time
- *   limit   a thread walks through all pairs of a place, or all points, for one sum
+ *   limit   for one sum, a thread loops over all pairs of a position, or all points
  *   run     make grade T=04_cuda_kernels/subm_conv3d/01
  *
- * Backward, all shapes and strides. Workspace: KD*KH*KW*P row numbers of 4 bytes, and
- * the weight if it has gaps.
+ * Backward, all shapes and strides. Workspace: KD*KH*KW*P row numbers of 4 bytes, and a
+ * copy of a non-contiguous weight.
  */
 #include "layout.h"
 #include "points.h"
 
 enum { THREADS = 256 };  // of a block
 
-/* writes (PLACES, P): who reads each row at each place; it was all -1
- * A block owns 256 pairs of the rulebook, a thread one. No shared memory. */
+/* writes (PLACES, P): the row that reads each row at each position. It starts as -1.
+ * A block owns 256 pairs of the rulebook, a thread owns one. No shared memory. */
 static __global__ void turn_kernel(const __grid_constant__ tensor_t rulebook,
                                    const __grid_constant__ tensor_t count,
                                    int32_t *__restrict__ writes)
@@ -31,8 +31,8 @@ static __global__ void turn_kernel(const __grid_constant__ tensor_t rulebook,
 
 /* grad_features[read] = sum over k of grad_output[writes[k][read]] @ filters[:,:,k];
  * filters (OC, IC, PLACES).
- * A block owns 256 consecutive elements of grad_features, a thread one; neighbouring
- * threads walk along ic. No shared memory. */
+ * A block owns 256 consecutive elements of grad_features, a thread owns one.
+ * Neighbouring threads go along ic. No shared memory. */
 static __global__ void features_kernel(const __grid_constant__ tensor_t grad_output,
                                        const __grid_constant__ tensor_t filters,
                                        const int32_t *__restrict__ writes,
@@ -57,8 +57,8 @@ static __global__ void features_kernel(const __grid_constant__ tensor_t grad_out
     // STARTER // your code (the reference takes 12 lines)
 }
 
-/* grad_weight[:,:,k] = sum over the pairs of place k: grad_output[write] features[read]
- * A block owns 256 weights, a thread one; neighbours are along ic. No shared memory. */
+/* grad_weight[:,:,k] = sum over position k's pairs: grad_output[write] features[read]
+ * A block owns 256 weights along ic, a thread owns one. No shared memory. */
 static __global__ void weight_kernel(const __grid_constant__ tensor_t grad_output,
                                      const __grid_constant__ tensor_t features,
                                      const __grid_constant__ tensor_t rulebook,
@@ -70,7 +70,7 @@ static __global__ void weight_kernel(const __grid_constant__ tensor_t grad_outpu
     // BEGIN SOLUTION
     const int64_t PLACES = rulebook.size[0], PER_PLACE = COUNT / PLACES;
     const int64_t IC = features.size[1], ic = i % IC, oc = i % PER_PLACE / IC;
-    const int64_t k = i / PER_PLACE;  // the slowest: a warp walks along the same pairs
+    const int64_t k = i / PER_PLACE;  // the slowest: a warp uses the same pairs
     const int64_t pairs = pairs_of(&count, k);
     accum sum = 0;
     for (int64_t n = 0; n < pairs; n++)
@@ -82,7 +82,7 @@ static __global__ void weight_kernel(const __grid_constant__ tensor_t grad_outpu
 }
 
 /* grad_bias (OC) = sum of the rows of grad_output
- * A block owns 256 columns, a thread one. No shared memory. */
+ * A block owns 256 columns, a thread owns one. No shared memory. */
 static __global__ void bias_kernel(const __grid_constant__ tensor_t grad_output,
                                    real *__restrict__ grad_bias)
 {
@@ -97,7 +97,7 @@ static __global__ void bias_kernel(const __grid_constant__ tensor_t grad_output,
     // STARTER // your code (the reference takes 4 lines)
 }
 
-/* For the pairs (read, write) of a place k:
+/* For the pairs (read, write) of a kernel position k:
  *     grad_features[read] += grad_output[write] @ weight[:,:,k]
  *     grad_weight[:,:,k]  += grad_output[write]^T @ features[read] */
 extern "C" status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
@@ -108,7 +108,7 @@ extern "C" status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output
                                          tensor_t *grad_features, tensor_t *grad_weight,
                                          tensor_t *grad_bias)
 {
-    (void)p;  // the rulebook knows the dilation
+    (void)p;  // the rulebook contains the dilation
     const int64_t P = features->size[0], OC = weight->size[0];
     const int64_t PLACES = rulebook->size[0], POINTS = tensor_numel(features);
     const int64_t COUNT = tensor_numel(weight);
@@ -130,7 +130,7 @@ extern "C" status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output
         CUDA_TRY(ctx, cudaGetLastError());
     }
     // END SOLUTION
-    // STARTER // your code: table and grad_features (the reference takes 16 lines)
+    // STARTER // your code: the table and grad_features (the reference takes 16 lines)
     // STARTER (void)P, (void)PLACES, (void)POINTS, (void)turn_kernel;
     // STARTER (void)features_kernel;
     // BEGIN SOLUTION

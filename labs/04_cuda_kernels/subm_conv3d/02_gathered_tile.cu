@@ -1,12 +1,12 @@
 /* 02 gathered tile
  *
- *   idea    a tile of the weight serves 32 points, whose rows are gathered beside it
+ *   idea    a tile of the weight is used for 32 points, whose rows are gathered
  *   expect  1/7.4 of the bytes of 00_hash_table (counted, all_points)
- *   limit   the rulebook; places at which few of the 32 points read anything
+ *   limit   the rulebook; kernel positions at which few of the 32 points have a pair
  *   run     make grade T=04_cuda_kernels/subm_conv3d/02
  *
- * Forward. Workspace: that of 00_hash_table, KD*KH*KW*P row numbers of 4 bytes, the
- * weight if it has gaps, and the rulebook if the caller does not want it.
+ * Forward. Workspace: as in 00_hash_table, KD*KH*KW*P row numbers of 4 bytes, a copy of
+ * a non-contiguous weight, and the rulebook if the caller does not want it.
  */
 #include "layout.h"
 #include "points.h"
@@ -14,11 +14,11 @@
 extern "C" subm_conv3d_forward_fn rulebook_forward;  // 00_hash_table
 
 enum { BM = 32, BN = 32, BK = 16, TM = 4, THREADS = BM * BN / TM };
-enum { ROWS = BM * BK / THREADS };                   // that a thread fetches from
-enum { DOWN = THREADS / BK, ALONG = THREADS / BN };  // its next row, its next term
+enum { ROWS = BM * BK / THREADS };                   // rows per thread
+enum { DOWN = THREADS / BK, ALONG = THREADS / BN };  // to its next row; next term
 
-/* reads (PLACES, P): which row each point reads at each place; it was all -1
- * A block owns 256 pairs of the rulebook, a thread one. No shared memory. */
+/* reads (PLACES, P): the row that each point reads at each position. It starts as -1.
+ * A block owns 256 pairs of the rulebook, a thread owns one. No shared memory. */
 static __global__ void table_kernel(const __grid_constant__ tensor_t rulebook,
                                     const __grid_constant__ tensor_t count,
                                     int32_t *__restrict__ reads)
@@ -35,7 +35,7 @@ static __global__ void table_kernel(const __grid_constant__ tensor_t rulebook,
     // STARTER // your code (the reference takes 7 lines)
 }
 
-/* What a thread fetches of the tiles of a place, step by step. */
+/* The numbers that a thread fetches, step by step, for the tiles of a position. */
 typedef struct {
     const real *row[ROWS];  // term t % BK of rows t / BK, t / BK + DOWN; NULL: none
     const real *filter;     // term t / BN of column t % BN
@@ -44,8 +44,8 @@ typedef struct {
     int64_t row_ahead, filter_ahead;  // from the first step to the next one
 } source_t;
 
-/* All addresses at a place, but that of the filter. `row` has the tile's row numbers
- * there, -1 where a point reads nothing. */
+/* All addresses at a kernel position, but not the filter's. `row` has the tile's rows
+ * at the position, or -1 if a point reads nothing. */
 static __device__ void find_rows(source_t *from, const tensor_t *features,
                                  const int32_t *row)
 {
@@ -60,7 +60,7 @@ static __device__ void find_rows(source_t *from, const tensor_t *features,
     // STARTER // your code (the reference takes 6 lines)
 }
 
-/* The tiles of a step, of which `count` terms are inside, 0 for the others; and on. */
+/* Fetches the tiles of a step. Terms from `count` on are outside: 0. Then moves on. */
 static __device__ void fetch(source_t *from, int64_t count, accum (&left)[BK][BM + 1],
                              accum (&right)[BK][BN])
 {
@@ -79,14 +79,14 @@ static __device__ void fetch(source_t *from, int64_t count, accum (&left)[BK][BM
     from->row_ahead += BK * from->row_step;
     from->filter_ahead += BK * from->filter_step;
     // END SOLUTION
-    // STARTER // your code: a number of each of its rows, then of its column of the
+    // STARTER // your code: one number for each of its rows, then for its column of the
     // STARTER // weight (the reference takes 13 lines)
 }
 
 /* output = bias + sum over k of features[reads[k]] @ filters[:,:,k]^T, (OC, IC) each
- * A block owns 32 x 32 outputs, a thread 4 of a column. Of each place at which one of
- * the 32 rows has a partner, 16 terms at a time are fetched: rows as they are gathered,
- * and a tile of the weight, which serves all 32 rows. Shared memory: 32 row numbers,
+ * A block owns 32 x 32 outputs, a thread 4 of a column. If one of the rows has a pair
+ * at a kernel position, the block fetches 16 terms at a time: the gathered rows,
+ * and a tile of the weight, which all 32 rows use. Shared memory: 32 row numbers,
  * 16 x 33 and 16 x 32 numbers, 4288 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS)
     tile_kernel(const __grid_constant__ tensor_t features,
@@ -95,7 +95,7 @@ static __global__ void __launch_bounds__(THREADS)
                 const int32_t *__restrict__ reads, real *__restrict__ output)
 {
     [[maybe_unused]] __shared__ accum
-        left[BK][BM + 1];  // +1: a column is written without conflicts
+        left[BK][BM + 1];  // +1: no bank conflicts when a column is written
     [[maybe_unused]] __shared__ accum right[BK][BN];
     [[maybe_unused]] __shared__ int32_t row[BM];
     const int64_t P = features.size[0], K = filters.size[1], N = filters.size[0];
@@ -112,12 +112,12 @@ static __global__ void __launch_bounds__(THREADS)
     for (int64_t k = 0; k < PLACES; k++, from.filter++, next += P) {
         const int32_t mine = is_point ? *next : -1;
         if (t < BM) row[t] = mine;
-        // all row numbers are written before they are read; nobody reads only -1
+        // all row numbers are written before they are read; if all are -1, skip
         if (!__syncthreads_or(mine >= 0)) continue;
         find_rows(&from, &features, row);
         for (int64_t count = K; count > 0; count -= BK) {
             fetch(&from, count, left, right);
-            __syncthreads();  // both tiles are written before anybody reads them
+            __syncthreads();  // both tiles are written before any thread reads them
             // BEGIN SOLUTION
             for (int j = 0; j < BK; j++) {
                 for (int i = 0; i < TM; i++)
@@ -125,7 +125,7 @@ static __global__ void __launch_bounds__(THREADS)
             }
             // END SOLUTION
             // STARTER // your code: 4 sums of column tx (the reference takes 4 lines)
-            __syncthreads();  // all have read before the next tiles overwrite these
+            __syncthreads();  // all have read the tiles before they change
         }
     }
     for (int i = 0; i < TM; i++) {
@@ -155,7 +155,7 @@ extern "C" status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
     int32_t *reads = (int32_t *)ctx_scratch(ctx, bytes);
     if (!pairs_of.data || (P > 0 && (!pairs.data || !reads))) return STATUS_NO_MEMORY;
     // BEGIN SOLUTION
-    // without channels a convolution is its rulebook alone
+    // without channels, only the rulebook is computed
     tensor_t no_features = *features, no_weight = *weight, no_output = *output;
     no_features.size[1] = no_output.size[1] = no_weight.size[0] = no_weight.size[1] = 0;
     const status_t status = rulebook_forward(ctx, &no_features, coordinates, &no_weight,

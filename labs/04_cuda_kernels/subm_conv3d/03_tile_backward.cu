@@ -1,22 +1,22 @@
 /* 03 tile backward
  *
- *   idea    grad_features by the tiles of 02_gathered_tile: a table says who read a row
- *   expect  grad_features for 1/8 of the bytes of 01_gather_backward
- *   limit   the gradient of the weight, which a lower rung makes
+ *   idea    grad_features by the tiles of 02: a table lists the row that read each row
+ *   expect  1/8 of the bytes of 01_gather_backward for grad_features
+ *   limit   the gradient of the weight, which a lower rung computes
  *   run     make grade T=04_cuda_kernels/subm_conv3d/03
  *
  * Covers grad_features, and leaves the other gradients.
- * Workspace: KD*KH*KW*P row numbers of 4 bytes, and the weight if it has gaps.
+ * Workspace: KD*KH*KW*P row numbers of 4 bytes, and a copy of a non-contiguous weight.
  */
 #include "layout.h"
 #include "points.h"
 
 enum { BM = 32, BN = 32, BK = 16, TM = 4, THREADS = BM * BN / TM };
-enum { ROWS = BM * BK / THREADS };                   // that a thread fetches from
-enum { DOWN = THREADS / BK, ALONG = THREADS / BN };  // its next row, its next term
+enum { ROWS = BM * BK / THREADS };                   // rows per thread
+enum { DOWN = THREADS / BK, ALONG = THREADS / BN };  // to its next row; next term
 
-/* writes (PLACES, P): who reads each row at each place; it was all -1
- * A block owns 256 pairs of the rulebook, a thread one. No shared memory. */
+/* writes (PLACES, P): the row that reads each row at each position. It starts as -1.
+ * A block owns 256 pairs of the rulebook, a thread owns one. No shared memory. */
 static __global__ void table_kernel(const __grid_constant__ tensor_t rulebook,
                                     const __grid_constant__ tensor_t count,
                                     int32_t *__restrict__ writes)
@@ -33,7 +33,7 @@ static __global__ void table_kernel(const __grid_constant__ tensor_t rulebook,
     // STARTER // your code (the reference takes 7 lines)
 }
 
-/* What a thread fetches of the tiles of a place, step by step. */
+/* The numbers that a thread fetches, step by step, for the tiles of a position. */
 typedef struct {
     const real *row[ROWS];  // term t % BK of rows t / BK, t / BK + DOWN; NULL: none
     const real *filter;     // term t / BN of column t % BN
@@ -42,8 +42,8 @@ typedef struct {
     int64_t row_ahead, filter_ahead;  // from the first step to the next one
 } source_t;
 
-/* All addresses at a place, but that of the filter. `row` has the tile's row numbers
- * there, -1 where a point is read by nothing. */
+/* All addresses at a kernel position, but not the filter's. `row` has the tile's rows
+ * at the position, or -1 if no point reads a row. */
 static __device__ void find_rows(source_t *from, const tensor_t *grad_output,
                                  const int32_t *row)
 {
@@ -58,7 +58,7 @@ static __device__ void find_rows(source_t *from, const tensor_t *grad_output,
     // STARTER // your code (the reference takes 6 lines)
 }
 
-/* The tiles of a step, of which `count` terms are inside, 0 for the others; and on. */
+/* Fetches the tiles of a step. Terms from `count` on are outside: 0. Then moves on. */
 static __device__ void fetch(source_t *from, int64_t count, accum (&left)[BK][BM + 1],
                              accum (&right)[BK][BN])
 {
@@ -77,14 +77,14 @@ static __device__ void fetch(source_t *from, int64_t count, accum (&left)[BK][BM
     from->row_ahead += BK * from->row_step;
     from->filter_ahead += BK * from->filter_step;
     // END SOLUTION
-    // STARTER // your code: a number of each of its rows, then of its column of the
+    // STARTER // your code: one number for each of its rows, then for its column of the
     // STARTER // weight (the reference takes 13 lines)
 }
 
 /* grad_features = sum over k of grad_output[writes[k]] @ filters[:,:,k], (OC, IC) each
- * A block owns 32 x 32 outputs, a thread 4 of a column. Of each place at which one of
- * the 32 rows has a partner, 16 terms at a time are fetched: rows as they are gathered,
- * and a tile of the weight, which serves all 32 rows. Shared memory: 32 row numbers,
+ * A block owns 32 x 32 outputs, a thread 4 of a column. If one of the rows has a pair
+ * at a kernel position, the block fetches 16 terms at a time: the gathered rows,
+ * and a tile of the weight, which all 32 rows use. Shared memory: 32 row numbers,
  * 16 x 33 and 16 x 32 numbers, 4288 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS)
     tile_kernel(const __grid_constant__ tensor_t grad_output,
@@ -92,7 +92,7 @@ static __global__ void __launch_bounds__(THREADS)
                 const int32_t *__restrict__ writes, real *__restrict__ grad_features)
 {
     [[maybe_unused]] __shared__ accum
-        left[BK][BM + 1];  // +1: a column is written without conflicts
+        left[BK][BM + 1];  // +1: no bank conflicts when a column is written
     [[maybe_unused]] __shared__ accum right[BK][BN];
     [[maybe_unused]] __shared__ int32_t row[BM];
     const int64_t P = grad_output.size[0], K = filters.size[0], N = filters.size[1];
@@ -109,12 +109,12 @@ static __global__ void __launch_bounds__(THREADS)
     for (int64_t k = 0; k < PLACES; k++, from.filter++, next += P) {
         const int32_t mine = is_point ? *next : -1;
         if (t < BM) row[t] = mine;
-        // all row numbers are written before they are read; nobody reads only -1
+        // all row numbers are written before they are read; if all are -1, skip
         if (!__syncthreads_or(mine >= 0)) continue;
         find_rows(&from, &grad_output, row);
         for (int64_t count = K; count > 0; count -= BK) {
             fetch(&from, count, left, right);
-            __syncthreads();  // both tiles are written before anybody reads them
+            __syncthreads();  // both tiles are written before any thread reads them
             // BEGIN SOLUTION
             for (int j = 0; j < BK; j++) {
                 for (int i = 0; i < TM; i++)
@@ -122,7 +122,7 @@ static __global__ void __launch_bounds__(THREADS)
             }
             // END SOLUTION
             // STARTER // your code: 4 sums of column tx (the reference takes 4 lines)
-            __syncthreads();  // all have read before the next tiles overwrite these
+            __syncthreads();  // all have read the tiles before they change
         }
     }
     for (int i = 0; i < TM; i++) {
@@ -164,6 +164,6 @@ extern "C" status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output
     return STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 20 lines)
-    // STARTER (void)table_kernel, (void)tile_kernel;  // until you call them
+    // STARTER (void)table_kernel, (void)tile_kernel;  // delete when you call them
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /* points.h - how the kernels of subm_conv3d read points and pairs
  *
- * coordinates and rulebook hold integers and may have gaps: here is where their numbers
- * lie, and nothing else.
+ * coordinates and rulebook hold integers and may be non-contiguous. These functions
+ * find their numbers.
  */
 #ifndef CONVLAB_POINTS_H
 #define CONVLAB_POINTS_H
 
 #include "launch.h"
 
-/* A row of coordinates (P, 4): the sample, then the place. */
+/* A row of coordinates (P, 4): the sample n, then the position z, y, x. */
 typedef struct {
     int64_t n, z, y, x;
 } point_t;
@@ -29,8 +29,8 @@ static inline HOST_DEVICE bool is_same(point_t a, point_t b)
     return a.n == b.n && a.z == b.z && a.y == b.y && a.x == b.x;
 }
 
-/* Pair i of place k of a rulebook (PLACES, P, 2): the row that is read (side 0), or the
- * row that is written (side 1). Within a place no row is read or written twice. */
+/* Pair i of kernel position k of a rulebook (PLACES, P, 2): the row that is read (side
+ * 0) or written (side 1). At one position, no row is read or written twice. */
 static inline HOST_DEVICE int32_t pair_at(const tensor_t *rulebook, int64_t k,
                                           int64_t i, int64_t side)
 {
@@ -39,7 +39,7 @@ static inline HOST_DEVICE int32_t pair_at(const tensor_t *rulebook, int64_t k,
     return ((const int32_t *)rulebook->data)[at];
 }
 
-/* How many pairs place k has: count (PLACES). */
+/* The number of pairs of kernel position k, from count (PLACES). */
 static inline HOST_DEVICE int64_t pairs_of(const tensor_t *count, int64_t k)
 {
     return ((const int64_t *)count->data)[k * count->stride[0]];

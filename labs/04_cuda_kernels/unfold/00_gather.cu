@@ -1,7 +1,7 @@
 /* 00 gather
  *
- *   idea    each thread fetches what its own element is made of; nobody scatters
- *   expect  1x, the baseline of this ladder
+ *   idea    each thread reads the numbers for its own element; no thread scatters
+ *   expect  1x by definition: the speeds of this ladder are relative to this file
  *   limit   index arithmetic: ten 64-bit divisions to copy one number
  *   run     make grade T=04_cuda_kernels/unfold/00
  */
@@ -15,10 +15,10 @@ enum { THREADS = 256 };  // of a block
  *       a b c                   a b    b c          kh kw = 0 0    a b
  *       d e f                   d e    e f                  0 1    b c
  *                                                           1 0    d e
- *     b and e stand in both windows, so they appear twice   1 1    e f   */
+ *     b and e are in both windows, so they appear twice     1 1    e f   */
 
-/* A block owns 256 consecutive elements of output, a thread one; neighbouring threads
- * walk along ow. No shared memory. */
+/* A block owns 256 consecutive elements of output, a thread owns one. Neighbouring
+ * threads go along ow. No shared memory. */
 static __global__ void unfold_forward_kernel(const __grid_constant__ tensor_t input,
                                              unfold_params_t p, int64_t OH, int64_t OW,
                                              real *__restrict__ output, int64_t COUNT)
@@ -60,13 +60,13 @@ extern "C" status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_par
     return STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 11 lines)
-    // STARTER (void)unfold_forward_kernel;  // until you call it
+    // STARTER (void)unfold_forward_kernel;  // delete when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* Which window reads the pixel at `i` of an axis with place `k` of its kernel: the o
- * with o * stride + k * dilation - padding == i. Negative if there is none; it may also
- * lie behind the last window. */
+/* The window that reads pixel `i` of an axis at kernel position `k`: the o with
+ * o * stride + k * dilation - padding == i. If there is none, it is negative. It may
+ * also be past the last window. */
 static __device__ int64_t window_of(int64_t i, int64_t k, int64_t stride,
                                     int64_t padding, int64_t dilation)
 {
@@ -78,10 +78,10 @@ static __device__ int64_t window_of(int64_t i, int64_t k, int64_t stride,
     // STARTER return 0;
 }
 
-/* A block owns 256 consecutive elements of grad_input, a thread one: it asks, for each
- * place of the kernel, which window reads its pixel there, and sums. Neighbouring
- * threads walk along iw. No shared memory. Nobody else writes grad_input[i], so the sum
- * needs no atomics and always has the same order. */
+/* A block owns 256 consecutive elements of grad_input, a thread owns one. For each
+ * kernel position, it finds the window that reads its pixel there, and adds its
+ * gradient. Neighbouring threads go along iw. No shared memory. No other thread writes
+ * grad_input[i], so the sum needs no atomics and always has the same order. */
 static __global__ void
 unfold_backward_kernel(const __grid_constant__ tensor_t grad_output, unfold_params_t p,
                        int64_t OH, int64_t OW,
@@ -96,7 +96,7 @@ unfold_backward_kernel(const __grid_constant__ tensor_t grad_output, unfold_para
     const int64_t iw = i % IW, ih = i / IW % IH;
     const int64_t ic = i / (IH * IW) % IC, n = i / (IC * IH * IW);
 
-    accum sum = 0;  // stays 0 for a pixel that no window sees
+    accum sum = 0;  // stays 0 for a pixel in no window
     for (int64_t kh = 0; kh < KH; kh++) {
         const int64_t oh = window_of(ih, kh, p.stride_h, p.padding_h, p.dilation_h);
         for (int64_t kw = 0; kw < KW; kw++) {
@@ -109,7 +109,7 @@ unfold_backward_kernel(const __grid_constant__ tensor_t grad_output, unfold_para
     real_data(&grad_input)[i] = real_from(sum);
     // END SOLUTION
     // STARTER // your code (the reference takes 16 lines)
-    // STARTER (void)window_of;  // until you call it
+    // STARTER (void)window_of;  // delete when you call it
 }
 
 /* grad_input[n,ic,ih,iw] = sum of grad_output over all places that read this element */
@@ -131,6 +131,6 @@ extern "C" status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output,
     return STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 12 lines)
-    // STARTER (void)unfold_backward_kernel;  // until you call it
+    // STARTER (void)unfold_backward_kernel;  // delete when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
