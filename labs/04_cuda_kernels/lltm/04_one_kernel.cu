@@ -31,7 +31,7 @@ static __device__ real joined_at(const tensor_t *h, const tensor_t *input, int64
     // STARTER return real_from(0);
 }
 
-/* A block owns 32 samples, from n0 on, of 32 units, from j0 on. Thread (ty, tx) owns
+/* A block owns 32 samples, from n0 on, of 32 units, from j0 on. A thread (ty, tx) owns
  * unit j0 + tx of samples n0 + 4*ty to n0 + 4*ty + 3, with three sums each. The grid
  * numbers blocks (n0, j0) along x. Shared memory: 4 tiles of 32 x 33 numbers, 16896
  * bytes in f32. The extra column avoids bank conflicts when a column is stored. */
