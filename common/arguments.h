@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* arguments.h - what check.c says its sentences with
+/* arguments.h - the statements of check.c, and the sentences of its errors
  *
  * arguments_t stands for one call of an operator. Every statement below looks at one
  * argument. The first wrong argument sets the status and writes a sentence to
@@ -22,10 +22,10 @@
 enum { MAX_TENSORS = 16 };  // in one call; lltm's backward has 12
 
 /* Beyond these a number is a mistake, and arithmetic with it could overflow. */
-static const int64_t MAX_ELEMENTS = (int64_t)1 << 40;  // of a tensor, and its reach
+static const int64_t MAX_ELEMENTS = (int64_t)1 << 40;  // of a tensor, with its gaps
 static const int64_t MAX_OPTION = (int64_t)1 << 20;
 
-typedef enum { REAL, ACCUM, I32, I64 } kind_t;  // as operators.h says of a tensor
+typedef enum { REAL, ACCUM, I32, I64 } kind_t;  // the dtypes of operators.h
 
 typedef struct {
     int32_t ndim;
@@ -48,7 +48,7 @@ typedef struct {
 
 /* ---- words ----------------------------------------------------------------------- */
 
-/* A statement does not hold: the sentence of the first one stays. */
+/* Reports a statement that does not hold. Only the first one writes its sentence. */
 static void fail(arguments_t *args, const char *format, ...)
 {
     if (args->status != STATUS_OK) return;
@@ -97,7 +97,7 @@ static const char *device_name(device_t device)
 
 /* ---- shapes ---------------------------------------------------------------------- */
 
-/* The size along an axis, counted from the end if negative; 1 after a failure.
+/* The size along an axis. A negative axis counts from the end. After a failure it is 1.
  * A long long, because that is what %lld prints. */
 static long long size(const arguments_t *args, const tensor_t *t, int32_t axis)
 {
@@ -105,7 +105,7 @@ static long long size(const arguments_t *args, const tensor_t *t, int32_t axis)
     return t->size[axis < 0 ? t->ndim + axis : axis];
 }
 
-/* t's shape without its last `less` axes. */
+/* The shape of t without its last `less` axes. */
 static shape_t leading(const arguments_t *args, const tensor_t *t, int32_t less)
 {
     shape_t shape = {0, {0}};
@@ -142,7 +142,7 @@ static shape_t shape3(int64_t i, int64_t j, int64_t k)
     return append(shape2(i, j), k);
 }
 
-/* a * b, or more than any tensor has. */
+/* a * b. If it is larger than MAX_ELEMENTS, MAX_ELEMENTS + 1. */
 static int64_t times(int64_t a, int64_t b)
 {
     return b == 0 || a <= MAX_ELEMENTS / b ? a * b : MAX_ELEMENTS + 1;
@@ -169,7 +169,7 @@ static void has_shape(arguments_t *args, const char *name, const tensor_t *t,
          shape_text(shape).chars, size_text(t).chars);
 }
 
-/* At least one element along each axis from `first` on. */
+/* Requires at least one element along each axis from `first` on. */
 static void has_elements(arguments_t *args, const char *name, const tensor_t *t,
                          int32_t first)
 {
@@ -190,7 +190,7 @@ static arguments_t arguments_of(const char *op, ctx_t *ctx)
     args.op = op;
     args.ctx = ctx;
     if (!ctx) {
-        args.status = STATUS_INVALID_ARGUMENT;  // and no place for a sentence
+        args.status = STATUS_INVALID_ARGUMENT;  // there is no place for a sentence
         return args;
     }
     ctx->error[0] = '\0';
@@ -204,7 +204,7 @@ static arguments_t arguments_of(const char *op, ctx_t *ctx)
     return args;
 }
 
-/* How far the last element lies behind the first; -1 if beyond MAX_ELEMENTS. */
+/* The distance of the last element from the first; -1 if it is over MAX_ELEMENTS. */
 static int64_t reach(const tensor_t *t)
 {
     int64_t count = 1, distance = 0;
@@ -264,7 +264,7 @@ static void has_dtype(arguments_t *args, const char *name, const tensor_t *t,
     }
 }
 
-/* What any tensor must be by itself. */
+/* The checks of a single tensor: not NULL, its axes, device, dtype and layout. */
 static void admit(arguments_t *args, const char *name, const tensor_t *t, kind_t kind)
 {
     if (args->status != STATUS_OK) return;
@@ -285,7 +285,7 @@ static void admit(arguments_t *args, const char *name, const tensor_t *t, kind_t
     }
 }
 
-/* 1 if the stretches of memory from first to last element meet. */
+/* Whether the memory of a and of b overlap, from the first to the last element. */
 static bool overlap(const tensor_t *a, const tensor_t *b)
 {
     if (tensor_numel(a) == 0 || tensor_numel(b) == 0) return false;
@@ -295,7 +295,7 @@ static bool overlap(const tensor_t *a, const tensor_t *b)
     return a0 < b1 && b0 < a1;
 }
 
-/* The tensor taken last may be written to. */
+/* Requires that the tensor taken last may be written to. */
 static void is_writable(arguments_t *args)
 {
     if (args->status != STATUS_OK) return;
@@ -312,7 +312,7 @@ static void is_writable(arguments_t *args)
     }
 }
 
-/* As many axes as the text has: two for "(N, IC)", one or more for "(..., D)". */
+/* Requires as many axes as the text has: two for "(N, IC)", any for "(..., D)". */
 static void takes(arguments_t *args, const char *name, const tensor_t *t,
                   const char *text)
 {
@@ -346,7 +346,7 @@ static void gives_shape(arguments_t *args, const char *name, const tensor_t *t,
     is_writable(args);
 }
 
-/* A gradient, unless it is not wanted. */
+/* Requires a gradient of this shape, if it is wanted. */
 static void gradient(arguments_t *args, const char *name, const tensor_t *t,
                      shape_t shape)
 {
@@ -355,7 +355,7 @@ static void gradient(arguments_t *args, const char *name, const tensor_t *t,
 
 /* ---- options --------------------------------------------------------------------- */
 
-/* A whole number. `axis` is "_d", "_h", "_w", or "" for an option without one. */
+/* Requires a number in range. `axis` is "_d", "_h", "_w", or "" if there is none. */
 static void option(arguments_t *args, const char *name, const char *axis,
                    long long value, long long least)
 {

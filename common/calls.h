@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-/* calls.h - the operators by number, so that a command can name one
+/* calls.h - the operators by number, so that a command can choose one
  *
  * The numbers are positions in operators.h and in SIGNATURES of its Python package.
- * Behind them come the functions of tensor_view.h (view_calls.c), one each.
+ * After them come the functions of tensor_view.h (view_calls.c), one for each number.
  */
 #ifndef CONVLAB_CALLS_H
 #define CONVLAB_CALLS_H
 
 #include "operators.h"
 
-/* in: inputs, then grad_outputs. out: outputs, saved tensors, gradients. NULL stands
- * for absent. `function` is the student's, of the operator's type. */
+/* in: inputs, then grad_outputs. out: outputs, saved tensors, gradients. An absent
+ * tensor is NULL. `function` is the student's function, of the operator's type. */
 typedef status_t (*call_fn)(void *function, ctx_t *ctx, tensor_t *const in[],
                             tensor_t *const out[], const void *options);
 
@@ -22,7 +22,7 @@ typedef struct {
 
 enum { OPERATORS = 10, VIEWS = 7 };
 extern const operator_calls_t OPERATOR_CALLS[OPERATORS];
-extern const operator_calls_t VIEW_CALLS[VIEWS];  // `name` is the function's
+extern const operator_calls_t VIEW_CALLS[VIEWS];  // `name` is the function's name
 
 static inline const operator_calls_t *calls_of(int32_t number)
 {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-/* launch.h - what the launchers of CUDA rungs share
+/* launch.h - helpers for the launchers of CUDA rungs
  *
- * How an operator returns after a failed CUDA call. How many blocks cover the elements.
- * A contiguous copy of a tensor on the device. The matrices of a batch.
- * Nothing here needs nvcc. A C++17 compiler takes it with the declarations of the CUDA
- * runtime, once something has translated the launches, <<<...>>>.
+ * It has CUDA_TRY for failed CUDA calls, the number of blocks for some elements, a
+ * contiguous copy of a tensor on the device, and the matrices of a batch.
+ * No line needs nvcc. A C++17 compiler compiles it with the declarations of the CUDA
+ * runtime, if another program has translated the launches, <<<...>>>.
  *
- * A launcher runs on the CPU. It must not read t->data, which points into the memory of
- * the device. Its kernels may. A tensor_t is passed to a kernel by value:
+ * A launcher runs on the CPU. It must not read t->data, because this points into the
+ * memory of the device. Its kernels may read it. Pass a tensor_t to a kernel by value:
  *
  *     const __grid_constant__ tensor_t input
  *
- * Arguments lie in constant memory, once for all threads. __grid_constant__ keeps this
- * one there. Without it a loop with tensor_offset(&input, ...) takes the argument's
- * address. Then each thread makes a copy of 120 bytes.
+ * Arguments are in constant memory, once for all threads. __grid_constant__ keeps the
+ * tensor_t there. Without it a loop with tensor_offset(&input, ...) takes its address.
+ * Then each thread makes a copy of 120 bytes.
  */
 #ifndef CONVLAB_LAUNCH_H
 #define CONVLAB_LAUNCH_H
@@ -23,10 +23,10 @@
 
 #include "operators.h"
 
-/* CUDA_TRY(ctx, call): leaves the operator with STATUS_CUDA_ERROR and a sentence in
- * ctx->error unless the call answers cudaSuccess. After a launch the call is
- * cudaGetLastError(). It reports a launch that failed to start. A kernel that fails
- * while it runs is reported to the caller, who waits for the stream. */
+/* CUDA_TRY(ctx, call): unless the call returns cudaSuccess, it leaves the operator
+ * with STATUS_CUDA_ERROR and a sentence in ctx->error. After a launch, the call is
+ * cudaGetLastError(). It reports a launch that failed to start. If a kernel fails while
+ * it runs, the caller gets the error when it waits for the stream. */
 #define CUDA_TRY(ctx, call)                                                            \
     do {                                                                               \
         const cudaError_t cuda_try_error = (call);                                     \
@@ -43,16 +43,16 @@ static inline status_t cuda_failure(ctx_t *ctx, cudaError_t error, const char *c
     return STATUS_CUDA_ERROR;
 }
 
-/* How many parts of `part` elements cover `count`; 0 for 0. */
+/* The number of parts of `part` elements that cover `count`; 0 for 0. */
 static inline HOST_DEVICE int64_t ceil_div(int64_t count, int64_t part)
 {
     return (count + part - 1) / part;
 }
 
 /* A number of blocks as the x of a grid. x may be 2^31 - 1, but y and z only 65535, so
- * our rungs count their blocks along x. A larger number becomes 0. A grid of 0 blocks
- * cannot be launched: that is an error, instead of half a result. No elements give 0
- * blocks too: return before the launch. */
+ * our rungs number their blocks along x. A larger number becomes 0. A grid of 0 blocks
+ * cannot be launched: this is an error instead of half a result. If there are no
+ * elements, the number is 0, too: return before the launch. */
 static inline unsigned grid_of(int64_t blocks)
 {
     return blocks <= INT32_MAX ? (unsigned)blocks : 0;
@@ -86,8 +86,8 @@ static __global__ void tensor_copy_kernel(const __grid_constant__ tensor_t t,
 
 /* The tensor's elements as a contiguous block: its own memory, or else a copy in
  * scratch, made on ctx->stream. NULL if there is no memory for the copy. An empty
- * tensor may have no memory: call this only for tensors that have elements. The kernel
- * that reads the copy is followed by CUDA_TRY(ctx, cudaGetLastError()). It also reports
+ * tensor may have no memory: call this only for tensors that have elements. After the
+ * kernel that reads the copy, call CUDA_TRY(ctx, cudaGetLastError()). It also reports
  * a copy that failed to start. */
 static inline const real *tensor_contiguous(ctx_t *ctx, const tensor_t *t)
 {
@@ -101,7 +101,7 @@ static inline const real *tensor_contiguous(ctx_t *ctx, const tensor_t *t)
     return copy;
 }
 
-/* A matrix wherever its elements lie: element (r, c) is data[r * row_stride +
+/* A matrix with any strides: element (r, c) is data[r * row_stride +
  * c * column_stride]. Strides count elements, and one of them may be 0. */
 typedef struct {
     const real *data;
@@ -109,7 +109,7 @@ typedef struct {
     int64_t row_stride, column_stride;
 } matrix_t;
 
-/* Matrix b of a batch (..., rows, columns): a view, no element moves. */
+/* A view of matrix b of a batch (..., rows, columns). No element is copied. */
 static inline HOST_DEVICE matrix_t matrix_of(const tensor_t *t, int64_t b)
 {
     const int32_t row = t->ndim - 2, column = t->ndim - 1;
@@ -125,13 +125,13 @@ static inline HOST_DEVICE const real *matrix_at(const matrix_t *m, int64_t r, in
     return m->data + r * m->row_stride + c * m->column_stride;
 }
 
-/* Neighbours in memory lie down a column of the matrices of t, not along a row. */
+/* Whether neighbours in memory are in a column of the matrices of t, not in a row. */
 static inline HOST_DEVICE bool tensor_is_down(const tensor_t *t)
 {
     return t->stride[t->ndim - 2] < t->stride[t->ndim - 1];
 }
 
-/* The matrices of t consist of packs, 16 aligned bytes, along a row or a column. */
+/* Whether the matrices of t consist of packs, 16 aligned bytes, in a row or column. */
 static inline bool tensor_is_packed(const tensor_t *t)
 {
     const int64_t LANES = 16 / sizeof(real);
@@ -143,7 +143,7 @@ static inline bool tensor_is_packed(const tensor_t *t)
     return packed && (uintptr_t)t->data % 16 == 0;
 }
 
-/* A batch (..., columns, rows): the matrices of t, transposed. Also a view. */
+/* A view of a batch (..., columns, rows): the matrices of t, transposed. */
 static inline HOST_DEVICE tensor_t tensor_transposed(const tensor_t *t)
 {
     const int32_t row = t->ndim - 2, column = t->ndim - 1;
@@ -160,8 +160,8 @@ typedef struct {
 
 /* The tile of block i. Blocks with neighbouring numbers work at the same time. They go
  * down the columns of BAND rows of tiles, then of the next BAND rows. So 256 blocks
- * share 16 rows and 16 columns of tiles in the L2. Row by row, in matrices 64 tiles
- * wide, they would share 4 rows and 64 columns. */
+ * use 16 rows and 16 columns of tiles, in L2. With blocks row by row, in a matrix 64
+ * tiles wide, they would use 4 rows and 64 columns. */
 static inline HOST_DEVICE tile_place_t place_of_tile(int64_t i, int64_t ROWS,
                                                      int64_t COLUMNS)
 {

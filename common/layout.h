@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
-/* layout.h - where numbers lie: tensors around memory, and elements of images
+/* layout.h - tensors around memory, and offsets of elements of images
  *
- * For launchers and kernels of lab 04 that make matrices of memory they have, or that
- * walk over images. Nothing here moves a number or reads one.
+ * It is for launchers and kernels of lab 04 that make matrices of scratch memory, or
+ * loop over images. Its functions only compute addresses.
  */
 #ifndef CONVLAB_LAYOUT_H
 #define CONVLAB_LAYOUT_H
 
 #include "launch.h"
 
-/* A contiguous tensor on the device with these sizes. Its memory is owned elsewhere: it
- * is scratch, or the result of tensor_contiguous. Nobody may write to it if `data` was
+/* A contiguous tensor on the device with these sizes. It does not own its memory: this
+ * is scratch, or the result of tensor_contiguous. Do not write to it if `data` was
  * const. */
 static inline tensor_t tensor_dense(const real *data, int32_t ndim, const int64_t *size)
 {
     tensor_t t = {};
-    t.data = (void *)(uintptr_t)data;  // a tensor's data is never const
+    t.data = (void *)(uintptr_t)data;  // the data of a tensor is never const
     t.ndim = ndim, t.dtype = REAL_DTYPE, t.device = DEVICE_CUDA;
     int64_t stride = 1;
     for (int32_t d = ndim - 1; d >= 0; d--) {
@@ -47,7 +47,7 @@ static inline tensor_t tensor_4d(const real *data, int64_t N, int64_t G, int64_t
     return tensor_dense(data, 4, size);
 }
 
-/* The elements of a result that may not be wanted: NULL then. */
+/* The elements of a result; NULL if the result is not wanted. */
 static inline real *data_or_null(const tensor_t *t)
 {
     return t ? real_data(t) : NULL;
@@ -58,8 +58,8 @@ typedef struct {
     int64_t n, c, h, w;
 } place_t;
 
-/* Where the i-th element is, counted in row-major order, whatever the strides are:
- * neighbours walk along w. */
+/* The position of the i-th element in row-major order, for all strides: neighbours are
+ * along w. */
 static inline HOST_DEVICE place_t place_of(const tensor_t *images, int64_t i)
 {
     const int64_t C = images->size[1], H = images->size[2], W = images->size[3];
@@ -69,7 +69,7 @@ static inline HOST_DEVICE place_t place_of(const tensor_t *images, int64_t i)
     return at;
 }
 
-/* Whether images have a pixel in row h and column w, or only padding. */
+/* Whether images have a pixel in row h and column w. Otherwise it is padding. */
 static inline HOST_DEVICE bool has_pixel(const tensor_t *images, int64_t h, int64_t w)
 {
     return h >= 0 && h < images->size[2] && w >= 0 && w < images->size[3];

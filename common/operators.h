@@ -1,45 +1,45 @@
 // SPDX-License-Identifier: MIT
-/* operators.h - the map of the course: ten operators, each a forward and a backward
+/* operators.h - the ten operators of the course, each with a forward and a backward
  *
  * Every file of labs 02 to 04 defines one or both functions of one operator, with
  * exactly the prototype below. Names, argument order, defaults and meaning are
  * PyTorch's; the line under each title names the source.
  *
- * What holds for all of them:
- *   arguments  The order is ctx, inputs, options by value, outputs. The tensors have
- *              the sizes.
+ * These rules hold for all of them:
+ *   arguments  The order is ctx, inputs, options by value, outputs. Sizes are no
+ *              arguments, because the tensors contain them.
  *   dtype      All floating tensors of a call have the rung's dtype (`real`). Tensors
  *              marked accum, i32 or i64 are exceptions.
  *   inputs     An input has any non-negative strides; stride 0 is broadcasting. Inputs
  *              are never written to.
  *   outputs    The caller allocates them. They are contiguous and overlap with nothing.
  *              Their contents are undefined on entry. A rung writes every element,
- *              also where the sum is empty.
+ *              also if the sum is empty.
  *   NULL       An optional input is NULL if it is absent. A gradient is NULL if nobody
  *              wants it. A saved tensor is NULL if no backward follows.
  *   saved      If backward needs a tensor from forward, it is an output of forward.
- *              Backward always gets it, with the same numbers. Like any input it may
+ *              Backward always gets it, with the same numbers. Like each input, it may
  *              have strides.
- *   memory     Only ctx_scratch allocates; a rung frees nothing. `workspace` is the
- *              bound of the definition in lab 02; each ladder states its own bound.
+ *   memory     Only ctx_scratch allocates; a rung frees nothing. `workspace` below is
+ *              the limit for lab 02's definition. Each ladder states its own limit.
  *   result     A rung returns STATUS_OK. STATUS_NOT_IMPLEMENTED, STATUS_NO_MEMORY and
  *              STATUS_CUDA_ERROR leave the outputs undefined. Rungs do not check
  *              arguments. A caller from outside first calls
  *              <operator>_<direction>_check (common/check.c) with the same arguments.
  *              The check returns STATUS_OK, or STATUS_INVALID_ARGUMENT and one sentence
  *              in ctx->error.
- *   coverage   A rung returns STATUS_UNSUPPORTED for arguments outside of its idea. It
- *              has then written nothing and taken no scratch. The caller asks the next
- *              lower rung. A backward that writes some of the gradients sets the bits
- *              of the others in ctx->left and returns STATUS_OK. What a rung covers
- *              depends on sizes, options, dtype, strides, alignment, and on which
- *              gradients are wanted. A ladder's first rung covers everything.
+ *   coverage   A rung returns STATUS_UNSUPPORTED for arguments outside of its idea.
+ *              Then it has written nothing and taken no scratch. The caller calls the
+ *              next lower rung. A backward may write only some gradients. Then it sets
+ *              the bits of the other ones in ctx->left and returns STATUS_OK. A rung's
+ *              coverage depends on sizes, options, dtype, strides, alignment and the
+ *              wanted gradients. A ladder's first rung covers everything.
  *
- * One alphabet: sizes have capital letters, the indices over them small letters:
+ * Sizes have capital letters, and their indices have the same small letters:
  *   N batch   IC IH IW input channels, height, width   OC OH OW of the output
  *   KD KH KW kernel (depth, height, width)   G groups   M N K of a matrix product
  *   R rows   D features   H state (lltm)   P points (subm_conv3d)
- *   ... any axes, also none
+ *   ... any number of axes, also none
  */
 #ifndef CONVLAB_OPERATORS_H
 #define CONVLAB_OPERATORS_H
@@ -61,7 +61,7 @@ enum {
     GRAD_C = 16,
 };
 
-/* How many windows fit along one axis; 0 if the kernel is larger than the padded
+/* The number of windows along one axis; 0 if the kernel is larger than the padded
  * input. PyTorch's Conv2d documentation calls it H_out. No other code computes it. */
 static inline HOST_DEVICE int64_t conv2d_extent(int64_t in, int64_t kernel,
                                                 int64_t stride, int64_t padding,

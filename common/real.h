@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* real.h - one source, several dtypes
  *
- * `real` is what tensors store, `accum` is what sums are kept in. The build compiles
+ * `real` is the type of tensor elements, `accum` the type of sums. The build compiles
  * each rung once per dtype, with -DREAL_F32 (the default), -DREAL_F64, or, in CUDA,
  * -DREAL_F16:
  *
@@ -41,9 +41,9 @@ typedef float accum;
 #define REAL_MATH(name) name##f
 #endif
 
-/* Between the two, for rungs that are built for f16 as well; elsewhere nothing happens.
- * real_from rounds to nearest even. (A cast does the same, but not for programs that
- * are compiled with __CUDA_NO_HALF_CONVERSIONS__, as PyTorch is.) */
+/* Conversions between real and accum, for rungs that are also built for f16. In other
+ * builds they do nothing. real_from rounds to nearest even. (A cast does the same, but
+ * not in programs compiled with __CUDA_NO_HALF_CONVERSIONS__, such as PyTorch.) */
 #if defined(REAL_F16)
 static inline HOST_DEVICE real real_from(accum x)
 {
@@ -74,8 +74,8 @@ static inline HOST_DEVICE accum real_sqrt(accum x)  { return REAL_MATH(sqrt)(x);
 /* The elements of a tensor of this build's dtype. */
 static inline HOST_DEVICE real *real_data(const tensor_t *t) { return (real *)t->data; }
 
-/* A pointer to the element at an index. Inputs come as const tensor_t *, and stay so by
- * contract: the grader maps their memory read-only. */
+/* A pointer to the element at an index. Do not write to an input, a const tensor_t *:
+ * the grader maps its memory read-only. */
 static inline HOST_DEVICE real *at1(const tensor_t *t, int64_t i)
 {
     return real_data(t) + i * t->stride[0];
@@ -112,7 +112,7 @@ static inline const real *tensor_contiguous(ctx_t *ctx, const tensor_t *t)
     const int64_t COUNT = tensor_numel(t);
     real *copy = (real *)ctx_scratch(ctx, (size_t)COUNT * sizeof(real));
     if (!copy) return NULL;
-    int32_t axes = t->ndim - 1;  // the outer ones; the others are walked in one step
+    int32_t axes = t->ndim - 1;  // the outer axes; the inner ones have one stride
     const int64_t step = t->stride[axes];
     int64_t RUN = t->size[axes];
     while (axes > 0 && t->stride[axes - 1] == RUN * step) RUN *= t->size[--axes];

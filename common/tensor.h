@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-/* tensor.h - a strided view of memory, and the words every operator answers with
+/* tensor.h - a strided view of memory, and the results that operators return
  *
- * A tensor_t says where numbers lie; it owns nothing, so there is nothing to free.
- * The element at index (i0, i1, ...) lives stride[0] * i0 + stride[1] * i1 + ...
- * elements after `data`. Strides make a transpose, a slice and a broadcast free:
+ * A tensor_t describes where its elements are in memory. It owns no memory, so nobody
+ * frees it. The element at index (i0, i1, ...) is stride[0] * i0 + stride[1] * i1 + ...
+ * elements after `data`. With strides, these views need no copy:
  *
- *      size {2, 3}, stride {3, 1}     a b c      row-major, what malloc gives you
+ *      size {2, 3}, stride {3, 1}     a b c      row-major, the usual order
  *                                     d e f
  *      size {3, 2}, stride {1, 3}     a d        the same memory, transposed
  *                                     b e
  *                                     c f
- *      size {2, 3}, stride {0, 1}     a b c      the first row, seen twice (broadcast)
+ *      size {2, 3}, stride {0, 1}     a b c      the first row, read twice (broadcast)
  *                                     a b c
  *
  * This header is C11, C++17 and CUDA C, and includes nothing of PyTorch.
@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #if defined(__CUDACC__)
-#define HOST_DEVICE __host__ __device__  // callable from kernels too
+#define HOST_DEVICE __host__ __device__  // kernels can call it, too
 #else
 #define HOST_DEVICE
 #endif
@@ -43,19 +43,19 @@ typedef enum {
     DEVICE_CUDA,
 } device_t;
 
-/* What an operator returns. On anything but STATUS_OK the outputs hold no result. */
+/* The result of an operator. Unless it is STATUS_OK, the outputs are undefined. */
 typedef enum {
     STATUS_OK,
-    STATUS_NOT_IMPLEMENTED,   // the starter's answer: nothing written yet
+    STATUS_NOT_IMPLEMENTED,   // a starter returns it: nothing is written yet
     STATUS_INVALID_ARGUMENT,  // from <op>_*_check only; ctx->error has the sentence
-    STATUS_NO_MEMORY,         // ctx_scratch gave NULL
+    STATUS_NO_MEMORY,         // ctx_scratch returned NULL
     STATUS_CUDA_ERROR,        // a CUDA call failed; ctx->error has its text
-    STATUS_UNSUPPORTED,       // outside of the rung's idea: ask the next lower rung
+    STATUS_UNSUPPORTED,       // outside of the rung's idea: call the next lower rung
 } status_t;
 
 /* A view of `size` elements of `dtype` on `device`.
  * Inputs: any non-negative stride. Outputs: contiguous (row-major), never overlapping
- * an input. `data` is aligned to one element, no more. */
+ * an input. `data` is only aligned to one element. */
 typedef struct {
     void *data;    // element (0, 0, ...); may be NULL if numel is 0
     int32_t ndim;  // 0 to TENSOR_MAX_DIMS
@@ -88,7 +88,7 @@ static inline HOST_DEVICE size_t dtype_bytes(dtype_t dtype)
 }
 
 /* 1 if the elements are contiguous, in row-major order. The stride of an axis of size 1
- * does not count. */
+ * is ignored. */
 static inline HOST_DEVICE int tensor_is_contiguous(const tensor_t *t)
 {
     int64_t expected = 1;
@@ -100,8 +100,8 @@ static inline HOST_DEVICE int tensor_is_contiguous(const tensor_t *t)
     return 1;
 }
 
-/* Where the index-th position of the first `axes` axes starts, in elements after data.
- * Positions are counted in row-major order, whatever the strides are:
+/* The offset of position `index` of the first `axes` axes, in elements after data.
+ * Positions are counted in row-major order, for all strides:
  *
  *     tensor_offset(t, t->ndim, i)       the i-th element
  *     tensor_offset(t, t->ndim - 1, r)   the r-th row (all axes but the last)

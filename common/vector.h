@@ -4,7 +4,7 @@
  * A `vec` has as many elements of type `real` as a vector register holds. The operators
  * of C work on it: a * b + c computes all elements at once. With -ffp-contract=fast it
  * becomes one instruction. gcc and clang share these vector types (gcc manual, "Vector
- * Extensions"). This file has what the two spell differently, and what they lack.
+ * Extensions"). This file adds what differs between the two, and what both lack.
  *
  *     machine            VECTOR_BYTES   VECTOR_REGISTERS   LANES of float, of double
  *     x86-64, AVX-512    64             32                 16   8
@@ -13,7 +13,7 @@
  *     aarch64, NEON      16             32                  4   2
  *
  * Choose the size of a register block from these constants. A vector that does not fit
- * into the registers lies on the stack. It costs a load and a store in every step.
+ * into the registers is on the stack. It costs a load and a store in every step.
  */
 #ifndef CONVLAB_VECTOR_H
 #define CONVLAB_VECTOR_H
@@ -40,7 +40,7 @@ enum { LANES = VECTOR_BYTES / sizeof(real) };
 
 /* The register block of a matrix product, rows x vectors of sums: 24 of 32 registers,
  * or 12 of 16. A step loads the vectors of the right matrix. For each row it also loads
- * one number of the left matrix into all lanes. Where channels are the columns, four
+ * one number of the left matrix into all lanes. If the columns are channels, four
  * vectors fit better than three: channels are often a multiple of 64. */
 enum {
     BLOCK_ROWS = VECTOR_REGISTERS == 32 ? 8 : 6,
@@ -51,19 +51,19 @@ enum {
 
 typedef real vec __attribute__((vector_size(VECTOR_BYTES)));
 
-/* In front of a loop with a constant count. The compiler unrolls it completely. So an
- * array of vec that its variable indexes stays in registers. */
+/* Put it before a loop with a constant count. The compiler unrolls the loop completely.
+ * So an array of vec, indexed by the loop variable, stays in registers. */
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define UNROLL _Pragma("GCC unroll 64")
 #endif
 
-/* In front of a function that is called with constants. Its body is copied into each
+/* Put it before a function that is called with constants. Its body is copied into each
  * caller. There, loops over these constants have a constant count. */
 #define EXPAND static inline __attribute__((always_inline))
 
-/* In front of a function with loops that need all registers. Its body is never copied
+/* Put it before a function with loops that need all registers. Its body is never copied
  * into a caller: the caller's pointers would take some of the registers. */
 #define APART __attribute__((noinline)) static
 
@@ -73,7 +73,7 @@ static inline vec vec_splat(real x)
     return x - (vec){0};
 }
 
-/* LANES elements from p on, which is aligned to its element only. */
+/* LANES elements from p on. p is only aligned to one element. */
 static inline vec vec_load(const real *p)
 {
     vec v;
@@ -86,8 +86,8 @@ static inline void vec_store(real *p, vec v)
     memcpy(p, &v, sizeof v);
 }
 
-/* v, in a register from here on. Without it gcc loads the vector again in each
- * multiply-add that uses it: as many loads as multiply-adds. */
+/* v, kept in a register. Without it gcc loads the vector again in each multiply-add
+ * that uses it: as many loads as multiply-adds. */
 static inline vec vec_keep(vec v)
 {
 #if defined(__x86_64__)
@@ -111,8 +111,8 @@ static inline real vec_sum(vec v)
 }
 
 /* ---- some of the lanes, and stores past the caches ----------------------------------
- * Only this part names a machine. Without optimisation (rung.mk: make debug, the
- * sanitizers) some lanes are taken one by one. So an access out of bounds is found. No
+ * Only this part depends on the machine. Without optimisation (rung.mk: make debug, the
+ * sanitizers) some lanes are taken one by one, so an access out of bounds is found. No
  * macro chooses this: every build compiles the same text.
  */
 #if defined(__AVX512F__) && defined(REAL_F64)
@@ -140,15 +140,15 @@ static inline real vec_sum(vec v)
 #define VECTOR_STREAM(p, v)   _mm256_stream_ps(p, v)
 #endif
 
-/* Whether what is written here is left as it is: an optimising compiler knows `one`. */
+/* Whether lanes are taken one by one. An optimising compiler knows that `one` is 1. */
 EXPAND int vec_one_by_one(void)
 {
     const int one = 1;
     return !__builtin_constant_p(one);
 }
 
-/* The first n elements from p on, and 0 in the other lanes. No memory behind these n
- * elements is read; 0 <= n <= LANES. */
+/* The first n elements from p on, and 0 in the other lanes. It reads no memory after
+ * these n elements; 0 <= n <= LANES. */
 static inline vec vec_load_first(const real *p, int64_t n)
 {
     if (__builtin_constant_p(n) && n == LANES) return vec_load(p);
@@ -160,12 +160,12 @@ static inline vec vec_load_first(const real *p, int64_t n)
     return v;
 }
 
-/* The first n lanes of v to p and what follows; 0 <= n <= LANES. */
+/* Stores the first n lanes of v from p on; 0 <= n <= LANES. */
 static inline void vec_store_first(real *p, vec v, int64_t n)
 {
 #if defined(VECTOR_STORE)
     if (!vec_one_by_one()) {
-        // AMD's masked stores of AVX2 take many times as long as whole ones
+        // AVX2's masked stores are many times slower than full stores on AMD
         if (VECTOR_BYTES == 32 && n == LANES)
             vec_store(p, v);
         else
@@ -176,9 +176,9 @@ static inline void vec_store_first(real *p, vec v, int64_t n)
     for (int64_t i = 0; i < n; i++) p[i] = v[i];
 }
 
-/* A store past the caches, for results that nobody reads soon: their memory is not read
- * first to be overwritten. p is aligned to VECTOR_BYTES; call vec_stream_end() after
- * the last one. An ordinary store where the machine has none. */
+/* Stores past the caches, for results that are not read soon. Then the old contents of
+ * the memory are not read first. p is aligned to VECTOR_BYTES. Call vec_stream_end()
+ * after the last one. If the machine has no such store, it is an ordinary store. */
 static inline void vec_stream(real *p, vec v)
 {
 #if defined(VECTOR_STREAM)
@@ -188,7 +188,7 @@ static inline void vec_stream(real *p, vec v)
 #endif
 }
 
-/* Streamed stores are seen by other threads before anything that follows. */
+/* After it, other threads see the streamed stores before all later stores. */
 static inline void vec_stream_end(void)
 {
 #if defined(VECTOR_STREAM)
@@ -228,7 +228,7 @@ static inline vec vec_zip_high(vec a, vec b)
     return __builtin_shufflevector(a, b, VECTOR_HIGH);
 }
 
-/* Lane j of rows[i] and lane i of rows[j] change places. */
+/* Exchanges lane j of rows[i] and lane i of rows[j]. */
 static inline void vec_transpose(vec rows[LANES])
 {
     UNROLL
@@ -244,9 +244,9 @@ static inline void vec_transpose(vec rows[LANES])
     }
 }
 
-/* to[j * to_stride + i] = from[i * from_stride + j] for i < ROWS, j < COLS: a matrix,
- * transposed square by square. The two do not overlap. What follows a square in
- * memory is fetched ahead, since it is often next. */
+/* to[j * to_stride + i] = from[i * from_stride + j] for i < ROWS, j < COLS: transposes
+ * a matrix square by square. The two do not overlap. It prefetches the memory after a
+ * square, which is often the next square. */
 static inline void vec_transpose_copy(const real *from, int64_t from_stride,
                                       real *restrict to, int64_t to_stride,
                                       int64_t ROWS, int64_t COLS)
