@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 /* 00 one loop
  *
- *   does     gelu, both ways, in one loop each, without a kernel of another lab
- *   seen     a kind of bug: raw data pointers of whatever tensor comes, as early C++
- *            extensions had them before .contiguous() was asked for
- *   passes   every size, dtype and number, as long as tensors are made and not cut
+ *   does     gelu: one loop for forward, one for backward, without another lab's kernel
+ *   seen     a kind of bug: raw data pointers of any tensor, as in early C++ extensions
+ *            before they called .contiguous()
+ *   passes   every size, dtype and number, if tensors are new and not sliced
  *   run      make grade T=05_torch_extension/bug_hunt/00
  */
 #include "bridge.h"
 
 #include <cmath>
 
-/* Of one number: gelu and its slope, by the exact form or the one with tanh. */
+/* gelu of one number, and its slope, in the exact form or with tanh. */
 struct Both {
     double value, slope;
 };
@@ -35,7 +35,7 @@ static bool is_tanh(const std::string &approximate)
     throw std::runtime_error("gelu: 'approximate' must be 'none' or 'tanh'");
 }
 
-/* Every element of x, times that of the gradient where there is one. */
+/* Computes every element of x. If there is a gradient, multiplies by its element. */
 template <typename T>
 static void fill(const Tensor &x, const Tensor *gradient, bool by_tanh, Tensor &made)
 {
@@ -47,7 +47,7 @@ static void fill(const Tensor &x, const Tensor *gradient, bool by_tanh, Tensor &
     const tensor_t in_x = view_of(x),
                    in_gradient = gradient ? view_of(*gradient) : in_x;
     // END SOLUTION
-    // STARTER // so many elements, one behind the other
+    // STARTER // x.numel() elements, one after the other
     for (int64_t i = 0; i < x.numel(); i++) {
         // BEGIN SOLUTION
         const Both both = both_of(from[tensor_offset(&in_x, in_x.ndim, i)], by_tanh);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* 01 joined sizes
  *
- *   does     add: the size of the output from those of both operands, then a kernel
+ *   does     add: computes the size of the output from both operands; then a kernel
  *   seen     tracel-ai/burn issue 5334 and flagos-ai/FlagGems pull request 6024 (2026):
- *            operands that fit were refused, or gave a result of another shape
+ *            valid operands were refused, or gave a result of the wrong shape
  *   passes   all operands that have elements, stretched or not
  *   run      make grade T=05_torch_extension/bug_hunt/01
  */
@@ -14,14 +14,14 @@
 KERNELS(add_forward);
 KERNELS(add_backward);
 
-/* The size of an axis, counted from the end: the last one is number 1. Axes that a
- * tensor lacks are as good as axes of size 1. */
+/* The size of an axis, counted from the end: number 1 is the last one. If the tensor
+ * lacks this axis, the size is 1. */
 static int64_t size_from_end(const Tensor &tensor, int64_t number)
 {
     return number > tensor.dim() ? 1 : tensor.size(tensor.dim() - number);
 }
 
-/* What both sizes are stretched to. The argument check refuses what does not fit. */
+/* The common sizes of both operands. The argument check refuses sizes without any. */
 static Ints joined(const Tensor &left, const Tensor &right)
 {
     const int64_t axes = std::max(left.dim(), right.dim());
@@ -45,7 +45,7 @@ static Tensor forward(const Tensor &left, const Tensor &right, double alpha)
     return sum;
 }
 
-/* Each gradient is summed to its operand's sizes by the kernel. */
+/* The kernel sums each gradient to the sizes of its operand. */
 static std::tuple<Tensor, Tensor> backward(const Tensor &gradient, const Ints &left,
                                            const Ints &right, double alpha,
                                            const std::vector<bool> &mask)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* 02 traced sizes
  *
- *   does     conv2d with a fake kernel: torch.compile and torch.export ask it for sizes
+ *   does     conv2d with a fake kernel, which gives sizes to torch.compile and export
  *   seen     pytorch/pytorch pull request 187760 (2026) and tenstorrent/tt-metal pull
- *            request 19542 (2025): the inferred width of some convolutions was wrong
- *   passes   the same option for height and width; eager calls of every kind
+ *            request 19542 (2025): some convolutions were traced with a wrong width
+ *   passes   equal options for height and width; all calls in eager mode
  *   run      make grade T=05_torch_extension/bug_hunt/02
  *
- * The C++ side. The rules stand in 02_traced_sizes.py.
+ * The C++ side. The rules are in 02_traced_sizes.py.
  */
 #include "bridge.h"
 
@@ -28,8 +28,8 @@ static conv2d_params_t options_from(const Ints &stride, const Ints &padding,
     return options;
 }
 
-/* How many windows fit; 0 where the sizes or options make no sense, which the argument
- * check then says in its words. */
+/* The number of windows; 0 if sizes or options make no sense. Then the argument check
+ * writes the error message. */
 static int64_t count_along(const Tensor &image, const Tensor &filters, int64_t axis,
                            int64_t stride, int64_t padding, int64_t dilation)
 {
@@ -53,7 +53,7 @@ static Tensor forward(const Tensor &image, const Tensor &filters,
     return made;
 }
 
-/* The gradients that the mask asks for; an empty tensor in the place of each other. */
+/* The gradients that the mask requests. Other gradients are empty tensors. */
 static std::tuple<Tensor, Tensor, Tensor>
 backward(const Tensor &gradient, const Tensor &image, const Tensor &filters,
          const Ints &stride, const Ints &padding, const Ints &dilation, int64_t groups,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """02 traced sizes: the public function and the rules, by torch.library's functions.
 
-A fake kernel says the sizes of the results from tensors without data. It is asked when
-a program is traced; a call in eager mode never meets it.
+A fake kernel gives the sizes of the results, for tensors without data. PyTorch calls
+it when it traces a program, but never in eager mode.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Pair = int | tuple[int, int]
 
 
 def as_pair(option: Pair) -> list[int]:
-    """One number for each axis."""
+    """A list with one number for each axis."""
     return [option, option] if isinstance(option, int) else list(option)
 
 
@@ -43,7 +43,7 @@ def fake(
     dilation: list[int],
     groups: int,
 ) -> Tensor:
-    """The output: a plane for each filter, as large as windows fit."""
+    """The output: for each filter a plane, with one element per window."""
     extents = []
     for axis in (0, 1):
         reach = dilation[axis] * (weight.shape[2 + axis] - 1)
@@ -58,20 +58,20 @@ def fake(
 def fake_backward(
     grad_output: Tensor, input: Tensor, weight: Tensor, *options: Any
 ) -> tuple[Tensor, ...]:
-    """A gradient as large as its tensor where it is wanted, else an empty one."""
+    """If a gradient is wanted, it has its tensor's shape. Otherwise it is empty."""
     shapes = input.shape, weight.shape, weight.shape[:1]
     pairs = zip(shapes, options[-1], strict=True)
     return tuple(input.new_empty(shape if wanted else (0,)) for shape, wanted in pairs)
 
 
 def keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    """Both factors, and the options."""
+    """Save both factors and the options for backward."""
     ctx.options = inputs[3:]
     ctx.save_for_backward(inputs[0], inputs[1])
 
 
 def backward(ctx: Any, grad_output: Tensor) -> tuple[Any, ...]:
-    """By the operator conv2d_backward."""
+    """Call the operator conv2d_backward."""
     mask = list(ctx.needs_input_grad[:3])
     found = torch.ops.convlab.conv2d_backward(
         grad_output, *ctx.saved_tensors, *ctx.options, mask
@@ -81,7 +81,7 @@ def backward(ctx: Any, grad_output: Tensor) -> tuple[Any, ...]:
 
 
 def rules(namespace: str) -> None:
-    """Hand all of it to PyTorch."""
+    """Register these rules with PyTorch."""
     torch.library.register_fake(f"{namespace}::conv2d", fake)
     torch.library.register_fake(f"{namespace}::conv2d_backward", fake_backward)
     torch.library.register_autograd(

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* 03 reused memory
  *
- *   does     gelu; backward makes no tensor where it can do without
- *   seen     pytorch/pytorch issue 91249 (2022): operators whose schema says less than
- *            they do, and programs that are wrong only when they are compiled
- *   passes   a loss that is a sum; every gradient that comes with gaps or stretched
+ *   does     gelu; backward creates no tensor if it can avoid it
+ *   seen     pytorch/pytorch issue 91249 (2022): operators do more than their schema
+ *            says, and programs are wrong only when they are compiled
+ *   passes   a loss that is a sum; every gradient that is non-contiguous or stretched
  *   run      make grade T=05_torch_extension/bug_hunt/03
  *
- * The C++ side. The rules stand in 03_reused_memory.py.
+ * The C++ side. The rules are in 03_reused_memory.py.
  */
 #include "bridge.h"
 
@@ -15,7 +15,7 @@
 
 static constexpr double SCALE = 0.79788456080286535588;  // sqrt(2/pi)
 
-/* x / 2 * (1 + bent) and its derivative. */
+/* x / 2 * (1 + bent). slope_at is its derivative. */
 static double value_at(double x, bool tanh_form)
 {
     const double u = SCALE * (x + 0.044715 * x * x * x);
@@ -32,7 +32,7 @@ static double slope_at(double x, bool tanh_form)
     return (1 + bent + x * SCALE * growth) / 2;
 }
 
-/* to = factors (or 1) times f(x), element by element; `to` has no gaps. */
+/* to = factors (or 1) times f(x), element by element. `to` is contiguous. */
 template <typename T>
 static void walk(const tensor_t &x, const tensor_t *factors, bool tanh_form, T *to)
 {
@@ -78,7 +78,7 @@ static Tensor backward(const Tensor &gradient, const Tensor &x, const std::strin
     // BEGIN SOLUTION
     Tensor made = empty_like(gradient, sizes_of(gradient));
     // END SOLUTION
-    // STARTER // each place is read before it is written
+    // STARTER // each element is read before it is written
     // STARTER const tensor_t view = view_of(gradient);
     // STARTER Tensor made = tensor_is_contiguous(&view)
     // STARTER                   ? gradient

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """03 reused memory: the public function and the rules, by torch.library's functions.
 
-The schema of gelu_backward, in the C++ file, names no tensor that is written to, and no
-result that shares memory with an argument: PyTorch relies on it.
+The schema of gelu_backward is in the C++ file. It says that no argument is changed,
+and that no result shares memory with an argument. PyTorch relies on this.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
 
 
 def fake(input: Tensor, approximate: str) -> Tensor:
-    """As large as the input, without gaps."""
+    """A contiguous tensor with the sizes of the input."""
     return input.new_empty(input.shape)
 
 
 def fake_backward(grad_output: Tensor, input: Tensor, approximate: str) -> Tensor:
-    """The same for the gradient."""
+    """The gradient has the same sizes."""
     return input.new_empty(input.shape)
 
 
 def keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    """The input, and which form."""
+    """Save the input and the form for backward."""
     input, ctx.form = inputs
     ctx.save_for_backward(input)
 
 
 def backward(ctx: Any, grad_output: Tensor) -> tuple[Any, ...]:
-    """By the operator gelu_backward."""
+    """Call the operator gelu_backward."""
     (input,) = ctx.saved_tensors
     return torch.ops.convlab.gelu_backward(grad_output, input, ctx.form), None
 
 
 def rules(namespace: str) -> None:
-    """Hand all of it to PyTorch."""
+    """Register these rules with PyTorch."""
     torch.library.register_fake(f"{namespace}::gelu", fake)
     torch.library.register_fake(f"{namespace}::gelu_backward", fake_backward)
     torch.library.register_autograd(f"{namespace}::gelu", backward, setup_context=keep)

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 /* 04 rows in batches
  *
- *   does     linear with a rule for torch.vmap: models with weights of their own
+ *   does     linear with a rule for torch.vmap: each model has its own weights
  *   seen     pytorch/functorch issue 338 (2021): the rule for a convolution was wrong
- *            in two ways that no test had come to
+ *            in two ways that no test covered
  *   passes   layers without a bias; a bias that all examples share
  *   run      make grade T=05_torch_extension/bug_hunt/04
  *
- * The C++ side. The rules stand in 04_rows_in_batches.py.
+ * The C++ side. The rules are in 04_rows_in_batches.py.
  */
 #include "bridge.h"
 
 KERNELS(linear_forward);
 KERNELS(linear_backward);
 
-/* The leading axes of the rows stay, the last one is that of the filters. */
+/* The result keeps the leading axes of rows. Its last axis is the filters. */
 static Tensor forward(const Tensor &rows, const Tensor &filters,
                       const std::optional<Tensor> &bias)
 {
@@ -25,7 +25,7 @@ static Tensor forward(const Tensor &rows, const Tensor &filters,
     return made;
 }
 
-/* The gradients that the mask asks for; an empty tensor in the place of each other. */
+/* The gradients that the mask requests. Other gradients are empty tensors. */
 static std::tuple<Tensor, Tensor, Tensor> backward(const Tensor &gradient,
                                                    const Tensor &rows,
                                                    const Tensor &filters,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """04 rows in batches: the public function and the rules, by torch.library's functions.
 
-torch.vmap adds a batch axis to some of the tensors, and the rule says what that means
-for the operator. Examples that share the weight are more rows of one product.
+torch.vmap adds a batch axis to some of the tensors. The rule computes the operator
+for such tensors. If examples share a weight, they are more rows of one product.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def fake(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """The last axis is that of the filters."""
+    """The last axis of the result is the filters."""
     return input.new_empty(*input.shape[:-1], weight.shape[0])
 
 
 def keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    """Both factors."""
+    """Save both factors for backward."""
     ctx.save_for_backward(*inputs[:-1])
 
 
 def backward(ctx: Any, grad_output: Tensor) -> tuple[Any, ...]:
-    """By the operator linear_backward."""
+    """Call the operator linear_backward."""
     mask = list(ctx.needs_input_grad)
     found = torch.ops.convlab.linear_backward(grad_output, *ctx.saved_tensors, mask)
     return tuple(one if wanted else None for one, wanted in zip(found, mask))
 
 
 def leading(tensor: Tensor, axis: int | None, count: int) -> Tensor:
-    """The batch axis in front; a tensor that has none is the same for all examples."""
+    """Put the batch axis first. A tensor without one is the same for all examples."""
     if axis is None:
         return tensor.expand(count, *tensor.shape)
     return tensor.movedim(axis, 0)
@@ -49,7 +49,7 @@ def vmap(
     weight: Tensor,
     bias: Tensor | None,
 ) -> tuple[Tensor, int]:
-    """The products of all examples, then the bias."""
+    """Compute the products of all examples, then add the bias."""
     product = torch.ops.convlab.linear
     rows = leading(input, in_dims[0], info.batch_size)  # (B, ..., IC)
     if in_dims[1] is None:
@@ -65,13 +65,13 @@ def vmap(
             inner = [1] * (made.dim() - 2)
             bias = bias.reshape(info.batch_size, *inner, -1)  # (B, 1, ..., OC)
             # END SOLUTION
-            # STARTER # added along the last axes
+            # STARTER # the sum broadcasts along the last axes
         made = made + bias  # (B, ..., OC)
     return made, 0
 
 
 def rules(namespace: str) -> None:
-    """Hand all of it to PyTorch."""
+    """Register these rules with PyTorch."""
     name = f"{namespace}::linear"
     torch.library.register_fake(name, fake)
     torch.library.register_autograd(name, backward, setup_context=keep)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* calls.h - a call of a kernel with tensors of PyTorch, for both bridges
  *
- * What stable/bridge.h and aten/bridge.h have in common, written in the names that each
- * of them defines before it includes this file:
+ * stable/bridge.h and aten/bridge.h both include this file. Before that, each of them
+ * defines these names:
  *
- *     Tensor, ScalarType, Ints    PyTorch's, by the one border or the other
+ *     Tensor, ScalarType, Ints    PyTorch's types, in one API or the other
  *     empty_like                  a new tensor
- *     Place                       where a call runs: device, stream, threads, memory
+ *     Place                       of a call: device, stream, threads, memory
  */
 #pragma once
 
@@ -27,13 +27,13 @@ inline void must_be_there(const Tensor &tensor)
         throw std::runtime_error("a tensor is None, but only a bias may be None");
 }
 
-/* What autograd gets for a gradient that it did not want, and does not look at. */
+/* The result for a gradient that autograd did not request. Autograd ignores it. */
 inline Tensor or_empty(const std::optional<Tensor> &gradient, const Tensor &like)
 {
     return gradient ? *gradient : empty_like(like, {0});
 }
 
-/* The size along an axis; 0 if there is no such axis: the argument check says it. */
+/* The size along an axis; 0 if there is no such axis. Then the argument check fails. */
 inline int64_t size(const Tensor &tensor, int64_t axis)
 {
     return axis < tensor.dim() ? tensor.size(axis) : 0;
@@ -70,7 +70,7 @@ inline tensor_t view_of(const Tensor &tensor)
                                  " axes, but a convlab tensor has at most " +
                                  std::to_string(static_cast<int>(TENSOR_MAX_DIMS)));
     const auto sizes = tensor.sizes(), strides = tensor.strides();
-    view.data = const_cast<void *>(tensor.const_data_ptr());  // kernels honour const
+    view.data = const_cast<void *>(tensor.const_data_ptr());  // inputs stay unchanged
     view.ndim = static_cast<int32_t>(ndim);
     view.dtype = dtype_of(tensor);
     view.device = tensor.is_cuda() ? DEVICE_CUDA : DEVICE_CPU;
@@ -81,8 +81,8 @@ inline tensor_t view_of(const Tensor &tensor)
     return view;
 }
 
-/* What a kernel is handed for one of its arguments: a pointer to a view, NULL for an
- * absent tensor, options as they are. */
+/* One argument as a kernel gets it: a pointer to a view, NULL for an absent tensor, or
+ * an option without a change. */
 struct view_t {
     tensor_t view;
     bool present;
@@ -109,9 +109,9 @@ template <typename Options> Options argument(const Options &options)
 
 /* ---- a call ---------------------------------------------------------------------- */
 
-/* The context of one call, on the device of a tensor. Scratch memory on a card is
- * PyTorch's own, on the current stream: it is given back when the call ends, and the
- * stream keeps its order. */
+/* The context of one call, on the device of a tensor. On a GPU, scratch memory comes
+ * from PyTorch, on the current stream. It is freed when the call ends. This is safe,
+ * because the stream works in order. */
 class __attribute__((visibility("hidden"))) Call
 {
   public:
@@ -143,7 +143,7 @@ class __attribute__((visibility("hidden"))) Call
             if (ctx->device == DEVICE_CPU) return call.on_host_.take(bytes);
             call.on_card_.push_back(call.place_.memory(bytes));
             return call.on_card_.back().mutable_data_ptr();
-        } catch (...) {  // no exception may cross a function of C
+        } catch (...) {  // exceptions must not pass a C function
             return nullptr;
         }
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* scratch.h - memory in which kernels of the CPU work, kept from call to call
+/* scratch.h - scratch memory for kernels on the CPU, kept from call to call
  *
- * A convolution asks for a few megabytes at every call. Memory of that size comes from
- * the operating system page by page, at the first touch of each, and goes back when it
- * is freed: a tenth of a millisecond or more for a call of two. So a thread keeps what
- * its last calls needed, up to KEPT_MOST bytes for each operator, until it ends.
+ * A convolution needs a few megabytes in each call. The operating system gives such
+ * memory page by page, at the first access, and takes it back at free. This costs
+ * 0.1 ms or more, in a call of 2 ms. So until it ends, a thread keeps the memory of its
+ * last calls, up to KEPT_MOST bytes for each operator.
  */
 #pragma once
 
@@ -13,14 +13,14 @@
 #include <memory>
 #include <vector>
 
-/* All scratch memory of one call; one call at a time in a thread. */
+/* All scratch memory of one call. A thread has one call at a time. */
 class __attribute__((visibility("hidden"))) Scratch
 {
   public:
     ~Scratch()
     {
         if (asked_ <= kept().bytes || asked_ > KEPT_MOST) return;
-        kept().block.reset();  // first: two of them may be too much
+        kept().block.reset();  // first: two blocks may be too much
         kept().block = block_of(asked_);
         kept().bytes = kept().block ? asked_ : 0;
     }

@@ -9,7 +9,7 @@
 #include "operators.h"
 
 /* The number for axis 0 (height) or 1 (width) of an option. The schema says int[2], but
- * PyTorch lets lists of other lengths through. */
+ * PyTorch also accepts lists of other lengths. */
 template <typename List>
 int64_t along(int axis, const char *option, const List &numbers)
 {
@@ -20,7 +20,7 @@ int64_t along(int axis, const char *option, const List &numbers)
     return numbers[axis];
 }
 
-/* How the windows move: what these operators have in common. */
+/* Sets stride, padding and dilation, which all these operators have. */
 template <typename Params, typename List>
 void set_windows(Params &p, const List &stride, const List &padding,
                  const List &dilation)
@@ -63,8 +63,8 @@ depthwise_conv2d_params_t depthwise_options(const List &stride, const List &padd
     return p;
 }
 
-/* OH or OW. Memory for the result is allocated before the argument check looks at
- * the call: the size is 0 for options that the check will refuse. */
+/* OH or OW. The result is allocated before the argument check. If the check will refuse
+ * the options, the size is 0. */
 static inline int64_t windows(int64_t in, int64_t kernel, int64_t stride,
                               int64_t padding, int64_t dilation)
 {
