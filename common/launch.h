@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* launch.h - helpers for the launchers of CUDA rungs
  *
- * It has CUDA_TRY for failed CUDA calls, the number of blocks for some elements, a
- * contiguous copy of a tensor on the device, and the matrices of a batch.
+ * It has CUDA_TRY for failed CUDA calls, and the number of blocks for some elements. It
+ * also makes contiguous copies on the device, and views of the matrices of a batch.
  * No line needs nvcc. A C++17 compiler compiles it with the declarations of the CUDA
  * runtime, if another program has translated the launches, <<<...>>>.
  *

@@ -6,7 +6,7 @@
  * PyTorch's; the line under each title names the source.
  *
  * These rules hold for all of them:
- *   arguments  The order is ctx, inputs, options by value, outputs. Sizes are no
+ *   arguments  The order is ctx, inputs, options by value, outputs. Sizes are not
  *              arguments, because the tensors contain them.
  *   dtype      All floating tensors of a call have the rung's dtype (`real`). Tensors
  *              marked accum, i32 or i64 are exceptions.

@@ -21,10 +21,10 @@
  *              STATUS_NOT_IMPLEMENTED.
  *   *view      data, ndim, dtype, device, and the first ndim sizes and strides are
  *              written. dtype and device are the same as in the viewed tensor.
- *   compared   The grader compares the sizes. If the view has elements, it also
- *              compares the address of the first element, and the stride of each axis
- *              with two or more elements. All other strides are only multiplied by 0:
- *              they may be any number. So may `data` of an empty view.
+ *   compared   The grader compares the sizes. If the view has elements, it compares the
+ *              address of the first one, too. Then it also compares the stride of each
+ *              axis with two or more elements. All other strides may be any number,
+ *              because they are only multiplied by 0. So may `data` of an empty view.
  *   memory     *view and *input are different structs. The functions allocate nothing.
  *
  * All products and sums of the numbers below fit into int64_t. Only start and end of a

@@ -112,7 +112,7 @@ static inline real vec_sum(vec v)
 
 /* ---- some of the lanes, and stores past the caches ----------------------------------
  * Only this part depends on the machine. Without optimisation (rung.mk: make debug, the
- * sanitizers) some lanes are taken one by one, so an access out of bounds is found. No
+ * sanitizers) some lanes are taken one by one. So an access out of bounds is found. No
  * macro chooses this: every build compiles the same text.
  */
 #if defined(__AVX512F__) && defined(REAL_F64)

@@ -36,7 +36,7 @@ CUBIC = 0.044715  # the constant of the paper
 
 
 def share(input: Tensor, approximate: str) -> Tensor:
-    """The factor of x in output, between 0 and 1: Phi(x), or what stands in for it."""
+    """The factor of x in output, between 0 and 1: Phi(x), or its tanh form."""
     # BEGIN SOLUTION
     if approximate == "none":
         return (1 + torch.erf(input * SQRT_1_2)) / 2  # (...)
@@ -48,7 +48,7 @@ def share(input: Tensor, approximate: str) -> Tensor:
 
 
 def share_slope(input: Tensor, approximate: str) -> Tensor:
-    """The derivative of share(x): the density phi(x), or what stands in for it."""
+    """The derivative of share(x): the density phi(x), or that of the tanh form."""
     # BEGIN SOLUTION
     if approximate == "none":
         return SQRT_1_2PI * torch.exp(-input * input / 2)  # (...)

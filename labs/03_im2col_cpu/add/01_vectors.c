@@ -109,7 +109,7 @@ status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
     // END SOLUTION
     // STARTER // your code (the reference takes 9 lines)
     // STARTER (void)is_plain, (void)row_of, (void)load, (void)add_row;
-    // STARTER (void)sum_to_shape;  // delete: you call them
+    // STARTER (void)sum_to_shape;  // delete when you call them
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 

@@ -53,7 +53,7 @@ status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
     return STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 4 lines)
-    // STARTER (void)is_plain, (void)stream;  // delete: you call them
+    // STARTER (void)is_plain, (void)stream;  // delete when you call them
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 

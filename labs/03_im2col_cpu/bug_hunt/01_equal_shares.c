@@ -6,7 +6,7 @@
  *   passes   one thread; any number of threads, if you compare only values
  *   run      make grade T=03_im2col_cpu/bug_hunt/01
  *
- * All numbers of threads give the same result. Workspace: copies of strided inputs.
+ * Any number of threads gives the same result. Workspace: copies of strided inputs.
  */
 #include "operators.h"
 

@@ -18,7 +18,7 @@ conv2d_forward_fn convolution_forward;
  *     kh             0,3 1,4  2  0,3 1,4  2  0,3 1,4  2
  *
  * The elements of one phase are every third pixel. They are a convolution of the output
- * gradient with their own taps, rotated: at stride 1, without inserted zeros. */
+ * gradient with their own taps, flipped: at stride 1, without inserted zeros. */
 typedef struct {
     int64_t first, COUNT;  // elements of grad_input: first, first + stride, ...
     taps_t taps;           // the taps of these elements
@@ -101,7 +101,7 @@ static status_t backward_phase(ctx_t *ctx, const tensor_t *grad_output,
     return status;
     // END SOLUTION
     // STARTER (void)plain, (void)whole;
-    // STARTER // convolve with rotated filters (the reference takes 9 lines)
+    // STARTER // convolve with flipped filters (the reference takes 9 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 

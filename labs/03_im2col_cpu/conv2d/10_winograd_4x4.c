@@ -104,7 +104,7 @@ EXPAND void weight_chunk(int KERNEL, const tiles_t *t, const real *weight, int64
 }
 
 /* M[plane] (T, C) = V[chunk][plane] (T, K) @ U[plane] (K, C), for K channels from k on.
- * From the second chunk on, +=. */
+ * From the second chunk on, adds to M[plane]. */
 APART void multiply(const tiles_t *t, int64_t T, int64_t k, int64_t K, int64_t C,
                     const real *U)
 {

@@ -1,6 +1,6 @@
 /* 11 winograd input
  *
- *   idea    grad_input is grad_output convolved with rotated filters: Winograd again
+ *   idea    grad_input is grad_output convolved with flipped filters: Winograd again
  *   expect  2x over 03_stride_phases for 3x3 at stride 1; one digit is lost
  *   limit   as in 10_winograd_4x4
  *   run     make bench T=03_im2col_cpu/conv2d/11
@@ -26,7 +26,7 @@ static int fits(const tensor_t *weight, conv2d_params_t p)
     // STARTER return 0;
 }
 
-/* grad_input: each tile of 4 x 4 from 6 x 6 of grad_output and all rotated filters */
+/* grad_input: each tile of 4 x 4 from 6 x 6 of grad_output and all flipped filters */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                          const tensor_t *weight, conv2d_params_t p,
                          tensor_t *grad_input, tensor_t *grad_weight,

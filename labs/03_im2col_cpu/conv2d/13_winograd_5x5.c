@@ -38,7 +38,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input: the same from grad_output and rotated filters, channels exchanged */
+/* grad_input: the same from grad_output and flipped filters, channels exchanged */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                          const tensor_t *weight, conv2d_params_t p,
                          tensor_t *grad_input, tensor_t *grad_weight,

@@ -183,7 +183,7 @@ static status_t spread(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *
     return STATUS_OK;
 }
 
-/* grad_input = sum of weight * grad_output over the taps that lead to it */
+/* grad_input = sum of weight * grad_output over the taps of each pixel */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                          const tensor_t *weight, conv2d_params_t p,
                          tensor_t *grad_input, tensor_t *grad_weight,

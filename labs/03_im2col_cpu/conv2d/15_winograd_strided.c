@@ -52,7 +52,7 @@ APART void weight_chunk(const tiles_t *t, const real *weight, int64_t C, int64_t
 }
 
 /* M[plane] (T, C) = V[chunk][plane] (T, K) @ U (K, C), for K channels from k on. From
- * the second chunk on, +=. */
+ * the second chunk on, adds to M[plane]. */
 APART void multiply(const tiles_t *t, int64_t T, int64_t k, int64_t K, int64_t C,
                     const real *U)
 {
@@ -149,7 +149,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     return convolve(ctx, t, input, weight, bias, output);
 }
 
-/* grad_input in tiles of 8 x 8, from 5 x 5 of grad_output and rotated filters. Pixel 2i
+/* grad_input in tiles of 8 x 8, from 5 x 5 of grad_output and flipped filters. Pixel 2i
  * uses grad_output i and the middle tap. Pixel 2i + 1 uses grad_output i and i + 1. */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                          const tensor_t *weight, conv2d_params_t p,

@@ -115,7 +115,7 @@ static status_t correlate(ctx_t *ctx, const tensor_t *input, const tensor_t *gra
     return STATUS_OK;
 }
 
-/* grad_weight = what the tiles of input and of grad_output have in common, summed */
+/* grad_weight = sum over tiles of the products of input and grad_output */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                          const tensor_t *weight, conv2d_params_t p,
                          tensor_t *grad_input, tensor_t *grad_weight,

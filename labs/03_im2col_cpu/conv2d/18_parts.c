@@ -100,7 +100,7 @@ static status_t plan(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
     l->y = room(ctx, N, weight->size[0] / p.groups, l->oh.SIZE, l->ow.SIZE);
     return l->x.data && l->y.data ? STATUS_OK : STATUS_NO_MEMORY;
     // END SOLUTION
-    // STARTER (void)axis_of, (void)ceil_of;  // delete: you call them
+    // STARTER (void)axis_of, (void)ceil_of;  // delete when you call them
     // STARTER // your code (the reference takes 8 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* turned.h - rotated filters, for grad_input
+/* turned.h - flipped filters, for grad_input
  *
- * grad_input is a convolution of grad_output. Its filters are those of forward, rotated
- * by 180 degrees, with input and output channels exchanged:
+ * grad_input is a convolution of grad_output. Its filters are those of forward, flipped
+ * (rotated by 180 degrees), with input and output channels exchanged:
  *
  *     a b c        i h g
  *     d e f        f e d        for one input and one output channel
@@ -42,7 +42,7 @@ static inline tensor_t turned(ctx_t *ctx, const tensor_t *weight, int64_t G, tap
     return dense(data, G * IC, OC, h.T, w.T);
 }
 
-/* Filters with neighbouring input channels, not rotated: from a contiguous weight (OC,
+/* Filters with neighbouring input channels, not flipped: from a contiguous weight (OC,
  * IC, AREA) to panels of WIDTH channels, each (AREA, OC, WIDTH). */
 static inline void input_panels(const real *weight, int64_t OC, int64_t IC,
                                 int64_t AREA, int64_t WIDTH, real *panels)

@@ -5,7 +5,7 @@
  *   limit   each multiply-add loads a vector, most of them from two cache lines
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/02
  *
- * Forward, for all shapes. All numbers of threads give the same result, bit for bit.
+ * Forward, for all shapes. Any number of threads gives the same result, bit for bit.
  * Workspace: a padded plane per thread, and a copy of each non-contiguous tensor.
  */
 #include "slab.h"

@@ -118,6 +118,6 @@ status_t depthwise_conv2d_forward(ctx_t *ctx, const tensor_t *input,
     return STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 25 lines)
-    // STARTER (void)pad;  // delete: you call it
+    // STARTER (void)pad;  // delete when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

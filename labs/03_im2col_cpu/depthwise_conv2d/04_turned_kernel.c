@@ -1,6 +1,6 @@
 /* 04 turned kernel
  *
- *   idea    grad_input is grad_output convolved with the rotated kernel
+ *   idea    grad_input is grad_output convolved with the flipped kernel
  *   expect  2x to 11x over 01_rows_backward
  *   limit   as in 03_row_reuse; with a stride, most of the numbers read are zeros
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/04
@@ -66,7 +66,7 @@ static status_t with_stride(ctx_t *ctx, const tensor_t *grad_output,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input = grad_output, spread by the stride, convolved with the kernel turned */
+/* grad_input = grad_output, spread by the stride, convolved with the flipped kernel */
 status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                    const tensor_t *input, const tensor_t *weight,
                                    depthwise_conv2d_params_t p, tensor_t *grad_input,
@@ -90,6 +90,6 @@ status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
     return with_stride(ctx, grad_output, &turned, p, q, grad_input);
     // END SOLUTION
     // STARTER // your code (the reference takes 15 lines)
-    // STARTER (void)spread, (void)reach, (void)with_stride;  // delete: you call them
+    // STARTER (void)spread, (void)reach, (void)with_stride;  // delete when called
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -110,8 +110,8 @@ static void channels(const layer_t *l, const slab_t *s, int64_t c0, int64_t C,
 }
 
 /* grad_weight[oc,k] = sum over n of a plane of grad_output * a shifted plane of input.
- * Each thread takes some channels, and adds up images in order: all numbers of threads
- * give the same result, bit for bit. */
+ * Each thread takes some channels, and adds up images in order: any number of threads
+ * gives the same result, bit for bit. */
 status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                    const tensor_t *input, const tensor_t *weight,
                                    depthwise_conv2d_params_t p, tensor_t *grad_input,

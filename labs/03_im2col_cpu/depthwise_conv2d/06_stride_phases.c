@@ -122,7 +122,7 @@ static void plane(phase_t f, const tensor_t *grad_output, const real *grad,
 }
 
 /* grad_input[n,ic] = sum over m of grad_output[n,oc], spread by the stride, convolved
- * with the rotated filter oc; oc = ic*M + m */
+ * with the flipped filter oc; oc = ic*M + m */
 status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                    const tensor_t *input, const tensor_t *weight,
                                    depthwise_conv2d_params_t p, tensor_t *grad_input,

@@ -26,7 +26,7 @@ static accum gelu(accum x, int64_t approximate)
     return (accum)0.5 * x * (1 + squashed);
     // END SOLUTION
     // STARTER // your code (the reference takes 3 lines)
-    // STARTER (void)SQRT_1_2, (void)tanh_argument;  // delete: you use them
+    // STARTER (void)SQRT_1_2, (void)tanh_argument;  // delete when you use them
     // STARTER return 0;
 }
 

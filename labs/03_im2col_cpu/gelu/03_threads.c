@@ -5,8 +5,8 @@
  *   limit   the memory that the cores share; for small tensors, starting threads
  *   run     make bench T=03_im2col_cpu/gelu/03
  *
- * All shapes and strides. Run it with THREADS=2 after the command. All numbers of
- * threads give equal results, bit for bit. Workspace: copies of non-contiguous inputs.
+ * All shapes and strides. Run it with THREADS=2 after the command. Any number of
+ * threads gives equal results, bit for bit. Workspace: copies of non-contiguous inputs.
  */
 #include "operators.h"
 

@@ -87,6 +87,6 @@ status_t lltm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
     // END SOLUTION
     // STARTER // your code (the reference takes 20 lines)
     // STARTER (void)matrix, (void)transposed, (void)joined, (void)sigmoid;
-    // STARTER (void)elu;  // delete: you call them
+    // STARTER (void)elu;  // delete when you call them
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

@@ -44,7 +44,7 @@ status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_params_t p,
     return STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 10 lines)
-    // STARTER (void)place_of;  // delete: you call it
+    // STARTER (void)place_of;  // delete when you call it
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 

@@ -91,7 +91,7 @@ status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_params_t p,
     return STATUS_OK;
     // END SOLUTION
     // STARTER // your code (the reference takes 18 lines)
-    // STARTER (void)segment_of, (void)copy, (void)add;  // delete: you call them
+    // STARTER (void)segment_of, (void)copy, (void)add;  // delete when you call them
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 

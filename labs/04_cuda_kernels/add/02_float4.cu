@@ -68,7 +68,7 @@ static __global__ void add_forward_kernel(const real *__restrict__ input,
     // STARTER (void)pack_at;  // delete when you call it
 }
 
-/* output = input + alpha * other, both stretched to the shape of output */
+/* output = input + alpha * other, both broadcast to the shape of output */
 extern "C" status_t add_forward(ctx_t *ctx, const tensor_t *input,
                                 const tensor_t *other, add_params_t p, tensor_t *output)
 {

@@ -16,7 +16,7 @@ enum { BLOCKS_PER_SM = 3 };                   // a thread may have 80 registers
 
 /* One axis. At kernel position k, pixel i was read by window (i + P - k*D) / S, if this
  * is a whole number. So pixels phase + S*j were read at equal positions, and for each
- * position by consecutive windows. This is a convolution of stride 1 with the rotated
+ * position by consecutive windows. This is a convolution of stride 1 with the flipped
  * kernel. For stride 2, padding 1, K = 3:
  *
  *     pixels of phase 0    0 2 4   position 1: windows 0 1 2
@@ -138,7 +138,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 }
 
 /* grad_input[n,ic] = sum over m of grad_output[n,oc], spread by the stride, convolved
- * with the rotated filter oc; oc = ic*M + m */
+ * with the flipped filter oc; oc = ic*M + m */
 extern "C" status_t
 depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                           const tensor_t *input, const tensor_t *weight,

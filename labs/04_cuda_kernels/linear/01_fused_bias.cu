@@ -21,8 +21,8 @@ enum { WM = 64, WN = 32, TM = 8, TN = 8 };  // of a warp, of a thread
 enum { THREADS = BM / WM * (BN / WN) * 32 };
 enum { BLOCKS_PER_SM = 8 / sizeof(accum) };  // 2: each thread can have 128 registers
 
-/* tile[k][x] = matrix (k, x), or 0 outside, which adds nothing to a sum. Then moves the
- * matrix below the tile. Both matrices are passed transposed: x counts their rows.
+/* tile[k][x] = matrix (k, x), or 0 outside, which adds nothing to a sum. Afterwards
+ * `matrix` begins below the tile. Both matrices are passed transposed: x counts rows.
  * Neighbours fetch neighbours in memory: 8 of a row of input or weight become 8 in a
  * column of the tile. A warp fetches 8 x 4, which PAD puts in 32 different banks. */
 static __device__ void fetch(matrix_t *matrix, real tile[BK][BN + PAD])

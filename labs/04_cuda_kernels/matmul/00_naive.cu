@@ -34,7 +34,7 @@ static __global__ void matmul_kernel(const __grid_constant__ tensor_t lhs,
     // STARTER // (the reference takes 8 lines)
 }
 
-/* output = input (..., M, K) @ other (..., K, N), matrix by matrix, on the stream */
+/* output = input (..., M, K) @ other (..., K, N) for each matrix, on the stream */
 extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *other, tensor_t *output)
 {

@@ -12,8 +12,8 @@ enum { THREADS_M = BM / TM, THREADS_N = BN / TN, THREADS = THREADS_M * THREADS_N
 enum { PAD = 4 };
 enum { BLOCKS_PER_SM = 8 / sizeof(accum) };  // 2: each thread can have 128 registers
 
-/* tile[k][x] = matrix (k, x), or 0 outside, which adds nothing to a sum. Then moves the
- * matrix below the tile. x is m for the left matrix, which is passed transposed, and n
+/* tile[k][x] = matrix (k, x), or 0 outside, which adds nothing to a sum. Afterwards
+ * `matrix` begins below the tile. x is m for the left matrix, passed transposed, and n
  * for the right one. Neighbours fetch neighbours in memory, as in 03_register_column.
  * Each thread continues from its first number in equal steps. */
 static __device__ void fetch(matrix_t *matrix, real tile[BK][BN + PAD])
@@ -90,7 +90,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     }
 }
 
-/* output = input (..., M, K) @ other (..., K, N), matrix by matrix, on the stream */
+/* output = input (..., M, K) @ other (..., K, N) for each matrix, on the stream */
 extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *other, tensor_t *output)
 {

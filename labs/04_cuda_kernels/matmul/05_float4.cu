@@ -24,7 +24,7 @@ static __device__ bool is_packed(const real *p, int64_t count)
     return count >= LANES && (uintptr_t)p % sizeof(pack) == 0;
 }
 
-/* tile[k][x] = matrix (k, x), or 0 outside. Then moves the matrix below the tile. A
+/* tile[k][x] = matrix (k, x), or 0 outside. Afterwards `matrix` begins below it. A
  * thread fetches a pack, along a row or down a column. The numbers of a column go to
  * different rows. At edges, or if they are strided or unaligned, it fetches each. */
 static __device__ void fetch(matrix_t *matrix, real tile[BK][BN + PAD])
@@ -116,7 +116,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     }
 }
 
-/* output = input (..., M, K) @ other (..., K, N), matrix by matrix, on the stream */
+/* output = input (..., M, K) @ other (..., K, N) for each matrix, on the stream */
 extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *other, tensor_t *output)
 {

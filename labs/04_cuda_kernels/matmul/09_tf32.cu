@@ -127,7 +127,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     store(output + (b * M + m0 + wm) * N + n0 + wn, N, rows, columns, sum);
 }
 
-/* output = input (..., M, K) @ other (..., K, N), matrix by matrix, on the stream */
+/* output = input (..., M, K) @ other (..., K, N) for each matrix, on the stream */
 extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *other, tensor_t *output)
 {

@@ -86,7 +86,7 @@ static bool is_aligned(const tensor_t *t)
     return !tensor_is_contiguous(t) || (uintptr_t)t->data % 16 == 0;
 }
 
-/* output = input (..., M, K) @ other (..., K, N), matrix by matrix, on the stream */
+/* output = input (..., M, K) @ other (..., K, N) for each matrix, on the stream */
 extern "C" status_t matmul_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *other, tensor_t *output)
 {

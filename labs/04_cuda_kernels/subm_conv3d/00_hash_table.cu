@@ -1,7 +1,7 @@
 /* 00 hash table
  *
  *   idea    all points enter a hash table at once; then each output gathers its sum
- *   expect  1x, the baseline of this direction; the same result every time
+ *   expect  1x by definition for forward; each run gives the same result
  *   limit   one warp per kernel position; threads read weights IC*KD*KH*KW apart
  *   run     make grade T=04_cuda_kernels/subm_conv3d/00
  *

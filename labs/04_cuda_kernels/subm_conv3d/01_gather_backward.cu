@@ -1,7 +1,7 @@
 /* 01 gather backward
  *
  *   idea    gather instead of scatter: a table lists the row that read each row
- *   expect  1x, the baseline of this direction; the same result every time
+ *   expect  1x by definition for backward; each run gives the same result
  *   limit   for one sum, a thread loops over all pairs of a position, or all points
  *   run     make grade T=04_cuda_kernels/subm_conv3d/01
  *

@@ -112,7 +112,7 @@ unfold_backward_kernel(const __grid_constant__ tensor_t grad_output, unfold_para
     // STARTER (void)window_of;  // delete when you call it
 }
 
-/* grad_input[n,ic,ih,iw] = sum of grad_output over all places that read this element */
+/* grad_input[n,ic,ih,iw] = sum of grad_output over all windows that read the element */
 extern "C" status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output,
                                     unfold_params_t p, tensor_t *grad_input)
 {
