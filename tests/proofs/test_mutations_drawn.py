@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from grader.engine.grade import new_seed
-from tests import ROOT
+from tests import ROOT, put
 from tests.proofs.mutations import (
     draw,
     draw_all,
@@ -33,6 +33,7 @@ from tests.proofs.mutations import (
 from tests.proofs.mutations.cuda_tokens import CudaFile
 from tests.proofs.mutations.draw import Mutation, changed
 from tests.proofs.mutations.draw_cuda import KINDS, kind_of
+from tests.proofs.mutations.fingerprint import fingerprint
 from tests.proofs.mutations.frame import Outcome, Proof
 
 CUDA, CUDA_HASHES = draw_cuda.committed()
@@ -112,6 +113,43 @@ def test_the_list_is_what_the_draw_gives(drawn: Drawn) -> None:
         f"python -m tests.proofs.stress mutations --lab {drawn.lab}"
     )
     assert drawn.file.read_text() == drawn.record()
+
+
+C = """/* 00 plain */
+int f(int /* a count */ n)
+{
+    return n + 1;  // one more
+}
+"""
+PYTHON = '''"""00 plain."""
+def f(n):
+    """One more."""
+    return n + 1  # one more
+'''
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "old", "new", "same"),
+    [
+        ("a.cu", C, "// one more", "// the next number", True),
+        ("a.cu", C, "00 plain", "00 simple", True),
+        ("a.cu", C, "/* a count */", "/* numbers */", True),
+        ("a.cu", C, "/* a count */", "/* a number */", False),  # n stands elsewhere
+        ("a.cu", C, "  // one more", "  // one\n    // more", False),  # and } here
+        ("a.cu", C, "n + 1", "n + 2", False),
+        ("a.py", PYTHON, "# one more", "# the next number", True),
+        ("a.py", PYTHON, "One more.", "The next number.", True),
+        ("a.py", PYTHON, "One more.", "One more,\n    never less.", False),
+        ("a.py", PYTHON, "n + 1", "n + 2", False),
+    ],
+)
+def test_a_comment_edited_in_place_needs_no_new_draw(
+    tmp_path: Path, name: str, text: str, old: str, new: str, *, same: bool
+) -> None:
+    assert text.count(old) == 1
+    before = fingerprint(put(tmp_path / name, text))
+    after = fingerprint(put(tmp_path / name, text.replace(old, new)))
+    assert (before == after) is same
 
 
 @each_list

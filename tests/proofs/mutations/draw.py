@@ -43,6 +43,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tests import PROGRAMS, ROOT
+from tests.proofs.mutations.fingerprint import fingerprint
 from tests.proofs.mutations.scan import Tokens
 
 DRAWN = PROGRAMS / "mutations" / "drawn.json"
@@ -567,8 +568,7 @@ def _shares(sizes: dict[str, int], count: int) -> dict[str, int]:
 def listing(files: list[Path], drawn: list[Mutation], head: dict[str, object]) -> str:
     """What a file of drawn mutations holds: one a line, and the files' hashes."""
     names = [str(file.relative_to(ROOT)) for file in files]
-    hashes = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
-    known = {**head, "sha256": dict(zip(names, hashes, strict=True))}
+    known = {**head, "sha256": dict(zip(names, map(fingerprint, files), strict=True))}
     lines = ",\n    ".join(json.dumps(asdict(mutation)) for mutation in drawn)
     text = json.dumps(known, indent=2).removesuffix("\n}")
     return f'{text},\n  "mutations": [\n    {lines}\n  ]\n}}\n'
@@ -585,18 +585,14 @@ def record(
 
 
 def committed(file: Path = DRAWN) -> tuple[list[Mutation], dict[str, str]]:
-    """The mutations of a list, and the SHA-256 of the files drawn from."""
+    """The mutations of a list, and the fingerprints of the files drawn from."""
     data = json.loads(file.read_text())
     return [Mutation(**entry) for entry in data["mutations"]], data["sha256"]
 
 
 def changed(hashes: dict[str, str]) -> list[str]:
-    """The files that are not as they were when the mutations were drawn."""
-    return [
-        name
-        for name, known in hashes.items()
-        if hashlib.sha256((ROOT / name).read_bytes()).hexdigest() != known
-    ]
+    """The files whose code is not as it was when the mutations were drawn."""
+    return [name for name, known in hashes.items() if fingerprint(ROOT / name) != known]
 
 
 def kept(file: Path, text: str, *, check: bool) -> int:

@@ -55,7 +55,7 @@ def record() -> str:
 
 
 def committed() -> tuple[list[Mutation], dict[str, str]]:
-    """The mutations, and the SHA-256 of the files drawn from."""
+    """The mutations, and the fingerprints of the files drawn from."""
     return draw.committed(DRAWN)
 
 

@@ -114,7 +114,7 @@ def record(files: list[Path], seed: int = SEED) -> str:
 
 
 def committed(file: Path = DRAWN) -> tuple[list[Mutation], dict[str, str]]:
-    """The mutations of a list, and the SHA-256 of the files drawn from."""
+    """The mutations of a list, and the fingerprints of the files drawn from."""
     return drawn_in(file)
 
 

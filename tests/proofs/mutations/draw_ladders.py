@@ -35,7 +35,7 @@ def record(*, anew: bool = False) -> str:
 
 
 def committed() -> tuple[list[Mutation], dict[str, str]]:
-    """The mutations, and the SHA-256 of the files drawn from."""
+    """The mutations, and the fingerprints of the files drawn from."""
     return draw.committed(DRAWN)
 
 

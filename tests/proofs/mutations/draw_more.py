@@ -64,7 +64,7 @@ def by_hand() -> list[Mutation]:
 
 
 def committed() -> tuple[list[Mutation], dict[str, str]]:
-    """All of them, and the SHA-256 of the files drawn from."""
+    """All of them, and the fingerprints of the files drawn from."""
     drawn, hashes = draw.committed(DRAWN)
     return [*drawn, *by_hand()], hashes
 
