@@ -52,7 +52,8 @@ def test_a_run_that_was_stopped_goes_on(
     first, second, third = ALL[:3]
     proof = replace(PROOF, committed=lambda: (ALL[:3], HASHES), prepare=lambda: None)
     changed_since = replace(second, new="something else")
-    proof.keep([LAST[0], replace(LAST[0], mutation=changed_since)])
+    renumbered = replace(LAST[0], mutation=replace(first, id="another number"))
+    proof.keep([renumbered, replace(LAST[0], mutation=changed_since)])
     proof.main(["--write", "--resume"])
     assert asked == [second.id, third.id]
     proof.main(["--write", "--resume", "--only", first.id])

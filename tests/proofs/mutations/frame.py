@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -138,11 +138,13 @@ class Proof:
         self, mutations: list[Mutation], arguments: argparse.Namespace
     ) -> list[Any]:
         """What the last run kept of these, but for those that `--only` names."""
-        last = self.read() if self.results.is_file() else []
-        again = arguments.only
-        return [
-            o for o in last if o.mutation in mutations and o.mutation.id not in again
-        ]
+        wanted = {replace(m, id=""): m for m in mutations}  # a new draw numbers anew
+        standing = []
+        for outcome in self.read() if self.results.is_file() else []:
+            mutation = wanted.get(replace(outcome.mutation, id=""))
+            if mutation and mutation.id not in arguments.only:
+                standing.append(replace(outcome, mutation=mutation))
+        return standing
 
     def argued(self) -> dict[str, tuple[str, str]]:
         """The survivors: "equivalent" or "hole", and why.
