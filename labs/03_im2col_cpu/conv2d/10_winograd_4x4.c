@@ -5,11 +5,10 @@
  *   limit   the transforms, and filters that become 4x as large
  *   run     make bench T=03_im2col_cpu/conv2d/10
  *
- * Covers 3x3, and also 5x5, because F(2x2,5x5) has the same 6 x 6 points; stride 1,
- * dilation 1, one group. An infinity or NaN in the input reaches all outputs of its
- * tile; in PyTorch and with CONVLAB_DIRECT (lab 05), only windows that contain it.
- * Workspace: 36 numbers for each channel of about 64 tiles, of input and output, and
- * for at most KEPT filters.
+ * Covers 3x3 and 5x5 (F(2x2,5x5) has the same 6 x 6 points) at stride 1, dilation 1,
+ * one group. An infinity or NaN reaches all outputs of its tile; in PyTorch and with
+ * CONVLAB_DIRECT (lab 05), only windows that contain it. Workspace: 36 numbers for each
+ * channel of about 64 tiles, of input and output, and for at most KEPT filters.
  */
 #include "tiles.h"
 
@@ -18,37 +17,55 @@ enum { KC = 32, TILES = 28, MANY = 64, KEPT = 1 << 20 };  // channels, tiles, nu
 enum { PU = KC * NR + LANES };   // distance of the planes of U, no power of two
 enum { INPUT, FILTER, OUTPUT };  // the tensor to transform
 
-/* One axis of a transform, by the README's matrices for six points: INPUT is BT x,
- * FILTER is G x of C taps, OUTPUT is AT x for R results. Points 1 and -1 use the same
- * sums of even and of odd terms. So do 2 and -2. Result r goes to y[r][i]. */
-EXPAND void points(int side, int R, int C, const vec *x, vec y[][POINTS], int i)
+/* y = BT x along one axis, by the README's matrices for six points. Points 1 and -1
+ * use the same sums of even and of odd terms. So do 2 and -2. Result r is y[r][i]. */
+EXPAND void input_points(const vec *x, vec y[][POINTS], int i)
+{
+    // BEGIN SOLUTION
+    const vec even = x[4] - 4 * x[2], odd = x[3] - 4 * x[1];
+    const vec even2 = x[4] - x[2], odd2 = x[3] - x[1];
+    y[0][i] = even2 + 4 * (x[0] - x[2]), y[5][i] = x[5] - x[3] - 4 * odd2;
+    y[1][i] = even + odd, y[2][i] = even - odd;
+    y[3][i] = even2 + 2 * odd2, y[4][i] = even2 - 2 * odd2;
+    // END SOLUTION
+    // STARTER // your code (the reference takes 5 lines)
+}
+
+/* y = G x, where x has C taps: 3 or 5, a constant in each call */
+EXPAND void filter_points(int C, const vec *x, vec y[][POINTS], int i)
 {
     // BEGIN SOLUTION
     const real sixth = (real)(1. / 6), part = (real)(1. / 24);
-    if (side == INPUT) {
-        const vec even = x[4] - 4 * x[2], odd = x[3] - 4 * x[1];
-        const vec even2 = x[4] - x[2], odd2 = x[3] - x[1];
-        y[0][i] = even2 + 4 * (x[0] - x[2]), y[5][i] = x[5] - x[3] - 4 * odd2;
-        y[1][i] = even + odd, y[2][i] = even - odd;
-        y[3][i] = even2 + 2 * odd2, y[4][i] = even2 - 2 * odd2;
-    } else if (side == FILTER) {
-        vec even = x[0] + x[2], odd = x[1], even2 = x[0] + 4 * x[2], odd2 = 2 * x[1];
-        if (C == LARGE) even += x[4], even2 += 16 * x[4];
-        if (C == LARGE) odd += x[3], odd2 += 8 * x[3];
-        y[0][i] = (real)0.25 * x[0], y[5][i] = x[C - 1];
-        even = -sixth * even, even2 = part * even2;
-        y[1][i] = even - sixth * odd, y[2][i] = even + sixth * odd;
-        y[3][i] = even2 + part * odd2, y[4][i] = even2 - part * odd2;
-    } else {
-        const vec even = x[1] + x[2], odd = x[1] - x[2];
-        const vec even2 = x[3] + x[4], odd2 = x[3] - x[4];
-        y[0][i] = x[0] + even + even2, y[1][i] = odd + 2 * odd2;
-        if (R == 4) y[2][i] = even + 4 * even2, y[3][i] = odd + 8 * odd2;
-        y[R - 1][i] += x[5];
-    }
+    vec even = x[0] + x[2], odd = x[1], even2 = x[0] + 4 * x[2], odd2 = 2 * x[1];
+    if (C == LARGE) even += x[4], even2 += 16 * x[4];
+    if (C == LARGE) odd += x[3], odd2 += 8 * x[3];
+    y[0][i] = (real)0.25 * x[0], y[5][i] = x[C - 1];
+    even = -sixth * even, even2 = part * even2;
+    y[1][i] = even - sixth * odd, y[2][i] = even + sixth * odd;
+    y[3][i] = even2 + part * odd2, y[4][i] = even2 - part * odd2;
     // END SOLUTION
-    // STARTER // R and C are constants where points is called, so an if on them costs
-    // STARTER // nothing (the reference takes 22 lines)
+    // STARTER // your code (the reference takes 8 lines)
+}
+
+/* y = AT x with R results: 4 or 2, a constant in each call */
+EXPAND void output_points(int R, const vec *x, vec y[][POINTS], int i)
+{
+    // BEGIN SOLUTION
+    const vec even = x[1] + x[2], odd = x[1] - x[2];
+    const vec even2 = x[3] + x[4], odd2 = x[3] - x[4];
+    y[0][i] = x[0] + even + even2, y[1][i] = odd + 2 * odd2;
+    if (R == 4) y[2][i] = even + 4 * even2, y[3][i] = odd + 8 * odd2;
+    y[R - 1][i] += x[5];
+    // END SOLUTION
+    // STARTER // your code (the reference takes 5 lines)
+}
+
+/* One axis of a transform: R results of C numbers */
+EXPAND void points(int side, int R, int C, const vec *x, vec y[][POINTS], int i)
+{
+    if (side == INPUT) input_points(x, y, i);
+    if (side == FILTER) filter_points(C, x, y, i);
+    if (side == OUTPUT) output_points(R, x, y, i);
 }
 
 /* Transforms (C, C) to (R, R). Each element is a vector of LANES channels. */
@@ -165,7 +182,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
         for (int64_t c = 0; c < OC; c += NR) {
             const int64_t C = least(NR, OC - c);
             real *y = at4(output, 0, c, 0, 0), start[NR] = {0};
-            for (int64_t i = 0; bias && i < C; i++) start[i] = *at1(bias, c + i);
+            for (int64_t i = 0; i < C; i++) start[i] = bias ? *at1(bias, c + i) : 0;
             for (int64_t k = 0; k < IC; k += KC, u += keep ? PLANES * PU : 0) {
                 const int64_t K = least(KC, IC - k);
                 const real *filters = w + (c * IC + k) * KERNEL * KERNEL;
