@@ -75,6 +75,12 @@ MAKE_COMMAND = re.compile(
     re.M,
 )
 
+LOOP = re.compile(r"\bfor \(([^;{}]*);([^;{}]*&&[^;{}]*);([^;{}]*?)\)\s*(?=[^\s)])")
+CHANGED = re.compile(
+    r"(?<![\w*.>])(\w+)(?:\.\w+)*\s*(?:[-+*/]?=(?!=)|\+\+|--)|(?:\+\+|--)(\w+)"
+)
+SET = re.compile(r"(?<![\w*.>])(\w+)()(?:\.\w+)* = ")
+
 
 # ---- files ---------------------------------------------------------------------------
 
@@ -255,6 +261,55 @@ def test_no_python_module_is_longer_than_400_lines():
     count = {name: len(text(name).splitlines()) for name in sources(".py")}
     long = {name: n for name, n in count.items() if n > MODULE_LINES}
     none([f"{name}: {n} lines" for name, n in long.items() if name not in LONG_MODULES])
+
+
+def statement(code: str) -> str:
+    """The first statement, up to its semicolon or closing brace."""
+    depth = 0
+    for i, letter in enumerate(code):
+        depth += (letter in "({") - (letter in ")}")
+        if depth == 0 and letter in ";}":
+            return code[: i + 1]
+    return code
+
+
+def constant_terms(code: str) -> Iterator[str]:
+    """What stands beside && in a loop's condition though the loop does not change it.
+    A loop changes what its head steps and what its body sets.
+    """
+    for loop in LOOP.finditer(code):
+        heads = CHANGED.findall(f"{loop[1]};{loop[3]}")
+        found = [*heads, *SET.findall(statement(code[loop.end() :]))]
+        mine = {name for names in found for name in names}
+        for term in loop[2].split("&&"):
+            if not mine & set(re.findall(r"\w+", term)):
+                yield " ".join(term.split())
+
+
+def test_a_loop_s_condition_hides_no_if():
+    none(
+        [
+            f"{name}: {term}: put an if around the loop"
+            for name in sources(".c", ".h", ".cu", ".cpp")
+            if name.startswith(("labs/", "common/"))
+            for term in constant_terms(code_of(name))
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("loop", "hidden"),
+    [
+        ("for (int i = 0; wanted && i < n; i++) sum[i] = 0;", ["wanted"]),
+        ("for (; i < n && (a || b); i++) {\n *a++ = 0;\n}", ["(a || b)"]),
+        ("for (int i = 0; i < n && ok == 0; i++) ok = next(i);", []),
+        ("for (int i = 0; i < n && i < LANES; i++) sum[i] = 0;", []),
+        ("for (; at && at->size; at++) sum += at->size;", []),
+        ("for (int i = 0; i < n; i++) found = same && i < m;", []),
+    ],
+)
+def test_what_a_loop_s_condition_hides(loop, hidden):
+    assert [*constant_terms(loop)] == hidden
 
 
 # ---- rungs ---------------------------------------------------------------------------

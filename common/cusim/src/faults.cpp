@@ -115,8 +115,8 @@ static int own_frames(const void **own, int most)
     void *frames[64];
     const int count = backtrace(frames, 64);
     int found = 0;
-    for (int i = 2; i < count && found < most; i++) {  // behind us and the handler
-        if (is_own(frames[i])) own[found++] = frames[i];
+    for (int i = 2; i < count; i++) {  // behind us and the handler
+        if (found < most && is_own(frames[i])) own[found++] = frames[i];
     }
     return found;
 }

@@ -237,7 +237,8 @@ bool run_grid(const Config &config, void (*body)(const void *), const void *argu
             stride = 1 + random_number(blocks);
         } while (std::__gcd(stride, blocks) != 1);
     }
-    for (uint64_t i = 0; i < blocks && !now.stopped; i++) {
+    for (uint64_t i = 0; i < blocks; i++) {
+        if (now.stopped) break;
         const uint64_t turn = (start + i * stride) % blocks;
         run_block(now.order == Order::reverse ? blocks - 1 - i : turn, config.grid,
                   config.shared);

@@ -38,8 +38,8 @@ status_t linear_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     for (int64_t r = 0; r < R; r++) {
         for (int64_t oc = 0; oc < OC; oc += FILTERS) {
             const int64_t count = OC - oc < FILTERS ? OC - oc : FILTERS;
-            accum sums[FILTERS] = {0};
-            for (int64_t i = 0; bias && i < count; i++) sums[i] = *at1(bias, oc + i);
+            accum sums[FILTERS];
+            for (int64_t i = 0; i < count; i++) sums[i] = bias ? *at1(bias, oc + i) : 0;
             some_outputs(walk + r * IC, dense + oc * IC, IC, count, sums);
             real *to = real_data(output) + r * OC + oc;
             for (int64_t i = 0; i < count; i++) to[i] = (real)sums[i];

@@ -25,7 +25,8 @@ static accum gathered(const tensor_t *grads, unfold_params_t p, int64_t OH, int6
     accum sum = 0;
     for (int64_t kh = 0; kh < p.kernel_h; kh++) {
         const int64_t oh = read_by(ih, kh, p.stride_h, p.padding_h, p.dilation_h, OH);
-        for (int64_t kw = 0; oh >= 0 && kw < p.kernel_w; kw++) {
+        if (oh < 0) continue;
+        for (int64_t kw = 0; kw < p.kernel_w; kw++) {
             const int64_t ow =
                 read_by(iw, kw, p.stride_w, p.padding_w, p.dilation_w, OW);
             const int64_t place = (ic * p.kernel_h + kh) * p.kernel_w + kw;

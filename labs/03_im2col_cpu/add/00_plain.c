@@ -60,15 +60,17 @@ status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
     const int64_t COUNT = tensor_numel(output);
     const real *lhs = real_data(input), *rhs = real_data(other);
     real *restrict sums = real_data(output);  // overlaps no input
-    const int plain = is_plain(input, output) && is_plain(other, output);
-    for (int64_t i = 0; plain && i < COUNT; i++) sums[i] = lhs[i] + alpha * rhs[i];
-    for (int64_t i = 0; !plain && i < COUNT; i++) {
+    if (is_plain(input, output) && is_plain(other, output)) {
+        for (int64_t i = 0; i < COUNT; i++) sums[i] = lhs[i] + alpha * rhs[i];
+        return STATUS_OK;
+    }
+    for (int64_t i = 0; i < COUNT; i++) {
         const real left = lhs[offset_of(input, output, i)];
         sums[i] = left + alpha * rhs[offset_of(other, output, i)];
     }
     return STATUS_OK;
     // END SOLUTION
-    // STARTER // your code (the reference takes 12 lines)
+    // STARTER // your code (the reference takes 14 lines)
     // STARTER (void)offset_of, (void)is_plain, (void)sum_to_shape;
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

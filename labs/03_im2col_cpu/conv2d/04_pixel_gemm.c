@@ -129,7 +129,8 @@ static void take(const conv_t *c, int64_t g, int64_t first, tensor_t *grad_weigh
             vec_transpose_copy(sums, c->W, real_data(grad_weight) + at * c->TERMS,
                                c->TERMS, c->TERMS, count);
         }
-        for (int64_t i = 0; grad_bias && i < count; i++)
+        if (!grad_bias) continue;
+        for (int64_t i = 0; i < count; i++)
             real_data(grad_bias)[at + i] = sums[c->TERMS * c->W + i];
     }
 }

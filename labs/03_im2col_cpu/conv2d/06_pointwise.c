@@ -40,12 +40,13 @@ static int64_t some(int64_t N, int64_t P)
 static const real *join(const real *images, int64_t B, int64_t C, int64_t P, real *room)
 {
     // BEGIN SOLUTION
-    for (int64_t i = 0; B > 1 && i < C * B; i++)
+    if (B == 1) return images;
+    for (int64_t i = 0; i < C * B; i++)
         memcpy(room + i * P, images + (i % B * C + i / B) * P,
                (size_t)P * sizeof(real));
-    return B > 1 ? room : images;
+    return room;
     // END SOLUTION
-    // STARTER // copy each channel into room (the reference takes 4 lines)
+    // STARTER // copy each channel into room (the reference takes 5 lines)
     // STARTER return images;
 }
 
@@ -68,7 +69,8 @@ static status_t multiply(ctx_t *ctx, tensor_t filters, const tensor_t *images,
         tensor_t product = matrix(joined, M, B * P, B * P, 1);
         const status_t status = product_forward(ctx, &filters, &rhs, &product);
         if (status != STATUS_OK) return status;
-        for (int64_t i = 0; (B > 1 || bias) && i < M * B; i++, joined += P) {
+        if (B == 1 && !bias) continue;  // the product is in results
+        for (int64_t i = 0; i < M * B; i++, joined += P) {
             const real start = bias ? *at1(bias, i / B) : 0;
             real *row = to + (i % B * M + i / B) * P;
             for (int64_t j = 0; j < P; j++) row[j] = joined[j] + start;
@@ -77,7 +79,7 @@ static status_t multiply(ctx_t *ctx, tensor_t filters, const tensor_t *images,
     return STATUS_OK;
     // END SOLUTION
     // STARTER (void)join, (void)M;
-    // STARTER // join some images, multiply, separate (the reference takes 16 lines)
+    // STARTER // join some images, multiply, separate (the reference takes 17 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
@@ -100,12 +102,13 @@ static status_t add_up(ctx_t *ctx, const tensor_t *lhs, const tensor_t *rhs, rea
         tensor_t product = matrix(n ? part : sums, M, K, K, 1);
         const status_t status = product_forward(ctx, &a, &b, &product);
         if (status != STATUS_OK) return status;
-        for (int64_t i = 0; n && i < M * K; i++) sums[i] += part[i];
+        if (n == 0) continue;  // the product is in sums
+        for (int64_t i = 0; i < M * K; i++) sums[i] += part[i];
     }
     return STATUS_OK;
     // END SOLUTION
     // STARTER (void)more;
-    // STARTER // join some images, multiply, add (the reference takes 11 lines)
+    // STARTER // join some images, multiply, add (the reference takes 12 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 

@@ -127,9 +127,12 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     for (int64_t i = 0; i < out[0] * p.groups; i++) {  // one group of one image
         const int64_t n = i % out[0], g = i / out[0];
         const real *filter = weights + g * f.OC * f.K;
-        for (int64_t k = 0; n == 0 && k < f.K; k++) {
-            real *to = filters + k / MR * MR * f.OC + k % MR;
-            for (int64_t oc = 0; oc < f.OC; oc++) to[oc * MR] = filter[oc * f.K + k];
+        if (n == 0) {  // a new group
+            for (int64_t k = 0; k < f.K; k++) {
+                real *to = filters + k / MR * MR * f.OC + k % MR;
+                for (int64_t oc = 0; oc < f.OC; oc++)
+                    to[oc * MR] = filter[oc * f.K + k];
+            }
         }
         // BEGIN SOLUTION
         memset(f.image, 0, (size_t)IMAGE * sizeof(real));

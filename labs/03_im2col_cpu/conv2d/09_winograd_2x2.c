@@ -134,7 +134,7 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
         for (int64_t c = 0; c < OC; c += NR) {
             const int64_t C = least(NR, OC - c);
             real *y = at4(output, 0, c, 0, 0), start[NR] = {0};
-            for (int64_t i = 0; bias && i < C; i++) start[i] = *at1(bias, c + i);
+            for (int64_t i = 0; i < C; i++) start[i] = bias ? *at1(bias, c + i) : 0;
             weight_panel(&t, w + c * IC * AREA, C, PU);
             multiply(&t, (r1 - r0) * t.TW, C, PU);
             for (int64_t r = r0; r < r1; r++)

@@ -114,7 +114,7 @@ static status_t convolve(ctx_t *ctx, tiles_t t, const tensor_t *input,
         for (int64_t c = 0; c < OC; c += NR) {
             const int64_t C = least(NR, OC - c);
             real *y = at4(output, 0, c, 0, 0), start[NR] = {0};
-            for (int64_t i = 0; bias && i < C; i++) start[i] = *at1(bias, c + i);
+            for (int64_t i = 0; i < C; i++) start[i] = bias ? *at1(bias, c + i) : 0;
             for (int64_t k = 0; k < IC; k += KC, u += keep ? FILTERS * PU : 0) {
                 const int64_t K = least(KC, IC - k);
                 if (r0 == 0 || !keep)

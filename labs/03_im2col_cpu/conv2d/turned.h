@@ -27,13 +27,13 @@ static inline tensor_t turned(ctx_t *ctx, const tensor_t *weight, int64_t G, tap
     const int64_t OC = weight->size[0] / G, IC = weight->size[1], T = h.T * w.T;
     int64_t *taps = (int64_t *)ctx_scratch(ctx, (size_t)T * sizeof(int64_t));
     real *data = (real *)ctx_scratch(ctx, (size_t)(G * IC * OC * T) * sizeof(real));
-    if (!taps) return dense(NULL, G * IC, OC, h.T, w.T);
+    if (!taps || !data) return dense(NULL, G * IC, OC, h.T, w.T);
     for (int64_t k = 0; k < T; k++) {
         taps[T - 1 - k] = (h.tap + k / w.T * h.STEP) * weight->stride[2] +
                           (w.tap + k % w.T * w.STEP) * weight->stride[3];
     }
     real *to = data;
-    for (int64_t i = 0; data && i < G * IC; i++) {
+    for (int64_t i = 0; i < G * IC; i++) {
         const real *filter = at4(weight, i / IC * OC, i % IC, 0, 0);
         for (int64_t oc = 0; oc < OC; oc++, filter += weight->stride[0], to += T) {
             for (int64_t k = 0; k < T; k++) to[k] = filter[taps[k]];

@@ -64,10 +64,10 @@ static inline void pad(const slab_t *s, const real *restrict plane, real *slab)
 static inline void merge(const real *restrict parts, int64_t PART, int64_t S,
                          int64_t IW, real *restrict row)
 {
-    for (int64_t i = 0; S == 2 && i < IW / 2; i++)
+    const int64_t PAIRS = S == 2 ? IW / 2 : 0;  // columns by twos: vectors
+    for (int64_t i = 0; i < PAIRS; i++)
         row[2 * i] = parts[i], row[2 * i + 1] = parts[PART + i];
-    for (int64_t iw = S == 2 ? IW / 2 * 2 : 0; iw < IW; iw++)
-        row[iw] = parts[iw % S * PART + iw / S];
+    for (int64_t iw = 2 * PAIRS; iw < IW; iw++) row[iw] = parts[iw % S * PART + iw / S];
 }
 
 #endif

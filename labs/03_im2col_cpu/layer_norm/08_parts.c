@@ -66,13 +66,14 @@ static inline tensor_t dense(ctx_t *ctx, const tensor_t *t)
 static inline void add_parts(const real *sums, int64_t COUNT, int64_t D, tensor_t *grad)
 {
     // BEGIN SOLUTION
-    real *restrict total = grad ? real_data(grad) : NULL;  // NULL: not wanted
-    for (int64_t d = 0; total && d < D; d++) total[d] = 0;
-    for (int64_t part = 0; total && part < COUNT; part++, sums += 2 * D) {
+    if (!grad) return;  // a gradient that nobody wants
+    real *restrict total = real_data(grad);
+    for (int64_t d = 0; d < D; d++) total[d] = 0;
+    for (int64_t part = 0; part < COUNT; part++, sums += 2 * D) {
         for (int64_t d = 0; d < D; d++) total[d] += sums[d];
     }
     // END SOLUTION
-    // STARTER // your code (the reference takes 5 lines)
+    // STARTER // your code (the reference takes 6 lines)
 }
 
 /* grad_input row by row; grad_weight and grad_bias of each part, then their sums */

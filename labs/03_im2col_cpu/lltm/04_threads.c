@@ -56,13 +56,14 @@ static tensor_t joined(ctx_t *ctx, const tensor_t *h, const tensor_t *input)
     const int64_t N = h->size[0], H = h->size[1], IC = input->size[1], D = H + IC;
     real *to = ctx_scratch(ctx, (size_t)(N * D) * sizeof(real));
     const tensor_t rows = {to, 2, REAL_DTYPE, DEVICE_CPU, {N, D}, {D, 1}};
-    for (int64_t n = 0; to && n < N; n++) {
+    if (!to) return rows;
+    for (int64_t n = 0; n < N; n++) {
         for (int64_t j = 0; j < H; j++) *to++ = *at2(h, n, j);
         for (int64_t ic = 0; ic < IC; ic++) *to++ = *at2(input, n, ic);
     }
     return rows;
     // END SOLUTION
-    // STARTER // your code (the reference takes 8 lines)
+    // STARTER // your code (the reference takes 9 lines)
     // STARTER return (tensor_t){0};
 }
 

@@ -43,12 +43,12 @@ static void copy(real *restrict to, const real *restrict from, int64_t step,
 {
     // BEGIN SOLUTION
     int64_t i = 0;
-    for (; step == 1 && i + LANES <= COUNT; i += LANES)
-        vec_store(to + i, vec_load(from + i));
-    if (step == 1)
+    if (step == 1) {
+        for (; i + LANES <= COUNT; i += LANES) vec_store(to + i, vec_load(from + i));
         vec_store_first(to + i, vec_load_first(from + i, COUNT - i), COUNT - i);
-    else
+    } else {
         for (; i < COUNT; i++) to[i] = from[i * step];
+    }
     // END SOLUTION
     // STARTER // your code (the reference takes 7 lines)
 }
@@ -59,11 +59,13 @@ static void add(real *restrict to, int64_t step, const real *restrict from,
 {
     // BEGIN SOLUTION
     int64_t i = 0;
-    for (; step == 1 && across == 1 && i + LANES <= COUNT; i += LANES)
-        vec_store(to + i, vec_load(to + i) + vec_load(from + i));
+    if (step == 1 && across == 1) {
+        for (; i + LANES <= COUNT; i += LANES)
+            vec_store(to + i, vec_load(to + i) + vec_load(from + i));
+    }
     for (; i < COUNT; i++) to[i * step] += from[i * across];
     // END SOLUTION
-    // STARTER // your code (the reference takes 4 lines)
+    // STARTER // your code (the reference takes 6 lines)
 }
 
 /* output[n, (ic*KH + kh)*KW + kw, oh*OW + ow] = input[n,ic,ih,iw], or 0 outside */

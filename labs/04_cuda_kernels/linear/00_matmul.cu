@@ -24,8 +24,9 @@ static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
     rows.ndim = 2;
     rows.size[0] = tensor_count(t, last), rows.size[1] = t->size[last];
     rows.stride[0] = 0, rows.stride[1] = t->stride[last];
+    if (tensor_numel(t) == 0) return rows;
     int64_t next = -1;  // the stride that continues the axes so far
-    for (int32_t d = last - 1; d >= 0 && tensor_numel(t) > 0; d--) {
+    for (int32_t d = last - 1; d >= 0; d--) {
         if (t->size[d] == 1) continue;
         if (next >= 0 && t->stride[d] != next) {
             rows.data = (void *)tensor_contiguous(ctx, t);
@@ -37,7 +38,7 @@ static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
     }
     return rows;
     // END SOLUTION
-    // STARTER return *t;  // your code (the reference takes 17 lines)
+    // STARTER return *t;  // your code (the reference takes 18 lines)
 }
 
 /* Whether there was no memory for the copy. */

@@ -48,7 +48,8 @@ static __global__ void __launch_bounds__(THREADS)
     const int64_t end = (part + 1) * ROWS < N ? (part + 1) * ROWS : N;
 
     [[maybe_unused]] accum sum[3] = {0, 0, 0};
-    for (int64_t n = part * ROWS + ty; j < H && n < end; n += HEIGHT) {
+    for (int64_t n = part * ROWS + ty; n < end; n += HEIGHT) {
+        if (j >= H) break;  // the last block may be partly empty
         // BEGIN SOLUTION
         const accum i = accum_from(*at2(&gates, n, j));
         const accum o = accum_from(*at2(&gates, n, H + j));

@@ -104,14 +104,17 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     // STARTER (void)fetch;  // delete this line when you call it
     for (int i = 0; i < TM; i++) {
         const int64_t m = m0 + tm + i / LANES * LANES * THREADS_M + i % LANES;
-        for (int j = 0; j < TN && m < M; j += LANES) {
+        if (m >= M) break;  // an edge
+        for (int j = 0; j < TN; j += LANES) {
             const int64_t n = n0 + tn + j * THREADS_N;
             real *const to = output + (b * M + m) * N + n;
             __align__(16) real lanes[LANES];
             for (int l = 0; l < LANES; l++) lanes[l] = real_from(sum[i][j + l]);
-            const bool packed = is_packed(to, N - n);
-            if (packed) *(pack *)to = *(const pack *)lanes;
-            for (int l = 0; !packed && l < LANES && l < N - n; l++) to[l] = lanes[l];
+            if (is_packed(to, N - n)) {
+                *(pack *)to = *(const pack *)lanes;
+            } else {
+                for (int l = 0; l < LANES && l < N - n; l++) to[l] = lanes[l];
+            }
         }
     }
 }
