@@ -75,6 +75,19 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
+/* sums[first + oc] += the sum of row oc of grad (OC, P) */
+static void add_planes(const tensor_t *grad, tensor_t *sums, int64_t first)
+{
+    // BEGIN SOLUTION
+    for (int64_t oc = 0; oc < grad->size[0]; oc++) {
+        accum sum = 0;
+        for (int64_t j = 0; j < grad->size[1]; j++) sum += *at2(grad, oc, j);
+        *at1(sums, first + oc) += (real)sum;
+    }
+    // END SOLUTION
+    // STARTER // your code (the reference takes 5 lines)
+}
+
 /* grad_weight (OC, K) = grad_output (OC, P) @ columns^T (P, K), added up over images
  * grad_columns (K, P) = weight^T (K, OC) @ grad_output (OC, P), folded to grad_input */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
@@ -97,13 +110,7 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     for (int64_t i = 0; i < IMAGES && status == STATUS_OK; i++) {
         const int64_t first = i % p.groups * OC;  // first filter of the group
         const tensor_t grad = matrix(grads + i * OC * P, OC, P, P, 1);
-        if (grad_bias) {
-            for (int64_t oc = 0; oc < OC; oc++) {
-                accum sum = 0;
-                for (int64_t j = 0; j < P; j++) sum += *at2(&grad, oc, j);
-                *at1(grad_bias, first + oc) += (real)sum;
-            }
-        }
+        if (grad_bias) add_planes(&grad, grad_bias, first);
         if (grad_weight) {
             const tensor_t rhs = matrix(col, P, K, 1, P);
             tensor_t part = matrix(col + K * P, OC, K, K, 1);
@@ -122,7 +129,7 @@ status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t
     }
     return status;
     // END SOLUTION
-    // STARTER (void)IMAGES, (void)status;
-    // STARTER // for each image, the wanted gradients (the reference takes 27 lines)
+    // STARTER (void)IMAGES, (void)status, (void)add_planes;
+    // STARTER // for each image, the wanted gradients (the reference takes 21 lines)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }

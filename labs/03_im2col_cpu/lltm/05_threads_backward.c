@@ -108,10 +108,10 @@ status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
     // STARTER (void)exp_minus_1, (void)gradients, (void)rows;
     // STARTER (void)grad, (void)joined;
     // BEGIN SOLUTION
-    if (grad_bias) {  // by one thread: always in this order
+    if (grad_bias) {
         real *restrict sums = real_data(grad_bias);  // (3*H)
         for (int64_t row = 0; row < 3 * H; row++) sums[row] = 0;
-        for (int64_t n = 0; n < N; n++)
+        for (int64_t n = 0; n < N; n++)  // by one thread: always in this order
             for (int64_t row = 0; row < 3 * H; row++)
                 sums[row] += grad[n * 3 * H + row];
     }
