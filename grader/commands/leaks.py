@@ -58,7 +58,6 @@ PUBLIC = {
     "b67ca9532588": "the same, whether numbers lie down a column",
     "53b164870f86": "the same, the numbers of a pack",
     "d0affdc264e3": "the same, sums become a pack",
-    "015943d15a9e": "the same, a pack is stored",
     "4ab868e4aa1f": "the same, lane and warp",
     "0692c9b9a66e": "the same, in other words",
     "631bc8ba560e": "the same, which column a lane owns",
