@@ -63,7 +63,7 @@ static void deal(const tensor_t *whole, int64_t c0, axis_t h, axis_t w, int back
                 for (int64_t k = 0; k < count; k++) row[k * STEP] = piece[k];
                 continue;
             }
-            for (int64_t k = 0; k < count; k++)  // three loops, two of vectors
+            for (int64_t k = 0; k < count; k++)  // 3 loops, 2 with vectors
                 piece[k] = STEP == 1 ? row[k] : STEP == 2 ? row[2 * k] : row[k * STEP];
         }
     }

@@ -88,7 +88,7 @@ status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
     real *grad = ctx_scratch(ctx, (size_t)(N * 3 * H + 1) * sizeof(real));
     real *joined = ctx_scratch(ctx, (size_t)(N * D + 1) * sizeof(real));
     const tensor_t *given[4] = {grad_new_h, grad_new_c, new_c, gates};
-    const real *rows[4] = {0};  // of given, without gaps
+    const real *rows[4] = {0};  // the inputs, contiguous
     if (N > 0) {
         for (int k = 0; k < 4; k++) rows[k] = tensor_contiguous(ctx, given[k]);
     }

@@ -87,7 +87,7 @@ status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
     real *grad = ctx_scratch(ctx, (size_t)(N * 3 * H + 1) * sizeof(real));
     real *joined = ctx_scratch(ctx, (size_t)(N * D + 1) * sizeof(real));
     const tensor_t *given[4] = {grad_new_h, grad_new_c, new_c, gates};
-    const real *rows[4] = {0};  // of given, without gaps
+    const real *rows[4] = {0};  // the inputs, contiguous
     if (N > 0) {
         for (int k = 0; k < 4; k++) rows[k] = tensor_contiguous(ctx, given[k]);
     }
@@ -111,12 +111,12 @@ status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
     if (grad_bias) {
         real *restrict sums = real_data(grad_bias);  // (3*H)
         for (int64_t row = 0; row < 3 * H; row++) sums[row] = 0;
-        for (int64_t n = 0; n < N; n++)  // by one thread: always in this order
+        for (int64_t n = 0; n < N; n++)  // in one thread, so in a fixed order
             for (int64_t row = 0; row < 3 * H; row++)
                 sums[row] += grad[n * 3 * H + row];
     }
     // END SOLUTION
-    // STARTER // grad_bias, by one thread (the reference takes 7 lines)
+    // STARTER // compute grad_bias in one thread (the reference takes 7 lines)
     // BEGIN SOLUTION
     const tensor_t left = {grad, 2, REAL_DTYPE, DEVICE_CPU, {N, 3 * H}, {3 * H, 1}};
     const tensor_t left_t = {grad, 2, REAL_DTYPE, DEVICE_CPU, {3 * H, N}, {1, 3 * H}};

@@ -52,7 +52,7 @@ static void add_rows(const tensor_t *grad, tensor_t *sums)
     // STARTER // your code (the reference takes 4 lines)
 }
 
-/* For the pairs (read, write) of a place k:
+/* For the pairs (read, write) of kernel position k:
  *     grad_features[read] += grad_output[write] @ weight[:,:,k]
  *     grad_weight[:,:,k]   = grad_output[write]^T @ features[read] */
 status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
