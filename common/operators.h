@@ -35,7 +35,7 @@
  *              coverage depends on sizes, options, dtype, strides, alignment and the
  *              wanted gradients. A ladder's first rung covers everything.
  *
- * Sizes have capital letters, and their indices have the same small letters:
+ * Sizes have capital letters. An index has the letter of its size, in small:
  *   N batch   IC IH IW input channels, height, width   OC OH OW of the output
  *   KD KH KW kernel (depth, height, width)   G groups   M N K of a matrix product
  *   R rows   D features   H state (lltm)   P points (subm_conv3d)

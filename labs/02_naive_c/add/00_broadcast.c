@@ -9,7 +9,7 @@
 
 /* The offset of the element of t that position i of the common shape reads, counted in
  * elements after data. Axes are aligned at the last one. An axis of size 1 adds nothing
- * to the offset. A common axis that t lacks needs no step:
+ * to the offset. A common axis that t lacks is skipped:
  *
  *     shape (2, 3, 4)    position 17 has the index   1, 1, 1
  *     t        (3, 1)    reads its element              1, 0    */

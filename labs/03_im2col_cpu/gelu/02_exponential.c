@@ -100,7 +100,7 @@ EXPAND void row(const real *dy, const real *x, int64_t COUNT, int64_t approximat
 // END SOLUTION
 // STARTER // write the loop over all numbers (the reference takes 11 lines)
 
-/* grad_input = grad_output * d output / d input. Of forward, only input is needed. */
+/* grad_input = grad_output * d output / d input. It needs input, but not output. */
 status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                        gelu_params_t p, tensor_t *grad_input)
 {

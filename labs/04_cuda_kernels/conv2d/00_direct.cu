@@ -1,6 +1,6 @@
 /* 00 direct
  *
- *   idea    one thread sums an output or a pixel's gradient, one block a weight's
+ *   idea    a thread sums one output or pixel gradient, a block one weight gradient
  *   expect  1x by definition: the speeds of this ladder are relative to this file
  *   limit   each multiply-add needs two loads and border tests
  *   run     make grade T=04_cuda_kernels/conv2d/00

@@ -26,7 +26,7 @@ static tile_t tile_of(const tensor_t *weight, depthwise_conv2d_params_t p)
     t.HIGH = TH + weight->size[2] - 1;
     t.WIDE = (TW - 1) * p.stride_w + (weight->size[3] - 1) * p.dilation_w + 1;
     const int64_t apart = ceil_div(BANKS, p.stride_w);  // banks between two residues,
-    const int64_t least = ceil_div(t.WIDE, p.stride_w) - apart;  // for those who write
+    const int64_t least = ceil_div(t.WIDE, p.stride_w) - apart;  // avoids conflicts
     t.PART = apart + (least > 0 ? ceil_div(least, BANKS) * BANKS : 0);
     t.PITCH = p.stride_w * t.PART;
     return t;

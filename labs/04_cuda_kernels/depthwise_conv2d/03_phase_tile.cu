@@ -125,7 +125,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
         const accum *const mine = windows + ty * WIDE + tx;
         // BEGIN SOLUTION
         for (int k = 0; k < K; k++) {
-            if (places[k] >= 0) sum += filter[k] * mine[places[k]];  // all: same k
+            if (places[k] >= 0) sum += filter[k] * mine[places[k]];  // same k in a warp
         }
         // END SOLUTION
         // STARTER // your code: positions of this phase (the reference takes 3 lines)

@@ -113,7 +113,7 @@ static __global__ void gelu_backward_kernel(const __grid_constant__ tensor_t gra
     // STARTER (void)gelu_slope;  // delete when you call it
 }
 
-/* grad_input = grad_output * d output / d input. Of forward, only input is needed. */
+/* grad_input = grad_output * d output / d input. It needs input, but not output. */
 extern "C" status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output,
                                   const tensor_t *input, gelu_params_t p,
                                   tensor_t *grad_input)
