@@ -10,6 +10,7 @@
 TYPED := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
 $(foreach name,$(TYPED),$(eval override $(name) := $$(value $(name))))
 export $(TYPED)
+export CONVLAB_TYPED := $(TYPED)
 
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/bash
@@ -105,7 +106,7 @@ notebooks: $(MORE)  ## run every notebook of the labs; pages in build/notebooks
 	@PYTHONPATH=$(PATHS) $(PY) -m grader.commands.notebooks
 
 train: $(MORE)  ## train a network with every make of layers [NET= DATA= EPOCHS= VARIANTS= PROFILE=1]
-	@T= LAB=05 $(GRADER) build
+	@T= LAB=05 CONVLAB_TYPED= $(GRADER) build
 	@$(PY) labs/05_torch_extension/train
 
 editor: $(READY)  ## compile_commands.json: an editor with clangd knows our headers and flags

@@ -3,19 +3,21 @@
 
 from __future__ import annotations
 
-from grader.commands import said
 from grader.course import rungs, tasks
 from grader.engine.answers import earlier_links
+from grader.options import LAB, Arguments, T
 from grader.report import terminal
 from grader.toolchain.extension import package
 from grader.toolchain.make import build_tools
 
+OPTIONS = (T, LAB)
 
-def run() -> int:
+
+def run(arguments: Arguments) -> int:
     """Compile; 1 if some rung failed to build."""
     build_tools()
     failed = 0
-    selection = tasks.select(said.text("T"), said.text("LAB"))
+    selection = tasks.select(arguments[T], arguments[LAB])
     for task in selection.tasks:
         for rung in task.rungs:
             if rung.id not in selection.rungs or task.language not in rungs.COMPILED:

@@ -3,22 +3,27 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import io
+import os
+import re
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
-from grader import working
+from grader import options
 from grader.commands import said
 from grader.errors import GraderError
+from grader.options import Arguments, Option
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
-OWN_SCREEN = ("watch", "batch_worker")
+TYPED = "CONVLAB_TYPED"  # a variable of make: the names that a person typed behind it
+MOVED = {"build", "hint"}
+_DECLARED = re.compile(r'Option\(\s*"(\w+)",')
 COMMANDS = {
     "grade": "build, check and score; write results.json and the report",
     "batch": "grade the submissions of a class in parallel; continue an interrupted "
@@ -30,22 +35,22 @@ COMMANDS = {
     "debug": "stop inside one case of one rung, with its inputs on disk",
     "diff": "show the changes of a file against the rung that it builds on",
     "hint": "show a task's hints, one more with each call",
-    "carry": "collect the packages that the grader needs besides torch, in one folder",
-    "doctor": "show what this machine has, and what you lose without a missing tool",
+    "carry": "collect what the grader needs beside torch, in a folder to copy",
+    "doctor": "show what this machine has, and what missing things would do",
     "editor": "write compile_commands.json for clangd",
     "autograde": "grade a submission for Gradescope or Autolab, in their container",
-    "export": "write the last results for JUnit, Gradescope, Autolab or GitHub",
-    "handout": "make the handout for students: starters, given objects, archives",
-    "submission": "grade a student's submission in a clean copy, and keep the result",
-    "marks": "write the points of all students in a course, and files for gradebooks",
-    "profile": "show where a file spends its time, and what limits its speed",
-    "progress": "show points by lab and over time, and the next step",
+    "export": "the last results as JUnit, Gradescope, Autolab or GitHub read them",
+    "handout": "derive what students get: starters, given objects, archives",
+    "submission": "grade what a student handed in, from a clean copy, and keep it",
+    "marks": "everybody's points in a course, and files for gradebooks",
+    "profile": "where the time of a file goes, and what limits it",
+    "progress": "points by lab and over time, and what is next",
     "report": "make the HTML report from the last results.json again",
-    "reset": "restore a file from the handout, and keep your file as a copy",
+    "reset": "put a file back as the handout had it; a copy is kept",
     "step": "build lab 05's first steps, STEPS=pybind,aten, where Python finds them",
-    "solution": "open a task's solution with the KEY that the instructor has released",
-    "update": "update your files to a newer handout, FROM=archive",
-    "tables": "write the measured tables into the READMEs again",
+    "solution": "a task's reference, once the instructor has released its KEY",
+    "update": "bring started work up to a newer handout, FROM=archive",
+    "tables": "put the measured tables into the READMEs again",
 }
 
 
@@ -57,20 +62,64 @@ def usage() -> str:
     return "\n".join([first, "", *lists[0], "", *lists[1]])
 
 
+def options_of(command: str) -> Sequence[Option[Any]]:
+    """The options that a command declares."""
+    module = importlib.import_module(f"grader.commands.{command}")
+    return getattr(module, "OPTIONS", ())
+
+
+def declared() -> set[str]:
+    """The names of all options, read from the sources: importing every command takes
+    seconds.
+    """
+    files = [Path(options.__file__), *Path(__file__).parent.glob("*.py")]
+    texts = (file.read_text(encoding="utf-8") for file in files)
+    return {name for text in texts for name in _DECLARED.findall(text)}
+
+
+def owners(name: str) -> list[str]:
+    """The commands that have an option."""
+    if name not in declared():
+        return []
+    return [c for c in COMMANDS if name in (one.name for one in options_of(c))]
+
+
+def _verify(command: str, words: Iterable[str], typed: Iterable[str]) -> None:
+    """Raises GraderError for a word behind the command that is not its option, and for
+    one behind make that is another command's. The other variables of make are not ours.
+    """
+    mine = [one.name for one in options_of(command)]
+    strange = [name for name in words if name not in mine]
+    strange += [name for name in typed if name not in mine and owners(name)]
+    for name in strange:
+        others = ", ".join(owners(name))
+        raise GraderError(
+            f"{command} does not take {f'{name}='!r}, it takes "
+            f"{', '.join(f'{one}=' for one in mine) or 'no options'}"
+            + (f"; {name}= belongs to {others}" if others else "")
+        )
+
+
+def run(command: str, words: Sequence[str] = ()) -> int:
+    """Run a command with the words behind it: they win over the environment. Raises
+    GraderError.
+    """
+    named, typed = options.by_name(words), os.environ.pop(TYPED, "").split()
+    mine = options_of(command)
+    module = importlib.import_module(f"grader.commands.{command}")
+    if command not in MOVED:
+        with said.taken(words):
+            status = module.run()
+    else:
+        _verify(command, named, typed)
+        arguments = Arguments(mine, {**os.environ, **named})
+        status = module.run(arguments) if mine else module.run()
+    assert isinstance(status, int)
+    return status
+
+
 def _terminated(signum: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
-
-
-@contextlib.contextmanager
-def _shown(command: str) -> Iterator[None]:
-    """Say in the terminal what takes long, unless a command has its own screen."""
-    if command in OWN_SCREEN:
-        yield
-        return
-    from grader.report import terminal
-
-    with working.shown(terminal.console, f"make {command}"):
-        yield
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -85,10 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _terminated)
     signal.signal(signal.SIGHUP, _terminated)
     try:
-        with said.taken(words), _shown(command):
-            with working.on("load PyTorch"):
-                module = importlib.import_module(f"grader.commands.{command}")
-            status = module.run()
+        return run(command, words)
     except GraderError as error:
         from grader.report import terminal
 
@@ -106,5 +152,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         terminal.complain("interrupted; the results of the last whole run are kept")
         return INTERRUPTED
-    assert isinstance(status, int)
-    return status

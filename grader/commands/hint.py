@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
-from grader.commands import said
 from grader.course.tasks import select
 from grader.engine.hints import one_more
 from grader.errors import GraderError
+from grader.options import Arguments, T
 from grader.report import terminal
 
+OPTIONS = (T,)
 
-def run() -> int:
+
+def run(arguments: Arguments) -> int:
     """Print the hints seen so far and the next one, of a task or of one rung."""
-    wanted = said.text("T")
+    wanted = arguments[T]
     if not wanted:
         raise GraderError("name a task: make hint T=02_naive_c/conv2d")
     selection = select(wanted)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.commands import hint
+from grader.commands import cli, hint
 from grader.course import rungs, tasks
 from grader.course.rungs import Selection
 from grader.errors import GraderError
@@ -44,8 +44,7 @@ def ask(
     monkeypatch.setattr(hint, "select", select)
 
     def asked(wanted: str) -> list[str]:
-        monkeypatch.setenv("T", wanted)
-        assert hint.run() == 0
+        assert cli.run("hint", [wanted]) == 0
         return capsys.readouterr().out.splitlines()
 
     return asked
