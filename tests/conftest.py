@@ -22,7 +22,7 @@ import pytest
 from xdist.scheduler.loadscope import LoadScopeScheduling
 
 from grader import once
-from grader.commands import cli, said
+from grader.commands import cli
 from grader.course.rungs import ROOT
 from grader.runner.supervisor import session
 from grader.toolchain import build, cusim, gpu_probe, nvcc, sandbox
@@ -162,7 +162,7 @@ def own_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("build")
     os.environ["CONVLAB_BUILD"] = str(folder)
     os.environ["SPEED"] = "off"  # tests assert values and verdicts, never times
-    told = {cli.TYPED, *cli.declared(), *said.NAMES}  # what a make above was told
+    told = {cli.TYPED, *cli.declared()}  # what a make above was told
     for name in ("COLUMNS", *told):  # readline's
         os.environ.pop(name, None)
     # what torch.compile keeps for later runs does not fit another instruction set

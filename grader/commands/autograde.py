@@ -13,12 +13,13 @@ import traceback
 from dataclasses import replace
 from pathlib import Path
 
-from grader.commands import handed_in, said
+from grader.commands import handed_in
 from grader.course import rungs
 from grader.course.offered.course_file import Course
 from grader.course.tasks import here
 from grader.engine.answers import as_json
 from grader.errors import GraderError
+from grader.options import Arguments, Option, text
 from grader.report.exports import hosts
 from grader.report.exports.sheet import Sheet, sheet
 from grader.toolchain.make import build_folder
@@ -26,11 +27,15 @@ from grader.toolchain.make import build_folder
 FAULT = "The grader failed, not you: nothing was judged. Tell your instructor."
 UNGRADED = "Nothing could be graded. Tell your instructor."
 KNOWN = ("gradescope", "autolab")
+HOST = Option("HOST", "gradescope or autolab", text)
+FROM = Option("FROM", "the submission", text)
+TO = Option("TO", "the file for the answer", text)
+OPTIONS = (HOST, FROM, TO)
 
 
-def run() -> int:
+def run(arguments: Arguments) -> int:
     """Lay the submission over the starters, grade, answer."""
-    host, source = said.text("HOST"), said.text("FROM")
+    host, source = arguments[HOST], arguments[FROM]
     if host not in KNOWN or not source:
         raise GraderError(
             f"HOST= is {host!r}, expected {' or '.join(KNOWN)}. FROM= must name the "
@@ -52,7 +57,7 @@ def run() -> int:
         answer = hosts.failed(host, FAULT)
     else:
         answer = hosts.gradescope(found) if host == KNOWN[0] else _told(found)
-    if target := said.text("TO"):
+    if target := arguments[TO]:
         Path(target).write_text(answer, encoding="utf-8")
     else:
         sys.stdout.write(answer + "\n")

@@ -12,7 +12,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +20,8 @@ from grader.batch import planning, roster, unpacked
 from grader.batch.crew import Crew
 from grader.batch.planning import Files, Job, Refused
 from grader.batch.queue import Queue, is_gone
-from grader.commands import batch_worker, class_tree, handed_in, said, submission
+from grader.commands import batch_worker, class_tree, handed_in, submission
+from grader.commands.batch_worker import LEASE
 from grader.commands.submission import Order
 from grader.course.foreign import one_line
 from grader.course.handed import inbox
@@ -29,33 +30,43 @@ from grader.course.offered import course_file
 from grader.course.tasks import all_tasks
 from grader.engine import results, schedule
 from grader.errors import GraderError
+from grader.options import FRESH, JOBS, Arguments, Option, one_of, switch, text
 from grader.report import terminal
 from grader.runner.supervisor import orphans
 from grader.toolchain.make import build_folder
 
 EXAMPLE = "make batch COURSE=course.toml SUBMISSIONS=inbox/"
-ENGINES = ("local",)
 POLL = 0.2  # seconds
 MOST_ENDED = 50  # processes that end one after the other, and no result comes
+SUBMISSIONS = Option(
+    "SUBMISSIONS", "a folder of submissions, or an archive of all", text
+)
+ROSTER = Option("ROSTER", "a CSV file, id,name", text)
+DRY = Option("DRY", "1 only says who would be graded", switch)
+ENGINE = Option("ENGINE", "local", one_of("local"))
+OPTIONS = (
+    *submission.ORDER,
+    *(SUBMISSIONS, ROSTER, DRY, FRESH, JOBS, ENGINE, LEASE),
+)
 
 
-def run() -> int:
+def run(arguments: Arguments) -> int:
     """Plan; unless DRY=1 says that this is all, grade and keep."""
-    order = submission.order_of(submission.wanted_course(EXAMPLE))
-    if not said.text("SUBMISSIONS"):
+    order = submission.order_of(arguments, EXAMPLE)
+    if not arguments[SUBMISSIONS]:
         raise GraderError(f"name the folder of the submissions: {EXAMPLE}")
-    said.one_of("ENGINE", ENGINES)
-    known = roster.read(Path(named)) if (named := said.text("ROSTER")) else {}
-    if said.yes("DRY"):
-        students = [_told(one) for one in _plan(order)]
+    known = roster.read(Path(named)) if (named := arguments[ROSTER]) else {}
+    source = Path(arguments[SUBMISSIONS])
+    if arguments[DRY]:
+        students = [_told(one) for one in _plan(order, source)]
         _tell_roster(known, students)
         return 0
     submission.warn(order)
     folder = build_folder() / "batch" / order.made.name
     results.make_folder(folder)
-    with Queue(folder, lease=batch_worker.lease()) as queue:
-        run = _Run(order, queue)
-        run.graded()
+    with Queue(folder, lease=arguments[LEASE] or batch_worker.LEASE_SECONDS) as queue:
+        run = _Run(order, queue, _plan(order, source), fresh=arguments[FRESH])
+        run.graded(arguments[JOBS] or schedule.slots())
     _tell_roster(known, [*(job.student for job in run.jobs.values()), *run.missing])
     return submission.told_missing(run.missing, run.students)
 
@@ -63,22 +74,29 @@ def run() -> int:
 class _Run:
     """One run of the command: it alone writes on the desk."""
 
-    def __init__(self, order: Order, queue: Queue) -> None:
+    def __init__(
+        self,
+        order: Order,
+        queue: Queue,
+        plan: Iterable[tuple[Job, Files] | Refused],
+        *,
+        fresh: bool,
+    ) -> None:
         self.order, self.queue = order, queue
         self.jobs: dict[str, Job] = {}  # by id
         self.missing: dict[str, str] = {}  # student -> why there are no points
         key = _grader(order)
-        for one in _plan(order):
+        for one in plan:
             if isinstance(one, Refused):
                 self._missing(one.student, one.why)
             else:
                 self.jobs[one[0].id] = one[0]
                 queue.add(one[0].id, {"student": one[0].student}, one[1])
         self.students = len(self.jobs) + len(self.missing)
-        queue.only(self.jobs, fresh=said.yes("FRESH"))
+        queue.only(self.jobs, fresh=fresh)
         class_tree.make(queue.folder, order.tree, order.wanted, key)
 
-    def graded(self) -> None:
+    def graded(self, slots: int) -> None:
         """Each job has a result, and each result is on the desk."""
         waits = set(self.jobs)
         self._collect(waits)
@@ -88,7 +106,7 @@ class _Run:
             )
         self._tidy()
         begin, ended, all_ = time.monotonic(), 0, len(waits)
-        count = min(said.number("JOBS", 1, 1024) or schedule.slots(), all_)
+        count = min(slots, all_)
         try:
             with self._crew(count) as crew:
                 while waits:
@@ -169,9 +187,9 @@ def _all_end(times: int, words: str) -> str:
 # ---- who is graded -------------------------------------------------------------------
 
 
-def _plan(order: Order) -> Iterator[tuple[Job, Files] | Refused]:
+def _plan(order: Order, source: Path) -> Iterator[tuple[Job, Files] | Refused]:
     """Each student, one after the other."""
-    with _inbox(Path(said.text("SUBMISSIONS"))) as folder:
+    with _inbox(source) as folder:
         found = inbox.students(folder, "SUBMISSIONS=")
         taken = partial(handed_in.taken, tree=order.tree, made=order.made)
         yield from planning.planned(found, taken, _grader(order))

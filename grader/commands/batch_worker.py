@@ -15,32 +15,35 @@ from typing import Any
 
 from grader.batch import worker
 from grader.batch.queue import Queue, owner
-from grader.commands import class_tree, handed_in, said
+from grader.commands import class_tree, handed_in
 from grader.course.offered.course_file import Course
 from grader.errors import GraderError
+from grader.options import Arguments, Option, number, text
 
-LEASE = 60  # seconds
+LEASE_SECONDS = 60
 _PR_SET_PDEATHSIG = 1
+FROM = Option("FROM", "the folder of the jobs", text)
+LEASE = Option(
+    "LEASE",
+    "seconds until a job of a silent process goes to another one",
+    number(1, 3600),
+)
+OPTIONS = (FROM, LEASE)
 
 
-def run() -> int:
+def run(arguments: Arguments) -> int:
     """Take jobs until each has a result."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-    folder = Path(said.text("FROM"))
+    folder = Path(arguments[FROM])
     shared = folder / class_tree.NAME
     made = replace(class_tree.course_of(shared), speed=False)
 
     def grade(files: Path, room: Path) -> dict[str, Any]:
         return _graded(shared, files, room, made)
 
-    with Queue(folder, lease=lease()) as queue:
+    with Queue(folder, lease=arguments[LEASE] or LEASE_SECONDS) as queue:
         worker.work(queue, grade, rooms(folder) / owner(os.getpid()))
     return 0
-
-
-def lease() -> int:
-    """Seconds without a heartbeat after which a job is for another process."""
-    return said.number("LEASE", 1, 3600) or LEASE
 
 
 def rooms(folder: Path) -> Path:

@@ -17,24 +17,55 @@ from grader.bench import (
 from grader.bench.extension_cell import NAME as CELL
 from grader.bench.request import Wanted
 from grader.checks.speed.baseline import BOTH, VARIANTS
-from grader.commands import said
 from grader.course import rungs, tasks
 from grader.course.rungs import Selection
 from grader.engine import grade as grading
 from grader.engine import results
 from grader.errors import GraderError
+from grader.options import (
+    LAB,
+    SEED,
+    Arguments,
+    Option,
+    T,
+    number,
+    one_of,
+    several,
+    text,
+)
 from grader.toolchain import isa
 from grader.toolchain.make import build_tools
 
 
-def run() -> int:
+def _threads(name: str, value: str) -> int:
+    """At most one on each core; 1 if there is no number."""
+    return number(1, len(os.sched_getaffinity(0)))(name, value) or 1
+
+
+NET = Option("NET", "resnet18, mobilenet, unet", text)
+THREADS = Option("THREADS", "how many threads", _threads)
+PARTS = Option("PARTS", "forward,backward,grad_input,...", several)
+AGAINST = Option("AGAINST", "slow2d,channels_last: also these", several)
+CASES = Option("CASES", "only these, by name", several)
+COUNTS = Option(
+    "COUNTS", "lab 04: off leaves out what cusim counts", one_of("on", "off")
+)
+BUDGET = Option(
+    "BUDGET",
+    "lab 04: how many seconds each row of the table takes on a GPU",
+    number(1, 60),
+)
+OPTIONS = (T, LAB, NET, THREADS, PARTS, AGAINST, CASES, COUNTS, BUDGET, SEED)
+
+
+def run(arguments: Arguments) -> int:
     """Measure, print and write."""
-    task, lab, net = map(said.text, ("T", "LAB", "NET"))
+    task, lab, net = arguments[T], arguments[LAB], arguments[NET]
     if net and (task or lab):
         raise GraderError(f"NET={net} measures a whole network: leave out T= and LAB=")
     selection = _timed(tasks.select(task, lab))
-    repeated = said.number("SEED")
-    wanted = _wanted(grading.new_seed() if repeated is None else repeated)
+    repeated = arguments[SEED]
+    wanted = _wanted(arguments, grading.new_seed() if repeated is None else repeated)
     if not net:
         _verify_cases(selection, wanted)
     with results.lock():
@@ -74,32 +105,18 @@ def _verify_cases(selection: Selection, wanted: Wanted) -> None:
             )
 
 
-def _wanted(seed: int) -> Wanted:
+def _wanted(arguments: Arguments, seed: int) -> Wanted:
     """The words of `make bench`, for the run and for repeating it."""
-    cores = len(os.sched_getaffinity(0))
-    threads = said.number("THREADS", 1, cores) or 1
-    counts, budget = said.one_of("COUNTS", ("on", "off")), said.number("BUDGET", 1, 60)
-    names = (
-        "T",
-        "LAB",
-        "NET",
-        "THREADS",
-        "PARTS",
-        "AGAINST",
-        "CASES",
-        "COUNTS",
-        "BUDGET",
-    )
-    words = {name: said.text(name) for name in names} | {"ISA": isa.held()}
+    threads, against = arguments[THREADS], arguments[AGAINST]
+    words = {**arguments.words, "SEED": "", "ISA": isa.held()}
     words["THREADS"] = str(threads) if threads > 1 else ""
-    against = said.several("AGAINST")
     for name in against:
         if name not in VARIANTS[1:]:
             raise GraderError(
                 f"AGAINST={name}: make bench knows no such variant of PyTorch, "
                 f"expected some of {','.join(VARIANTS[1:])}"
             )
-    parts = said.several("PARTS")
+    parts = arguments[PARTS]
     for part in parts if not words["NET"] else ():
         if part not in ("forward", "backward", BOTH) and not part.startswith("grad_"):
             raise GraderError(
@@ -115,7 +132,7 @@ def _wanted(seed: int) -> Wanted:
         threads,
         parts,
         against,
-        said.several("CASES"),
-        counts=counts == "on",
-        budget=float(budget or 0),
+        arguments[CASES],
+        counts=arguments[COUNTS] == "on",
+        budget=float(arguments[BUDGET] or 0),
     )

@@ -15,14 +15,12 @@ from types import FrameType
 from typing import Any
 
 from grader import options
-from grader.commands import said
 from grader.errors import GraderError
 from grader.options import Arguments, Option
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
 TYPED = "CONVLAB_TYPED"  # a variable of make: the names that a person typed behind it
-MOVED = {"build", "hint"}
 _DECLARED = re.compile(r'Option\(\s*"(\w+)",')
 COMMANDS = {
     "grade": "build, check and score; write results.json and the report",
@@ -54,12 +52,16 @@ COMMANDS = {
 }
 
 
-def usage() -> str:
-    """Commands, and the words that they take."""
-    named = {f"{name}=": meaning for name, meaning in said.NAMES.items()}
-    lists = [[f"  {x:12} {y}" for x, y in known.items()] for known in (COMMANDS, named)]
-    first = "usage: python -m grader COMMAND [TASK] [NAME=value ...]"
-    return "\n".join([first, "", *lists[0], "", *lists[1]])
+def usage(command: str = "") -> str:
+    """The commands; or one of them, and its options."""
+    if command not in COMMANDS:
+        lines = [f"  {name:12} {meaning}" for name, meaning in COMMANDS.items()]
+        more = "python -m grader COMMAND --help shows what NAME may be"
+        first = "usage: python -m grader COMMAND [TASK] [NAME=value ...]"
+        return "\n".join([first, "", *lines, "", more])
+    lines = [f"  {one.name + '=':12} {one.meaning}" for one in options_of(command)]
+    first = f"usage: python -m grader {command} [NAME=value ...]"
+    return "\n".join([first, "", COMMANDS[command], "", *lines])
 
 
 def options_of(command: str) -> Sequence[Option[Any]]:
@@ -106,14 +108,10 @@ def run(command: str, words: Sequence[str] = ()) -> int:
     """
     named, typed = options.by_name(words), os.environ.pop(TYPED, "").split()
     mine = options_of(command)
+    _verify(command, named, typed)
+    arguments = Arguments(mine, {**os.environ, **named})
     module = importlib.import_module(f"grader.commands.{command}")
-    if command not in MOVED:
-        with said.taken(words):
-            status = module.run()
-    else:
-        _verify(command, named, typed)
-        arguments = Arguments(mine, {**os.environ, **named})
-        status = module.run(arguments) if mine else module.run()
+    status = module.run(arguments) if mine else module.run()
     assert isinstance(status, int)
     return status
 
@@ -129,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     command, *words = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     if command not in COMMANDS or {"-h", "--help"} & set(words):
-        print(usage())
+        print(usage(command))
         return 0 if "--help" in (command, *words) else USAGE_ERROR
     signal.signal(signal.SIGTERM, _terminated)
     signal.signal(signal.SIGHUP, _terminated)

@@ -22,7 +22,6 @@ import torch
 from grader import operators, working
 from grader.checks.subject import DTYPES, Subject
 from grader.checks.values.forward import output_dtypes
-from grader.commands import said
 from grader.course.rungs import ROOT, Rung
 from grader.course.tasks import one_rung
 from grader.engine import results
@@ -33,6 +32,7 @@ from grader.operators import Case, Operator, case_file
 from grader.operators.case import CaseError
 from grader.operators.entry import Tensors
 from grader.operators.layouts import lay_out
+from grader.options import SEED, Arguments, Option, T, one_of, text
 from grader.report import terminal
 from grader.runner import programs
 from grader.runner.supervisor.call import Output, Run
@@ -81,11 +81,33 @@ class Situation:
     block: tuple[int, ...] = (0,)
 
 
-def run() -> NoReturn:
+def place(name: str, value: str) -> tuple[int, ...]:
+    """THREAD= and BLOCK=: 3, or 3,1 for x and y. Raises GraderError."""
+    words = (value or "0").split(",")
+    if len(words) > 3 or not all(w.isdecimal() and len(w) < 10 for w in words):
+        raise GraderError(
+            f"{value!r}: expected one, two or three numbers with commas, for example 3,1"
+        )
+    return tuple(int(word) for word in words)
+
+
+CASE = Option("CASE", "the case's name, as the report gives it", text)
+DTYPE = Option("DTYPE", "f32 or f64", one_of("f64", "f32"))
+THREAD = Option("THREAD", "CUDA: x, x,y or x,y,z", place)
+BLOCK = Option("BLOCK", "CUDA: x, x,y or x,y,z", place)
+OPTIONS = (T, CASE, SEED, DTYPE, THREAD, BLOCK)
+
+
+def run(arguments: Arguments) -> NoReturn:
     """Start the debugger in place of this process."""
-    where = {name.lower(): said.text(name) or "0" for name in ("THREAD", "BLOCK")}
-    dtype = said.one_of("DTYPE", ("f64", "f32"))
-    debug(said.text("T"), said.text("CASE"), said.number("SEED") or 0, dtype, **where)
+    debug(
+        arguments[T],
+        arguments[CASE],
+        arguments[SEED] or 0,
+        arguments[DTYPE],
+        thread=arguments[THREAD],
+        block=arguments[BLOCK],
+    )
 
 
 def debug(
@@ -94,8 +116,8 @@ def debug(
     seed: int,
     dtype: str = "f64",
     *,
-    thread: str = "0",
-    block: str = "0",
+    thread: tuple[int, ...] = (0,),
+    block: tuple[int, ...] = (0,),
 ) -> NoReturn:
     """Start the debugger in place of this process, on the numbers of a dtype.
 
@@ -116,8 +138,9 @@ def debug(
     grads = operator.grad_outputs(case, outputs, kind, seed)
     folder = build_folder() / "debug" / rung.id / case.name
     results.make_folder(folder)
-    where = place(thread), place(block)
-    now = Situation(rung, operator, case, dtype, inputs, outputs, grads, folder, *where)
+    now = Situation(
+        rung, operator, case, dtype, inputs, outputs, grads, folder, thread, block
+    )
     _save_tensors(now)
     if rung.step:
         _operator(now)
@@ -254,16 +277,6 @@ def _kernels(now: Situation) -> list[str]:
     ]
     names = _KERNEL.findall(now.rung.file.read_text(encoding="utf-8"))
     return [f"{name} if {' && '.join(at)}" for name in dict.fromkeys(names)]
-
-
-def place(text: str) -> tuple[int, ...]:
-    """THREAD= and BLOCK=: 3, or 3,1 for x and y. Raises GraderError."""
-    words = text.split(",")
-    if len(words) > 3 or not all(w.isdecimal() and len(w) < 10 for w in words):
-        raise GraderError(
-            f"{text!r}: expected one, two or three numbers with commas, for example 3,1"
-        )
-    return tuple(int(word) for word in words)
 
 
 def save_memory(

@@ -10,21 +10,23 @@ import difflib
 
 from rich.text import Text
 
-from grader.commands import said
 from grader.course.foreign import cleaned
 from grader.course.lower_rung import below, body
 from grader.course.rungs import Rung
 from grader.course.tasks import one_rung
 from grader.errors import GraderError
+from grader.options import Arguments, T
 from grader.report import terminal
 from grader.toolchain import given
 
 STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
+OPTIONS = (T,)
 
-def run() -> int:
+
+def run(arguments: Arguments) -> int:
     """Print it. Raises GraderError where there is nothing to compare with."""
-    rung, task = one_rung(said.text("T"), "make diff T=03_im2col_cpu/matmul/02")
+    rung, task = one_rung(arguments[T], "make diff T=03_im2col_cpu/matmul/02")
     other = given.broken(rung) if rung.exhibit else below(rung, task)
     if other is None:
         raise GraderError(

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from grader.commands import said
 from grader.course.tasks import here
 from grader.engine import results
 from grader.errors import GraderError
+from grader.options import Arguments, Option, text
 from grader.report import terminal
 from grader.report.exports import hosts
 from grader.report.exports.junit import junit
@@ -23,13 +23,15 @@ FILES: dict[str, tuple[str, Callable[[Sheet], str]]] = {
 }
 PRINTED = "github"  # GitHub reads what a step prints
 KINDS = (*FILES, PRINTED)
+TO = Option("TO", "for whom", text)
+OPTIONS = (TO,)
 
 
-def run() -> int:
+def run(arguments: Arguments) -> int:
     """Write the files, print the annotations; 1 if GitHub is to see a check that is
     wrong.
     """
-    kinds = asked_for(said.text("TO"), KINDS, "make export TO=junit,github")
+    kinds = asked_for(arguments[TO], KINDS, "make export TO=junit,github")
     whole = results.read()
     if whole is None:
         reason = results.refusal()

@@ -24,7 +24,7 @@ from typing import Any
 from signatures import SIGNATURES
 
 from grader import once
-from grader.commands import leaks, said
+from grader.commands import leaks
 from grader.course.handed import packed
 from grader.course.offered import course_file, narrowed
 from grader.course.offered.checked import written
@@ -52,9 +52,8 @@ HOSTS = Path(__file__).with_name("hosts")  # files for Gradescope, Autolab and G
 NAME = "convlab-instructor"
 
 
-def asked() -> Course | None:
+def asked(named: str) -> Course | None:
     """The course that COURSE= names. Raises GraderError if its file is wrong."""
-    named = said.text("COURSE")
     if not named:
         return None
     made = course_file.course(Path(named), narrowed.names(all_tasks()))

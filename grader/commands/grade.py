@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import time
 
-from grader.commands import check_card, said
+from grader.commands import check_card
 from grader.course import tasks
 from grader.course.exhibits import CASE_CHECK
 from grader.course.foreign import one_line
@@ -18,6 +18,17 @@ from grader.engine.answers.ledger import Ledger
 from grader.engine.checking import untouched
 from grader.engine.score import Results, TaskResult, exit_status
 from grader.errors import GraderError
+from grader.options import (
+    FRESH,
+    JOBS,
+    LAB,
+    SEED,
+    Arguments,
+    Option,
+    T,
+    switch,
+    text,
+)
 from grader.report import html, terminal, time_spent
 from grader.report.progress.next_step import next_step
 from grader.runner.supervisor import orphans
@@ -31,28 +42,32 @@ CHECKS = {
     "gradient": "gradient",
     "card": plan.CARD,
 }
+CHECK = Option("CHECK", "forward, backward or card", text)
+TIMES = Option("TIMES", "1 shows where the time went", switch)
+STRICT = Option("STRICT", "0 ends with status 0 once a table is printed", text)
+OPTIONS = (T, LAB, CHECK, SEED, FRESH, JOBS, TIMES, STRICT)
 
 
-def run() -> int:
+def run(arguments: Arguments) -> int:
     """Grade. With STRICT=0, as `make grade` says, a table that was printed is success,
     whatever it holds.
     """
-    status = graded()
-    return 0 if said.text("STRICT") == "0" else status
+    status = graded(arguments)
+    return 0 if arguments[STRICT] == "0" else status
 
 
-def graded() -> int:
+def graded(arguments: Arguments) -> int:
     """All that was selected; 0 if everything passed or is pending."""
     start = time.monotonic()
-    selection = tasks.select(said.text("T"), said.text("LAB"))
-    check = checked(said.text("CHECK"), selection)
-    repeated = said.number("SEED")
+    selection = tasks.select(arguments[T], arguments[LAB])
+    check = checked(arguments[CHECK], selection)
+    repeated = arguments[SEED]
     seed = grading.new_seed() if repeated is None else repeated
     sandbox.level()  # a level that does not work ends here
-    slots = said.number("JOBS", 1, 1024) or schedule.slots()
+    slots = arguments[JOBS] or schedule.slots()
     if check == plan.CARD:
         return check_card.run(selection, seed, slots)
-    fresh = repeated is not None or said.yes("FRESH")
+    fresh = repeated is not None or arguments[FRESH]
     with results.lock():
         orphans.end()
         build_tools()
@@ -84,7 +99,7 @@ def graded() -> int:
     if selection.whole:
         terminal.course(whole)
     _advise(found, whole)
-    if said.yes("TIMES"):
+    if arguments[TIMES]:
         time_spent.table(found)
     remarks = [*tasks.strange(selection.tasks), *untouched.waiting(found), *absent()]
     remarks += [f"memory was not checked: {unwatched}"] if unwatched else []

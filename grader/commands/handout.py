@@ -30,6 +30,7 @@ from grader.course.offered.course_file import Course
 from grader.course.rungs import ROOT
 from grader.course.tasks import all_tasks
 from grader.errors import GraderError
+from grader.options import COURSE, Arguments
 from grader.report import terminal
 from grader.solution_marks import REGION, starter
 from grader.toolchain import given
@@ -92,13 +93,14 @@ WITHHELD = re.compile(
 )
 
 LISTED = 4  # names told of files that are left out
+OPTIONS = (COURSE,)
 
 
-def run() -> int:
+def run(arguments: Arguments) -> int:
     """Derive, search, list and pack; say what came of it."""
     if given.is_handout():
         raise GraderError("this is a handout; run make handout in the repository")
-    made = for_course.asked()
+    made = for_course.asked(arguments[COURSE])
     folder = build_folder() / "handout" / (made.name if made else "")
     with once.alone(folder):  # the tree and its archives belong together
         return _into(folder, made)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from grader.commands import export, said
-from grader.commands.submission import place_of, wanted_course
+from grader.commands import export
+from grader.commands.submission import DESK, place_of, wanted_course
 from grader.course.foreign import one_line
 from grader.course.offered.course_file import Course
 from grader.engine import results
@@ -18,6 +18,7 @@ from grader.engine.marks import desk
 from grader.engine.marks.people import Person, people
 from grader.engine.marks.total import Total, total
 from grader.errors import GraderError
+from grader.options import COURSE, Arguments, Option, text
 from grader.report import mark_table, terminal
 from grader.report.exports import gradebook
 from grader.report.exports.sheet import Row, Sheet, sheet
@@ -29,12 +30,14 @@ WHO = {
 }
 NEEDED = {"canvas": "canvas_id, id or login", "moodle": "id or email"}
 KINDS = (*BOOKS, *export.FILES)
+TO = Option("TO", "for whom", text)
+OPTIONS = (COURSE, TO, DESK)
 
 
-def run() -> int:
+def run(arguments: Arguments) -> int:
     """Show the marks, write the exports."""
-    made = wanted_course()
-    folder = place_of(made)
+    made = wanted_course(arguments[COURSE])
+    folder = place_of(arguments[DESK], made)
     records = desk.everybody(folder)
     known = people(folder / desk.PEOPLE, made)
     refused = desk.refused(folder)
@@ -55,7 +58,7 @@ def run() -> int:
         for name in students
     ]
     mark_table.show(totals, made)
-    named = said.text("TO")
+    named = arguments[TO]
     if named:
         kinds = export.asked_for(named, KINDS, "make marks TO=canvas,gradescope")
         _write(totals, records, kinds, folder / "exports", made)
@@ -101,10 +104,10 @@ def _sheet(one: Total, records: dict[str, desk.Record], made: Course) -> Sheet:
     for item in one.items:
         seen = rows.get(item.name)
         words = item.points, item.pending, item.of, item.extra
-        said = [item.comment, "a person gave these points" if item.by_hand else ""]
-        said.append(one.lateness(item.part) if seen and not item.by_hand else "")
-        said.append("nothing was handed in, or marked yet" if item.missing else "")
-        comment = "; ".join(filter(None, said))
+        notes = [item.comment, "a person gave these points" if item.by_hand else ""]
+        notes.append(one.lateness(item.part) if seen and not item.by_hand else "")
+        notes.append("nothing was handed in, or marked yet" if item.missing else "")
+        comment = "; ".join(filter(None, notes))
         checks = seen.checks if seen else ()
         made_rows.append(Row(item.name, *words, checks, comment))
     return Sheet(tuple(made_rows), one.person.comment)

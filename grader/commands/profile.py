@@ -15,7 +15,6 @@ from grader.bench.profile import counts, findings, object_code
 from grader.bench.profile.findings import Profile
 from grader.checks.speed import baseline, machine, speed
 from grader.checks.subject import Subject
-from grader.commands import said
 from grader.commands.debug import Situation, save_memory, with_cases
 from grader.course.rungs import Rung, Task
 from grader.course.tasks import select
@@ -24,6 +23,7 @@ from grader.engine.answers import earlier_links
 from grader.errors import GraderError
 from grader.operators import Case, Operator
 from grader.operators.cost import cost
+from grader.options import Arguments, T
 from grader.report import terminal
 from grader.runner.supervisor import cores
 from grader.runner.supervisor.session import tools
@@ -34,10 +34,12 @@ from grader.toolchain.products import Build
 FOR_AVX2 = "-march=x86-64-v3"  # what valgrind can run
 DTYPE, SEED = "f32", 0
 
+OPTIONS = (T,)
 
-def run() -> int:
+
+def run(arguments: Arguments) -> int:
     """Each direction that the file defines. Raises GraderError for another language."""
-    rung = with_cases(said.text("T"), "make profile T=03_im2col_cpu/matmul/02")
+    rung = with_cases(arguments[T], "make profile T=03_im2col_cpu/matmul/02")
     task = next(t for t in select(rung.id).tasks if t.id == rung.task)
     if rung.exhibit:
         raise GraderError(

@@ -6,25 +6,28 @@ from __future__ import annotations
 import os
 import sys
 
-from grader.commands import said
 from grader.course import rungs
 from grader.course.handed import starters
 from grader.course.tasks import select
 from grader.errors import GraderError
+from grader.options import Arguments, Option, T, switch
 from grader.report import terminal
 from grader.toolchain import given
 
+YES = Option("YES", "1 agrees", switch)
+OPTIONS = (T, YES)
 
-def run() -> int:
+
+def run(arguments: Arguments) -> int:
     """Ask, keep a copy, put the starters back."""
     if not given.is_handout():
         raise GraderError(
             "make reset works only in a handout. This is the repository: git restore "
             "brings a file back"
         )
-    if not said.text("T"):
+    if not arguments[T]:
         raise GraderError("name a file or a task: make reset T=02_naive_c/conv2d/00")
-    selection = select(said.text("T"))
+    selection = select(arguments[T])
     known = starters.read(rungs.ROOT)
     files = [
         os.path.relpath(file, rungs.ROOT)
@@ -39,7 +42,8 @@ def run() -> int:
         return 0
     for name in changed:
         terminal.say(f"  {name}")
-    if not _agreed(f"Put back {len(changed)} file{'s' * (len(changed) > 1)}? [y/N] "):
+    question = f"Put back {len(changed)} file{'s' * (len(changed) > 1)}? [y/N] "
+    if not (arguments[YES] or _agreed(question)):
         terminal.say("nothing was changed")
         return 1
     for name in changed:
@@ -59,8 +63,6 @@ def _differs(name: str, known: dict[str, bytes]) -> bool:
 
 def _agreed(question: str) -> bool:
     """Raises GraderError where nobody can be asked."""
-    if said.yes("YES"):
-        return True
     if not sys.stdin.isatty():
         raise GraderError(
             "make reset asks before it replaces a file, and there is no terminal; add "

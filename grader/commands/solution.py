@@ -5,25 +5,28 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from grader.commands import said
 from grader.course import rungs
 from grader.course.handed import sealed
 from grader.course.tasks import select
 from grader.errors import GraderError
+from grader.options import Arguments, Option, T, text
 from grader.report import terminal
 from grader.toolchain import given
 
 FOLDER = "solutions"  # beside labs: what is in it is not graded
+KEY = Option("KEY", "what opens it", text)
+FROM = Option("FROM", "an archive", text)
+OPTIONS = (T, KEY, FROM)
 
 
-def run() -> int:
+def run(arguments: Arguments) -> int:
     """Unlock it into a folder of its own; no file of labs is touched."""
     if not given.is_handout():
         raise GraderError(
             "make solution works only in a handout: in the repository, labs contains "
             "the solutions"
         )
-    wanted, key = said.text("T"), said.text("KEY")
+    wanted, key = arguments[T], arguments[KEY]
     if not wanted:
         raise GraderError("name a task: make solution T=02_naive_c/conv2d KEY=...")
     tasks = select(wanted).tasks
@@ -35,7 +38,7 @@ def run() -> int:
             f"the solutions of {tasks[0].id} are locked: your instructor gives out "
             "KEY= after the deadline"
         )
-    archive = Path(said.text("FROM") or rungs.ROOT / sealed.ARCHIVE)
+    archive = Path(arguments[FROM] or rungs.ROOT / sealed.ARCHIVE)
     files = sealed.unseal(sealed.block(archive, tasks[0].id), key)
     for name, contents in files.items():
         file = rungs.ROOT / FOLDER / name

@@ -9,27 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader.commands import said
 from grader.course import rungs, tasks
 from grader.engine.answers import earlier_links
 from grader.errors import GraderError
+from grader.options import Arguments, Option, T, several
 from grader.report import terminal
 from grader.toolchain.extension import kernels, package
 from grader.toolchain.make import build_tools
 
-STEPS = ("pybind", "aten")
+FIRST_STEPS = ("pybind", "aten")
+STEPS = Option("STEPS", "pybind,aten", several)
+OPTIONS = (T, STEPS)
 
 
-def run() -> int:
+def run(arguments: Arguments) -> int:
     """Build; 1 if an operator failed."""
-    steps = said.several("STEPS") or STEPS
+    steps = arguments[STEPS] or FIRST_STEPS
     for step in steps:
-        if step not in STEPS:
+        if step not in FIRST_STEPS:
             raise GraderError(
-                f"STEPS={step}: expected some of {','.join(STEPS)}; the last step, "
-                "stable, is what make build LAB=05 builds"
+                f"STEPS={step}: expected some of {','.join(FIRST_STEPS)}; the last "
+                "step, stable, is what make build LAB=05 builds"
             )
-    names = _operators(said.text("T"), steps)
+    names = _operators(arguments[T], steps)
     build_tools()
     terminal.say(f"building {', '.join(steps)} of {', '.join(names)}")
     why = package.earlier_steps(names, earlier_links.kernel_links(), steps)

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from grader.commands import for_course, handed_in, said
+from grader.commands import for_course, handed_in
 from grader.course import rungs
 from grader.course.foreign import one_line
 from grader.course.handed import inbox
@@ -25,6 +25,7 @@ from grader.engine import results
 from grader.engine.answers import as_json
 from grader.engine.marks import desk
 from grader.errors import GraderError
+from grader.options import COURSE, Arguments, Option, several, switch, text
 from grader.report import terminal
 from grader.report.exports.sheet import Row, Sheet, sheet
 from grader.toolchain import given, sandbox
@@ -33,6 +34,14 @@ from grader.toolchain.make import build_folder
 EXAMPLE = "make submission COURSE=course.toml FROM=alice.zip NAME=alice"
 ALL_EXAMPLE = "make submission COURSE=course.toml FROM=inbox/ ALL=1"
 SOME_MISSING = 1  # exit status
+WHEN = Option("WHEN", "the time of the hand-in", text)
+PART = Option("PART", "the course's part", several)
+DESK = Option("DESK", "the folder of the records", text)
+ORDER = (COURSE, WHEN, PART, DESK)
+FROM = Option("FROM", "an archive, or with ALL=1 a folder of archives", text)
+NAME = Option("NAME", "the student", text)
+ALL = Option("ALL", "1 grades a folder of archives", switch)
+OPTIONS = (*ORDER, FROM, NAME, ALL)
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,7 @@ class Order:
     wanted: Course  # the same with the parts alone that are graded now
     when: datetime | None  # when it was handed in; None: nobody says
     tree: Path  # the handout
+    place: Path  # the course's folder on the desk
     pages: Path  # the folder of the reports
 
 
@@ -57,11 +67,11 @@ class Graded:
     page: Path
 
 
-def run() -> int:
+def run(arguments: Arguments) -> int:
     """Unpack, grade, keep, tell."""
-    order = order_of(wanted_course())
-    source, student = said.text("FROM"), inbox.named(said.text("NAME"))
-    everybody = said.yes("ALL")
+    order = order_of(arguments, EXAMPLE)
+    source, student = arguments[FROM], inbox.named(arguments[NAME])
+    everybody = arguments[ALL]
     if everybody and (student or not source):
         raise GraderError(
             f"ALL=1 grades a whole folder of archives. Leave NAME= out: {ALL_EXAMPLE}"
@@ -92,18 +102,20 @@ def warn(order: Order) -> None:
         terminal.say(weak)
 
 
-def order_of(made: Course) -> Order:
-    """What the variables ask for. Raises GraderError."""
-    when, parts = _when(said.text("WHEN"), made), _parts(made)
+def order_of(arguments: Arguments, example: str) -> Order:
+    """What the options ask for. Raises GraderError."""
+    made = wanted_course(arguments[COURSE], example)
+    when, parts = _when(arguments[WHEN], made), _parts(arguments[PART], made)
     tree = build_folder() / "handout" / made.name / "student"
     if not tree.is_dir():
         raise GraderError(
             "there is no handout of this course yet: run make handout "
-            f"COURSE={said.text('COURSE')}"
+            f"COURSE={arguments[COURSE]}"
         )
     wanted = [part for part in made.parts if part.id in parts or not parts]
-    pages = place_of(made) / "records" / "+".join(parts)
-    return Order(made, replace(made, parts=tuple(wanted)), when, tree, pages)
+    place = place_of(arguments[DESK], made)
+    pages = place / "records" / "+".join(parts)
+    return Order(made, replace(made, parts=tuple(wanted)), when, tree, place, pages)
 
 
 def _grade_all(found: Mapping[str, list[Path]], order: Order) -> int:
@@ -159,13 +171,12 @@ def keep(
     student: str, laid: Laid, found: dict[str, Any], page: str, order: Order
 ) -> Graded:
     """Put what came of a grading on the desk."""
-    folder = place_of(order.made)
-    file = order.pages / desk.file_of(folder, student).with_suffix(".html").name
+    file = order.pages / desk.file_of(order.place, student).with_suffix(".html").name
     results.make_folder(file.parent)
     if page:
         file.write_text(_of(student, page), encoding="utf-8")
     record = desk.keep(
-        folder,
+        order.place,
         student,
         found,
         when=order.when,
@@ -180,7 +191,7 @@ def keep(
 
 def refuse(student: str, why: str, order: Order) -> None:
     """Put on the desk that a submission could not be graded."""
-    desk.refuse(place_of(order.made), student, why, list(order.wanted.offers))
+    desk.refuse(order.place, student, why, list(order.wanted.offers))
 
 
 def tell(student: str, graded: Graded) -> None:
@@ -209,22 +220,22 @@ def _of(student: str, page: str) -> str:
     return page.replace("<title>convlab", f"<title>{html.escape(student)}", 1)
 
 
-def wanted_course(example: str = EXAMPLE) -> Course:
+def wanted_course(named: str, example: str = EXAMPLE) -> Course:
     """The course of COURSE=, in the repository. Raises GraderError."""
     if given.is_handout():
         raise GraderError(
             "this folder is a handout. Run the command in the repository, which keeps "
             "the marks"
         )
-    made = for_course.asked()
+    made = for_course.asked(named)
     if made is None:
         raise GraderError(f"name the file of the course: {example}")
     return made
 
 
-def place_of(made: Course) -> Path:
+def place_of(named: str, made: Course) -> Path:
     """The course's folder on the desk: DESK=, or desk/ in the repository."""
-    return Path(said.text("DESK") or rungs.ROOT / "desk") / made.name
+    return Path(named or rungs.ROOT / "desk") / made.name
 
 
 def _when(named: str, made: Course) -> datetime | None:
@@ -240,11 +251,10 @@ def _when(named: str, made: Course) -> datetime | None:
         ) from error
 
 
-def _parts(made: Course) -> list[str]:
+def _parts(named: tuple[str, ...], made: Course) -> list[str]:
     """The parts that PART= names; none without it."""
-    named = list(said.several("PART"))
     known = [part.id for part in made.parts]
     for name in named:
         if name not in known:
             raise GraderError(f"PART= names {name!r}, expected {', '.join(known)}")
-    return named
+    return list(named)

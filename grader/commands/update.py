@@ -6,22 +6,25 @@ from __future__ import annotations
 from pathlib import Path
 
 from grader import once
-from grader.commands import said
 from grader.course import rungs
 from grader.course.handed import renewal, starters
 from grader.errors import GraderError
+from grader.options import Arguments, Option, text
 from grader.report import terminal
 from grader.toolchain import given
 from grader.toolchain.make import build_folder
 
+FROM = Option("FROM", "an archive", text)
+OPTIONS = (FROM,)
 
-def run() -> int:
+
+def run(arguments: Arguments) -> int:
     """Do it and say what was done; 1 if a conflict is left to the student."""
     if not given.is_handout():
         raise GraderError(
             "make update works only in a handout. In the repository, use git pull"
         )
-    named = said.text("FROM")
+    named = arguments[FROM]
     if not named:
         raise GraderError(
             "name the archive of the new handout: make update FROM=convlab-handout.zip"

@@ -8,17 +8,19 @@ import os
 from rich.console import Console
 from rich.live import Live
 
-from grader.commands import said
 from grader.course.rungs import ROOT
 from grader.errors import GraderError
+from grader.options import LAB, Arguments, T
 from grader.watch.client import Client
 from grader.watch.keyboard import Keyboard
 from grader.watch.loop import Loop, in_terminal
 from grader.watch.saves import Saves
 from grader.watch.screen import Screen
 
+OPTIONS = (T, LAB)
 
-def run() -> int:
+
+def run(arguments: Arguments) -> int:
     """Until the key q."""
     if not in_terminal():
         raise GraderError(
@@ -27,7 +29,7 @@ def run() -> int:
         )
     console = Console(highlight=False, no_color="NO_COLOR" in os.environ or None)
     with Saves(ROOT / "labs") as saves, Client() as client:
-        loop = Loop(said.text("T"), said.text("LAB"), client, saves)
+        loop = Loop(arguments[T], arguments[LAB], client, saves)
         live = Live(console=console, screen=True, auto_refresh=False)
         loop.away, loop.back = live.stop, lambda: live.start(refresh=True)
         with live:

@@ -24,7 +24,7 @@ import cusim.build
 import pytest
 from convlab import _native, _snippet
 
-from grader.commands import carry, for_course, handout, update
+from grader.commands import carry, cli, for_course, handout, update
 from grader.course import rungs
 from grader.course.rungs import ROOT, Rung
 from grader.course.tasks import all_tasks
@@ -248,7 +248,7 @@ def record_of_a_student(tree: Path, patch: pytest.MonkeyPatch, meeting: Meeting)
 
 def students_tree(tree: Path, patch: pytest.MonkeyPatch, meeting: Meeting):
     patch.setattr(given, "is_handout", lambda: False)
-    patch.setattr(for_course, "asked", lambda: None)
+    patch.setattr(for_course, "asked", lambda _: None)
     patch.setattr(handout, "_names", lambda: ([], []))
     patch.setattr(handout.starters, "pack", lambda new, _: put(new / "file"))
     for name in ("_search", "_write_manifest"):
@@ -256,7 +256,7 @@ def students_tree(tree: Path, patch: pytest.MonkeyPatch, meeting: Meeting):
     patch.setattr(handout, "_pack", lambda *_: [])
     patch.setattr(handout, "_seal", lambda *_: tree)
     meeting.at(patch, handout, "_give", lambda _: None)
-    make = lambda: handout.run()  # noqa: E731
+    make = lambda: cli.run("handout")  # noqa: E731
     return make, make
 
 
@@ -286,7 +286,7 @@ def renewed_tree(tree: Path, patch: pytest.MonkeyPatch, meeting: Meeting):
     patch.setattr(update.renewal, "unpacked", lambda _: None)
     report = update.renewal.Report()
     meeting.at(patch, update.renewal, "renew", lambda *_: report)
-    make = lambda: update.run()  # noqa: E731
+    make = lambda: cli.run("update")  # noqa: E731
     return make, make
 
 

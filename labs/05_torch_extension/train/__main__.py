@@ -28,9 +28,18 @@ from rich.progress import (  # noqa: E402
 )
 from rich.table import Table  # noqa: E402
 
-from grader.commands import said  # noqa: E402
 from grader.engine.results import environment  # noqa: E402
 from grader.errors import GraderError  # noqa: E402
+from grader.options import (  # noqa: E402
+    SEED,
+    Arguments,
+    Option,
+    number,
+    one_of,
+    several,
+    switch,
+    text,
+)
 from grader.toolchain.make import build_folder  # noqa: E402
 from train import data, layers, loop, page, profiler, roles  # noqa: E402
 from train.data import Absent, Data  # noqa: E402
@@ -38,7 +47,18 @@ from train.loop import Run  # noqa: E402
 from train.network import NETS  # noqa: E402
 
 DTYPES = {"f32": torch.float32, "f64": torch.float64}
-EPOCHS = {"digits": 20, "fashion": 2, "mnist": 2}
+USUAL_EPOCHS = {"digits": 20, "fashion": 2, "mnist": 2}
+
+NET = Option("NET", "the network", one_of(*NETS))
+DATA = Option("DATA", "what to learn", one_of(*data.NAMES))
+EPOCHS = Option("EPOCHS", "how often", number(1))
+VARIANTS = Option("VARIANTS", "which layers", several)
+DTYPE = Option("DTYPE", "f32 or f64", one_of(*DTYPES))
+DEVICE = Option("DEVICE", "cpu or cuda", one_of("cpu", "cuda"))
+THREADS = Option("THREADS", "how many threads", number(0, 1024))
+PROFILE = Option("PROFILE", "1 takes a step apart", switch)
+TO = Option("TO", "a folder", text)
+OPTIONS = (NET, DATA, EPOCHS, VARIANTS, DTYPE, DEVICE, THREADS, SEED, PROFILE, TO)
 
 console = Console(highlight=False)
 
@@ -61,23 +81,24 @@ class Chosen:
 
 def options() -> Chosen:
     """What was said. Raises GraderError for what cannot be."""
-    variants = said.several("VARIANTS") or layers.MAKES
+    arguments = Arguments(OPTIONS, os.environ)
+    variants = arguments[VARIANTS] or layers.MAKES
     for name in variants:
         if name not in layers.MAKES:
             known = ", ".join(layers.MAKES)
             raise GraderError(f"VARIANTS={name}: there are {known}")
-    learned = said.one_of("DATA", data.NAMES)
+    learned = arguments[DATA]
     chosen = Chosen(
-        net=said.one_of("NET", list(NETS)),
+        net=arguments[NET],
         data=learned,
-        dtype=said.one_of("DTYPE", list(DTYPES)),
-        device=said.one_of("DEVICE", ("cpu", "cuda")),
-        epochs=said.number("EPOCHS", 1) or EPOCHS[learned],
+        dtype=arguments[DTYPE],
+        device=arguments[DEVICE],
+        epochs=arguments[EPOCHS] or USUAL_EPOCHS[learned],
         variants=tuple(variants),
-        seed=said.number("SEED") or 0,
-        threads=said.number("THREADS", 0, 1024) or 0,
-        profile=said.yes("PROFILE"),
-        to=said.text("TO"),
+        seed=arguments[SEED] or 0,
+        threads=arguments[THREADS] or 0,
+        profile=arguments[PROFILE],
+        to=arguments[TO],
     )
     if chosen.device == "cuda" and not torch.cuda.is_available():
         raise GraderError(
@@ -191,8 +212,8 @@ def profiled(runs: Sequence[Run], found: Data, folder: Path) -> list[roles.Profi
 def show(table: page.Table) -> None:
     """A table, as wide as it is."""
     drawn = Table(title=f"\n{table.title}", title_justify="left", box=box.SIMPLE_HEAD)
-    for number, head in enumerate(table.heads):
-        side = "left" if number < table.texts else "right"
+    for column, head in enumerate(table.heads):
+        side = "left" if column < table.texts else "right"
         drawn.add_column(head, justify=side, overflow="fold")
     for cells in table.rows:
         drawn.add_row(*(escape(cell.strip("`")) for cell in cells))

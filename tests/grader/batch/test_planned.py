@@ -11,7 +11,7 @@ import pytest
 
 from grader.batch import planning, roster, unpacked
 from grader.batch.planning import Job, Refused
-from grader.commands import batch
+from grader.commands import cli
 from grader.course.handed.laid import Laid
 from grader.errors import GraderError
 from tests import put
@@ -112,9 +112,7 @@ def ask(inbox: Path, monkeypatch) -> Callable[..., int]:
     monkeypatch.setenv("DRY", "1")
 
     def asked(**words: str) -> int:
-        for name, value in words.items():
-            monkeypatch.setenv(name, value)
-        return batch.run()
+        return cli.run("batch", [f"{name}={value}" for name, value in words.items()])
 
     return asked
 

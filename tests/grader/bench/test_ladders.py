@@ -12,14 +12,13 @@ from unittest.mock import Mock
 
 import pytest
 
-from grader import operators
+from grader import operators, options
 from grader.bench import counting, ladders
 from grader.bench.ladders import Wanted, parts_of
 from grader.checks.speed import machine, speed, timing
 from grader.checks.speed.baseline import BOTH
 from grader.checks.speed.estimate import Speed
-from grader.commands.bench import _wanted
-from grader.commands.said import taken
+from grader.commands import bench
 from grader.course.bands import Cost
 from grader.course.tasks import all_tasks, select
 from grader.errors import GraderError
@@ -62,9 +61,14 @@ def measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, 
     return asked
 
 
+def wanted(words: list[str], seed: int) -> Wanted:
+    """What `make bench` with these words measures."""
+    arguments = options.Arguments(bench.OPTIONS, options.by_name(words))
+    return bench._wanted(arguments, seed)
+
+
 def test_what_costs_time_beside_a_card_can_be_left_out(monkeypatch) -> None:
-    with taken(["LAB=04", "BUDGET=2", "COUNTS=off"]):
-        made = _wanted(1)
+    made = wanted(["LAB=04", "BUDGET=2", "COUNTS=off"], 1)
     assert (made.budget, made.counts) == (2, False)
     assert made.words == "LAB=04 COUNTS=off BUDGET=2"
 
@@ -105,8 +109,7 @@ def test_every_part_a_rung_computes_is_timed_and_written(
 def test_the_recorded_command_selects_the_same_again(
     words: list[str], said: str
 ) -> None:
-    with taken(words):
-        assert ladders.command(_wanted(3)) == said
+    assert ladders.command(wanted(words, 3)) == said
 
 
 def test_what_a_rung_leaves_is_no_row(
@@ -204,8 +207,8 @@ def test_wrong_values_are_told_and_end_with_1(
     ],
 )
 def test_words_that_cannot_be_are_told(words: list[str], sentence: str) -> None:
-    with taken(words), pytest.raises(GraderError, match=sentence):
-        _wanted(3)
+    with pytest.raises(GraderError, match=sentence):
+        wanted(words, 3)
 
 
 def test_a_part_asks_for_one_gradient_and_costs_half_of_backward() -> None:

@@ -15,7 +15,7 @@ import torch
 from grader.bench import layer_times, network_table, networks, request
 from grader.bench.request import Wanted
 from grader.checks.speed import timing
-from grader.commands import cli, said
+from grader.commands import bench, cli
 from grader.errors import GraderError
 from grader.toolchain import isa
 from tests.labs import extension
@@ -55,7 +55,7 @@ def sides(net: str, part: str) -> dict[str, networks.Network]:
 
 def test_the_command_offers_every_network():
     assert networks.names() == NETS
-    assert all(net in said.NAMES["NET"] for net in NETS)
+    assert all(net in bench.NET.meaning for net in NETS)
 
 
 @each_net

@@ -202,15 +202,15 @@ def test_a_number_that_only_holds_a_seed_is_no_leak(tmp_path):
     for_course.search([tmp_path / "tree"], read(tmp_path))
 
 
-def test_a_case_that_cannot_be_computed_is_refused_with_its_line(tmp_path, monkeypatch):
+def test_a_case_that_cannot_be_computed_is_refused_with_its_line(tmp_path):
     wrong = TEXT.replace('approximate = "tanh" }', "approximate = 1 }")
-    monkeypatch.setenv("COURSE", str(put(tmp_path / "course.toml", wrong)))
+    named = str(put(tmp_path / "course.toml", wrong))
     with pytest.raises(GraderError, match=r"course.toml:31: .*cannot be computed"):
-        for_course.asked()
+        for_course.asked(named)
     wrong = TEXT.replace("shapes = { input", "shepes = { input")
     put(tmp_path / "course.toml", wrong)
     with pytest.raises(GraderError, match="unknown word 'shepes'"):
-        for_course.asked()
+        for_course.asked(named)
     for old, new, says in (
         ("[3, 7, 9]", "[3, -7, 9]", "the shape of 'input' is not a list of sizes"),
         ("[3, 7, 9]", '"3x7"', "the shape of 'input' is not a list of sizes"),
@@ -223,7 +223,7 @@ def test_a_case_that_cannot_be_computed_is_refused_with_its_line(tmp_path, monke
     ):
         put(tmp_path / "course.toml", TEXT.replace(old, new))
         with pytest.raises(GraderError, match=f"course.toml:31: .*{re.escape(says)}"):
-            for_course.asked()
+            for_course.asked(named)
 
 
 def test_a_hidden_seed_draws_what_a_run_with_it_draws(tmp_path):

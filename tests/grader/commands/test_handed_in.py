@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from signatures import SIGNATURES
 
-from grader.commands import autograde, counted, handed_in, handout
+from grader.commands import autograde, cli, counted, handed_in, handout
 from grader.course.exhibits import HUNT
 from grader.course.handed import opened
 from grader.course.offered.course_file import Course, Offer, Part
@@ -368,7 +368,7 @@ def test_a_host_gets_an_answer_whatever_happens(
     monkeypatch.setattr(autograde, "here", lambda: read(tmp_path))
     for name, value in (("HOST", host), ("FROM", "x"), ("TO", str(tmp_path / "to"))):
         monkeypatch.setenv(name, value)
-    assert autograde.run() == 0
+    assert cli.run("autograde") == 0
     answer = (tmp_path / "to").read_text()
     assert says in answer
     last = json.loads(answer if host == "gradescope" else answer.splitlines()[-1])
@@ -379,8 +379,8 @@ def test_a_host_gets_an_answer_whatever_happens(
 def test_a_host_that_nobody_knows_and_a_tree_of_no_course_are_refused(monkeypatch):
     monkeypatch.setenv("HOST", "moodle")
     with pytest.raises(GraderError, match="expected gradescope or autolab"):
-        autograde.run()
+        cli.run("autograde")
     monkeypatch.setenv("HOST", "autolab")
     monkeypatch.setenv("FROM", "x")
     with pytest.raises(GraderError, match="was not made for a course"):
-        autograde.run()
+        cli.run("autograde")

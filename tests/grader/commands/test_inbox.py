@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from grader.commands import for_course, handed_in, marks, submission
+from grader.commands import cli, for_course, handed_in, submission
 from grader.engine.marks import desk
 from grader.errors import GraderError
 from grader.report import mark_table
@@ -78,9 +78,9 @@ def records(tmp_path: Path) -> set[str]:
 def test_everybody_is_graded_whatever_the_name_says(inbox, tmp_path, capsys):
     for name in NAMES:
         send(inbox, name)
-    assert submission.run() == 0
+    assert cli.run("submission") == 0
     assert records(tmp_path) == set(NAMES)
-    assert marks.run() == 0
+    assert cli.run("marks") == 0
     assert not (tmp_path / "A").exists()
     said = capsys.readouterr().out
     assert f"{len(NAMES)} of {len(NAMES)} students were graded" in said
@@ -91,8 +91,8 @@ def test_everybody_is_graded_whatever_the_name_says(inbox, tmp_path, capsys):
 def test_a_name_that_is_no_text_is_one_student(inbox, tmp_path):
     made = send(inbox, "alice")
     made.rename(os.fsdecode(os.fsencode(made.parent) + b"/jos\xe9.zip"))
-    assert submission.run() == 0 and records(tmp_path) == {"jos\\xe9"}
-    assert marks.run() == 0
+    assert cli.run("submission") == 0 and records(tmp_path) == {"jos\\xe9"}
+    assert cli.run("marks") == 0
 
 
 def test_one_who_cannot_be_graded_costs_nobody_else(inbox, tmp_path, capsys):
@@ -104,13 +104,13 @@ def test_one_who_cannot_be_graded_costs_nobody_else(inbox, tmp_path, capsys):
     put(inbox / "eve.txt", "I was ill")
     put(inbox / "frank" / GELU, "mine")
     put(inbox / ".DS_Store")
-    assert submission.run() == submission.SOME_MISSING
+    assert cli.run("submission") == submission.SOME_MISSING
     assert records(tmp_path) == {"alice", "frank"}
     said = capsys.readouterr().out
     told = said[said.index("2 of 6 students were graded") :].splitlines()[1:]
     assert [line.split(": ")[1] for line in told] == ["bob", "carol", "dave", "eve.txt"]
     assert "it is a RAR archive" in told[0] and "dave.tar.gz, dave.zip" in told[2]
-    assert marks.run() == 0
+    assert cli.run("marks") == 0
     table = capsys.readouterr().out
     for line in told:
         assert line.partition("not graded: ")[2].partition(": ")[2] in table
@@ -121,7 +121,7 @@ def test_a_name_in_two_spellings_is_one_student_with_two_archives(
 ):
     for form in ("NFC", "NFD"):
         send(inbox, unicodedata.normalize(form, "José"))
-    assert submission.run() == submission.SOME_MISSING
+    assert cli.run("submission") == submission.SOME_MISSING
     assert "José: several submissions have this name" in capsys.readouterr().out
 
 
@@ -130,7 +130,7 @@ def test_a_folder_that_a_platform_made_may_hold_the_archive(inbox, tmp_path):
         put(inbox / "Alice_1_file" / "x").parent / "labs.tar.gz"
     )
     (inbox / "Alice_1_file" / "x").unlink()
-    assert submission.run() == 0 and records(tmp_path) == {"Alice_1_file"}
+    assert cli.run("submission") == 0 and records(tmp_path) == {"Alice_1_file"}
 
 
 @pytest.mark.parametrize(
@@ -150,19 +150,19 @@ def test_an_order_that_makes_no_sense_is_refused(inbox, monkeypatch, place, says
     for name, value in place.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(GraderError, match=says):
-        submission.run()
+        cli.run("submission")
 
 
 def test_one_student_of_any_name_is_graded_or_refused(inbox, monkeypatch, capsys):
     monkeypatch.delenv("ALL")
     monkeypatch.setenv("FROM", str(send(inbox, "it's $(touch A)")))
     monkeypatch.setenv("NAME", "n" * 300)
-    assert submission.run() == 0
+    assert cli.run("submission") == 0
     monkeypatch.setenv("FROM", "n" * 300)
     monkeypatch.setenv("NAME", "bob\nby")
     with pytest.raises(GraderError, match="cannot be read as a folder"):
-        submission.run()
-    assert marks.run() == 0
+        cli.run("submission")
+    assert cli.run("marks") == 0
     assert "bob by" in capsys.readouterr().out
 
 
@@ -179,7 +179,7 @@ def test_a_part_alone_is_graded_and_its_page_lies_apart(inbox, tmp_path, monkeyp
     monkeypatch.setenv("PART", "week_1")
     monkeypatch.setenv("WHEN", "2026-11-20T10:00:00")
     send(inbox, "alice")
-    assert submission.run() == 0
+    assert cli.run("submission") == 0
     assert asked == [["01_python_function/add", "02_naive_c/gelu"]]
     folder = tmp_path / "desk" / "two_labs"
     assert (folder / "records" / "week_1" / "alice.html").is_file()

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from grader.commands import step
-from grader.commands.said import taken
+from grader.commands import cli, step
 from grader.errors import GraderError
 
 
@@ -41,8 +40,7 @@ def test_operators_that_have_the_step_are_built(
     built: list[Any],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with taken([f"STEPS={steps}", f"T={task}"]):
-        assert step.run() == 0
+    assert cli.run("step", [f"STEPS={steps}", f"T={task}"]) == 0
     assert built == [(operators, [steps] if steps else ["pybind", "aten"])]
     used = "aten" if operators == ["conv2d"] or steps == "aten" else "pybind"
     assert f"from convlab_ext import {used}; " in capsys.readouterr().out
@@ -62,7 +60,6 @@ def test_what_cannot_be_built_is_told(
     sentence: str,
     built: list[Any],
 ) -> None:
-    said = taken([f"STEPS={steps}", f"T={task}"])
-    with said, pytest.raises(GraderError, match=sentence):
-        step.run()
+    with pytest.raises(GraderError, match=sentence):
+        cli.run("step", [f"STEPS={steps}", f"T={task}"])
     assert not built

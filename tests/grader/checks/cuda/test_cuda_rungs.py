@@ -161,9 +161,9 @@ def test_a_loaded_rung_is_differentiable_and_takes_any_strides():
 
 
 def test_gdb_is_told_which_thread_of_which_block():
-    assert [debug.place(words) for words in ("3", "3,1")] == [(3,), (3, 1)]
+    assert [debug.place("THREAD", words) for words in ("3", "3,1")] == [(3,), (3, 1)]
     with pytest.raises(GraderError, match="expected one, two or three numbers"):
-        debug.place("3,-1")
+        debug.place("THREAD", "3,-1")
 
 
 # ---- nvcc ----------------------------------------------------------------------------

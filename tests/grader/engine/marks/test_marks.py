@@ -19,7 +19,7 @@ import jsonschema
 import pytest
 from junitparser import JUnitXml
 
-from grader.commands import for_course, marks
+from grader.commands import cli, for_course
 from grader.engine.marks import desk
 from grader.engine.marks.people import Person, people
 from grader.engine.marks.total import Total, total
@@ -119,7 +119,7 @@ def test_what_being_late_cost_is_told_in_numbers(tmp_path, at_desk, monkeypatch)
     made = read(tmp_path)
     hand_in(at_desk, "eve", "2026-11-18T10:00:00+01:00", made=made)
     monkeypatch.setenv("TO", "moodle,gradescope")
-    assert marks.run() == 0
+    assert cli.run("marks") == 0
     answer = json.loads((at_desk / "exports" / "eve" / "gradescope.json").read_text())
     told = {test["name"]: test["output"].splitlines()[0] for test in answer["tests"]}
     assert told["02_naive_c/gelu"].startswith("11 late days: 0 % of the graded points")
@@ -301,7 +301,7 @@ def test_marks_are_shown_and_exported_with_what_was_decided(
 ):
     monkeypatch.setattr(mark_table.console, "width", 200)
     monkeypatch.setenv("TO", "canvas,moodle,gradescope,junit,autolab")
-    assert marks.run() == 0
+    assert cli.run("marks") == 0
     said = capsys.readouterr().out
     assert "by hand: 02_naive_c/gelu, q1" in said and "[red]eve" in said
     assert "canvas does not know these students: =bob, [red]eve, alice; write" in said
@@ -327,4 +327,4 @@ def test_a_platform_that_nobody_knows_is_refused(at_desk, monkeypatch):
     with pytest.raises(
         GraderError, match="names 'blackboard', expected canvas, moodle"
     ):
-        marks.run()
+        cli.run("marks")

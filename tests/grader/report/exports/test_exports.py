@@ -17,7 +17,7 @@ import jsonschema
 import pytest
 from junitparser import Error, Failure, JUnitXml, Skipped
 
-from grader.commands import autograde, export, handed_in
+from grader.commands import autograde, cli, export, handed_in
 from grader.course.handed.laid import Laid
 from grader.course.offered.course_file import Hidden
 from grader.engine.answers import as_json
@@ -186,7 +186,7 @@ def test_a_step_at_github_is_red_where_a_check_is_wrong(
     whole = as_json.results(results.whole([failing(verdict=verdict)]))
     monkeypatch.setattr(export.results, "read", lambda: whole)
     monkeypatch.setenv("TO", "github")
-    assert export.run() == status
+    assert cli.run("export") == status
     assert commands(capsys.readouterr().out)[-1][0] == "notice"
 
 
@@ -262,7 +262,7 @@ def test_a_host_of_a_course_that_hides_anything_gets_no_word_of_a_process(
     monkeypatch.setattr(autograde, "here", lambda: made)
     for name, value in (("HOST", host), ("FROM", "x"), ("TO", str(tmp_path / "to"))):
         monkeypatch.setenv(name, value)
-    assert autograde.run() == 0
+    assert cli.run("autograde") == 0
     printed = capsys.readouterr()
     shown = (tmp_path / "to").read_text() + printed.out
     shown += printed.err if host == "autolab" else ""

@@ -6,14 +6,16 @@ ends in one sentence where it is none of what was expected.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from grader.commands import cli, said
+from grader.commands import build, cli, diff
 from grader.errors import GraderError
+from grader.options import LAB, Arguments, Option, T, number
 from grader.report import terminal
 from tests import ROOT, put
 
@@ -147,30 +149,98 @@ def test_a_value_that_cannot_be_is_one_sentence(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_word_behind_a_command_wins_and_is_gone_after_it(
+def test_a_word_behind_a_command_wins_over_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("LAB", "01")
-    with said.taken(["LAB=02", "02_naive_c/add", "FROM=a=b"]):
-        assert said.text("LAB") == "02" and said.text("T") == "02_naive_c/add"
-        assert said.text("FROM") == "a=b"
-    assert said.text("LAB") == "01" and not said.text("T")
-    with pytest.raises(GraderError, match="'SEDE=3': no command has this word"):
-        said.taken(["SEDE=3"]).__enter__()
+    monkeypatch.setenv("SEED", "not a number")  # of no concern here
+    asked: list[tuple[str, str]] = []
+    monkeypatch.setattr(diff, "run", lambda words: asked.append((words[T], words[LAB])))
+    monkeypatch.setattr(diff, "OPTIONS", (T, LAB))
+    with pytest.raises(AssertionError):  # no status
+        cli.run("diff", ["02_naive_c/add"])
+    with pytest.raises(AssertionError):
+        cli.run("diff", ["LAB=02", "T=a=b"])
+    assert asked == [("02_naive_c/add", "01"), ("a=b", "02")]
+
+
+OTHERS = "belongs to grade, bench, debug"
+
+
+@pytest.mark.parametrize(
+    ("command", "word", "sentence"),
+    [
+        ("report", "SEED=3", f"report does not take 'SEED=', it takes no .*{OTHERS}$"),
+        ("diff", "SEED=3", f"diff does not take 'SEED=', it takes T=; .*{OTHERS}$"),
+        ("diff", "SEDE=3", "diff does not take 'SEDE=', it takes T=$"),
+        ("doctor", "02_naive_c", "doctor does not take 'T=', it takes no options; T= "),
+        ("diff", "a\nb=3", r"diff does not take 'a\\nb=', it takes T=$"),
+    ],
+)
+def test_a_word_that_a_command_does_not_take_is_refused(
+    command: str, word: str, sentence: str
+) -> None:
+    with pytest.raises(GraderError, match=sentence):
+        cli.run(command, [word])
+
+
+def test_what_stood_behind_make_is_refused_where_another_command_takes_it(
+    tmp_path: Path,
+) -> None:
+    python = f"PYTHON={sys.executable}"
+    paths = os.pathsep.join(
+        str(ROOT / p) for p in ("", "common/python", "grader/python")
+    )
+    place = {"PYTHONPATH": paths, "CONVLAB_BUILD": str(tmp_path)}
+    done = make(ROOT, "report", python, "SEED=3", "CUDA=0", "SEDE=3", **place)
+    assert "report does not take 'SEED='" in " ".join(done.stderr.split())
+    for behind, before in (("CUDA=0", {}), ("SEDE=3", {}), ("ISA=", {"SEED": "3"})):
+        done = make(ROOT, "report", python, behind, **place, **before)
+        assert "there are no results" in done.stderr
+
+
+def test_a_process_that_a_command_starts_knows_nothing_of_make(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(cli.TYPED, "LAB PYTHON")
+    monkeypatch.setattr(build, "run", lambda _: int(cli.TYPED in os.environ))
+    assert cli.run("build") == 0
+
+
+def test_the_sources_declare_the_options_that_the_commands_have() -> None:
+    every = {one.name for command in cli.COMMANDS for one in cli.options_of(command)}
+    assert cli.declared() == every
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_the_help_of_a_command_names_its_options(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main([command, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert cli.COMMANDS[command] in shown
+    for option in cli.options_of(command):
+        assert f"\n  {option.name}=" in shown and option.meaning in shown
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_make_help_names_only_options_that_a_command_has(command: str) -> None:
+    line = re.search(rf"(?m)^{command}:.*## (.*)", (ROOT / "Makefile").read_text())
+    shown = re.findall(r"\b([A-Z]+)=", line[1]) if line else []
+    assert {*shown} <= {one.name for one in cli.options_of(command)}
+
+
+SEED = Option("SEED", "", number(0, 1000))
 
 
 @pytest.mark.parametrize(
     ("value", "found"), [("", None), (" 7 ", 7), ("0", 0), ("1000", 1000)]
 )
-def test_a_number_is_whole_and_within_its_bounds(
-    value: str, found: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SEED", value)
-    assert said.number("SEED", 0, 1000) == found
+def test_a_number_is_whole_and_within_its_bounds(value: str, found: int | None) -> None:
+    assert Arguments([SEED], {"SEED": value})[SEED] == found
 
 
 @pytest.mark.parametrize("value", ["-1", "1001", "1.5", "seven", "1_0", "\u00b2"])
-def test_another_number_is_told(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SEED", value)
+def test_another_number_is_told(value: str) -> None:
     with pytest.raises(GraderError, match="expected a whole number from 0 to 1000"):
-        said.number("SEED", 0, 1000)
+        Arguments([SEED], {"SEED": value})
