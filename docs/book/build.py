@@ -24,8 +24,10 @@ from pathlib import Path
 import nbformat
 
 from docs.book import source
-from grader.commands import handout, leaks, notebooks
+from grader.commands import handout, notebooks
+from grader.course.handed.counted_files import RUNG
 from grader.errors import GraderError
+from grader.handout import leaks
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -127,7 +129,7 @@ def sphinx(folder: Path, title: str) -> None:
 
 def search(html: Path) -> None:
     """Raises GraderError if a page shows a line of a solution."""
-    files = [ROOT / name for name in tracked("labs") if handout.RUNG.fullmatch(name)]
+    files = [ROOT / name for name in tracked("labs") if RUNG.fullmatch(name)]
     solutions = leaks.solution_lines(files)
     for page in sorted(html.rglob("*.html")):
         text = unescape(re.sub(r"<[^>]*>", "", page.read_text(encoding="utf-8")))

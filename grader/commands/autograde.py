@@ -13,11 +13,11 @@ import traceback
 from dataclasses import replace
 from pathlib import Path
 
-from grader.commands import handed_in
 from grader.course import rungs
 from grader.course.offered.course_file import Course
 from grader.course.tasks import here
 from grader.engine.answers import as_json
+from grader.engine.marks import hand_in
 from grader.errors import GraderError
 from grader.options import Arguments, Option, text
 from grader.report.exports import hosts
@@ -65,9 +65,9 @@ def run(arguments: Arguments) -> int:
 
 
 def _graded(source: Path, made: Course) -> Sheet:
-    laid = handed_in.lay(source, rungs.ROOT, made)
+    laid = hand_in.lay(source, rungs.ROOT, made)
     try:
-        found = handed_in.grade(rungs.ROOT, build_folder(), made)
+        found = hand_in.grade(rungs.ROOT, build_folder(), made)
     except GraderError as error:  # may quote what a student's process has printed
         if not made.hidden:
             raise

@@ -16,11 +16,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from grader.batch import planning, roster, unpacked
+from grader.batch import class_tree, planning, roster, unpacked
 from grader.batch.crew import Crew
 from grader.batch.planning import Files, Job, Refused
 from grader.batch.queue import Queue, is_gone
-from grader.commands import batch_worker, class_tree, handed_in, submission
+from grader.commands import batch_worker, submission
 from grader.commands.batch_worker import LEASE
 from grader.commands.submission import Order
 from grader.course.foreign import one_line
@@ -29,6 +29,7 @@ from grader.course.handed.renewal import MANIFEST
 from grader.course.offered import course_file
 from grader.course.tasks import all_tasks
 from grader.engine import results, schedule
+from grader.engine.marks import hand_in
 from grader.errors import GraderError
 from grader.options import FRESH, JOBS, Arguments, Option, one_of, switch, text
 from grader.report import terminal
@@ -191,7 +192,7 @@ def _plan(order: Order, source: Path) -> Iterator[tuple[Job, Files] | Refused]:
     """Each student, one after the other."""
     with _inbox(source) as folder:
         found = inbox.students(folder, "SUBMISSIONS=")
-        taken = partial(handed_in.taken, tree=order.tree, made=order.made)
+        taken = partial(hand_in.taken, tree=order.tree, made=order.made)
         yield from planning.planned(found, taken, _grader(order))
 
 

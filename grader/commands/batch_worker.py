@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from grader.batch import worker
+from grader.batch import class_tree, worker
 from grader.batch.queue import Queue, owner
-from grader.commands import class_tree, handed_in
 from grader.course.offered.course_file import Course
+from grader.engine.marks import hand_in
 from grader.errors import GraderError
 from grader.options import Arguments, Option, number, text
 
@@ -56,8 +56,8 @@ def _graded(shared: Path, files: Path, room: Path, made: Course) -> dict[str, An
     tree, build = class_tree.copied(shared, room)
     shutil.copytree(files, tree, dirs_exist_ok=True)
     try:
-        found, page = handed_in.outcome(tree, build, made)
-    except handed_in.Ended as error:
+        found, page = hand_in.outcome(tree, build, made)
+    except hand_in.Ended as error:
         raise worker.Again(str(error)) from error
     except GraderError as error:
         return {"why": str(error)}

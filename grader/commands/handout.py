@@ -20,16 +20,15 @@ import subprocess
 import zipfile
 from pathlib import Path
 
-from signatures import SIGNATURES
-
 from grader import once
-from grader.commands import for_course, leaks
 from grader.course.exhibits import HUNT
 from grader.course.handed import packed, sealed, starters
+from grader.course.handed.counted_files import RUNG
 from grader.course.offered.course_file import Course
 from grader.course.rungs import ROOT
 from grader.course.tasks import all_tasks
 from grader.errors import GraderError
+from grader.handout import course_trees, leaks
 from grader.options import COURSE, Arguments
 from grader.report import terminal
 from grader.solution_marks import REGION, starter
@@ -74,12 +73,6 @@ NEVER = re.compile(
     r"(^|/)(tests|build|\.venv|__pycache__|\.ipynb_checkpoints)/"
     r"|docs/guides/instructors\.md"
 )
-RUNG = re.compile(
-    r"labs/\d\d_\w+/\w+/\d\d_\w+\.(py|c|cu|cpp|case\.toml)"
-    rf"|labs/05_torch_extension/csrc/\w+/({'|'.join(SIGNATURES)})\.cpp"
-    rf"|labs/05_torch_extension/convlab_ext/({'|'.join(SIGNATURES)}|_bilinear)\.py",
-    re.ASCII,  # the names of files that make, compilers and exports pass on
-)
 MARKER = re.compile(r"^[ ]*(?://|#) (BEGIN|END) SOLUTION|^[ ]*(?://|#) STARTER", re.M)
 
 # what make offers: a student's commands, and those that need the repository
@@ -100,7 +93,7 @@ def run(arguments: Arguments) -> int:
     """Derive, search, list and pack; say what came of it."""
     if given.is_handout():
         raise GraderError("this is a handout; run make handout in the repository")
-    made = for_course.asked(arguments[COURSE])
+    made = course_trees.asked(arguments[COURSE])
     folder = build_folder() / "handout" / (made.name if made else "")
     with once.alone(folder):  # the tree and its archives belong together
         return _into(folder, made)
@@ -108,21 +101,21 @@ def run(arguments: Arguments) -> int:
 
 def _into(folder: Path, made: Course | None) -> int:
     names, left_out = _names()
-    kept = for_course.kept(names, made, RUNG)
+    kept = course_trees.kept(names, made)
     final = folder / "student"
     with once.placed(final) as tree:
         for name in kept:
             _ship(name, tree / name, made)
         starters.pack(tree, [name for name in kept if theirs(name)])
-        for_course.add(tree, made)
+        course_trees.add(tree, made)
         _give(tree)
         _search(names, tree)
         _write_manifest(tree)
         if made:
-            for_course.search([tree], made)
+            course_trees.search([tree], made)
     archives = [*_pack(final, folder), _seal(kept, folder, made)]
     if made:
-        for_course.search(archives, made)
+        course_trees.search(archives, made)
     if left_out:
         more = f" and {len(left_out) - LISTED} more" if len(left_out) > LISTED else ""
         listed = ", ".join(left_out[:LISTED])
@@ -130,7 +123,7 @@ def _into(folder: Path, made: Course | None) -> int:
     count = sum(1 for file in final.rglob("*") if file.is_file())
     terminal.say(f"{count} files for students: {_shown([final, *archives])}")
     if made:
-        own = for_course.instructors(final, folder, made, _epoch())
+        own = course_trees.instructors(final, folder, made, _epoch())
         terminal.say(f"for you alone: {_shown(own)}")
     return 0
 
@@ -200,7 +193,7 @@ def _ship(name: str, target: Path, made: Course | None = None) -> None:
             f"{name} is not text, so it cannot be searched for solutions; remove it "
             "from SHIPPED in grader/commands/handout.py"
         ) from error
-    edition = for_course.fewer_hints(name, _student_edition(name, text), made)
+    edition = course_trees.fewer_hints(name, _student_edition(name, text), made)
     target.write_text(edition, encoding="utf-8")
     shutil.copymode(source, target)
 
@@ -391,7 +384,7 @@ def _seal(names: list[str], folder: Path, made: Course | None) -> Path:
             block, key = sealed.seal(files)
             locked.writestr(sealed.file_of(task_id), block)
             keys[task_id] = f"make solution T={task_id} KEY={key}\n"
-    told = for_course.keys_page(keys, made)
+    told = course_trees.keys_page(keys, made)
     (folder / sealed.KEYS).write_text(told, encoding="utf-8")
     terminal.say(
         f"solutions, one key for each task: {os.path.relpath(archive)}; keys are in "

@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from grader.commands import for_course, handed_in
 from grader.course import rungs
 from grader.course.foreign import one_line
 from grader.course.handed import inbox
@@ -23,8 +22,9 @@ from grader.course.handed.laid import Laid
 from grader.course.offered.course_file import Course
 from grader.engine import results
 from grader.engine.answers import as_json
-from grader.engine.marks import desk
+from grader.engine.marks import desk, hand_in
 from grader.errors import GraderError
+from grader.handout import course_trees
 from grader.options import COURSE, Arguments, Option, several, switch, text
 from grader.report import terminal
 from grader.report.exports.sheet import Row, Sheet, sheet
@@ -161,9 +161,9 @@ def _graded(source: Path, student: str, order: Order) -> Graded:
     with tempfile.TemporaryDirectory(dir=place) as work:
         clean, build = Path(work) / "tree", Path(work) / "build"
         shutil.copytree(order.tree, clean)
-        for_course.hide(clean, order.wanted)
-        laid = handed_in.lay(source, clean, order.made)
-        found, page = handed_in.outcome(clean, build, order.wanted)
+        course_trees.hide(clean, order.wanted)
+        laid = hand_in.lay(source, clean, order.made)
+        found, page = hand_in.outcome(clean, build, order.wanted)
     return keep(student, laid, found, page, order)
 
 
@@ -227,7 +227,7 @@ def wanted_course(named: str, example: str = EXAMPLE) -> Course:
             "this folder is a handout. Run the command in the repository, which keeps "
             "the marks"
         )
-    made = for_course.asked(named)
+    made = course_trees.asked(named)
     if made is None:
         raise GraderError(f"name the file of the course: {example}")
     return made

@@ -25,6 +25,7 @@ from grader.toolchain.extension.kernels import LAB
 from grader.toolchain.make import build_folder
 
 PINNED = ROOT / "requirements" / "other_torch.txt"
+OTHER_TORCH = ROOT / "grader/toolchain/extension/under_other_torch.py"
 FETCHING, RUNNING = 1200.0, 300.0  # seconds
 
 
@@ -59,7 +60,7 @@ def under(version: str, package: Path) -> str:
             )
     python = environment(version)
     told = _run(
-        [str(python), str(ROOT / "grader" / "commands" / "under_other_torch.py")],
+        [str(python), str(OTHER_TORCH)],
         RUNNING,
         {"PYTHONPATH": str(package)},
     )

@@ -10,9 +10,9 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from docs.book import build
-from grader.commands import for_course
 from grader.course.offered import course_file, narrowed
 from grader.course.tasks import all_tasks
+from grader.handout import course_trees
 from grader.toolchain.make import build_folder
 from tests import ROOT
 
@@ -131,5 +131,5 @@ def test_students_read_no_rubric_of_a_ready_course(book):
     """Nor in the index of the search; test_course_handout.py sees the search fail."""
     for file in sorted((ROOT / "docs" / "courses").glob("*.toml")):
         made = course_file.course(file, narrowed.names(all_tasks()))
-        assert for_course.secrets(made)[1]
-        for_course.search([book / "student" / "html"], made)
+        assert course_trees.secrets(made)[1]
+        course_trees.search([book / "student" / "html"], made)

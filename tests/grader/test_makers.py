@@ -24,11 +24,12 @@ import cusim.build
 import pytest
 from convlab import _native, _snippet
 
-from grader.commands import carry, cli, for_course, handout, update
+from grader.commands import carry, cli, handout, update
 from grader.course import rungs
 from grader.course.rungs import ROOT, Rung
 from grader.course.tasks import all_tasks
 from grader.engine.marks import desk
+from grader.handout import course_trees
 from grader.toolchain import given, products
 from grader.toolchain.build import compiled
 from grader.toolchain.extension import kernels, package
@@ -248,7 +249,7 @@ def record_of_a_student(tree: Path, patch: pytest.MonkeyPatch, meeting: Meeting)
 
 def students_tree(tree: Path, patch: pytest.MonkeyPatch, meeting: Meeting):
     patch.setattr(given, "is_handout", lambda: False)
-    patch.setattr(for_course, "asked", lambda _: None)
+    patch.setattr(course_trees, "asked", lambda _: None)
     patch.setattr(handout, "_names", lambda: ([], []))
     patch.setattr(handout.starters, "pack", lambda new, _: put(new / "file"))
     for name in ("_search", "_write_manifest"):
@@ -262,10 +263,10 @@ def students_tree(tree: Path, patch: pytest.MonkeyPatch, meeting: Meeting):
 
 def instructors_tree(tree: Path, patch: pytest.MonkeyPatch, meeting: Meeting):
     student = put(tree / "student" / "file").parent
-    patch.setattr(for_course, "hide", lambda *_: None)
-    meeting.at(patch, for_course.shutil, "copytree", shutil.copytree)
+    patch.setattr(course_trees, "hide", lambda *_: None)
+    meeting.at(patch, course_trees.shutil, "copytree", shutil.copytree)
     folder = tree / "course"
-    make = lambda: for_course.instructors(student, folder, None, 10**9)  # noqa: E731
+    make = lambda: course_trees.instructors(student, folder, None, 10**9)  # noqa: E731
     return make, make
 
 

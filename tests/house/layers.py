@@ -27,6 +27,7 @@ ROOMS = (
     "convlab",
     "grader.bench",
     "grader.watch",
+    "grader.handout",
     "grader.batch",
     "grader.commands",
     "grader.__main__",

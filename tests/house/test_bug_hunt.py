@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from grader import operators
-from grader.commands import leaks, tables
+from grader.commands import tables
 from grader.course.exhibits import CASE
 from grader.course.rungs import ROOT, Rung, Task
 from grader.course.tasks import all_tasks
+from grader.handout import leaks
 from grader.operators.entry import numel
 from grader.solution_marks import REGION, starter
 

@@ -38,7 +38,7 @@ EXPECTED = {  # file: reference, and why it leads nowhere
     "grader/commands/tables.py: make tables": "works in the repository",
     "grader/commands/handout.py: record_first_hour.py": "works in the repository",
     "requirements/development.in: make docs": "works in the repository",
-    "grader/commands/for_course.py: make handout": "works in the repository",
+    "grader/handout/course_trees.py: make handout": "works in the repository",
     "grader/commands/submission.py: make submission": "works in the repository",
     "grader/commands/batch.py: make batch": "works in the repository",
     "grader/commands/marks.py: make marks": "works in the repository",

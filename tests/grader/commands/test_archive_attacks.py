@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.commands import handed_in
 from grader.course.handed import opened
 from grader.course.tasks import LARGEST
+from grader.engine.marks import hand_in
 from grader.errors import GraderError
 from tests import put
 from tests.grader.course.offered import read
@@ -73,9 +73,9 @@ def test_a_file_with_holes_takes_no_memory(tmp_path, kind):
     tracemalloc.start()
     if kind in REFUSED:
         with pytest.raises(GraderError, match=REFUSED[kind]):
-            handed_in.lay(file, tmp_path / "tree", read(tmp_path))
+            hand_in.lay(file, tmp_path / "tree", read(tmp_path))
     else:
-        laid = handed_in.lay(file, tmp_path / "tree", read(tmp_path))
+        laid = hand_in.lay(file, tmp_path / "tree", read(tmp_path))
         assert laid.left == LEFT[kind]
         bytes_of = {
             name: (tmp_path / "tree" / name).read_bytes() for name in laid.names
@@ -94,7 +94,7 @@ def test_a_name_as_large_as_the_archive_takes_no_memory(tmp_path, monkeypatch, k
     del long
     tracemalloc.start()
     with pytest.raises(GraderError, match=r"alice\.tar\.gz"):
-        handed_in.lay(file, tmp_path / "tree", read(tmp_path))
+        hand_in.lay(file, tmp_path / "tree", read(tmp_path))
     assert tracemalloc.get_traced_memory()[1] < 64 << 20
     tracemalloc.stop()
 
@@ -106,7 +106,7 @@ def test_a_link_in_a_zip_is_a_link(tmp_path):
         link.create_system, link.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
         archive.writestr(link, "/etc/passwd")
         archive.writestr(GELU.replace("00_d", "07_d"), "mine")
-    laid = handed_in.lay(file, tmp_path / "tree", read(tmp_path))
+    laid = hand_in.lay(file, tmp_path / "tree", read(tmp_path))
     assert list(laid.left) == [GELU]
     assert laid.left[GELU] == opened.LINK
 
@@ -121,7 +121,7 @@ def test_a_folder_deeper_than_a_path_may_be_is_refused_or_left(tmp_path):
         here = below
     os.close(here)
     try:
-        laid = handed_in.lay(tmp_path / "sent", tmp_path / "tree", read(tmp_path))
+        laid = hand_in.lay(tmp_path / "sent", tmp_path / "tree", read(tmp_path))
         assert laid.names == (GELU,)
     except GraderError as refused:
         assert "cannot be read" in str(refused)
@@ -131,5 +131,5 @@ def test_a_pipe_and_a_device_in_a_folder_hang_nobody(tmp_path):
     put(tmp_path / "sent" / GELU, "mine")
     pipe = GELU.replace("00_d", "07_d")
     os.mkfifo(tmp_path / "sent" / pipe)
-    laid = handed_in.lay(tmp_path / "sent", tmp_path / "tree", read(tmp_path))
+    laid = hand_in.lay(tmp_path / "sent", tmp_path / "tree", read(tmp_path))
     assert laid.names == (GELU,) and laid.left[pipe] == opened.DEVICE

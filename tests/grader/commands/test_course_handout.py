@@ -22,9 +22,9 @@ import pytest
 import yaml
 from junitparser import JUnitXml
 
-from grader.commands import for_course
 from grader.course.rungs import ROOT
 from grader.errors import GraderError
+from grader.handout import course_trees
 from grader.operators import get
 from tests import put
 from tests.grader.commands.test_handout import DATE, repository
@@ -146,7 +146,7 @@ def test_keys_stand_below_the_moment_of_their_release(made):
 
 def everything(place: Path) -> str:
     """All that can be read in a folder or an archive."""
-    found = for_course._contents(place)
+    found = course_trees._contents(place)
     return "\n".join(f"{name}\n{data.decode(errors='replace')}" for name, data in found)
 
 
@@ -194,23 +194,23 @@ def test_a_leak_is_found_wherever_it_lies(tmp_path, leak, what, packing):
         assert Path(inner).exists()
     place = tmp_path / ("tree" if packing == "plain" else "outer.tar.gz")
     with pytest.raises(GraderError, match=f"would give away {what}"):
-        for_course.search([place], made)
+        course_trees.search([place], made)
 
 
 def test_a_number_that_only_holds_a_seed_is_no_leak(tmp_path):
     put(tmp_path / "tree" / "a.txt", "17304171 hidden_ninety 5: a sum")
-    for_course.search([tmp_path / "tree"], read(tmp_path))
+    course_trees.search([tmp_path / "tree"], read(tmp_path))
 
 
 def test_a_case_that_cannot_be_computed_is_refused_with_its_line(tmp_path):
     wrong = TEXT.replace('approximate = "tanh" }', "approximate = 1 }")
     named = str(put(tmp_path / "course.toml", wrong))
     with pytest.raises(GraderError, match=r"course.toml:31: .*cannot be computed"):
-        for_course.asked(named)
+        course_trees.asked(named)
     wrong = TEXT.replace("shapes = { input", "shepes = { input")
     put(tmp_path / "course.toml", wrong)
     with pytest.raises(GraderError, match="unknown word 'shepes'"):
-        for_course.asked(named)
+        course_trees.asked(named)
     for old, new, says in (
         ("[3, 7, 9]", "[3, -7, 9]", "the shape of 'input' is not a list of sizes"),
         ("[3, 7, 9]", '"3x7"', "the shape of 'input' is not a list of sizes"),
@@ -223,14 +223,14 @@ def test_a_case_that_cannot_be_computed_is_refused_with_its_line(tmp_path):
     ):
         put(tmp_path / "course.toml", TEXT.replace(old, new))
         with pytest.raises(GraderError, match=f"course.toml:31: .*{re.escape(says)}"):
-            for_course.asked(named)
+            course_trees.asked(named)
 
 
 def test_a_hidden_seed_draws_what_a_run_with_it_draws(tmp_path):
-    lines = for_course.hidden_lines(read(tmp_path))["gelu"]
+    lines = course_trees.hidden_lines(read(tmp_path))["gelu"]
     assert [line["name"] for line in lines[:2]] == ["hidden_nine", "hidden_seed_2_0"]
     known = get("gelu")
-    drawn = known.cases(918273)[-for_course.DRAWN :]
+    drawn = known.cases(918273)[-course_trees.DRAWN :]
     made = [known.case({**line, "name": "x"}) for line in lines[1:]]
     assert [case.shapes for case in made] == [case.shapes for case in drawn]
 

@@ -16,12 +16,13 @@ from pathlib import Path
 import pytest
 from signatures import SIGNATURES
 
-from grader.commands import autograde, cli, counted, handed_in, handout
+from grader.commands import autograde, cli, handout
 from grader.course.exhibits import HUNT
-from grader.course.handed import opened
+from grader.course.handed import counted_files, opened
 from grader.course.offered.course_file import Course, Offer, Part
 from grader.course.rungs import ROOT
 from grader.course.tasks import LARGEST, all_tasks
+from grader.engine.marks import hand_in
 from grader.errors import GraderError
 from tests import put
 from tests.grader.course.offered import read
@@ -82,7 +83,7 @@ def as_folder(folder: Path, files: dict[str, str]) -> Path:
 @pytest.mark.parametrize("pack", [as_zip, as_tar, as_folder])
 def test_only_the_files_of_the_course_are_taken(tmp_path, pack):
     tree = tmp_path / "tree"
-    laid = handed_in.lay(pack(tmp_path, FILES), tree, read(tmp_path))
+    laid = hand_in.lay(pack(tmp_path, FILES), tree, read(tmp_path))
     assert list(laid.names) == TAKEN
     there = [f.relative_to(tree).as_posix() for f in tree.rglob("*") if f.is_file()]
     assert sorted(there) == TAKEN
@@ -96,21 +97,21 @@ def test_only_the_files_of_the_course_are_taken(tmp_path, pack):
         ({"00_definition.c": "x"}, "Hand in the folder labs"),
         ({f"a/{GELU}": "x", f"b/{GELU}": "y"}, f"two different files {GELU}"),
         ({GELU: "x" * (LARGEST + 1)}, "is larger than"),
-        ({f"f{i}": "" for i in range(handed_in.MOST + 1)}, "more than 1000 files"),
+        ({f"f{i}": "" for i in range(hand_in.MOST + 1)}, "more than 1000 files"),
     ],
 )
 def test_what_cannot_be_laid_out_is_refused_with_a_sentence(tmp_path, files, says):
     with pytest.raises(GraderError, match=says):
-        handed_in.lay(as_zip(tmp_path, files), tmp_path / "tree", read(tmp_path))
+        hand_in.lay(as_zip(tmp_path, files), tmp_path / "tree", read(tmp_path))
 
 
 def test_a_file_that_is_no_archive_is_refused(tmp_path):
     made = read(tmp_path)
     for name, text in (("a.zip", "PK\x03\x04 broken"), ("b.tar.gz", "no tar")):
         with pytest.raises(GraderError, match=r"a \.zip or a \.tar\.gz"):
-            handed_in.lay(put(tmp_path / name, text), tmp_path, made)
+            hand_in.lay(put(tmp_path / name, text), tmp_path, made)
     with pytest.raises(GraderError, match="cannot be read"):
-        handed_in.lay(tmp_path / "none.zip", tmp_path, made)
+        hand_in.lay(tmp_path / "none.zip", tmp_path, made)
 
 
 class Zeros(io.RawIOBase):
@@ -130,7 +131,7 @@ def test_an_archive_that_unpacks_without_end_is_refused(tmp_path, kind, monkeypa
         archive.addfile(entry, Zeros())
     assert file.stat().st_size < 1 << 20
     with pytest.raises(GraderError, match="unpacks to more than 10 MiB"):
-        handed_in.lay(file, tmp_path / "tree", read(tmp_path))
+        hand_in.lay(file, tmp_path / "tree", read(tmp_path))
 
 
 def test_a_file_in_a_zip_that_is_larger_than_it_claims(tmp_path, monkeypatch):
@@ -144,7 +145,7 @@ def test_a_file_in_a_zip_that_is_larger_than_it_claims(tmp_path, monkeypatch):
     file.write_bytes(data)
     tracemalloc.start()
     with pytest.raises(GraderError, match="it cannot be read"):
-        handed_in.lay(file, tmp_path / "tree", read(tmp_path))
+        hand_in.lay(file, tmp_path / "tree", read(tmp_path))
     assert tracemalloc.get_traced_memory()[1] < 16 << 20
     tracemalloc.stop()
 
@@ -157,13 +158,13 @@ def test_one_file_many_times_in_a_zip_is_read_up_to_a_limit(tmp_path, monkeypatc
         for _ in range(20):
             archive.writestr(GELU, bytes(LARGEST))
     with pytest.raises(GraderError, match="unpacks to more than"):
-        handed_in.lay(file, tmp_path / "tree", read(tmp_path))
+        hand_in.lay(file, tmp_path / "tree", read(tmp_path))
 
 
 def test_an_archive_that_takes_too_long_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(opened, "MOST_SECONDS", 0.0)
     with pytest.raises(GraderError, match="takes more than 0 s to unpack: hand in"):
-        handed_in.lay(as_tar(tmp_path, FILES), tmp_path / "tree", read(tmp_path))
+        hand_in.lay(as_tar(tmp_path, FILES), tmp_path / "tree", read(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -184,7 +185,7 @@ def test_a_zip_that_cannot_be_opened_is_refused_with_a_sentence(
     data[data.index(b"PK\1\2") + at + 2] |= bits
     file.write_bytes(data)
     with pytest.raises(GraderError, match=r"\.zip or \.tar\.gz.*it cannot be read: "):
-        handed_in.lay(file, tmp_path / "tree", read(tmp_path))
+        hand_in.lay(file, tmp_path / "tree", read(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -194,7 +195,7 @@ def test_a_zip_that_cannot_be_opened_is_refused_with_a_sentence(
 def test_a_file_with_a_strange_name_does_not_count(tmp_path, name):
     files = {GELU: "mine", f"labs/02_naive_c/gelu/{name}": "what is it?"}
     made = read(tmp_path)
-    laid = handed_in.lay(as_zip(tmp_path, files), tmp_path / "t", made)
+    laid = hand_in.lay(as_zip(tmp_path, files), tmp_path / "t", made)
     assert laid.names == (GELU,)
     (why,) = laid.left.values()
     assert "two digits and an idea" in why
@@ -202,7 +203,7 @@ def test_a_file_with_a_strange_name_does_not_count(tmp_path, name):
 
 # ---- why a file does not count -------------------------------------------------------
 
-NOT_OFFERED = counted.NOT_OFFERED
+NOT_OFFERED = counted_files.NOT_OFFERED
 LAB_05 = "labs/05_torch_extension"
 STRANGE = (
     "expected a name of two digits and an idea in small letters, like 00_definition"
@@ -216,24 +217,24 @@ NOT_COUNTED = {
     "labs/02_naive_c/gelu/00_definition.C": "a file of 02_naive_c ends with .c",
     "labs/02_naive_c/gelu/00_definition.c.txt": "a file of 02_naive_c ends with .c",
     "labs/02_naive_c/gelu/Copy of 00_definition.c": f"{STRANGE}.c",
-    "labs/02_naive_c/00_definition.c": counted.UNKNOWN,
-    "labs/02_naive_c/gelu/old/00_definition.c": counted.UNKNOWN,
-    "labs/02_naive_c/gelu/operators.h": counted.UNKNOWN,
-    "labs/02_naive_c/lab.toml": counted.UNKNOWN,
-    f"{LAB_05}/convlab_ext/gelu (1).py": counted.UNKNOWN,
-    "labs/02_naive_c/gelu/._00_definition.c": counted.BY_MACOS,
+    "labs/02_naive_c/00_definition.c": counted_files.UNKNOWN,
+    "labs/02_naive_c/gelu/old/00_definition.c": counted_files.UNKNOWN,
+    "labs/02_naive_c/gelu/operators.h": counted_files.UNKNOWN,
+    "labs/02_naive_c/lab.toml": counted_files.UNKNOWN,
+    f"{LAB_05}/convlab_ext/gelu (1).py": counted_files.UNKNOWN,
+    "labs/02_naive_c/gelu/._00_definition.c": counted_files.BY_MACOS,
     "labs/02_naive_c/linear/00_definition.c": NOT_OFFERED.format("02_naive_c/linear"),
     "labs/02_naive_c/bug_hunt/00_x.c": NOT_OFFERED.format("02_naive_c/bug_hunt"),
     f"{LAB_05}/convlab_ext/gelu.py": NOT_OFFERED.format("05_torch_extension/gelu"),
-    f"{LAB_05}/csrc/pybind/add.cpp": counted.FIRST_STEP,
-    f"{LAB_05}/convlab_ext/_rules.py": counted.UNKNOWN,
-    "00_definition.c": counted.ELSEWHERE,
+    f"{LAB_05}/csrc/pybind/add.cpp": counted_files.FIRST_STEP,
+    f"{LAB_05}/convlab_ext/_rules.py": counted_files.UNKNOWN,
+    "00_definition.c": counted_files.ELSEWHERE,
 }
 
 
 @pytest.mark.parametrize("name", NOT_COUNTED)
 def test_a_file_that_does_not_count_is_listed_with_its_reason(tmp_path, name):
-    laid = handed_in.lay(
+    laid = hand_in.lay(
         as_zip(tmp_path, {GELU: "mine", name: "x"}), tmp_path / "tree", read(tmp_path)
     )
     assert laid.names == (GELU,) and laid.left == {name: NOT_COUNTED[name]}
@@ -245,9 +246,7 @@ def test_links_and_too_large_files_are_listed_and_cost_no_other_file(tmp_path):
     made = read(tmp_path)
     for pack in (as_tar, as_folder):
         files = {GELU: "mine", ADD: "x" * (LARGEST + 1)}
-        laid = handed_in.lay(
-            pack(tmp_path / pack.__name__, files), tmp_path / "t", made
-        )
+        laid = hand_in.lay(pack(tmp_path / pack.__name__, files), tmp_path / "t", made)
         assert laid.names == (GELU,)
         assert laid.left[ADD] == f"it is larger than {LARGEST} bytes"
         links = [path for path, why in laid.left.items() if why == opened.LINK]
@@ -261,7 +260,7 @@ def test_links_and_too_large_files_are_listed_and_cost_no_other_file(tmp_path):
 def test_other_files_are_listed_by_folder_and_a_name_stays_in_its_line(tmp_path):
     files = {f"alice/{GELU}": "mine", "alice/a\nb.txt": "", "__MACOSX/a/b": ""}
     files |= {f"alice/.venv/lib/{i}.py": "" for i in range(1200)}
-    laid = handed_in.lay(as_zip(tmp_path, files), tmp_path / "t", read(tmp_path))
+    laid = hand_in.lay(as_zip(tmp_path, files), tmp_path / "t", read(tmp_path))
     assert sorted(laid.left) == ["__MACOSX/", "alice/.venv/", "alice/a\nb.txt"]
     assert not [line for line in laid.lines if "\n" in line]
 
@@ -272,7 +271,7 @@ def test_a_file_that_the_handout_has_is_not_listed_and_no_work(tmp_path):
     lines = [f"{sha256(handout[n].encode()).hexdigest()}  {n}\n" for n in handout]
     put(tree / "MANIFEST", "".join(lines))
     files = {f"alice/{name}": handout[name] for name in handout} | {f"alice/{ADD}": "x"}
-    laid = handed_in.lay(as_zip(tmp_path, files), tree, made)
+    laid = hand_in.lay(as_zip(tmp_path, files), tree, made)
     assert laid.names == (ADD, GELU) and not laid.left
     assert set(laid.written) == {"01_python_function/add"}
 
@@ -282,7 +281,7 @@ def test_a_file_that_the_handout_has_is_not_listed_and_no_work(tmp_path):
 )
 def test_backslashes_are_slashes_and_the_folder_labs_may_be_missing(tmp_path, name):
     file = as_zip(tmp_path, {name: "mine"})
-    assert handed_in.lay(file, tmp_path / "t", read(tmp_path)).names == (GELU,)
+    assert hand_in.lay(file, tmp_path / "t", read(tmp_path)).names == (GELU,)
 
 
 @pytest.mark.parametrize("mark", opened.OTHERS)
@@ -290,7 +289,7 @@ def test_another_kind_of_archive_is_refused_with_its_name(tmp_path, mark):
     file = tmp_path / "a.rar"
     file.write_bytes(mark + b"...")
     with pytest.raises(GraderError, match=f"it is {opened.OTHERS[mark]}; ask for"):
-        handed_in.lay(file, tmp_path / "t", read(tmp_path))
+        hand_in.lay(file, tmp_path / "t", read(tmp_path))
 
 
 # ---- every file of every task, however it is handed in -------------------------------
@@ -334,9 +333,7 @@ def test_every_file_of_every_reference_is_laid_out(tmp_path, pack):
     assert len(files) > 180 and len(hunts) == 5
     assert {f"{LAB_05}/convlab_ext/{name}.py" for name in SIGNATURES} <= set(files)
     texts = {name: file.read_text(encoding="utf-8") for name, file in files.items()}
-    laid = handed_in.lay(
-        pack(tmp_path, texts), tmp_path / "tree", course_of_everything()
-    )
+    laid = hand_in.lay(pack(tmp_path, texts), tmp_path / "tree", course_of_everything())
     assert laid.names == tuple(sorted(files))
     for name, file in files.items():
         assert (tmp_path / "tree" / name).read_bytes() == file.read_bytes(), name
@@ -345,7 +342,7 @@ def test_every_file_of_every_reference_is_laid_out(tmp_path, pack):
 
 def test_a_file_that_several_operators_share_is_work_on_those_that_use_it():
     made = course_of_everything()
-    mine = counted.tasks_of(f"{LAB_05}/convlab_ext/_bilinear.py", made)
+    mine = counted_files.tasks_of(f"{LAB_05}/convlab_ext/_bilinear.py", made)
     used = {task.removeprefix("05_torch_extension/") for task in mine}
     assert used == {"matmul", "linear", "conv2d", "depthwise_conv2d"}
 

@@ -23,18 +23,22 @@ from pathlib import Path
 
 import pytest
 
-from grader.commands import handout, leaks
+from grader.commands import handout
 from grader.course.exhibits import HUNT
 from grader.course.rungs import ROOT
 from grader.course.tasks import all_tasks
+from grader.handout import leaks
 from grader.toolchain import given
 from tests import WHOLE, put
 from tests.house.test_style import MAKE_COMMAND, starter
 
 DATE = "1700000000"  # SOURCE_DATE_EPOCH of the archives
 AT_HOME = {  # they work in the repository, and say so
-    f"grader/commands/{name}.py"
-    for name in ("handout", "for_course", "autograde", "submission", "batch", "marks")
+    "grader/handout/course_trees.py",
+    *(
+        f"grader/commands/{name}.py"
+        for name in ("handout", "autograde", "submission", "batch", "marks")
+    ),
 }
 RUNGS = sorted(rung.file for task in all_tasks() for rung in task.rungs)
 

@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from grader.commands import cli, for_course, handed_in, submission
-from grader.engine.marks import desk
+from grader.commands import cli, submission
+from grader.engine.marks import desk, hand_in
 from grader.errors import GraderError
+from grader.handout import course_trees
 from grader.report import mark_table
 from tests import put
 from tests.grader.commands.test_handed_in import GELU, as_tar, as_zip
@@ -52,8 +53,8 @@ def inbox(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("ALL", "1")
     for name in ("NAME", "WHEN", "PART", "TO"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(for_course, "_try_hidden", lambda made: None)
-    monkeypatch.setattr(for_course, "hide", lambda tree, made: None)
+    monkeypatch.setattr(course_trees, "_try_hidden", lambda made: None)
+    monkeypatch.setattr(course_trees, "hide", lambda tree, made: None)
     monkeypatch.setattr(mark_table.console, "width", 300)
     monkeypatch.chdir(tmp_path)
 
@@ -61,7 +62,7 @@ def inbox(tmp_path, monkeypatch) -> Path:
         assert (tree / GELU).read_text() == "mine"
         return graded()
 
-    monkeypatch.setattr(handed_in, "grade", grade)
+    monkeypatch.setattr(hand_in, "grade", grade)
     return folder
 
 
@@ -168,14 +169,14 @@ def test_one_student_of_any_name_is_graded_or_refused(inbox, monkeypatch, capsys
 
 def test_a_part_alone_is_graded_and_its_page_lies_apart(inbox, tmp_path, monkeypatch):
     asked = []
-    whole = handed_in.grade
+    whole = hand_in.grade
 
     def grade(tree: Path, build: Path, made: Any) -> dict[str, Any]:
         asked.append(list(made.offers))
         put(build / "grade" / "report.html", "<title>convlab")
         return whole(tree, build, made)
 
-    monkeypatch.setattr(handed_in, "grade", grade)
+    monkeypatch.setattr(hand_in, "grade", grade)
     monkeypatch.setenv("PART", "week_1")
     monkeypatch.setenv("WHEN", "2026-11-20T10:00:00")
     send(inbox, "alice")

@@ -16,11 +16,13 @@ import tokenize
 
 import pytest
 
-from grader.commands import handout, leaks
+from grader.commands import handout
 from grader.course.exhibits import HUNT
+from grader.course.handed.counted_files import RUNG
 from grader.course.rungs import ROOT
 from grader.course.tasks import all_tasks
 from grader.errors import GraderError
+from grader.handout import leaks
 from grader.solution_marks import REGION
 from tests import put
 
@@ -73,7 +75,7 @@ def test_a_star_begins_a_statement_or_goes_on_with_a_comment(line, told):
 
 def test_what_is_public_on_purpose_is_still_there():
     files = [f for f in (ROOT / "labs").rglob("*.*") if f.is_file()]
-    rungs = [f for f in files if handout.RUNG.fullmatch(str(f.relative_to(ROOT)))]
+    rungs = [f for f in files if RUNG.fullmatch(str(f.relative_to(ROOT)))]
     every = (line for f in rungs for line in f.read_text().splitlines())
     known = {leaks.fingerprint(leaks.bare(line)) for line in every}
     assert set(leaks.PUBLIC) <= known

@@ -19,11 +19,12 @@ import jsonschema
 import pytest
 from junitparser import JUnitXml
 
-from grader.commands import cli, for_course
+from grader.commands import cli
 from grader.engine.marks import desk
 from grader.engine.marks.people import Person, people
 from grader.engine.marks.total import Total, total
 from grader.errors import GraderError
+from grader.handout import course_trees
 from grader.report import mark_table
 from grader.report.exports import gradebook
 from tests import put
@@ -287,7 +288,7 @@ def at_desk(tmp_path, monkeypatch) -> Path:
     """A desk with a course and two students."""
     monkeypatch.setenv("COURSE", str(put(tmp_path / "course.toml", TEXT)))
     monkeypatch.setenv("DESK", str(tmp_path))
-    monkeypatch.setattr(for_course, "_try_hidden", lambda made: None)
+    monkeypatch.setattr(course_trees, "_try_hidden", lambda made: None)
     folder = tmp_path / "two_labs"
     made = read(tmp_path)
     hand_in(folder, "alice", "2026-11-01T10:00:00+01:00", made=made)

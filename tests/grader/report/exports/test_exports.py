@@ -17,10 +17,11 @@ import jsonschema
 import pytest
 from junitparser import Error, Failure, JUnitXml, Skipped
 
-from grader.commands import autograde, cli, export, handed_in
+from grader.commands import autograde, cli, export
 from grader.course.handed.laid import Laid
 from grader.course.offered.course_file import Hidden
 from grader.engine.answers import as_json
+from grader.engine.marks import hand_in
 from grader.errors import GraderError
 from grader.report.exports import hosts
 from grader.report.exports.junit import junit
@@ -257,8 +258,8 @@ def test_a_host_of_a_course_that_hides_anything_gets_no_word_of_a_process(
 
     made = replace(read(tmp_path), hidden=Hidden(seeds=(730417,)))
     laid = Laid((), {}, {})
-    monkeypatch.setattr(handed_in, "lay", lambda *_: laid)
-    monkeypatch.setattr(handed_in, "grade", broken)
+    monkeypatch.setattr(hand_in, "lay", lambda *_: laid)
+    monkeypatch.setattr(hand_in, "grade", broken)
     monkeypatch.setattr(autograde, "here", lambda: made)
     for name, value in (("HOST", host), ("FROM", "x"), ("TO", str(tmp_path / "to"))):
         monkeypatch.setenv(name, value)

@@ -24,13 +24,14 @@ from typing import Any
 from signatures import SIGNATURES
 
 from grader import once
-from grader.commands import leaks
 from grader.course.handed import packed
+from grader.course.handed.counted_files import RUNG
 from grader.course.offered import course_file, narrowed
 from grader.course.offered.checked import written
 from grader.course.offered.course_file import FILE, HIDDEN, Course
 from grader.course.tasks import all_tasks, id_of
 from grader.errors import GraderError
+from grader.handout import leaks
 
 PAGE = "COURSE.md"
 HAND_IN = (
@@ -115,7 +116,7 @@ def _is_size(value: Any) -> bool:
 # ---- the students' tree --------------------------------------------------------------
 
 
-def kept(names: list[str], made: Course | None, rung: re.Pattern[str]) -> list[str]:
+def kept(names: list[str], made: Course | None) -> list[str]:
     """The files that a course hands out. Lab 05 is one package: all of it, or only what
     every lab has. A lab.toml is needed for what other labs use.
     """
@@ -125,7 +126,7 @@ def kept(names: list[str], made: Course | None, rung: re.Pattern[str]) -> list[s
     whole = re.compile(rf"labs/({'|'.join(sorted(labs))})/")
 
     def wanted(name: str) -> bool:
-        if name.startswith("labs/05_") or not rung.fullmatch(name):
+        if name.startswith("labs/05_") or not RUNG.fullmatch(name):
             every = name.endswith(("/lab.toml", "/README.md", "AGENTS.md", ".ipynb"))
             return every or not name.startswith("labs/") or bool(whole.match(name))
         return made.ships(id_of(name))

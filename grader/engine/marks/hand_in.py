@@ -17,9 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from grader.commands import counted
 from grader.course.foreign import one_line
-from grader.course.handed import opened, renewal
+from grader.course.handed import counted_files, opened, renewal
 from grader.course.handed.laid import Laid
 from grader.course.handed.opened import DAMAGED, Member
 from grader.course.offered.course_file import Course
@@ -55,7 +54,7 @@ def taken(source: Path, tree: Path, made: Course) -> tuple[Laid, Mapping[str, by
     for name, data in found.items():
         digest = hashlib.sha256(data).hexdigest()
         if digest != handed_out.get(name):
-            for task in counted.tasks_of(name, made):
+            for task in counted_files.tasks_of(name, made):
                 written.setdefault(task, {})[name] = digest
     return Laid(tuple(sorted(found)), written, left), found
 
@@ -76,9 +75,9 @@ def _sorted(
     found: dict[str, bytes] = {}
     left: dict[str, str] = {}
     for member in opened.members(source):
-        path, why = counted.elsewhere(member.path)
-        if name := counted.place_of(member.path):
-            path, why = member.path, member.wrong or counted.why_not(name, made)
+        path, why = counted_files.elsewhere(member.path)
+        if name := counted_files.place_of(member.path):
+            path, why = member.path, member.wrong or counted_files.why_not(name, made)
         if name and not why:
             data, why = _read(member)
             if not why and found.setdefault(name, data) != data:

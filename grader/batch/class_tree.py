@@ -13,11 +13,12 @@ import sys
 from pathlib import Path
 
 from grader import once
-from grader.commands import for_course, handed_in
 from grader.course.offered import course_file, narrowed
 from grader.course.offered.course_file import FILE, Course
 from grader.course.tasks import all_tasks
+from grader.engine.marks import hand_in
 from grader.errors import GraderError
+from grader.handout import course_trees
 
 NAME = "class"
 KEY = "key"  # a file: what it was made for
@@ -41,7 +42,7 @@ def make(folder: Path, student: Path, wanted: Course, key: str) -> None:
     with once.placed(product) as new:
         tree = new / "tree"
         shutil.copytree(student, tree)
-        for_course.hide(tree, wanted)
+        course_trees.hide(tree, wanted)
         cuda = any(task.startswith("04") for task in wanted.offers)
         _run(new, "-m", "compileall", "-q", "grader", "common/python")
         _run(new, "-c", PROGRAMS + (FOR_CUDA if cuda else ""))
@@ -66,7 +67,7 @@ def _run(new: Path, *words: str) -> None:
     done = subprocess.run(
         [sys.executable, *words],
         cwd=new / "tree",
-        env=handed_in.environment(new / "tree", new / "build"),
+        env=hand_in.environment(new / "tree", new / "build"),
         capture_output=True,
         text=True,
         timeout=SECONDS,

@@ -8,14 +8,23 @@ own Makefile, headers and lab.toml.
 from __future__ import annotations
 
 import functools
+import re
 from pathlib import PurePosixPath
 
-from grader.commands.handout import RUNG
+from signatures import SIGNATURES
+
 from grader.course import rungs
 from grader.course.offered.course_file import Course
 from grader.course.rungs import EXTENSION, SUFFIX, Task
 from grader.course.tasks import RUNG_NAME, all_tasks, id_of
 
+# what students write in, of a handout
+RUNG = re.compile(
+    r"labs/\d\d_\w+/\w+/\d\d_\w+\.(py|c|cu|cpp|case\.toml)"
+    rf"|labs/05_torch_extension/csrc/\w+/({'|'.join(SIGNATURES)})\.cpp"
+    rf"|labs/05_torch_extension/convlab_ext/({'|'.join(SIGNATURES)}|_bilinear)\.py",
+    re.ASCII,  # the names of files that make, compilers and exports pass on
+)
 ASIDE = {  # folders of copies, or of what programs made
     *("kept", "solutions", "build", "__pycache__", "__MACOSX"),
     *(".git", ".venv", ".ipynb_checkpoints"),

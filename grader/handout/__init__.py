@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""Derives the trees of a course, and searches them for solutions."""
