@@ -99,8 +99,8 @@ def one_of(*words: str) -> Kind[str]:
 # ---- options of several commands -----------------------------------------------------
 
 T = Option("T", "a task or rung: a path, an id, or a prefix of ids", text)
-LAB = Option("LAB", "only labs that begin with this, 02", text)
+LAB = Option("LAB", "only labs that begin with these letters, for example 02", text)
 SEED = Option("SEED", "repeat a run's random numbers", number())
-FRESH = Option("FRESH", "1 asks everything again", switch)
-JOBS = Option("JOBS", "how many side by side", number(1, 1024))
+FRESH = Option("FRESH", "1 checks everything again", switch)
+JOBS = Option("JOBS", "how many files are graded at the same time", number(1, 1024))
 COURSE = Option("COURSE", "the course's file", text)

@@ -43,7 +43,7 @@ SUBMISSIONS = Option(
     "SUBMISSIONS", "a folder of submissions, or an archive of all", text
 )
 ROSTER = Option("ROSTER", "a CSV file, id,name", text)
-DRY = Option("DRY", "1 only says who would be graded", switch)
+DRY = Option("DRY", "1 only lists the students to grade", switch)
 ENGINE = Option("ENGINE", "local", one_of("local"))
 OPTIONS = (
     *submission.ORDER,

@@ -25,7 +25,7 @@ _PR_SET_PDEATHSIG = 1
 FROM = Option("FROM", "the folder of the jobs", text)
 LEASE = Option(
     "LEASE",
-    "seconds until a job of a silent process goes to another one",
+    "seconds until another process takes over the job of a silent process",
     number(1, 3600),
 )
 OPTIONS = (FROM, LEASE)

@@ -45,8 +45,10 @@ def _threads(name: str, value: str) -> int:
 NET = Option("NET", "resnet18, mobilenet, unet", text)
 THREADS = Option("THREADS", "how many threads", _threads)
 PARTS = Option("PARTS", "forward,backward,grad_input,...", several)
-AGAINST = Option("AGAINST", "slow2d,channels_last: also these", several)
-CASES = Option("CASES", "only these, by name", several)
+AGAINST = Option(
+    "AGAINST", "also these variants of PyTorch: slow2d,channels_last", several
+)
+CASES = Option("CASES", "only the cases with these names", several)
 COUNTS = Option(
     "COUNTS", "lab 04: off leaves out what cusim counts", one_of("on", "off")
 )

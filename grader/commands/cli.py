@@ -3,23 +3,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import io
 import os
 import re
 import signal
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from grader import options
+from grader import options, working
 from grader.errors import GraderError
 from grader.options import Arguments, Option
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
+OWN_SCREEN = ("watch", "batch_worker")
 TYPED = "CONVLAB_TYPED"  # a variable of make: the names that a person typed behind it
 _DECLARED = re.compile(r'Option\(\s*"(\w+)",')
 COMMANDS = {
@@ -33,22 +35,22 @@ COMMANDS = {
     "debug": "stop inside one case of one rung, with its inputs on disk",
     "diff": "show the changes of a file against the rung that it builds on",
     "hint": "show a task's hints, one more with each call",
-    "carry": "collect what the grader needs beside torch, in a folder to copy",
-    "doctor": "show what this machine has, and what missing things would do",
+    "carry": "collect the packages that the grader needs besides torch, in one folder",
+    "doctor": "show what this machine has, and what you lose without a missing tool",
     "editor": "write compile_commands.json for clangd",
     "autograde": "grade a submission for Gradescope or Autolab, in their container",
-    "export": "the last results as JUnit, Gradescope, Autolab or GitHub read them",
-    "handout": "derive what students get: starters, given objects, archives",
-    "submission": "grade what a student handed in, from a clean copy, and keep it",
-    "marks": "everybody's points in a course, and files for gradebooks",
-    "profile": "where the time of a file goes, and what limits it",
-    "progress": "points by lab and over time, and what is next",
+    "export": "write the last results for JUnit, Gradescope, Autolab or GitHub",
+    "handout": "make the handout for students: starters, given objects, archives",
+    "submission": "grade a student's submission in a clean copy, and keep the result",
+    "marks": "write the points of all students in a course, and files for gradebooks",
+    "profile": "show where a file spends its time, and what limits its speed",
+    "progress": "show points by lab and over time, and the next step",
     "report": "make the HTML report from the last results.json again",
-    "reset": "put a file back as the handout had it; a copy is kept",
+    "reset": "restore a file from the handout, and keep your file as a copy",
     "step": "build lab 05's first steps, STEPS=pybind,aten, where Python finds them",
-    "solution": "a task's reference, once the instructor has released its KEY",
-    "update": "bring started work up to a newer handout, FROM=archive",
-    "tables": "put the measured tables into the READMEs again",
+    "solution": "open a task's solution with the KEY that the instructor has released",
+    "update": "update your files to a newer handout, FROM=archive",
+    "tables": "write the measured tables into the READMEs again",
 }
 
 
@@ -66,7 +68,8 @@ def usage(command: str = "") -> str:
 
 def options_of(command: str) -> Sequence[Option[Any]]:
     """The options that a command declares."""
-    module = importlib.import_module(f"grader.commands.{command}")
+    with working.on("load PyTorch"):
+        module = importlib.import_module(f"grader.commands.{command}")
     return getattr(module, "OPTIONS", ())
 
 
@@ -120,6 +123,18 @@ def _terminated(signum: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+@contextlib.contextmanager
+def _shown(command: str) -> Iterator[None]:
+    """Say in the terminal what takes long, unless a command has its own screen."""
+    if command in OWN_SCREEN:
+        yield
+        return
+    from grader.report import terminal
+
+    with working.shown(terminal.console, f"make {command}"):
+        yield
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; whatever goes wrong ends in one sentence."""
     for stream in (sys.stdout, sys.stderr):
@@ -132,7 +147,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _terminated)
     signal.signal(signal.SIGHUP, _terminated)
     try:
-        return run(command, words)
+        with _shown(command):
+            return run(command, words)
     except GraderError as error:
         from grader.report import terminal
 

@@ -86,15 +86,15 @@ def place(name: str, value: str) -> tuple[int, ...]:
     words = (value or "0").split(",")
     if len(words) > 3 or not all(w.isdecimal() and len(w) < 10 for w in words):
         raise GraderError(
-            f"{value!r}: expected one, two or three numbers with commas, for example 3,1"
+            f"{value!r}: expected one, two or three numbers, for example 3,1"
         )
     return tuple(int(word) for word in words)
 
 
-CASE = Option("CASE", "the case's name, as the report gives it", text)
+CASE = Option("CASE", "the name of the case, as in the report", text)
 DTYPE = Option("DTYPE", "f32 or f64", one_of("f64", "f32"))
-THREAD = Option("THREAD", "CUDA: x, x,y or x,y,z", place)
-BLOCK = Option("BLOCK", "CUDA: x, x,y or x,y,z", place)
+THREAD = Option("THREAD", "CUDA: one to three numbers, for example 3,1", place)
+BLOCK = Option("BLOCK", "CUDA: one to three numbers, for example 3,1", place)
 OPTIONS = (T, CASE, SEED, DTYPE, THREAD, BLOCK)
 
 

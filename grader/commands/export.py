@@ -23,7 +23,7 @@ FILES: dict[str, tuple[str, Callable[[Sheet], str]]] = {
 }
 PRINTED = "github"  # GitHub reads what a step prints
 KINDS = (*FILES, PRINTED)
-TO = Option("TO", "for whom", text)
+TO = Option("TO", "the format", text)
 OPTIONS = (TO,)
 
 

@@ -43,8 +43,8 @@ CHECKS = {
     "card": plan.CARD,
 }
 CHECK = Option("CHECK", "forward, backward or card", text)
-TIMES = Option("TIMES", "1 shows where the time went", switch)
-STRICT = Option("STRICT", "0 ends with status 0 once a table is printed", text)
+TIMES = Option("TIMES", "1 shows the time of each check", switch)
+STRICT = Option("STRICT", "0 ends with status 0 if a table was printed", text)
 OPTIONS = (T, LAB, CHECK, SEED, FRESH, JOBS, TIMES, STRICT)
 
 

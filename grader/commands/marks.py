@@ -30,7 +30,7 @@ WHO = {
 }
 NEEDED = {"canvas": "canvas_id, id or login", "moodle": "id or email"}
 KINDS = (*BOOKS, *export.FILES)
-TO = Option("TO", "for whom", text)
+TO = Option("TO", "the format", text)
 OPTIONS = (COURSE, TO, DESK)
 
 

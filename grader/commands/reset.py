@@ -14,7 +14,7 @@ from grader.options import Arguments, Option, T, switch
 from grader.report import terminal
 from grader.toolchain import given
 
-YES = Option("YES", "1 agrees", switch)
+YES = Option("YES", "1 restores the file without a question", switch)
 OPTIONS = (T, YES)
 
 

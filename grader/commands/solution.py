@@ -14,7 +14,7 @@ from grader.report import terminal
 from grader.toolchain import given
 
 FOLDER = "solutions"  # beside labs: what is in it is not graded
-KEY = Option("KEY", "what opens it", text)
+KEY = Option("KEY", "the key of the task", text)
 FROM = Option("FROM", "an archive", text)
 OPTIONS = (T, KEY, FROM)
 

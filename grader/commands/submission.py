@@ -40,7 +40,7 @@ DESK = Option("DESK", "the folder of the records", text)
 ORDER = (COURSE, WHEN, PART, DESK)
 FROM = Option("FROM", "an archive, or with ALL=1 a folder of archives", text)
 NAME = Option("NAME", "the student", text)
-ALL = Option("ALL", "1 grades a folder of archives", switch)
+ALL = Option("ALL", "1 grades a whole folder of archives", switch)
 OPTIONS = (*ORDER, FROM, NAME, ALL)
 
 
