@@ -231,11 +231,7 @@ def test_an_exercise_says(path, number, word, other):
 @pytest.mark.parametrize(
     ("function", "given", "words"),
     [
-        (
-            lambda x: x + 1,
-            [-1.0, 2.0],
-            "for [-1.0, 2.0] it returns [0.0, 3.0], expected",
-        ),
+        (lambda x: x + 1, [-1.0, 2.0], "[-1.0, 2.0] it returns [0.0, 3.0], expected"),
         (lambda x: x.foo, [1.0], "it raises AttributeError"),
         (lambda x: x[:1], [1.0, 1.0], "not yet"),
         (lambda x: x * torch.nan, [1.0, 1.0], "not yet"),
