@@ -35,17 +35,19 @@ from grader.handout import leaks
 
 PAGE = "COURSE.md"
 HAND_IN = (
-    "Hand in the folder `labs`, packed: `tar czf labs.tar.gz labs`. Only the files of "
-    "the tasks above count. A Makefile, a header or a `lab.toml` does not count."
+    "Pack the folder `labs` and hand in the archive: `tar czf labs.tar.gz labs`. Only "
+    "your files of the tasks above count. Changes of a Makefile, a header or a "
+    "`lab.toml` do not count."
 )
 SOLUTIONS = (
-    "keep `convlab-solutions.zip` beside this file, and `make solution T=... KEY=...` "
-    "opens a task with its key."
+    "Keep `convlab-solutions.zip` in the folder of this file. When you have the key of "
+    "a task, `make solution T=... KEY=...` unpacks its solution."
 )
 FRONT = (
-    "**{title}:** [COURSE.md](COURSE.md) says which tasks count here, for how many "
-    "points, until when, and how to hand in. `make grade` shows the same tasks. This "
-    "page describes all labs, with their points outside of this course.\n\n"
+    "**{title}:** [COURSE.md](COURSE.md) says which tasks count in this course. It "
+    "lists their points and deadlines, and explains how to hand in. `make grade` shows "
+    "the same tasks. This page describes all labs. The points on this page are not the "
+    "points of your course.\n\n"
 )
 DRAWN = 8  # cases of each hidden seed but the first, as a run draws them
 CASES = "grader/operators/cases"
@@ -165,7 +167,7 @@ def page(made: Course) -> str:
     lines = [f"# {_plain(made.title)}", ""]
     lines += ["What you need:", ""] if made.prerequisites else []
     lines += [f"- {_plain(text)}" for text in made.prerequisites]
-    lines += ["", "What you can do afterwards:", ""] if made.goals else []
+    lines += ["", "After this course you can:", ""] if made.goals else []
     lines += [f"- {_plain(text)}" for text in made.goals]
     for part in made.parts:
         lines += ["", f"## {_plain(part.title)}", ""]
@@ -183,19 +185,19 @@ def page(made: Course) -> str:
         ]
     lines += ["", "## Rules", "", f"- {HAND_IN}"]
     lines += [f"- The full mark is {made.of:g} points."]
-    speed = "counts, as each lab's page says" if made.speed else "does not count"
-    lines += [f"- Speed {speed}."]
+    speed = "Some points are for speed: see the README of each lab"
+    lines += [f"- {speed if made.speed else 'There are no points for speed'}."]
     if late := made.late:
         lines += [
-            f"- A begun day late costs {late.percent_per_day:g} % of a part's points; "
-            f"after {late.days} begun days the part counts nothing. Late days without "
-            f"a cost in the whole course: {late.free_days}. They go to the first "
-            "parts that they help."
+            f"- Each late day costs {late.percent_per_day:g} % of a part's points. An "
+            f"incomplete day counts as a day. After {late.days} late days a part gets "
+            f"no points. In the whole course {late.free_days} late days are free. They "
+            "are used for the first parts in which they help."
         ]
     if made.release_days is not None:
         lines += [
-            f"- Solutions come {made.release_days:g} days after each deadline: "
-            f"{SOLUTIONS}"
+            f"- You get the keys of a part's solutions {made.release_days:g} days "
+            f"after its deadline. {SOLUTIONS}"
         ]
     return "\n".join(lines) + "\n"
 
