@@ -149,7 +149,7 @@ class Conv2d(torch.nn.Module):
         weight = torch.empty(out_channels, in_channels // groups, KH, KW)  # (OC, ...)
         bound = weight.shape[1:].numel() ** -0.5
         self.weight = torch.nn.Parameter(weight.uniform_(-bound, bound))
-        self.register_parameter("bias", None)  # known to the module, even if absent
+        self.register_parameter("bias", None)  # the module knows it, even if None
         if bias:
             values = torch.empty(out_channels).uniform_(-bound, bound)  # (OC)
             self.bias = torch.nn.Parameter(values)

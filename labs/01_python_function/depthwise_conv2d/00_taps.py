@@ -106,7 +106,7 @@ class DepthwiseConv2dFunction(torch.autograd.Function):
             if ctx.needs_input_grad[1]:
                 products = grads * tap(padded, *where)[:, :, None]
                 grad_filters[:, :, k, 0, 0] = products.sum((0, 3, 4))  # (IC, M)
-        if ctx.needs_input_grad[0]:  # the padding's share is dropped
+        if ctx.needs_input_grad[0]:  # the padding has no gradient
             grad_input = grad_padded[:, :, top : top + IH, left : left + IW]
         if ctx.needs_input_grad[1]:
             grad_weight = grad_filters.reshape(weight.shape)  # (OC, 1, KH, KW)
@@ -156,7 +156,7 @@ class DepthwiseConv2d(torch.nn.Module):
         OC, (KH, KW) = channels * multiplier, pair(kernel_size)
         weight, bound = torch.empty(OC, 1, KH, KW), (KH * KW) ** -0.5
         self.weight = torch.nn.Parameter(weight.uniform_(-bound, bound))
-        self.register_parameter("bias", None)  # known to the module, even if absent
+        self.register_parameter("bias", None)  # the module knows it, even if None
         if bias:
             values = torch.empty(OC).uniform_(-bound, bound)  # (OC)
             self.bias = torch.nn.Parameter(values)

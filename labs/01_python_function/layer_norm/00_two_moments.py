@@ -101,7 +101,7 @@ class LayerNorm(torch.nn.Module):
         super().__init__()
         # BEGIN SOLUTION
         self.eps = eps
-        self.register_parameter("weight", None)  # known to the module, even if absent
+        self.register_parameter("weight", None)  # the module knows it, even if None
         self.register_parameter("bias", None)
         if elementwise_affine:
             self.weight = torch.nn.Parameter(torch.ones(normalized_shape))  # (D)

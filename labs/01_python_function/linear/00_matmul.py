@@ -81,7 +81,7 @@ class Linear(torch.nn.Module):
         bound = in_features**-0.5
         weight = torch.empty(out_features, in_features)  # (OC, IC)
         self.weight = torch.nn.Parameter(weight.uniform_(-bound, bound))
-        self.register_parameter("bias", None)  # known to the module, even if absent
+        self.register_parameter("bias", None)  # the module knows it, even if None
         if bias:
             values = torch.empty(out_features).uniform_(-bound, bound)  # (OC)
             self.bias = torch.nn.Parameter(values)

@@ -47,7 +47,7 @@ def neighbours(
         return reads
     places = coordinates.long()  # (P, 4)
     span = places.amax(0) - places.amin(0) + 1  # (4)
-    # a line is longer than the points need, so that a step never ends in the next one
+    # lines are longer than needed, so a step never ends in the next line
     W = span[3] + dilation[2] * (KW // 2)
     H = span[2] + dilation[1] * (KH // 2)
     D = span[1] + dilation[0] * (KD // 2)
@@ -157,7 +157,7 @@ class SubmConv3d(torch.nn.Module):
         weight = torch.empty(out_channels, in_channels, *kernel)  # (OC, IC, KD, KH, KW)
         bound = weight.shape[1:].numel() ** -0.5
         self.weight = torch.nn.Parameter(weight.uniform_(-bound, bound))
-        self.register_parameter("bias", None)  # known to the module, even if absent
+        self.register_parameter("bias", None)  # the module knows it, even if None
         if bias:
             values = torch.empty(out_channels).uniform_(-bound, bound)  # (OC)
             self.bias = torch.nn.Parameter(values)

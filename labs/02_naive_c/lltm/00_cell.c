@@ -57,7 +57,7 @@ status_t lltm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
             const accum state = *at2(c, n, j) + g * i;
             *at2(new_c, n, j) = (real)state;
             *at2(new_h, n, j) = (real)(real_tanh(state) * o);
-            if (!gates) continue;  // no backward will follow
+            if (!gates) continue;  // no backward follows
             *at2(gates, n, j) = (real)i;
             *at2(gates, n, H + j) = (real)o;
             *at2(gates, n, 2 * H + j) = (real)g;

@@ -11,7 +11,7 @@ status_t view_transpose(const tensor_t *input, int64_t dim0, int64_t dim1,
                         tensor_t *view)
 {
     // BEGIN SOLUTION
-    const int64_t axes = input->ndim > 0 ? input->ndim : 1;  // of no axes: 0 and -1
+    const int64_t axes = input->ndim > 0 ? input->ndim : 1;  // ndim 0: 0 or -1 is valid
     if (dim0 < -axes || dim0 >= axes) return STATUS_INVALID_ARGUMENT;
     if (dim1 < -axes || dim1 >= axes) return STATUS_INVALID_ARGUMENT;
     if (dim0 < 0) dim0 += axes;

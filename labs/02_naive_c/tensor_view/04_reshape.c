@@ -51,7 +51,7 @@ status_t view_reshape(const tensor_t *input, shape_t p, tensor_t *view)
         made.size[d] = p.size[d];
         made.stride[d] = 0;  // of an empty tensor, and of axes in front of all runs
     }
-    int32_t to = p.ndim - 1;  // the new axis that is next; all behind it are done
+    int32_t to = p.ndim - 1;  // the next new axis; all later ones are done
     const int32_t AXES = COUNT > 0 ? input->ndim : 0;  // an empty tensor has no runs
     for (int32_t d = AXES - 1; d >= 0; d--) {
         const int64_t step = input->stride[d];

@@ -87,7 +87,7 @@ static void sum_to_shape(const tensor_t *grad_output, accum scale, tensor_t *gra
             add_row(before, scale, terms, sums);
             continue;
         }
-        vec sum = {0};  // of a row whose sums are one and the same element
+        vec sum = {0};  // for a row that is summed into one element
         for (int64_t d = 0; d < terms.D; d += LANES) sum += load(terms, d);
         for (int i = 0; i < LANES; i++) *sums.data += scale * sum[i];
     }

@@ -33,7 +33,7 @@ static inline vec normal_tail(vec x, vec density)
 static inline vec vec_exp(vec x)
 {
     // BEGIN SOLUTION
-    // 1.5 * 2^23 leaves no room for a fraction: n stands in the last bits of the sum
+    // 1.5 * 2^23 leaves no bits for a fraction: n is in the last bits of the sum
     const vec shifted = x * (real)1.4426950408889634074 + 12582912;
     const vec n = shifted - 12582912, rest = x - n * (real)0.69314718055994530942;
     vec sum = rest * (real)(1 / 720.0) + (real)(1 / 120.0);
@@ -61,7 +61,7 @@ static inline vec normal_tail(vec x, vec density)
 
 // BEGIN SOLUTION
 /* share + x * slope of share, which is 1 minus itself at -x. Beyond 9 it is 1, or 0 for
- * negative x, to 16 digits: what lies there is taken for 9. */
+ * negative x, to 16 digits. So a larger |x| is replaced by 9. */
 EXPAND vec gelu_slope(vec x, int64_t approximate)
 {
     const real sqrt_2_pi = (real)0.79788456080286535588, cubic = (real)0.044715;

@@ -94,7 +94,7 @@ status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
     rows.g = tensor_contiguous(ctx, grad_output);
     rows.x = tensor_contiguous(ctx, input), rows.w = tensor_contiguous(ctx, weight);
     rows.mean = tensor_contiguous(ctx, mean), rows.rstd = tensor_contiguous(ctx, rstd);
-    rows.grad_weight = grad_weight ? real_data(grad_weight) : spare;  // nobody reads it
+    rows.grad_weight = grad_weight ? real_data(grad_weight) : spare;  // never read
     rows.grad_bias = grad_bias ? real_data(grad_bias) : spare;
     if (!rows.g || !rows.x || !rows.w || !rows.mean || !rows.rstd || !spare)
         return STATUS_NO_MEMORY;
