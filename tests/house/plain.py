@@ -44,8 +44,8 @@ FOUND = re.compile(r"\\\d")  # a group of a pattern, in what takes the pattern's
 LEAST_WORDS = 4  # of a message; what is shorter is a name or a part of one
 
 
-def blocks(markdown: str) -> Iterator[str]:
-    """Paragraphs and items of lists, each as one line."""
+def blocks(markdown: str, *, labels: bool = False) -> Iterator[str]:
+    """Paragraphs and items of lists, each as one line, perhaps with their labels."""
     lines: list[str] = []
     for line in [*MARKER.sub("", NOT_PROSE.sub("\n", markdown)).splitlines(), ""]:
         item = ITEM.match(line)
@@ -53,7 +53,8 @@ def blocks(markdown: str) -> Iterator[str]:
             yield " ".join(lines)
             lines = []
         if line.strip() and not ASIDE.match(line):
-            lines.append(LABEL.sub("", line[item.end() :]) if item else line.strip())
+            text = line[item.end() :] if item else line.strip()
+            lines.append(LABEL.sub("", text) if item and not labels else text)
 
 
 def sentences(text: str) -> list[str]:

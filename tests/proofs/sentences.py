@@ -54,9 +54,15 @@ def read(globs: Sequence[str]) -> list[Found]:
     return [
         (str(file.relative_to(ROOT)), paragraph, sentence)
         for file in files(globs)
-        for paragraph in plain.prose(file)
+        for paragraph in _paragraphs(file)
         for sentence in parts(paragraph)
     ]
+
+
+def _paragraphs(file: Path) -> Iterator[str]:
+    if file.suffix == ".md":
+        return plain.blocks(file.read_text(), labels=True)
+    return plain.prose(file)
 
 
 def comments() -> list[Found]:
