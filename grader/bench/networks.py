@@ -124,8 +124,8 @@ def _row(net: str, images: int, part: str, wanted: Wanted) -> Row:
     except (NotImplementedError, RuntimeError) as why:
         said = str(why).partition("\n")[0] or repr(why)
         raise GraderError(
-            f"{net} cannot run with our layers: {said}; make grade LAB=05 shows "
-            "which files are missing"
+            f"{net} cannot run with the layers of lab 05: {said}; make grade LAB=05 "
+            "shows which files are missing"
         ) from why
     budget = max(BUDGET, PAIRS * (time.monotonic() - begin))
     tries = TRIES if budget == BUDGET else 1

@@ -119,7 +119,7 @@ static status_t shared_out(ctx_t *ctx, call_t c, int by)
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* output (N, OC, OH, OW): divides images, or the filters of a single image */
+/* output (N, OC, OH, OW): threads share the images, or the filters of one image */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                         const tensor_t *bias, conv2d_params_t p, tensor_t *output)
 {
@@ -132,8 +132,8 @@ status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weigh
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input (N, IC, IH, IW): divides images, or the channels of a single image.
- * grad_weight (OC, IC/G, KH, KW), grad_bias (OC), sums over images: divides filters. */
+/* grad_input (N, IC, IH, IW): threads share the images, or the channels of one image.
+ * grad_weight (OC, IC/G, KH, KW), grad_bias (OC): threads share the filters. */
 status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                          const tensor_t *weight, conv2d_params_t p,
                          tensor_t *grad_input, tensor_t *grad_weight,

@@ -20,7 +20,7 @@ typedef struct {
     int64_t D;
 } rows_t;
 
-/* For each of n rows: the averages of dx and of dx * xhat. n is a constant. */
+/* The averages of dx and of dx * xhat for each of n rows. n is known when compiling. */
 EXPAND void averages(int n, const rows_t *rows, real *of_dx, real *of_xhat)
 {
     // BEGIN SOLUTION
