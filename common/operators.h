@@ -22,9 +22,9 @@
  *              have strides.
  *   memory     Only ctx_scratch allocates; a rung frees nothing. `workspace` below is
  *              the limit for lab 02's definition. Each ladder states its own limit.
- *   result     A rung returns STATUS_OK. STATUS_NOT_IMPLEMENTED, STATUS_NO_MEMORY and
- *              STATUS_CUDA_ERROR leave the outputs undefined. Rungs do not check
- *              arguments. A caller from outside first calls
+ *   result     A rung that succeeds returns STATUS_OK. After STATUS_NOT_IMPLEMENTED,
+ *              STATUS_NO_MEMORY or STATUS_CUDA_ERROR the outputs are undefined. Rungs
+ *              do not check arguments. A caller from outside first calls
  *              <operator>_<direction>_check (common/check.c) with the same arguments.
  *              The check returns STATUS_OK, or STATUS_INVALID_ARGUMENT and one sentence
  *              in ctx->error.

@@ -25,8 +25,8 @@ static inline vec choose(bits where, vec yes, vec no)
     return (vec)((where & (bits)yes) | (~where & (bits)no));
 }
 
-/* exp(x) - 1, accurate also near 0. Let x = k ln 2 + r with |r| <= ln 2 / 2. Then it
- * is 2^k (exp(r) - 1) + (2^k - 1), and exp(r) - 1 = r + r^2/2! + ... Adding `magic`
+/* exp(x) - 1, accurate also near 0. Let x = k ln 2 + r with |r| <= ln 2 / 2. Then
+ * exp(x) - 1 = 2^k (exp(r) - 1) + (2^k - 1). A series gives exp(r) - 1. Adding `magic`
  * puts k into the lowest bits. Shift k to the exponent and add the bits of 1: these
  * bits are 2^k (Cody and Waite, Software Manual for the Elementary Functions, 6). */
 static inline vec exp_minus_1(vec x)
