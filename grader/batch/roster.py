@@ -49,5 +49,5 @@ def nothing(roster: Mapping[str, str], students: Collection[str]) -> list[str]:
 
 def strange(roster: Mapping[str, str], students: Collection[str]) -> list[str]:
     """Those who handed in and are not on the list; nobody if there is no list."""
-    known = {*roster, *roster.values()}
-    return [student for student in students if roster and student not in known]
+    names = {*roster, *roster.values()}
+    return [student for student in students if roster and student not in names]

@@ -88,17 +88,17 @@ def of_task(
 
 def case_of(rung: Rung, operator: Operator, direction: str, seed: int) -> Case:
     """The case that lab.toml counts on; else the first that is timed."""
-    known = {case.name: case for case in operator.cases(seed)}
-    known |= operator.speed_cases()
+    cases = {case.name: case for case in operator.cases(seed)}
+    cases |= operator.speed_cases()
     named = [limits.case for limits in rung.traffic if limits.direction == direction]
-    usual = next(iter(operator.speed_cases(large=False)), next(iter(known)))
+    usual = next(iter(operator.speed_cases(large=False)), next(iter(cases)))
     name = next(iter(named), usual)
-    if name not in known:
+    if name not in cases:
         raise GraderError(
             f"{rung.id}: lab.toml has a traffic limit for case {name!r}, but no such "
             "case exists"
         )
-    return known[name]
+    return cases[name]
 
 
 def _row(

@@ -282,8 +282,8 @@ def language_lines(lines: list[Line]) -> list[str]:
         row += [f"{line['ms'][way]:.3f}" if way in line["ms"] else "-" for way in ways]
         for way in ways[1:] if "python" in ways else ways:
             middle, low, high = line["times"].get(way, [None] * 3)
-            told = middle is not None
-            row.append(f"{middle:.3g} ({low:.3g} .. {high:.3g})" if told else "-")
+            has_middle = middle is not None
+            row.append(f"{middle:.3g} ({low:.3g} .. {high:.3g})" if has_middle else "-")
         rows.append(row)
     return [
         "## Python, C, an operator, a card",

@@ -68,15 +68,15 @@ def bench(selection: Selection, wanted: Wanted) -> int:
                 f"GPU: {gpu_probe.absent()}"
             )
         terminal.say(NOT_TIMED.format(why=gpu_probe.absent()))
-    written, known, wrong = [], dict[tuple[str, str], Counted](), 0
+    written, counted, wrong = [], dict[tuple[str, str], Counted](), 0
     run = Bench(selection, wanted)
     if wanted.counts:
         counts = _counted(run, tasks)
-        known = {(row.rung, row.direction): row for row in counts}
+        counted = {(row.rung, row.direction): row for row in counts}
         written.append(counting.write(counts, folder(), command(wanted)))
     if card := gpu_probe.measured():
         file = Growing(card, wanted)
-        wrong = _timed(run, tasks, file, known)
+        wrong = _timed(run, tasks, file, counted)
         terminal.say(
             f"{card.words}; FMA {2e-12 * card.fma:.1f} TFLOP/s, copy "
             f"{1e-9 * card.bandwidth:.0f} GB/s, both measured"
@@ -101,7 +101,7 @@ def _timed(
     run: Bench,
     tasks: list[Task],
     file: Growing,
-    known: dict[tuple[str, str], Counted],
+    counted: dict[tuple[str, str], Counted],
 ) -> int:
     """Time what is not in the file yet, each row printed and kept at once. Returns how
     many were wrong.
@@ -111,7 +111,7 @@ def _timed(
     print("\n".join(["", *tables.markdown(HEAD, [])]))
     wrong, fine = 0, (Verdict.PASS, Verdict.NOISY)
     for row in (row for task in tasks for row in run.times(task, file.has)):
-        print(f"| {' | '.join(cells(row, known))} |", flush=True)
+        print(f"| {' | '.join(cells(row, counted))} |", flush=True)
         file.add(row)
         wrong += row.speed.verdict not in fine
     file.write()
@@ -137,9 +137,9 @@ class Bench:
         return counting.of_task(task, self.chosen(task), self.links, self.wanted.seed)
 
     def times(
-        self, task: Task, known: Callable[[Rung, str, str], bool] = lambda *_: False
+        self, task: Task, has_time: Callable[[Rung, str, str], bool] = lambda *_: False
     ) -> Iterator[Row]:
-        """Each rung's own directions on each case, on the card, but what is `known`."""
+        """Each rung's own directions on each case, on the card, but what `has_time`."""
         operator = operators.get(task.operator)
         cases = operator.speed_cases()
         usual = task.bench or tuple(cases)
@@ -159,7 +159,7 @@ class Bench:
                     for direction in [d for d in DIRECTIONS if d in built.directions]:
                         if self.wanted.parts and direction not in self.wanted.parts:
                             continue
-                        if known(rung, direction, name):
+                        if has_time(rung, direction, name):
                             continue
                         found = self._speed(subject, cases[name], direction, card)
                         if found.verdict is not Verdict.NOT_IMPLEMENTED:
@@ -186,7 +186,7 @@ class Bench:
             return Speed(case.name, direction, no, title, message=text)
 
 
-def cells(row: Row, known: dict[tuple[str, str], Counted]) -> list[str]:
+def cells(row: Row, counted: dict[tuple[str, str], Counted]) -> list[str]:
     """One line of the table of times."""
     found = row.speed
     head = [f"`{row.rung.id}`", row.part, f"`{found.case}`"]
@@ -195,7 +195,7 @@ def cells(row: Row, known: dict[tuple[str, str], Counted]) -> list[str]:
     ratio = found.ratio
     noisy = " NOISY" if found.verdict is Verdict.NOISY else ""
     other = found.others.get(TF32)
-    made = known.get((row.rung.id, row.part))
+    made = counted.get((row.rung.id, row.part))
     return [
         *head,
         f"{found.errors[0]:.0e} ({found.errors[1]:.0e})",

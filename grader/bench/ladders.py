@@ -96,9 +96,9 @@ def _long(seconds: float) -> str:
 
 def usual_cases(task: Task, operator: Operator, wanted: Wanted) -> tuple[str, ...]:
     """The cases of a ladder that are timed: those asked for, if it has one of them."""
-    known = operator.speed_cases()
+    cases = operator.speed_cases()
     usual = task.bench or tuple(operator.speed_cases(large=False))
-    return tuple(name for name in wanted.cases if name in known) or usual
+    return tuple(name for name in wanted.cases if name in cases) or usual
 
 
 def side_by_side(rows: list[Row]) -> list[Row]:

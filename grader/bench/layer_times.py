@@ -49,11 +49,11 @@ def layer_of(module: torch.nn.Module, input: Tensor) -> Layer:
         if module.stride != (1, 1):
             name += f", stride {module.stride[0]}"
         return Layer(name, f"{module.in_channels} -> {module.out_channels} at {at}")
-    known = type(module).__name__
+    name = type(module).__name__
     for base in type(module).__mro__:
-        known = base.__name__ if base.__name__ in KINDS else known
+        name = base.__name__ if base.__name__ in KINDS else name
     sizes = str(input.shape[1]) + (f" at {at}" if at else "")
-    return Layer(KINDS.get(known, known), sizes)
+    return Layer(KINDS.get(name, name), sizes)
 
 
 class Watch:

@@ -60,8 +60,8 @@ def levels(planes: Sequence[Plane], steps: int) -> list[list[list[int | None]]]:
 
 def _range(planes: Sequence[Plane], of: Plane) -> tuple[float, float]:
     alike = [plane for plane in planes if bool(plane.wrong) is bool(of.wrong)]
-    known = [v for p in alike for row in p.values for v in row if v is not None]
-    return (min(known), max(known)) if known else (0.0, 0.0)
+    values = [v for p in alike for row in p.values for v in row if v is not None]
+    return (min(values), max(values)) if values else (0.0, 0.0)
 
 
 def _level(value: float | None, ends: tuple[float, float], steps: int) -> int | None:

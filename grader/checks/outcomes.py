@@ -106,8 +106,8 @@ def of_status(worker: Worker, case: str) -> Finding | None:
         return Finding(Verdict.WRONG_CONTRACT, text, case)
     verdict, sentence = _STATUS[status]
     said = worker.message
-    told = (wire.REPLY_CONTRACT, wire.REPLY_EXCEPTION, wire.REPLY_FORBIDDEN)
-    if status in (*told, wire.REPLY_LOAD_ERROR):
+    explained = (wire.REPLY_CONTRACT, wire.REPLY_EXCEPTION, wire.REPLY_FORBIDDEN)
+    if status in (*explained, wire.REPLY_LOAD_ERROR):
         sentence = said or "no reason given"
     elif said:
         sentence = f"{sentence}: {said}"

@@ -140,8 +140,8 @@ class Subject:
     @property
     def dtypes(self) -> list[str]:
         """The dtypes it has to be right in; f16 is a check of its own."""
-        known = ["f16"] if self.numerics == HALF else ["f32", "f64"]
-        return known if self.python else [d for d in known if d in self.libraries]
+        usual = ["f16"] if self.numerics == HALF else ["f32", "f64"]
+        return usual if self.python else [d for d in usual if d in self.libraries]
 
     def worker(self, dtype: str) -> Worker:
         """A live worker that has loaded the rung. Raises Stopped if it cannot."""
@@ -186,8 +186,8 @@ class Subject:
         """
         forward, backward = self.libraries[dtype]
         both = [programs.program_of(library) for library in (forward, backward)]
-        told = next((p for p in both if p != programs.WORKER), both[0])
-        program = self.program or told
+        usual = next((p for p in both if p != programs.WORKER), both[0])
+        program = self.program or usual
         return Worker.for_library(
             forward,
             backward,

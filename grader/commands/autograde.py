@@ -56,7 +56,7 @@ def run(arguments: Arguments) -> int:
             traceback.print_exc()
         answer = hosts.failed(host, FAULT)
     else:
-        answer = hosts.gradescope(found) if host == KNOWN[0] else _told(found)
+        answer = hosts.gradescope(found) if host == KNOWN[0] else _autolab_answer(found)
     if target := arguments[TO]:
         Path(target).write_text(answer, encoding="utf-8")
     else:
@@ -73,11 +73,11 @@ def _graded(source: Path, made: Course) -> Sheet:
             raise
         raise GraderError(UNGRADED) from error
     whole = as_json.results(found)
-    told = sheet(whole, hides=bool(made.hidden))
-    return replace(told, comment="\n".join(laid.lines))
+    answer_sheet = sheet(whole, hides=bool(made.hidden))
+    return replace(answer_sheet, comment="\n".join(laid.lines))
 
 
-def _told(found: Sheet) -> str:
+def _autolab_answer(found: Sheet) -> str:
     """For Autolab: students read what is printed, the last line is the scores."""
     lines = [found.comment] if found.comment else []
     lines += [

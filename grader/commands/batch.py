@@ -56,11 +56,11 @@ def run(arguments: Arguments) -> int:
     order = submission.order_of(arguments, EXAMPLE)
     if not arguments[SUBMISSIONS]:
         raise GraderError(f"name the folder of the submissions: {EXAMPLE}")
-    known = roster.read(Path(named)) if (named := arguments[ROSTER]) else {}
+    on_roster = roster.read(Path(named)) if (named := arguments[ROSTER]) else {}
     source = Path(arguments[SUBMISSIONS])
     if arguments[DRY]:
-        students = [_told(one) for one in _plan(order, source)]
-        _tell_roster(known, students)
+        students = [_say_plan(one) for one in _plan(order, source)]
+        _tell_roster(on_roster, students)
         return 0
     submission.warn(order)
     folder = build_folder() / "batch" / order.made.name
@@ -68,7 +68,7 @@ def run(arguments: Arguments) -> int:
     with Queue(folder, lease=arguments[LEASE] or batch_worker.LEASE_SECONDS) as queue:
         run = _Run(order, queue, _plan(order, source), fresh=arguments[FRESH])
         run.graded(arguments[JOBS] or schedule.slots())
-    _tell_roster(known, [*(job.student for job in run.jobs.values()), *run.missing])
+    _tell_roster(on_roster, [*(job.student for job in run.jobs.values()), *run.missing])
     return submission.told_missing(run.missing, run.students)
 
 
@@ -196,10 +196,10 @@ def _plan(order: Order, source: Path) -> Iterator[tuple[Job, Files] | Refused]:
         yield from planning.planned(found, taken, _grader(order))
 
 
-def _tell_roster(known: Mapping[str, str], students: Collection[str]) -> None:
-    for who in roster.nothing(known, students):
+def _tell_roster(on_roster: Mapping[str, str], students: Collection[str]) -> None:
+    for who in roster.nothing(on_roster, students):
         terminal.say(f"handed in nothing: {one_line(who)}")
-    for who in roster.strange(known, students):
+    for who in roster.strange(on_roster, students):
         terminal.say(f"not in ROSTER=: {one_line(who)}")
 
 
@@ -225,7 +225,7 @@ def _grader(order: Order) -> str:
     return hashlib.sha256(whole.encode()).hexdigest()
 
 
-def _told(one: tuple[Job, Files] | Refused) -> str:
+def _say_plan(one: tuple[Job, Files] | Refused) -> str:
     """Say what a dry run says of a student, and who it is."""
     if isinstance(one, Refused):
         why = one_line(one.why)

@@ -98,12 +98,12 @@ def _timed(selection: Selection) -> Selection:
 def _verify_cases(selection: Selection, wanted: Wanted) -> None:
     """Raises GraderError for a case that no operator here has."""
     found = {task.operator for task in selection.tasks}
-    known = {name for one in found for name in operators.get(one).speed_cases()}
+    cases = {name for one in found for name in operators.get(one).speed_cases()}
     for name in wanted.cases:
-        if name not in known:
+        if name not in cases:
             raise GraderError(
                 f"CASES={name}: there is no such case, expected some of "
-                f"{', '.join(sorted(known))}"
+                f"{', '.join(sorted(cases))}"
             )
 
 

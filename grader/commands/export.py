@@ -50,15 +50,15 @@ def run(arguments: Arguments) -> int:
     return 0
 
 
-def asked_for(named: str, known: Sequence[str], example: str) -> list[str]:
+def asked_for(named: str, kinds: Sequence[str], example: str) -> list[str]:
     """The names in TO=. Raises GraderError for one that nobody knows."""
     found = [name.strip() for name in named.split(",") if name.strip()]
     for name in found:
-        if name not in known:
-            raise GraderError(f"TO= names {name!r}, expected {', '.join(known)}")
+        if name not in kinds:
+            raise GraderError(f"TO= names {name!r}, expected {', '.join(kinds)}")
     if not found:
         raise GraderError(
-            f"name a format with TO=, one of {', '.join(known)}: {example}"
+            f"name a format with TO=, one of {', '.join(kinds)}: {example}"
         )
     return found
 

@@ -88,8 +88,8 @@ def graded(arguments: Arguments) -> int:
             peaks = grader.race.as_json()
             unwatched = grader.without_sanitizers()
             whole = merge.merged(found, seed, peaks, ledger)
-        if ledger.aside:
-            terminal.complain(ledger.aside)
+        if ledger.renamed:
+            terminal.complain(ledger.renamed)
         if sentence := results.set_aside():
             terminal.complain(sentence)
         results.write(whole)

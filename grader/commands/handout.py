@@ -384,8 +384,8 @@ def _seal(names: list[str], folder: Path, made: Course | None) -> Path:
             block, key = sealed.seal(files)
             locked.writestr(sealed.file_of(task_id), block)
             keys[task_id] = f"make solution T={task_id} KEY={key}\n"
-    told = course_trees.keys_page(keys, made)
-    (folder / sealed.KEYS).write_text(told, encoding="utf-8")
+    keys_text = course_trees.keys_page(keys, made)
+    (folder / sealed.KEYS).write_text(keys_text, encoding="utf-8")
     terminal.say(
         f"solutions, one key for each task: {os.path.relpath(archive)}; keys are in "
         f"{os.path.relpath(folder / sealed.KEYS)}: give out a key to release its task"

@@ -39,9 +39,9 @@ def run(arguments: Arguments) -> int:
     made = wanted_course(arguments[COURSE])
     folder = place_of(arguments[DESK], made)
     records = desk.everybody(folder)
-    known = people(folder / desk.PEOPLE, made)
+    persons = people(folder / desk.PEOPLE, made)
     refused = desk.refused(folder)
-    students = sorted({*records, *known, *refused})
+    students = sorted({*records, *persons, *refused})
     if not students:
         raise GraderError(
             f"{results.near(folder)} has no student yet: make submission grades a "
@@ -50,7 +50,7 @@ def run(arguments: Arguments) -> int:
     totals = [
         total(
             name,
-            known.get(name, Person()),
+            persons.get(name, Person()),
             records.get(name),
             made,
             refused.get(name, ""),
@@ -98,8 +98,8 @@ def _sheet(one: Total, records: dict[str, desk.Record], made: Course) -> Sheet:
     rows = {}
     if record:
         whole = as_json.results(dict(record.results))
-        told = sheet(whole, hides=bool(made.hidden))
-        rows = {row.task: row for row in told.rows}
+        graded_sheet = sheet(whole, hides=bool(made.hidden))
+        rows = {row.task: row for row in graded_sheet.rows}
     made_rows = []
     for item in one.items:
         seen = rows.get(item.name)

@@ -28,7 +28,7 @@ def run(arguments: Arguments) -> int:
     if not arguments[T]:
         raise GraderError("name a file or a task: make reset T=02_naive_c/conv2d/00")
     selection = select(arguments[T])
-    known = starters.read(rungs.ROOT)
+    handed_out = starters.read(rungs.ROOT)
     files = [
         os.path.relpath(file, rungs.ROOT)
         for task in selection.tasks
@@ -36,7 +36,7 @@ def run(arguments: Arguments) -> int:
         if rung.id in selection.rungs
         for file in (rung.file, *rung.also)
     ]
-    changed = [n for n in dict.fromkeys(files) if _differs(n, known)]
+    changed = [n for n in dict.fromkeys(files) if _differs(n, handed_out)]
     if not changed:
         terminal.say("nothing to do: these files are as the handout has them")
         return 0
@@ -49,16 +49,18 @@ def run(arguments: Arguments) -> int:
     for name in changed:
         file = rungs.ROOT / name
         copy = starters.keep(rungs.ROOT, name) if file.exists() else ""
-        file.write_bytes(known[name])
+        file.write_bytes(handed_out[name])
         kept = f"; your file is kept as {copy}" if copy else ""
         terminal.say(f"{name} is the starter again{kept}")
     return 0
 
 
-def _differs(name: str, known: dict[str, bytes]) -> bool:
+def _differs(name: str, handed_out: dict[str, bytes]) -> bool:
     """Whether a file is the handout's, and changed or gone; a student's own stays."""
     file = rungs.ROOT / name
-    return name in known and (not file.exists() or file.read_bytes() != known[name])
+    return name in handed_out and (
+        not file.exists() or file.read_bytes() != handed_out[name]
+    )
 
 
 def _agreed(question: str) -> bool:

@@ -185,8 +185,8 @@ def keep(
         tasks=list(order.wanted.offers),
         made=order.made,
     )
-    told = sheet(as_json.results(found))
-    return Graded(told, laid, found["environment"]["sandbox"], record, file)
+    graded_sheet = sheet(as_json.results(found))
+    return Graded(graded_sheet, laid, found["environment"]["sandbox"], record, file)
 
 
 def refuse(student: str, why: str, order: Order) -> None:
@@ -253,8 +253,8 @@ def _when(named: str, made: Course) -> datetime | None:
 
 def _parts(named: tuple[str, ...], made: Course) -> list[str]:
     """The parts that PART= names; none without it."""
-    known = [part.id for part in made.parts]
+    parts = [part.id for part in made.parts]
     for name in named:
-        if name not in known:
-            raise GraderError(f"PART= names {name!r}, expected {', '.join(known)}")
+        if name not in parts:
+            raise GraderError(f"PART= names {name!r}, expected {', '.join(parts)}")
     return list(named)

@@ -84,11 +84,11 @@ def _sections() -> list[str]:
         found = [r for r in exhibits() if r.exhibit and r.exhibit.tool == tool]
         if found:
             made += [f"## {tool.capitalize()}", "", MEANING[tool], ""]
-            made += [line for rung in found for line in _told(rung)]
+            made += [line for rung in found for line in _exhibit_lines(rung)]
     return made
 
 
-def _told(rung: Rung) -> list[str]:
+def _exhibit_lines(rung: Rung) -> list[str]:
     """One exhibit: its story under LABELS, with its picture if it has one."""
     assert rung.exhibit
     story = zip(LABELS, rung.exhibit.story, strict=True)

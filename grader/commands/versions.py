@@ -59,15 +59,15 @@ def under(version: str, package: Path) -> str:
                 "LAB=05"
             )
     python = environment(version)
-    told = _run(
+    done = _run(
         [str(python), str(OTHER_TORCH)],
         RUNNING,
         {"PYTHONPATH": str(package)},
     )
-    if told.returncode:
-        last = (told.stderr.strip().splitlines() or ["no reason told"])[-1]
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no reason told"])[-1]
         raise GraderError(f"the operators of lab 05 fail with torch {version}: {last}")
-    return told.stdout.strip().splitlines()[-1]
+    return done.stdout.strip().splitlines()[-1]
 
 
 def environment(version: str) -> Path:

@@ -83,7 +83,7 @@ def parse(
         return None
     if not isinstance(entry, dict):
         raise GraderError(f"{where}: speed is {entry!r}, expected a table")
-    _known(where, "speed", entry, _WORDS)
+    _refuse_unknown(where, "speed", entry, _WORDS)
     of = entry.get("of", "pytorch")
     if of not in OF:
         raise GraderError(f"{where}: speed.of is {of!r}, expected one of {OF}")
@@ -107,7 +107,7 @@ def parse(
 
 def _band(where: str, direction: str, entry: Mapping[str, Any], of: str) -> Band:
     name = f"speed.{direction}"
-    _known(where, name, entry, _BAND_WORDS)
+    _refuse_unknown(where, name, entry, _BAND_WORDS)
     missing = sorted(_BAND_WORDS - set(entry))
     if missing:
         raise GraderError(f"{where}: {name} lacks {missing[0]!r}")
@@ -120,7 +120,9 @@ def _band(where: str, direction: str, entry: Mapping[str, Any], of: str) -> Band
     return Band(str(entry["case"]), float(floor), float(full), of)
 
 
-def _known(where: str, name: str, entry: Mapping[str, Any], words: set[str]) -> None:
+def _refuse_unknown(
+    where: str, name: str, entry: Mapping[str, Any], words: set[str]
+) -> None:
     unknown = sorted(set(entry) - words)
     if unknown:
         raise GraderError(

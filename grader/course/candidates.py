@@ -18,34 +18,34 @@ _LANGUAGE = {".c": "c", ".cu": "cuda"}  # whose rungs become objects
 
 def verify(tasks: Iterable[Task]) -> None:
     """Raises GraderError for a use of what does not exist or leads back to itself."""
-    known = {task.id: task for task in tasks}
+    by_id = {task.id: task for task in tasks}
     needs: dict[str, list[str]] = {}
-    for task in known.values():
+    for task in by_id.values():
         for rung in task.rungs:
             if rung.uses and task.language not in _LANGUAGE.values():
                 raise rung.uses[0].refuse("only a rung in C can use another rung")
             needs[rung.id] = [
-                other.id for use in rung.uses for other in candidates(rung, use, known)
+                other.id for use in rung.uses for other in candidates(rung, use, by_id)
             ]
     straight: set[str] = set()
     for name in needs:
         _no_circle(name, needs, (), straight)
 
 
-def candidates(rung: Rung, use: Use, known: Mapping[str, Task]) -> list[Rung]:
+def candidates(rung: Rung, use: Use, by_id: Mapping[str, Task]) -> list[Rung]:
     """Rungs that may serve a use, the first choice first.
 
     Of a rung that lacks a direction the nearest lower one lends it, as in a grading; in
     the place of a rung without a file too (missing_rungs.py).
     Raises GraderError if there is no such rung or task.
     """
-    unfit = {r.id for t in known.values() for r in t.rungs if not _runs_where(rung, r)}
+    unfit = {r.id for t in by_id.values() for r in t.rungs if not _runs_where(rung, r)}
     ladder, _, idea = use.target.partition("/")[2].partition("/")
-    task = known.get(f"{use.target.partition('/')[0]}/{ladder}" if ladder else "")
+    task = by_id.get(f"{use.target.partition('/')[0]}/{ladder}" if ladder else "")
     if use.target in unfit:
         here = all(
             r.needs <= rung.needs
-            for t in known.values()
+            for t in by_id.values()
             for r in t.rungs
             if r.id == use.target
         )
@@ -53,7 +53,7 @@ def candidates(rung: Rung, use: Use, known: Mapping[str, Task]) -> list[Rung]:
         reason = lacking if here else "needs a GPU, but this rung does not"
         raise use.refuse(f"{use.target!r} {reason}")
     if use.within(rung.task):
-        below = [r for r in known[rung.task].rungs if r.file.stem < rung.file.stem]
+        below = [r for r in by_id[rung.task].rungs if r.file.stem < rung.file.stem]
         below = [r for r in below if r.id not in unfit]
         named = [r for r in below if r.id == use.target]
         if use.target >= rung.id:
@@ -62,7 +62,7 @@ def candidates(rung: Rung, use: Use, known: Mapping[str, Task]) -> list[Rung]:
             below = [r for r in below if r.id < use.target]
         return named + [r for r in reversed(below) if r not in named]
     if task is None:
-        names = [*known, *(r.id for t in known.values() for r in t.rungs)]
+        names = [*by_id, *(r.id for t in by_id.values() for r in t.rungs)]
         near = difflib.get_close_matches(use.target, names, n=3, cutoff=0.5)
         listed = f"; near it: {', '.join(near)}" if near else ""
         raise use.refuse(f"no task or rung is called {use.target!r}{listed}")
@@ -99,7 +99,7 @@ def _no_circle(
 
 def ordered(tasks: Iterable[Task]) -> list[Task]:
     """The tasks, each behind those whose rungs it uses, else as they were."""
-    known = {task.id: task for task in tasks}
+    by_id = {task.id: task for task in tasks}
     done: dict[str, Task] = {}
 
     def visit(task: Task, path: tuple[str, ...]) -> None:
@@ -108,10 +108,10 @@ def ordered(tasks: Iterable[Task]) -> list[Task]:
         for rung in task.rungs:
             for use in rung.uses:
                 name = "/".join(use.target.split("/")[:2])
-                if name in known:
-                    visit(known[name], (*path, task.id))
+                if name in by_id:
+                    visit(by_id[name], (*path, task.id))
         done[task.id] = task
 
-    for task in known.values():
+    for task in by_id.values():
         visit(task, ())
     return list(done.values())

@@ -123,8 +123,8 @@ def _picture(where: str, entry: Any) -> Picture | None:
     return Picture(entry["of"], entry["case"])
 
 
-def one_of(where: str, word: str, value: Any, known: tuple[str, ...]) -> None:
+def one_of(where: str, word: str, value: Any, words: tuple[str, ...]) -> None:
     """Raises GraderError for a value that is not known."""
-    if value not in known:
-        listed = ", ".join(known)
+    if value not in words:
+        listed = ", ".join(words)
         raise GraderError(f"{where}: {word} is {value!r}, expected one of {listed}")

@@ -24,7 +24,7 @@ def absent() -> list[str]:
     """A sentence for each lab.toml that names rungs without a file."""
     tasks = all_tasks()
     there = {rung.id for task in tasks for rung in task.rungs}
-    told = []
+    sentences = []
     handed = {
         id_of(name) for name in starters.read(rungs.ROOT)
     }  # none in the repository
@@ -44,8 +44,8 @@ def absent() -> list[str]:
         names &= handed or names
         missing = sorted(n for n in names if n.count("/") == 2 and n not in there)
         if missing:
-            told.append(_sentence(str(toml.relative_to(rungs.ROOT)), missing))
-    return told
+            sentences.append(_sentence(str(toml.relative_to(rungs.ROOT)), missing))
+    return sentences
 
 
 def _kernels(entries: Mapping[str, Any]) -> Iterator[str]:

@@ -253,7 +253,7 @@ def _rung(
 
 def _numerics(where: str, value: Any) -> tuple[str, tuple[str, ...]]:
     """The class of a rung, and the tags of the cases it is for: () for every case."""
-    known = ", ".join(NUMERICS)
+    listed = ", ".join(NUMERICS)
     if isinstance(value, str) and value in NUMERICS:
         return value, ()
     entries = list(value.items()) if isinstance(value, Mapping) else []
@@ -261,7 +261,7 @@ def _numerics(where: str, value: Any) -> tuple[str, tuple[str, ...]]:
     words = isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)
     if kind not in NUMERICS or not (words and tags):
         raise GraderError(
-            f"{where}: numerics is {value!r}, expected one of {known}, or one of them "
+            f"{where}: numerics is {value!r}, expected one of {listed}, or one of them "
             'with tags of the operator: numerics.winograd = ["winograd_3x3"]'
         )
     return kind, tuple(tags)

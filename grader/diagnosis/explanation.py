@@ -68,7 +68,7 @@ def explain(
     """The result of a failed forward or gradient check, with its diagnosis."""
     if result.verdict is Verdict.CRASH and "a NULL pointer" in result.message:
         return replace(result, diagnosis=_null_tensors(subject, result, cases))
-    if subject.python and (mistake := without_numbers.told(result.message)):
+    if subject.python and (mistake := without_numbers.proved_mistake(result.message)):
         return replace(result, diagnosis=mistake.sentence, mistake=mistake.name)
     nothing = subject.python and result.verdict in without_numbers.VERDICTS
     if not (nothing or result.verdict in EXPLAINED) or _says_it_all(result):
@@ -214,14 +214,14 @@ def after_wrong_forward(
         "forward first"
     )
 
-    def told(result: CheckResult) -> CheckResult:
+    def after_forward(result: CheckResult) -> CheckResult:
         gradient = result.verdict is Verdict.WRONG_GRADIENT
-        known = result.mistake in (forward.mistake, GARBAGE.name)
-        if not gradient or (result.mistake and known):
+        same_mistake = result.mistake in (forward.mistake, GARBAGE.name)
+        if not gradient or (result.mistake and same_mistake):
             return result
         return replace(result, diagnosis=text, mistake=None)
 
-    return [told(result) for result in results]
+    return [after_forward(result) for result in results]
 
 
 def _sentence(named: Sequence[tuple[str, Mistake]]) -> str:
@@ -301,7 +301,7 @@ def run_again(
         {k: _double(v) for k, v in inputs.items()},
         operator.signature.resolve(case.options),
         tuple(_double(g) for g in grads),
-        {name: _told(e) for name, e in by_name.items()},
+        {name: _expected_or_nan(e) for name, e in by_name.items()},
     )
     trial = Trial(case, setting, None, dtype=kind, empty=setting.empty)
     for name, e in by_name.items():
@@ -344,7 +344,7 @@ def _double(tensor: torch.Tensor) -> torch.Tensor:
     return view
 
 
-def _told(e: Expected) -> torch.Tensor:
+def _expected_or_nan(e: Expected) -> torch.Tensor:
     """The expected value; NaN where any value will do."""
     if e.valid is None:
         return e.value

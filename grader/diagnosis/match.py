@@ -104,11 +104,11 @@ def fits(answers: Answers | None, trial: Trial, name: str) -> int | None:
     off = (got - foretold).abs()
     if bool((off > allowed).any()):  # nearly all formulas end here
         return None
-    known = ~torch.isnan(foretold)
-    if bool((known & ~((off <= allowed) | (got == foretold))).any()):
+    foreseen = ~torch.isnan(foretold)
+    if bool((foreseen & ~((off <= allowed) | (got == foretold))).any()):
         return None
     differs = ~((foretold - truth).abs() <= 3 * allowed)
-    return int((known & differs).sum())
+    return int((foreseen & differs).sum())
 
 
 def _touches(answers: Answers | None, trial: Trial, name: str) -> bool:

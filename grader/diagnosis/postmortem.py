@@ -121,7 +121,7 @@ def explain(
             continue
         frames = _again(rung, built, mode, subject, result, numbers[0], seed)
         if frames:
-            return _told(result, rung, frames, subject.names())
+            return _with_frames(result, rung, frames, subject.names())
     return result
 
 
@@ -134,13 +134,13 @@ def _modes(result: CheckResult) -> tuple[str, ...]:
     return ("debug", "release")  # unoptimised, it may not crash
 
 
-def _told(
+def _with_frames(
     result: CheckResult, rung: Rung, frames: list[Frame], names: Sequence[str]
 ) -> CheckResult:
     """The result with what gdb found. A sanitizer's line stays the truth."""
-    known, location = result.location, frames[0].location
+    reported, location = result.location, frames[0].location
     if THE_LINE in result.message:
-        if known != location:
+        if reported != location:
             return result
         message = result.message
     else:

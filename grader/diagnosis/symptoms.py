@@ -179,11 +179,11 @@ def _relation(trials: Sequence[Trial]) -> list[str]:
         ("every wrong element is {} less than the right one", true - mine, "0"),
     ):
         middle = float(numbers.median())
-        told = f"{middle:.6g}"
+        middle_text = f"{middle:.6g}"
         same = (numbers - middle).abs() <= CLOSE * abs(middle)
         negative = "times" not in words and middle < 0
-        if bool(same.all()) and told not in (nothing, "-0") and not negative:
-            return [words.format(told)]
+        if bool(same.all()) and middle_text not in (nothing, "-0") and not negative:
+            return [words.format(middle_text)]
     return []
 
 

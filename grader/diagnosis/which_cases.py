@@ -114,10 +114,12 @@ def _differs_by_axis(option: str) -> Test:
 
 def smallest(trials: Sequence[Trial]) -> str | None:
     """The failing case of the fewest numbers that gave a result, in words."""
-    told = [t for t in trials if t.got is not None and any_wrong(t)]
-    if not told:
+    wrong_trials = [t for t in trials if t.got is not None and any_wrong(t)]
+    if not wrong_trials:
         return None
-    trial = min(told, key=lambda t: sum(v.numel() for v in t.setting.inputs.values()))
+    trial = min(
+        wrong_trials, key=lambda t: sum(v.numel() for v in t.setting.inputs.values())
+    )
     name = next(n for n, mask in trial.wrong.items() if bool(mask.any()))
     mask = trial.wrong[name]
     first = int(mask.flatten().nonzero()[0])

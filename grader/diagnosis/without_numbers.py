@@ -32,7 +32,7 @@ _GRADIENT = re.compile(r"a gradient of shape \[([\d, ]+)\] for 'input'")
 _OUTPUT = re.compile(r"'output' has shape \(([\d, ]+)\), expected")
 
 
-def told(message: str) -> Mistake | None:
+def proved_mistake(message: str) -> Mistake | None:
     """The mistake that a sentence proves, if it proves one."""
     return next((mistake for words, mistake in PHRASES if words in message), None)
 

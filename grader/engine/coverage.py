@@ -54,15 +54,15 @@ class Matrix:
 
 def matrix(results: Iterable[TaskResult]) -> Matrix:
     """All operators in all labs, as these results have them."""
-    known = {result.task.id: result for result in results}
+    by_id = {result.task.id: result for result in results}
     offered = {task.id for task in offered_tasks()}
     labs = tuple(sorted({name.split("/")[0] for name in offered}))
     cells: dict[Cell, Verdict | None] = {}
     for operator in SIGNATURES:
         for lab in labs:
-            if f"{lab}/{operator}" not in offered | known.keys():
+            if f"{lab}/{operator}" not in offered | by_id.keys():
                 continue
-            result = known.get(f"{lab}/{operator}")
+            result = by_id.get(f"{lab}/{operator}")
             for direction in DIRECTIONS:
                 found = result.best(direction) if result else None
                 cells[operator, lab, direction] = found

@@ -181,7 +181,7 @@ class Grader(Closing):
         """What a job is told when it starts."""
         asked = [job.name for job in self.schedule.waiting if isinstance(job, Ask)]
         kinds = {plan.kind(self.checker.rungs[name]) for name in asked}
-        return Now(self.links.told(), python_follows=plan.PYTHON in kinds)
+        return Now(self.links.learnt(), python_follows=plan.PYTHON in kinds)
 
     def came(self, job: Job, answer: Any) -> None:
         """What follows of a job's answer."""

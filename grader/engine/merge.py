@@ -39,9 +39,9 @@ def merged(
         mine, kept = new.get(task.id), before.get(task.id)
         task = mine.task if mine else task
         last = next((result.seed for result in (mine, kept) if result), seed)
-        known = records.task_result(ledger, task)
+        from_ledger = records.task_result(ledger, task)
         kept = _unchanged(kept, task) if kept else None
-        older = [_judged(result, task) for result in (known, kept) if result]
+        older = [_judged(result, task) for result in (from_ledger, kept) if result]
         if there := [*([mine] if mine else []), *older]:
             tasks.append(_joined(task, there, last))
     date = datetime.now().astimezone().isoformat(timespec="seconds")
@@ -74,9 +74,9 @@ def standing(whole: Results | None) -> Results | None:
     """
     if whole is None:
         return None
-    known = {result.task.id: result for result in whole.tasks}
+    by_id = {result.task.id: result for result in whole.tasks}
     tasks = [
-        _unchanged(known.get(task.id, TaskResult(task, ())), task)
+        _unchanged(by_id.get(task.id, TaskResult(task, ())), task)
         for task in offered_tasks()
     ]
     return replace(whole, tasks=tuple(tasks))
@@ -95,8 +95,8 @@ def _unchanged(result: TaskResult, task: Task) -> TaskResult:
         for found in result.rungs
         if found.rung.id in now and now[found.rung.id].sha256 == found.rung.sha256
     ]
-    told = result.told if len(same) == len(result.rungs) else None
-    return replace(result, rungs=tuple(same), told=told)
+    recorded = result.recorded if len(same) == len(result.rungs) else None
+    return replace(result, rungs=tuple(same), recorded=recorded)
 
 
 def _judged(result: TaskResult, task: Task) -> TaskResult:

@@ -19,7 +19,7 @@ from typing import Any
 
 from grader.course import renamed
 from grader.engine.answers import as_json, keys
-from grader.engine.answers.ledger import aside
+from grader.engine.answers.ledger import rename_unreadable
 from grader.engine.answers.schema import misfit
 from grader.engine.score import Results
 from grader.errors import GraderError, of_machine
@@ -134,7 +134,7 @@ def set_aside() -> str:
     if not (reason := refusal()):
         return ""
     try:
-        kept = aside(path())
+        kept = rename_unreadable(path())
     except OSError as error:
         raise GraderError(explain(error, folder())) from error
     return (

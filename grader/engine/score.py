@@ -137,9 +137,11 @@ class RungResult:
 
     def with_commands(self, seed: int) -> RungResult:
         """Each failing check with the command that shows its case again."""
-        return replace(self, checks=tuple(self._told(c, seed) for c in self.checks))
+        return replace(
+            self, checks=tuple(self._with_command(c, seed) for c in self.checks)
+        )
 
-    def _told(self, check: CheckResult, seed: int) -> CheckResult:
+    def _with_command(self, check: CheckResult, seed: int) -> CheckResult:
         case = check.replay
         if not case or case.startswith("make "):
             return check
@@ -168,7 +170,8 @@ class TaskResult:
     rungs: tuple[RungResult, ...]
     asked: tuple[str, ...] = DIRECTIONS  # what this run was to find out
     seed: int | None = None  # of the last run that looked at it
-    told: tuple[float, float] | None = None  # points and pending, if results.json says
+    # points and pending, if results.json says
+    recorded: tuple[float, float] | None = None
 
     def best(self, direction: str) -> Verdict | None:
         """PASS if any rung passes, else a pending verdict, else the last rung's.
@@ -201,11 +204,11 @@ class TaskResult:
     def _of_functions(self) -> Verdict | None:
         """The worst that such a ladder has for any of them; None if nobody knows."""
         found = [self.of_function(name) for name in self.task.functions]
-        known = [verdict for verdict in found if verdict is not None]
+        judged = [verdict for verdict in found if verdict is not None]
         whole = len(self.rungs) == len(self.task.rungs)
-        if whole and len(known) < len(found):
+        if whole and len(judged) < len(found):
             return None
-        return max(known, key=_rank, default=None)
+        return max(judged, key=_rank, default=None)
 
     def _share(self, *, pending: bool) -> float:
         """The points of the functions that have passed, or are pending."""
@@ -268,15 +271,15 @@ class TaskResult:
     @property
     def points(self) -> float:
         """Earned."""
-        if self.told:
-            return self.told[0]
+        if self.recorded:
+            return self.recorded[0]
         return sum(earned for earned, _ in self._all_parts())
 
     @property
     def pending(self) -> float:
         """Neither earned nor lost."""
-        if self.told:
-            return self.told[1]
+        if self.recorded:
+            return self.recorded[1]
         return sum(pending for _, pending in self._all_parts())
 
     @property

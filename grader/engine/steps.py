@@ -21,7 +21,7 @@ from grader.toolchain.products import Build
 class Now:
     """What a step is told when it starts."""
 
-    known: Known  # what this run has found out
+    learnt: Known  # what this run has found out
     python_follows: bool  # another rung in Python waits for its turn
 
 
@@ -38,7 +38,7 @@ class Ask(Job):
     """Everything about a rung that is graded."""
 
     def run(self, checker: Checker, now: Now) -> Answer:
-        checker.links.learn(now.known)
+        checker.links.learn(now.learnt)
         return checker.answer(self.name, warm=now.python_follows)
 
 
@@ -50,7 +50,7 @@ class Try(Job):
 
     def run(self, checker: Checker, now: Now) -> dict[str, bool]:
         links, rung = checker.links, checker.rungs[self.name]
-        links.learn(now.known)
+        links.learn(now.learnt)
         return {d: checker.trial.is_right(links, rung, d) for d in self.directions}
 
 
@@ -61,7 +61,7 @@ class BuildPackage(Job):
     group = "package"  # they share the objects of their kernels
 
     def run(self, checker: Checker, now: Now) -> Package:
-        checker.links.learn(now.known)
+        checker.links.learn(now.learnt)
         return checker.package(self.name)
 
 
@@ -72,7 +72,7 @@ class Values(Job):
     built: Package
 
     def run(self, checker: Checker, now: Now) -> list[CheckResult]:
-        checker.links.learn(now.known)
+        checker.links.learn(now.learnt)
         try:
             return checker.packages.values(checker.rungs[self.name], self.built)
         except Exception as error:

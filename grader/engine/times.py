@@ -46,8 +46,8 @@ class Times:
         if ledger and kept:
             ledger.renew(kept)
             record = kept.record
-            known = tuple(records.with_times(found, record) for found in result.rungs)
-            return replace(result, rungs=known)
+            rungs = tuple(records.with_times(found, record) for found in result.rungs)
+            return replace(result, rungs=rungs)
         if self.race.will_time(result.task):
             self.ready()
         rungs = tuple(self.race.task(result.task, list(result.rungs)))

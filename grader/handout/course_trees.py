@@ -73,14 +73,14 @@ def _try_hidden(made: Course) -> None:
     from grader.operators.case import CaseError
 
     for operator, lines in made.hidden.cases.items():
-        known = get(operator)
+        reference = get(operator)
         for number, line in enumerate(lines):
             place = made.hidden.places[operator, number]
             try:
-                _plain_shapes(known, line)
-                case = known.case(line)
-                inputs = known.inputs(case, torch.float32, 0)
-                known.truth(inputs, case, [])
+                _plain_shapes(reference, line)
+                case = reference.case(line)
+                inputs = reference.inputs(case, torch.float32, 0)
+                reference.truth(inputs, case, [])
             except (CaseError, RuntimeError, ValueError, TypeError, KeyError) as error:
                 words = " ".join(str(error).split())
                 raise place.wrong(
@@ -90,9 +90,9 @@ def _try_hidden(made: Course) -> None:
                 ) from error
 
 
-def _plain_shapes(known: Any, line: Mapping[str, Any]) -> None:
+def _plain_shapes(reference: Any, line: Mapping[str, Any]) -> None:
     """Raises ValueError for a shape that PyTorch would refuse in words of its own."""
-    inputs = [argument.name for argument in known.signature.inputs]
+    inputs = [argument.name for argument in reference.signature.inputs]
     shapes = line.get("shapes", {})
     sizes = {key: size for key, size in line.items() if key.isupper()}
     if not isinstance(shapes, dict):
@@ -273,8 +273,8 @@ def search(places: list[Path], made: Course) -> None:
     for place in places:
         for name, data in _contents(place):
             text = data.decode("utf-8", "replace")
-            for known, searched in ((words, text), (lines, _bare(text))):
-                for pattern, what in known.items():
+            for patterns, searched in ((words, text), (lines, _bare(text))):
+                for pattern, what in patterns.items():
                     if re.search(pattern, searched):
                         raise GraderError(
                             f"the handout would give away {what}: it is in {name}. "

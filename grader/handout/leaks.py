@@ -168,17 +168,17 @@ def solution_lines(files: Iterable[Path]) -> dict[str, str]:
     has the words of the grader's own case files: they tell nothing.
     """
     found: dict[str, str] = {}
-    known: set[str] = set()  # what the labs before this one give
+    earlier: set[str] = set()  # what the labs before this one give
     given: set[str] = set()  # and this one
     lab = ""
     for file in sorted(file for file in files if not file.name.endswith(CASE)):
         if file.parents[1].name != lab:
-            known, given, lab = known | given, set(), file.parents[1].name
+            earlier, given, lab = earlier | given, set(), file.parents[1].name
         text = file.read_text(encoding="utf-8")
         given |= set(map(bare, REGION.sub("", text).splitlines()))
         for solution, _ in REGION.findall(text):
             for line in map(bare, solution.splitlines()):
-                public = line in known or fingerprint(line) in PUBLIC
+                public = line in earlier or fingerprint(line) in PUBLIC
                 if telling(line) and not public:
                     found.setdefault(line, f"{file.parent.name}/{file.name}")
     return found
@@ -203,7 +203,7 @@ def find(tree: Path, lines: dict[str, str]) -> list[str]:
     """Where a tree has a solution's line: "file: line (of solution; fingerprint)"."""
     found = []
     for file, text in texts(tree):
-        found += [f"{file.relative_to(tree)}: {told}" for told in inside(text, lines)]
+        found += [f"{file.relative_to(tree)}: {leak}" for leak in inside(text, lines)]
     return found
 
 

@@ -135,12 +135,12 @@ class _Reader:
     def _words(self) -> None:
         """Only those that a line of the operator's own case file may have."""
         options = [option.name for option in self.operator.signature.options]
-        known = [*self._axes(), *options, "shapes", "layout", "without", "wanted"]
+        words = [*self._axes(), *options, "shapes", "layout", "without", "wanted"]
         for word in self.line:
-            if word not in (*known, "values"):
-                near = get_close_matches(word, (*known, "values"), 1)
+            if word not in (*words, "values"):
+                near = get_close_matches(word, (*words, "values"), 1)
                 meant = f" (did you mean {near[0]!r}?)" if near else ""
-                listed = ", ".join((*known, "values"))
+                listed = ", ".join((*words, "values"))
                 raise Refused(
                     f"{self.shown}: unknown word {word!r} in a case of "
                     f"{self.operator.name}{meant}, expected some of {listed}",

@@ -31,8 +31,8 @@ def write(found: Mapping[str, Any], about: str, file: Path) -> Path:
     points = _points(rows)
     frame = None
     if points:
-        known = machine(found["environment"].get("machine"))
-        frame = roofline.frame(points, known, labels=len(points))
+        peaks = machine(found["environment"].get("machine"))
+        frame = roofline.frame(points, peaks, labels=len(points))
     return html.save(
         html.document(
             "bench.html",

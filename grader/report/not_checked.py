@@ -41,21 +41,21 @@ def lines(results: Sequence[TaskResult]) -> list[str]:
     for result in results:
         for one in (*_speed(result), *_in_part(result)):
             found.setdefault(one.why, []).append(one)
-    told = []
+    sentences = []
     for why, group in found.items():
         if len(group) == 1 or not why:
-            told += [f"{one.id} {one.direction}: {one.what}{why}" for one in group]
+            sentences += [f"{one.id} {one.direction}: {one.what}{why}" for one in group]
             continue
-        told.append(why.lstrip(",: "))
+        sentences.append(why.lstrip(",: "))
         wheres: dict[tuple[str, str], list[str]] = {}
         for one in group:
             wheres.setdefault((one.id, one.what), []).append(one.direction)
         if len(wheres) > MOST_LINES:
-            told += _by_task(group)
+            sentences += _by_task(group)
             continue
         for (name, what), directions in wheres.items():
-            told.append(f"  {name} {', '.join(directions)}: {what}")
-    return told
+            sentences.append(f"  {name} {', '.join(directions)}: {what}")
+    return sentences
 
 
 def _by_task(group: Sequence[Reservation]) -> Iterator[str]:

@@ -149,10 +149,10 @@ def _best(result: TaskResult, direction: str) -> Outcome:
 
 def _worst(outcomes: Iterable[Outcome]) -> Outcome:
     """An error speaks for all, else the first that is not right."""
-    known = [one for one in outcomes if one is not NOTHING]
-    wrong = [one for one in known if one.kind != "pass"]
+    looked_at = [one for one in outcomes if one is not NOTHING]
+    wrong = [one for one in looked_at if one.kind != "pass"]
     failed = [one for one in wrong if one.kind == "fail"]
-    return next(iter([*failed, *wrong, *known]), NOTHING)
+    return next(iter([*failed, *wrong, *looked_at]), NOTHING)
 
 
 # ---- of everything -------------------------------------------------------------------

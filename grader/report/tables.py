@@ -155,7 +155,7 @@ def counts(result: Result, operator: str, _: str) -> list[str]:
 
 def counted(row: dict[str, Any]) -> list[str]:
     """What was counted of a rung, as one line of the table."""
-    known = bool(row["architecture"])
+    has_card = bool(row["architecture"])
     return [
         f"`{row['rung'].rsplit('/', 1)[1]}`",
         row["direction"],
@@ -164,9 +164,9 @@ def counted(row: dict[str, Any]) -> list[str]:
         f"{row['bytes'] / row['least']:.3g}",
         f"{row['sectors']:.2f}",
         f"{row['wavefronts']:.2f}" if row["wavefronts"] else "-",
-        str(row["registers"]) if known else "-",
-        str(row["spills"]) if known else "-",
-        f"{100 * row['occupancy']:.0f} %" if known else "-",
+        str(row["registers"]) if has_card else "-",
+        str(row["spills"]) if has_card else "-",
+        f"{100 * row['occupancy']:.0f} %" if has_card else "-",
     ]
 
 

@@ -45,8 +45,8 @@ console = _console()
 
 def width() -> int | None:
     """Columns of the terminal; None of a pipe or a file, unless COLUMNS says some."""
-    known = console.is_terminal or "COLUMNS" in os.environ
-    return console.width if known else None
+    has_width = console.is_terminal or "COLUMNS" in os.environ
+    return console.width if has_width else None
 
 
 errors = Console(stderr=True, highlight=False)
@@ -116,9 +116,9 @@ def _line(now: Step) -> None:
         say(f"{now.rung}: {now.check}")
 
 
-def reused(known: int, total: int) -> str:
+def reused(unchanged: int, total: int) -> str:
     """How much of a result was not asked anew."""
-    files = "1 file has" if known == 1 else f"{known} files have"
+    files = "1 file has" if unchanged == 1 else f"{unchanged} files have"
     return (
         f"{files} not changed since an earlier grading (of {total}): their results are "
         "from then. make grade FRESH=1 checks all files again"
@@ -201,8 +201,8 @@ def _gates(results: list[TaskResult]) -> None:
     rungs = [r for result in results for r in result.rungs if r.rung.in_package]
     for first in range(0, len(rungs), 5):
         _gates_of(rungs[first : first + 5])
-    told = matrix.on_their_word(check for r in rungs for check in r.checks)
-    for note in filter(None, (told, matrix.note() if rungs else "")):
+    on_word = matrix.on_their_word(check for r in rungs for check in r.checks)
+    for note in filter(None, (on_word, matrix.note() if rungs else "")):
         say(f"  {note}")
 
 
@@ -337,8 +337,10 @@ def advice(results: list[TaskResult]) -> bool:
             console.print(Text(f"  {check.replay}"), soft_wrap=True)
     if len(started) > NEXT_STEPS:
         console.print(f"\n... and {len(started) - NEXT_STEPS} more like these.")
-    told = {rung.rung.id for rung, check in started[:NEXT_STEPS] if check.printed}
-    for name, said in own_output.others(results, told):
+    printed_ids = {
+        rung.rung.id for rung, check in started[:NEXT_STEPS] if check.printed
+    }
+    for name, said in own_output.others(results, printed_ids):
         remarks([name, *(f"  {line}" for line in said)])
     remarks(not_checked.lines(results))
     no = Verdict.NOT_IMPLEMENTED

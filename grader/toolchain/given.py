@@ -69,10 +69,10 @@ def is_handout() -> bool:
 def is_untouched(rung: Rung) -> bool:
     """Whether a rung's files are those of the handout, an exhibit's case included."""
     files = [rung.file, *rung.also, *([rung.case_file] if rung.exhibit else [])]
-    known = _handed_out(rungs.ROOT / MANIFEST)
-    return bool(known) and all(
+    handed_out = _handed_out(rungs.ROOT / MANIFEST)
+    return bool(handed_out) and all(
         file.exists()
-        and known.get(str(file.relative_to(rungs.ROOT)))
+        and handed_out.get(str(file.relative_to(rungs.ROOT)))
         == hashlib.sha256(file.read_bytes()).hexdigest()
         for file in files
     )

@@ -128,18 +128,18 @@ def _asked() -> tuple[Gpu | None, str]:
         return None, "nvcc is missing, or its libcudart.so"
     try:
         _make("gpu_probe")
-        told = tell("gpu_probe")
+        answer = tell("gpu_probe")
     except GraderError as error:
         return None, str(error)
-    if "error" in told:
-        return None, str(told["error"])
-    return card_of(told), ""
+    if "error" in answer:
+        return None, str(answer["error"])
+    return card_of(answer), ""
 
 
-def card_of(told: dict[str, Any]) -> Gpu:
+def card_of(answer: dict[str, Any]) -> Gpu:
     """From card's line."""
     names = Gpu.__dataclass_fields__
-    return Gpu(**{name: told[name] for name in names if name in told})
+    return Gpu(**{name: answer[name] for name in names if name in answer})
 
 
 @functools.cache
@@ -154,10 +154,10 @@ def tell(program: str, *words: str) -> dict[str, Any]:
     command = [str(build_folder() / "tools" / program), *words]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=ASKING)
-        told = json.loads(done.stdout.strip().splitlines()[-1])
+        answer = json.loads(done.stdout.strip().splitlines()[-1])
     except (OSError, subprocess.TimeoutExpired, ValueError, IndexError) as error:
         raise GraderError(f"the GPU does not answer: {type(error).__name__}") from error
-    return told if isinstance(told, dict) else {}
+    return answer if isinstance(answer, dict) else {}
 
 
 def _make(*targets: str) -> None:
@@ -203,17 +203,17 @@ def driver() -> list[Path]:
     """
     path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
     program = shutil.which("ldconfig", path=path)
-    told = subprocess.run(
+    done = subprocess.run(
         [program or "true", "-p"], capture_output=True, text=True, timeout=ASKING
     )
-    known = [
+    files = [
         Path(line.rpartition(" => ")[2])
-        for line in told.stdout.splitlines()
+        for line in done.stdout.splitlines()
         if platform.machine().replace("_", "-") in line.lower() and " => " in line
     ]
     named = os.environ.get("LD_LIBRARY_PATH", "").split(":")
-    known += [file for p in named if p.startswith("/") for file in Path(p).glob("lib*")]
-    return [file for file in known if file.name.startswith(_DRIVER) and file.exists()]
+    files += [file for p in named if p.startswith("/") for file in Path(p).glob("lib*")]
+    return [file for file in files if file.name.startswith(_DRIVER) and file.exists()]
 
 
 def seen() -> list[Path]:

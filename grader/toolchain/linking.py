@@ -75,33 +75,33 @@ class Links:
         if verdict is None:
             return
         passed = verdict is Verdict.PASS
-        before = bool(self._known(rung, direction))
+        before = bool(self._found(rung, direction))
         if passed != before:  # others may be linked with it now
             keep = partial(_is_below, rung)
             self._built = {k: b for k, b in self._built.items() if keep(k[0])}
             self._parts = {k: p for k, p in self._parts.items() if keep(k[0])}
         self._now.setdefault(rung.id, {})[direction] = passed
 
-    def told(self) -> dict[str, dict[str, bool]]:
+    def learnt(self) -> dict[str, dict[str, bool]]:
         """What this run has found out, for another process to `learn`."""
         return {name: dict(found) for name, found in self._now.items()}
 
-    def learn(self, known: Mapping[str, Mapping[str, bool]]) -> None:
+    def learn(self, learnt: Mapping[str, Mapping[str, bool]]) -> None:
         """Take over what this run has found out elsewhere. Nothing that was linked here
         changes by it: a rung is linked when all that it can be linked with is decided.
         """
-        for name, found in known.items():
+        for name, found in learnt.items():
             self._now.setdefault(name, {}).update(found)
 
     def passed(self, rung: Rung, direction: str) -> bool:
         """Whether a rung is known to be right in this direction."""
-        known = self._known(rung, direction)
-        if known is None and self._judge:
-            known = self._judge.is_right(self, rung, direction)
-            self._now.setdefault(rung.id, {})[direction] = known
-        return bool(known)
+        right = self._found(rung, direction)
+        if right is None and self._judge:
+            right = self._judge.is_right(self, rung, direction)
+            self._now.setdefault(rung.id, {})[direction] = right
+        return bool(right)
 
-    def _known(self, rung: Rung, direction: str) -> bool | None:
+    def _found(self, rung: Rung, direction: str) -> bool | None:
         """What this run or an earlier one found; None if neither looked."""
         now = self.found_now(rung, direction)
         if now is None and self.passed_before(rung, direction):

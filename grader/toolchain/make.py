@@ -191,14 +191,14 @@ def run_compiler(
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)  # make's children outlive it
             process.wait()
-        text = _told(output)
+        text = _compiler_words(output)
     if process.returncode:
         text = _ended(text) or text
     _refuse_a_folder_that_takes_nothing(text)
     return subprocess.CompletedProcess(command, process.returncode, text)
 
 
-def _told(output: IO[bytes]) -> str:
+def _compiler_words(output: IO[bytes]) -> str:
     """What a compiler said; of very much, the start and the end."""
     size = output.seek(0, os.SEEK_END)
     output.seek(0)
@@ -267,6 +267,7 @@ def reason(text: str) -> str:
     person: not make's own about its recipes, no name of a file in between.
     """
     said = [line for line in text.splitlines() if not _OF_MAKE.search(line)]
-    told = [line for line in said if "rror:" in line] or [x for x in said if "***" in x]
-    line = (told or said or ["it ended without a message"])[0].strip()
+    errors = [line for line in said if "rror:" in line]
+    errors = errors or [line for line in said if "***" in line]
+    line = (errors or said or ["it ended without a message"])[0].strip()
     return short(_BETWEEN.sub("the assembler", _RULE.sub("", line)), 400)

@@ -47,18 +47,18 @@ def symbols(file: Path, *, dynamic: bool = True) -> tuple[set[str], set[str]]:
     """The functions a library exports (not `dynamic`: an object or an archive), and the
     names it takes from elsewhere. Asked again only if the file has changed.
     """
-    exported, taken, *_ = _told(file, dynamic=dynamic)
+    exported, taken, *_ = _symbols_of(file, dynamic=dynamic)
     return exported, taken
 
 
 def weak(file: Path) -> set[str]:
     """The names that a library takes from elsewhere if they are there."""
-    return _told(file, dynamic=True)[2]
+    return _symbols_of(file, dynamic=True)[2]
 
 
 def named(file: Path) -> set[str]:
     """All names in a file that was not stripped, those that it keeps to itself too."""
-    return _told(file, dynamic=False)[3]
+    return _symbols_of(file, dynamic=False)[3]
 
 
 def openmp_of_its_own(files: Iterable[Path]) -> str:
@@ -72,7 +72,7 @@ def openmp_of_its_own(files: Iterable[Path]) -> str:
     return min((name for name in brought if name.startswith(_TEAMS)), default="")
 
 
-def _told(file: Path, *, dynamic: bool) -> tuple[set[str], ...]:
+def _symbols_of(file: Path, *, dynamic: bool) -> tuple[set[str], ...]:
     try:
         now = file.stat()
     except OSError:

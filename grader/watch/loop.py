@@ -77,7 +77,7 @@ class Loop:
                 if self.saves.pipe in ready:
                     self._saved(self.saves.take())
                 if self.client.pipe in ready:
-                    self._told(self.client.receive())
+                    self._show_message(self.client.receive())
                 if self.client.late():
                     self.view.notice = (
                         "the check did not stop in time; its process was replaced"
@@ -134,7 +134,7 @@ class Loop:
 
     # ---- answers ---------------------------------------------------------------------
 
-    def _told(self, message: Told | None) -> None:
+    def _show_message(self, message: Told | None) -> None:
         view = self.view
         if message is None:
             view.step = "" if not self.client.busy else view.step
@@ -177,13 +177,15 @@ class Loop:
         """What earlier gradings found out about files as they are now. Returns the
         points of each task.
         """
-        known = results.read()
+        recorded = results.read()
         now = {rung.id: rung.sha256 for rung in self.view.rungs}
-        for task in known.tasks if known else ():
+        for task in recorded.tasks if recorded else ():
             for found in task.rungs:
                 if now.get(found.rung.id) == found.rung.sha256:
                     self.view.learn(found)
-        return {task.task.id: task.points for task in known.tasks} if known else {}
+        return (
+            {task.task.id: task.points for task in recorded.tasks} if recorded else {}
+        )
 
     # ---- keys ------------------------------------------------------------------------
 

@@ -185,11 +185,11 @@ def _speeds(found: RungResult) -> Iterator[Text]:
     for speed in found.speeds:
         if speed.ratio is None:
             continue
-        said = _told(speed, speed.ratio.value)
+        said = _speed_words(speed, speed.ratio.value)
         yield Text(f"  {'speed, ' + speed.direction:<{NAMES}}{said}")
 
 
-def _told(speed: Speed, ratio: float) -> str:
+def _speed_words(speed: Speed, ratio: float) -> str:
     """How fast, and what it is worth: the fastest right file of the task earns it."""
     if speed.verdict is not Verdict.PASS:
         return str(speed.verdict)
@@ -224,10 +224,10 @@ def _list(view: View, room: int) -> Iterator[Text]:
     yield Text(f"  {title:<{NAMES}} {heads}", style="dim")
     for at in range(first, last):
         rung = view.rungs[at]
-        known = view.verdicts.get(rung.id, {})
+        verdicts = view.verdicts.get(rung.id, {})
         text = Text(f"{'>' if at == view.at else ' '} {rung.id:<{NAMES}} ")
         for part in PARTS if rung.exhibit else DIRECTIONS:
-            text += _short(known.get(part)) + Text(" ")
+            text += _short(verdicts.get(part)) + Text(" ")
         text.no_wrap, text.overflow = True, "ellipsis"
         if at == view.at:
             text.stylize("bold")

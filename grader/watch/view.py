@@ -77,9 +77,9 @@ class View:
 
     def hear(self, checks: Iterable[CheckResult]) -> None:
         """Answers about the file, each in the place of an earlier one."""
-        known = {(c.name, c.direction, c.dtype): c for c in self.checks}
-        known |= {(c.name, c.direction, c.dtype): c for c in checks}
-        self.checks = list(known.values())
+        by_kind = {(c.name, c.direction, c.dtype): c for c in self.checks}
+        by_kind |= {(c.name, c.direction, c.dtype): c for c in checks}
+        self.checks = list(by_kind.values())
 
     def learn(self, found: RungResult) -> None:
         """All answers about a file."""
@@ -91,8 +91,8 @@ class View:
     def is_right(self, rung: Rung) -> bool | None:
         """Whether every direction that a file defines passes, and of an exhibit the
         case; None: nobody knows."""
-        known = [v for v in self.verdicts.get(rung.id, {}).values() if v]
-        return all(v is Verdict.PASS for v in known) if known else None
+        verdicts = [v for v in self.verdicts.get(rung.id, {}).values() if v]
+        return all(v is Verdict.PASS for v in verdicts) if verdicts else None
 
     def right(self) -> int:
         """How many files are."""

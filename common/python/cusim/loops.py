@@ -41,12 +41,12 @@ def mark_loops(tokens: Tokens, scopes: Scopes, edits: Edits) -> None:
         name = f"cusim_loop_{number}"
         edits.insert(token, f"if (::cusim::Loop {name}({number}); false) {{}} else ")
         start, end = condition
-        told = f"{name}.next()"
+        next_call = f"{name}.next()"
         if start < end:
-            edits.insert(tokens.all[start], f"{told}, (")
+            edits.insert(tokens.all[start], f"{next_call}, (")
             edits.insert(tokens.all[end], ")")
         else:
-            edits.insert(tokens.all[end], f"{told}, true")
+            edits.insert(tokens.all[end], f"{next_call}, true")
         number += 1
 
 

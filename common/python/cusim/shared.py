@@ -117,22 +117,22 @@ class _Declaration:
 
     def _after_type(self) -> int:
         """The first token behind the type: of the first declarator."""
-        tokens, i, known = self.tokens, self.start, False
+        tokens, i, has_type = self.tokens, self.start, False
         while i < self.end:
             token = tokens.all[i]
             if token.text in _ALIGNED or token.text == "decltype":
-                known = known or token.text == "decltype"
+                has_type = has_type or token.text == "decltype"
                 i = tokens.pair.get(i + 1, i) + 1
             elif token.text == "[" and tokens.is_text(i + 1, "["):
                 i = tokens.pair.get(i, i) + 1
             elif token.text in _DROPPED or token.text in _QUALIFIERS:
                 i += 1
             elif token.text in _BUILTIN:
-                known, i = True, i + 1
+                has_type, i = True, i + 1
             elif token.text in _CLASS:
-                known, i = True, self._after_class(i)
-            elif not known and (token.kind == "word" or token.text == "::"):
-                known, i = True, self._after_name(i)
+                has_type, i = True, self._after_class(i)
+            elif not has_type and (token.kind == "word" or token.text == "::"):
+                has_type, i = True, self._after_name(i)
             else:
                 return i
         return i

@@ -80,9 +80,9 @@ class Signature:
         """
         unknown = set(given) - {option.name for option in self.options}
         if unknown:
-            known = ", ".join(option.name for option in self.options) or "none"
+            listed = ", ".join(option.name for option in self.options) or "none"
             raise TypeError(
-                f"{self.name}: no option {sorted(unknown)[0]!r} (its options: {known})"
+                f"{self.name}: no option {sorted(unknown)[0]!r} (its options: {listed})"
             )
         values = {}
         for option in self.options:

@@ -42,8 +42,8 @@ class Loop:
     @property
     def lines(self) -> tuple[int, int]:
         """First and last line of source; (0, 0) if nobody knows."""
-        known = [i.line for i in self.body if i.line]
-        return (min(known), max(known)) if known else (0, 0)
+        lines = [i.line for i in self.body if i.line]
+        return (min(lines), max(lines)) if lines else (0, 0)
 
     @property
     def multiply_adds(self) -> int:

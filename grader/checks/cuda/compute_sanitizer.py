@@ -264,11 +264,11 @@ def reports(text: str) -> list[Report]:
 
 def _reports(text: str) -> Iterator[Report]:
     lines = [_MARK.sub("", line, count=1) for line in text.splitlines() if _said(line)]
-    known = [
+    begins = [
         (n, verdict) for n, line in enumerate(lines) if (verdict := _verdict(line))
     ]
-    ends = [n for n, _ in known[1:]] + [len(lines)]
-    for (start, verdict), end in zip(known, ends):
+    ends = [n for n, _ in begins[1:]] + [len(lines)]
+    for (start, verdict), end in zip(begins, ends):
         below = tuple(line.strip() for line in lines[start + 1 : end] if line.strip())
         whole = (lines[start], *below)
         places = tuple(
@@ -295,11 +295,11 @@ def first(text: str, case: str, operator: str) -> Finding | None:
     found = reports(text)
     if not found:
         return None
-    told = found[0]
-    shown = (_shown(place, operator) for place in told.places)
+    report = found[0]
+    shown = (_shown(place, operator) for place in report.places)
     place = next(filter(None, shown), None)
-    sentence = sanitizer_report.with_source(told.sentence, place)
-    return Finding(told.verdict, sentence, case, place)
+    sentence = sanitizer_report.with_source(report.sentence, place)
+    return Finding(report.verdict, sentence, case, place)
 
 
 def _shown(place: tuple[str, int], operator: str) -> str | None:

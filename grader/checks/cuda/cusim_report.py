@@ -247,15 +247,15 @@ def _tensor(match: re.Match[str], worker: Worker, names: list[str]) -> str:
     if not name:
         return match[0]
     extent = int(worker.command.tensor[number].extent)
-    told = f"'{name}', which has {extent} bytes"
+    tensor_words = f"'{name}', which has {extent} bytes"
     if not match["where"]:
-        return told
+        return tensor_words
     front = int(match["bytes"]) - extent
     inside = match["where"] == "into"
     off = int(match["off"]) - front if inside else int(match["off"]) + front
     if off < 0:
-        return f"{-off} bytes in front of {told}"
-    return f"{off} bytes {match['where']} {told}"
+        return f"{-off} bytes in front of {tensor_words}"
+    return f"{off} bytes {match['where']} {tensor_words}"
 
 
 def _input(match: re.Match[str], names: list[str]) -> str:
@@ -266,7 +266,7 @@ def _input(match: re.Match[str], names: list[str]) -> str:
     return f"writes to its input '{names[number]}': inputs are read-only"
 
 
-def _told(message: str, names: list[str]) -> tuple[str, int]:
+def _tensor_and_bytes(message: str, names: list[str]) -> tuple[str, int]:
     """The name of a tensor, and a number of bytes; no name and 0 for other words, which
     student code can write there.
     """
@@ -278,7 +278,7 @@ def _told(message: str, names: list[str]) -> tuple[str, int]:
 
 def _wrote_around(message: str, case: str, names: list[str]) -> Found:
     """On a card: the bytes before and behind each tensor are not what they were."""
-    name, byte = _told(message, names)
+    name, byte = _tensor_and_bytes(message, names)
     where = f"{byte} bytes past the end of" if byte > 0 else "right past the end of"
     where = f"{-byte} bytes before the start of" if byte < 0 else where
     return Found(Verdict.MEMORY_ERROR, f"wrote {where} '{name}'", case)
@@ -286,7 +286,7 @@ def _wrote_around(message: str, case: str, names: list[str]) -> Found:
 
 def _wrote_input(message: str, case: str, names: list[str]) -> Found:
     """The worker compared inputs with what they were."""
-    name, byte = _told(message, names)
+    name, byte = _tensor_and_bytes(message, names)
     where = f"byte {byte}" if byte >= 0 else "the bytes before its start"
     text = f"wrote to its input '{name}', {where}: inputs are read-only"
     return Found(Verdict.MEMORY_ERROR, text, case)

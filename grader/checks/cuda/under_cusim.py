@@ -283,8 +283,8 @@ def traffic(
     """
     subject.begin()
     (dtype,) = subject.libraries
-    known = {case.name: case for case in cases}
-    case = {**known, **subject.operator.speed_cases()}.get(limits.case)
+    by_name = {case.name: case for case in cases}
+    case = {**by_name, **subject.operator.speed_cases()}.get(limits.case)
     if case is None:
         text = (
             f"lab.toml has a traffic limit for case {limits.case!r}, but no such case "

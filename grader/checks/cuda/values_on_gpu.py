@@ -30,12 +30,12 @@ def check(
     the last word.
     """
 
-    def told(step: str) -> None:
+    def announce_on_card(step: str) -> None:
         announce(f"{PREFIX} {step}")
 
-    found = each_dtype.check(subject, cases, direction, seed, told)
+    found = each_dtype.check(subject, cases, direction, seed, announce_on_card)
     if found[-1].verdict is Verdict.PASS:
-        told("half")
+        announce_on_card("half")
         found += each_dtype.half(subject, cases, direction, seed)
     return [named(result) for result in found]
 

@@ -244,8 +244,8 @@ class Contract:
         if answer.kind == "raised" and "PyTorch says" not in message:
             message = f"{message}; {self._look(gate)}"
         place = answer.location.replace(f"{self.package}/", shown) or None
-        known = 0 <= answer.job < len(jobs)
-        case = jobs[answer.job].name if known and answer.kind != "skipped" else ""
+        has_job = 0 <= answer.job < len(jobs)
+        case = jobs[answer.job].name if has_job and answer.kind != "skipped" else ""
         verdict = verdicts.get(answer.kind, Verdict.CRASH)
         return Finding(verdict, message, case, place)
 
@@ -257,20 +257,20 @@ class Contract:
         """What differs between a job's results and the right ones."""
         if len(results) != len(job.expected) and not job.may_refuse:
             return f"got {len(results)} tensors, expected {len(job.expected)}"
-        for (told, data), right in zip(results, job.expected):
-            if sentence := _wrong(told, data, right):
+        for (described, data), right in zip(results, job.expected):
+            if sentence := _wrong(described, data, right):
                 return sentence
         return ""
 
 
-def _wrong(told: Told, data: bytes, right: Expected) -> str:
+def _wrong(described: Told, data: bytes, right: Expected) -> str:
     """What is wrong with one tensor."""
     sizes = list(right.value.shape)
-    if list(told.sizes) != sizes:
-        return f"'{right.name}' has sizes {list(told.sizes)}, expected {sizes}"
-    if told.dtype not in ("float32", "float64"):
-        return f"'{right.name}' is {told.dtype}, expected float32 or float64"
-    kind = getattr(torch, told.dtype)
+    if list(described.sizes) != sizes:
+        return f"'{right.name}' has sizes {list(described.sizes)}, expected {sizes}"
+    if described.dtype not in ("float32", "float64"):
+        return f"'{right.name}' is {described.dtype}, expected float32 or float64"
+    kind = getattr(torch, described.dtype)
     count = right.value.numel() * kind.itemsize
     if len(data) != count:
         return f"'{right.name}' is incomplete: got {len(data)} of {count} bytes"

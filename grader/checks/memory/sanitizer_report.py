@@ -130,9 +130,9 @@ def places(library: Path, offsets: list[int]) -> list[Place]:
         done = subprocess.run(command, capture_output=True, timeout=10)
     except (OSError, subprocess.TimeoutExpired):
         return []
-    told = cleaned(done.stdout.decode(errors="replace")).split("\n")
+    lines = cleaned(done.stdout.decode(errors="replace")).split("\n")
     found = []
-    for function, place in zip(told[::2], told[1::2]):
+    for function, place in zip(lines[::2], lines[1::2]):
         file, _, number = place.split(" ")[0].rpartition(":")
         if number.isdigit() and file != "??":
             shown = str(Path(file).resolve()).removeprefix(f"{ROOT}/")

@@ -103,9 +103,9 @@ def unknown(library: Path) -> str:
     """The first function that a library calls and nobody here has; "" if there is none.
     Beside the compiler's own these come from the C library.
     """
-    known = symbols(build_folder() / "tools" / PROGRAM)[0]
+    watched = symbols(build_folder() / "tools" / PROGRAM)[0]
     return min(
-        (name for name in symbols(library)[1] - known if name.startswith(OURS)),
+        (name for name in symbols(library)[1] - watched if name.startswith(OURS)),
         default="",
     )
 

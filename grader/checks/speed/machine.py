@@ -124,9 +124,9 @@ def caches() -> dict[str, int]:
 
 def _working_sets() -> list[int]:
     """Half of each cache, and what fits none."""
-    known = {"l1d": 32 << 10, "l2": 512 << 10, "l3": 8 << 20} | caches()
-    inner = [known["l1d"] // 2, known["l2"] // 2, min(known["l3"] // 2, LARGEST // 8)]
-    return [*inner, min(LARGEST, max(64 << 20, 4 * known["l3"]))]
+    sizes = {"l1d": 32 << 10, "l2": 512 << 10, "l3": 8 << 20} | caches()
+    inner = [sizes["l1d"] // 2, sizes["l2"] // 2, min(sizes["l3"] // 2, LARGEST // 8)]
+    return [*inner, min(LARGEST, max(64 << 20, 4 * sizes["l3"]))]
 
 
 def shaken(peaks: dict[str, Any] | None) -> str:
@@ -172,8 +172,8 @@ class Peaks(Closing):
     def raise_to_now(self) -> None:
         """Measure what a ceiling rests on again; what is higher than before counts."""
         self.fma = max(self.fma, rate("fma"))
-        size, known = self.bandwidth[0]
-        self.bandwidth[0] = size, max(known, bandwidth(size))
+        size, earlier = self.bandwidth[0]
+        self.bandwidth[0] = size, max(earlier, bandwidth(size))
 
     def close(self) -> None:
         """End what was started to measure."""

@@ -214,7 +214,7 @@ def _measured(
         after=watch,
         decided=lambda rounds: _decided(rounds, wanted, band, need),
     )
-    known = rounds.count > 1
+    has_interval = rounds.count > 1
     found = replace(
         empty,
         verdict=Verdict.PASS if passed else Verdict.NOISY,
@@ -225,7 +225,7 @@ def _measured(
         worst=watch.worst,
         errors=watch.errors,
     )
-    if not known:
+    if not has_interval:
         return found
     seconds = rounds.median("student")
     if text := implausible(seconds, need, peaks, many.threads):

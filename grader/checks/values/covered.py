@@ -100,10 +100,10 @@ class Coverage:
 def _has(tags: Mapping[str, bool], tag: str) -> bool:
     """Whether a tag fits a case. Raises GraderError for one that nobody knows."""
     if tag not in tags:
-        known = ", ".join(sorted(tags)) or "none"
+        listed = ", ".join(sorted(tags)) or "none"
         raise GraderError(
             f"lab.toml: covers names the tag {tag!r}, but the tags of this operator "
-            f"are: {known}"
+            f"are: {listed}"
         )
     return tags[tag]
 

@@ -95,6 +95,6 @@ def of_tiles(scale: torch.Tensor, beyond: float) -> torch.Tensor:
     """The scale of results by transformed tiles, of which some go beyond the borders:
     an image of one pixel meets one element of a kernel, its tile all of them.
     """
-    known = scale.nan_to_num(0.0, posinf=0.0)
-    largest = max(float(known.max()), beyond) if scale.numel() else 0.0
+    finite = scale.nan_to_num(0.0, posinf=0.0)
+    largest = max(float(finite.max()), beyond) if scale.numel() else 0.0
     return torch.full_like(scale, SLACK * largest)

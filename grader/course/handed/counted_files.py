@@ -55,9 +55,9 @@ def elsewhere(path: str) -> tuple[str, str]:
     does not count.
     """
     parts = PurePosixPath(path).parts
-    aside = next((i for i, part in enumerate(parts) if part in ASIDE), None)
-    if aside is not None:
-        return "/".join((*parts[: aside + 1], "")), f"nothing in {parts[aside]} counts"
+    at = next((i for i, part in enumerate(parts) if part in ASIDE), None)
+    if at is not None:
+        return "/".join((*parts[: at + 1], "")), f"nothing in {parts[at]} counts"
     return "/".join((*parts[:2], "")) if len(parts) > 2 else path, ELSEWHERE
 
 
@@ -65,7 +65,7 @@ def tasks_of(name: str, made: Course) -> list[str]:
     """The offered tasks that a file counts for. One that several operators of lab 05
     share counts for all of them.
     """
-    mine = _known().get(name) or {id_of(name).rpartition("/")[0]}
+    mine = _tasks_by_file().get(name) or {id_of(name).rpartition("/")[0]}
     return [task for task in made.offers if task in mine]
 
 
@@ -74,7 +74,7 @@ def why_not(name: str, made: Course) -> str:
     file = PurePosixPath(name)
     if file.name.startswith("._") or file.name == ".DS_Store":
         return BY_MACOS
-    if mine := _known().get(name):
+    if mine := _tasks_by_file().get(name):
         return "" if tasks_of(name, made) else NOT_OFFERED.format(min(mine))
     task = next((t for t in all_tasks() if t.id == "/".join(file.parts[1:3])), None)
     in_ladder = task and (task.is_hunt or task.language != EXTENSION)
@@ -95,7 +95,7 @@ def _own(file: PurePosixPath, task: Task) -> str:
 
 
 @functools.cache
-def _known() -> dict[str, set[str]]:
+def _tasks_by_file() -> dict[str, set[str]]:
     """The files that the course hands out, with the tasks that are graded by them."""
     found: dict[str, set[str]] = {}
     for task in all_tasks():

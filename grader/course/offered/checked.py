@@ -52,13 +52,13 @@ class Place:
             f"{self.file}:{line}: {key}: expected {expected}, got {said}; {advice}"
         )
 
-    def table(self, known: Iterable[str] | None = None) -> dict[str, Place]:
-        """A table's values by key; `known`: the words that it may have."""
+    def table(self, allowed: Iterable[str] | None = None) -> dict[str, Place]:
+        """A table's values by key; `allowed`: the words that it may have."""
         if not isinstance(self.value, Mapping):
             raise self.wrong("a table", "write it as [name] or { key = value }")
         found = {str(key): self._below(key) for key in self.value}
-        if known is not None:
-            words = sorted(known)
+        if allowed is not None:
+            words = sorted(allowed)
             for key, place in found.items():
                 if key not in words:
                     near = difflib.get_close_matches(key, words, n=1)

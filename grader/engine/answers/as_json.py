@@ -85,10 +85,10 @@ def task_entry(result: TaskResult) -> Entry:
 def task(entry: Entry) -> TaskResult:
     """The same as a record: the task is what the entry says of it."""
     lab, _, operator = entry["id"].partition("/")
-    known = Task(lab, operator, "", entry["of"], entry.get("core", True))
+    recorded_task = Task(lab, operator, "", entry["of"], entry.get("core", True))
     found = tuple(rung(one) for one in entry["rungs"])
-    told = entry["points"], entry["pending"]
-    return TaskResult(known, found, seed=entry.get("seed"), told=told)
+    recorded = entry["points"], entry["pending"]
+    return TaskResult(recorded_task, found, seed=entry.get("seed"), recorded=recorded)
 
 
 # ---- a file --------------------------------------------------------------------------
@@ -113,10 +113,10 @@ def rung_entry(result: RungResult, seed: int | None = None) -> Entry:
     }
 
 
-def rung(entry: Entry, known: Rung | None = None) -> RungResult:
-    """The same as a record. It is about the `known` file, or the one it names."""
+def rung(entry: Entry, file: Rung | None = None) -> RungResult:
+    """The same as a record. It is about `file`, or the one it names."""
     return RungResult(
-        known or _graded(entry),
+        file or _graded(entry),
         tuple(check(one) for one in entry["checks"]),
         entry["uses"],
         tuple(speed(one) for one in entry.get("speed", ())),
@@ -149,10 +149,10 @@ def check_entry(result: CheckResult) -> Entry:
 
 def check(entry: Entry) -> CheckResult:
     """The same as a record."""
-    known = _of(CheckResult, entry)
-    known["heat"] = heat_map(entry.get("heat"))
-    known["printed"] = printed(entry.get("printed"))
-    return CheckResult(**{**known, "verdict": Verdict(entry["verdict"])})
+    fields = _of(CheckResult, entry)
+    fields["heat"] = heat_map(entry.get("heat"))
+    fields["printed"] = printed(entry.get("printed"))
+    return CheckResult(**{**fields, "verdict": Verdict(entry["verdict"])})
 
 
 def _nvcc_entry(compiled: Compiled) -> Entry:

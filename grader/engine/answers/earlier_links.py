@@ -19,7 +19,7 @@ def earlier() -> Earlier:
     """What the ledger, or else results.json, says now of rungs whose contents are the
     same.
     """
-    known: dict[tuple[str, str], RungResult | None] = {}
+    answers: dict[tuple[str, str], RungResult | None] = {}
 
     @functools.cache
     def written() -> dict[tuple[str, str], RungResult]:
@@ -29,10 +29,10 @@ def earlier() -> Earlier:
 
     def verdict(rung: Rung, direction: str) -> str | None:
         key = rung.id, rung.sha256
-        if key not in known:
+        if key not in answers:
             said = records.last_said(results.folder(), rung)
-            known[key] = said or written().get(key)
-        found = known[key]
+            answers[key] = said or written().get(key)
+        found = answers[key]
         if found is None:
             return None
         word = found.verdict(direction)

@@ -29,16 +29,16 @@ def moments(ledger: Ledger, tasks: Sequence[Task]) -> Iterator[Moment]:
     """After each answer about these tasks, the oldest first. Files count as they were
     then; tasks and their points as they are now.
     """
-    known = {task.id: task for task in tasks}
+    by_id = {task.id: task for task in tasks}
     found: dict[str, dict[str, RungResult]] = {task.id: {} for task in tasks}
-    earned = dict.fromkeys(known, 0.0)
+    earned = dict.fromkeys(by_id, 0.0)
     date = ""
     for row in ledger.history():
         name = row.name.rpartition("/")[0] if row.kind == CHECKS else row.name
-        if name not in known:
+        if name not in by_id:
             continue
         _learn(found[name], row)
-        now = TaskResult(known[name], _judged(known[name], found[name]))
+        now = TaskResult(by_id[name], _judged(by_id[name], found[name]))
         earned[name] = now.points
         date = max(date, row.date)
         points = sum(earned[task.id] for task in tasks if task.core)
@@ -58,11 +58,11 @@ def _learn(rungs: dict[str, RungResult], row: Row) -> None:
         rungs[row.name] = result
         return
     for name, entry in row.record.items():
-        added, known = as_json.rung(entry), rungs.get(name)
-        if known and known.rung.sha256 == entry["sha256"]:
+        added, earlier = as_json.rung(entry), rungs.get(name)
+        if earlier and earlier.rung.sha256 == entry["sha256"]:
             timed = {speed.direction for speed in added.speeds}
-            kept = tuple(s for s in known.speeds if s.direction not in timed)
-            rungs[name] = replace(known, speeds=kept + added.speeds)
+            kept = tuple(s for s in earlier.speeds if s.direction not in timed)
+            rungs[name] = replace(earlier, speeds=kept + added.speeds)
 
 
 def _judged(task: Task, rungs: Mapping[str, RungResult]) -> tuple[RungResult, ...]:

@@ -102,7 +102,7 @@ def counts_again(verdicts: Iterable[str]) -> bool:
     return NEVER_AGAIN.isdisjoint(verdicts)
 
 
-def _told(method: Callable[..., R]) -> Callable[..., R]:
+def _errors_explained(method: Callable[..., R]) -> Callable[..., R]:
     """An error of the database as a sentence for a person."""
 
     @wraps(method)
@@ -125,7 +125,7 @@ def _sentence(error: sqlite3.Error, path: Path) -> str:
     )
 
 
-def aside(file: Path) -> Path:
+def rename_unreadable(file: Path) -> Path:
     """Give a file that cannot be read another name, so that no run overwrites it."""
     number = 1
     while (
@@ -139,11 +139,11 @@ class Ledger(Closing):
     """The ledger of one build folder. Close it when done."""
 
     def __init__(self, folder: Path, *, write: bool = True) -> None:
-        """Opens it, or begins one. Raises GraderError if that cannot be done; `aside`
+        """Opens it, or begins one. Raises GraderError if that cannot be done; `renamed`
         then tells of a file that could not be read and got another name. Not to
         `write`: one that is there, as it is.
         """
-        self.path, self.aside = folder / NAME, ""
+        self.path, self.renamed = folder / NAME, ""
         if sqlite3 is None:
             raise GraderError(WITHOUT.format(sys.executable))
         try:
@@ -151,7 +151,7 @@ class Ledger(Closing):
         except (Unreadable, sqlite3.DatabaseError) as error:
             if isinstance(error, sqlite3.OperationalError):
                 raise GraderError(_sentence(error, self.path)) from error
-            self.aside = self._set_aside(str(error))
+            self.renamed = self._set_aside(str(error))
             self._open_new()
 
     def _open(self) -> None:
@@ -186,7 +186,7 @@ class Ledger(Closing):
 
     def _set_aside(self, reason: str) -> str:
         try:
-            kept = aside(self.path)
+            kept = rename_unreadable(self.path)
             for ending in ("-wal", "-shm"):
                 beside = Path(f"{self.path}{ending}")
                 if beside.exists():
@@ -204,14 +204,14 @@ class Ledger(Closing):
 
     # ---- facts -----------------------------------------------------------------------
 
-    @_told
+    @_errors_explained
     def facts(self, content: str) -> dict[str, Any] | None:
         """What compiling this content has told; None if nobody has compiled it."""
         words = "SELECT record FROM facts WHERE content = ?"
         found = self._base.execute(words, (content,)).fetchone()
         return None if found is None else dict(json.loads(found[0]))
 
-    @_told
+    @_errors_explained
     def keep_facts(self, content: str, record: Mapping[str, Any]) -> None:
         """What compiling has told."""
         words = "INSERT OR REPLACE INTO facts VALUES (?, ?)"
@@ -219,7 +219,7 @@ class Ledger(Closing):
 
     # ---- answers ---------------------------------------------------------------------
 
-    @_told
+    @_errors_explained
     def answer(self, kind: str, name: str, key: str, asked: str = "") -> Row | None:
         """The newest answer with this key that counts again; one to everything also
         answers a part.
@@ -228,7 +228,7 @@ class Ledger(Closing):
         found = self._rows(where, (kind, name, key, asked), limit=1)
         return found[0] if found else None
 
-    @_told
+    @_errors_explained
     def rows(self, kind: str, name: str, sha256: str = "") -> list[Row]:
         """All answers about a file with these contents, whatever they say, the newest
         first.
@@ -236,13 +236,13 @@ class Ledger(Closing):
         where = "kind = ? AND name = ? AND sha256 = ?"
         return self._rows(where, (kind, name, sha256))
 
-    @_told
+    @_errors_explained
     def history(self) -> Iterator[Row]:
         """All answers, in the order in which they came."""
         for found in self._base.execute("SELECT * FROM answers ORDER BY id"):
             yield Row(*found)
 
-    @_told
+    @_errors_explained
     def seconds(self) -> dict[str, float]:
         """How long each rung took when it was last asked."""
         words = "SELECT name, seconds FROM answers WHERE kind = 'checks' ORDER BY id"
@@ -254,7 +254,7 @@ class Ledger(Closing):
         words = f"SELECT * FROM answers WHERE {where} ORDER BY id DESC LIMIT {limit}"
         return [Row(*found) for found in self._base.execute(words, values)]
 
-    @_told
+    @_errors_explained
     def renew(self, row: Row, asked: str = "") -> None:
         """An answer that holds once more is the newest again, of what was `asked`."""
         words = "SELECT max(id) FROM answers WHERE kind = ? AND name = ? AND sha256 = ?"
@@ -262,7 +262,7 @@ class Ledger(Closing):
         if self._base.execute(words, values).fetchone() != (row.id,):
             self._add(replace(row, asked=asked))
 
-    @_told
+    @_errors_explained
     def keep(
         self,
         kind: str,

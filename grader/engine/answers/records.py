@@ -78,17 +78,17 @@ def rung_result(rung: Rung, row: Row) -> RungResult:
 
 
 def with_times(
-    result: RungResult, record: Entry, known: Collection[str] = ()
+    result: RungResult, record: Entry, timed: Collection[str] = ()
 ) -> RungResult:
-    """With what timing has added to a rung, in the directions that are not yet `known`;
+    """With what timing has added to a rung, in the directions that are not yet `timed`;
     `record` is a row's.
     """
     entry = record.get(result.rung.id, {})
     if entry.get("sha256") != result.rung.sha256:
         return result
     added = as_json.rung(entry)
-    checks = tuple(c for c in added.checks if c.direction not in known)
-    speeds = tuple(s for s in added.speeds if s.direction not in known)
+    checks = tuple(c for c in added.checks if c.direction not in timed)
+    speeds = tuple(s for s in added.speeds if s.direction not in timed)
     return replace(result, checks=result.checks + checks, speeds=result.speeds + speeds)
 
 
@@ -104,13 +104,13 @@ def last(ledger: Ledger, rung: Rung) -> RungResult | None:
         if not row.asked:
             break  # an answer to everything
         found = found.over(rung_result(rung, older))
-    known: set[str] = set()
+    timed: set[str] = set()
     for row in ledger.rows(SPEED, rung.task):
         record = row.record
-        found = with_times(found, record, known)
+        found = with_times(found, record, timed)
         entries = record.values()
-        known |= {s["direction"] for e in entries for s in e.get("speed", ())}
-        if known >= set(DIRECTIONS):
+        timed |= {s["direction"] for e in entries for s in e.get("speed", ())}
+        if timed >= set(DIRECTIONS):
             break
     return found
 

@@ -42,10 +42,13 @@ def _misfits(
         for i, item in enumerate(value):
             yield from _misfits(item, schema.get("items", {}), parts, f"{where}[{i}]")
     elif isinstance(value, dict):
-        known, rest = schema.get("properties", {}), schema.get("additionalProperties")
+        properties, rest = (
+            schema.get("properties", {}),
+            schema.get("additionalProperties"),
+        )
         place = f"{where}." if where else ""
         for name, item in value.items():
-            part = known.get(name, rest or {})
+            part = properties.get(name, rest or {})
             yield from _misfits(item, part, parts, f"{place}{name}")
         for name in schema.get("required", ()):
             if name not in value:

@@ -103,8 +103,8 @@ class Packages:
             found += [check for check in values if check.direction == direction]
             if direction in last and last[direction].verdict is Verdict.PASS:
                 found += gates.get(direction, [])
-        told = [extension_line.placed(one, rung) for one in self._only_wanted(found)]
-        return RungResult(rung, tuple(told), uses)
+        placed = [extension_line.placed(one, rung) for one in self._only_wanted(found)]
+        return RungResult(rung, tuple(placed), uses)
 
     def gates(
         self, rung: Rung, built: Package, operator: Operator | None = None

@@ -120,8 +120,8 @@ class HostInspection(Inspection):
             # the message names the line; which cases are wrong besides tells nothing,
             # unless only views are, or vectors
             words = result.diagnosis or ""
-            told = "a view" in words or which_cases.ONE_AXIS in words
-            result = replace(result, diagnosis=words if told else None)
+            names_cause = "a view" in words or which_cases.ONE_AXIS in words
+            result = replace(result, diagnosis=words if names_cause else None)
         return explanation.name_of_null(self._after_death(result))
 
     def _after_death(self, result: CheckResult) -> CheckResult:

@@ -193,10 +193,10 @@ class DeviceInspection(Inspection):
 
     def _located(self, result: CheckResult, cases: list[Case]) -> CheckResult:
         """The same with the line that cusim finds in the failing case, if it does."""
-        known = {case.name: (i, case) for i, case in enumerate(cases)}
-        if result.replay not in known:
+        numbered = {case.name: (i, case) for i, case in enumerate(cases)}
+        if result.replay not in numbered:
             return result
-        i, case = known[result.replay]
+        i, case = numbered[result.replay]
         for name in ("memory", "races"):
             watched = self._watch(BUILDS[name])
             if isinstance(watched, CheckResult):

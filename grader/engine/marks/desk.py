@@ -194,8 +194,8 @@ def _time(
 
 
 def _last(files: Collection[Handed]) -> datetime | None:
-    known = [one.when for one in files if one.when]
-    return max(known) if len(known) == len(files) else None
+    times = [one.when for one in files if one.when]
+    return max(times) if len(times) == len(files) else None
 
 
 def _text(when: datetime | None) -> str | None:

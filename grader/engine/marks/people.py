@@ -92,13 +92,13 @@ def _person(place: Place, made: Course) -> Person:
     )
 
 
-def _given(place: Place, known: Mapping[str, float], what: str) -> dict[str, Given]:
-    """Points by the name of what they are for; `known`: how many each may get."""
+def _given(place: Place, most: Mapping[str, float], what: str) -> dict[str, Given]:
+    """Points by the name of what they are for; `most`: how many each may get."""
     found = {}
     for name, one in (place.table() if place.value is not None else {}).items():
-        if name not in known:
-            raise Place(one.file, one.lines, one.path, name).unknown(known, what)
+        if name not in most:
+            raise Place(one.file, one.lines, one.path, name).unknown(most, what)
         one.table({"points", "comment"})
-        points = one.get("points").number("points", low=0, high=known[name])
+        points = one.get("points").number("points", low=0, high=most[name])
         found[name] = Given(points, one.get("comment").text("a sentence", default=""))
     return found

@@ -86,11 +86,11 @@ def check(
     leaves gradients out; numerics="winograd" allows what that algorithm rounds.
     """
     if numerics not in NUMERICS:
-        known = ", ".join(NUMERICS)
-        raise ValueError(f"numerics is {numerics!r}, expected one of {known}")
+        listed = ", ".join(NUMERICS)
+        raise ValueError(f"numerics is {numerics!r}, expected one of {listed}")
     if name not in SIGNATURES:
-        known = ", ".join(SIGNATURES)
-        raise ValueError(f"no operator is called {name!r} (there are: {known})")
+        listed = ", ".join(SIGNATURES)
+        raise ValueError(f"no operator is called {name!r} (there are: {listed})")
     seed = secrets.randbelow(1_000_000) if seed is None else seed
     trial = _Trial(function, name, seed)
     trial.subject.numerics = numerics
@@ -130,7 +130,7 @@ class _Trial:
                 run(case, inputs, i)
             except _Wrong as wrong:
                 text = f"{case.name}: {wrong}"
-                failures.append((wrong.verdict, text, _told(case, inputs)))
+                failures.append((wrong.verdict, text, _case_words(case, inputs)))
                 if wrong.verdict is Verdict.NOT_IMPLEMENTED:
                     break
         if not failures:
@@ -283,7 +283,7 @@ def _arguments(
     }
 
 
-def _told(case: Case, inputs: Tensors) -> str:
+def _case_words(case: Case, inputs: Tensors) -> str:
     """A case in one line: shapes, layouts, options."""
     parts = [
         f"{name} {tuple(tensor.shape)}"

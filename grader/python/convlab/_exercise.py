@@ -46,8 +46,8 @@ def compare(
             text = f"{type(error).__name__}: {str(error).splitlines()[:1]}"
             return Answer(f"not right yet: {_given(case)}it raises {text}")
         if not _same(got, right):
-            told = f"it returns {_short(got)}, expected {_short(right)}"
-            return Answer(f"not right yet: {_given(case)}{told}")
+            difference = f"it returns {_short(got)}, expected {_short(right)}"
+            return Answer(f"not right yet: {_given(case)}{difference}")
     return Answer(f"right: {tried} cases", right=True)
 
 

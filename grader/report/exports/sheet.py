@@ -165,10 +165,10 @@ def _remark(rung: RungResult, check: CheckResult, *, hides: bool) -> Remark | No
 
 def _ours(check: CheckResult, task: str) -> str:
     """A sentence without a word of the student's process."""
-    known = f"it looks like the mistake {check.mistake}" if check.mistake else ""
+    mistake = f"it looks like the mistake {check.mistake}" if check.mistake else ""
     more = f"make grade T={task} shows the cases that you have"
     more = "" if check.verdict.pending else more
-    return "; ".join(filter(None, (OURS[check.verdict], known, more)))
+    return "; ".join(filter(None, (OURS[check.verdict], mistake, more)))
 
 
 def _sentence(check: CheckResult) -> str:

@@ -37,8 +37,8 @@ def blocks(heat: HeatMap, width: int) -> Iterator[Text]:
         for plane, rows in zip(heat.planes, levelled)
     ]
     marks = next((plane.wrong for plane in heat.planes if plane.wrong), ())
-    told = [row.replace("#", WRONG).replace(".", RIGHT) for row in marks]
-    columns.append((f"wrong: {WRONG}", told))
+    rows_of_words = [row.replace("#", WRONG).replace(".", RIGHT) for row in marks]
+    columns.append((f"wrong: {WRONG}", rows_of_words))
     while len(columns) > 2 and _width(columns) > width:
         columns.pop(0)
     wide = [_wide(title, rows) for title, rows in columns]

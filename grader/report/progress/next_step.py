@@ -46,9 +46,9 @@ def next_step(whole: Results | None, tasks: Sequence[Task]) -> NextStep:
     found = {result.task.id: result for result in now.tasks} if now else {}
     earned = {name: result.points for name, result in found.items()}
     in_order = in_turn(tasks, earned)
-    for steps, known in ((_wrong, graded), (_unwritten, found), (_slow, found)):
+    for steps, results in ((_wrong, graded), (_unwritten, found), (_slow, found)):
         for task in in_order:
-            step = next(steps(task, known.get(task.id)), None)
+            step = next(steps(task, results.get(task.id)), None)
             if step:
                 return step
     return NextStep("", "", "every task is right and fast enough")
@@ -82,8 +82,8 @@ def _unwritten(task: Task, result: TaskResult | None) -> Iterator[NextStep]:
     open_ones = [d for d in asked if not result or result.best(d) in UNWRITTEN]
     if not open_ones or not task.rungs:
         return
-    known = {r.rung.id: r for r in result.rungs} if result else {}
-    files = [r for r in task.rungs if not _is_written(known.get(r.id), open_ones)]
+    by_id = {r.rung.id: r for r in result.rungs} if result else {}
+    files = [r for r in task.rungs if not _is_written(by_id.get(r.id), open_ones)]
     path = "of the core path" if task.core else "beyond the core path"
     both = "" if len(open_ones) == len(asked) else f", {open_ones[0]} in it"
     yield NextStep(
@@ -97,9 +97,9 @@ def _hidden(task: Task, result: TaskResult | None) -> Iterator[NextStep]:
     """Exhibits whose bug is not repaired, or not exposed."""
     found = {one.rung.id: one for one in result.rungs} if result else {}
     for rung in task.rungs:
-        known = replace(found.get(rung.id, RungResult(rung, ())), rung=rung)
+        rung_result = replace(found.get(rung.id, RungResult(rung, ())), rung=rung)
         worth = task.worth(rung)
-        left = worth - sum(map(sum, known.halves(worth)))
+        left = worth - sum(map(sum, rung_result.halves(worth)))
         if left:
             reason = (
                 f"a bug to find, worth {shown_points(left)} points beyond the core path"

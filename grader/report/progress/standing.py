@@ -80,17 +80,17 @@ def speeds(history: Sequence[Moment]) -> Series:
     found: dict[tuple[str, str], list[tuple[str, float]]] = {}
     for moment in history:
         for direction, ratio in moment.ratios.items():
-            known = found.setdefault((moment.task, direction), [])
-            if not known or known[-1][1] != ratio:
-                known.append((moment.date, ratio))
+            ratios = found.setdefault((moment.task, direction), [])
+            if not ratios or ratios[-1][1] != ratio:
+                ratios.append((moment.date, ratio))
     return found
 
 
 def changes(found: Series) -> list[tuple[str, str, float, float]]:
     """Task, direction, first and last ratio, of what was timed."""
     return [
-        (task, direction, known[0][1], known[-1][1])
-        for (task, direction), known in found.items()
+        (task, direction, ratios[0][1], ratios[-1][1])
+        for (task, direction), ratios in found.items()
     ]
 
 
@@ -134,8 +134,8 @@ def write(history: Sequence[Moment], step: NextStep) -> Path:
     """The same as pictures; where the page is. Raises GraderError."""
     points = [(_seconds(moment.date), moment.points) for moment in history]
     drawn = [("points of the core path", _curve("points", points, ""))]
-    for (task, direction), known in speeds(history).items():
-        dated = [(_seconds(date), ratio) for date, ratio in known]
+    for (task, direction), ratios in speeds(history).items():
+        dated = [(_seconds(date), ratio) for date, ratio in ratios]
         if len(dated) > 1:
             key = page.anchor(task, direction)
             name = f"{task}, {direction}: times PyTorch's speed"
@@ -148,10 +148,10 @@ def _seconds(date: str) -> float:
     return datetime.fromisoformat(date).timestamp()
 
 
-def _curve(key: str, known: Sequence[tuple[float, float]], unit: str) -> Markup:
+def _curve(key: str, ratios: Sequence[tuple[float, float]], unit: str) -> Markup:
     """Steps over time from zero up: a value holds until the next one."""
-    begin, end = known[0][0], known[-1][0]
-    span, top = (end - begin) or 1.0, max(value for _, value in known) or 1.0
+    begin, end = ratios[0][0], ratios[-1][0]
+    span, top = (end - begin) or 1.0, max(value for _, value in ratios) or 1.0
 
     def at(time: float) -> float:
         return LEFT + (RIGHT - LEFT) * (time - begin) / span
@@ -165,16 +165,16 @@ def _curve(key: str, known: Sequence[tuple[float, float]], unit: str) -> Markup:
         words = f"{charts.number(value)}{unit}"
         end_of = {"anchor": "end", "class_": "axis"}
         shapes.append(charts.text(words, LEFT - 0.01, down(value) + 4, **end_of))
-    for (time, value), (after, other) in pairwise(known):
+    for (time, value), (after, other) in pairwise(ratios):
         there = at(after)
         shapes.append(charts.line(at(time), down(value), there, down(value), "step"))
         shapes.append(charts.line(there, down(value), there, down(other), "step"))
-    last = known[-1][1]
+    last = ratios[-1][1]
     words = f"{charts.number(last)}{unit}"
     shapes.append(charts.text(words, RIGHT + 0.01, down(last) + 4, class_="strong"))
     for time, anchor in ((begin, "start"), (end, "end")):
         day = datetime.fromtimestamp(time).astimezone().strftime("%-d %b, %H:%M")
         below = HIGH + 18
         shapes.append(charts.text(day, at(time), below, anchor=anchor, class_="axis"))
-    said = f"from {charts.number(known[0][1])} to {charts.number(last)}{unit}"
+    said = f"from {charts.number(ratios[0][1])} to {charts.number(last)}{unit}"
     return charts.picture(key, key, said, height=HIGH + 24, shapes=shapes)

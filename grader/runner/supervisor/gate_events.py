@@ -60,14 +60,14 @@ def decoded(line: bytes) -> Event:
         _one_of(words.get("kind", ""), ("", *SAYS)),
         _text(words.get("message", ""), 1000),
         _text(words.get("location", ""), 1000),
-        tuple(map(_told, _list(words.get("results", []), 1 << 10))),
+        tuple(map(_described, _list(words.get("results", []), 1 << 10))),
     )
     if (event.event == "done") != bool(event.kind):
         raise Malformed("only the event done may have a kind")
     return event
 
 
-def _told(value: Any) -> Told:
+def _described(value: Any) -> Told:
     name, dtype, sizes = _list(value, 3, least=3)
     dims = tuple(_number(size, MOST) for size in _list(sizes, MOST_DIMS))
     return Told(_text(name, 40), _text(dtype, 20), dims)

@@ -170,9 +170,9 @@ class Tools:
             self._start(write, theirs.fileno(), output)
             events.close()
             theirs.close()
-            return self._heard(answers, read, output)
+            return self._read_events(answers, read, output)
 
-    def _heard(
+    def _read_events(
         self, answers: dict[str, Answer], read: int, output: Any
     ) -> Answer | None:
         """What a process tells until its end, put into the answers."""
@@ -275,10 +275,10 @@ class Tools:
         """
         text, total, end = b"", 0, time.monotonic() + START
         gate, incoming, calls = "", Incoming(), self._calls.fileno()
-        heard, looked = [read, calls], time.monotonic()
+        pipes, looked = [read, calls], time.monotonic()
         while True:
             left = end - time.monotonic()
-            ready = wait(heard, min(max(left, 0), LOOK))
+            ready = wait(pipes, min(max(left, 0), LOOK))
             if left <= 0:
                 self._timed_out = max(self.gate_limit, 1e-9)
                 return
@@ -289,7 +289,7 @@ class Tools:
                 continue
             # what it has told before a call comes first, also between two looks
             if read not in ready and not wait([read], 0):
-                heard = [read, calls] if self._served(gate, incoming) else [read]
+                pipes = [read, calls] if self._served(gate, incoming) else [read]
                 continue
             chunk = os.read(read, 1 << 16)
             total += len(chunk)
@@ -364,8 +364,8 @@ class Tools:
         output.seek(0)
         words = output.read(KEPT).decode(errors="replace")
         if number:
-            known = number in set(signal.Signals)
-            name = signal.Signals(number).name if known else str(number)
+            has_name = number in set(signal.Signals)
+            name = signal.Signals(number).name if has_name else str(number)
             return Answer("died", f"{name}: the process crashed", _line(words))
         last = [line for line in words.splitlines() if line.strip()][-1:]
         said = f" ({short(last[0], 200)})" if last else ""

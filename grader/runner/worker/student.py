@@ -216,7 +216,7 @@ class Task:
             return {}
         groups = options.get("groups", 1)
         channels = image.shape[1] if image is not None and image.dim() > 1 else 1
-        known = {
+        sizes = {
             "in_features": weight.shape[-1],
             "out_features": weight.shape[0],
             "in_channels": weight.shape[1] * groups if weight.dim() > 1 else 0,
@@ -228,7 +228,7 @@ class Task:
             "state_size": weight.shape[0] // 3,  # lltm: (3*H, H+IC)
             "input_features": weight.shape[-1] - weight.shape[0] // 3,
         }
-        return {name: known[name] for name in self.signature.module_arguments}
+        return {name: sizes[name] for name in self.signature.module_arguments}
 
     def _fill_parameter(
         self, network: torch.nn.Module, name: str, value: torch.Tensor

@@ -95,8 +95,8 @@ def attempt(
         run()
     except BaseException as error:
         status = status_of(error)
-        told = status in (wire.REPLY_CONTRACT, wire.REPLY_FORBIDDEN)
-        text = words_of(error) if told else sentence_of(error, path)
+        explained = status in (wire.REPLY_CONTRACT, wire.REPLY_FORBIDDEN)
+        text = words_of(error) if explained else sentence_of(error, path)
         reply.message = fitting(text, wire.MESSAGE_BYTES - 1)
     if rules and rules.caught:
         reply.message = fitting(rules.caught[0], wire.MESSAGE_BYTES - 1)

@@ -72,10 +72,10 @@ def _share(one: torch.Tensor, other: torch.Tensor | None) -> bool:
 def _told_the_shape(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same, without its second argument: the last size of the first, in a list."""
 
-    def told(input: torch.Tensor, *others: Any, **options: Any) -> Any:
+    def called_with_shape(input: torch.Tensor, *others: Any, **options: Any) -> Any:
         return function(input, list(input.shape[-1:]), *others, **options)
 
-    return told
+    return called_with_shape
 
 
 class PackageTask(Task):

@@ -81,7 +81,7 @@ def serve(request: dict[str, Any], tell: Callable[..., None], calls: int) -> Non
     try:
         bound = Bound(importlib.import_module("convlab_ext"), request["operator"])
     except BaseException as error:
-        tell(event="done", gate="import", job=0, **told(error, path))
+        tell(event="done", gate="import", job=0, **failure_words(error, path))
         return
     if request["header"]:
         compiled.include(request["header"])
@@ -97,7 +97,7 @@ def serve(request: dict[str, Any], tell: Callable[..., None], calls: int) -> Non
                 sent = [send(calls, name, tensor) for name, tensor in found]
                 said: dict[str, Any] = {"kind": "returned", "results": sent}
             except BaseException as error:
-                said = told(error, path)
+                said = failure_words(error, path)
             tell(event="done", gate=gate["name"], job=number, **said)
             if said["kind"] != "returned":
                 break
@@ -121,7 +121,7 @@ def send(calls: int, name: str, tensor: Any) -> list[Any]:
     return [name, str(dense.dtype).removeprefix("torch."), list(dense.shape)]
 
 
-def told(error: BaseException, path: str) -> dict[str, Any]:
+def failure_words(error: BaseException, path: str) -> dict[str, Any]:
     """An exception as a kind, a sentence, and the student's line."""
     from grader.runner.worker.gates.bound import Borrowed, Broken, Skipped
     from grader.runner.worker.student_package import advice

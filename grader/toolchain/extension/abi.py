@@ -68,8 +68,8 @@ def judge(library: Path) -> str:
 def _allowed(name: str) -> bool:
     if name in FORBIDDEN_SYMBOLS and name != "dlsym":  # PyTorch's own headers call it
         return False
-    known = SHIMS.fullmatch(name) or LINKER.fullmatch(name)
-    return bool(known) or _of_the_system(name)
+    is_ours = SHIMS.fullmatch(name) or LINKER.fullmatch(name)
+    return bool(is_ours) or _of_the_system(name)
 
 
 def _sentence(name: str) -> str:

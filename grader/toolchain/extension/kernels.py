@@ -140,8 +140,8 @@ def _rung(
     """
     reason = f"no rung of {target} defines {direction}"
     rungs = _candidates(target)
-    known = [rung for rung in rungs if links.passed_before(rung, direction)]
-    for rung in [*known, *(r for r in rungs if r not in known)]:
+    passed = [rung for rung in rungs if links.passed_before(rung, direction)]
+    for rung in [*passed, *(r for r in rungs if r not in passed)]:
         if not links.passed(rung, direction):
             continue
         built = links.build(rung, mode=mode, walk=WITH_GIVEN)
@@ -183,9 +183,9 @@ class _Believed:
     run: Links
 
     def is_right(self, _: Links, rung: Rung, direction: str) -> bool:
-        known = self.run.found_now(rung, direction)
-        if known is not None:
-            return known
+        right = self.run.found_now(rung, direction)
+        if right is not None:
+            return right
         verdict = self.run.earlier(rung, direction)
         if verdict is None:
             return not given.is_handout()  # a starter there, until it is graded

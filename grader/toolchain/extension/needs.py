@@ -119,11 +119,11 @@ def _mismatch(theirs: str) -> str:
             "PyPI"
         )
     major = theirs.split(".")[0]
-    known = {path: _release(Path(path)) for path in [usual, *nvcc.packaged()]}
-    fitting = [path for path in known if known[path].split(".")[0] == major]
+    releases = {path: _release(Path(path)) for path in [usual, *nvcc.packaged()]}
+    fitting = [path for path in releases if releases[path].split(".")[0] == major]
     if not fitting:
         return (
-            f"nvcc is {known[usual]} and torch was built with CUDA {theirs}. The "
+            f"nvcc is {releases[usual]} and torch was built with CUDA {theirs}. The "
             f"first numbers must be equal: install CUDA {major}, or run `make nvcc`"
         )
     if fitting[0] != usual:

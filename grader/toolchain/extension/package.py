@@ -336,8 +336,10 @@ def _called(rules: Path) -> set[str]:
     """Other operators of lab 05 that a module of rules calls (self.ops.matmul)."""
     text = rules.read_text(encoding="utf-8", errors="replace")
     words = {w.removesuffix("_backward") for w in re.findall(r"\bops\.(\w+)", text)}
-    known = {o for o in extension.operators() if (rules.parent / f"{o}.py").exists()}
-    return words & known
+    with_rules = {
+        o for o in extension.operators() if (rules.parent / f"{o}.py").exists()
+    }
+    return words & with_rules
 
 
 def _explained(text: str) -> Package:

@@ -55,13 +55,13 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
     forward = getattr(space, NAME).default._schema.arguments
     results = (output,) if isinstance(output, torch.Tensor) else tuple(output)
     made = [one.name for one in (*SIGNATURE.outputs, *SIGNATURE.saved)]
-    known = {one.name: value for one, value in zip(forward, inputs)}
+    by_name = {one.name: value for one, value in zip(forward, inputs)}
     ctx.names = [one.name for one in forward]
-    ctx.there = {name for name, value in known.items() if value is not None}
-    ctx.sizes = {n: v.shape for n, v in known.items() if isinstance(v, torch.Tensor)}
+    ctx.there = {name for name, value in by_name.items() if value is not None}
+    ctx.sizes = {n: v.shape for n, v in by_name.items() if isinstance(v, torch.Tensor)}
     wanted = getattr(space, f"{NAME}_backward").default._schema.arguments
-    known |= dict(zip(made, results))
-    kept = {one.name: known[one.name] for one in wanted if one.name in known}
+    by_name |= dict(zip(made, results))
+    kept = {one.name: by_name[one.name] for one in wanted if one.name in by_name}
     ctx.tensors = [n for n, v in kept.items() if isinstance(v, torch.Tensor)]
     ctx.others = {n: v for n, v in kept.items() if n not in ctx.tensors}
     ctx.save_for_backward(*(kept[name] for name in ctx.tensors))

@@ -31,8 +31,8 @@ def flags(operator: str, kernels: Path) -> tuple[str, str]:
     file = kernels.with_name(f"wrappers.{operator}.o")
     text = source(operator, wrapped)
     headers = [HEADER, *sorted((ROOT / "common").glob("*.h"))]
-    told = [text, compiler(), *(header.read_text() for header in headers)]
-    made_of = hashlib.sha256("".join(told).encode()).hexdigest()
+    texts = [text, compiler(), *(header.read_text() for header in headers)]
+    made_of = hashlib.sha256("".join(texts).encode()).hexdigest()
     once.made(file, of=made_of, make=lambda new: _made(text, new))
     words = [str(file), *(f"-Wl,--wrap={name}" for name in wrapped)]
     return " ".join(words), made_of

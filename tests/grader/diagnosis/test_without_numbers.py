@@ -192,7 +192,7 @@ def test_what_is_near_to_it_gets_no_name(tools, tmp_path, operator, check, edits
 
 @pytest.mark.parametrize("message", SAID)
 def test_a_sentence_proves_one_mistake_or_none(message):
-    found = without_numbers.told(message)
+    found = without_numbers.proved_mistake(message)
     assert (found.name if found else None) == SAID[message]
 
 

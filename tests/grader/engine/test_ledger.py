@@ -100,12 +100,12 @@ def test_a_ledger_that_cannot_be_read_is_kept_aside(tmp_path, spoil, said):
     spoil(tmp_path / module.NAME)
     before = (tmp_path / module.NAME).read_bytes()
     with Ledger(tmp_path) as ledger:
-        assert said in ledger.aside and "ledger.unreadable-1.sqlite" in ledger.aside
+        assert said in ledger.renamed and "ledger.unreadable-1.sqlite" in ledger.renamed
         keep(ledger, "one", "PASS")
         assert ledger.answer("checks", RUNG, "one")
     assert (tmp_path / "ledger.unreadable-1.sqlite").read_bytes() == before
     with Ledger(tmp_path) as ledger:
-        assert not ledger.aside
+        assert not ledger.renamed
 
 
 def test_a_torn_page_is_seen(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_torn_page_is_seen(tmp_path: Path) -> None:
     data[len(data) // 2 : len(data) // 2 + 4096] = b"\xff" * 4096
     file.write_bytes(data)
     with Ledger(tmp_path) as ledger:
-        assert "cannot be read" in ledger.aside
+        assert "cannot be read" in ledger.renamed
 
 
 def test_a_folder_that_cannot_be_written_ends_in_a_sentence(tmp_path: Path) -> None:

@@ -97,6 +97,6 @@ def test_a_rule_that_is_not_written_is_named_with_its_file(tmp_path, raised, sai
     file.write_text(f"def fake(*arguments):\n    raise {raised}\n")
     with pytest.raises(NotImplementedError) as error:
         runpy.run_path(str(file))["fake"]()
-    told = tools_worker.told(error.value, str(file.parent))
+    told = tools_worker.failure_words(error.value, str(file.parent))
     assert (told["kind"], told["message"]) == ("unwritten", said)
     assert told["location"] == f"{file}:2"
