@@ -58,7 +58,7 @@ def checker(tools, monkeypatch) -> Iterator[Checker]:
     made.close()
 
 
-def told(made: RungResult) -> set[tuple[str, Verdict, str]]:
+def check_rows(made: RungResult) -> set[tuple[str, Verdict, str]]:
     """What the card has added."""
     mine = [check for check in made.checks if check.name.startswith("gpu ")]
     return {(check.name, check.verdict, check.message) for check in mine}
@@ -77,7 +77,7 @@ def test_the_probe_finds_it():
     "name", ["add/00_strided", "matmul/06_warp_tile", "layer_norm/01_warp_per_row"]
 )
 def test_a_right_rung_is_right_on_it_in_half_too_and_under_the_tools(card, name):
-    found = told(card.checked(passed(name)))
+    found = check_rows(card.checked(passed(name)))
     assert {(verdict, words) for _, verdict, words in found} == {(Verdict.PASS, "")}
     names = {name for name, *_ in found}
     assert {"gpu forward", "gpu half", "gpu memory", "gpu races"} <= names
@@ -87,7 +87,7 @@ def test_a_rung_that_only_a_card_runs_is_judged_in_its_class(checker, monkeypatc
     monkeypatch.setenv(compute_sanitizer.ENVIRONMENT, "off")
     rung = dataclasses.replace(rung_called(TF32), needs="gpu")
     made = checker._only_on_card(rung)
-    assert made.verdict("forward") is Verdict.PASS, told(made)
+    assert made.verdict("forward") is Verdict.PASS, check_rows(made)
     assert made.verdict("backward") is None  # which it does not have
 
 
@@ -124,7 +124,7 @@ def an_older_card(monkeypatch):
 
 def test_what_an_older_card_lacks_waits_for_another(card, an_older_card):
     made = card.checked(passed("matmul/07_double_buffer"))
-    ((name, verdict, words),) = told(made)
+    ((name, verdict, words),) = check_rows(made)
     assert (name, verdict) == ("gpu build", Verdict.PENDING_GPU)
     assert "Tesla T4, is sm_75, but the file is for sm_80" in words
 
@@ -148,7 +148,7 @@ def test_a_sanitizer_that_does_not_start_costs_nothing_and_is_told(
     made = card.checked(passed("add/00_strided"))
     compute_sanitizer.not_started.cache_clear()
     assert made.verdict("forward") is Verdict.PASS
-    said = {message for name, _, message in told(made) if name == "gpu races"}
+    said = {message for name, _, message in check_rows(made) if name == "gpu races"}
     assert said == {
         f"this check was not run: compute-sanitizer does not start here: {words}"
     }
@@ -156,7 +156,7 @@ def test_a_sanitizer_that_does_not_start_costs_nothing_and_is_told(
 
 def test_a_sanitizer_can_be_switched_off(card, monkeypatch):
     monkeypatch.setenv(compute_sanitizer.ENVIRONMENT, "off")
-    names = {name for name, *_ in told(card.checked(passed("add/00_strided")))}
+    names = {name for name, *_ in check_rows(card.checked(passed("add/00_strided")))}
     assert names == {"gpu forward", "gpu gradient", "gpu half"}
 
 

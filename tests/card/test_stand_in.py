@@ -74,10 +74,12 @@ def test_every_test_beside_a_card_passes_beside_the_stand_in(
     for part in ("tools", "cusim"):
         shutil.copytree(tools.parent / part, build / part)
     kit = stand_in.toolkit(tmp_path / "toolkit", build)
-    told = tmp_path / "told.xml"
-    command = [sys.executable, "-m", "pytest", "-n0", f"--junitxml={told}"]
+    report = tmp_path / "told.xml"
+    command = [sys.executable, "-m", "pytest", "-n0", f"--junitxml={report}"]
     command += [f"--basetemp={tmp_path / 'inner'}", BESIDE_A_CARD]
     done = stand_in.run(command, kit=kit, build=build)
     assert done.returncode == 0, done.stdout + done.stderr
-    skipped = [case.get("message") for case in ElementTree.parse(told).iter("skipped")]
+    skipped = [
+        case.get("message") for case in ElementTree.parse(report).iter("skipped")
+    ]
     assert not skipped

@@ -107,10 +107,10 @@ def _serves(rung: Rung, alias: str, direction: str) -> Rung:
     """The rung behind an alias: the first candidate that has the direction, else the
     highest of lab 02, which given objects are made of.
     """
-    known = {task.id: task for task in all_tasks()}
+    by_id = {task.id: task for task in all_tasks()}
     use = next(use for use in rung.uses if use.alias == alias)
-    chosen = candidates(rung, use, known)
-    chosen += reversed(known[f"02_naive_c/{chosen[0].task.split('/')[1]}"].rungs)
+    chosen = candidates(rung, use, by_id)
+    chosen += reversed(by_id[f"02_naive_c/{chosen[0].task.split('/')[1]}"].rungs)
     return next(r for r in chosen if _defines(r, direction))
 
 
@@ -137,8 +137,8 @@ def _walked(rung: Rung) -> list[str]:
 
 def _plain(task: Task, direction: str) -> Rung:
     """The highest rung of lab 02 with a direction that no lower rung lends."""
-    known = {task.id: task for task in all_tasks()}
-    rungs = known[f"02_naive_c/{task.operator}"].rungs
+    by_id = {task.id: task for task in all_tasks()}
+    rungs = by_id[f"02_naive_c/{task.operator}"].rungs
     return next(r for r in reversed(rungs) if _defines(r, direction))
 
 

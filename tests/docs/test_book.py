@@ -79,8 +79,8 @@ def test_every_link_leads_somewhere(book, edition):
                 continue
             target = file.parent / unquote(parts.path) if parts.path else file
             name = unquote(parts.fragment)
-            known = pages.get(target.resolve())
-            lost = name and known and name not in known.names
+            anchors = pages.get(target.resolve())
+            lost = name and anchors and name not in anchors.names
             if not target.exists() or (lost and link != "#"):
                 bad.append(f"{file.relative_to(root.resolve())}: {link}")
     assert not bad

@@ -57,25 +57,25 @@ def modules(root: Path) -> dict[str, Path]:
     return found
 
 
-def imports(known: Mapping[str, Path]) -> Imports:
+def imports(files: Mapping[str, Path]) -> Imports:
     """What each module imports of the others."""
     return {
-        name: {other for other in _named(path, known) if other != name}
-        for name, path in known.items()
+        name: {other for other in _named(path, files) if other != name}
+        for name, path in files.items()
     }
 
 
-def _named(path: Path, known: Mapping[str, Path]) -> Iterator[str]:
+def _named(path: Path, files: Mapping[str, Path]) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name in known)
+            yield from (alias.name for alias in node.names if alias.name in files)
         elif isinstance(node, ast.ImportFrom):
             assert node.module and not node.level, f"{path}: a relative import"
             for alias in node.names:
                 whole = f"{node.module}.{alias.name}"
-                if whole in known:
+                if whole in files:
                     yield whole
-                elif node.module in known:
+                elif node.module in files:
                     yield node.module
 
 
@@ -113,10 +113,10 @@ def circles(found: Imports) -> list[str]:
     return met
 
 
-def crowded(known: Mapping[str, Path]) -> list[str]:
+def crowded(files: Mapping[str, Path]) -> list[str]:
     """Folders with more modules than a reader can keep apart."""
     folders: dict[str, int] = {}
-    for name, path in known.items():
+    for name, path in files.items():
         if path.name != "__init__.py":
             folder = name.rpartition(".")[0]
             folders[folder] = folders.get(folder, 0) + 1
@@ -127,7 +127,7 @@ def crowded(known: Mapping[str, Path]) -> list[str]:
     ]
 
 
-def alike(known: Mapping[str, Path], operators: set[str]) -> list[str]:
+def alike(files: Mapping[str, Path], operators: set[str]) -> list[str]:
     """Modules whose names a reader takes for each other: equal, or a letter apart.
 
     Those of a command and of an operator are called after it, wherever they stand;
@@ -135,7 +135,7 @@ def alike(known: Mapping[str, Path], operators: set[str]) -> list[str]:
     """
     names = [
         (name, name.rpartition(".")[2].strip("_"))
-        for name, path in known.items()
+        for name, path in files.items()
         if path.name != "__init__.py"
         and not name.startswith(("cusim.", "grader.commands."))
     ]

@@ -136,11 +136,11 @@ class Tree:
     def has(self, path: str) -> bool:
         """Whether it has a place with such a path, or with a path that ends so."""
         path = ANY.sub("*", path.strip("/"))
-        known = self.places if re.match(rf"(?:{FOLDERS})/", path) else self.ends
+        names = self.places if re.match(rf"(?:{FOLDERS})/", path) else self.ends
         if "*" not in path:
-            return path in known
+            return path in names
         shape = re.compile(re.escape(path).replace(r"\*", "[^/]*"))
-        return any(map(shape.fullmatch, known))
+        return any(map(shape.fullmatch, names))
 
     def refuses(self, choices: list[str]) -> list[str]:
         """Those of some `T=...` and `LAB=...` that its own grader does not know."""

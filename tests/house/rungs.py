@@ -92,10 +92,10 @@ def counted() -> list[Rung]:
 
 def fresh(name: str, lower: Iterable[str]) -> list[str]:
     """The lines of a rung that none of these has, as often as it has more of them."""
-    known: Counter[str] = Counter()
+    earlier: Counter[str] = Counter()
     for other in lower:
-        known |= Counter(code_lines(text(other)))
-    return list((Counter(code_lines(text(name))) - known).elements())
+        earlier |= Counter(code_lines(text(other)))
+    return list((Counter(code_lines(text(name))) - earlier).elements())
 
 
 def summary(every: Iterable[Rung]) -> list[str]:

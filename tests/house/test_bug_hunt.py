@@ -73,7 +73,7 @@ def test_the_repair_is_small_and_so_is_what_stands_in_its_place(rung: Rung) -> N
     assert 0 < sum(len(wrong.splitlines()) for _, wrong in found) <= MOST_CHANGED
 
 
-def _told(rung: Rung) -> list[str]:
+def _repair_in_hints(rung: Rung) -> list[str]:
     """Lines of the repair, however short, in what a student reads about the exhibit."""
     repairs = [
         (file, bare)
@@ -97,13 +97,13 @@ def _told(rung: Rung) -> list[str]:
 def test_nothing_that_is_said_of_an_exhibit_holds_a_line_of_its_repair(
     rung: Rung,
 ) -> None:
-    assert _told(rung) == []
+    assert _repair_in_hints(rung) == []
 
 
 def test_a_repair_that_a_hint_tells_is_found() -> None:
     rung = next(rung for rung in EXHIBITS if rung.id.endswith("01_scaled_rows"))
-    told = replace(rung, hints=("Write g = g * weight there.",))
-    assert _told(told) == ["01_scaled_rows.py: g=g*weight"]
+    with_hint = replace(rung, hints=("Write g = g * weight there.",))
+    assert _repair_in_hints(with_hint) == ["01_scaled_rows.py: g=g*weight"]
 
 
 @every_exhibit
@@ -141,9 +141,9 @@ def test_no_picture_is_of_another_exhibit() -> None:
 
 
 def test_every_case_belongs_to_an_exhibit() -> None:
-    known = {rung.case_file for rung in EXHIBITS}
+    case_files = {rung.case_file for rung in EXHIBITS}
     folders = {rung.file.parent for rung in EXHIBITS}
-    assert {file for d in folders for file in d.glob(f"*{CASE}")} == known
+    assert {file for d in folders for file in d.glob(f"*{CASE}")} == case_files
 
 
 @every_exhibit

@@ -80,7 +80,7 @@ def test_a_circle_is_seen(tmp_path: Path):
 def test_a_crowded_folder_and_names_alike_are_seen(tmp_path: Path):
     files = {f"grader__report__m{i}{i}": "" for i in range(10, 25)}
     tree(tmp_path, **files, grader__report__packages="", grader__checks__package="")
-    known = layers.modules(tmp_path)
-    assert layers.crowded(known) == ["grader.report has 16 modules"]
-    said = layers.alike(known, set())
+    made_up = layers.modules(tmp_path)
+    assert layers.crowded(made_up) == ["grader.report has 16 modules"]
+    said = layers.alike(made_up, set())
     assert "grader.checks.package and grader.report.packages" in said

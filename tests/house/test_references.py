@@ -113,9 +113,9 @@ ALIVE = """
 
 
 def test_each_form_of_a_dead_reference_is_found(repository: Tree) -> None:
-    told = dead(repository, {f"text {i}": text for i, text in enumerate(DEAD)})
+    refs = dead(repository, {f"text {i}": text for i, text in enumerate(DEAD)})
     bad = {f"text {i}: {word}" for i, word in enumerate(DEAD.values())}
-    assert bad <= set(told) and len({line.split(":")[0] for line in told}) == len(DEAD)
+    assert bad <= set(refs) and len({line.split(":")[0] for line in refs}) == len(DEAD)
 
 
 def test_what_is_there_is_found_too(repository: Tree) -> None:

@@ -440,11 +440,11 @@ def test_a_starter_tells_truly_how_long_the_reference_is():
     bad = []
     for name in written():
         for solution, offer in REGION.findall(text(name)):
-            told = re.findall(r"\(the reference takes (.*)$", offer, re.M)
+            lengths = re.findall(r"\(the reference takes (.*)$", offer, re.M)
             count = count_to_write(solution)
-            if told != [f"{count} line{'s' * (count != 1)})"]:
+            if lengths != [f"{count} line{'s' * (count != 1)})"]:
                 first = solution.strip().splitlines()[0]
-                bad.append(f"{name}: says {told}, it is {count}: {first}")
+                bad.append(f"{name}: says {lengths}, it is {count}: {first}")
     none(bad)
 
 
@@ -583,12 +583,12 @@ def test_make_help_lists_every_command_and_each_has_its_program():
 
 
 def test_a_text_names_only_commands_that_make_has():
-    known = make_targets()
+    targets = make_targets()
     none(
         [
             f"{name}: make {target}"
             for name in [*sources(".md"), *rungs()]
             for target in sorted(set(map("".join, MAKE_COMMAND.findall(text(name)))))
-            if target not in known
+            if target not in targets
         ]
     )

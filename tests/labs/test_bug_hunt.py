@@ -87,8 +87,8 @@ def test_the_grader_rejects_the_bug_and_gives_nothing_for_it(
     named = [(c.mistake or "", c.diagnosis or "") for c in result.checks]
     wanted = rung.exhibit.mistake  # a known mistake's name, or how the words begin
     assert any(m == wanted or words.startswith(wanted) for m, words in named)
-    told = " ".join(f"{check.message} {check.diagnosis}" for check in result.checks)
-    assert [name for name in called_by_the_repair(rung) if f"{name}(" in told] == []
+    messages = " ".join(f"{check.message} {check.diagnosis}" for check in result.checks)
+    assert [name for name in called_by_the_repair(rung) if f"{name}(" in messages] == []
     assert earned(result) == 0
     (case,) = [check for check in result.checks if check.name == CASE_CHECK]
     assert case.verdict in (Verdict.WRONG_CONTRACT, Verdict.LIMIT)

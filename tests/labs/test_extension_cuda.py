@@ -213,8 +213,8 @@ def test_it_has_every_dtype_of_its_rungs_and_one_runtime_with_pytorch(said_by_se
     listed = subprocess.run(["nm", library], capture_output=True, text=True).stdout
     for dtype in ("f16", "f32", "f64"):
         assert f" t unfold_forward_cuda_{dtype}\n" in listed
-    told = subprocess.run(["readelf", "-d", library], capture_output=True, text=True)
-    assert re.search(r"NEEDED.*libcudart\.so", told.stdout)
+    dynamic = subprocess.run(["readelf", "-d", library], capture_output=True, text=True)
+    assert re.search(r"NEEDED.*libcudart\.so", dynamic.stdout)
     assert "aoti_torch_get_current_cuda_stream" in symbols(library)[1]
     assert "aoti_torch_create_device_guard" in symbols(library)[1]
 

@@ -64,12 +64,12 @@ def test_every_operator_has_marks_in_both_languages():
 @pytest.mark.parametrize("file", MARKED, ids=lambda f: f"{f.parent.name}/{f.name}")
 def test_a_starter_of_lab_05_tells_truly_how_long_the_reference_is(file: Path):
     for solution, offer in REGION.findall(file.read_text(encoding="utf-8")):
-        told = re.findall(r"\(the reference takes (.*)$", offer, re.M)
+        lengths = re.findall(r"\(the reference takes (.*)$", offer, re.M)
         bare = re.sub(r"/\*.*?\*/", "", solution, flags=re.S)
         kept = [line.strip() for line in bare.splitlines()]
         count = len([k for k in kept if k and not k.startswith(("//", "#"))])
         plain = f"{count} line{'s' * (count != 1)}"
-        assert told in ([f"{plain})"], [f"{plain} for both)"]), solution
+        assert lengths in ([f"{plain})"], [f"{plain} for both)"]), solution
 
 
 def test_the_python_starters_import_and_say_what_is_not_written(

@@ -55,14 +55,14 @@ def of_name(name: str, text: str, lines: Iterable[str]) -> str:
 # ---- times ---------------------------------------------------------------------------
 
 
-def times(told: Row) -> list[str]:
+def times(whole: Row) -> list[str]:
     """The table of card_times.py's rows, PyTorch's own left out."""
     rows = [
         [f"`{name}`", case, f"{ms:.3f}", f"{error:.0e}", f"{f32:.2f}", f"{tf32:.2f}"]
-        for name, case, ms, _, error, f32, tf32 in told["rows"]
+        for name, case, ms, _, error, f32, tf32 in whole["rows"]
         if not name.startswith("pytorch")
     ]
-    return [f"{told['card']}.", "", *table(TIMES, rows, words=2)]
+    return [f"{whole['card']}.", "", *table(TIMES, rows, words=2)]
 
 
 def with_goals(text: str, rows: Sequence[Sequence[Any]]) -> str:
@@ -90,9 +90,9 @@ def verdict(found: Sequence[float], least: float) -> str:
 # ---- values --------------------------------------------------------------------------
 
 
-def values(told: Row) -> Iterator[str]:
+def values(whole: Row) -> Iterator[str]:
     """A line for each ladder: its files, and the checks that did not pass."""
-    for task in told["tasks"]:
+    for task in whole["tasks"]:
         checks = [
             (rung["id"].rsplit("/", 1)[1], check)
             for rung in task["rungs"]
@@ -131,8 +131,8 @@ def bands(
                 name = f"`{best['rung'].rsplit('/', 1)[1]}`"
                 rest = [name, f"{best['ratio']:.2f}", f"{floor:g}", f"{full:g}"]
                 lines.append([*head, *rest])
-            elif known := [row for row in measured if row[:3] == head]:
-                lines.append(known[0])
+            elif of_case := [row for row in measured if row[:3] == head]:
+                lines.append(of_case[0])
             else:
                 rest = ["pending", "-", f"{band.floor:g}", f"{band.full:g}"]
                 lines.append([*head, *rest])
@@ -178,20 +178,20 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     folder = Path(arguments[0])
     text, toml = PAGE.read_text(), LAB.read_text()
-    for told in read(folder, "times.json"):
-        text = with_goals(of_name("times", text, times(told)), told["rows"])
-    for told in read(folder, "card.json"):
+    for whole in read(folder, "times.json"):
+        text = with_goals(of_name("times", text, times(whole)), whole["rows"])
+    for whole in read(folder, "card.json"):
         head = table(["ladder", "files", "checks", "result"], [])
-        text = of_name("values", text, [*head, *values(told)])
-    benched = [row for told in read(folder, "bench_04*.json") for row in told["rows"]]
+        text = of_name("values", text, [*head, *values(whole)])
+    benched = [row for whole in read(folder, "bench_04*.json") for row in whole["rows"]]
     if benched:
         toml, lines = bands(benched, toml, text)
         text = of_name("bands", text, table(BANDS, lines, words=4))
         waiting = [" ".join(words[:3]) for words in lines if words[3] == "pending"]
         for words in waiting:
             print(f"pending: the band of {words}")
-    for told in read(folder, "results.json"):
-        print(*values(told), sep="\n")
+    for whole in read(folder, "results.json"):
+        print(*values(whole), sep="\n")
     PAGE.write_text(text)
     LAB.write_text(toml)
     print(f"written: {PAGE}, {LAB}")

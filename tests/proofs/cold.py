@@ -152,8 +152,8 @@ def wrong(rungs: list[dict[str, Any]]) -> Iterator[str]:
     for rung in rungs:
         for check in rung["checks"]:
             if check["verdict"] not in FINE:
-                told = f"{check['name']} {check['verdict']}: {check['message']}"
-                yield f"{rung['id']} {told}"
+                sentence = f"{check['name']} {check['verdict']}: {check['message']}"
+                yield f"{rung['id']} {sentence}"
 
 
 def main(arguments: list[str] | None = None) -> int:

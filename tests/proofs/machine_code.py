@@ -172,8 +172,8 @@ def page() -> str:
         [*row, before] for rung, before in zip(WALKS, BEFORE) for row in lines(rung)
     ]
     cases = {rung.split("/")[0]: ", ".join(grids.blocks(rung)) for rung in RUNGS}
-    known = "; ".join(f"of {ladder} {names}" for ladder, names in cases.items())
-    title, text = HEAD.format(release=nvcc.release(), cases=known).split("\n\n")
+    listed = "; ".join(f"of {ladder} {names}" for ladder, names in cases.items())
+    title, text = HEAD.format(release=nvcc.release(), cases=listed).split("\n\n")
     table = "\n".join(pages.table([*head, "blocks"], rows, words=2))
     walk = "\n".join(pages.table([*head, "before"], walks, words=2))
     parts = [title, textwrap.fill(text, 88), table, WALKING, walk]

@@ -132,8 +132,8 @@ def proven(subject: Subject, directions: tuple[str, ...], count: int) -> Margin:
 
 def write_seeds(rows: dict[str, str]) -> None:
     """The table, after every rung."""
-    known = [rung.id for task in all_tasks() for rung in task.rungs]
-    lines = [rows[name] for name in known if name in rows]
+    ids = [rung.id for task in all_tasks() for rung in task.rungs]
+    lines = [rows[name] for name in ids if name in rows]
     head = ["rung", "seeds", "checks", "failures", "largest error / allowed"]
     table = "\n".join([*pages.table(head, []), *lines])
     pages.write("seeds.md", SEEDS.format(pages.machine()), table)

@@ -68,8 +68,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def taken(place: Path, **files: object) -> tuple[str, str]:
     """The page and lab.toml after a visit that left these files."""
-    for name, told in files.items():
-        put(place / "visit" / f"{name}.json", json.dumps(told))
+    for name, results in files.items():
+        put(place / "visit" / f"{name}.json", json.dumps(results))
     assert card_results.main([str(place / "visit")]) == 0
     return (place / "PAGE").read_text(), (place / "LAB").read_text()
 

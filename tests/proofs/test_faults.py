@@ -122,8 +122,8 @@ def test_every_fault_has_its_programs_and_every_program_is_a_fault():
     for language, suffix in trust.LANGUAGES.items():
         programs = {f.stem for f in (trust.REDTEAM / language).glob(f"*{suffix}")}
         programs.discard("frame")
-        known = {k for k in trust.table() if language in trust.table()[k]}
-        assert programs == known, language
+        names = {k for k in trust.table() if language in trust.table()[k]}
+        assert programs == names, language
 
 
 def test_every_fault_says_what_it_does_and_names_verdicts_that_there_are():

@@ -20,8 +20,8 @@ def test_60_are_drawn_and_60_written_and_no_other_list_has_one():
     assert len(ALL) == len({m.id for m in ALL}) == 120
     assert len(WRITTEN) == 60 and set(WRITTEN) < {m.id for m in ALL}
     drawn = {(m.file, m.line, m.column) for m in ALL if m.id not in WRITTEN}
-    known = {(m.file, m.line, m.column) for f in OTHERS for m in draw.committed(f)[0]}
-    assert len(drawn) == 60 and not drawn & known
+    places = {(m.file, m.line, m.column) for f in OTHERS for m in draw.committed(f)[0]}
+    assert len(drawn) == 60 and not drawn & places
 
 
 def test_a_written_mistake_stands_once_in_its_file_and_says_what_it_is():

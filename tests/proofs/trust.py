@@ -208,9 +208,9 @@ def nobody_passed(rung: Rung, direction: str) -> None:
 
 def timed_as(name: str) -> SpeedTask:
     """How forward is timed in a task of lab 02."""
-    (known,) = (task.speed for task in all_tasks() if task.id == name)
-    assert known
-    return replace(known, bands={"forward": known.bands["forward"]})
+    (speed,) = (task.speed for task in all_tasks() if task.id == name)
+    assert speed
+    return replace(speed, bands={"forward": speed.bands["forward"]})
 
 
 def _message(result: RungResult) -> str:
@@ -284,8 +284,8 @@ def main(arguments: list[str]) -> int:
 def write(lines: list[str]) -> None:
     """The table: a run of some cells replaces only those."""
     target = pages.RESULTS / "faults.md"
-    known = target.read_text().splitlines() if target.exists() else []
-    rows = {cell(line): line for line in known if line.count("|") > 6}
+    before = target.read_text().splitlines() if target.exists() else []
+    rows = {cell(line): line for line in before if line.count("|") > 6}
     rows |= {cell(line): line for line in lines}
     order = [(f.kind, f.language, f.level) for f in faults()]
     kept = [rows[name] for name in order if name in rows]

@@ -109,11 +109,11 @@ class Compared:
 
 def rows(only: str = "") -> Iterator[Compared]:
     """Each row of counts_04.json, compared on this machine's card."""
-    known = json.loads(COUNTS.read_text())["rows"]
+    recorded = json.loads(COUNTS.read_text())["rows"]
     rungs = {rung.id: rung for task in all_tasks() for rung in task.rungs}
     links = Builds(judge=ALL_RIGHT).links
     gpu_probe.build_tools()
-    for row in known:
+    for row in recorded:
         rung = rungs.get(row["rung"])
         if rung is None or not row["rung"].startswith(only):
             continue

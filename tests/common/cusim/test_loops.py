@@ -12,7 +12,7 @@ TOLD = "if (::cusim::Loop cusim_loop_0(0); false) {} else "
 
 
 @pytest.mark.parametrize(
-    ("loop", "told"),
+    ("loop", "rewritten"),
     [
         (
             "for (int i = 0; i < 9; i++) f(i);",
@@ -27,9 +27,9 @@ TOLD = "if (::cusim::Loop cusim_loop_0(0); false) {} else "
         ("while (x = g()) f();", "while (cusim_loop_0.next(), (x = g())) f();"),
     ],
 )
-def test_a_loop_tells_of_its_turns(loop: str, told: str) -> None:
+def test_a_loop_tells_of_its_turns(loop: str, rewritten: str) -> None:
     text = words(rewrite(f"__cusim_global__ void k() {{ {loop} }}\n", loops=True))
-    assert text == f"void k() {{ {TOLD}{told}{END}"
+    assert text == f"void k() {{ {TOLD}{rewritten}{END}"
     assert in_kernel(loop) == loop  # only where accesses are counted
 
 
@@ -54,7 +54,7 @@ def test_a_loop_to_be_unrolled_is_a_loop_for_both_compilers():
         "void f(int *x)\n{\n#pragma unroll 4\n"
         "    for (int i = 0; i < 8; i++) x[i] = i;\n}\n"
     )
-    told = rewrite(text, loops=True)
-    assert "pragma" not in told and "cusim_loop_0" in told
-    assert told.count("\n") == text.count("\n")
+    rewritten = rewrite(text, loops=True)
+    assert "pragma" not in rewritten and "cusim_loop_0" in rewritten
+    assert rewritten.count("\n") == text.count("\n")
     assert "pragma unroll 4" in rewrite(text)

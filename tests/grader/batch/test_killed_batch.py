@@ -66,12 +66,12 @@ class Class:
 
     def start(self, command: str, place: str, **words: str) -> subprocess.Popen[str]:
         """The command, with a desk and a folder of jobs of this name."""
-        known = {**os.environ, "CONVLAB_BUILD": str(self.build), **words}
-        known |= {"COURSE": str(self.course), "DESK": str(self.home / place)}
+        environment = {**os.environ, "CONVLAB_BUILD": str(self.build), **words}
+        environment |= {"COURSE": str(self.course), "DESK": str(self.home / place)}
         return subprocess.Popen(
             [sys.executable, "-m", "grader", command],
             cwd=ROOT,
-            env=known,
+            env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -89,7 +89,7 @@ class Class:
         folder = self.home / place / "tiny"
         return {
             student: [
-                (task["points"], task["pending"], rung["id"], told(check))
+                (task["points"], task["pending"], rung["id"], check_words(check))
                 for task in record.results["tasks"]
                 for rung in task["rungs"]
                 for check in rung["checks"]
@@ -98,7 +98,7 @@ class Class:
         } | {student: [why] for student, why in desk.refused(folder).items()}
 
 
-def told(check: dict[str, Any]) -> dict[str, Any]:
+def check_words(check: dict[str, Any]) -> dict[str, Any]:
     """A check without what a busy machine changes."""
     names = ("name", "direction", "dtype", "verdict", "cases", "failed", "location")
     return {name: check[name] for name in (*names, "replay", "mistake")}

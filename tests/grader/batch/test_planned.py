@@ -93,10 +93,10 @@ def test_a_name_that_leads_elsewhere_is_left_out(tmp_path, name):
 
 def test_a_class_list_names_who_is_missing_and_who_is_strange(tmp_path):
     file = put(tmp_path / "r.csv", "id,name\nalice,\n7,Bob\n\n8,Carol\n")
-    known = roster.read(file)
-    assert known == {"alice": "", "7": "Bob", "8": "Carol"}
-    assert roster.nothing(known, ["alice", "Bob", "eve"]) == ["8 (Carol)"]
-    assert roster.strange(known, ["alice", "Bob", "eve"]) == ["eve"]
+    on_roster = roster.read(file)
+    assert on_roster == {"alice": "", "7": "Bob", "8": "Carol"}
+    assert roster.nothing(on_roster, ["alice", "Bob", "eve"]) == ["8 (Carol)"]
+    assert roster.strange(on_roster, ["alice", "Bob", "eve"]) == ["eve"]
     assert roster.strange({}, ["eve"]) == []
     for text, says in (("alice\n", "r.csv:1: expected id,name, got 'alice'"),):
         with pytest.raises(GraderError, match=says):

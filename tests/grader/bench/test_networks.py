@@ -122,9 +122,9 @@ def test_layers_are_named_by_what_they_are():
     images = torch.zeros(1, 8, 6, 5)
     conv = torch.nn.Conv2d(8, 8, (3, 1), stride=2)
     depthwise = torch.nn.Conv2d(8, 8, 3, groups=8)
-    known = [layer_times.layer_of(m, images) for m in (conv, depthwise)]
-    assert known[0] == layer_times.Layer("conv 3x1, stride 2", "8 -> 8 at 6x5")
-    assert known[1] == layer_times.Layer("depthwise 3x3", "8 -> 8 at 6x5")
+    layers = [layer_times.layer_of(m, images) for m in (conv, depthwise)]
+    assert layers[0] == layer_times.Layer("conv 3x1, stride 2", "8 -> 8 at 6x5")
+    assert layers[1] == layer_times.Layer("depthwise 3x3", "8 -> 8 at 6x5")
     ours = networks.loaded("linear").Linear(8, 2)
     assert layer_times.layer_of(ours, images[..., 0, 0]).kind == "linear"
 

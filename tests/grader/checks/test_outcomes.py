@@ -107,10 +107,10 @@ def test_a_worker_that_cannot_be_stopped_is_not_the_graders_fault(state, words):
 
 def test_a_process_of_lab_05_cannot_say_that_the_grader_failed(monkeypatch, tmp_path):
     began = Event("begin", "start")  # as if nothing of theirs had run
-    for told in ([Event("done", kind="died")], [began]):
+    for events in ([Event("done", kind="died")], [began]):
         tools = Tools(tmp_path, tmp_path)
         monkeypatch.setattr(tools, "_start", lambda *_: None)
-        monkeypatch.setattr(tools, "_events", lambda _, t=told: iter(t))
+        monkeypatch.setattr(tools, "_events", lambda _, t=events: iter(t))
         monkeypatch.setattr(tools, "_why", lambda _: Answer("died"))
         found = tools.run(["vmap"], lambda *_: None)
         assert found["vmap"].kind == "died"

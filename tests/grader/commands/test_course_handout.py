@@ -45,9 +45,14 @@ def run(
     root: Path, *command: str, seconds: int = 900, **place: str
 ) -> subprocess.CompletedProcess[str]:
     """A command in a tree."""
-    known = {**os.environ, "SOURCE_DATE_EPOCH": DATE, "CI": "", **place}
+    variables = {**os.environ, "SOURCE_DATE_EPOCH": DATE, "CI": "", **place}
     return subprocess.run(
-        command, cwd=root, env=known, capture_output=True, text=True, timeout=seconds
+        command,
+        cwd=root,
+        env=variables,
+        capture_output=True,
+        text=True,
+        timeout=seconds,
     )
 
 
@@ -229,9 +234,9 @@ def test_a_case_that_cannot_be_computed_is_refused_with_its_line(tmp_path):
 def test_a_hidden_seed_draws_what_a_run_with_it_draws(tmp_path):
     lines = course_trees.hidden_lines(read(tmp_path))["gelu"]
     assert [line["name"] for line in lines[:2]] == ["hidden_nine", "hidden_seed_2_0"]
-    known = get("gelu")
-    drawn = known.cases(918273)[-course_trees.DRAWN :]
-    made = [known.case({**line, "name": "x"}) for line in lines[1:]]
+    operator = get("gelu")
+    drawn = operator.cases(918273)[-course_trees.DRAWN :]
+    made = [operator.case({**line, "name": "x"}) for line in lines[1:]]
     assert [case.shapes for case in made] == [case.shapes for case in drawn]
 
 
@@ -259,9 +264,9 @@ def test_a_tree_gives_0_points_and_with_the_solutions_all(made, tmp_path, name):
         tree, "make", "export", "TO=github,junit", f"PYTHON={sys.executable}", **place
     )
     assert done.returncode == 0, done.stderr
-    told = commands(done.stdout)
-    assert told[-1][2] == "0 of 95 points" and len(told) == 9
-    assert {kind for kind, _, _ in told} == {"notice"}  # nothing is written yet
+    annotations = commands(done.stdout)
+    assert annotations[-1][2] == "0 of 95 points" and len(annotations) == 9
+    assert {kind for kind, _, _ in annotations} == {"notice"}  # nothing is written yet
     (suites,) = (tmp_path / "first").rglob("junit.xml")
     assert len(list(JUnitXml.fromfile(str(suites)))) == len(TASKS)
 
@@ -340,8 +345,8 @@ def test_code_that_knows_the_public_cases_fails_the_hidden_one(made, tmp_path):
     assert gelu["score"] == 10  # backward has passed
     assert "INCOMPLETE" in gelu["output"]
     assert "it ended early or left elements unwritten" in gelu["output"]
-    told = json.dumps(answer)
-    assert not [word for word in HIDDEN if word in told]
+    answer_text = json.dumps(answer)
+    assert not [word for word in HIDDEN if word in answer_text]
     # the students' own tree does not notice
     tree = made.unpacked("convlab-handout.zip", tmp_path) / "convlab-handout"
     shutil.copytree(mine, tree, dirs_exist_ok=True)

@@ -108,12 +108,17 @@ def test_one_who_cannot_be_graded_costs_nobody_else(inbox, tmp_path, capsys):
     assert cli.run("submission") == submission.SOME_MISSING
     assert records(tmp_path) == {"alice", "frank"}
     said = capsys.readouterr().out
-    told = said[said.index("2 of 6 students were graded") :].splitlines()[1:]
-    assert [line.split(": ")[1] for line in told] == ["bob", "carol", "dave", "eve.txt"]
-    assert "it is a RAR archive" in told[0] and "dave.tar.gz, dave.zip" in told[2]
+    left = said[said.index("2 of 6 students were graded") :].splitlines()[1:]
+    assert [line.split(": ")[1] for line in left] == [
+        "bob",
+        "carol",
+        "dave",
+        "eve.txt",
+    ]
+    assert "it is a RAR archive" in left[0] and "dave.tar.gz, dave.zip" in left[2]
     assert cli.run("marks") == 0
     table = capsys.readouterr().out
-    for line in told:
+    for line in left:
         assert line.partition("not graded: ")[2].partition(": ")[2] in table
 
 

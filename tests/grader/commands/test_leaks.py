@@ -37,9 +37,9 @@ def test_the_search_knows_solutions_when_it_sees_them(tmp_path):
         shutil.copy(file, tmp_path / f"{name}.txt")
     found = " ".join(leaks.find(tmp_path, LINES))
     for file in RUNGS:
-        told = f"(of {file.parent.name}/{file.name};" in found
+        solution = f"(of {file.parent.name}/{file.name};" in found
         # a repair may be too short to be searched for in all files: test_bug_hunt.py
-        assert told or file.parent.name == HUNT
+        assert solution or file.parent.name == HUNT
     assert f"(of {HUNT}/" in found
 
 
@@ -50,8 +50,8 @@ def test_a_solution_anywhere_stops_the_handout(tmp_path, place):
     cell = {"cell_type": "markdown", "source": ["like this:\n", line]}
     notebook = json.dumps({"cells": [cell]})
     put(tmp_path / place, notebook if "ipynb" in place else f"# {line}\n")
-    (told,) = leaks.find(tmp_path, LINES)
-    assert told.startswith(place) and "subm_conv3d/01_rulebook_backward.c" in told
+    (leak,) = leaks.find(tmp_path, LINES)
+    assert leak.startswith(place) and "subm_conv3d/01_rulebook_backward.c" in leak
     names = [str(f.relative_to(ROOT)) for f in RUNGS]
     with pytest.raises(GraderError, match="would give solutions away in 1 places"):
         handout._search(names, tmp_path)
@@ -77,8 +77,8 @@ def test_what_is_public_on_purpose_is_still_there():
     files = [f for f in (ROOT / "labs").rglob("*.*") if f.is_file()]
     rungs = [f for f in files if RUNG.fullmatch(str(f.relative_to(ROOT)))]
     every = (line for f in rungs for line in f.read_text().splitlines())
-    known = {leaks.fingerprint(leaks.bare(line)) for line in every}
-    assert set(leaks.PUBLIC) <= known
+    fingerprints = {leaks.fingerprint(leaks.bare(line)) for line in every}
+    assert set(leaks.PUBLIC) <= fingerprints
 
 
 def test_what_an_earlier_lab_gives_is_no_secret_of_a_later_one(tmp_path):
@@ -144,8 +144,8 @@ def solutions_in_python() -> dict[str, set[tuple[str, ...]]]:
 
 def too_alike(sources: list[str]) -> list[str]:
     """The solutions of which the grader's sources have too much."""
-    known = set().union(*map(grams, sources))
-    shares = {n: len(s & known) / len(s) for n, s in solutions_in_python().items()}
+    own_grams = set().union(*map(grams, sources))
+    shares = {n: len(s & own_grams) / len(s) for n, s in solutions_in_python().items()}
     return [f"{name}: {share:.0%}" for name, share in shares.items() if share > SHARE]
 
 
@@ -164,5 +164,5 @@ def test_half_a_solution_with_other_names_would_be_noticed():
     for number, name in enumerate(("grad_product", "filters", "col", "GM", "weight")):
         text = re.sub(rf"(?<!\.)\b{name}\b", f"other_{number}", text)
     half = "\n".join(text.splitlines()[10:])
-    (told,) = too_alike([*own_sources(), half])
-    assert told.startswith("conv2d/1: ")
+    (sentence,) = too_alike([*own_sources(), half])
+    assert sentence.startswith("conv2d/1: ")

@@ -90,9 +90,9 @@ def test_a_notebook_gives_no_solution_away(path):
             }
     assert len(solutions) > 300
     shown = {x.strip() for cell in code_cells(path) for x in cell.source.splitlines()}
-    told = {line for line in solutions & shown if len(line) > 24}
+    leaked = {line for line in solutions & shown if len(line) > 24}
     loop = re.compile(r"for \(int\w+ \w+ = 0; [^;]*; \w+\+\+\) \{")
-    assert not {line for line in told if not loop.fullmatch(line)}
+    assert not {line for line in leaked if not loop.fullmatch(line)}
 
 
 # ---- run by a kernel -----------------------------------------------------------------

@@ -71,22 +71,22 @@ def make(folder: Path, *words: str, **place: str) -> subprocess.CompletedProcess
 def test_make_hands_a_value_on_as_it_stands(
     target: str, name: str, tmp_path: Path
 ) -> None:
-    told = tmp_path / "told"
-    words = {"python": sys.executable, "file": str(told), "names": [name]}
+    record = tmp_path / "told"
+    words = {"python": sys.executable, "file": str(record), "names": [name]}
     program = put(tmp_path / "program", SHOWN.format(**words))
     program.chmod(0o755)
     python = f"PYTHON={program}"
     make(tmp_path, target, python)
-    usual = [line.rpartition("] [")[0] for line in told.read_text().splitlines()]
+    usual = [line.rpartition("] [")[0] for line in record.read_text().splitlines()]
     for value in VALUES if name == "T" else ["".join(VALUES)]:
         for behind in (True, False):
-            told.unlink()
+            record.unlink()
             if behind:
                 done = make(tmp_path, target, python, f"{name}={value}")
             else:
                 done = make(tmp_path, target, python, **{name: value})
             assert done.returncode == 0, done.stderr
-            lines = told.read_text().splitlines()
+            lines = record.read_text().splitlines()
             assert [line.rpartition("] [")[0] for line in lines] == usual
             assert lines[-1].endswith(f"[{value!r}]")
     assert {f.name for f in tmp_path.iterdir()} == {"told", "program"}
@@ -143,9 +143,11 @@ def test_a_value_that_cannot_be_is_one_sentence(
     for value in (*VALUES, "9" * 5000, "\udcff"):
         words = {**place, name: value}
         status = cli.main([command, *(f"{n}={v}" for n, v in words.items())])
-        told = capsys.readouterr()
-        assert status == cli.USAGE_ERROR, (value, told.out)
-        assert told.err.startswith("convlab: ") and told.err.count("\n") == 1, told.err
+        output = capsys.readouterr()
+        assert status == cli.USAGE_ERROR, (value, output.out)
+        assert output.err.startswith("convlab: ") and output.err.count("\n") == 1, (
+            output.err
+        )
     assert not list(tmp_path.iterdir())
 
 

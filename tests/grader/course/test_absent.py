@@ -40,13 +40,13 @@ def test_lower_rungs_take_the_place_of_one_without_a_file(
     all_tasks.cache_clear()
     try:
         tasks = {task.id: task for task in all_tasks()}
-        (told,) = absent()
+        (sentence,) = absent()
     finally:
         all_tasks.cache_clear()
     top = tasks["03_next/gelu"].rungs[-1]
     served = [[r.id for r in candidates(top, use, tasks)] for use in top.uses]
     assert served == [["02_naive_c/gelu/00_plain"], ["03_next/gelu/00_x"]]
     gone = "02_naive_c/gelu/09_gone, 03_next/gelu/01_gone, 03_next/gelu/07_none"
-    assert told.startswith(
+    assert sentence.startswith(
         f"labs/03_next/lab.toml names rungs that have no file: {gone}"
     )

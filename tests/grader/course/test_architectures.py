@@ -70,11 +70,11 @@ def test_a_rung_for_a_card_serves_no_other(tmp_path, monkeypatch):
     (task,) = lab_of(tmp_path, 'needs = "gpu"')
     plain, card = task.rungs
     above = replace(plain, file=plain.file.with_name("02_above.cu"))
-    known = {task.id: replace(task, rungs=(plain, card, above))}
+    by_id = {task.id: replace(task, rungs=(plain, card, above))}
     lower = uses.Use("lower", "", "here")
-    assert candidates.candidates(above, lower, known) == [plain]
+    assert candidates.candidates(above, lower, by_id) == [plain]
     with pytest.raises(GraderError, match="01_card' needs a GPU, but this rung does"):
-        candidates.candidates(above, uses.Use("tiles", card.id, "here"), known)
+        candidates.candidates(above, uses.Use("tiles", card.id, "here"), by_id)
 
 
 def test_a_starter_for_a_card_is_not_written_yet(tmp_path, monkeypatch):

@@ -64,6 +64,6 @@ def test_a_place_is_told_in_the_graded_file_only(rung, location, kept):
     check = CheckResult(
         "build", "forward", Verdict.BUILD, message=message, location=location
     )
-    (told,) = RungResult(rung, (check,)).checks
+    (placed,) = RungResult(rung, (check,)).checks
     expected = (location, message) if kept else (None, "no")
-    assert (told.location, told.message) == expected
+    assert (placed.location, placed.message) == expected

@@ -48,8 +48,8 @@ def test_the_readme_of_a_lab_says_what_each_task_is_worth(lab: str) -> None:
         name: (re.findall(r" ([\d.]+) \|", row)[:1], "extra" in row)
         for name, row in rows
     }
-    known = {t.operator: ([shown_points(t.points)], not t.core) for t in tasks_of(lab)}
-    assert {name: said.get(name) for name in known} == known
+    worth = {t.operator: ([shown_points(t.points)], not t.core) for t in tasks_of(lab)}
+    assert {name: said.get(name) for name in worth} == worth
 
 
 def test_the_exhibits_of_a_bug_hunt_share_what_a_course_gives_it() -> None:

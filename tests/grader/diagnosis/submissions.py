@@ -182,8 +182,8 @@ def numbers(found: dict[Submission, str], *names: str) -> list[int]:
     mine = {s: o for s, o in found.items() if s.operator in names}
     listed = Counter(o for s, o in mine.items() if s.mistake)
     free = Counter(o for s, o in mine.items() if not s.mistake)
-    told = [listed[outcome] for outcome in ("right", "wrong name", "no name")]
-    return [listed.total(), *told, free.total(), free["accused"]]
+    counts = [listed[outcome] for outcome in ("right", "wrong name", "no name")]
+    return [listed.total(), *counts, free.total(), free["accused"]]
 
 
 COLUMNS = (

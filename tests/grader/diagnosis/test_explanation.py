@@ -101,8 +101,8 @@ def test_a_wrong_submission_gets_its_name_or_none(tools, build, submission):
 def test_a_mistake_without_a_name_is_described(tools, build, operator, change, words):
     with subject_of(operator, {"f64": build(source(operator, **change))}) as subject:
         result = explained(subject, "forward")
-        told = "digits_of_double_lost" if words == "use float somewhere" else None
-        assert result.mistake == told
+        mistake = "digits_of_double_lost" if words == "use float somewhere" else None
+        assert result.mistake == mistake
         assert words in (result.diagnosis or ""), result.diagnosis
 
 

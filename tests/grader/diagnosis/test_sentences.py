@@ -44,12 +44,12 @@ def subject_of(operator: str) -> Any:
     ],
 )
 def test_a_gradient_after_a_wrong_forward_gets_no_name_of_its_own(
-    operator, forward, name, told
+    operator, forward, name, diagnosis_of
 ):
     results = explanation.after_wrong_forward([forward, GRADIENT], subject_of(operator))
     assert results[0] == forward
     assert results[1].mistake == (GRADIENT.mistake if name else None)
-    assert (FIRST in (results[1].diagnosis or "")) == told
+    assert (FIRST in (results[1].diagnosis or "")) == diagnosis_of
 
 
 def test_what_is_wrong_only_where_forward_saves_is_told(monkeypatch):
@@ -75,17 +75,17 @@ def test_a_null_pointer_has_the_names_of_the_tensors_that_are_not_there():
         message="SIGSEGV: used a NULL pointer",
     )
 
-    def told(name: str) -> str | None:
+    def diagnosis_of(name: str) -> str | None:
         result = replace(crash, replay=name)
         return explanation.explain(subject_of("linear"), result, cases, 1).diagnosis
 
-    assert told("small") is None
-    assert told("only_input") == (
+    assert diagnosis_of("small") is None
+    assert diagnosis_of("only_input") == (
         "'grad_weight' and 'grad_bias' are NULL, because they are not wanted in "
         "this case"
     )
     assert "'bias' is NULL, because it is not given in this case" in (
-        told("no_bias") or ""
+        diagnosis_of("no_bias") or ""
     )
 
 

@@ -34,13 +34,13 @@ def test_every_way_in_which_an_exhibit_is_wrong_exposes_it(verdict: Verdict) -> 
 
 
 def test_a_case_that_the_broken_file_passes_exposes_nothing() -> None:
-    told = found()
-    assert told.verdict is Verdict.WRONG_CONTRACT
-    assert told.message.startswith(f"{SHOWN}: the original file passes")
+    result = found()
+    assert result.verdict is Verdict.WRONG_CONTRACT
+    assert result.message.startswith(f"{SHOWN}: the original file passes")
 
 
 @pytest.mark.parametrize("verdict", [Verdict.TIMEOUT, Verdict.BUILD, Verdict.SKIPPED])
 def test_a_file_that_could_not_be_asked_exposes_nothing(verdict: Verdict) -> None:
-    told = found(verdict)
-    assert told.verdict.pending
-    assert told.message == f"{SHOWN}: the original file cannot run this case: so"
+    result = found(verdict)
+    assert result.verdict.pending
+    assert result.message == f"{SHOWN}: the original file cannot run this case: so"

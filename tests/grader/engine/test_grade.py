@@ -225,8 +225,8 @@ def test_the_line_of_a_task_is_there_before_the_next_one_ends(tools, tmp_path):
     early = not tree.results_file.exists()
     put(read)
     rest, _ = process.communicate(timeout=120)
-    told = r"02_naive_c/add: forward PASS; backward - \([12]/3 files\)\n"
-    assert re.fullmatch(told, line)
+    task_line = r"02_naive_c/add: forward PASS; backward - \([12]/3 files\)\n"
+    assert re.fullmatch(task_line, line)
     words = "forward 1 PASS, 1 WRONG_VALUE; backward - (3/3 files)"
     assert early and rest.startswith(f"{GELU}: {words}\n")
 
@@ -548,9 +548,9 @@ def test_a_full_disk_is_told(tree):
         compiler.chmod(0o755)
         environment["CC"], around = str(compiler), ["env"]
     command = [*around, sys.executable, "-m", "grader", "grade", GELU]
-    known = {**os.environ, **environment}
+    place = {**os.environ, **environment}
     done = subprocess.run(
-        command, cwd=tree.root, env=known, capture_output=True, text=True, timeout=120
+        command, cwd=tree.root, env=place, capture_output=True, text=True, timeout=120
     )
     assert one_sentence(done).startswith("the disk is full")
 

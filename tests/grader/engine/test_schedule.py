@@ -74,12 +74,12 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[Any]]]:
     monkeypatch.setattr(cores, "_threads", 1)
 
     def run(*jobs: Job, slots: int = 2) -> list[Any]:
-        told = Told()
-        made.append(one := Schedule(told, told, {"die": 1}))
+        events = Told()
+        made.append(one := Schedule(events, events, {"die": 1}))
         for job in jobs:
             one.add(job)
         one.run(slots)
-        return told.said
+        return events.said
 
     yield run
     for one in made:
@@ -92,9 +92,9 @@ def test_one_slot_runs_everything_in_this_process(run: Callable[..., Any]) -> No
 
 
 def test_the_heaviest_job_comes_first(run: Callable[..., Any]) -> None:
-    told, order = Told(), []
-    told.came = lambda job, _: order.append(job.name)
-    one = Schedule(told, told, {"light": 1, "heavy": 3, "between": 2})
+    events, order = Told(), []
+    events.came = lambda job, _: order.append(job.name)
+    one = Schedule(events, events, {"light": 1, "heavy": 3, "between": 2})
     for name in "light", "heavy", "between":
         one.add(Does(name))
     one.run(1)
@@ -138,13 +138,13 @@ def test_what_a_job_says_arrives_before_its_answer(run: Callable[..., Any]) -> N
 
 
 def test_no_process_is_left_when_it_is_closed() -> None:
-    told = Told()
-    one = Schedule(told, told, {})
+    events = Told()
+    one = Schedule(events, events, {})
     for _ in range(2):
         one.add(Does("core"))
     one.run(2)
     one.close()
-    for pid, _ in told.said:
+    for pid, _ in events.said:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
 

@@ -233,8 +233,8 @@ def timed(name: str, verdict: str, share: float | None) -> RungResult:
 
 def graded(*found: RungResult, of: tuple[RungResult, ...] = ()) -> float:
     """Points of a task after this run; `of` are all rungs that exist."""
-    known = replace(TIMED, rungs=tuple(r.rung for r in of or found))
-    return merge(TaskResult(known, found, ("forward",))).tasks[0].points
+    task = replace(TIMED, rungs=tuple(r.rung for r in of or found))
+    return merge(TaskResult(task, found, ("forward",))).tasks[0].points
 
 
 FAST = timed("test_race.py", "PASS", 0.4)  # 2 points, and 1 for being right
@@ -260,8 +260,8 @@ def test_a_run_without_times_keeps_those_of_unchanged_files_by_the_band_of_today
     untimed = timed("test_race.py", "PASS", None)
     assert graded(FAST) == graded(untimed) == 3
     harder = {"forward": Band("m96", 0.1, 1.6)}
-    known = replace(TIMED, rungs=(FAST.rung,), speed=SpeedTask(2.0, harder))
-    again = TaskResult(known, (untimed,), ("forward",))
+    harder_task = replace(TIMED, rungs=(FAST.rung,), speed=SpeedTask(2.0, harder))
+    again = TaskResult(harder_task, (untimed,), ("forward",))
     assert merge(again).tasks[0].points == 2
 
 

@@ -116,7 +116,7 @@ def test_exhibits_that_nobody_named_or_changed_are_told_how_to_be_asked(
     hunt = next(task for task in all_tasks() if task.is_hunt)
     asked = [untouched.exhibit(rung) for rung in hunt.rungs]
     result = TaskResult(hunt, tuple(filter(None, asked)))
-    (told,) = untouched.waiting([result])
-    assert told.endswith(f"make grade T={hunt.id} shows which checks they fail")
+    (sentence,) = untouched.waiting([result])
+    assert sentence.endswith(f"make grade T={hunt.id} shows which checks they fail")
     monkeypatch.setattr(untouched.given, "is_untouched", lambda rung: False)
     assert untouched.waiting([result]) == []

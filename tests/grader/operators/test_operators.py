@@ -72,11 +72,11 @@ def test_a_case_names_only_what_its_operator_has(name):
     signature = SIGNATURES[name]
     words = " ".join(a.shape for a in signature.inputs) + " N"
     optional = {a.name for a in signature.inputs if a.optional}
-    known = {a.name for a in signature.inputs}
-    known |= {f"grad_{a.name}" for a in signature.outputs}
-    known |= {a.name for a in (*signature.outputs, *signature.saved)}
+    names = {a.name for a in signature.inputs}
+    names |= {f"grad_{a.name}" for a in signature.outputs}
+    names |= {a.name for a in (*signature.outputs, *signature.saved)}
     for _, case in cases_of(name):
-        assert set(case.layout) <= known, case.name
+        assert set(case.layout) <= names, case.name
         assert set(case.layout.values()) <= set(LAYOUTS), case.name
         assert set(case.wanted or ()) <= set(signature.gradients), case.name
         assert set(case.without) <= optional, case.name
@@ -117,10 +117,10 @@ def test_scale_is_at_least_the_value_and_only_integers_are_without(name):
         for value, scale in pairs:
             if value is not None and scale is not None:
                 assert value.shape == scale.shape, case.name
-                known = value.isfinite()
+                finite = value.isfinite()
                 bounded = value.abs() <= scale * (1 + 1e-9)
-                assert bool(bounded[known].all()), case.name
-                assert bool(scale[known].isfinite().all()), case.name
+                assert bool(bounded[finite].all()), case.name
+                assert bool(scale[finite].isfinite().all()), case.name
             elif value is not None:
                 assert not value.is_floating_point(), case.name
 

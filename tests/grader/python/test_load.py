@@ -183,7 +183,7 @@ def test_scratch_is_aligned_separate_and_given_back(operator):
 
 
 def test_saved_tensors_are_absent_unless_backward_follows(operator):
-    told = operator(
+    called = operator(
         "layer_norm",
         "status_t layer_norm_forward(ctx_t *ctx, const tensor_t *input,\n"
         "const tensor_t *weight, const tensor_t *bias, layer_norm_params_t p,\n"
@@ -191,10 +191,10 @@ def test_saved_tensors_are_absent_unless_backward_follows(operator):
         f"{{ {COUNTED} (void)p; y[COUNT - 1] = mean && rstd; return STATUS_OK; }}\n",
     )
     x = torch.zeros(1, 1, requires_grad=True)
-    assert told(x).item() == 1
-    assert told(x.detach()).item() == 0
+    assert called(x).item() == 1
+    assert called(x.detach()).item() == 0
     with torch.no_grad():
-        assert told(x).item() == 0
+        assert called(x).item() == 0
 
 
 # ---- what C answers ------------------------------------------------------------------

@@ -78,9 +78,9 @@ def test_what_is_begun_and_wrong_comes_before_what_is_not_written() -> None:
     found = whole()
     break_it(found, FIRST_CORE.id, "NOT_IMPLEMENTED")
     break_it(found, "03_im2col_cpu/conv2d", "WRONG_VALUE")
-    told = step(found)
-    assert told.task == "03_im2col_cpu/conv2d"
-    assert told.reason == "you have begun it: forward is WRONG_VALUE"
+    next_one = step(found)
+    assert next_one.task == "03_im2col_cpu/conv2d"
+    assert next_one.reason == "you have begun it: forward is WRONG_VALUE"
 
 
 def test_a_file_that_has_changed_since_is_not_called_wrong() -> None:
@@ -124,9 +124,9 @@ def test_an_exhibit_counts_as_begun_once_it_has_been_changed(
 def test_a_repair_without_a_case_leaves_the_other_half() -> None:
     found = whole()
     next(t for t in found["tasks"] if t["id"] == HUNT.id)["rungs"][0]["checks"].pop()
-    told = step(found)
-    assert told.reason == "a bug to find, worth 0.5 beyond the core path"
-    assert told.command == f"make watch T={HUNT.rungs[0].id}"
+    next_one = step(found)
+    assert next_one.reason == "a bug to find, worth 0.5 beyond the core path"
+    assert next_one.command == f"make watch T={HUNT.rungs[0].id}"
 
 
 def test_one_lab_to_begin_with_is_told_everywhere() -> None:

@@ -16,8 +16,8 @@ def test_what_nvcc_made_of_a_kernel_is_a_row_for_each_architecture(tmp_path):
     results = one_file(tmp_path, "int x;\n")
     results["tasks"][0]["rungs"][0]["nvcc"] = {**said, "kernels": rows}
     text = rendered(valid(results), tmp_path)
-    told = "1 kernel, at most 72 registers a thread, 16 bytes spilled"
-    assert f"compiler: {told}" in text
+    sentence = "1 kernel, at most 72 registers a thread, 16 bytes spilled"
+    assert f"compiler: {sentence}" in text
     assert '<td class="l">sm_75<td>40<td>0<td>1024<td>75' in text
     assert "a &lt;b&gt;" in text
     results["tasks"][0]["rungs"][0]["nvcc"]["kernels"] = []

@@ -76,8 +76,8 @@ def test_pending_verdicts_look_different_from_failed_ones():
     text = rendered(made.whole([made.every_verdict("02_naive_c/layer_norm")]))
     for verdict in Verdict:
         kind = re.search(rf'class="v (\w+)"><svg>.{{0,40}}</svg>{verdict}<', text)[1]
-        known = {Verdict.PASS: "pass", Verdict.NOT_IMPLEMENTED: "todo"}
-        assert kind == known.get(verdict, "pending" if verdict.pending else "fail")
+        styles = {Verdict.PASS: "pass", Verdict.NOT_IMPLEMENTED: "todo"}
+        assert kind == styles.get(verdict, "pending" if verdict.pending else "fail")
 
 
 def test_the_matrix_has_a_cell_for_every_operator_and_lab():
@@ -91,14 +91,14 @@ def test_the_matrix_has_a_cell_for_every_operator_and_lab():
 
 def test_the_head_names_points_seed_and_date():
     text = rendered(made.course())
-    told = re.sub(r"<[^>]*>", " ", text[text.index("<h1>") :])[:600]
-    assert re.search(r"82\s+of 84 points", told)
-    assert "21 November 2026, 19:30" in told and re.search(r"seed\s+7\b", told)
+    head = re.sub(r"<[^>]*>", " ", text[text.index("<h1>") :])[:600]
+    assert re.search(r"82\s+of 84 points", head)
+    assert "21 November 2026, 19:30" in head and re.search(r"seed\s+7\b", head)
 
 
 def test_a_mistake_and_a_diagnosis_are_named(tmp_path):
-    told = {"diagnosis": "the padding is swapped", "mistake": "padding_swapped"}
-    text = rendered(one_file(tmp_path, "\n" * 9, **told), tmp_path)
+    diagnosis = {"diagnosis": "the padding is swapped", "mistake": "padding_swapped"}
+    text = rendered(one_file(tmp_path, "\n" * 9, **diagnosis), tmp_path)
     assert "the padding is swapped" in text and "<code>padding_swapped</code>" in text
 
 

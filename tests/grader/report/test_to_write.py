@@ -34,14 +34,14 @@ def found(rung: Rung, message: str) -> RungResult:
     return RungResult(rung, (RIGHT, replace(NOT_YET, message=message, of=of)))
 
 
-def told(task: Task, result: RungResult) -> str:
+def to_write_words(task: Task, result: RungResult) -> str:
     results = [TaskResult(task, (result,))]
     return " ".join(to_write.lines(results, result, result.checks[-1]))
 
 
 @pytest.mark.parametrize("message", [FEWER, "square: not written yet"])
 def test_next_is_the_file_and_why(message: str) -> None:
-    said = told(CONV2D, found(PIXELS, message))
+    said = to_write_words(CONV2D, found(PIXELS, message))
     assert "backward in labs/03_im2col_cpu/conv2d/04_pixel_gemm.c, then run" in said
     assert (f"04_pixel_gemm.c {message}." in said) == (message == FEWER)
 

@@ -45,8 +45,8 @@ def line(**more: object) -> bytes:
 def test_a_line_of_the_workers_own_is_an_event():
     found = gate_events.decoded(line(results=[TENSOR], message="a word"))
     assert (found.gate, found.kind, found.message) == ("vmap", "returned", "a word")
-    (told,) = found.results
-    assert (told.dtype, told.sizes) == ("float64", (2, 3))
+    (result,) = found.results
+    assert (result.dtype, result.sizes) == ("float64", (2, 3))
 
 
 @pytest.mark.parametrize(

@@ -183,5 +183,5 @@ def test_the_factor_is_in_what_depends_on_the_marked_input(
     """
     operator, _, direction = name.rpartition("_")
     call = KernelCall(name, inputs, outputs)
-    told = factor.answer(call, operator, backward=direction == "backward", by=2.0)
-    assert struct.unpack(f"<{len(marked)}d", told) == marked
+    answer = factor.answer(call, operator, backward=direction == "backward", by=2.0)
+    assert struct.unpack(f"<{len(marked)}d", answer) == marked

@@ -53,8 +53,8 @@ def test_a_process_that_nobody_waits_for_is_ended(
 ) -> None:
     program = tmp_path / name
     shutil.copy("/bin/sleep", program)
-    known = {"gone": str(gone), "here": str(os.getpid())}
-    words = {make.OWNER: known[owner]} if owner else {}
+    owners = {"gone": str(gone), "here": str(os.getpid())}
+    words = {make.OWNER: owners[owner]} if owner else {}
     waiting.append(subprocess.Popen([program, "60"], env=words))
     orphans.end()  # or a grading of another test was there first
     if ended:

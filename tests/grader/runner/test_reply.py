@@ -96,5 +96,5 @@ def test_no_reply_makes_the_grader_fail(reply, program, number):
     call = SimpleNamespace(request=wire.Request())
     wrong = Finding(Verdict.WRONG_VALUE, "'output'[0] is nan", "small")
     case = SimpleNamespace(name="small")
-    told = access._noted(subject, call, 0, case, wrong, failed=True)
-    assert told.verdict is Verdict.MEMORY_ERROR
+    noted = access._noted(subject, call, 0, case, wrong, failed=True)
+    assert noted.verdict is Verdict.MEMORY_ERROR

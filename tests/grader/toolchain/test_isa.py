@@ -32,12 +32,12 @@ def made(
     value: str, *words: str, target: str = "all"
 ) -> subprocess.CompletedProcess[str]:
     command = ["make", "-f", "-", f"ISA={value}", f"PYTHON={sys.executable}", *words]
-    known = {k: v for k, v in os.environ.items() if k not in isa.TOLD}
-    known.pop("CONVLAB_BUILD", None)
+    environment = {k: v for k, v in os.environ.items() if k not in isa.TOLD}
+    environment.pop("CONVLAB_BUILD", None)
     return subprocess.run(
         [*command, target],
         input=SHOWN,
-        env=known,
+        env=environment,
         cwd=ROOT,
         capture_output=True,
         text=True,

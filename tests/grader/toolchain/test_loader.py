@@ -16,7 +16,7 @@ def test_the_loader_names_files_for_the_worker_and_for_rungs(tools):
 
 
 def test_a_path_may_have_blanks_and_what_is_missing_is_left_out():
-    told = (
+    output = (
         "\tlinux-vdso.so.1 (0x00007ffd)\n"
         "\t/a b/nothing.so (0x00007f01)\n"
         "\tlibomp.so.5 => not found\n"
@@ -24,7 +24,7 @@ def test_a_path_may_have_blanks_and_what_is_missing_is_left_out():
         "\t/lib64/ld-linux-x86-64.so.2 (0x00007f03)\n"
     )
     expected = ["/a b/nothing.so", "/lib/c/libc.so.6", "/lib64/ld-linux-x86-64.so.2"]
-    assert loader._FOUND.findall(told) == expected
+    assert loader._FOUND.findall(output) == expected
 
 
 def test_a_file_is_shown_without_its_folder(tmp_path):

@@ -184,14 +184,14 @@ class CudaFile(Tokens):
 
     def _names(self, i: int) -> tuple[str, ...]:
         """Other variables of the same type that are known here."""
-        known = [v for v in self.variables if v.begin <= i < v.end]
-        mine = [v for v in known if v.name == self.tokens[i]]
+        variables = [v for v in self.variables if v.begin <= i < v.end]
+        mine = [v for v in variables if v.name == self.tokens[i]]
         if not mine:
             return ()
         written = re.fullmatch(r"[-+*/%&|^]?=|\+\+|--", self.tokens[i + 1])
         found = {
             v.name
-            for v in known
+            for v in variables
             if v.type == mine[-1].type and not (written and v.constant)
         }
         return tuple(sorted(found - {self.tokens[i]}))

@@ -275,11 +275,11 @@ class CFile(Tokens):
 
     def _names(self, i: int) -> tuple[str, ...]:
         """Other variables of the same kind that are known here."""
-        known = [v for v in self.variables if v.begin <= i < v.end]
-        mine = [v.kind for v in known if v.name == self.tokens[i]]
+        variables = [v for v in self.variables if v.begin <= i < v.end]
+        mine = [v.kind for v in variables if v.name == self.tokens[i]]
         if not mine:
             return ()
-        names = {v.name for v in known if v.kind == mine[-1]} - {self.tokens[i]}
+        names = {v.name for v in variables if v.kind == mine[-1]} - {self.tokens[i]}
         return tuple(sorted(names))
 
     # ---- declarations ----------------------------------------------------------------
@@ -440,15 +440,15 @@ class PythonFile:
             if not isinstance(function, ast.FunctionDef):
                 continue
             arguments = function.args
-            known = {a.arg: (0, 0) for a in [*arguments.args, *arguments.kwonlyargs]}
+            places = {a.arg: (0, 0) for a in [*arguments.args, *arguments.kwonlyargs]}
             for node in ast.walk(function):
                 if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                     place = (node.lineno, 0)
-                    known[node.id] = min(place, known.get(node.id, place))
+                    places[node.id] = min(place, places.get(node.id, place))
             own = dict(self._comprehended(function))
             for node in ast.walk(function):
                 if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                    yield self._one(node, known, own)
+                    yield self._one(node, places, own)
 
     def _comprehended(
         self, function: ast.FunctionDef
@@ -464,14 +464,14 @@ class PythonFile:
     def _one(
         self,
         node: ast.Name,
-        known: dict[str, Place],
+        places: dict[str, Place],
         own: dict[str, tuple[Place, Place]],
     ) -> tuple[Place, tuple[str, ...]]:
         place = (node.lineno, node.col_offset)
-        if node.id not in known:
+        if node.id not in places:
             return place, ()
         choices = []
-        for name, first in known.items():
+        for name, first in places.items():
             begin, end = own.get(name, ((first[0] + 1, 0), (1 << 30, 0)))
             if first == (0, 0):
                 begin = first
@@ -568,9 +568,12 @@ def _shares(sizes: dict[str, int], count: int) -> dict[str, int]:
 def listing(files: list[Path], drawn: list[Mutation], head: dict[str, object]) -> str:
     """What a file of drawn mutations holds: one a line, and the files' hashes."""
     names = [str(file.relative_to(ROOT)) for file in files]
-    known = {**head, "sha256": dict(zip(names, map(fingerprint, files), strict=True))}
+    recorded = {
+        **head,
+        "sha256": dict(zip(names, map(fingerprint, files), strict=True)),
+    }
     lines = ",\n    ".join(json.dumps(asdict(mutation)) for mutation in drawn)
-    text = json.dumps(known, indent=2).removesuffix("\n}")
+    text = json.dumps(recorded, indent=2).removesuffix("\n}")
     return f'{text},\n  "mutations": [\n    {lines}\n  ]\n}}\n'
 
 
@@ -592,7 +595,9 @@ def committed(file: Path = DRAWN) -> tuple[list[Mutation], dict[str, str]]:
 
 def changed(hashes: dict[str, str]) -> list[str]:
     """The files whose code is not as it was when the mutations were drawn."""
-    return [name for name, known in hashes.items() if fingerprint(ROOT / name) != known]
+    return [
+        name for name, digest in hashes.items() if fingerprint(ROOT / name) != digest
+    ]
 
 
 def kept(file: Path, text: str, *, check: bool) -> int:

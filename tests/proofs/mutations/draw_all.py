@@ -38,8 +38,8 @@ def sources() -> list[Path]:
 def mutations() -> list[Mutation]:
     """What is drawn, by lab."""
     others = (draw.DRAWN, draw_ladders.DRAWN, draw_cuda.DRAWN)
-    known = [m for file in others for m in draw.committed(file)[0]]
-    taken = {(m.file, m.line, m.column) for m in known}
+    earlier = [m for file in others for m in draw.committed(file)[0]]
+    taken = {(m.file, m.line, m.column) for m in earlier}
     drawn: list[Mutation] = []
     for letter, (lab, count) in zip(LETTERS, COUNTS.items()):
         files = draw.sources((lab,), OPERATORS)

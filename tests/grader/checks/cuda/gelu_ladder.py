@@ -292,9 +292,9 @@ def rung_in(tree: Tree, name: str) -> dict[str, Any]:
 def graded_ladder(made: Tree, names: Iterable[str], **environment: str) -> Tree:
     """The tree with a ladder of these files, graded; only forward is written."""
     folder = made.root / "labs" / LADDER
-    known = tuple(f'[rung."gelu/{name}"' for name in names)
+    headers = tuple(f'[rung."gelu/{name}"' for name in names)
     head, *entries = re.split(r"^(?=\[rung)", LAB, flags=re.MULTILINE)
-    entries = [entry for entry in entries if entry.startswith(known)]
+    entries = [entry for entry in entries if entry.startswith(headers)]
     put(folder.parent / "lab.toml", head + "".join(entries))
     for name in names:
         put(folder / f"{name}.cu", text_of(name))

@@ -378,9 +378,9 @@ def test_there_is_no_gpu_where_it_is_switched_off(monkeypatch):
 
 
 def test_words_of_a_report_name_the_card():
-    told = {"name": "H200", "architecture": "sm_90", "count": 1, "processors": 132}
-    told |= {"l2": 52428800, "memory": 150 << 30, "driver": 13000, "runtime": 13000}
-    made = gpu_probe.card_of({**told, "something": "new"})
+    answer = {"name": "H200", "architecture": "sm_90", "count": 1, "processors": 132}
+    answer |= {"l2": 52428800, "memory": 150 << 30, "driver": 13000, "runtime": 13000}
+    made = gpu_probe.card_of({**answer, "something": "new"})
     assert made.words == "H200 (sm_90, 132 multiprocessors, 150 GiB, CUDA 13.0)"
 
 

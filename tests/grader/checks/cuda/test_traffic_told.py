@@ -59,10 +59,10 @@ def test_the_line_that_is_too_much_is_named(word, limit, counts, line, axis):
 
 
 def test_threads_that_lie_apart_are_told_where_neighbours_lie():
-    for sectors, told in ((1660, True), (800, False)):  # a stride of 2 has 8
+    for sectors, expected in ((1660, True), (800, False)):  # a stride of 2 has 8
         few = counted(7, "global", 100, sectors)
         words = moved.where("global_sectors_per_request", [few], 3)[1]
-        assert ("32 neighbouring elements fill only 4 sectors" in words) == told
+        assert ("32 neighbouring elements fill only 4 sectors" in words) == expected
 
 
 def test_packs_that_are_loaded_number_by_number_are_to_be_loaded_at_once():

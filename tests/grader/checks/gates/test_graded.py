@@ -265,11 +265,11 @@ def test_a_slip_in_a_rule_is_told_without_words_about_the_gate(broken):
 
 def test_a_second_derivative_is_told_by_its_furthest_element(broken):
     found = gates(broken(BROKEN["a wrong double backward"][0]), "gradgradcheck")
-    told = found["gradgradcheck"].message
+    message = found["gradgradcheck"].message
     numbers = re.search(
-        r"'input'\[[\d, ]+\] is (\S+), but finite differences give (\S+)\)", told
+        r"'input'\[[\d, ]+\] is (\S+), but finite differences give (\S+)\)", message
     )
-    assert float(numbers[1]) == pytest.approx(3 * float(numbers[2]), rel=1e-5), told
+    assert float(numbers[1]) == pytest.approx(3 * float(numbers[2]), rel=1e-5), message
 
 
 def test_a_crash_costs_one_gate_and_the_others_go_on(broken):
@@ -297,8 +297,8 @@ def test_a_missing_package_skips_a_gate(good, monkeypatch):
 
 
 def test_tensors_that_lie_about_their_sizes_are_not_believed(good, monkeypatch):
-    told = Answer("returned", results=[[(Told("x", "float64", (1,)), bytes(8))]] * 99)
-    monkeypatch.setattr(Tools, "run", lambda self, names, _: {n: told for n in names})
+    answer = Answer("returned", results=[[(Told("x", "float64", (1,)), bytes(8))]] * 99)
+    monkeypatch.setattr(Tools, "run", lambda self, names, _: {n: answer for n in names})
     found = gates(good, "vmap")["vmap"]
     assert found.verdict is Verdict.WRONG_CONTRACT
     assert "has sizes [1]" in found.message
@@ -362,9 +362,11 @@ def test_a_result_of_wrong_sizes_is_told_at_the_line_of_c_that_makes_it(
     right = "size(weight, 0), OH, OW}"
     wrong = right.replace("OW", "OH")
     found = built(tmp_path, "stable/conv2d.cpp", right, wrong)
-    told = extension_line.placed(numbers(found.folder, values), rung())
-    assert re.search(r"'output' must be \([\d, ]+\) .*, got \([\d, ]+\)$", told.message)
-    assert "Tensor output = empty_like(" in line_at(told)
+    found_at = extension_line.placed(numbers(found.folder, values), rung())
+    assert re.search(
+        r"'output' must be \([\d, ]+\) .*, got \([\d, ]+\)$", found_at.message
+    )
+    assert "Tensor output = empty_like(" in line_at(found_at)
 
 
 def test_a_grading_tells_the_line_of_c(good, monkeypatch):

@@ -25,8 +25,8 @@ def test_what_a_process_says_while_it_dies_is_told_to_no_student(tmp_path):
     check, *_ = asked(PACKAGES / "dies_loading.py", tmp_path, SHORT)
     assert check.verdict is Verdict.CRASH and "shapes 3, 7, 9" in check.message
     rung = results.rung("05_torch_extension/add", 0)
-    told = results.check("vmap", "forward", "CRASH", message=check.message)
-    rung["checks"] = [told]
+    result = results.check("vmap", "forward", "CRASH", message=check.message)
+    rung["checks"] = [result]
     task = results.task("05_torch_extension/add", [rung])
     whole = as_json.results(results.whole([task]))
     for hides in (False, True):

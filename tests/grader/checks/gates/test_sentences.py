@@ -22,8 +22,8 @@ def rung() -> Rung:
     return select("05_torch_extension/conv2d/stable").tasks[0].rungs[0]
 
 
-def line_at(told: CheckResult) -> str:
-    file, number = told.location.rsplit(":", 1)
+def line_at(check: CheckResult) -> str:
+    file, number = check.location.rsplit(":", 1)
     assert file == f"{SHOWN}/csrc/stable/conv2d.cpp"
     return (ROOT / file).read_text().splitlines()[int(number) - 1]
 
@@ -49,9 +49,9 @@ TOLD_BY_C = {  # what the workers say -> what stands in the line that is shown
 @pytest.mark.parametrize("said", TOLD_BY_C)
 def test_what_c_says_is_told_at_its_line_of_c(said):
     failed = CheckResult("x", "backward", Verdict.CRASH, message=said + CALLED)
-    told = extension_line.placed(failed, rung())
-    assert told.message == said
-    assert TOLD_BY_C[said] in line_at(told)
+    placed = extension_line.placed(failed, rung())
+    assert placed.message == said
+    assert TOLD_BY_C[said] in line_at(placed)
 
 
 @pytest.mark.parametrize(
@@ -97,6 +97,6 @@ def test_a_rule_that_is_not_written_is_named_with_its_file(tmp_path, raised, sai
     file.write_text(f"def fake(*arguments):\n    raise {raised}\n")
     with pytest.raises(NotImplementedError) as error:
         runpy.run_path(str(file))["fake"]()
-    told = tools_worker.failure_words(error.value, str(file.parent))
-    assert (told["kind"], told["message"]) == ("unwritten", said)
-    assert told["location"] == f"{file}:2"
+    words = tools_worker.failure_words(error.value, str(file.parent))
+    assert (words["kind"], words["message"]) == ("unwritten", said)
+    assert words["location"] == f"{file}:2"

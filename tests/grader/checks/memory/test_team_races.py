@@ -64,8 +64,8 @@ def test_a_race_is_told_with_its_lines_and_what_is_ordered_is_none(
     wanted = ways()[way]
     assert [finding.verdict for finding in found] == [Verdict.RACE] * bool(wanted)
     for finding in found:
-        told = {int(n) for n in re.findall(r"threads\.c:(\d+)", finding.message)}
-        assert told | {int((finding.location or ":0").split(":")[1])} == wanted
+        lines = {int(n) for n in re.findall(r"threads\.c:(\d+)", finding.message)}
+        assert lines | {int((finding.location or ":0").split(":")[1])} == wanted
         assert ("ctx_scratch" in finding.message) == ("scratch" in way)
         writes = re.search(
             f"(written|operation) in {finding.location}", finding.message

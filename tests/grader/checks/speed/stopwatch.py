@@ -134,7 +134,7 @@ def ratios(folder: Path) -> list[float | None]:
                 "reference": InProcess(libraries["f32"], x, REPEATS["reference"]),
                 "student": speed.Student(subject, case, "forward", data, 1, overhead),
             }
-            rounds, known = timing.settle(
+            rounds, estimate = timing.settle(
                 sides,
                 ("student", "reference"),
                 seed=run,
@@ -142,7 +142,7 @@ def ratios(folder: Path) -> list[float | None]:
                 tries=speed.TRIES,
             )
             ratio = rounds.ratio("student", "reference").value
-            found.append(ratio if known else None)
+            found.append(ratio if estimate else None)
     finally:
         overhead.close()
         subject.close()
@@ -271,10 +271,10 @@ def points_table() -> Table:
             assert task.speed
             done = raced(race, task)
             found = {d: done.speed(d) for d in task.speed.bands}
-            known = [s for s in found.values() if s and s.verdict is Verdict.PASS]
-            noisy[task.id] += len(found) - len(known)
-            if len(known) == len(found):
-                parts = [task.speed.points_of(s.direction) * s.earned for s in known]
+            passed = [s for s in found.values() if s and s.verdict is Verdict.PASS]
+            noisy[task.id] += len(found) - len(passed)
+            if len(passed) == len(found):
+                parts = [task.speed.points_of(s.direction) * s.earned for s in passed]
                 earned[task.id].append(sum(parts))
         race.close()
     tables = [points_row(task, earned[task.id], noisy[task.id]) for task in timed]

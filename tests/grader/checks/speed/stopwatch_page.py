@@ -118,8 +118,8 @@ def points_row(task: Task, values: list[float], noisy: int) -> Table:
     wrong = []
     if least != most or not values:
         wrong.append(f"{task.id} has {least} to {most} speed points")
-    known = [task.id, f"{task.speed.points:g}", str(POINT_RUNS)]
-    return Table([[*known, least, most, str(noisy)]], wrong)
+    cells = [task.id, f"{task.speed.points:g}", str(POINT_RUNS)]
+    return Table([[*cells, least, most, str(noisy)]], wrong)
 
 
 def percent(share: float) -> str:

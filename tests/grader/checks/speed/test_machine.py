@@ -38,8 +38,8 @@ def test_a_bandwidth_is_bytes_by_the_time_they_took(
 @pytest.fixture(params=[1e10, 2e10])
 def peaks(request: pytest.FixtureRequest, tools: Path) -> Iterator[machine.Peaks]:
     """A peaks whose numbers are made up: the last one stands for memory."""
-    known = [(1 << 15, 7e10), (1 << 28, request.param)]
-    with machine.Peaks(fma=1e10, multiply_add=1e9, bandwidth=known) as made:
+    measured = [(1 << 15, 7e10), (1 << 28, request.param)]
+    with machine.Peaks(fma=1e10, multiply_add=1e9, bandwidth=measured) as made:
         yield made
 
 

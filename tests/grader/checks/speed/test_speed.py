@@ -194,11 +194,11 @@ def test_the_seed_does_not_tell_what_is_timed() -> None:
 def test_pytorch_side_computes_the_operator(task: str, direction: str) -> None:
     """The baseline gives the values the reference gives, for every timed ladder."""
     operator = operators.get(task.split("/")[1])
-    known = next(t for t in all_tasks() if t.id == task)
-    assert known.speed
+    wanted = next(t for t in all_tasks() if t.id == task)
+    assert wanted.speed
     cases = operator.speed_cases()
-    name = known.speed.bands[direction].case
-    if known.language == "cuda":
+    name = wanted.speed.bands[direction].case
+    if wanted.language == "cuda":
         name = next(iter(cases))  # what fills a card takes a processor minutes
     case = cases[name]
     data = baseline.Data(operator, case, 1, 3)

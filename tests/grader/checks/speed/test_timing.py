@@ -150,8 +150,8 @@ def test_the_stopwatch_does_not_count_time_in_the_queue(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Of 10 ms, 4 were spent waiting for the core, as the system tells it."""
-    told = iter((0, 4_000_000))
-    monkeypatch.setattr(timing.Stopwatch, "_waited", lambda _: next(told))
+    ticks = iter((0, 4_000_000))
+    monkeypatch.setattr(timing.Stopwatch, "_waited", lambda _: next(ticks))
     start = time.perf_counter()
     found = timing.Stopwatch().time(lambda: time.sleep(0.01))
     wall = time.perf_counter() - start
@@ -184,9 +184,9 @@ def test_the_proof_of_the_ratio_can_fail(
     where: stopwatch_page.Machine, found: list[float | None], wrong: list[str]
 ) -> None:
     """python -m tests.proofs.stress stopwatch."""
-    told = stopwatch_page.ratio_row(where, found)
-    assert told.wrong == wrong
-    assert ("-" in told.rows[0]) == (found == [None, None])
+    row = stopwatch_page.ratio_row(where, found)
+    assert row.wrong == wrong
+    assert ("-" in row.rows[0]) == (found == [None, None])
 
 
 def test_the_proofs_of_fairness_and_points_can_fail() -> None:
@@ -204,8 +204,8 @@ def test_the_proof_of_the_border_can_fail() -> None:
     """python -m tests.grader.checks.memory.border."""
     fast = {"checked": 90.0, "timed": 3.0, "gradcheck": 0.5}
     assert border.too_slow("none", fast) == []
-    (told,) = border.too_slow("none", {**fast, "timed": 11.0})
-    assert "timed takes 11, at most 10" in told
+    (sentence,) = border.too_slow("none", {**fast, "timed": 11.0})
+    assert "timed takes 11, at most 10" in sentence
     assert "at most 90 us" in border.EXPLAINED
 
 

@@ -81,8 +81,8 @@ HOSTILE = (
 def test_a_hostile_value_in_any_line_is_a_sentence_or_right(tmp_path, value):
     lines = TEXT.splitlines()
     for number, line in enumerate(lines):
-        if known := re.match(r"[\w.]+ *= *", line):
-            text = "\n".join([*lines[:number], known[0] + value, *lines[number + 1 :]])
+        if key := re.match(r"[\w.]+ *= *", line):
+            text = "\n".join([*lines[:number], key[0] + value, *lines[number + 1 :]])
             with contextlib.suppress(GraderError):
                 made = read(tmp_path, text)
                 course_file.for_grading(made)
@@ -191,10 +191,12 @@ def hours(task: Task, rungs: tuple[str, ...]) -> float:
 
 @pytest.mark.parametrize("file", READY, ids=[file.stem for file in READY])
 def test_the_hours_of_a_ready_course_follow_from_the_lines_to_write(file):
-    known = {task.id: task for task in all_tasks()}
+    by_id = {task.id: task for task in all_tasks()}
     made = course_file.course(file, narrowed.names(all_tasks()))
-    told = {name: offer.hours for name, offer in made.offers.items()}
-    assert told == {n: hours(known[n], o.rungs) for n, o in made.offers.items()}
+    offered_hours = {name: offer.hours for name, offer in made.offers.items()}
+    assert offered_hours == {
+        n: hours(by_id[n], o.rungs) for n, o in made.offers.items()
+    }
     row = next(r for r in GUIDE.splitlines() if f"docs/courses/{file.name}" in r)
     core = sum(offer.hours for offer in made.offers.values() if not offer.extra)
     assert f"| {core:g} |" in row

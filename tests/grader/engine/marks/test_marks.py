@@ -70,9 +70,9 @@ def hand_in(folder: Path, student: str, when: str, share: float = 1.0, **more: A
 def mark(folder: Path, student: str = "alice", text: str = "") -> Total:
     """A student's mark; `text`: the file of people."""
     made = read(folder)
-    known = people(put(folder / "people.toml", text), made)
+    persons = people(put(folder / "people.toml", text), made)
     found = desk.everybody(folder).get(student)
-    return total(student, known.get(student, Person()), found, made)
+    return total(student, persons.get(student, Person()), found, made)
 
 
 # ---- the late rule -------------------------------------------------------------------
@@ -122,10 +122,10 @@ def test_what_being_late_cost_is_told_in_numbers(tmp_path, at_desk, monkeypatch)
     monkeypatch.setenv("TO", "moodle,gradescope")
     assert cli.run("marks") == 0
     answer = json.loads((at_desk / "exports" / "eve" / "gradescope.json").read_text())
-    told = {test["name"]: test["output"].splitlines()[0] for test in answer["tests"]}
-    assert told["02_naive_c/gelu"].startswith("11 late days: 0 % of the graded points")
-    assert told["02_naive_c/add"].startswith("2 late days: 80 % of the graded points")
-    assert "late day" not in told["q1"]
+    texts = {test["name"]: test["output"].splitlines()[0] for test in answer["tests"]}
+    assert texts["02_naive_c/gelu"].startswith("11 late days: 0 % of the graded points")
+    assert texts["02_naive_c/add"].startswith("2 late days: 80 % of the graded points")
+    assert "late day" not in texts["q1"]
     book = (at_desk / "exports" / "moodle.csv").read_text()
     assert "2 late days: 80 % of the graded points count" in book
     late = total("eve", Person(late_days=1), desk.everybody(at_desk)["eve"], made)

@@ -142,15 +142,17 @@ def test_junit_has_a_case_for_each_check_and_the_kind_of_its_outcome(everything)
 
 
 def test_gradescope_gets_a_test_for_each_task_and_the_sum(everything):
-    told = json.loads(hosts.gradescope(everything))
-    jsonschema.validate(told, GRADESCOPE)
-    assert told["score"] == sum(test["score"] for test in told["tests"]) == 6
-    assert [test["status"] for test in told["tests"]] == ["failed", "passed"]
-    assert told["tests"][1]["max_score"] == 0 and "extra" in told["tests"][1]["name"]
-    assert told["stdout_visibility"] == "hidden"
+    answer = json.loads(hosts.gradescope(everything))
+    jsonschema.validate(answer, GRADESCOPE)
+    assert answer["score"] == sum(test["score"] for test in answer["tests"]) == 6
+    assert [test["status"] for test in answer["tests"]] == ["failed", "passed"]
+    assert (
+        answer["tests"][1]["max_score"] == 0 and "extra" in answer["tests"][1]["name"]
+    )
+    assert answer["stdout_visibility"] == "hidden"
     jsonschema.validate(json.loads(hosts.failed("gradescope", "why")), GRADESCOPE)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**told, "visibility": "nobody"}, GRADESCOPE)
+        jsonschema.validate({**answer, "visibility": "nobody"}, GRADESCOPE)
 
 
 def test_autolab_gets_its_scores_in_one_line(everything):
@@ -161,14 +163,14 @@ def test_autolab_gets_its_scores_in_one_line(everything):
 
 
 def test_github_gets_an_annotation_where_a_check_failed(everything):
-    told = commands(hosts.github(everything))
-    kinds = [name for name, _, _ in told]
+    annotations = commands(hosts.github(everything))
+    kinds = [name for name, _, _ in annotations]
     assert kinds.count("error") == hosts.MOST and kinds[-1] == "notice"
-    _, words, text = told[0]
+    _, words, text = annotations[0]
     assert words["file"] == "labs/02_naive_c/layer_norm/00_wrong_value.c"
     assert words["line"] == "12" and "WRONG_VALUE" in words["title"]
     assert text.startswith("all_options: this is what WRONG_VALUE says")
-    assert told[-1][2] == "2 of 4 points and 4 extra; 1 are pending"
+    assert annotations[-1][2] == "2 of 4 points and 4 extra; 1 are pending"
 
 
 @pytest.mark.parametrize(
@@ -199,10 +201,10 @@ def test_words_of_students_break_out_of_no_format():
     (suite,) = JUnitXml.fromstring(junit(one).encode())
     (bad,) = [case for case in suite if case.result]
     assert "<script>alert(1)</script> & ]]>" in bad.result[0].message
-    told = json.loads(hosts.gradescope(one))
-    jsonschema.validate(told, GRADESCOPE)
-    formats = {told["output_format"], *(t["output_format"] for t in told["tests"])}
-    assert formats == {"text"} and "\x1b" not in json.dumps(told)
+    answer = json.loads(hosts.gradescope(one))
+    jsonschema.validate(answer, GRADESCOPE)
+    formats = {answer["output_format"], *(t["output_format"] for t in answer["tests"])}
+    assert formats == {"text"} and "\x1b" not in json.dumps(answer)
     read = commands(hosts.github(one))
     assert [name for name, _, _ in read] == ["error", "notice"]
     assert read[0][1].keys() == {"file", "line", "title"}

@@ -231,5 +231,5 @@ def test_pypi_s_runtime_has_no_libcudart_so_and_is_linked_all_the_same(usual, tm
     cudart = [word for word in link if "cudart" in word]
     command = ["cc", "-shared", "-fPIC", "-o", made, source, *cudart, "-Wl,-z,defs"]
     subprocess.run(command, check=True)
-    told = subprocess.run(["readelf", "-d", made], capture_output=True, text=True)
-    assert "libcudart.so.13" in told.stdout
+    listed = subprocess.run(["readelf", "-d", made], capture_output=True, text=True)
+    assert "libcudart.so.13" in listed.stdout
