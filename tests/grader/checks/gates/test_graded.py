@@ -362,11 +362,9 @@ def test_a_result_of_wrong_sizes_is_told_at_the_line_of_c_that_makes_it(
     right = "size(weight, 0), OH, OW}"
     wrong = right.replace("OW", "OH")
     found = built(tmp_path, "stable/conv2d.cpp", right, wrong)
-    found_at = extension_line.placed(numbers(found.folder, values), rung())
-    assert re.search(
-        r"'output' must be \([\d, ]+\) .*, got \([\d, ]+\)$", found_at.message
-    )
-    assert "Tensor output = empty_like(" in line_at(found_at)
+    seen = extension_line.placed(numbers(found.folder, values), rung())
+    assert re.search(r"'output' must be \([\d, ]+\) .*, got \([\d, ]+\)$", seen.message)
+    assert "Tensor output = empty_like(" in line_at(seen)
 
 
 def test_a_grading_tells_the_line_of_c(good, monkeypatch):
