@@ -120,7 +120,7 @@ BROKEN: dict[str, tuple[Edit, str, str, str]] = {
         ("conv2d.py", FAKE, FAKE + ".to(memory_format=torch.channels_last)"),
         "opcheck",
         "WRONG_CONTRACT",
-        "new_empty (not empty_like",
+        "new_empty (not with empty_like",
     ),
     "a fake kernel that export finds out": (
         ("conv2d.py", FAKE, FAKE.replace("N,", "int(N),")),

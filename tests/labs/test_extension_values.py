@@ -140,7 +140,7 @@ REFUSED = [
         {"padding": "same", "stride": 2},
         "padding='same' needs stride 1",
     ),
-    ("conv2d", (IMAGE.bool(), FILTERS), {}, "a dtype that no convlab kernel knows"),
+    ("conv2d", (IMAGE.bool(), FILTERS), {}, "a dtype that no convlab kernel supports"),
     (
         "depthwise_conv2d",
         (IMAGE, FILTERS),

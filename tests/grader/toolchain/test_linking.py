@@ -176,7 +176,7 @@ def test_a_call_that_no_use_declares_is_a_build_error(course):
         ('uses.plain = "gelu"', "is the ladder itself; name one of its lower rungs"),
         ('uses.plain = "02_naive_c"', "is neither a rung nor a task"),
         ('uses.plain = "tanh/00_x"', "no task or rung is called '03_next/tanh/00_x'"),
-        ('below = "gelu/00_x"', "stands without covers"),
+        ('below = "gelu/00_x"', "needs covers"),
         ('covers = ["x"]\nbelow = true', "expected the name of a lower rung"),
         ('covers = ["x"]\nbelow = "add/00_x"', "a lower rung of the ladder 'gelu'"),
         ('covers = ["x"]\nbelow = "gelu/00_call"', "is not lower than this rung"),

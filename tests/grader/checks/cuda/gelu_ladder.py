@@ -190,7 +190,7 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
         [(TAIL, ""), (STORE, TURNS)],
         "RACE",
         "stands at line 24, between the two lines. Does one access belong to the next "
-        "turn of the loop? Then put another __syncthreads() at the end of the loop's",
+        "iteration of the loop? Then put another __syncthreads() at the end of the",
     ),
     "19_two_write": (
         [

@@ -46,7 +46,10 @@ def test_without_a_time_nothing_is_late_and_the_table_says_so(tmp_path):
     found = mark(tmp_path)
     assert found.late == {"week_1": 0, "week_2": 0} and found.points == 95
     said = remarks(tmp_path, "alice")
-    assert "week_1: no WHEN=, so it is not late; week_2: no WHEN=" in said
+    assert (
+        "week_1: graded without WHEN=, so it is not late; week_2: graded without WHEN="
+        in said
+    )
     assert "WHEN" not in remarks(tmp_path, "alice", "alice.late_days = 1")
     hand_in(tmp_path, "bob", IN_TIME)
     assert "WHEN" not in remarks(tmp_path, "bob")

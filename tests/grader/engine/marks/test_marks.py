@@ -220,7 +220,7 @@ def test_a_record_of_another_version_is_told_and_not_guessed_at(tmp_path):
         with pytest.raises(GraderError, match=says):
             desk.everybody(tmp_path)
     put(file, "[]")
-    with pytest.raises(GraderError, match="move it away"):
+    with pytest.raises(GraderError, match="move this file away"):
         desk.everybody(tmp_path)
 
 
