@@ -29,9 +29,7 @@ def run(arguments: Arguments) -> int:
     rung, task = one_rung(arguments[T], "make diff T=03_im2col_cpu/matmul/02")
     other = given.broken(rung) if rung.exhibit else below(rung, task)
     if other is None:
-        raise GraderError(
-            f"there is no lower file with the same direction to compare {rung.id} with"
-        )
+        raise GraderError(f"there is no lower file to compare {rung.id} with")
     old, new = (_lines(file) for file in (other, rung))
     names = other.shown, rung.shown
     found = list(difflib.unified_diff(old, new, *names, lineterm=""))

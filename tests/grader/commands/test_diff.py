@@ -48,7 +48,7 @@ def test_the_rung_below_defines_the_same_direction() -> None:
 
 
 def test_what_cannot_be_compared_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "no lower file with the same direction" in refused([f"{MATMUL}/00"], capsys)
+    assert "no lower file" in refused([f"{MATMUL}/00"], capsys)
     assert f"{MATMUL}/01" in refused([MATMUL], capsys)
     assert "name one rung" in refused([], capsys)
 

@@ -95,7 +95,7 @@ def test_a_cuda_that_does_not_fit_is_refused(
         ({"CXX": "no-such-cc -O1"}, "no 'no-such-cc -O1'. Install one .*CXX"),
         (
             {"setuptools": "65.5.1", "torch": "2.15.0"},
-            "65.5.1 and torch 2.15.0 needs 77 or newer: pip install 'setuptools>=77'",
+            "65.5.1, but torch 2.15.0 needs 77 or newer: pip install 'setuptools>=77'",
         ),
         ({"setuptools": None}, "setuptools is missing, but torch .* needs 77"),
         ({"ninja": None}, "no ninja.*pip install ninja"),
