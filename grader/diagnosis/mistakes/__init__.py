@@ -9,7 +9,7 @@ import importlib
 from grader.diagnosis.mistakes.mistake import Mistake
 from grader.diagnosis.mistakes.strides import strides_ignored
 
-__all__ = ["GARBAGE", "Mistake", "known"]
+__all__ = ["GARBAGE", "Mistake", "known_mistakes"]
 
 #: seen by the poison that comes back, not by a formula; every operator has it
 GARBAGE = Mistake(
