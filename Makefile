@@ -75,13 +75,13 @@ hint: $(READY)  ## one more hint for T=
 profile: $(READY)  ## where the time of T=rung goes and what limits it, in words
 	@$(GRADER) profile
 
-progress: $(READY)  ## points by lab and over time, and what is next
+progress: $(READY)  ## show points by lab and over time, and the next step
 	@$(GRADER) progress
 
-reset: $(READY)  ## T= as the handout had it; a copy of yours is kept
+reset: $(READY)  ## restore T= from the handout; your file is kept as a copy
 	@$(GRADER) reset
 
-update: $(READY)  ## FROM=archive: a newer handout over started work; nothing is lost
+update: $(READY)  ## update your files to a newer handout, FROM=archive; nothing is lost
 	@$(GRADER) update
 
 solution: $(READY)  ## the reference of T=, once its KEY= is released [FROM=convlab-solutions.zip]
@@ -112,7 +112,7 @@ train: $(MORE)  ## train a network with every make of layers [NET= DATA= EPOCHS=
 editor: $(READY)  ## compile_commands.json: an editor with clangd knows our headers and flags
 	@$(GRADER) editor
 
-doctor: $(READY)  ## show what this machine has, and what missing things would do
+doctor: $(READY)  ## show what this machine has, and what you lose without a missing tool
 	@$(GRADER) doctor
 
 test: $(MORE)  ## lint, and every test of convlab itself [FAST=1: one minute of tests; WHOLE=1: no samples]

@@ -42,7 +42,7 @@ _REPORTED = (Verdict.MEMORY_ERROR, Verdict.CRASH, Verdict.GRADER)
 _SAID = (  # by compare.py
     "never written",
     "never set to zero",
-    "the gaps between",
+    "memory between the elements",
 )
 _WORTH_A_LOOK = (
     Verdict.CRASH,
