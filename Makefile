@@ -140,7 +140,8 @@ marks: $(READY)  ## everybody's points in COURSE=, and TO=canvas,moodle,gradesco
 	@$(GRADER) marks
 
 lint: $(MORE)  ## only style, and the order of the rooms
-	@$(PY) -m pytest tests/house/test_style.py tests/house/test_layers.py
+	@$(PY) -m pytest tests/house/test_style.py tests/house/test_functions.py \
+	    tests/house/test_layers.py
 
 nvcc: $(READY)  ## NVIDIA's compiler from PyPI (0.3 GB), where the system has none
 	@VIRTUAL_ENV=.venv .venv/bin/uv pip install -q --require-hashes -r requirements/nvcc.txt
