@@ -67,11 +67,11 @@ def operators(header: str) -> str:
 def notation(header: str) -> str:
     """The table of sizes, and what holds for all operators."""
     head = header.partition("*/")[0]
-    rules, _, alphabet = head.partition(" * One alphabet")
+    rules, _, alphabet = head.partition(" * Sizes have capital letters.")
     text = " ".join(line.lstrip(" *") for line in alphabet.splitlines()[1:])
     rows = [f"| {m[1]} | {m[2].strip()} |" for m in _LETTER.finditer(text)]
     said = "\n".join(line[3:] for line in rules.splitlines()[2:])
-    said, _, ruled = said.partition("What holds for all of them:\n")
+    said, _, ruled = said.partition("These rules hold for all of them:\n")
     held = [
         f"| {m['what']} | {_words(m['text'])} |" for m in _RULE.finditer(f"{ruled}\n")
     ]
