@@ -150,9 +150,9 @@ def apart(got: float, right: float) -> tuple[str, str]:
 
 
 def _sizes(trial: Trial) -> str:
-    """'input' [3, 4], 'weight' [4] and eps 0.1"""
+    """'input' of shape [3, 4], 'weight' of shape [4] and eps 0.1"""
     inputs = trial.setting.inputs
-    words = [f"'{name}' {_shape(tensor)}" for name, tensor in inputs.items()]
+    words = [f"'{name}' of shape {_shape(tensor)}" for name, tensor in inputs.items()]
     words += [f"{name} {value}" for name, value in trial.setting.options.items()]
     return listed(words)
 

@@ -164,7 +164,8 @@ def _worded(
     sentence = _FREED.sub("memory of an earlier call", sentence)
     who = [str(p) for p in found.places if p.block or len(found.places) > 1]
     if who:
-        sentence += f" ({'; '.join(who[:3])})"
+        listed = "; ".join(who[:3])
+        sentence += f". Where: {listed}" if len(who) > 1 else f" ({listed})"
     sentence += spare
     verdict = _VERDICTS.get(found.kind, Verdict.MEMORY_ERROR)
     name = named_mistakes.BOUNDS_CHECK_MISSING if spare else _named(found)

@@ -88,7 +88,7 @@ def _apart(word: str, worst: Count, rate: float) -> str:
     if rate >= APART:
         return (
             ". At this line the threads of a warp move along the wrong axis: its "
-            "stride is not 1. So each thread needs its own sector. {NEIGHBOURS}"
+            f"stride is not 1. So each thread needs its own sector. {NEIGHBOURS}"
         )
     if word == "requests" and worst.width < PACK:
         return (

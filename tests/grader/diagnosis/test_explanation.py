@@ -93,9 +93,13 @@ def test_a_wrong_submission_gets_its_name_or_none(tools, build, submission):
         (
             "conv2d",
             {"X": "ow * p.stride_w - p.padding_w + 2 * kw * p.dilation_w"},
-            "the smallest case that fails has 'input' [",
+            "the smallest case that fails has 'input' of shape [",
         ),
-        ("add", {"SUM": "a - alpha * b"}, "the smallest case that fails has 'input' ["),
+        (
+            "add",
+            {"SUM": "a - alpha * b"},
+            "the smallest case that fails has 'input' of shape [",
+        ),
     ],
 )
 def test_a_mistake_without_a_name_is_described(tools, build, operator, change, words):

@@ -108,8 +108,8 @@ TRUE = {  # what has to be said
     "smallest": (
         "layer_norm",
         where(lambda x, o: o["eps"] == 0.1 and x["input"].shape[-1] == 5),
-        "the smallest case that fails has 'input' [6, 5], 'weight' [5], 'bias' [5] and "
-        "eps 0.1: 'output'[0, 0] is ",
+        "the smallest case that fails has 'input' of shape [6, 5], 'weight' of shape "
+        "[5], 'bias' of shape [5] and eps 0.1: 'output'[0, 0] is ",
     ),
 }
 FALSE = {  # what must not be
