@@ -160,7 +160,7 @@ class Ladders:
         self, subject: Subject, rung: Rung, built: Build, case: Case
     ) -> Iterator[Row]:
         """The parts of a case that were asked for, or all that the rung defines."""
-        from grader.engine.progress import Progress
+        from grader.engine.grading_step import GradingStep
 
         for part, (directions, asked) in parts_of(subject.operator, case).items():
             if self.wanted.parts and part not in self.wanted.parts:
@@ -169,7 +169,7 @@ class Ladders:
                 continue
             if not self.wanted.parts and not set(directions) <= set(built.directions):
                 continue
-            self.step(Progress(rung.id, f"speed, {case.name} {part}", self.done, 0))
+            self.step(GradingStep(rung.id, f"speed, {case.name} {part}", self.done, 0))
             direction = directions[0] if len(directions) == 1 else BOTH
             found = speed.check(
                 subject,

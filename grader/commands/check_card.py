@@ -16,7 +16,7 @@ from datetime import datetime
 from grader.course.rungs import Selection
 from grader.engine import grade as grading
 from grader.engine import plan, results
-from grader.engine.progress import Progress
+from grader.engine.grading_step import GradingStep
 from grader.engine.score import Results, TaskResult, exit_status
 from grader.errors import GraderError
 from grader.report import terminal
@@ -64,11 +64,13 @@ def kernels(selection: Selection) -> Selection:
     return replace(selection, tasks=tasks, rungs=selection.rungs & mine)
 
 
-def keeping(step: Callable[[Progress], None], seed: int) -> Callable[[Progress], None]:
+def keeping(
+    step: Callable[[GradingStep], None], seed: int
+) -> Callable[[GradingStep], None]:
     """Progress that also prints what fails and keeps what is known so far."""
     ended: list[TaskResult] = []
 
-    def on_results(now: Progress) -> None:
+    def on_results(now: GradingStep) -> None:
         step(now)
         if now.ended is None:
             return

@@ -24,8 +24,8 @@ from grader.engine.answers import records
 from grader.engine.answers.ledger import CHECKS, Ledger
 from grader.engine.checking import untouched
 from grader.engine.checking.rung_checker import Answer, Checker
+from grader.engine.grading_step import GradingStep
 from grader.engine.graph import Graph, Node
-from grader.engine.progress import Progress
 from grader.engine.race import Race
 from grader.engine.schedule import Job, Schedule
 from grader.engine.score import RungResult, TaskResult
@@ -53,7 +53,7 @@ class Grader(Closing):
         *,
         seed: int,
         check: str | None = None,
-        progress: Callable[[Progress], None] = lambda _: None,
+        progress: Callable[[GradingStep], None] = lambda _: None,
         slots: int = 1,
         ledger: Ledger | None = None,
         fresh: bool = False,
@@ -117,7 +117,7 @@ class Grader(Closing):
 
     def say(self, name: str, words: str) -> None:
         """What is being done about a rung."""
-        self.progress(Progress(name, words, self.done, self.total))
+        self.progress(GradingStep(name, words, self.done, self.total))
 
     def _import(self) -> None:
         """PyTorch; meanwhile other threads compile. None of them lives on after it."""
@@ -344,7 +344,7 @@ class Grader(Closing):
             return
         found = TaskResult(task, tuple(results), self._asked(task, results))
         self._ended[task.id] = found
-        self.progress(Progress(task.id, "", self.done, self.total, ended=found))
+        self.progress(GradingStep(task.id, "", self.done, self.total, ended=found))
 
     def _asked(self, task: Task, results: list[RungResult]) -> tuple[str, ...]:
         """The directions this run was to check; of single rungs, what they define."""

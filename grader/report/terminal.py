@@ -22,7 +22,7 @@ from grader.checks.gates import matrix
 from grader.course.exhibits import PARTS
 from grader.course.foreign import cleaned
 from grader.engine import coverage, next_task
-from grader.engine.progress import Progress as Step
+from grader.engine.grading_step import GradingStep
 from grader.engine.score import Results, RungResult, TaskResult, shown_points
 from grader.report import not_checked
 from grader.report.check_words import check_words
@@ -78,7 +78,7 @@ def remarks(sentences: Sequence[str]) -> None:
 
 
 @contextmanager
-def progress(total: int) -> Iterator[Callable[[Step], None]]:
+def progress(total: int) -> Iterator[Callable[[GradingStep], None]]:
     """A bar that tells what is running; gone when it ends. Yields the callback.
 
     Into a file or a pipe goes a line for each task that ends instead.
@@ -96,7 +96,7 @@ def progress(total: int) -> Iterator[Callable[[Step], None]]:
     with working.paused(), bar:
         line = bar.add_task("starting", total=total)
 
-        def step(now: Step) -> None:
+        def step(now: GradingStep) -> None:
             if now.ended is None:
                 text = f"{now.rung}  {now.check}"
                 bar.update(line, completed=now.done, description=text)
@@ -104,7 +104,7 @@ def progress(total: int) -> Iterator[Callable[[Step], None]]:
         yield step
 
 
-def _line(now: Step) -> None:
+def _line(now: GradingStep) -> None:
     """A task in the words of the table, unless there is no other, and later each file
     that is timed. Every line is there at once: rich flushes what it has printed.
     """

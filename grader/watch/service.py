@@ -28,7 +28,7 @@ from grader.engine import grade as grading
 from grader.engine import merge, results
 from grader.engine.answers.ledger import Ledger
 from grader.engine.checking.rung_checker import Answer, Checker
-from grader.engine.progress import Progress
+from grader.engine.grading_step import GradingStep
 from grader.errors import GraderError
 from grader.report import html
 from grader.runner.supervisor import orphans
@@ -158,7 +158,7 @@ class Service:
                 cusim.build_tools()
                 return
 
-    def _progress(self, now: Progress) -> None:
+    def _progress(self, now: GradingStep) -> None:
         self._if_wanted()
         if now.ended:
             self._tell(Ended(self.number, now.ended))

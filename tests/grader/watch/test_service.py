@@ -15,7 +15,7 @@ import pytest
 
 from grader.checks.check_result import CheckResult
 from grader.course.tasks import select
-from grader.engine.progress import Progress
+from grader.engine.grading_step import GradingStep
 from grader.toolchain import given
 from grader.verdicts import Verdict
 from grader.watch import client as client_module
@@ -53,7 +53,7 @@ def test_an_import_is_not_interrupted_and_the_request_ends_after_it(
 
     assert tells_while_imported.after == 2
     with pytest.raises(Abandon):
-        made._progress(Progress("a", "b", 0, 1))
+        made._progress(GradingStep("a", "b", 0, 1))
     assert not made.running
     del sys.modules["tells_while_imported"]
 

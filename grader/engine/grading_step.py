@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # imports the tasks
 
 
 @dataclass(frozen=True)
-class Progress:
+class GradingStep:
     """A step that begins, or a task whose checks have ended."""
 
     rung: str
