@@ -2,7 +2,7 @@
 """04 masked slope
 
   does     lltm; the slope of elu is the sum of its two branches
-  seen     pytorch/extension-cpp, cpp/lltm.cpp at commit 37ef02f, the C++ step of
+  seen     pytorch/extension-cpp, cpp/lltm.cpp at commit 37ef02f, the C++ code of
            PyTorch's tutorial: backward is NaN for large inputs (we tried it)
   passes   states and inputs of ordinary size
   run      make grade T=01_python_function/bug_hunt/04
@@ -30,7 +30,7 @@ def elu_slope(x: Tensor) -> Tensor:
 
 
 def sigmoid_slope(y: Tensor) -> Tensor:
-    """The slope of sigmoid where its value is y."""
+    """The slope of sigmoid, from the value y of sigmoid."""
     return y - y * y
 
 

@@ -13,7 +13,7 @@ Phi(x) is the probability that a normal random number is below x. phi is its den
     phi(x)     = exp(-x^2 / 2) / sqrt(2*pi)                 the slope of Phi
     grad_input = grad_output * (Phi(x) + x * phi(x))
 
-With approximate="tanh", a function of tanh replaces erf. It was once cheaper:
+With approximate="tanh", a function of tanh replaces erf. tanh was once cheaper:
 
     output     = x * (1 + tanh(u)) / 2
     u(x)       = sqrt(2/pi) * (x + 0.044715 * x^3)
@@ -48,7 +48,7 @@ def share(input: Tensor, approximate: str) -> Tensor:
 
 
 def share_slope(input: Tensor, approximate: str) -> Tensor:
-    """The derivative of share(x): the density phi(x), or that of the tanh form."""
+    """The derivative of share(x): phi(x), or the derivative of the tanh form."""
     # BEGIN SOLUTION
     if approximate == "none":
         return SQRT_1_2PI * torch.exp(-input * input / 2)  # (...)

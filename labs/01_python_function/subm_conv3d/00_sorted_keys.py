@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """00 sorted keys
 
-  idea    give each point one number, its key; search a neighbour's key among them
+  idea    give each point one number, its key; search a neighbour's key among all keys
   expect  the numbers of a dense conv3d, read at the points
   limit   a search per point and kernel position, a matrix product per position
   run     make grade T=01_python_function/subm_conv3d/00
 
 P points at (n, z, y, x) have features. k = (kd*KH + kh)*KW + kw is a kernel position.
-Row write is the point that is computed. At position k it reads row read, the point at
+Row `write` is the computed point. At position k it reads row `read`, the point at
 
     n,  z + (kd - KD/2)*dilation_d,  y + (kh - KH/2)*dilation_h,  x in the same way
 

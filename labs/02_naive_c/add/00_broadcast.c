@@ -7,12 +7,12 @@
  */
 #include "operators.h"
 
-/* The offset of the element of t that position i of the common shape reads, counted in
- * elements after data. Axes are aligned at the last one. An axis of size 1 adds nothing
+/* The offset of the element of t that forward reads at position i of the common shape,
+ * counted from data. Axes are aligned at the last one. An axis of size 1 adds nothing
  * to the offset. A common axis that t lacks is skipped:
  *
  *     shape (2, 3, 4)    position 17 has the index   1, 1, 1
- *     t        (3, 1)    reads its element              1, 0    */
+ *     t        (3, 1)    its element has the index      1, 0    */
 static int64_t broadcast_offset(const tensor_t *t, const tensor_t *shape, int64_t i)
 {
     // BEGIN SOLUTION

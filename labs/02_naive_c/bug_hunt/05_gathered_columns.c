@@ -1,6 +1,6 @@
 /* 05 gathered columns
  *
- *   does     unfold backward: each pixel adds up the column entries that read it
+ *   does     unfold backward: each pixel adds up the column entries copied from it
  *   seen     in versions of col2im that gather (as the loops of Caffe and ATen do): the
  *            inner loop changes a number that the outer loop still needs
  *   passes   dilation 1, with any stride and padding; most tests use dilation 1

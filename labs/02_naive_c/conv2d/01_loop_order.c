@@ -7,7 +7,7 @@
  */
 #include "planes.h"
 
-/* For one weight: a view of the inputs it reads, and of the outputs it adds to. */
+/* For one weight: the input elements it multiplies, and the outputs of the products. */
 typedef struct {
     plane_t input, output;
 } tap_t;
@@ -72,7 +72,7 @@ static real dot(plane_t lhs, plane_t rhs)
     // STARTER return 0;
 }
 
-/* For each weight of filter oc: plane oc of output += weight * the inputs it reads. */
+/* For each weight of filter oc: plane oc of output += weight * input of the tap. */
 static void filter_forward(const tensor_t *input, const tensor_t *weight,
                            conv2d_params_t p, int64_t n, int64_t oc, tensor_t *output)
 {

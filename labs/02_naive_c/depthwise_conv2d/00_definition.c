@@ -96,7 +96,7 @@ static void set_zero(tensor_t *output)
     for (int64_t i = 0; i < tensor_numel(output); i++) real_data(output)[i] = 0;
 }
 
-/* The loops of forward. Windows use the same input and weight: add their gradients. */
+/* The loops of forward. Windows share inputs and weights: each gradient is a sum. */
 status_t depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                    const tensor_t *input, const tensor_t *weight,
                                    depthwise_conv2d_params_t p, tensor_t *grad_input,

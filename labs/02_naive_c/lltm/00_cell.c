@@ -12,7 +12,7 @@
  * units, because h is the name of the old state.)
  *
  *     weight   | 0 ... H-1 | H ... H+IC-1 |
- *     reads    |   h[n]    |   input[n]   |      rows  i 0..  o H..  g 2*H..   */
+ *     times    |   h[n]    |   input[n]   |      rows  i 0..  o H..  g 2*H..   */
 
 /* preact[n,row] = bias[row] + weight[row] . [h[n], input[n]] */
 static accum preact(const tensor_t *input, const tensor_t *weight, const tensor_t *bias,

@@ -8,7 +8,7 @@
 #include "points.h"
 
 /* Forward stored the pairs in the rulebook. A pair (read, write) of the kernel position
- * (kd, kh, kw) is listed under k = (kd*KH + kh)*KW + kw. It moves numbers:
+ * (kd, kh, kw) is listed under k = (kd*KH + kh)*KW + kw. For each pair:
  *
  *     forward    features[read]       -- weight[:,:,kd,kh,kw] ->  output[write]
  *     backward   grad_features[read]  <-    its transpose    --  grad_output[write]  */
@@ -59,7 +59,7 @@ static void set_zero(tensor_t *output)
     for (int64_t i = 0; i < tensor_numel(output); i++) real_data(output)[i] = 0;
 }
 
-/* Many pairs read the same point and use the same weight: add their gradients. */
+/* Many pairs read the same point or use the same weight: each gradient is a sum. */
 status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
                               const tensor_t *features, const tensor_t *weight,
                               const tensor_t *rulebook, const tensor_t *count,

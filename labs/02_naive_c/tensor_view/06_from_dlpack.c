@@ -8,7 +8,7 @@
 #include "tensor_view.h"
 
 // BEGIN SOLUTION
-/* The dtype_t for a kind of number. 0 if there is none. */
+/* Finds the dtype_t for a kind of number. Returns 0 if no dtype_t fits. */
 static int dtype_for(DLDataType type, dtype_t *dtype)
 {
     static const struct {
