@@ -50,7 +50,7 @@ static inline HOST_DEVICE int64_t ceil_div(int64_t count, int64_t part)
 }
 
 /* A number of blocks as the x of a grid. x may be 2^31 - 1, but y and z only 65535, so
- * our rungs number their blocks along x. A larger number becomes 0. A grid of 0 blocks
+ * all rungs number their blocks along x. A larger number becomes 0. A grid of 0 blocks
  * cannot be launched: this is an error instead of half a result. If there are no
  * elements, the number is 0, too: return before the launch. */
 static inline unsigned grid_of(int64_t blocks)

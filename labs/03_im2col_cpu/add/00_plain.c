@@ -7,8 +7,8 @@
  */
 #include "operators.h"
 
-/* The offset of the element of t that position i of the common shape reads. An axis of
- * size 1 adds nothing. A common axis that t lacks needs no step. */
+/* The offset of the element of t that element i of output needs. `shape` has the shape
+ * of output. An axis of size 1 adds nothing. Axes that t lacks are skipped. */
 static int64_t offset_of(const tensor_t *t, const tensor_t *shape, int64_t i)
 {
     // BEGIN SOLUTION

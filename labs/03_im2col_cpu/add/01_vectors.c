@@ -19,8 +19,8 @@ static int is_plain(const tensor_t *t, const tensor_t *shape)
     return tensor_is_contiguous(t) && tensor_numel(t) == tensor_numel(shape);
 }
 
-/* The elements of t that row r of the common shape reads. If all tensors are contiguous
- * and nothing is stretched, they are one long row. */
+/* The elements of t that row r of output needs; `shape` has the shape of output. If all
+ * tensors are contiguous and nothing is stretched, there is only one long row. */
 static row_t row_of(const tensor_t *t, const tensor_t *shape, int64_t r, int plain)
 {
     // BEGIN SOLUTION

@@ -41,7 +41,7 @@ static status_t unfold(ctx_t *ctx, tensor_t image, unfold_params_t u, real *col,
 }
 
 /* output (OC, P) = weight (OC, K) @ columns (K, P) + bias, for P pixels of ROWS rows.
- * They read rows of a padded image. An unfold with 1 x 1 windows makes this image. */
+ * Their windows are in a padded image, which an unfold with 1 x 1 windows makes. */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                         const tensor_t *bias, conv2d_params_t p, tensor_t *output)
 {

@@ -22,7 +22,7 @@ static tensor_t matrix(const real *from, int64_t M, int64_t N, int64_t down,
     return (tensor_t){data, 2, REAL_DTYPE, DEVICE_CPU, {M, N}, {down, right}};
 }
 
-/* Whether output pixel i reads only input pixel i */
+/* Whether output pixel i depends only on input pixel i */
 static int applies(const tensor_t *weight, conv2d_params_t p)
 {
     return weight->size[2] * weight->size[3] * p.groups == 1 &&

@@ -9,7 +9,7 @@
  */
 #include "operators.h"
 
-/* The pixels of a plane that kernel position k reads, without the padding:
+/* The pixels of a plane that weight k multiplies, without the padding:
  * output (oh, ow) reads input[at + oh * down + ow * stride_w] for oh0 <= oh < oh1 and
  * ow0 <= ow < ow1. */
 typedef struct {
@@ -29,7 +29,7 @@ static void inside(int64_t shift, int64_t stride, int64_t in, int64_t out,
     // STARTER *first = *end = 0;  // replace it: now nothing is inside
 }
 
-/* The pixels that kernel position k reads. tap_t above explains the fields. */
+/* The pixels that weight k multiplies. tap_t above explains the fields. */
 static tap_t tap_of(int64_t k, int64_t KW, const tensor_t *input,
                     const tensor_t *output, depthwise_conv2d_params_t p)
 {

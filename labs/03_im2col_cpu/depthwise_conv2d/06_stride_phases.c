@@ -34,8 +34,8 @@ static axis_t axis_of(int64_t IN, int64_t OUT, int64_t K, int64_t S, int64_t P,
     return a;
 }
 
-/* The window (zeros before the windows count) that reads pixel 0 of a phase at kernel
- * position k; -1 if no window does. */
+/* The window that reads pixel 0 of a phase at kernel position k, counted from the first
+ * of the zeros before the windows. If no window reads this pixel, -1. */
 static int64_t window_of(const axis_t *a, int64_t phase, int64_t k)
 {
     // BEGIN SOLUTION

@@ -9,7 +9,7 @@
  * A library's erf tests in which interval x is. The lanes of a vector cannot branch, so
  * one quotient is used for the whole range. Beyond the range the rounded result is 1.
  * Both functions are odd: x * P(x^2) / Q(x^2). Their coefficients keep the largest
- * relative error small. We tried every float: with fused multiply-adds, erf is off by
+ * relative error small. Every float was tried: with fused multiply-adds, erf is off by
  * at most 7 ulp, tanh by at most 6. In double, each lane calls libm.
  */
 #include "operators.h"

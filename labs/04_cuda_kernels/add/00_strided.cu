@@ -66,7 +66,7 @@ extern "C" status_t add_forward(ctx_t *ctx, const tensor_t *input,
 }
 
 /* A block owns 256 consecutive elements of grad, a thread owns one. It adds up the
- * gradients of all positions at which forward read this element. `kept` is grad_output
+ * gradients of all outputs that depend on this element. `kept` is grad_output
  * along the axes of grad, `summed` along the stretched axes. No shared memory. No other
  * thread writes grad[i], so the sum needs no atomics and always has the same order. */
 static __global__ void add_backward_kernel(const __grid_constant__ tensor_t kept,

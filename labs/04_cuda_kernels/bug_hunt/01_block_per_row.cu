@@ -8,7 +8,7 @@
  */
 #include "launch.h"
 
-/* The offset of the first element of an operand that a row of output reads, counted
+/* The offset of the first element of an operand that a row of output needs, counted
  * from data. Axes of size 1 add nothing. Axes that the operand lacks are skipped. */
 static __device__ int64_t row_begin(const tensor_t *t, const tensor_t *output,
                                     int64_t row)

@@ -23,7 +23,7 @@ extern "C" matmul_forward_fn product_forward;
 
 enum { THREADS = 256 };  // of a block
 
-/* The windows of a convolution, as options of unfold. */
+/* The options of the unfold that copies the windows of a convolution. */
 static unfold_params_t windows_of(const tensor_t *weight, conv2d_params_t p)
 {
     unfold_params_t windows = {};

@@ -5,8 +5,8 @@
  *   limit   instructions: of 5 in the loop, one multiplies and two round
  *   run     make grade T=04_cuda_kernels/matmul/09
  *
- * We round to nearest. A tensor core only cuts a float to its first 19 bits. The error
- * would be up to twice as large and always towards 0, so errors of a sum would add up.
+ * Rounds to nearest. A tensor core itself would only cut a float to its first 19 bits.
+ * Then errors are up to twice as large and always towards 0, so they add up in a sum.
  * Covers f32, and matrices of whole packs.
  */
 #include "packs.h"

@@ -58,7 +58,7 @@ static __device__ int32_t find(const tensor_t *coordinates, const int32_t *slot,
     // STARTER return 0;
 }
 
-/* reads (PLACES, P): the row that each point reads, or -1; rulebook, count if wanted. A
+/* reads[k][write] = read, or -1 if there is no pair; rulebook and count if wanted. A
  * block, one warp, owns a kernel position. A thread takes one of 32 points at a time. A
  * vote tells how many earlier threads have found a pair. No shared memory. */
 static __global__ void find_kernel(const __grid_constant__ tensor_t coordinates,

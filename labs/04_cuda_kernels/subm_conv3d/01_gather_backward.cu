@@ -1,6 +1,6 @@
 /* 01 gather backward
  *
- *   idea    gather instead of scatter: a table lists the row that read each row
+ *   idea    gather instead of scatter: a table has, for each read, its write
  *   expect  1x by definition for backward; each run gives the same result
  *   limit   for one sum, a thread loops over all pairs of a position, or all points
  *   run     make grade T=04_cuda_kernels/subm_conv3d/01
@@ -13,7 +13,7 @@
 
 enum { THREADS = 256 };  // of a block
 
-/* writes (PLACES, P): the row that reads each row at each position. It starts as -1.
+/* writes[k][read] = write for each pair (read, write). Other elements stay -1.
  * A block owns 256 pairs of the rulebook, a thread owns one. No shared memory. */
 static __global__ void turn_kernel(const __grid_constant__ tensor_t rulebook,
                                    const __grid_constant__ tensor_t count,

@@ -17,7 +17,7 @@ enum { BM = 32, BN = 32, BK = 16, TM = 4, THREADS = BM * BN / TM };
 enum { ROWS = BM * BK / THREADS };                   // rows per thread
 enum { DOWN = THREADS / BK, ALONG = THREADS / BN };  // to its next row; next term
 
-/* reads (PLACES, P): the row that each point reads at each position. It starts as -1.
+/* reads[k][write] = read for each pair (read, write). Other elements stay -1.
  * A block owns 256 pairs of the rulebook, a thread owns one. No shared memory. */
 static __global__ void table_kernel(const __grid_constant__ tensor_t rulebook,
                                     const __grid_constant__ tensor_t count,
@@ -44,8 +44,8 @@ typedef struct {
     int64_t row_ahead, filter_ahead;  // from the first step to the next one
 } source_t;
 
-/* All addresses at a kernel position, but not the filter's. `row` has the tile's rows
- * at the position, or -1 if a point reads nothing. */
+/* All addresses at a kernel position, but not the filter's. `row` has the
+ * row of features for each row of the tile, or -1 if there is no pair. */
 static __device__ void find_rows(source_t *from, const tensor_t *features,
                                  const int32_t *row)
 {

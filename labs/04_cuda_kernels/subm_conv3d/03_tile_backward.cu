@@ -1,6 +1,6 @@
 /* 03 tile backward
  *
- *   idea    grad_features by the tiles of 02: a table lists the row that read each row
+ *   idea    grad_features by the tiles of 02: a table has, for each read, its write
  *   expect  1/8 of the bytes of 01_gather_backward for grad_features
  *   limit   the gradient of the weight, which a lower rung computes
  *   run     make grade T=04_cuda_kernels/subm_conv3d/03
@@ -15,7 +15,7 @@ enum { BM = 32, BN = 32, BK = 16, TM = 4, THREADS = BM * BN / TM };
 enum { ROWS = BM * BK / THREADS };                   // rows per thread
 enum { DOWN = THREADS / BK, ALONG = THREADS / BN };  // to its next row; next term
 
-/* writes (PLACES, P): the row that reads each row at each position. It starts as -1.
+/* writes[k][read] = write for each pair (read, write). Other elements stay -1.
  * A block owns 256 pairs of the rulebook, a thread owns one. No shared memory. */
 static __global__ void table_kernel(const __grid_constant__ tensor_t rulebook,
                                     const __grid_constant__ tensor_t count,
@@ -42,8 +42,8 @@ typedef struct {
     int64_t row_ahead, filter_ahead;  // from the first step to the next one
 } source_t;
 
-/* All addresses at a kernel position, but not the filter's. `row` has the tile's rows
- * at the position, or -1 if no point reads a row. */
+/* All addresses at a kernel position, but not the filter's. `row` has the
+ * row of grad_output for each row of the tile, or -1 if there is no pair. */
 static __device__ void find_rows(source_t *from, const tensor_t *grad_output,
                                  const int32_t *row)
 {
