@@ -28,7 +28,7 @@ COMMANDS = {
     "grade": "build, check and score; write results.json and the report",
     "batch": "grade the submissions of a class in parallel; continue an interrupted "
     "run",
-    "batch_worker": "grade jobs from FROM=folder; make batch starts this on each core",
+    "batch_worker": "grade jobs from FROM=folder; batch starts this on each core",
     "bench": "time every selected rung on every speed case",
     "watch": "grade a file each time it is saved, and show the result",
     "build": "compile everything that is selected, and show the first errors",
