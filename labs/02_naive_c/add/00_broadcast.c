@@ -8,8 +8,8 @@
 #include "operators.h"
 
 /* The offset of the element of t that forward reads at position i of the common shape,
- * counted from data. Axes are aligned at the last one. An axis of size 1 adds nothing
- * to the offset. A common axis that t lacks is skipped:
+ * counted in elements from data. Axes are aligned at the last one. An axis of size 1
+ * adds nothing to the offset. A common axis that t lacks is skipped:
  *
  *     shape (2, 3, 4)    position 17 has the index   1, 1, 1
  *     t        (3, 1)    its element has the index      1, 0    */

@@ -8,7 +8,7 @@
 #include "tensor_view.h"
 
 // BEGIN SOLUTION
-/* Replaces a size of -1 by the size it stands for. Returns 0 if no size fits. */
+/* Replaces a size of -1 by the right size. Returns 0 if the sizes do not fit. */
 static int infer(int64_t count, shape_t *p)
 {
     int64_t others = 1;
