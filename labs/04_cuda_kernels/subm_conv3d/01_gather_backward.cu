@@ -1,6 +1,6 @@
 /* 01 gather backward
  *
- *   idea    gather instead of scatter: a table has, for each read, its write
+ *   idea    gather, not scatter: a table has the output row of each input row
  *   expect  1x by definition for backward; each run gives the same result
  *   limit   for one sum, a thread loops over all pairs of a position, or all points
  *   run     make grade T=04_cuda_kernels/subm_conv3d/01

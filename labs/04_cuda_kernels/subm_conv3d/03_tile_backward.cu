@@ -1,6 +1,6 @@
 /* 03 tile backward
  *
- *   idea    grad_features by the tiles of 02: a table has, for each read, its write
+ *   idea    grad_features as in 02: a table has the output row of each input row
  *   expect  1/8 of the bytes of 01_gather_backward for grad_features
  *   limit   the gradient of the weight, which a lower rung computes
  *   run     make grade T=04_cuda_kernels/subm_conv3d/03
