@@ -31,7 +31,7 @@ def read(file: Path) -> dict[str, str]:
             continue
         if len(words) < 2 or not words[0]:
             raise GraderError(
-                f"{one_line(file.name)}:{number}: expected id,name, got "
+                f"{one_line(file.name)}:{number}: expected a line like id,name, got "
                 f"{one_line(','.join(row))!r}"
             )
         found[named(words[0])] = named(words[1])

@@ -95,8 +95,8 @@ def case_of(rung: Rung, operator: Operator, direction: str, seed: int) -> Case:
     name = next(iter(named), usual)
     if name not in cases:
         raise GraderError(
-            f"{rung.id}: lab.toml has a traffic limit for case {name!r}, but no such "
-            "case exists"
+            f"{rung.id}: in lab.toml 'traffic' names the case {name!r}, but the "
+            f"operator {operator.name} has no case of this name"
         )
     return cases[name]
 

@@ -38,8 +38,8 @@ def run(arguments: Arguments) -> int:
     host, source = arguments[HOST], arguments[FROM]
     if host not in KNOWN or not source:
         raise GraderError(
-            f"HOST= is {host!r}, expected {' or '.join(KNOWN)}. FROM= must name the "
-            "submission"
+            f"HOST= is {host!r} and FROM= is {source!r}. HOST= must be "
+            f"{' or '.join(KNOWN)}, and FROM= must name the submission"
         )
     made = here()
     if made is None:

@@ -58,7 +58,7 @@ def kernels(selection: Selection) -> Selection:
     mine = {rung.id for task in tasks for rung in task.rungs}
     if not tasks:
         raise GraderError(
-            "CHECK=card: expected kernels of lab 04, for example "
+            "CHECK=card checks only kernels of lab 04: name some, for example "
             "make grade CHECK=card T=04_cuda_kernels/add"
         )
     return replace(selection, tasks=tasks, rungs=selection.rungs & mine)

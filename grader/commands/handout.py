@@ -184,7 +184,7 @@ def _ship(name: str, target: Path, made: Course | None = None) -> None:
     """Write a file's student edition."""
     source = ROOT / name
     if source.is_symlink():
-        raise GraderError(f"{name} is a link; a handout holds plain files only")
+        raise GraderError(f"{name} is a symbolic link; replace it by a plain file")
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         text = source.read_text(encoding="utf-8")
@@ -201,8 +201,8 @@ def _ship(name: str, target: Path, made: Course | None = None) -> None:
 def _student_edition(name: str, text: str) -> str:
     if RUNG.fullmatch(name) and not REGION.search(text + _beside(name)):
         raise GraderError(
-            f"{name} has no BEGIN SOLUTION: it would be given away as it is. Mark its "
-            "solution (CONTRIBUTING.md), or keep it out of git"
+            f"{name} has no line BEGIN SOLUTION, so students would get the solution. "
+            "Mark the solution (CONTRIBUTING.md), or keep the file out of git"
         )
     if name == "Makefile":
         return makefile(text)
@@ -215,7 +215,8 @@ def _student_edition(name: str, text: str) -> str:
     text = warned(name, starter(text))
     if name.startswith("labs/") and MARKER.search(text):
         raise GraderError(
-            f"{name}: BEGIN SOLUTION, END SOLUTION and STARTER do not match"
+            f"{name}: the lines BEGIN SOLUTION, END SOLUTION and STARTER must follow "
+            "each other as CONTRIBUTING.md says"
         )
     return text
 
@@ -269,8 +270,8 @@ def makefile(text: str) -> str:
             text = re.sub(rf"^{target}:.*\n(\t.*\n)*\n?", "", text, flags=re.M)
         elif not OFFERED.fullmatch(target):
             raise GraderError(
-                f"Makefile: is 'make {target}' for students? add it to OFFERED or "
-                "WITHHELD in grader/commands/handout.py"
+                f"Makefile: is 'make {target}' for students? If it is, add it to "
+                "OFFERED in grader/commands/handout.py; if not, add it to WITHHELD"
             )
     return re.sub(
         r"^\.PHONY:.*$",
@@ -333,7 +334,8 @@ def _search(names: list[str], tree: Path) -> None:
     if found := leaks.find(tree, leaks.solution_lines(sources)):
         raise GraderError(
             f"the handout would give solutions away in {len(found)} places, the first: "
-            f"{found[0]}. Mark it as a solution, or say in leaks.py why it is public"
+            f"{found[0]}. Mark this line as a solution, or list it as public in "
+            "grader/handout/leaks.py"
         )
 
 

@@ -85,7 +85,8 @@ def environment(version: str) -> Path:
     uv = str(beside) if beside.exists() else shutil.which("uv")
     if not uv:
         raise GraderError(
-            "the package uv is missing, which makes the environments: pip install uv"
+            "the package uv, which makes the environments, is missing: install it with "
+            "pip install uv"
         )
     terminal.say(f"fetching torch {version}: up to 3 GB, and 5 GB of disk in {folder}")
     if version == pinned():
@@ -100,8 +101,8 @@ def environment(version: str) -> Path:
         if done.returncode:
             reason = " ".join(done.stderr.split())[-300:] or "no reason told"
             raise GraderError(
-                f"torch {version} cannot be downloaded (is there a network, and 6 GB "
-                f"of disk?): {reason}"
+                f"torch {version} cannot be downloaded: {reason}. The download needs a "
+                "network and 6 GB of free disk space"
             )
     ready.touch()
     return python

@@ -40,13 +40,13 @@ def parse(where: str, suffix: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     for word in ("architectures", "needs"):
         if word in entry and suffix != ".cu":
             raise GraderError(
-                f"{where}: {word} is {entry[word]!r}, but only files in CUDA may have "
-                "this word"
+                f"{where}: {word!r} is {entry[word]!r}, but only files in CUDA may "
+                f"have the key {word!r}; remove it"
             )
     needs = entry.get("needs", "")
     if "needs" in entry and needs != GPU:
         raise GraderError(
-            f"{where}: needs is {needs!r}, expected {GPU!r}, or no line with needs"
+            f"{where}: 'needs' is {needs!r}, expected {GPU!r}, or no line with 'needs'"
         )
     return {"architectures": _architectures(where, entry), "needs": needs}
 
@@ -58,10 +58,11 @@ def dtypes(where: str, suffix: str, entry: Mapping[str, Any]) -> tuple[str, ...]
     """
     named = entry.get("dtypes", [])
     if named not in ([], [HALF]):
-        raise GraderError(f"{where}: dtypes is {named!r}, expected [{HALF!r}]")
+        raise GraderError(f"{where}: 'dtypes' is {named!r}, expected [{HALF!r}]")
     if named and suffix != ".cu":
         raise GraderError(
-            f"{where}: dtypes is {named!r}, but only files in CUDA may have this word"
+            f"{where}: 'dtypes' is {named!r}, but only files in CUDA may have the key "
+            "'dtypes'; remove it"
         )
     return tuple(named)
 
@@ -71,7 +72,7 @@ def _architectures(where: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
     right = isinstance(named, list | tuple) and named
     if not right or not all(isinstance(n, str) and _NAME.fullmatch(n) for n in named):
         raise GraderError(
-            f"{where}: architectures is {named!r}, expected a list of names like "
+            f"{where}: 'architectures' is {named!r}, expected a list of names like "
             '["sm_80", "sm_90a"]'
         )
     return tuple(dict.fromkeys(named))

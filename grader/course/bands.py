@@ -82,16 +82,21 @@ def parse(
     if entry is None:
         return None
     if not isinstance(entry, dict):
-        raise GraderError(f"{where}: speed is {entry!r}, expected a table")
+        raise GraderError(
+            f"{where}: 'speed' is {entry!r}, expected a table like "
+            "{ points = 2, forward = ... }"
+        )
     _refuse_unknown(where, "speed", entry, _WORDS)
     of = entry.get("of", "pytorch")
     if of not in OF:
-        raise GraderError(f"{where}: speed.of is {of!r}, expected one of {OF}")
+        raise GraderError(
+            f"{where}: 'speed.of' is {of!r}, expected one of {', '.join(OF)}"
+        )
     worth = entry.get("points", 0)
     if not isinstance(worth, int | float) or not 0 < worth <= points:
         raise GraderError(
-            f"{where}: speed.points is {worth!r}, expected more than 0 and at most the "
-            f"ladder's {points:g} points"
+            f"{where}: 'speed.points' is {worth!r}, expected more than 0 and at most "
+            f"the ladder's {points:g} points"
         )
     bands = {
         direction: _band(where, direction, entry[direction], of)
@@ -99,7 +104,9 @@ def parse(
         if direction in entry
     }
     if not bands and not without_bands:
-        raise GraderError(f"{where}: speed needs a band for forward or backward")
+        raise GraderError(
+            f"{where}: 'speed' lacks a table for 'forward', for 'backward' or for both"
+        )
     made = SpeedTask(float(worth), bands)
     each = {d: replace(band, worth=made.points_of(d)) for d, band in bands.items()}
     return replace(made, bands=each)
@@ -110,11 +117,11 @@ def _band(where: str, direction: str, entry: Mapping[str, Any], of: str) -> Band
     _refuse_unknown(where, name, entry, _BAND_WORDS)
     missing = sorted(_BAND_WORDS - set(entry))
     if missing:
-        raise GraderError(f"{where}: {name} lacks {missing[0]!r}")
+        raise GraderError(f"{where}: {name!r} lacks the key {missing[0]!r}")
     floor, full = entry["floor"], entry["full"]
     if not 0 < floor < full:
         raise GraderError(
-            f"{where}: {name} has floor {floor} and full {full}, expected "
+            f"{where}: {name!r} has floor = {floor} and full = {full}, expected "
             "0 < floor < full"
         )
     return Band(str(entry["case"]), float(floor), float(full), of)
@@ -126,6 +133,6 @@ def _refuse_unknown(
     unknown = sorted(set(entry) - words)
     if unknown:
         raise GraderError(
-            f"{where}: {name} has an unknown word {unknown[0]!r}, expected some of "
+            f"{where}: {name!r} has an unknown key {unknown[0]!r}, expected some of "
             f"{', '.join(sorted(words))}"
         )

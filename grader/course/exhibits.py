@@ -86,19 +86,23 @@ def parse(where: str, entry: Mapping[str, Any]) -> Exhibit:
     needed = ("operator", "points", "tool", "elements", "verdict", "passes", "story")
     for word in needed:
         if word not in entry:
-            raise GraderError(f"{where} lacks {word!r}")
+            raise GraderError(f"{where} lacks the key {word!r}")
     one_of(where, "operator", entry["operator"], tuple(SIGNATURES))
     one_of(where, "tool", entry["tool"], TOOLS)
     for word in ("points", "elements"):
         value = entry[word]
         if not isinstance(value, int | float) or value <= 0:
-            raise GraderError(f"{where}: {word} is {value!r}, expected more than 0")
+            raise GraderError(
+                f"{where}: {word!r} is {value!r}, expected a number larger than 0"
+            )
     for direction, word in entry["verdict"].items():
         one_of(where, "verdict", direction, DIRECTIONS)
         one_of(where, f"verdict.{direction}", word, tuple(map(str, Verdict)))
     story = entry["story"]
     if not isinstance(story, list) or len(story) != SENTENCES:
-        raise GraderError(f"{where}: story must be a list of {SENTENCES} sentences")
+        raise GraderError(
+            f"{where}: 'story' is {story!r}, expected a list of {SENTENCES} sentences"
+        )
     return Exhibit(
         entry["operator"],
         float(entry["points"]),
@@ -118,7 +122,8 @@ def _picture(where: str, entry: Any) -> Picture | None:
         return None
     if not isinstance(entry, dict) or set(entry) != {"of", "case"}:
         raise GraderError(
-            f"{where}: picture is {entry!r}, expected a table with the keys of and case"
+            f"{where}: 'picture' is {entry!r}, expected a table with two keys, 'of' "
+            "and 'case'"
         )
     return Picture(entry["of"], entry["case"])
 
@@ -127,4 +132,4 @@ def one_of(where: str, word: str, value: Any, words: tuple[str, ...]) -> None:
     """Raises GraderError for a value that is not known."""
     if value not in words:
         listed = ", ".join(words)
-        raise GraderError(f"{where}: {word} is {value!r}, expected one of {listed}")
+        raise GraderError(f"{where}: {word!r} is {value!r}, expected one of {listed}")

@@ -85,7 +85,7 @@ def _lab(toml: Path) -> list[Task]:
         return [*_extension(toml, entries), *_hunt(toml, entries)]
     if language not in SUFFIX:
         raise GraderError(
-            f"{_shown(toml)}: language is {language!r}, expected one of "
+            f"{_shown(toml)}: 'language' is {language!r}, expected one of "
             f"{', '.join(SUFFIX)}"
         )
     return [*_ladders(toml, entries), *_hunt(toml, entries)]
@@ -261,8 +261,9 @@ def _numerics(where: str, value: Any) -> tuple[str, tuple[str, ...]]:
     words = isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)
     if kind not in NUMERICS or not (words and tags):
         raise GraderError(
-            f"{where}: numerics is {value!r}, expected one of {listed}, or one of them "
-            'with tags of the operator: numerics.winograd = ["winograd_3x3"]'
+            f"{where}: 'numerics' is {value!r}, expected one of {listed}. For some "
+            "cases only, write one of these names and the tags of the cases: "
+            'numerics.winograd = ["winograd_3x3"]'
         )
     return kind, tuple(tags)
 
@@ -270,12 +271,12 @@ def _numerics(where: str, value: Any) -> tuple[str, tuple[str, ...]]:
 def _points(toml: Path, operator: str, entry: Mapping[str, Any]) -> float:
     """What a ladder is worth."""
     if "points" not in entry:
-        raise GraderError(f"{_shown(toml)}: ladder.{operator} has no points")
+        raise GraderError(f"{_shown(toml)}: 'ladder.{operator}' lacks the key 'points'")
     points = entry["points"]
     if not isinstance(points, (int, float)) or points < 0:
         raise GraderError(
-            f"{_shown(toml)}: ladder.{operator}: points are {points!r}, expected a "
-            "number that is not negative"
+            f"{_shown(toml)}: 'ladder.{operator}.points' is {points!r}, expected a "
+            "number of at least 0"
         )
     return float(points)
 
@@ -284,7 +285,9 @@ def _hints(place: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
     """The hints of a ladder or a rung, from the vaguest to the plainest."""
     hints = entry.get("hints", [])
     if not isinstance(hints, list) or not all(isinstance(h, str) for h in hints):
-        raise GraderError(f"{place}: hints must be a list of sentences, got {hints!r}")
+        raise GraderError(
+            f"{place}: 'hints' is {hints!r}, expected a list of sentences"
+        )
     return tuple(hints)
 
 
@@ -294,8 +297,8 @@ def _known_words(
     for word in entry:
         if word not in words:
             raise GraderError(
-                f"{_shown(toml)}: {where} has an unknown word {word!r} (known: "
-                f"{', '.join(sorted(words))})"
+                f"{_shown(toml)}: {where} has an unknown key {word!r}, expected some "
+                f"of {', '.join(sorted(words))}"
             )
 
 
@@ -317,7 +320,7 @@ def select(wanted: str | None, lab: str | None = None) -> Selection:
         tasks = tuple(task for task in tasks if task.lab.startswith(lab))
         if not tasks:
             labs = ", ".join(sorted({task.lab for task in offered_tasks()}))
-            raise GraderError(f"no lab begins with {lab!r} (there are: {labs})")
+            raise GraderError(f"no lab begins with {lab!r}; the labs are: {labs}")
     if not wanted:
         rungs = frozenset(rung.id for task in tasks for rung in task.rungs)
         return Selection(tasks, rungs, whole=not lab)
@@ -370,7 +373,9 @@ def id_of(wanted: str) -> str:
         try:
             name = str(path.resolve().relative_to(rungs.ROOT))
         except ValueError as error:
-            raise GraderError(f"{wanted} is not inside {rungs.ROOT}") from error
+            raise GraderError(
+                f"{wanted} is not inside {rungs.ROOT}; name a file of labs/"
+            ) from error
     name = name.removeprefix("./").removeprefix("labs/").rstrip("/")
     name = re.sub(rf"({re.escape(exhibits.CASE)}|\.(py|c|cu|cpp))$", "", name)
     name = re.sub(r"^(\w+)/csrc/(\w+)/(\w+)$", r"\1/\3/\2", name)

@@ -44,22 +44,25 @@ class Limits:
 def parse(where: str, entry: Any) -> tuple[Limits, ...]:
     """The traffic words of a rung. Raises GraderError, which begins with `where`."""
     if not isinstance(entry, Mapping):
-        raise GraderError(f"{where}: traffic is {entry!r}, expected a table")
+        raise GraderError(
+            f"{where}: 'traffic' is {entry!r}, expected a table like "
+            "{ forward = ... }"
+        )
     made = []
     for direction, words in entry.items():
         if direction not in DIRECTIONS or not isinstance(words, Mapping):
             raise GraderError(
-                f"{where}: traffic.{direction}: expected a table for forward or "
-                "backward"
+                f"{where}: 'traffic.{direction}' is {words!r}, but 'traffic' has "
+                "only the tables 'forward' and 'backward'"
             )
         cases = words.get("case", ())
         most = {word: limit for word, limit in words.items() if word != "case"}
         unknown = sorted(set(most) - set(MEANING))
         if unknown or not cases:
-            said = f"unknown word {unknown[0]!r}" if unknown else "no case"
+            said = f"unknown key {unknown[0]!r}" if unknown else "no case"
             raise GraderError(
-                f"{where}: traffic.{direction} has {said}, expected the word case and "
-                f"some of {', '.join(MEANING)}"
+                f"{where}: 'traffic.{direction}' has {said}, expected the key 'case' "
+                f"and some of {', '.join(MEANING)}"
             )
         for word, limit in most.items():
             if isinstance(limit, str):
@@ -80,7 +83,10 @@ def _parsed(where: str, formula: str) -> ast.expr:
     try:
         return ast.parse(formula, mode="eval").body
     except (SyntaxError, ValueError) as error:
-        raise GraderError(f"{where}: {formula!r} is not a formula") from error
+        raise GraderError(
+            f"{where}: {formula!r} is not a formula, expected one like "
+            '"1.1 * 12 * COUNT"'
+        ) from error
 
 
 def _value(node: ast.expr, sizes: Mapping[str, int], formula: str) -> float:
@@ -95,6 +101,6 @@ def _value(node: ast.expr, sizes: Mapping[str, int], formula: str) -> float:
         case ast.UnaryOp(op=ast.USub(), operand=inner):
             return -_value(inner, sizes, formula)
     raise GraderError(
-        f"the limit {formula!r} has {ast.unparse(node)!r}, expected numbers, + - * / "
-        f"( ) and some of {', '.join(sorted(sizes))}"
+        f"the limit {formula!r} contains {ast.unparse(node)!r}, expected only numbers, "
+        f"+ - * / ( ) and some of the sizes {', '.join(sorted(sizes))}"
     )

@@ -73,7 +73,7 @@ def parse(where: str, lab: str, rung: str, entry: Mapping[str, Any]) -> tuple[Us
     used = entry.get("uses", {})
     if not isinstance(used, Mapping):
         raise GraderError(
-            f"{where}: uses is {used!r}, expected lines like "
+            f"{where}: 'uses' is {used!r}, expected lines like "
             'uses.gemm = "matmul/05_packed"'
         )
     some = "covers" in entry or "below" in entry
@@ -91,8 +91,9 @@ def covers(where: str, entry: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
         good = isinstance(words, list) and all(isinstance(w, str) for w in words)
         if not (good and words):
             raise GraderError(
-                f"{where}: covers is {value!r}, expected tags of the operator, like "
-                'covers = ["pointwise"], or by result: covers.output = ["pointwise"]'
+                f"{where}: 'covers' is {value!r}, expected tags of the operator. Write "
+                'covers = ["pointwise"] for all results, or '
+                'covers.output = ["pointwise"] for one result'
             )
     return {result: tuple(words) for result, words in named.items()}
 

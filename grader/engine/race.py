@@ -213,7 +213,8 @@ def _case(task: Task, operator: Operator, name: str) -> Case:
     cases = operator.speed_cases()
     if name not in cases:
         raise GraderError(
-            f"labs/{task.lab}/lab.toml: ladder.{task.operator} is timed on case "
-            f"{name!r}, but {operator.name}.toml has only {', '.join(cases) or 'none'}"
+            f"labs/{task.lab}/lab.toml: 'ladder.{task.operator}' names the speed case "
+            f"{name!r}, but the speed cases of {operator.name}.toml are: "
+            f"{', '.join(cases) or 'none'}"
         )
     return cases[name]

@@ -96,19 +96,19 @@ def _plain_shapes(reference: Any, line: Mapping[str, Any]) -> None:
     shapes = line.get("shapes", {})
     sizes = {key: size for key, size in line.items() if key.isupper()}
     if not isinstance(shapes, dict):
-        raise ValueError(f"shapes is not a table like {{ {inputs[0]} = [3, 7] }}")
+        raise ValueError(f"'shapes' must be a table like {{ {inputs[0]} = [3, 7] }}")
     for name, shape in shapes.items():
         if name not in inputs:
             listed = ", ".join(inputs)
             raise ValueError(
-                f"{name!r} is not an input; the inputs in shapes are {listed}"
+                f"'shapes' has {name!r}, which is not an input; the inputs are {listed}"
             )
         if not isinstance(shape, list) or not all(map(_is_size, shape)):
             right = "a list of sizes like [3, 7]"
-            raise ValueError(f"the shape of {name!r} is not {right}")
+            raise ValueError(f"the shape of {name!r} must be {right}")
     for name, size in sizes.items():
         if not _is_size(size):
-            raise ValueError(f"the size {name} is not a whole number of 0 or more")
+            raise ValueError(f"the size {name!r} must be a whole number of at least 0")
 
 
 def _is_size(value: Any) -> bool:
@@ -277,8 +277,8 @@ def search(places: list[Path], made: Course) -> None:
                 for pattern, what in patterns.items():
                     if re.search(pattern, searched):
                         raise GraderError(
-                            f"the handout would give away {what}: it is in {name}. "
-                            "Remove it from this file, or change it in the course file"
+                            f"the handout would give away {what}, because {name} "
+                            "contains it. Change this file or the course file"
                         )
 
 

@@ -142,7 +142,7 @@ class _Reader:
                 meant = f" (did you mean {near[0]!r}?)" if near else ""
                 listed = ", ".join((*words, "values"))
                 raise Refused(
-                    f"{self.shown}: unknown word {word!r} in a case of "
+                    f"{self.shown}: unknown key {word!r} in a case of "
                     f"{self.operator.name}{meant}, expected some of {listed}",
                     self._place(word),
                 )

@@ -191,7 +191,8 @@ class Operator:
             )
         except NameError as error:
             raise CaseError(
-                f"{self.name}: a case lacks a size that {text} needs: {error}"
+                f"{self.name}.toml: a case lacks the size {error.name!r}, which the "
+                f"shape {text!r} needs"
             ) from error
 
     def input_shapes(self, case: Case) -> dict[str, tuple[int, ...]]:
@@ -215,9 +216,9 @@ class Operator:
         if unknown:
             word = sorted(unknown)[0]
             raise CaseError(
-                f"{self.name}.toml: case {line.get('name')!r} has an unknown word "
-                f"{word!r} (a size begins with a capital letter; options are "
-                f"{sorted(options)})"
+                f"{self.name}.toml: case {line.get('name')!r} has an unknown key "
+                f"{word!r}. Sizes begin with a capital letter; the options are "
+                f"{', '.join(sorted(options))}"
             )
         wanted = line.get("wanted")
         return Case(

@@ -125,7 +125,7 @@ def _asked() -> tuple[Gpu | None, str]:
     if not devices():
         return None, NONE
     if not toolkit():
-        return None, "nvcc is missing, or its libcudart.so"
+        return None, "nvcc or its library libcudart.so is missing"
     try:
         _make("gpu_probe")
         answer = tell("gpu_probe")
@@ -156,14 +156,19 @@ def tell(program: str, *words: str) -> dict[str, Any]:
         done = subprocess.run(command, capture_output=True, text=True, timeout=ASKING)
         answer = json.loads(done.stdout.strip().splitlines()[-1])
     except (OSError, subprocess.TimeoutExpired, ValueError, IndexError) as error:
-        raise GraderError(f"the GPU does not answer: {type(error).__name__}") from error
+        raise GraderError(
+            f"the GPU cannot be used: {type(error).__name__}; run nvidia-smi to "
+            "see its state"
+        ) from error
     return answer if isinstance(answer, dict) else {}
 
 
 def _make(*targets: str) -> None:
     kit = toolkit()
     if kit is None:
-        raise GraderError("nvcc is missing, or its libcudart.so")
+        raise GraderError(
+            "nvcc or its library libcudart.so is missing: install the CUDA toolkit"
+        )
     order = ["-f", TOOLS, f"BUILD={build_folder()}", *kit_words(kit), *targets]
     with working.on("compile what runs on the GPU, once"):
         done = run_make(order)

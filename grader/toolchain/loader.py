@@ -51,7 +51,8 @@ def _asked(
     if done.returncode or not found:
         said = (done.stderr.splitlines() or ["no reason told"])[0]
         raise GraderError(
-            f"the loader does not list the libraries of '{Path(program).name}': {said}"
+            "the system's program loader (ld.so) cannot list the libraries of "
+            f"'{Path(program).name}': {said}"
         )
     cache = [CACHE] if CACHE.exists() else []
     return (*found, *cache)

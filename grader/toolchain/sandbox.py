@@ -88,8 +88,8 @@ def level() -> str:
         )
     if not works[wanted]():
         raise SandboxError(
-            f"{ENVIRONMENT} asks for {wanted!r}, which does not work on this machine "
-            "(make doctor shows why)"
+            f"{ENVIRONMENT} is {wanted!r}, but this sandbox does not work on this "
+            "machine; make doctor shows why"
         )
     return wanted
 

@@ -37,7 +37,9 @@ def counted(command: Sequence[str], library: Path, folder: Path) -> Counter[int]
                 valgrind, capture_output=True, text=True, timeout=DEADLINE
             )
     except subprocess.TimeoutExpired as error:
-        raise GraderError("valgrind took too long: profile a faster file") from error
+        raise GraderError(
+            f"valgrind did not end within {DEADLINE:.0f} s: profile a faster file"
+        ) from error
     if done.returncode or not out.exists():
         reason = (done.stderr.strip().splitlines() or ["no reason told"])[-1]
         raise GraderError(f"valgrind could not run the call: {reason}")

@@ -102,7 +102,7 @@ def _has(tags: Mapping[str, bool], tag: str) -> bool:
     if tag not in tags:
         listed = ", ".join(sorted(tags)) or "none"
         raise GraderError(
-            f"lab.toml: covers names the tag {tag!r}, but the tags of this operator "
+            f"lab.toml: 'covers' names the tag {tag!r}, but the tags of this operator "
             f"are: {listed}"
         )
     return tags[tag]

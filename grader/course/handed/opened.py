@@ -101,7 +101,9 @@ def members(source: Path) -> Iterator[Member]:
         shown = one_line(source.name or str(source))
         for number, member in enumerate(_members(source)):
             if number == MOST:
-                raise GraderError(f"{shown} has more than {MOST} files")
+                raise GraderError(
+                    f"{shown} has more than {MOST} files: hand in only the folder labs"
+                )
             yield member
     except DAMAGED as error:
         raise GraderError(
@@ -155,7 +157,9 @@ def _of_archive(source: Path) -> Iterator[Member]:
         head = file.read(max(map(len, OTHERS)))
     for mark, kind in OTHERS.items():
         if head.startswith(mark):
-            raise ValueError(f"it is {kind}; ask for a .zip or a .tar.gz, or unpack it")
+            raise ValueError(
+                f"it is {kind}; ask the student for a .zip or a .tar.gz, or unpack it"
+            )
     return _of_zip(source) if zipfile.is_zipfile(source) else _of_tar(source)
 
 
@@ -199,7 +203,9 @@ class _Entry(tarfile.TarInfo):
         """Of a block of 512 bytes. Raises ValueError for a name without an end."""
         entry = super().frombuf(buf, encoding, errors)
         if entry.type in SUPPLEMENTS and entry.size > LONGEST_NAME:
-            raise ValueError(f"a file name in it is too long ({entry.size} bytes)")
+            raise ValueError(
+                f"the archive has a file name that is too long ({entry.size} bytes)"
+            )
         return entry
 
 

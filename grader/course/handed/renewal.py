@@ -49,8 +49,8 @@ def unpacked(archive: Path) -> dict[str, tuple[bytes, bool]]:
     listed = dict(_manifest(found[MANIFEST][0])) if MANIFEST in found else {}
     if not listed or starters.ARCHIVE not in found:
         raise GraderError(
-            f"{archive} is not a handout of convlab: it has no {MANIFEST} or no "
-            f"{starters.ARCHIVE}"
+            f"{archive} is not a handout of convlab: a handout contains the files "
+            f"{MANIFEST} and {starters.ARCHIVE}"
         )
     for name, digest in listed.items():
         if hashlib.sha256(found.get(name, (b"", False))[0]).hexdigest() != digest:
@@ -84,7 +84,10 @@ def _below(name: str) -> str:
     """
     parts = PurePosixPath(name).parts
     if len(parts) < 2 or ".." in parts or name.startswith("/"):
-        raise GraderError(f"the archive has a file {name!r}, so it is not a handout")
+        raise GraderError(
+            f"the archive has a file {name!r}, so it is not a handout; download the "
+            "handout again"
+        )
     return str(PurePosixPath(*parts[1:]))
 
 

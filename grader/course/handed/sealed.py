@@ -68,9 +68,11 @@ def block(archive: Path, task: str) -> bytes:
             f"there is no {archive}: ask your instructor for it, and name it with FROM="
         ) from error
     except (OSError, zipfile.BadZipFile) as error:
-        raise GraderError(f"{archive} cannot be read: {error}") from error
+        raise GraderError(f"{archive} cannot be read: {error}; get it again") from error
     except KeyError as error:
-        raise GraderError(f"{archive} has no solutions of {task}") from error
+        raise GraderError(
+            f"{archive} has no solutions of {task}: ask your instructor for another one"
+        ) from error
 
 
 def file_of(task: str) -> str:

@@ -164,11 +164,15 @@ def read(file: Path) -> Place:
     except OSError as error:
         raise GraderError(f"{shown} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise GraderError(f"{shown} cannot be read: {error}") from error
+        raise GraderError(
+            f"{shown} cannot be read: {error}; save it as UTF-8"
+        ) from error
     try:
         value = tomllib.loads(text)
     except RecursionError as error:
-        raise GraderError(f"{shown} is nested too deeply: expected TOML") from error
+        raise GraderError(
+            f"{shown} has lists or tables that are nested too deeply: use fewer levels"
+        ) from error
     except ValueError as error:  # a TOMLDecodeError, or a number without end
         place = re.search(r"at line (\d+)", str(error))
         line = int(place[1]) if place else max(1, len(text.splitlines()))

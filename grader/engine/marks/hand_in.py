@@ -88,7 +88,10 @@ def _sorted(
         if why and not _as_handed_out(member, handed_out):
             left[path] = why
         if len(found) + len(left) > MOST:
-            raise GraderError(f"{one_line(source.name)} has more than {MOST} files")
+            raise GraderError(
+                f"{one_line(source.name)} has more than {MOST} files: hand in only the "
+                "folder labs"
+            )
     return found, left
 
 

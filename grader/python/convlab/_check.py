@@ -90,7 +90,7 @@ def check(
         raise ValueError(f"numerics is {numerics!r}, expected one of {listed}")
     if name not in SIGNATURES:
         listed = ", ".join(SIGNATURES)
-        raise ValueError(f"no operator is called {name!r} (there are: {listed})")
+        raise ValueError(f"no operator is called {name!r}; the operators are: {listed}")
     seed = secrets.randbelow(1_000_000) if seed is None else seed
     trial = _Trial(function, name, seed)
     trial.subject.numerics = numerics

@@ -135,9 +135,8 @@ class COperator:
         code = self.code.get(DIRECTIONS[direction])
         if code is None:
             raise NotImplementedError(
-                f"{name}: no file defines {name}_{DIRECTIONS[direction]} "
-                f"({self.code[DIRECTIONS[1 - direction]].file} and the files below it "
-                "do not)"
+                f"{name}: {name}_{DIRECTIONS[direction]} is not defined, neither in "
+                f"{self.code[DIRECTIONS[1 - direction]].file} nor in a lower file"
             )
         kind = next(t.dtype for t in inputs if t is not None and t.dtype in REALS)
         status, refused, sentence = binding().call(

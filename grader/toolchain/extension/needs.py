@@ -56,8 +56,8 @@ def verify() -> None:
         raise GraderError(f"setuptools is {version}, but {needs}: {remedy}")
     if not shutil.which("ninja"):
         raise GraderError(
-            "there is no ninja. Without it, torch compiles all files every time, one "
-            "after the other: pip install ninja"
+            "there is no ninja, so torch would compile all files every time, one after "
+            "the other. Install it with pip install ninja"
         )
 
 

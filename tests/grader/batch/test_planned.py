@@ -98,7 +98,9 @@ def test_a_class_list_names_who_is_missing_and_who_is_strange(tmp_path):
     assert roster.nothing(on_roster, ["alice", "Bob", "eve"]) == ["8 (Carol)"]
     assert roster.strange(on_roster, ["alice", "Bob", "eve"]) == ["eve"]
     assert roster.strange({}, ["eve"]) == []
-    for text, says in (("alice\n", "r.csv:1: expected id,name, got 'alice'"),):
+    for text, says in (
+        ("alice\n", "r.csv:1: expected a line like id,name, got 'alice'"),
+    ):
         with pytest.raises(GraderError, match=says):
             roster.read(put(file, text))
     with pytest.raises(GraderError, match="expected a CSV file"):

@@ -214,17 +214,17 @@ def test_a_case_that_cannot_be_computed_is_refused_with_its_line(tmp_path):
         course_trees.asked(named)
     wrong = TEXT.replace("shapes = { input", "shepes = { input")
     put(tmp_path / "course.toml", wrong)
-    with pytest.raises(GraderError, match="unknown word 'shepes'"):
+    with pytest.raises(GraderError, match="unknown key 'shepes'"):
         course_trees.asked(named)
     for old, new, says in (
-        ("[3, 7, 9]", "[3, -7, 9]", "the shape of 'input' is not a list of sizes"),
-        ("[3, 7, 9]", '"3x7"', "the shape of 'input' is not a list of sizes"),
+        ("[3, 7, 9]", "[3, -7, 9]", "the shape of 'input' must be a list of sizes"),
+        ("[3, 7, 9]", '"3x7"', "the shape of 'input' must be a list of sizes"),
         (
             "{ input = [3",
             "{ x = [3",
-            "'x' is not an input; the inputs in shapes are input",
+            "'shapes' has 'x', which is not an input; the inputs are input",
         ),
-        ("{ input = [3, 7, 9] }", "3", "shapes is not a table like { input = "),
+        ("{ input = [3, 7, 9] }", "3", "'shapes' must be a table like { input = "),
     ):
         put(tmp_path / "course.toml", TEXT.replace(old, new))
         with pytest.raises(GraderError, match=f"course.toml:31: .*{re.escape(says)}"):

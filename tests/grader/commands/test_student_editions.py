@@ -55,8 +55,11 @@ def test_a_starter_line_that_stands_alone_is_uncovered():
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("int x;\n", "has no BEGIN SOLUTION: it would be given away as it is"),
-        ("// BEGIN SOLUTION\n// END SOLUTION\n// BEGIN SOLUTION\n", "do not match"),
+        ("int x;\n", "has no line BEGIN SOLUTION, so students would get"),
+        (
+            "// BEGIN SOLUTION\n// END SOLUTION\n// BEGIN SOLUTION\n",
+            "must follow each other",
+        ),
     ],
 )
 def test_a_rung_whose_solution_is_not_marked_is_not_shipped(text, sentence):

@@ -32,18 +32,30 @@ def lab_of(folder: Path, words: str, suffix: str = ".cu") -> list[Task]:
 @pytest.mark.parametrize(
     ("words", "suffix", "sentence"),
     [
-        ('architectures = "sm_80"', ".cu", "architectures is 'sm_80', expected a list"),
-        ("architectures = []", ".cu", "architectures is [], expected a list of names"),
-        ('architectures = ["80"]', ".cu", "architectures is ['80'], expected a list"),
-        ("architectures = [80]", ".cu", "architectures is [80], expected a list"),
+        (
+            'architectures = "sm_80"',
+            ".cu",
+            "'architectures' is 'sm_80', expected a list",
+        ),
+        (
+            "architectures = []",
+            ".cu",
+            "'architectures' is [], expected a list of names",
+        ),
+        ('architectures = ["80"]', ".cu", "'architectures' is ['80'], expected a list"),
+        ("architectures = [80]", ".cu", "'architectures' is [80], expected a list"),
         ('architectures = ["sm_80,"]', ".cu", "expected a list of names like"),
         (
             'needs = "h200"',
             ".cu",
-            "needs is 'h200', expected 'gpu', or no line with needs",
+            "'needs' is 'h200', expected 'gpu', or no line with 'needs'",
         ),
-        ("needs = true", ".cu", "needs is True, expected 'gpu', or no line with needs"),
-        ('needs = "gpu"', ".c", "needs is 'gpu', but only files in CUDA may have"),
+        (
+            "needs = true",
+            ".cu",
+            "'needs' is True, expected 'gpu', or no line with 'needs'",
+        ),
+        ('needs = "gpu"', ".c", "'needs' is 'gpu', but only files in CUDA may have"),
     ],
 )
 def test_strange_words_about_cards_are_refused(

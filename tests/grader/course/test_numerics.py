@@ -37,7 +37,7 @@ def test_a_class_is_for_all_cases_or_for_some_tags(value: Any, found: Any) -> No
     ],
 )
 def test_anything_else_is_refused(value: Any) -> None:
-    with pytest.raises(GraderError, match=r"numerics is .*expected one of direct"):
+    with pytest.raises(GraderError, match=r"'numerics' is .*expected one of direct"):
         tasks._numerics("lab.toml", value)
 
 

@@ -27,7 +27,7 @@ def test_a_limit_is_arithmetic_of_sizes(formula, number):
     "formula", ["COUNT ** 9", "__import__('os')", "X", "COUNT if K else 0", "'a' * 9"]
 )
 def test_a_limit_is_nothing_but_arithmetic(formula):
-    with pytest.raises(GraderError, match="expected numbers"):
+    with pytest.raises(GraderError, match="expected only numbers"):
         value(formula, {"COUNT": 10, "K": 4})
 
 
@@ -62,10 +62,10 @@ def test_each_case_is_looked_at_until_one_is_over_its_limit(monkeypatch, over):
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
-        ({"sideways": {"case": "x"}}, "expected a table for forward or backward"),
+        ({"sideways": {"case": "x"}}, "only the tables 'forward' and 'backward'"),
         ({"forward": {"bytes": 3}}, "has no case"),
         ({"forward": {"case": [], "bytes": 3}}, "has no case"),
-        ({"forward": {"case": "x", "byte": 3}}, "unknown word 'byte'"),
+        ({"forward": {"case": "x", "byte": 3}}, "unknown key 'byte'"),
         ({"forward": {"case": "x", "bytes": "1 +"}}, "is not a formula"),
     ],
 )

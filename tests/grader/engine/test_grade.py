@@ -324,7 +324,7 @@ def test_a_prefix_selects_all_its_tasks_and_no_name_selects_everything():
         (["conv2d"], "02_naive_c/conv2d"),
         (["02_naive_c/conv2d/09_best"], "02_naive_c/conv2d"),
         (["/etc/passwd"], "is not inside"),
-        ([None, "07"], "there are: 01_python_function, 02_naive_c"),
+        ([None, "07"], "the labs are: 01_python_function, 02_naive_c"),
     ],
 )
 def test_an_unknown_name_lists_near_ones(wanted, near):
@@ -437,18 +437,18 @@ GOOD = 'title = "C"\nlanguage = "c"\n[ladder.gelu]\npoints = 2\ncore = false\n'
     ("text", "sentence"),
     [
         ("language = c", "is not valid TOML"),
-        (GOOD.replace("title", "titel"), "the file has an unknown word 'titel'"),
-        (GOOD.replace('"c"', '"fortran"'), "language is 'fortran', expected one of"),
+        (GOOD.replace("title", "titel"), "the file has an unknown key 'titel'"),
+        (GOOD.replace('"c"', '"fortran"'), "'language' is 'fortran', expected one of"),
         (GOOD.replace("gelu", "glu"), "no operator is called 'glu'"),
-        (GOOD + 'hint = ["x"]\n', "ladder.gelu has an unknown word 'hint'"),
-        (GOOD + '[rung."gelu/00_mine"]\nflag = 1\n', "has an unknown word 'flag'"),
-        (GOOD.replace("points = 2\n", ""), "ladder.gelu has no points"),
-        (GOOD.replace("2", '"many"'), "points are 'many', expected a number"),
-        (GOOD.replace("2", "-2"), "points are -2, expected a number"),
-        (GOOD + 'hints = "x"\n', "ladder.gelu: hints must be a list of sentences"),
+        (GOOD + 'hint = ["x"]\n', "ladder.gelu has an unknown key 'hint'"),
+        (GOOD + '[rung."gelu/00_mine"]\nflag = 1\n', "has an unknown key 'flag'"),
+        (GOOD.replace("points = 2\n", ""), "'ladder.gelu' lacks the key 'points'"),
+        (GOOD.replace("2", '"many"'), "points' is 'many', expected a number"),
+        (GOOD.replace("2", "-2"), "points' is -2, expected a number"),
+        (GOOD + 'hints = "x"\n', "ladder.gelu: 'hints' is 'x', expected a list"),
         (
             GOOD + '[rung."gelu/00_mine"]\nhints = "x"\n',
-            "rung 'gelu/00_mine': hints must be a list of sentences",
+            "rung 'gelu/00_mine': 'hints' is 'x', expected a list",
         ),
     ],
 )

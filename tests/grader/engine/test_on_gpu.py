@@ -212,7 +212,7 @@ def _on_card_only(usual, subject, *words, **options):
     ("card", "task", "words"),
     [
         (None, ADD, "CHECK=card needs a GPU, but there is none today"),
-        (PRETENDED, "02_naive_c/add", "CHECK=card: expected kernels of lab 04"),
+        (PRETENDED, "02_naive_c/add", "CHECK=card checks only kernels of lab 04"),
     ],
 )
 def test_check_card_says_what_it_lacks(monkeypatch, card, task, words):

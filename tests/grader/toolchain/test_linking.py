@@ -162,7 +162,7 @@ def test_a_call_that_no_use_declares_is_a_build_error(course):
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ('uses = "gelu"', "uses is 'gelu', expected lines like"),
+        ('uses = "gelu"', "'uses' is 'gelu', expected lines like"),
         ('uses.Plain = "02_naive_c/gelu"', "an alias is made of small letters"),
         ('uses.gelu = "02_naive_c/gelu"', "the name 'gelu' is taken"),
         ('uses.forward = "02_naive_c/gelu"', "the name 'forward' is taken"),

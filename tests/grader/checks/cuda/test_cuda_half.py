@@ -143,15 +143,15 @@ def test_in_half_a_sum_of_float_is_rounded_once():
 @pytest.mark.parametrize(
     ("word", "suffix", "sentence"),
     [
-        ("f16", ".cu", "dtypes is 'f16', expected ['f16']"),
-        (["bf16"], ".cu", "dtypes is ['bf16'], expected ['f16']"),
-        (["f16"], ".c", "but only files in CUDA may have this word"),
+        ("f16", ".cu", "'dtypes' is 'f16', expected ['f16']"),
+        (["bf16"], ".cu", "'dtypes' is ['bf16'], expected ['f16']"),
+        (["f16"], ".c", "but only files in CUDA may have the key"),
     ],
 )
 def test_strange_dtypes_are_refused(word, suffix, sentence):
     with pytest.raises(GraderError) as raised:
         dtypes("lab.toml: ladder.unfold", suffix, {"dtypes": word})
-    assert str(raised.value).startswith("lab.toml: ladder.unfold: dtypes is ")
+    assert str(raised.value).startswith("lab.toml: ladder.unfold: 'dtypes' is ")
     assert sentence in str(raised.value)
 
 

@@ -288,14 +288,14 @@ def test_points_grow_with_the_logarithm(share: float, earned: float) -> None:
     ("entry", "words"),
     [
         ({"points": 3, "forward": {}}, "at most the ladder's 2 points"),
-        ({"points": 1, "of": "clock"}, "speed.of is 'clock'"),
-        ({"points": 1}, "needs a band"),
-        ({"points": 1, "forward": {"case": "x", "floor": 1}}, "lacks 'full'"),
+        ({"points": 1, "of": "clock"}, "'speed.of' is 'clock'"),
+        ({"points": 1}, "lacks a table for"),
+        ({"points": 1, "forward": {"case": "x", "floor": 1}}, "lacks the key 'full'"),
         (
             {"points": 1, "forward": {"case": "x", "floor": 2, "full": 1}},
             "floor < full",
         ),
-        ({"points": 1, "speed": 2}, "unknown word 'speed'"),
+        ({"points": 1, "speed": 2}, "unknown key 'speed'"),
         (7, "expected a table"),
     ],
 )
