@@ -95,10 +95,10 @@ def _sentence(name: str) -> str:
         return f"calls '{name}', which no operator needs"
     if missing := [one for one in SYSTEM if not (_linked(one) or _loaded(one))]:
         raise ProductError(
-            f"cannot check whether '{plain}' is in the standard libraries: "
-            f"{' and '.join(missing)} cannot be found, neither by '{_cpp()}' nor by "
-            "the system's program loader (ld.so). Install a C++ compiler (on Debian: "
-            "apt-get install build-essential) or name one with CXX="
+            f"cannot check whether '{plain}' is in the standard libraries, because "
+            f"{' and '.join(missing)} cannot be found. Neither '{_cpp()}' nor the "
+            "system's program loader (ld.so) finds it. Install a C++ compiler (on "
+            "Debian: apt-get install build-essential) or name one with CXX="
         )
     return (
         f"needs '{plain}', which is neither in PyTorch's stable ABI nor in the C and "
