@@ -50,13 +50,13 @@ DTYPES = {"f32": torch.float32, "f64": torch.float64}
 USUAL_EPOCHS = {"digits": 20, "fashion": 2, "mnist": 2}
 
 NET = Option("NET", "the network", one_of(*NETS))
-DATA = Option("DATA", "what to learn", one_of(*data.NAMES))
-EPOCHS = Option("EPOCHS", "how often", number(1))
+DATA = Option("DATA", "the data to learn from", one_of(*data.NAMES))
+EPOCHS = Option("EPOCHS", "how many passes over the data", number(1))
 VARIANTS = Option("VARIANTS", "which layers", several)
 DTYPE = Option("DTYPE", "f32 or f64", one_of(*DTYPES))
 DEVICE = Option("DEVICE", "cpu or cuda", one_of("cpu", "cuda"))
 THREADS = Option("THREADS", "how many threads", number(0, 1024))
-PROFILE = Option("PROFILE", "1 takes a step apart", switch)
+PROFILE = Option("PROFILE", "1 shows the time of each part of a step", switch)
 TO = Option("TO", "a folder", text)
 OPTIONS = (NET, DATA, EPOCHS, VARIANTS, DTYPE, DEVICE, THREADS, SEED, PROFILE, TO)
 
@@ -153,9 +153,9 @@ def command(chosen: Chosen) -> str:
     for name, usual in usually.items():
         if getattr(chosen, name) != usual:
             words.append(f"{name.upper()}={getattr(chosen, name)}")
-    if chosen.epochs != EPOCHS[chosen.data]:
+    if chosen.epochs != USUAL_EPOCHS[chosen.data]:
         words.append(f"EPOCHS={chosen.epochs}")
-    if chosen.variants != list(layers.MAKES):
+    if chosen.variants != tuple(layers.MAKES):
         words.append(f"VARIANTS={','.join(chosen.variants)}")
     for name in ("seed", "threads"):
         if value := getattr(chosen, name):
