@@ -6,7 +6,7 @@
  *   run     make bench T=03_im2col_cpu/conv2d/19
  *
  * For all shapes. Run it with THREADS=2 after the command. Workspace: as in 18_parts
- * for each thread. The steps are the same as with one thread, and so are all bits.
+ * for each thread. Any number of threads gives the same result, bit for bit.
  */
 #include "operators.h"
 

@@ -5,7 +5,7 @@
  *   limit   the slowest thread; with few samples, packing weight and starting threads
  *   run     make bench T=03_im2col_cpu/lltm/04
  *
- * Forward. Any number of threads gives the same bits. Workspace: as in 02_vector_gates.
+ * Forward. Any number of threads: the same result, bit for bit. Workspace: as in 02.
  */
 #include "operators.h"
 #include "vector.h"

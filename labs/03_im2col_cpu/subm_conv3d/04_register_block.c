@@ -5,7 +5,7 @@
  *   limit   the time to build the rulebook
  *   run     make bench T=03_im2col_cpu/subm_conv3d/04
  *
- * Forward. Threads divide the vectors of output channels: results are equal to the bit.
+ * Forward. Threads divide the vectors of output channels: equal bit for bit.
  * Workspace: as in 01, the weight again, the rulebook, copies of strided tensors.
  */
 #include "operators.h"

@@ -147,7 +147,7 @@ def test_a_folder_that_a_platform_made_may_hold_the_archive(inbox, tmp_path):
         ({"FROM": "none"}, "expected a folder with an archive"),
         ({"FROM": "course.toml"}, "expected a folder with an archive"),
         ({"FROM": "n" * 300}, "expected a folder with an archive"),
-        ({}, "it is empty"),
+        ({}, "this folder is empty"),
         ({"WHEN": "0001-01-01T00:00:00"}, "WHEN= is '0001-01-01T00:00:00', expected"),
         ({"WHEN": "soon"}, "WHEN= is 'soon', expected a date"),
     ],
