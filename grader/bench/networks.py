@@ -87,7 +87,7 @@ def _verify(net: str, wanted: Wanted) -> None:
     for part in wanted.parts:
         if part not in PARTS:
             raise GraderError(
-                f"PARTS={part}: for a network, expected {' and '.join(PARTS)}"
+                f"PARTS={part}: for a network, expected {' or '.join(PARTS)}"
             )
     for images in wanted.cases:
         if not images.isdecimal() or len(images) > 4 or not int(images):

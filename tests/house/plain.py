@@ -122,7 +122,7 @@ def c_messages(source: str) -> Iterator[str]:
             yield text
 
 
-def c_comments(source: str) -> Iterator[str]:
+def c_comments(source: str, *, labels: bool = False) -> Iterator[str]:
     """The paragraphs of its block comments. A row of a table and a formula are left
     out; a word in front of a paragraph, with a column between, is its label.
     """
@@ -136,7 +136,8 @@ def c_comments(source: str) -> Iterator[str]:
                 yield " ".join(lines)
                 lines = []
             if line.strip() and not row and not line.startswith("----"):
-                lines.append(line[label.end() :] if label else line.strip())
+                bare = label and not labels
+                lines.append(line[label.end() :] if label and bare else line.strip())
 
 
 def head(file: Path) -> Iterator[str]:

@@ -18,8 +18,10 @@ import ast
 import random
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from grader.toolchain import make
 from tests import ROOT
@@ -49,20 +51,35 @@ def parts(paragraph: str) -> list[str]:
     return [part for part in found if plain.length(part) >= FEWEST]
 
 
-def read(globs: Sequence[str]) -> list[Found]:
-    """All sentences of hints or pages."""
+def pages() -> list[Found]:
+    """All sentences of pages."""
     return [
         (str(file.relative_to(ROOT)), paragraph, sentence)
-        for file in files(globs)
-        for paragraph in _paragraphs(file)
+        for file in files(PAGES)
+        for paragraph in plain.blocks(file.read_text(), labels=True)
         for sentence in parts(paragraph)
     ]
 
 
-def _paragraphs(file: Path) -> Iterator[str]:
-    if file.suffix == ".md":
-        return plain.blocks(file.read_text(), labels=True)
-    return plain.prose(file)
+def hints() -> list[Found]:
+    """All sentences of hints and stories, each after the hints that were printed
+    before.
+    """
+    return [
+        (str(file.relative_to(ROOT)), "\n    ".join(texts[: i + 1]), sentence)
+        for file in files(HINTS)
+        for texts in _lists(tomllib.loads(file.read_text()))
+        for i, text in enumerate(texts)
+        for sentence in parts(text)
+    ]
+
+
+def _lists(entry: dict[str, Any]) -> Iterator[list[str]]:
+    for key, value in entry.items():
+        if isinstance(value, dict):
+            yield from _lists(value)
+        elif key in ("hints", "story"):
+            yield value
 
 
 def comments() -> list[Found]:
@@ -73,7 +90,7 @@ def comments() -> list[Found]:
         for paragraph in (
             plain.head(file)
             if file.suffix == ".py"
-            else plain.c_comments(file.read_text())
+            else plain.c_comments(file.read_text(), labels=True)
         )
         for sentence in parts(paragraph)
     ]
@@ -140,7 +157,8 @@ def show(kind: str, found: Sequence[Found]) -> None:
     """Print sentences in their paragraphs, with numbers."""
     print(f"\n## {kind}\n")
     for i, (where, paragraph, sentence) in enumerate(found, 1):
-        marked = paragraph.replace(sentence, f">>{sentence}<<", 1)
+        before, _, after = paragraph.rpartition(sentence)
+        marked = f"{before}>>{sentence}<<{after}"
         print(f"{kind} {i}, {where}\n    {marked}\n")
 
 
@@ -153,8 +171,8 @@ def main() -> None:
     commit = found.stdout.strip()
     draw = random.Random(commit)
     print(f"Drawn by {commit}")
-    show("hint", draw.sample(read(HINTS), 15))
-    show("page", draw.sample(read(PAGES), 15))
+    show("hint", draw.sample(hints(), 15))
+    show("page", draw.sample(pages(), 15))
     show("comment", draw.sample(comments(), 10))
     show("refusal", draw.sample(refusals(), 8))
     show("message", list(printed(draw, 12)))

@@ -1,7 +1,7 @@
 /* 01 vectors
  *
  *   idea    work row by row: one division per row, and vectors along the last axis
- *   expect  10x over 00_plain if an operand is stretched, else 1x
+ *   expect  10x the speed of 00_plain if an operand is stretched, else 1x
  *   limit   memory; if rows are shorter than a vector, empty lanes
  *   run     make bench T=03_im2col_cpu/add/01
  */

@@ -1,7 +1,7 @@
 /* 02 streamed
  *
  *   idea    store past the caches: the old contents of the memory need not be read
- *   expect  1.2x to 1.5x over 01_vectors if results do not fit into caches, else 1x
+ *   expect  1.2x to 1.5x the speed of 01_vectors if results exceed the caches, else 1x
  *   limit   memory bandwidth: each byte is read or written once
  *   run     make bench T=03_im2col_cpu/add/02
  *

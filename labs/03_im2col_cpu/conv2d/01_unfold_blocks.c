@@ -1,7 +1,7 @@
 /* 01 unfold blocks
  *
  *   idea    the columns of a few rows of output stay in L2, and need no packing
- *   expect  1.2x over 00_unfold_gemm on large images, 0.9x on images of 14 x 14
+ *   expect  1.2x the speed of 00_unfold_gemm on large images, 0.9x on images of 14 x 14
  *   limit   each number of a column is still written and read, for OC products
  *   run     make bench T=03_im2col_cpu/conv2d/01
  *

@@ -1,7 +1,7 @@
 /* 02 implicit gemm
  *
  *   idea    copy blocks of the column matrix directly into panels, never all of it
- *   expect  1.2x to 1.3x over 01_unfold_blocks
+ *   expect  1.2x to 1.3x the speed of 01_unfold_blocks
  *   limit   all multiply-adds of the definition
  *   run     make bench T=03_im2col_cpu/conv2d/02
  *

@@ -1,7 +1,7 @@
 /* 03 stride phases
  *
  *   idea    grad_input is also a convolution: of grad_output, forward, at stride 1
- *   expect  1.1x to 2x over 01_unfold_blocks for grad_input
+ *   expect  1.1x to 2x the speed of 01_unfold_blocks for grad_input
  *   limit   the limit of the convolution that is called
  *   run     make bench T=03_im2col_cpu/conv2d/03
  *

@@ -1,7 +1,7 @@
 /* 04 pixel gemm
  *
  *   idea    grad_weight is a product whose long side is the pixels of all images
- *   expect  1.3x to 2.4x over 01_unfold_blocks for grad_weight
+ *   expect  1.3x to 2.4x the speed of 01_unfold_blocks for grad_weight
  *   limit   vectors hold output channels: with few channels, lanes are empty
  *   run     make bench T=03_im2col_cpu/conv2d/04
  *

@@ -1,7 +1,7 @@
 /* 05 blocked layout
  *
  *   idea    output channels in the lanes: (N, C, H, W) becomes (C/LANES, H, W, LANES)
- *   expect  0.7x over 02_implicit_gemm: reordering costs more than it gains
+ *   expect  0.7x the speed of 02_implicit_gemm: reordering costs more than it gains
  *   limit   reordering input and output, unless a whole network keeps the layout
  *   run     make bench T=03_im2col_cpu/conv2d/05
  *

@@ -1,7 +1,7 @@
 /* 06 pointwise
  *
  *   idea    with a 1x1 kernel, the image is already its column matrix
- *   expect  1.5x over 02_implicit_gemm for the layers that it covers
+ *   expect  1.5x the speed of 02_implicit_gemm for the layers that it covers
  *   limit   the product; small images are copied, to get long enough rows
  *   run     make bench T=03_im2col_cpu/conv2d/06
  *

@@ -1,7 +1,7 @@
 /* 07 few channels
  *
  *   idea    with few channels a sum has few terms: it never leaves its register
- *   expect  1.5x over 02_implicit_gemm for the layers that it covers
+ *   expect  1.5x the speed of 02_implicit_gemm for the layers that it covers
  *   limit   writing output to memory takes longer than computing it
  *   run     make bench T=03_im2col_cpu/conv2d/07
  *

@@ -1,7 +1,7 @@
 /* 08 few channels backward
  *
  *   idea    few channels have few columns: fold them while they are in registers
- *   expect  3x over 03_stride_phases for the layers that it covers
+ *   expect  3x the speed of 03_stride_phases for the layers that it covers
  *   limit   sums are short: each block of sums is added to a small padded image
  *   run     make bench T=03_im2col_cpu/conv2d/08
  *

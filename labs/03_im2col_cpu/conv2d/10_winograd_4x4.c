@@ -1,7 +1,7 @@
 /* 10 winograd 4x4
  *
  *   idea    F(4x4,3x3): 6 x 6 inputs give 4 x 4 outputs, with 4x fewer multiplications
- *   expect  2x over 02_implicit_gemm for 3x3 at stride 1; one digit is lost
+ *   expect  2x the speed of 02_implicit_gemm for 3x3 at stride 1; one digit is lost
  *   limit   the transforms, and filters that become 4x as large
  *   run     make bench T=03_im2col_cpu/conv2d/10
  *

@@ -1,7 +1,7 @@
 /* 11 winograd input
  *
  *   idea    grad_input is grad_output convolved with flipped filters: Winograd again
- *   expect  2x over 03_stride_phases for 3x3 at stride 1; one digit is lost
+ *   expect  2x the speed of 03_stride_phases for 3x3 at stride 1; one digit is lost
  *   limit   as in 10_winograd_4x4
  *   run     make bench T=03_im2col_cpu/conv2d/11
  *

@@ -1,7 +1,7 @@
 /* 12 winograd weight
  *
  *   idea    add up transformed tiles for grad_weight, then transform back only once
- *   expect  2x over 04_pixel_gemm for 3x3 or 5x5 at stride 1
+ *   expect  2x the speed of 04_pixel_gemm for 3x3 or 5x5 at stride 1
  *   limit   36 sums for each weight, loaded and stored for each slab of tiles
  *   run     make bench T=03_im2col_cpu/conv2d/12
  *

@@ -1,7 +1,7 @@
 /* 14 strided input
  *
  *   idea    grad_input pixel by pixel, with channels in the lanes: nothing is packed
- *   expect  1.2x to 1.5x over 03_stride_phases with a stride
+ *   expect  1.2x to 1.5x the speed of 03_stride_phases with a stride
  *   limit   all multiply-adds of the definition, and reordering both layouts
  *   run     make bench T=03_im2col_cpu/conv2d/14
  *

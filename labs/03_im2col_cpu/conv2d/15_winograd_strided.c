@@ -1,7 +1,7 @@
 /* 15 winograd strided
  *
  *   idea    at stride 2, even inputs have two of three taps: 5 + 4 products, not 12
- *   expect  1.1x to 1.4x over 02_implicit_gemm and 14_strided_input
+ *   expect  1.1x to 1.4x the speed of 02_implicit_gemm and 14_strided_input
  *   limit   the transforms: 81 numbers for 16 outputs
  *   run     make bench T=03_im2col_cpu/conv2d/15
  *

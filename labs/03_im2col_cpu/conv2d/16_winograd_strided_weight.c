@@ -1,7 +1,7 @@
 /* 16 winograd strided weight
  *
  *   idea    add up the tiles of 15_winograd_strided for grad_weight, transform once
- *   expect  1.1x to 1.4x over 04_pixel_gemm for 3x3 at stride 2
+ *   expect  1.1x to 1.4x the speed of 04_pixel_gemm for 3x3 at stride 2
  *   limit   81 products of few tiles, each added to one of 36 sums
  *   run     make bench T=03_im2col_cpu/conv2d/16
  *

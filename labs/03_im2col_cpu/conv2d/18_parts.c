@@ -1,7 +1,7 @@
 /* 18 parts
  *
  *   idea    a group is a separate layer; so is every d-th row and column
- *   expect  1.6x over 17_dispatch with dilation, 2x with 4 groups
+ *   expect  1.6x the speed of 17_dispatch with dilation, 2x with 4 groups
  *   limit   memory: each element is copied into its part and back
  *   run     make bench T=03_im2col_cpu/conv2d/18
  *

@@ -1,7 +1,7 @@
 /* 02 padded plane
  *
  *   idea    pad each plane once: then each shift reads whole rows; sums in registers
- *   expect  2x to 6x over 00_shifted_rows
+ *   expect  2x to 6x the speed of 00_shifted_rows
  *   limit   each multiply-add loads a vector, most of them from two cache lines
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/02
  *

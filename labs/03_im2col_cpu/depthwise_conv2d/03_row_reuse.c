@@ -1,7 +1,7 @@
 /* 03 row reuse
  *
  *   idea    several rows of windows read the same image row: load it once for them
- *   expect  1.3x to 1.9x over 02_padded_plane
+ *   expect  1.3x to 1.9x the speed of 02_padded_plane
  *   limit   multiply-adds; for small images, padding them
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/03
  *

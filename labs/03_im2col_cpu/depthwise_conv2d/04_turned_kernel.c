@@ -1,7 +1,7 @@
 /* 04 turned kernel
  *
  *   idea    grad_input is grad_output convolved with the flipped kernel
- *   expect  2x to 11x over 01_rows_backward
+ *   expect  2x to 11x the speed of 01_rows_backward
  *   limit   as in 03_row_reuse; with a stride, most of the numbers read are zeros
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/04
  *

@@ -1,7 +1,7 @@
 /* 05 lane sums
  *
  *   idea    the gradient of a weight is a product of two planes: nine in registers
- *   expect  4x to 20x over 01_rows_backward
+ *   expect  4x to 20x the speed of 01_rows_backward
  *   limit   each multiply-add loads a vector, most of them from two cache lines
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/05
  *

@@ -1,7 +1,7 @@
 /* 06 stride phases
  *
  *   idea    every S-th pixel has the same kernel positions: no zeros are inserted
- *   expect  1.2x over 04_turned_kernel at stride 2; with two filters, 2x over 01
+ *   expect  1.2x the speed of 04_turned_kernel at stride 2; with two filters, 2x of 01
  *   limit   each multiply-add needs a load; some phases have few kernel positions
  *   run     make bench T=03_im2col_cpu/depthwise_conv2d/06
  *

@@ -1,7 +1,7 @@
 /* 01 rational
  *
  *   idea    erf and tanh as a quotient of polynomials, for a whole vector at once
- *   expect  20x over 00_libm for erf, 50x for tanh, in float
+ *   expect  20x the speed of 00_libm for erf, 50x for tanh, in float
  *   limit   each vector needs about 15 multiply-adds and a division
  *   run     make bench T=03_im2col_cpu/gelu/01
  *

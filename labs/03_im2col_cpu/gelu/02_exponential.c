@@ -1,7 +1,7 @@
 /* 02 exponential
  *
  *   idea    the slope of erf is an exponential; compute it first, then erf is cheap
- *   expect  20x over 00_libm for erf, 30x for tanh, in float
+ *   expect  20x the speed of 00_libm for erf, 30x for tanh, in float
  *   limit   each vector needs about 25 multiply-adds and a division
  *   run     make bench T=03_im2col_cpu/gelu/02
  *

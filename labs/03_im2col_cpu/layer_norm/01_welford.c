@@ -1,7 +1,7 @@
 /* 01 welford
  *
  *   idea    mean and squares in one pass: each element corrects both of them
- *   expect  0.3x over 00_two_pass: it reads once less, but each step has a division
+ *   expect  0.3x the speed of 00_two_pass: one read less, but each step has a division
  *   limit   each element waits for the last one: difference, division, addition
  *   run     make bench T=03_im2col_cpu/layer_norm/01
  *

@@ -1,7 +1,7 @@
 /* 02 vectors
  *
  *   idea    four vectors of sums at once, so that no addition waits for another one
- *   expect  10x over 00_two_pass
+ *   expect  10x the speed of 00_two_pass
  *   limit   short rows: the last additions, the root and the division of each row
  *   run     make bench T=03_im2col_cpu/layer_norm/02
  *

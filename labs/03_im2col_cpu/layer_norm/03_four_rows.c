@@ -1,7 +1,7 @@
 /* 03 four rows
  *
  *   idea    four rows at once: while one row waits for its root, the others continue
- *   expect  1.4x over 02_vectors for rows of 256 floats, 1.7x for rows of 64
+ *   expect  1.4x the speed of 02_vectors for rows of 256 floats, 1.7x for rows of 64
  *   limit   the second and the third read of a row, from the L1 cache
  *   run     make bench T=03_im2col_cpu/layer_norm/03
  *

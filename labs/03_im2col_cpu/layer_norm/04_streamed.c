@@ -1,7 +1,7 @@
 /* 04 streamed
  *
  *   idea    store past the caches: the old contents of the memory need not be read
- *   expect  1.5x to 2x over 02_vectors if the output does not fit into the caches
+ *   expect  1.5x to 2x the speed of 02_vectors if the output is larger than the caches
  *   limit   memory bandwidth: each byte is read or written once
  *   run     make bench T=03_im2col_cpu/layer_norm/04
  *

@@ -1,7 +1,7 @@
 /* 05 one pass
  *
  *   idea    while a row is in the cache, compute its averages, gradient, weight terms
- *   expect  8x over the backward of 00_two_pass
+ *   expect  8x the speed of the backward of 00_two_pass
  *   limit   the sums for weight and bias: each row loads and stores them again
  *   run     make bench T=03_im2col_cpu/layer_norm/05
  *

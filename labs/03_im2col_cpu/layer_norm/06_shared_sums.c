@@ -1,7 +1,7 @@
 /* 06 shared sums
  *
  *   idea    four rows at once: the sums are loaded and stored once for four rows
- *   expect  1.3x over 05_one_pass for rows of 64 to 256 floats
+ *   expect  1.3x the speed of 05_one_pass for rows of 64 to 256 floats
  *   limit   grad_output and input are read twice, the second time from the L1 cache
  *   run     make bench T=03_im2col_cpu/layer_norm/06
  *

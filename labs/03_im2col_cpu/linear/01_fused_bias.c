@@ -1,7 +1,7 @@
 /* 01 fused bias
  *
  *   idea    start sums at the bias, not at 0: then output needs no second pass
- *   expect  1x over 00_matmul: IC products per output take longer than a second pass
+ *   expect  1x the speed of 00_matmul: IC products take longer than a second pass
  *   limit   multiply-adds; with few rows, packing the weight
  *   run     make bench T=03_im2col_cpu/linear/01
  *

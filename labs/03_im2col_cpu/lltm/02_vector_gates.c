@@ -1,7 +1,7 @@
 /* 02 vector gates
  *
  *   idea    one pass over vectors from sums to new state; exponentials are polynomials
- *   expect  2 to 4x over 00_matmul: most if the product is small
+ *   expect  2 to 4x the speed of 00_matmul: most if the product is small
  *   limit   the product; in the pass, the multiply-adds of four polynomials
  *   run     make bench T=03_im2col_cpu/lltm/02
  *

@@ -1,7 +1,7 @@
 /* 03 vector backward
  *
  *   idea    one pass over vectors computes the gradients of the gates' sums
- *   expect  1.4 to 2x over 01_matmul_backward: most if the products are small
+ *   expect  1.4 to 2x the speed of 01_matmul_backward: most if the products are small
  *   limit   three products, and packing their operands
  *   run     make bench T=03_im2col_cpu/lltm/03
  *

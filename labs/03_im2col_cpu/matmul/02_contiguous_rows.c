@@ -1,7 +1,7 @@
 /* 02 contiguous rows
  *
  *   idea    tell the compiler that rows are contiguous and that nothing overlaps
- *   expect  5x over 01_ikj for transposes; else 1x, as the compiler tests this itself
+ *   expect  5x the speed of 01_ikj for transposes; else 1x, as the compiler tests this
  *   limit   each vector of multiply-adds needs two loads and one store
  *   run     make bench T=03_im2col_cpu/matmul/02
  *

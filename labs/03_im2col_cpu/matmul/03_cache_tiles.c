@@ -1,7 +1,7 @@
 /* 03 cache tiles
  *
  *   idea    use a tile of rhs that fits into the cache for all rows, then the next one
- *   expect  1.2x over 02_contiguous_rows if rhs is larger than L2, else less
+ *   expect  1.2x the speed of 02_contiguous_rows if rhs is larger than L2, else less
  *   limit   the L1 cache: two loads and a store for each vector of multiply-adds
  *   run     make bench T=03_im2col_cpu/matmul/03
  *

@@ -1,7 +1,7 @@
 /* 04 register block
  *
  *   idea    keep a block of output in registers for the whole loop over k
- *   expect  3x to 6x over 03_cache_tiles
+ *   expect  3x to 6x the speed of 03_cache_tiles
  *   limit   loads from rhs: its rows are N numbers apart, so caches and pages miss
  *   run     make bench T=03_im2col_cpu/matmul/04
  *

@@ -1,7 +1,7 @@
 /* 05 packed
  *
  *   idea    copy a block of rhs into the order in which the register block reads it
- *   expect  1.2x over 04_register_block if rhs fits into L2, else 2.5x
+ *   expect  1.2x the speed of 04_register_block if rhs fits into L2, else 2.5x
  *   limit   multiply-adds; if M is small, the copy of K*N numbers
  *   run     make bench T=03_im2col_cpu/matmul/05
  *

@@ -1,7 +1,7 @@
 /* 07 transposes
  *
  *   idea    both gradients are products of transposes, and a transpose is only strides
- *   expect  3x over the backward of 04_register_block
+ *   expect  3x the speed of the backward of 04_register_block
  *   limit   the time of the two products
  *   run     make bench T=03_im2col_cpu/matmul/07
  *

@@ -1,7 +1,7 @@
 /* 02 gather gemm
  *
  *   idea    all pairs of a position are one matrix product: gather, multiply, scatter
- *   expect  5x over 01_half_searches
+ *   expect  5x the speed of 01_half_searches
  *   limit   rows are copied before and after the product; few pairs: small products
  *   run     make bench T=03_im2col_cpu/subm_conv3d/02
  *

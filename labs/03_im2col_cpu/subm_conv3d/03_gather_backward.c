@@ -1,7 +1,7 @@
 /* 03 gather backward
  *
  *   idea    both gradients of a kernel position are products of gathered rows
- *   expect  4x over a loop over all pairs, as in lab 02
+ *   expect  4x the speed of a loop over all pairs, as in lab 02
  *   limit   copies before and after the products; few pairs: small products
  *   run     make bench T=03_im2col_cpu/subm_conv3d/03
  *

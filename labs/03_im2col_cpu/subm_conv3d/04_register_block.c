@@ -1,7 +1,7 @@
 /* 04 register block
  *
  *   idea    a register block reads and writes the original rows: no gather, no copy
- *   expect  1.3x over 02_gather_gemm
+ *   expect  1.3x the speed of 02_gather_gemm
  *   limit   the time to build the rulebook
  *   run     make bench T=03_im2col_cpu/subm_conv3d/04
  *

@@ -1,7 +1,7 @@
 /* 05 opposite places
  *
  *   idea    grad_features is forward again, with the weight of the opposite position
- *   expect  1.3x over 03_gather_backward for forward and grad_features together
+ *   expect  1.3x the speed of 03_gather_backward for forward and grad_features together
  *   limit   multiply-adds; with few points, packing the weight
  *   run     make bench T=03_im2col_cpu/subm_conv3d/05
  *

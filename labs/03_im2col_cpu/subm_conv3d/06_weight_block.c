@@ -1,7 +1,7 @@
 /* 06 weight block
  *
  *   idea    keep a block of the weight's gradient in registers for all its pairs
- *   expect  1.5x over 03_gather_backward for forward and grad_weight together
+ *   expect  1.5x the speed of 03_gather_backward for forward and grad_weight together
  *   limit   multiply-adds; with few pairs, storing the blocks
  *   run     make bench T=03_im2col_cpu/subm_conv3d/06
  *

@@ -1,7 +1,7 @@
 /* 01 rows
  *
  *   idea    compute which part of a row is inside, then copy it without border tests
- *   expect  30x over 00_scalar
+ *   expect  30x the speed of 00_scalar
  *   limit   memory: each element of the image is written KH*KW times
  *   run     make bench T=03_im2col_cpu/unfold/01
  *

@@ -1,6 +1,6 @@
 /* 05 tf32
  *
- *   idea    tensor cores multiply floats rounded to TF32, with 11 of their 24 bits
+ *   idea    tensor cores multiply floats rounded to TF32: 11 bits of mantissa, not 24
  *   expect  7.8 instructions for each mma (nvcc 13)
  *   limit   the gather: half of all instructions load and round; small grids
  *   run     make grade T=04_cuda_kernels/conv2d/05

@@ -66,7 +66,7 @@ static __device__ void fetch(const window_t &window, const int2 *taps,
     // STARTER // your code (the reference takes 6 lines)
 }
 
-/* Stores the fetched numbers in row threadIdx.x of a right tile, in packs of 8. */
+/* Stores the fetched numbers in row threadIdx.x of tiles.right, in packs of 8. */
 static __device__ void keep(const __half2 (&right)[BK / 2], __half *tile)
 {
     // BEGIN SOLUTION

@@ -1,6 +1,6 @@
 /* 09 tf32
  *
- *   idea    tensor cores multiply floats rounded to TF32, with 11 of their 24 bits
+ *   idea    tensor cores multiply floats rounded to TF32: 11 bits of mantissa, not 24
  *   expect  3.26x of cuBLAS in f32 on an H200, 4096 x 4096
  *   limit   instructions: of 5 in the loop, one multiplies and two round
  *   run     make grade T=04_cuda_kernels/matmul/09

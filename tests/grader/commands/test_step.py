@@ -50,7 +50,11 @@ def test_operators_that_have_the_step_are_built(
     ("steps", "task", "sentence"),
     [
         ("stable", "", "STEPS=stable: expected some of pybind,aten; the last step"),
-        ("pybind", "05_torch_extension/gelu", "in lab 05 only add, matmul have the step"),
+        (
+            "pybind",
+            "05_torch_extension/gelu",
+            "in lab 05 only add, matmul have the step",
+        ),
         ("aten", "02_naive_c/add", "in lab 05 only add, conv2d have the step aten"),
     ],
 )

@@ -116,7 +116,7 @@ def test_an_exhibit_counts_as_begun_once_it_has_been_changed(
     rung = next(t for t in found["tasks"] if t["id"] == HUNT.id)["rungs"][0]
     rung["checks"][0]["verdict"] = "WRONG_VALUE"
     begun = "you have begun it: forward is WRONG_VALUE"
-    left = "a bug to find, worth 0.5 beyond the core path"
+    left = "a bug to find, worth 0.5 points beyond the core path"
     assert step(found).reason == (begun if touched else left)
     assert step(found).file == HUNT.rungs[0].shown
 
@@ -125,7 +125,7 @@ def test_a_repair_without_a_case_leaves_the_other_half() -> None:
     found = whole()
     next(t for t in found["tasks"] if t["id"] == HUNT.id)["rungs"][0]["checks"].pop()
     next_one = step(found)
-    assert next_one.reason == "a bug to find, worth 0.5 beyond the core path"
+    assert next_one.reason == "a bug to find, worth 0.5 points beyond the core path"
     assert next_one.command == f"make watch T={HUNT.rungs[0].id}"
 
 

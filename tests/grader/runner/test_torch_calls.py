@@ -33,12 +33,12 @@ RIGHT |= {"dilation": (1, 1), "padding": (0, 0), "stride": (1, 1)}
         (
             (5, 4),
             ((2, 3), 1, 1, 0),
-            "fold got padding (1, 1), stride (0, 0), where the",
+            "fold got padding (1, 1), stride (0, 0), but the",
         ),
         (
             (5, 4),
             (1, (2, 3), 0, 1),
-            "fold got kernel_size (1, 1), dilation (2, 3), where",
+            "fold got kernel_size (1, 1), dilation (2, 3), but",
         ),
         (
             (4, 2),
