@@ -25,8 +25,8 @@ static int infer(int64_t count, shape_t *p)
     return 1;
 }
 
-/* The number of elements in the run that ends with the old axis *d. In a run, all
- * elements have the same distance: the last stride. *d becomes the run's first axis. */
+/* The number of elements in the run that ends with the old axis *d. In a run,
+ * one stride leads from each element to the next. *d becomes the run's first axis. */
 static int64_t run_of(const tensor_t *input, int32_t *d)
 {
     const int64_t step = input->stride[*d];

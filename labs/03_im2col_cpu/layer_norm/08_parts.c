@@ -25,7 +25,7 @@ static inline void *in_turn(ctx_t *ctx, size_t bytes)
     return block;
 }
 
-/* The first row of part `part`, if COUNT parts divide R rows; R if part = COUNT. */
+/* The first row of part `part`, when R rows are cut into COUNT parts; R for COUNT. */
 static inline int64_t begin_of(int64_t part, int64_t COUNT, int64_t R)
 {
     const int64_t at = (R + UNIT - 1) / UNIT * part / COUNT * UNIT;

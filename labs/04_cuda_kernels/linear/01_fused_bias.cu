@@ -24,7 +24,7 @@ enum { BLOCKS_PER_SM = 8 / sizeof(accum) };  // 2: each thread can have 128 regi
 /* tile[k][x] = matrix (k, x), or 0 outside, which adds nothing to a sum. Afterwards
  * `matrix` begins below the tile. Both matrices are passed transposed: x counts rows.
  * Neighbours fetch neighbours in memory: 8 of a row of input or weight become 8 in a
- * column of the tile. A warp fetches 8 x 4, which PAD puts in 32 different banks. */
+ * column of the tile. A warp fetches 8 numbers from 4 rows; PAD gives each its bank. */
 static __device__ void fetch(matrix_t *matrix, real tile[BK][BN + PAD])
 {
     // BEGIN SOLUTION
