@@ -44,10 +44,10 @@ def compare(
             return Answer(f"not written yet{f': {error}' if str(error) else ''}")
         except Exception as error:
             text = f"{type(error).__name__}: {str(error).splitlines()[:1]}"
-            return Answer(f"not right yet: {_given(case)}it raises {text}")
+            return Answer(f"not yet: {_given(case)}it raises {text}")
         if not _same(got, right):
             difference = f"it returns {_short(got)}, expected {_short(right)}"
-            return Answer(f"not right yet: {_given(case)}{difference}")
+            return Answer(f"not yet: {_given(case)}{difference}")
     return Answer(f"right: {tried} cases", right=True)
 
 

@@ -137,8 +137,8 @@ FILES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
             ("gelu(accum_from(input[i])", "gelu(accum_from(input[i]) + 0 * far"),
         ],
         "TRAFFIC",
-        "of 'input' in gelu_kernel, 1,024 requests of 32 sectors: the threads of a "
-        "move along the wrong axis: its stride is not 1. So each thread",
+        "of 'input' in gelu_kernel: 1,024 requests of 32 sectors each. At this line "
+        "the threads of a warp move along the wrong axis: its stride is not 1. So",
     ),
     "10_compile_error": (
         [(STORE, STORE.replace("output[i]", "outptu[i]")[:-1] + "  // HERE\n")],
