@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* tensor.h - a strided view of memory, and the results that operators return
+/* tensor.h - a strided view of memory, and the status codes of operators
  *
  * A tensor_t describes where its elements are in memory. It owns no memory, so nobody
  * frees it. The element at index (i0, i1, ...) is stride[0] * i0 + stride[1] * i1 + ...

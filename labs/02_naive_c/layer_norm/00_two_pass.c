@@ -78,8 +78,8 @@ status_t layer_norm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *w
 }
 
 /* One row. With dx = grad_output * weight and xhat = (input - mean) * rstd,
- * grad_input = rstd * (dx - average of dx - xhat * (average of dx * xhat)). The two
- * averages exist because mean and rstd depend on each element of the row. */
+ * grad_input = rstd * (dx - average of dx - xhat * (average of dx * xhat)). Both
+ * averages are of the row: each of its elements changes mean and rstd. */
 static void row_backward(tensor_t grad_output, tensor_t input, const tensor_t *weight,
                          accum mean, accum rstd, tensor_t grad_input)
 {

@@ -70,7 +70,7 @@ status_t lltm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* The loops of preact again. grad is the gradient of preact: add it to the bias. For
+/* The loops of preact again. grad is the gradient of preact: add it to grad_bias. For
  * each product, add grad times one factor to the gradient of the other factor. */
 static void preact_backward(accum grad, const tensor_t *input, const tensor_t *weight,
                             const tensor_t *h, int64_t n, int64_t row,

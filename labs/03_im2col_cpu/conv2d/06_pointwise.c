@@ -83,7 +83,7 @@ static status_t multiply(ctx_t *ctx, tensor_t filters, const tensor_t *images,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* sums (M, K) = lhs (M, pixels) @ rhs^T (pixels, K), over all images (N, M or K, P) */
+/* sums (M, K) = the sum of lhs[n] (M, P) @ rhs[n]^T (P, K) over all images n */
 static status_t add_up(ctx_t *ctx, const tensor_t *lhs, const tensor_t *rhs, real *sums)
 {
     const int64_t N = lhs->size[0], M = lhs->size[1], K = rhs->size[1];

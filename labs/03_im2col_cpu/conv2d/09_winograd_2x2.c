@@ -17,7 +17,7 @@ enum { INPUT, FILTER, OUTPUT };  // the tensor to transform
 
 /* One axis of a transform, by the formulas of the README. x is INPUT (4), FILTER (3) or
  * OUTPUT (4). INPUT gives the left factors of m0 to m3, FILTER the right ones. OUTPUT
- * is m0 to m3 and gives the results y0 and y1. Result r goes to y[r][i]. */
+ * turns m0 to m3 into the results y0 and y1. Result r goes to y[r][i]. */
 EXPAND void points(int side, const vec *x, vec y[][POINTS], int i)
 {
     // BEGIN SOLUTION

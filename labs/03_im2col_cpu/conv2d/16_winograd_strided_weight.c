@@ -44,8 +44,8 @@ APART void grad_row(const tiles_t *t, const real *grad, int64_t C, int64_t r, re
     }
 }
 
-/* U[u] (K, C) += V[chunk][plane]^T (K, T) @ M[plane] (T, C). Several planes share one
- * plane u of the filter. The first one sets it, unless `add`. Channels start at k. */
+/* U[u] (K, C) += V[chunk][plane]^T (K, T) @ M[plane] (T, C). Several planes have the
+ * same u. The first of them sets U[u], unless `add` is true. Channels start at k. */
 APART void multiply(const tiles_t *t, int64_t T, int64_t k, int64_t K, int64_t C,
                     int add, real *U)
 {
