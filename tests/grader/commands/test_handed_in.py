@@ -375,7 +375,7 @@ def test_a_host_gets_an_answer_whatever_happens(
 
 def test_a_host_that_nobody_knows_and_a_tree_of_no_course_are_refused(monkeypatch):
     monkeypatch.setenv("HOST", "moodle")
-    with pytest.raises(GraderError, match="expected gradescope or autolab"):
+    with pytest.raises(GraderError, match="must be gradescope or autolab"):
         cli.run("autograde")
     monkeypatch.setenv("HOST", "autolab")
     monkeypatch.setenv("FROM", "x")
