@@ -15,8 +15,8 @@ enum { MR = BLOCK_ROWS, FEW = 4, NV = BLOCK_VECTORS, NR = NV * LANES };
 // L1: the terms of a sum, for MR filters. L2: a block, which is terms times pixels.
 enum { KC = 288, NC = (1 << 19) / KC / sizeof(real) };
 
-/* A block is some rows of output, or some whole images: Q pixels. Their input is the slab
- * of phases.h, some channels at a time. Row k of the column matrix has the Q inputs that
+/* A block is some rows of output or some images: Q pixels. Its input is the slab of
+ * phases.h, some channels at a time. Row k of the column matrix has the Q inputs that
  * element k of a filter multiplies. It is cut into panels of NR pixels:
  *
  *     pixels        0 .. NR-1   NR .. 2*NR-1

@@ -269,7 +269,7 @@ CONV2D = operators.get("conv2d")
         pytest.param(
             lambda: CONV2D.case({"name": "x", "strid": 2}),
             CaseError,
-            r"conv2d\.toml: case 'x' .* word 'strid'",
+            r"conv2d\.toml: case 'x' .* key 'strid'",
             id="an_unknown_word",
         ),
         pytest.param(
@@ -277,7 +277,7 @@ CONV2D = operators.get("conv2d")
                 CONV2D.case({"name": "x", "N": 1, "IC": 2, "IH": 3})
             ),
             CaseError,
-            "needs: name 'IW'",
+            "lacks the size 'IW'",
             id="a_missing_size",
         ),
         pytest.param(
