@@ -288,7 +288,9 @@ def test_backslashes_are_slashes_and_the_folder_labs_may_be_missing(tmp_path, na
 def test_another_kind_of_archive_is_refused_with_its_name(tmp_path, mark):
     file = tmp_path / "a.rar"
     file.write_bytes(mark + b"...")
-    with pytest.raises(GraderError, match=f"it is {opened.OTHERS[mark]}; ask the student"):
+    with pytest.raises(
+        GraderError, match=f"it is {opened.OTHERS[mark]}; ask the student"
+    ):
         hand_in.lay(file, tmp_path / "t", read(tmp_path))
 
 
