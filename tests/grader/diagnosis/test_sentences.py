@@ -35,7 +35,7 @@ def subject_of(operator: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("operator", "forward", "name", "told"),
+    ("operator", "forward", "name", "said_first"),
     [
         ("layer_norm", FORWARD, None, True),
         ("layer_norm", replace(FORWARD, mistake="sums_for_averages"), "same", False),
@@ -44,12 +44,12 @@ def subject_of(operator: str) -> Any:
     ],
 )
 def test_a_gradient_after_a_wrong_forward_gets_no_name_of_its_own(
-    operator, forward, name, diagnosis_of
+    operator, forward, name, said_first
 ):
     results = explanation.after_wrong_forward([forward, GRADIENT], subject_of(operator))
     assert results[0] == forward
     assert results[1].mistake == (GRADIENT.mistake if name else None)
-    assert (FIRST in (results[1].diagnosis or "")) == diagnosis_of
+    assert (FIRST in (results[1].diagnosis or "")) == said_first
 
 
 def test_what_is_wrong_only_where_forward_saves_is_told(monkeypatch):
