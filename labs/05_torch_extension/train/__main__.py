@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""`make train`: the options, the bar, and everything that is printed."""
+"""`make train`: trains, compares and profiles, with a bar, and prints the results."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -30,86 +29,19 @@ from rich.table import Table  # noqa: E402
 
 from grader.engine.results import environment  # noqa: E402
 from grader.errors import GraderError  # noqa: E402
-from grader.options import (  # noqa: E402
-    SEED,
-    Arguments,
-    Option,
-    number,
-    one_of,
-    several,
-    switch,
-    text,
-)
 from grader.toolchain.make import build_folder  # noqa: E402
 from train import data, layers, loop, page, profiler, roles  # noqa: E402
 from train.data import Absent, Data  # noqa: E402
 from train.loop import Run  # noqa: E402
 from train.network import NETS  # noqa: E402
-
-DTYPES = {"f32": torch.float32, "f64": torch.float64}
-USUAL_EPOCHS = {"digits": 20, "fashion": 2, "mnist": 2}
-
-NET = Option("NET", "the network", one_of(*NETS))
-DATA = Option("DATA", "the data to learn from", one_of(*data.NAMES))
-EPOCHS = Option("EPOCHS", "how many passes over the data", number(1))
-VARIANTS = Option("VARIANTS", "which layers", several)
-DTYPE = Option("DTYPE", "f32 or f64", one_of(*DTYPES))
-DEVICE = Option("DEVICE", "cpu or cuda", one_of("cpu", "cuda"))
-THREADS = Option("THREADS", "how many threads", number(0, 1024))
-PROFILE = Option("PROFILE", "1 shows the time of each part of a step", switch)
-TO = Option("TO", "a folder", text)
-OPTIONS = (NET, DATA, EPOCHS, VARIANTS, DTYPE, DEVICE, THREADS, SEED, PROFILE, TO)
+from train.options import DTYPES, Chosen, command, read_options  # noqa: E402
 
 console = Console(highlight=False)
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """The words of `make train`."""
-
-    net: str
-    data: str
-    dtype: str
-    device: str
-    epochs: int
-    variants: tuple[str, ...]
-    seed: int
-    threads: int  # 0: as PyTorch has it
-    profile: bool
-    to: str  # a folder; "": build/train
-
-
-def options() -> Chosen:
-    """What was said. Raises GraderError for what cannot be."""
-    arguments = Arguments(OPTIONS, os.environ)
-    variants = arguments[VARIANTS] or layers.MAKES
-    for name in variants:
-        if name not in layers.MAKES:
-            known = ", ".join(layers.MAKES)
-            raise GraderError(f"VARIANTS={name}: there are {known}")
-    learned = arguments[DATA]
-    chosen = Chosen(
-        net=arguments[NET],
-        data=learned,
-        dtype=arguments[DTYPE],
-        device=arguments[DEVICE],
-        epochs=arguments[EPOCHS] or USUAL_EPOCHS[learned],
-        variants=tuple(variants),
-        seed=arguments[SEED] or 0,
-        threads=arguments[THREADS] or 0,
-        profile=arguments[PROFILE],
-        to=arguments[TO],
-    )
-    if chosen.device == "cuda" and not torch.cuda.is_available():
-        raise GraderError(
-            "DEVICE=cuda: this PyTorch sees no GPU; DEVICE=cpu is the default"
-        )
-    return chosen
-
-
 def main() -> int:
     """Train, compare, profile, write; 1 if nothing could be trained."""
-    chosen = options()
+    chosen = read_options()
     if chosen.threads > 0:
         torch.set_num_threads(chosen.threads)
     torch.backends.cudnn.allow_tf32 = False  # float32 that is float32
@@ -144,25 +76,6 @@ def main() -> int:
     file = page.write(to, about, runs, allowed, profiles)
     say(f"{os.path.relpath(file)}, {os.path.relpath(file.with_suffix('.png'))}")
     return 0
-
-
-def command(chosen: Chosen) -> str:
-    """The command that was given, as make has it."""
-    words = ["make train"]
-    usually = {"net": "lenet", "data": "digits", "dtype": "f32", "device": "cpu"}
-    for name, usual in usually.items():
-        if getattr(chosen, name) != usual:
-            words.append(f"{name.upper()}={getattr(chosen, name)}")
-    if chosen.epochs != USUAL_EPOCHS[chosen.data]:
-        words.append(f"EPOCHS={chosen.epochs}")
-    if chosen.variants != tuple(layers.MAKES):
-        words.append(f"VARIANTS={','.join(chosen.variants)}")
-    for name in ("seed", "threads"):
-        if value := getattr(chosen, name):
-            words.append(f"{name.upper()}={value}")
-    words += ["PROFILE=1"] if chosen.profile else []
-    words += [f"TO={chosen.to}"] if chosen.to else []
-    return " ".join(words)
 
 
 def begin(chosen: Chosen, found: Data) -> list[Run]:
