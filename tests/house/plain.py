@@ -136,8 +136,8 @@ def c_comments(source: str, *, labels: bool = False) -> Iterator[str]:
                 yield " ".join(lines)
                 lines = []
             if line.strip() and not row and not line.startswith("----"):
-                bare = label and not labels
-                lines.append(line[label.end() :] if label and bare else line.strip())
+                begin = label.end() if label and not labels else 0
+                lines.append(line[begin:].strip())
 
 
 def head(file: Path) -> Iterator[str]:
