@@ -74,7 +74,7 @@ def test_every_test_beside_a_card_passes_beside_the_stand_in(
     for part in ("tools", "cusim"):
         shutil.copytree(tools.parent / part, build / part)
     kit = stand_in.toolkit(tmp_path / "toolkit", build)
-    report = tmp_path / "told.xml"
+    report = tmp_path / "report.xml"
     command = [sys.executable, "-m", "pytest", "-n0", f"--junitxml={report}"]
     command += [f"--basetemp={tmp_path / 'inner'}", BESIDE_A_CARD]
     done = stand_in.run(command, kit=kit, build=build)

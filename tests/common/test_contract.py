@@ -109,14 +109,14 @@ def expected(signature: Signature, direction: str) -> list[str]:
 @every_direction
 @every_operator
 @pytest.mark.parametrize(
-    ("suffix", "known"),
+    ("suffix", "declared"),
     [("", PROTOTYPES), ("_check", PROTOTYPES), ("_fn", FUNCTION_TYPES)],
     ids=["prototype", "check", "function_type"],
 )
 def test_a_declaration_has_the_arguments_of_the_signature(
-    signature, direction, suffix, known
+    signature, direction, suffix, declared
 ):
-    declaration = known[f"{signature.name}_{direction}{suffix}"]
+    declaration = declared[f"{signature.name}_{direction}{suffix}"]
     assert declaration == expected(signature, direction)
 
 

@@ -53,10 +53,10 @@ SUSPECT. The limit is {SHARE:g} of the least time that the machine can take."""
 
 @dataclass
 class Races:
-    """What was looked at of one rung, and what was told."""
+    """What was looked at of one rung, and what was reported."""
 
     looked: int = 0
-    told: list[str] = field(default_factory=list)
+    findings: list[str] = field(default_factory=list)
 
     def note(self, seed: int, result: CheckResult) -> None:
         """One look."""
@@ -64,7 +64,7 @@ class Races:
         unseen = result.message.startswith(team_races.UNSEEN)
         if result.verdict is not Verdict.PASS or unseen:
             said = f"{result.direction} {result.verdict.name} {result.message}"
-            self.told.append(f"seed {seed} {said}")
+            self.findings.append(f"seed {seed} {said}")
 
 
 def races(rung: Rung, links: Links, count: int) -> Races:
@@ -80,7 +80,7 @@ def races(rung: Rung, links: Links, count: int) -> Races:
             return found
     traced = links.build(rung, mode=TRACE)
     if not traced.libraries:
-        found.told.append(f"no build: {traced.error or traced.blocked}")
+        found.findings.append(f"no build: {traced.error or traced.blocked}")
         return found
     with closing(of_build(rung, traced)) as watched:
         for seed in range(count):
@@ -156,10 +156,10 @@ def _ladder(task: Task, links: Links, count: int, rows: Rows) -> int:
     for rung in (rung for rung in task.rungs if not rung.needs):
         if task.language == "cuda" or uses_openmp(rung):
             seen = races(rung, links, count)
-            cells = rung.id, count, seen.looked, len(seen.told)
+            cells = rung.id, count, seen.looked, len(seen.findings)
             rows.races[rung.id] = pages.line(cells)
-            print(rows.races[rung.id], *seen.told[:3], sep="\n  ", flush=True)
-            accused += len(seen.told)
+            print(rows.races[rung.id], *seen.findings[:3], sep="\n  ", flush=True)
+            accused += len(seen.findings)
         if task.language == "c":
             found.append((rung, subject_of(rung, links)[0]))
     for times in fastest(task, found) if task.speed and found else ():

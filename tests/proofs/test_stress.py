@@ -81,7 +81,7 @@ def test_a_race_is_an_accusation_and_so_is_a_check_that_saw_nothing() -> None:
     races = right.Races()
     passed = CheckResult("races", "forward", Verdict.PASS, cases=4)
     races.note(0, passed)
-    assert (races.looked, races.told) == (4, [])
+    assert (races.looked, races.findings) == (4, [])
     races.note(1, replace(passed, verdict=Verdict.RACE, message="two threads"))
     races.note(2, replace(passed, message=f"{team_races.UNSEEN}no runtime"))
-    assert [text.split(" ")[1] for text in races.told] == ["1", "2"]
+    assert [text.split(" ")[1] for text in races.findings] == ["1", "2"]

@@ -127,7 +127,7 @@ def at_level(level: str) -> Iterator[None]:
         sandbox.level.cache_clear()
 
 
-def told(entry: Path, name: str) -> bytes:
+def proc_file(entry: Path, name: str) -> bytes:
     """A file of a process in /proc; nothing where it may not be read or has ended."""
     try:
         return (entry / name).read_bytes()
@@ -139,15 +139,17 @@ def owned_by(pid: int) -> set[int]:
     """Processes whose environment says that they are workers of `pid`."""
     mark = f"CONVLAB_OWNER={pid}\0".encode()
     entries = Path("/proc").glob("[0-9]*")
-    return {int(entry.name) for entry in entries if mark in told(entry, "environ")}
+    return {int(entry.name) for entry in entries if mark in proc_file(entry, "environ")}
 
 
 def descendants() -> set[int]:
     """Processes that belong to this one: children, and workers by their command."""
     mine, alive = owned_by(os.getpid()), set()
     for entry in Path("/proc").glob("[0-9]*"):
-        status = told(entry, "stat").rpartition(b")")[2].split() or [b"Z", b"0"]
-        child = int(status[1]) == os.getpid() and b"worker" in told(entry, "cmdline")
+        status = proc_file(entry, "stat").rpartition(b")")[2].split() or [b"Z", b"0"]
+        child = int(status[1]) == os.getpid() and b"worker" in proc_file(
+            entry, "cmdline"
+        )
         if status[0] != b"Z" and (child or int(entry.name) in mine):
             alive.add(int(entry.name))
     return alive - {os.getpid()}

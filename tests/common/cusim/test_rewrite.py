@@ -365,7 +365,7 @@ WRONG_ARGUMENTS = (
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("said", "shorter"),
     [
         pytest.param(
             "a.cu:7:51: error: no match for call to "
@@ -395,6 +395,8 @@ WRONG_ARGUMENTS = (
         ),
     ],
 )
-def test_what_a_compiler_said_is_told_shorter(said: str, told: str, tmp_path) -> None:
+def test_what_a_compiler_said_is_told_shorter(
+    said: str, shorter: str, tmp_path
+) -> None:
     (tmp_path / "a.cu").write_text("int x;\nk<<<1, 1>>>(y);\n")
-    assert told in shorten(said, tmp_path)
+    assert shorter in shorten(said, tmp_path)

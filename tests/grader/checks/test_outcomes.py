@@ -130,7 +130,7 @@ def test_a_gate_is_skipped_only_where_its_packages_are_missing(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("said", "expected"),
     [
         (
             "0 bytes past the end of the 16 bytes allocated in tensor:1",
@@ -151,13 +151,15 @@ def test_a_gate_is_skipped_only_where_its_packages_are_missing(monkeypatch):
         ("the 9 bytes allocated in tensor:7",) * 2,
     ],
 )
-def test_a_tensor_on_the_device_has_its_own_bytes_not_those_of_its_block(said, told):
+def test_a_tensor_on_the_device_has_its_own_bytes_not_those_of_its_block(
+    said, expected
+):
     """A number without axes lies 12 bytes into a block of 16."""
     tensors = [SimpleNamespace(extent=8), SimpleNamespace(extent=4)]
     worker = SimpleNamespace(command=SimpleNamespace(tensor=tensors))
     found = cusim.Finding("error", "out_of_bounds", f"reads {said}", ())
     made = cusim_report._worded(found, None, "", worker, ["input", "other"])
-    assert made.message.removeprefix("reads ") == told
+    assert made.message.removeprefix("reads ") == expected
 
 
 # ---- what cusim says, in words for a rung --------------------------------------------
@@ -302,10 +304,10 @@ def test_between_two_slots_the_nearest_tensor_is_meant():
 
 
 @pytest.mark.parametrize(
-    ("access", "told"),
+    ("access", "expected"),
     [("WRITE", "writes 'grad_input' 56 bytes"), ("READ", "reads 'grad_output' right")],
 )
-def test_a_write_is_past_a_result_though_an_input_is_nearer(access, told):
+def test_a_write_is_past_a_result_though_an_input_is_nearer(access, expected):
     begin = 1 << 32
     report = (
         f"{access} of size 4 at {begin + 40:#x} thread T0\n{begin + 40:#x} is located "
@@ -313,7 +315,7 @@ def test_a_write_is_past_a_result_though_an_input_is_nearer(access, told):
     )
     near = of_two(results=begin - 56)
     found = sanitizer_report._address(near, "heap-buffer-overflow", report, NAMES)
-    assert found.startswith(told)
+    assert found.startswith(expected)
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_a_solution_anywhere_stops_the_handout(tmp_path, place):
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "expected"),
     [
         (
             "    *at4(output, n, oc, oh, ow) = sum;  // done",
@@ -69,8 +69,8 @@ def test_a_solution_anywhere_stops_the_handout(tmp_path, place):
         ("  // *at4(output, 0)", ""),
     ],
 )
-def test_a_star_begins_a_statement_or_goes_on_with_a_comment(line, told):
-    assert leaks.bare(line) == told
+def test_a_star_begins_a_statement_or_goes_on_with_a_comment(line, expected):
+    assert leaks.bare(line) == expected
 
 
 def test_what_is_public_on_purpose_is_still_there():
@@ -97,7 +97,7 @@ def test_what_an_earlier_lab_gives_is_no_secret_of_a_later_one(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "expected"),
     [
         ("const int64_t N = output->size[0], OC = output.size[1];", False),
         ("const int64_t N = tensor_count(t, t->ndim - 1);", False),
@@ -106,8 +106,8 @@ def test_what_an_earlier_lab_gives_is_no_secret_of_a_later_one(tmp_path):
         ("static const double SQRT_1_2 = 0.70710678118654752440;", True),
     ],
 )
-def test_sizes_and_the_head_of_a_helper_are_told_on_purpose(line, told):
-    assert leaks.telling(leaks.bare(line)) is told
+def test_sizes_and_the_head_of_a_helper_are_told_on_purpose(line, expected):
+    assert leaks.telling(leaks.bare(line)) is expected
 
 
 GRAM = 12  # tokens

@@ -10,7 +10,7 @@ import pytest
 from grader.commands import cli
 from grader.engine.answers.ledger import CHECKS, Ledger
 from grader.report import terminal
-from tests.grader.engine.test_history import NAME, checks, told
+from tests.grader.engine.test_history import NAME, checks, recorded
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_points_over_time_are_a_line_and_a_page(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with Ledger(folder) as ledger:
-        told(
+        recorded(
             ledger,
             (CHECKS, NAME, checks("PASS", "NOT_IMPLEMENTED", "a")),
             (CHECKS, NAME, checks("PASS", "PASS", "b")),

@@ -32,7 +32,7 @@ from grader.engine.results import SCHEMA_FILE
 from grader.errors import GraderError
 from grader.toolchain import sandbox
 from tests import put
-from tests.proofs.trust import Fault, told
+from tests.proofs.trust import Fault, proc_file
 
 GELU = "02_naive_c/gelu"
 PASSED = {"forward": "PASS", "backward": "PASS"}
@@ -50,7 +50,7 @@ def workers_of(tree: Tree) -> list[int]:
     """Processes that run something that was built for a tree."""
     mine = str(tree.build / "tools" / "worker").encode()
     entries = Path("/proc").glob("[0-9]*")
-    return [int(entry.name) for entry in entries if mine in told(entry, "cmdline")]
+    return [int(entry.name) for entry in entries if mine in proc_file(entry, "cmdline")]
 
 
 @dataclass(frozen=True)

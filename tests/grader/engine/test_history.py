@@ -32,7 +32,7 @@ def checks(forward: str, backward: str, sha: str, name: str = NAME) -> dict[str,
     }
 
 
-def told(ledger: Ledger, *entries: tuple[str, str, dict[str, Any]]) -> list[Moment]:
+def recorded(ledger: Ledger, *entries: tuple[str, str, dict[str, Any]]) -> list[Moment]:
     for kind, name, record in entries:
         sha = record.get("sha256", "")
         ledger.keep(kind, name, "key", record, verdicts=[], sha256=sha, seed=1)
@@ -45,7 +45,7 @@ def ledger(tmp_path: Path) -> Ledger:
 
 
 def test_points_follow_each_answer(ledger: Ledger) -> None:
-    found = told(
+    found = recorded(
         ledger,
         (CHECKS, NAME, checks("PASS", "NOT_IMPLEMENTED", "a")),
         (CHECKS, NAME, checks("PASS", "PASS", "b")),
@@ -67,7 +67,7 @@ def test_times_add_points_until_another_file_is_timed(ledger: Ledger) -> None:
     entry = checks("PASS", "PASS", "a")
     timed = {NAME: {**entry, "checks": [], "speed": [speed]}}
     other = {NAME: {**timed[NAME], "sha256": "b"}}
-    found = told(
+    found = recorded(
         ledger,
         (CHECKS, NAME, entry),
         (SPEED, TASK, other),  # of a file that is not the one that was checked
@@ -81,4 +81,4 @@ def test_times_add_points_until_another_file_is_timed(ledger: Ledger) -> None:
 
 def test_a_task_that_is_gone_is_left_out(ledger: Ledger) -> None:
     gone = "02_naive_c/nothing/00_x"
-    assert not told(ledger, (CHECKS, gone, checks("PASS", "PASS", "a", gone)))
+    assert not recorded(ledger, (CHECKS, gone, checks("PASS", "PASS", "a", gone)))

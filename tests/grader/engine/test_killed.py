@@ -24,7 +24,7 @@ from tests.grader.engine.test_grade import (
     until,
     workers_of,
 )
-from tests.proofs.trust import told
+from tests.proofs.trust import proc_file
 
 LADDERS = "02_naive_c/gelu", "02_naive_c/subm_conv3d"
 KILLS = int(os.environ.get("KILLS", "3"))
@@ -52,7 +52,7 @@ def verdicts(tree: Tree) -> dict[str, Any]:
 
 def begun(processes: list[int]) -> list[int]:
     """Those that are more than bwrap before it has made its namespaces."""
-    comms = ((pid, told(Path(f"/proc/{pid}"), "comm")) for pid in processes)
+    comms = ((pid, proc_file(Path(f"/proc/{pid}"), "comm")) for pid in processes)
     return [pid for pid, comm in comms if comm not in (b"bwrap\n", b"")]
 
 

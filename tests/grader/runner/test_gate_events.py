@@ -24,7 +24,7 @@ from grader.runner.supervisor.tools_session import Answer, Tools
 from grader.toolchain import sandbox
 from tests import put
 from tests.conftest import needs_bwrap
-from tests.proofs.trust import told
+from tests.proofs.trust import proc_file
 
 LINE = {"event": "done", "gate": "vmap", "job": 0, "kind": "returned"}
 TENSOR = ["output", "float64", [2, 3]]
@@ -298,4 +298,4 @@ def test_nothing_that_it_has_started_outlives_it(tmp_path, monkeypatch, level, e
 
 
 def runs(entry: Path, code: str) -> bool:
-    return code in told(entry, "cmdline").decode().split("\0")
+    return code in proc_file(entry, "cmdline").decode().split("\0")

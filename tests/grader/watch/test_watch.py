@@ -19,7 +19,7 @@ from grader.commands.handout import starter
 from grader.course.rungs import ROOT
 from tests.grader.engine.test_grade import Tree, copy_of_the_repository
 from tests.grader.watch.terminal import Terminal
-from tests.proofs.trust import told
+from tests.proofs.trust import proc_file
 
 LADDERS = "02_naive_c/gelu", "02_naive_c/linear", "01_python_function/add"
 GELU = "02_naive_c/gelu/00_definition.c"
@@ -279,7 +279,7 @@ def test_q_ends_it_and_all_its_processes(tools: Path, tmp_path: Path) -> None:
         terminal.press("q")
         terminal.until("ended with 0")
         mine = [e.parent for e in cmdlines() if told_cwd(e.parent) == str(tree.root)]
-        left = [words for p in mine if b"grader" in (words := told(p, "cmdline"))]
+        left = [words for p in mine if b"grader" in (words := proc_file(p, "cmdline"))]
         assert not left
 
 
@@ -302,7 +302,7 @@ def test_a_grading_process_that_is_killed_costs_one_save(
     file, terminal = gelu
     mine = str(watched[0].root)
     for entry in cmdlines():
-        words = told(entry.parent, "cmdline")
+        words = proc_file(entry.parent, "cmdline")
         if b"grader.watch.service" in words and told_cwd(entry.parent) == mine:
             os.kill(int(entry.parent.name), signal.SIGKILL)
     terminal.until("a new process was started")

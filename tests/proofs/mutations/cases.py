@@ -177,7 +177,7 @@ def draw(operator: str, rng: random.Random) -> Case:
     return Case(inputs, options, output, grad, wanted, memory, rng.random() < 0.5)
 
 
-def told(case: Case) -> str:
+def description(case: Case) -> str:
     """A case in a few words."""
     shapes = {k: "None" if a is None else list(a.shape) for k, a in case.inputs.items()}
     words = " ".join(f"{k} {v}" for k, v in {**shapes, **case.options}.items())

@@ -153,13 +153,13 @@ class Proof:
         """
         file = FOLDER / f"equivalent{self.kind}.toml"
         drawn = {m.id: [m.place, m.change] for m in self.committed()[0]}
-        known = {}
+        reasons = {}
         for name, entry in tomllib.loads(file.read_text()).items():
             if drawn.get(name) != [entry["place"], entry["change"]]:
                 raise ValueError(f"{file.name}: {name} is not what was drawn")
-            known[name] = (entry.get("fate", "equivalent"), entry["reason"])
-        assert {fate for fate, _ in known.values()} <= {"equivalent", "hole"}
-        return known
+            reasons[name] = (entry.get("fate", "equivalent"), entry["reason"])
+        assert {fate for fate, _ in reasons.values()} <= {"equivalent", "hole"}
+        return reasons
 
     def graded(self, mutations: list[Mutation], jobs: int) -> Iterator[Outcome]:
         """Grade in order with several jobs, each on a core of its own."""
@@ -168,26 +168,28 @@ class Proof:
             for one in waiting:
                 yield one.result()
 
-    def told(self, outcomes: list[Outcome], known: dict[str, tuple[str, str]]) -> str:
+    def written_page(
+        self, outcomes: list[Outcome], reasons: dict[str, tuple[str, str]]
+    ) -> str:
         """The page of docs/results."""
         rows = []
         for o in outcomes:
-            m, (fate, why) = o.mutation, fate_of(o, known)
+            m, (fate, why) = o.mutation, fate_of(o, reasons)
             change = f"`{m.old}` -> `{m.new or 'nothing'}`"
             row = [m.id, m.place.removeprefix("labs/"), change, fate, *o.cells]
             rows.append([*map(cell, row), cell(o.message if o.caught else why, 200)])
         head = ["id", "place", "change", "", *self.head, "message, or why it survives"]
         kinds = "\n".join(self.kinds(outcomes))
-        page = self.page.format(summary=summary(outcomes, known), kinds=kinds)
+        page = self.page.format(summary=summary(outcomes, reasons), kinds=kinds)
         return "\n".join([page, *table(head, rows, words=len(head)), ""])
 
     def main(self, words: list[str]) -> int:
         """Grade and tell; 1 if something survived that nobody has argued about."""
         arguments = parsed(words)
         page = ROOT / "docs" / "results" / f"mutations{self.kind}.md"
-        known = {} if arguments.list else self.argued()
+        reasons = {} if arguments.list else self.argued()
         if arguments.table:
-            page.write_text(self.told(self.read(), known))
+            page.write_text(self.written_page(self.read(), reasons))
             return 0
         mutations = chosen(self.committed()[0], arguments)
         outcomes = self.standing(mutations, arguments) if arguments.resume else []
@@ -206,10 +208,10 @@ class Proof:
             if arguments.write:  # a run that is stopped is not lost
                 outcomes.sort(key=lambda o: place[o.mutation])
                 self.keep(outcomes)
-        print(summary(outcomes, known))
+        print(summary(outcomes, reasons))
         if arguments.write:
-            page.write_text(self.told(outcomes, known))
-        return int(any(fate_of(o, known)[0] == "survived" for o in outcomes))
+            page.write_text(self.written_page(outcomes, reasons))
+        return int(any(fate_of(o, reasons)[0] == "survived" for o in outcomes))
 
 
 def parsed(words: list[str]) -> argparse.Namespace:
@@ -265,14 +267,14 @@ def line(outcome: Outcome) -> str:
     )
 
 
-def fate_of(o: Outcome, known: dict[str, tuple[str, str]]) -> tuple[str, str]:
+def fate_of(o: Outcome, reasons: dict[str, tuple[str, str]]) -> tuple[str, str]:
     """caught, equivalent, hole, or survived (nobody has looked at it yet), and why."""
-    return ("caught", "") if o.caught else known.get(o.mutation.id, ("survived", ""))
+    return ("caught", "") if o.caught else reasons.get(o.mutation.id, ("survived", ""))
 
 
-def summary(outcomes: list[Outcome], known: dict[str, tuple[str, str]]) -> str:
+def summary(outcomes: list[Outcome], reasons: dict[str, tuple[str, str]]) -> str:
     """How many of each fate, and the verdicts that caught them."""
-    fates = Counter(fate_of(outcome, known)[0] for outcome in outcomes)
+    fates = Counter(fate_of(outcome, reasons)[0] for outcome in outcomes)
     caught = f"{fates.pop('caught', 0)} caught ({verdicts_of(outcomes)})"
     rest = ", ".join(f"{count} {name}" for name, count in fates.items())
     return f"{len(outcomes)} mutations: {caught}; {rest or 'none survived'}"

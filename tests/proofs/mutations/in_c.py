@@ -17,7 +17,7 @@ from signatures import SIGNATURES
 from signatures.structs import SCRATCH, ContextC, TensorC, options_struct
 
 from tests.proofs.mutations.agreement import DifferenceError, same, ulps
-from tests.proofs.mutations.cases import Array, Case, draw, told
+from tests.proofs.mutations.cases import Array, Case, description, draw
 
 MARGIN = 8  # elements around every output
 
@@ -134,7 +134,7 @@ def compare(operator: str, paths: list[Path], seed: int, cases: int) -> float:
         before = [a.copy() for a in bases(case)]
         status, expected = right.run(case)
         other_status, got = mutated.run(case)
-        name = f"case {i} ({told(case)})"
+        name = f"case {i} ({description(case)})"
         if status != other_status:
             raise DifferenceError(f"{name}: status {other_status}, expected {status}")
         if any(not same(a, b) for a, b in zip(before, bases(case), strict=True)):

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from tests.proofs.mutations.agreement import DifferenceError, same, ulps
-from tests.proofs.mutations.cases import Array, Case, draw, told
+from tests.proofs.mutations.cases import Array, Case, description, draw
 
 DEFAULTS = {
     "alpha": 1,
@@ -122,7 +122,7 @@ def compare(operator: str, paths: list[Path], seed: int, cases: int) -> float:
         for inside in (False, True):
             expected = answers(right, operator, case, i, inside=inside)
             got = answers(mutated, operator, case, i, inside=inside)
-            what = f"case {i} ({told(case)}) {'in the module' if inside else ''}"
+            what = f"case {i} ({description(case)}) {'in the module' if inside else ''}"
             if list(expected) != list(got) or expected.get("raises") != got.get(
                 "raises"
             ):

@@ -64,7 +64,7 @@ def test_what_python_says_is_told_at_its_line_of_python(said):
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("said", "expected"),
     [
         (
             "for output[2]: Shapes torch.Size([6]) and torch.Size([2]) are not equal!",
@@ -77,8 +77,8 @@ def test_what_python_says_is_told_at_its_line_of_python(said):
         ("x" * 500, "x" * 236 + " ..."),
     ],
 )
-def test_what_two_kernels_gave_is_told_by_whose_it_is(said, told):
-    assert registered._both(said) == told
+def test_what_two_kernels_gave_is_told_by_whose_it_is(said, expected):
+    assert registered._both(said) == expected
 
 
 @pytest.mark.parametrize(

@@ -60,16 +60,16 @@ def pair(spread: float, seconds: float = 1e-4, **more: float) -> tuple[Made, Mad
 
 
 def test_ratio_is_that_of_the_medians() -> None:
-    rounds, known = settle(*pair(0.02))
+    rounds, settled = settle(*pair(0.02))
     ratio = rounds.ratio("a", "b")
-    assert known and ratio.low <= 1.5 <= ratio.high
+    assert settled and ratio.low <= 1.5 <= ratio.high
     assert ratio.half_width < timing.NARROW
     assert rounds.count >= timing.ROUNDS
 
 
 def test_disturbed_rounds_do_not_count_where_others_are_left() -> None:
-    rounds, known = settle(*pair(0.01, disturbed=0.4))
-    assert known and rounds.dropped > 0
+    rounds, settled = settle(*pair(0.01, disturbed=0.4))
+    assert settled and rounds.dropped > 0
     assert abs(rounds.ratio("a", "b").value / 1.5 - 1) < 0.02
 
 
@@ -89,8 +89,8 @@ def test_slow_sides_that_are_always_disturbed_are_still_compared() -> None:
 
 
 def test_wild_times_are_noisy_and_never_a_guess() -> None:
-    rounds, known = settle(*pair(2.0))
-    assert not known and rounds.ratio("a", "b").noisy
+    rounds, settled = settle(*pair(2.0))
+    assert not settled and rounds.ratio("a", "b").noisy
 
 
 def test_a_machine_that_changes_halfway_is_noisy() -> None:
@@ -112,8 +112,8 @@ def test_the_second_attempt_counts_when_the_first_was_noisy(
         return inner(sides, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(timing, "measure", measure)
-    rounds, known = settle(*pair(0.01), tries=3)
-    assert known and next(attempts) == 2
+    rounds, settled = settle(*pair(0.01), tries=3)
+    assert settled and next(attempts) == 2
     assert abs(rounds.ratio("a", "b").value / 1.5 - 1) < 0.02
 
 
@@ -212,12 +212,12 @@ def test_the_proof_of_the_border_can_fail() -> None:
 def test_noise_that_changes_nothing_is_not_noise() -> None:
     """Rounds from 0.5 to 4: wide, but every one of them above 0.1."""
     a, b = pair(0.5)
-    wide, known = settle(a, b)
+    wide, settled = settle(a, b)
     low, high = wide.spread("a", "b")
-    assert not known and 0.1 < low < 1.5 < high
+    assert not settled and 0.1 < low < 1.5 < high
     above = {"decided": lambda rounds: rounds.spread("a", "b")[0] > 0.1}
-    _, known = settle(a, b, **above)
-    assert known
+    _, settled = settle(a, b, **above)
+    assert settled
 
 
 def test_a_side_that_takes_long_is_decided_after_a_few_rounds() -> None:
@@ -249,5 +249,5 @@ def test_a_small_budget_still_has_the_fewest_rounds(
     a, b = Made(lambda: 3e-4), Made(lambda: 2e-4)
     budget = {"seed": 1, "budget": 0.5, "longest": longest}
     sides: dict[str, timing.Side] = {"a": a, "b": b}
-    found, known = timing.settle(sides, ("a", "b"), tries=1, before=renew, **budget)
-    assert (found.count, known) == (rounds, rounds == timing.ROUNDS_SLOW)
+    found, settled = timing.settle(sides, ("a", "b"), tries=1, before=renew, **budget)
+    assert (found.count, settled) == (rounds, rounds == timing.ROUNDS_SLOW)
