@@ -61,7 +61,7 @@ enum { PACKS = 128 / (sizeof(accum) * LANES) };  // per lane, at most: 32 floats
     accum sum = 0;
 #pragma unroll  // as above
     for (int p = 0; p < PACKS; p++) {
-        if (p * WARP + lane >= COUNT) break;
+        if (p * WARP + lane >= COUNT) continue;
         for (int k = 0; k < LANES; k++) {
             const accum centered = lane_of(row[p], k) - mean;
             sum += centered * centered;
