@@ -21,6 +21,7 @@ from signatures import DIRECTIONS
 
 from grader.checks.speed.estimate import Estimate, Speed
 from grader.course.rungs import ROOT
+from grader.course.tasks import all_tasks
 from grader.engine import results
 from grader.engine.score import Results, RungResult, TaskResult, shown_points
 from grader.errors import GraderError
@@ -28,6 +29,7 @@ from grader.report import charts, measured, page, registers, roofline
 from grader.report.failure import heat, own_output
 from grader.report.measured import positive, shown_bytes
 from grader.report.page import Page, key, timed, title
+from grader.report.progress.next_step import next_step
 from grader.verdicts import Verdict
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -67,7 +69,7 @@ def save(text: str, file: Path) -> Path:
 
 def render(found: Results, root: Path = ROOT) -> str:
     """The whole page as text; excerpts come from the files below `root`."""
-    report = Page(found, root)
+    report = Page(found, next_step(found, all_tasks()), root)
     return document(
         "report.html",
         page=report,

@@ -19,10 +19,12 @@ from grader.checks.check_result import IN_FULL, CheckResult
 from grader.checks.gates.matrix import rows
 from grader.checks.speed.estimate import Speed
 from grader.course.exhibits import PARTS
-from grader.engine.score import Results, RungResult, TaskResult
+from grader.engine import next_task
+from grader.engine.score import Results, RungResult, TaskResult, shown_points
 from grader.report.check_words import check_words
 from grader.report.failure.excerpt import Excerpt, excerpt
 from grader.report.measured import Machine, machine
+from grader.report.progress.next_step import NextStep
 from grader.verdicts import Verdict
 
 LABS = {  # the course, whether or not a lab is there yet
@@ -32,6 +34,9 @@ LABS = {  # the course, whether or not a lab is there yet
     "04_cuda_kernels": "CUDA kernels",
     "05_torch_extension": "torch extension",
 }
+
+
+FIRST_FIXES = 3  # tasks that the page's first section names
 
 
 @dataclass(frozen=True)
@@ -125,7 +130,17 @@ def bad_files(result: TaskResult) -> int:
 
 
 def task_outcome(result: TaskResult) -> Outcome:
-    """The first direction that is not right, or PASS; of all files in a bug hunt."""
+    """The first direction that is not right, or PASS; of all files in a bug hunt. If
+    the rest is not written yet, the points so far: "5 of 7".
+    """
+    found = _first_outcome(result)
+    if found.kind != "todo" or not result.points:
+        return found
+    earned, of = shown_points(result.points), shown_points(result.task.points)
+    return Outcome(f"{earned} of {of}", "todo")
+
+
+def _first_outcome(result: TaskResult) -> Outcome:
     if result.task.is_hunt:
         return _worst(one for r in result.rungs for one in directions(r).values())
     if result.task.functions:
@@ -163,6 +178,7 @@ class Page:
     """The whole report."""
 
     results: Results
+    next_step: NextStep
     root: Path  # where the sources are
 
     @property
@@ -200,6 +216,17 @@ class Page:
     def right(self) -> int:
         """How many tasks pass."""
         return sum(task_outcome(result).kind == "pass" for result in self.tasks)
+
+    @property
+    def to_fix(self) -> list[tuple[TaskResult, RungResult, CheckResult]]:
+        """The first tasks that are wrong, each with its first failing check."""
+        found = []
+        for task in next_task.of_results(self.tasks):
+            wrong = [(rung, check) for rung in task.rungs for check in bad(rung)]
+            failed = [(r, c) for r, c in wrong if outcome(c.verdict).kind == "fail"]
+            if task_outcome(task).kind == "fail" and not task.task.is_hunt:
+                found += [(task, *one) for one in failed[:1]]
+        return found[:FIRST_FIXES]
 
     @property
     def gated(self) -> list[tuple[TaskResult, RungResult]]:

@@ -127,6 +127,13 @@ def course() -> dict[str, Any]:
     return results
 
 
+def test_a_phone_shows_all_labs_of_the_matrix(show):
+    right = "[...document.querySelectorAll('.matrix thead th')].map("
+    right += "(cell) => cell.getBoundingClientRect().right)"
+    ends = show(width=PHONE).value(right)
+    assert len(ends) == 6 and max(ends) <= PHONE
+
+
 def test_the_page_asks_for_nothing_and_prints_nothing(show):
     page = show()
     page.value(WAIT)
@@ -240,9 +247,9 @@ def test_the_filter_leaves_what_fits(show):
 
 def test_a_command_has_a_button_that_copies_it(show):
     page = show()
-    page.value("document.querySelector('.replay button').click()")
+    page.value("document.querySelector('.check .replay button').click()")
     page.value(WAIT)
-    words = "document.querySelector('.replay {}').textContent"
+    words = "document.querySelector('.check .replay {}').textContent"
     assert page.value(words.format("button")) in ("copied", "press Ctrl+C")
     assert page.value(words.format("code")).startswith("make debug T=")
 
