@@ -21,7 +21,7 @@ from signatures import DIRECTIONS
 
 from grader.checks.speed.estimate import Estimate, Speed
 from grader.course.rungs import ROOT
-from grader.course.tasks import all_tasks
+from grader.course.tasks import offered_tasks
 from grader.engine import results
 from grader.engine.score import Results, RungResult, TaskResult, shown_points
 from grader.errors import GraderError
@@ -69,7 +69,7 @@ def save(text: str, file: Path) -> Path:
 
 def render(found: Results, root: Path = ROOT) -> str:
     """The whole page as text; excerpts come from the files below `root`."""
-    report = Page(found, next_step(found, all_tasks()), root)
+    report = Page(found, next_step(found, offered_tasks()), root)
     return document(
         "report.html",
         page=report,

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -43,13 +43,21 @@ def show(
         first, last = history[0], history[-1]
         terminal.console.print()
         terminal.say(f"points from {_day(first.date)} to {_day(last.date)}")
-        terminal.say(f"  {_line([m.points for m in history])} {last.points:g}")
+        for name, values in _totals(history):
+            terminal.say(f"  {_line(values)} {values[-1]:g} {name}")
     if rows := changes(speeds(history)):
         terminal.console.print()
         terminal.console.print(_table_of(rows))
     terminal.console.print()
     for line in step.lines:
         terminal.say(line)
+
+
+def _totals(history: Sequence[Moment]) -> Iterator[tuple[str, list[float]]]:
+    """The points of the core path over time, and extra points if there are any."""
+    yield "of the core path", [moment.points for moment in history]
+    if history[-1].extra:
+        yield "extra", [moment.extra for moment in history]
 
 
 def _labs(whole: Results | None, tasks: Sequence[Task]) -> Table:
@@ -132,8 +140,11 @@ def _day(date: str) -> str:
 
 def write(history: Sequence[Moment], step: NextStep) -> Path:
     """The same as pictures; where the page is. Raises GraderError."""
-    points = [(_seconds(moment.date), moment.points) for moment in history]
-    drawn = [("points of the core path", _curve("points", points, ""))]
+    dates = [_seconds(moment.date) for moment in history]
+    drawn = [
+        (f"points, {name}", _curve(name.replace(" ", "-"), [*zip(dates, values)], ""))
+        for name, values in _totals(history)
+    ]
     for (task, direction), ratios in speeds(history).items():
         dated = [(_seconds(date), ratio) for date, ratio in ratios]
         if len(dated) > 1:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from grader.commands import cli
 from grader.engine.answers.ledger import CHECKS, Ledger
 from grader.report import terminal
-from tests.grader.engine.test_history import NAME, checks, recorded
+from tests.grader.engine.test_history import NAME, OTHER, checks, recorded
 
 
 @pytest.fixture
@@ -49,3 +50,15 @@ def test_points_over_time_are_a_line_and_a_page(
     assert "▅█ 5" in text
     page = (folder / "progress.html").read_text()
     assert "from 2.50 to 5.00" in page and "progress.html" in text
+
+
+def test_extra_points_have_a_line_of_their_own(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    half = checks("PASS", "NOT_IMPLEMENTED", "a", OTHER)
+    whole = checks("PASS", "PASS", "b", OTHER)
+    with Ledger(folder) as ledger:
+        recorded(ledger, (CHECKS, OTHER, half), (CHECKS, OTHER, whole))
+    text = shown(capsys)
+    assert re.search(r"▁▁ 0 of the core path\n +▅█ [1-9][.\d]* extra\n", text)
+    assert "points, extra" in (folder / "progress.html").read_text()
