@@ -13,6 +13,10 @@ from grader.engine.score import RungResult, TaskResult
 from grader.verdicts import Verdict
 
 SAID = 3  # files that are not counted, and why
+FULL_MARKS = (
+    "All points of {} are earned. Its other files give no more points: each one shows "
+    "another idea, which its first lines name."
+)
 
 
 def lines(
@@ -28,6 +32,8 @@ def lines(
     path = check.location or rung.rung.shown
     said = list(_covers_too_little(results))[:SAID]
     task = rung.rung.task
+    if any(t.task.id == task and t.points >= t.task.points for t in results):
+        said.append(FULL_MARKS.format(task))
     return [*said, f"Next: write {what}{path}, then run", f"  make grade T={task}"]
 
 

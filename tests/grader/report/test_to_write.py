@@ -61,3 +61,14 @@ def test_watch_says_of_a_right_file_what_it_does_not_cover() -> None:
     console.print(Screen(view))
     said = " ".join(console.export_text().split())
     assert FEWER in said and "still returns STATUS_NOT_IMPLEMENTED" not in said
+
+
+def test_after_full_marks_it_says_what_other_files_are_for() -> None:
+    right = replace(RIGHT, name="forward", direction="forward")
+    full = RungResult(CONV2D.rungs[0], (right, RIGHT))
+    more = RungResult(CONV2D.rungs[1], (replace(NOT_YET, message="not written yet"),))
+    whole = (CONV2D.points, 0.0)
+    for recorded, said in ((whole, True), ((CONV2D.points - 1, 0.0), False)):
+        task = TaskResult(CONV2D, (full, more), recorded=recorded)
+        lines = to_write.lines([task], more, more.checks[0])
+        assert (to_write.FULL_MARKS.format(CONV2D.id) in lines) is said
