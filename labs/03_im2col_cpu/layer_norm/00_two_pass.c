@@ -1,15 +1,15 @@
 /* 00 two pass
  *
- *   idea    the formula row by row: first the mean, then the squared distances from it
+ *   idea    for each row, first compute the mean, then the squared distances from it
  *   expect  1x by definition: the speeds of this ladder are relative to this file
- *   limit   each addition waits for the previous one: one element in four cycles
+ *   limit   each addition waits for the previous one, so an element takes four cycles
  *   run     make bench T=03_im2col_cpu/layer_norm/00
  *
- * For all shapes and strides. Workspace: a copy of each non-contiguous tensor.
+ * Covers all shapes and strides. Workspace: a copy of each non-contiguous tensor.
  */
 #include "operators.h"
 
-/* The average of a row (D). */
+/* Returns the mean of the D elements of `row`. */
 static inline accum row_mean(const real *row, int64_t D)
 {
     // BEGIN SOLUTION
@@ -20,9 +20,9 @@ static inline accum row_mean(const real *row, int64_t D)
     // STARTER return 0;  // your code (the reference takes 3 lines)
 }
 
-/* The average of the squared distances from the mean. If the mean is 10000, the average
- * of the squares is about 100000000, and so is the square of the mean. In float, their
- * difference has no correct digit. So the row is read a second time. */
+/* Returns the average of (x - mean)^2, in a second pass over the row. The average of
+ * x^2 minus mean^2 would need no second pass. But if mean is 10000, each of these two
+ * numbers is about 100000000. In float, the difference then has no correct digit. */
 static inline accum row_variance(const real *row, accum mean, int64_t D)
 {
     // BEGIN SOLUTION
@@ -70,9 +70,9 @@ static inline void set_zero(tensor_t *sums)
     for (int64_t i = 0; i < tensor_numel(sums); i++) real_data(sums)[i] = 0;
 }
 
-/* grad_input = rstd * (dx - average of dx - xhat * average of dx * xhat), row by row;
- * grad_weight and grad_bias are sums over all rows. On the CPU accum is real, so mean
- * and rstd are tensors of real. */
+/* In each row, dx = grad_output * weight, xhat = (input - mean) * rstd, and grad_input
+ * = rstd * (dx - average of dx - xhat * average of dx * xhat). For all rows, grad_bias
+ * sums grad_output, and grad_weight sums grad_output * xhat. mean has the type real. */
 status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
                              const tensor_t *input, const tensor_t *weight,
                              const tensor_t *mean, const tensor_t *rstd,
@@ -82,7 +82,7 @@ status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
     // BEGIN SOLUTION
     (void)p;  // rstd already contains eps
     const int64_t D = input->size[input->ndim - 1], R = tensor_numel(input) / D;
-    set_zero(grad_weight), set_zero(grad_bias);  // also where there is no row
+    set_zero(grad_weight), set_zero(grad_bias);  // even if there are no rows
     if (R == 0) return STATUS_OK;
     const real *x = tensor_contiguous(ctx, input);                   // (R, D)
     const real *g = tensor_contiguous(ctx, grad_output);             // (R, D)
@@ -91,7 +91,7 @@ status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
     if (!x || !g || !m || !s || (weight && !w)) return STATUS_NO_MEMORY;
 
     for (int64_t r = 0; r < R; r++, x += D, g += D) {
-        accum sum = 0, sum_xhat = 0;  // of dx, and of dx * xhat
+        accum sum = 0, sum_xhat = 0;  // the sums of dx and of dx * xhat
         for (int64_t d = 0; d < D; d++) {
             const accum dx = g[d] * (w ? w[d] : 1), xhat = (x[d] - m[r]) * s[r];
             sum += dx, sum_xhat += dx * xhat;

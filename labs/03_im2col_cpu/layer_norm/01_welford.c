@@ -1,24 +1,24 @@
 /* 01 welford
  *
- *   idea    mean and squares in one pass: each element corrects both of them
+ *   idea    one pass over a row: each element corrects the mean and the sum of squares
  *   expect  0.3x the speed of 00_two_pass: one read less, but each step has a division
- *   limit   each element waits for the last one: difference, division, addition
+ *   limit   each element waits for the previous element's division and addition
  *   run     make bench T=03_im2col_cpu/layer_norm/01
  *
- * Forward, all shapes and strides (B. P. Welford, Technometrics 4, 1962). It is for
- * rows that you can read only once, as from a file. If a row stays in the first cache,
- * reading it again costs little. So the higher rungs use two passes again.
- * Workspace: a copy of each non-contiguous tensor.
+ * Computes forward for all shapes and strides (B. P. Welford, Technometrics 4, 1962).
+ * Welford's method is for rows that you can read only once, for example from a file. If
+ * a row stays in the L1 cache, a second pass costs little. So the higher rungs use two
+ * passes. Workspace: a copy of each non-contiguous tensor.
  */
 #include "operators.h"
 
-/* Of the elements so far: their number, their mean, and the sum of the squares. */
+/* For all elements so far: the number, the mean, and the sum of (element - mean)^2. */
 typedef struct {
     accum count, mean, squares;
 } moments_t;
 
-/* The moments with one more element x. The mean moves 1 / count of the distance to x.
- * `before` is the distance of x from the old mean, `after` from the new mean. */
+/* Returns the moments m after one more element x. The mean moves by (x - mean) / count.
+ * `before` is x minus the old mean, `after` is x minus the new mean. */
 static inline moments_t with_element(moments_t m, accum x)
 {
     // BEGIN SOLUTION

@@ -1,19 +1,19 @@
 /* 02 vectors
  *
- *   idea    four vectors of sums at once, so that no addition waits for another one
+ *   idea    add to four vectors in turn, so that no addition waits for the previous one
  *   expect  10x the speed of 00_two_pass
- *   limit   short rows: the last additions, the root and the division of each row
+ *   limit   short rows wait for the last additions, the square root and the division
  *   run     make bench T=03_im2col_cpu/layer_norm/02
  *
- * Forward, all shapes and strides. It reads a row three times, but only the first time
- * from memory. Then the row is in L1. Workspace: a copy of each non-contiguous tensor.
+ * Computes forward for all shapes and strides. Reads each row once from memory, then
+ * twice from the L1 cache. Workspace: a copy of each non-contiguous tensor.
  */
 #include "operators.h"
 #include "vector.h"
 
-enum { WAYS = 4 };  // sums at once: an addition takes about four cycles
+enum { WAYS = 4 };  // vectors of sums: an addition takes about four cycles
 
-/* The average over a row (D) of x - center, or of its square. */
+/* Returns the average of row[d] - center, or of (row[d] - center)^2 if `squared`. */
 EXPAND real average(const real *row, int64_t D, real center, int squared)
 {
     // BEGIN SOLUTION
@@ -40,7 +40,7 @@ EXPAND real average(const real *row, int64_t D, real center, int squared)
     // STARTER return 0;  // your code (the reference takes 19 lines)
 }
 
-/* y = (x - mean) * rstd * w + b, all (D). If w is NULL, it is 1; if b is NULL, 0. */
+/* y = (x - mean) * rstd * w + b, arrays (D). A NULL w counts as 1, a NULL b as 0. */
 static inline void normalize(const real *x, real mean, real rstd, const real *w,
                              const real *b, int64_t D, real *restrict y)
 {

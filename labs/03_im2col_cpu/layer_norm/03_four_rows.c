@@ -1,21 +1,21 @@
 /* 03 four rows
  *
- *   idea    four rows at once: while one row waits for its root, the others continue
+ *   idea    process four rows at once: then their square roots and divisions overlap
  *   expect  1.4x the speed of 02_vectors for rows of 256 floats, 1.7x for rows of 64
- *   limit   the second and the third read of a row, from the L1 cache
+ *   limit   the second and the third pass read each row from the L1 cache
  *   run     make bench T=03_im2col_cpu/layer_norm/03
  *
- * Forward. Four rows have four sums, which is as fast as four sums of one row. A vector
- * of weight and bias is loaded once for all four rows. Covers rows if four of them fit
- * into one page of memory: the hardware prefetches within a page, and is slow with four
- * pages at once. Workspace: a copy of each non-contiguous tensor.
+ * Computes forward. One sum in each of four rows is as fast as four sums in one row.
+ * Each vector of weight and bias is loaded once for four rows. Covers rows if four rows
+ * fit into one page of memory. The hardware prefetches within a page, and is slow with
+ * four pages at once. Workspace: a copy of each non-contiguous tensor.
  */
 #include "operators.h"
 #include "vector.h"
 
-enum { ROWS = 4, PAGE = 4 << 10 };  // rows at once; bytes of a page
+enum { ROWS = 4, PAGE = 4 << 10 };  // rows at once; bytes of a page of memory
 
-/* For each of n rows x (n, D): the average of x - center, or of its square. */
+/* Averages x - center[i] over row i of x (n, D), or (x - center[i])^2 if `squared`. */
 EXPAND void averages(int n, const real *x, int64_t D, const real *center, int squared,
                      real *average)
 {
@@ -42,7 +42,7 @@ EXPAND void averages(int n, const real *x, int64_t D, const real *center, int sq
     // STARTER // your code (the reference takes 18 lines)
 }
 
-/* y (n, D) = (x - mean) * rstd * w + b. If w is NULL, it is 1; if b is NULL, 0. */
+/* y (n, D) = (x - mean) * rstd * w + b. A NULL w counts as 1, a NULL b as 0. */
 EXPAND void normalize(int n, const real *x, const real *mean, const real *rstd,
                       const real *w, const real *b, int64_t D, real *restrict y)
 {
@@ -67,7 +67,7 @@ EXPAND void normalize(int n, const real *x, const real *mean, const real *rstd,
     // STARTER // your code (the reference takes 16 lines)
 }
 
-/* n rows. Every call passes n as a constant. */
+/* Normalizes n rows of x (n, D). Every call passes n as a constant: ROWS or 1. */
 EXPAND void rows(int n, const real *x, const real *w, const real *b, double eps,
                  int64_t D, real *y, real *mean, real *rstd)
 {

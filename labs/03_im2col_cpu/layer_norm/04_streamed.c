@@ -1,21 +1,21 @@
 /* 04 streamed
  *
- *   idea    store past the caches: the old contents of the memory need not be read
+ *   idea    streaming stores bypass the caches, so no cache line is read before a store
  *   expect  1.5x to 2x the speed of 02_vectors if the output is larger than the caches
- *   limit   memory bandwidth: each byte is read or written once
+ *   limit   memory bandwidth: each input is read once, and each output is written once
  *   run     make bench T=03_im2col_cpu/layer_norm/04
  *
- * Covers rows of whole vectors. Takes four short rows at a time, as in 03_four_rows, or
- * one long row, as in 02_vectors. Workspace: a copy of each non-contiguous tensor.
+ * Covers rows of whole vectors. Processes four short rows at once, as in 03_four_rows,
+ * or one long row, as in 02_vectors. Workspace: copies of non-contiguous tensors.
  */
 #include "operators.h"
 #include "vector.h"
 
-enum { SUMS = 4 };                         // sums at once: of four rows, or of one row
-enum { PAGE = 4 << 10, LARGE = 1 << 20 };  // bytes of four rows; bytes of an output
+enum { SUMS = 4 };                         // vectors of sums: of four rows, or of one
+enum { PAGE = 4 << 10, LARGE = 1 << 20 };  // most bytes of four rows; least to stream
 
-/* For each of n rows x (n, D): the average of x - center, or of its square. n is a
- * constant. If n is less than SUMS, each row has several sums. */
+/* Averages x - center[i] over row i of x (n, D), or (x - center[i])^2 if `squared`.
+ * Every call passes n as a constant. If n < SUMS, each row has SUMS / n sums. */
 EXPAND void averages(int n, const real *x, int64_t D, const real *center, int squared,
                      real *average)
 {
@@ -45,7 +45,7 @@ EXPAND void averages(int n, const real *x, int64_t D, const real *center, int sq
     // STARTER // (the reference takes 20 lines)
 }
 
-/* y (n, D) = (x - mean) * rstd * w + b. If w is NULL, it is 1; if b is NULL, 0. */
+/* y (n, D) = (x - mean) * rstd * w + b. A NULL w counts as 1, a NULL b as 0. */
 EXPAND void normalize(int n, const real *x, const real *mean, const real *rstd,
                       const real *w, const real *b, int64_t D, real *y, int streamed)
 {

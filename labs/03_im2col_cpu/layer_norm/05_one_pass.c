@@ -1,21 +1,21 @@
 /* 05 one pass
  *
- *   idea    while a row is in the cache, compute its averages, gradient, weight terms
+ *   idea    while a row is in the cache, compute all results that depend on the row
  *   expect  8x the speed of the backward of 00_two_pass
- *   limit   the sums for weight and bias: each row loads and stores them again
+ *   limit   each row loads and stores all sums of grad_weight and grad_bias again
  *   run     make bench T=03_im2col_cpu/layer_norm/05
  *
- * Backward, all shapes and strides. A large grad_input is stored past the caches, as in
- * 04_streamed. Workspace: three rows, and a copy of each non-contiguous tensor.
+ * Computes backward for all shapes and strides. A large grad_input gets streaming
+ * stores. Workspace: three rows, and a copy of each non-contiguous tensor.
  */
 #include "operators.h"
 #include "vector.h"
 
 enum { LARGE = 512 << 10 };  // bytes: a larger grad_input does not fit into the caches
 
-/* One row: arrays (D) that backward reads, two averages, arrays (D) that it writes. */
+/* The arrays (D) and the numbers that backward reads and writes for one row. */
 typedef struct {
-    const real *g, *x, *w;  // of grad_output, input, weight
+    const real *g, *x, *w;  // row of grad_output, row of input, weight
     real mean, rstd, average, average_xhat;
     real *grad_input, *grad_weight, *grad_bias;
     int streamed;
@@ -32,8 +32,8 @@ EXPAND void store(real *p, vec v, int64_t n)
     n == LANES ? vec_store(p, v) : vec_store_first(p, v, n);
 }
 
-/* Adds elements d to d + n to the sums of dx and of dx * (x - mean). In lanes past the
- * end of the row, dx is 0. */
+/* Adds n elements, from d on: dx to sum[0], and dx * (x - mean) to sum[1]. dx is g * w.
+ * In lanes past the end of the row, dx is 0. */
 EXPAND void add(const row_t *row, int64_t d, int64_t n, vec sum[2])
 {
     // BEGIN SOLUTION
@@ -44,7 +44,7 @@ EXPAND void add(const row_t *row, int64_t d, int64_t n, vec sum[2])
     // STARTER // your code (the reference takes 3 lines)
 }
 
-/* n elements of grad_input from d on, and their terms of grad_weight and grad_bias */
+/* Writes n elements of grad_input from d on. Adds to grad_weight and grad_bias. */
 EXPAND void differentiate(const row_t *row, int64_t d, int64_t n)
 {
     // BEGIN SOLUTION
@@ -61,7 +61,7 @@ EXPAND void differentiate(const row_t *row, int64_t d, int64_t n)
     // STARTER // your code (the reference takes 9 lines)
 }
 
-/* Both steps for a whole row (D). */
+/* Calls `add` and then `differentiate` for all D elements of `row`. */
 static inline void row_backward(row_t row, int64_t D)
 {
     // BEGIN SOLUTION
@@ -78,8 +78,8 @@ static inline void row_backward(row_t row, int64_t D)
 }
 
 /* grad_input = rstd * (dx - average of dx - xhat * average of dx * xhat), row by row;
- * grad_weight and grad_bias are sums over all rows. A row of scratch replaces a missing
- * tensor: ones replace weight, and unwanted results are written to it. */
+ * grad_weight and grad_bias are sums over all rows. If weight is NULL, a row of ones
+ * replaces weight. A gradient that is NULL is written to a row of scratch memory. */
 status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
                              const tensor_t *input, const tensor_t *weight,
                              const tensor_t *mean, const tensor_t *rstd,

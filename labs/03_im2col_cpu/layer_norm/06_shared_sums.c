@@ -1,26 +1,26 @@
 /* 06 shared sums
  *
- *   idea    four rows at once: the sums are loaded and stored once for four rows
+ *   idea    process four rows at once: load and store each sum once for four rows
  *   expect  1.3x the speed of 05_one_pass for rows of 64 to 256 floats
  *   limit   grad_output and input are read twice, the second time from the L1 cache
  *   run     make bench T=03_im2col_cpu/layer_norm/06
  *
- * Covers rows of whole vectors, if four of them fit into a page, weight is given, and
- * grad_input is wanted. Workspace: a row, and copies as in 05_one_pass.
+ * Covers rows of whole vectors if four rows fit into a page. weight and grad_input must
+ * not be NULL. Workspace: one row, and a copy of each non-contiguous tensor.
  */
 #include "operators.h"
 #include "vector.h"
 
-enum { ROWS = 4, PAGE = 4 << 10 };  // rows at once; bytes of a page
+enum { ROWS = 4, PAGE = 4 << 10 };  // rows at once; bytes of a page of memory
 
-/* n rows, (n, D) each, and the arrays (D) that all rows use. */
+/* Pointers to n rows (n, D), to n numbers (n), and to arrays (D) for all rows. */
 typedef struct {
     const real *g, *x, *w, *mean, *rstd;  // grad_output, input, weight, ...
     real *grad_input, *grad_weight, *grad_bias;
     int64_t D;
 } rows_t;
 
-/* The averages of dx and of dx * xhat for each of n rows. n is known when compiling. */
+/* Averages dx and dx * xhat over each of n rows. Every call passes n as a constant. */
 EXPAND void averages(int n, const rows_t *rows, real *of_dx, real *of_xhat)
 {
     // BEGIN SOLUTION
@@ -45,12 +45,12 @@ EXPAND void averages(int n, const rows_t *rows, real *of_dx, real *of_xhat)
     // STARTER // your code (the reference takes 17 lines)
 }
 
-/* grad_input of n rows, and their terms of grad_weight and grad_bias */
+/* Writes grad_input for n rows, and adds n terms to grad_weight and grad_bias. */
 EXPAND void rows_backward(int n, const rows_t *rows)
 {
     // BEGIN SOLUTION
     const int64_t D = rows->D;
-    real of_dx[ROWS], of_xhat[ROWS];  // averages
+    real of_dx[ROWS], of_xhat[ROWS];  // averages of dx and of dx * xhat
     averages(n, rows, of_dx, of_xhat);
     for (int64_t d = 0; d < D; d += LANES) {
         const vec w = vec_load(rows->w + d);
@@ -76,8 +76,8 @@ EXPAND void rows_backward(int n, const rows_t *rows)
     // STARTER // your code (the reference takes 23 lines)
 }
 
-/* grad_input = rstd * (dx - average of dx - xhat * average of dx * xhat), row by row;
- * grad_weight and grad_bias are sums over all rows */
+/* In each row, dx = grad_output * weight, xhat = (input - mean) * rstd, and grad_input
+ * = rstd * (dx - average of dx - xhat * average of dx * xhat). */
 status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
                              const tensor_t *input, const tensor_t *weight,
                              const tensor_t *mean, const tensor_t *rstd,
@@ -94,7 +94,7 @@ status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
     rows.g = tensor_contiguous(ctx, grad_output);
     rows.x = tensor_contiguous(ctx, input), rows.w = tensor_contiguous(ctx, weight);
     rows.mean = tensor_contiguous(ctx, mean), rows.rstd = tensor_contiguous(ctx, rstd);
-    rows.grad_weight = grad_weight ? real_data(grad_weight) : spare;  // never read
+    rows.grad_weight = grad_weight ? real_data(grad_weight) : spare;  // unused sums
     rows.grad_bias = grad_bias ? real_data(grad_bias) : spare;
     if (!rows.g || !rows.x || !rows.w || !rows.mean || !rows.rstd || !spare)
         return STATUS_NO_MEMORY;

@@ -1,22 +1,22 @@
 /* 07 threads
  *
- *   idea    rows are independent, so each thread takes a part of them
- *   expect  at most 04_streamed times the number of cores
- *   limit   the last cache and the memory, which all threads share
+ *   idea    the threads divide the rows, because each row is independent
+ *   expect  at most the speed of 04_streamed times the number of cores
+ *   limit   all threads share the last-level cache and the memory
  *   run     make bench T=03_im2col_cpu/layer_norm/07
  *
- * Forward, all shapes and strides. Run it with THREADS=2 after the command. A part is a
- * multiple of the rows that 04_streamed takes at once. So each number is computed by
- * the same steps as with one thread: results are equal bit for bit. Workspace: as in
- * 04_streamed for each thread, and copies of non-contiguous tensors.
+ * Computes forward for all shapes and strides. For two threads, add THREADS=2 to the
+ * command. Each thread gets a multiple of the rows that 04_streamed processes at once.
+ * So any number of threads gives the same result, bit for bit. Workspace: copies of
+ * non-contiguous tensors; each thread copies weight and bias.
  */
 #include "operators.h"
 
 layer_norm_forward_fn rows_forward;  // 04_streamed
 
-enum { UNIT = 4 };  // rows that one thread takes at once
+enum { UNIT = 4 };  // each part has a multiple of UNIT rows
 
-/* Allocates from the caller's scratch memory, one thread at a time. */
+/* Allocates scratch memory for one thread. `critical` lets the other threads wait. */
 static inline void *in_turn(ctx_t *ctx, size_t bytes)
 {
     void *block;
@@ -25,15 +25,15 @@ static inline void *in_turn(ctx_t *ctx, size_t bytes)
     return block;
 }
 
-/* The first row of part `part`, when R rows are cut into COUNT parts; R for COUNT. */
+/* Cuts R rows into COUNT parts. Returns the first row of part `part`, at most R. */
 static inline int64_t begin_of(int64_t part, int64_t COUNT, int64_t R)
 {
     const int64_t at = (R + UNIT - 1) / UNIT * part / COUNT * UNIT;
     return at < R ? at : R;
 }
 
-/* Rows a to before b of a contiguous t as a tensor (b - a, D), or (b - a) if D is 0. If
- * t is NULL, the result is NULL. */
+/* Stores rows a to b - 1 of a contiguous t in `view`, with shape (b - a, D). If D is 0,
+ * the shape is (b - a). Returns `view`, or NULL if t is NULL. */
 static inline tensor_t *rows_of(tensor_t *view, const tensor_t *t, int64_t D, int64_t a,
                                 int64_t b)
 {
@@ -46,7 +46,7 @@ static inline tensor_t *rows_of(tensor_t *view, const tensor_t *t, int64_t D, in
     return view;
 }
 
-/* The context for one of several threads. */
+/* Returns a copy of ctx for one thread, which allocates by in_turn. */
 static inline ctx_t own_of(ctx_t *ctx)
 {
     ctx_t own = *ctx;
@@ -54,7 +54,7 @@ static inline ctx_t own_of(ctx_t *ctx)
     return own;
 }
 
-/* A contiguous t. If there is no memory for a copy, its data is NULL. */
+/* Returns t, or a contiguous copy of t. If there is no memory, data is NULL. */
 static inline tensor_t dense(ctx_t *ctx, const tensor_t *t)
 {
     tensor_t copy = *t;

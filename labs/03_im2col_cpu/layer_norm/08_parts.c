@@ -1,22 +1,22 @@
 /* 08 parts
  *
- *   idea    compute the sums over rows in parts, then add up the parts in order
- *   expect  at most 06_shared_sums times the number of cores
- *   limit   the last cache and the memory, which all threads share
+ *   idea    cut the rows into parts, sum each part, then add the sums in order
+ *   expect  at most the speed of 06_shared_sums times the number of cores
+ *   limit   all threads share the last-level cache and the memory
  *   run     make bench T=03_im2col_cpu/layer_norm/08
  *
- * Backward, all shapes and strides. Run it with THREADS=2 after the command. The parts
- * depend only on the number of rows: any number of threads gives the same result, bit
- * for bit. Workspace: two rows for each part, as in 06_shared_sums for each thread, and
- * copies of non-contiguous tensors.
+ * Computes backward for all shapes and strides. For two threads, add THREADS=2 to the
+ * command. The number of rows alone decides the parts. So any number of threads gives
+ * the same result, bit for bit. Workspace: two rows of sums for each part, the
+ * workspace of 06_shared_sums for each thread, and copies of non-contiguous tensors.
  */
 #include "operators.h"
 
 layer_norm_backward_fn rows_backward;  // 06_shared_sums
 
-enum { UNIT = 4, PARTS = 16 };  // rows in one call; the most parts
+enum { UNIT = 4, PARTS = 16 };  // a part has a multiple of UNIT rows; at most PARTS
 
-/* Allocates from the caller's scratch memory, one thread at a time. */
+/* Allocates scratch memory for one thread. `critical` lets the other threads wait. */
 static inline void *in_turn(ctx_t *ctx, size_t bytes)
 {
     void *block;
@@ -25,15 +25,15 @@ static inline void *in_turn(ctx_t *ctx, size_t bytes)
     return block;
 }
 
-/* The first row of part `part`, when R rows are cut into COUNT parts; R for COUNT. */
+/* Cuts R rows into COUNT parts. Returns the first row of part `part`, at most R. */
 static inline int64_t begin_of(int64_t part, int64_t COUNT, int64_t R)
 {
     const int64_t at = (R + UNIT - 1) / UNIT * part / COUNT * UNIT;
     return at < R ? at : R;
 }
 
-/* Rows a to before b of a contiguous t as a tensor (b - a, D), or (b - a) if D is 0. If
- * t is NULL, the result is NULL. */
+/* Stores rows a to b - 1 of a contiguous t in `view`, with shape (b - a, D). If D is 0,
+ * the shape is (b - a). Returns `view`, or NULL if t is NULL. */
 static inline tensor_t *rows_of(tensor_t *view, const tensor_t *t, int64_t D, int64_t a,
                                 int64_t b)
 {
@@ -46,7 +46,7 @@ static inline tensor_t *rows_of(tensor_t *view, const tensor_t *t, int64_t D, in
     return view;
 }
 
-/* The context for one of several threads. */
+/* Returns a copy of ctx for one thread, which allocates by in_turn. */
 static inline ctx_t own_of(ctx_t *ctx)
 {
     ctx_t own = *ctx;
@@ -54,7 +54,7 @@ static inline ctx_t own_of(ctx_t *ctx)
     return own;
 }
 
-/* A contiguous t. If there is no memory for a copy, its data is NULL. */
+/* Returns t, or a contiguous copy of t. If there is no memory, data is NULL. */
 static inline tensor_t dense(ctx_t *ctx, const tensor_t *t)
 {
     tensor_t copy = *t;
@@ -62,11 +62,11 @@ static inline tensor_t dense(ctx_t *ctx, const tensor_t *t)
     return copy;
 }
 
-/* grad (D) = the sums of all parts, added in order. The parts are 2 * D apart. */
+/* grad (D) = the sum of COUNT rows of `sums`, added in order. Rows are 2 * D apart. */
 static inline void add_parts(const real *sums, int64_t COUNT, int64_t D, tensor_t *grad)
 {
     // BEGIN SOLUTION
-    if (!grad) return;  // a gradient that nobody wants
+    if (!grad) return;  // the caller does not want this gradient
     real *restrict total = real_data(grad);
     for (int64_t d = 0; d < D; d++) total[d] = 0;
     for (int64_t part = 0; part < COUNT; part++, sums += 2 * D) {
@@ -76,7 +76,7 @@ static inline void add_parts(const real *sums, int64_t COUNT, int64_t D, tensor_
     // STARTER // your code (the reference takes 6 lines)
 }
 
-/* grad_input row by row; grad_weight and grad_bias of each part, then their sums */
+/* Computes all gradients of each part, and sums grad_weight, grad_bias over parts. */
 status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
                              const tensor_t *input, const tensor_t *weight,
                              const tensor_t *mean, const tensor_t *rstd,
