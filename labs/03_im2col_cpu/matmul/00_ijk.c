@@ -2,12 +2,12 @@
  *
  *   idea    the definition: each output is the dot product of a row and a column
  *   expect  1x by definition: the speeds of this ladder are relative to this file
- *   limit   each load down a column needs a new cache line; additions wait in a chain
+ *   limit   each load from a column of rhs needs another cache line
  *   run     make bench T=03_im2col_cpu/matmul/00
  */
 #include "operators.h"
 
-/* A view of t with its last two axes exchanged. No element is copied. */
+/* Returns a view of t with the last two axes exchanged. No element is copied. */
 static tensor_t transposed(const tensor_t *t)
 {
     const int32_t m = t->ndim - 2, n = t->ndim - 1;
@@ -21,7 +21,7 @@ static tensor_t transposed(const tensor_t *t)
     return view;
 }
 
-/* A view of matrix b of a batch, with two axes. No element is copied. */
+/* Returns a view of matrix b of the batch t, with two axes. No element is copied. */
 static tensor_t matrix_of(const tensor_t *t, int64_t b)
 {
     const int32_t batch = t->ndim - 2;  // the number of axes before the matrix
@@ -47,7 +47,7 @@ static void product(tensor_t lhs, tensor_t rhs, tensor_t output)
     // STARTER // three loops, with a sum for each output (the reference takes 8 lines)
 }
 
-/* output = input (..., M, K) @ other (..., K, N): one product for each matrix */
+/* For each matrix of the batch: output = input (..., M, K) @ other (..., K, N) */
 status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                         tensor_t *output)
 {

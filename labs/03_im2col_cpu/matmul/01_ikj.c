@@ -1,13 +1,13 @@
 /* 01 ikj
  *
- *   idea    loop over k outside of n: then the innermost loop goes along rows
+ *   idea    put the loop over k outside of the loop over n: the inner loop reads rows
  *   expect  10x the speed of 00_ijk
- *   limit   strides: the compiler vectorises contiguous rows, but not a transpose
+ *   limit   the compiler vectorises contiguous rows, but not the rows of a transpose
  *   run     make bench T=03_im2col_cpu/matmul/01
  */
 #include "operators.h"
 
-/* A view of t with its last two axes exchanged. No element is copied. */
+/* Returns a view of t with the last two axes exchanged. No element is copied. */
 static tensor_t transposed(const tensor_t *t)
 {
     const int32_t m = t->ndim - 2, n = t->ndim - 1;
@@ -21,7 +21,7 @@ static tensor_t transposed(const tensor_t *t)
     return view;
 }
 
-/* A view of matrix b of a batch, with two axes. No element is copied. */
+/* Returns a view of matrix b of the batch t, with two axes. No element is copied. */
 static tensor_t matrix_of(const tensor_t *t, int64_t b)
 {
     const int32_t batch = t->ndim - 2;  // the number of axes before the matrix
@@ -31,8 +31,8 @@ static tensor_t matrix_of(const tensor_t *t, int64_t b)
                       .stride = {t->stride[batch], t->stride[batch + 1]}};
 }
 
-/* output (M, N) = lhs (M, K) @ rhs (K, N). Row m of output is a sum: each row of rhs is
- * multiplied by one number of lhs. */
+/* output (M, N) = lhs (M, K) @ rhs (K, N). Row m of output is the sum of all rows k of
+ * rhs, each multiplied by lhs[m,k]. */
 static void product(tensor_t lhs, tensor_t rhs, tensor_t output)
 {
     // BEGIN SOLUTION
@@ -51,7 +51,7 @@ static void product(tensor_t lhs, tensor_t rhs, tensor_t output)
     // STARTER // (the reference takes 10 lines)
 }
 
-/* output = input (..., M, K) @ other (..., K, N): one product for each matrix */
+/* For each matrix of the batch: output = input (..., M, K) @ other (..., K, N) */
 status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                         tensor_t *output)
 {

@@ -1,15 +1,15 @@
 /* 02 contiguous rows
  *
  *   idea    tell the compiler that rows are contiguous and that nothing overlaps
- *   expect  5x the speed of 01_ikj for transposes; else 1x, as the compiler tests this
+ *   expect  5x the speed of 01_ikj if rhs is a transpose, otherwise 1x
  *   limit   each vector of multiply-adds needs two loads and one store
  *   run     make bench T=03_im2col_cpu/matmul/02
  *
- * Workspace: a copy of each right operand with non-contiguous rows.
+ * Workspace: a copy of each matrix rhs whose rows are not contiguous.
  */
 #include "operators.h"
 
-/* A view of t with its last two axes exchanged. No element is copied. */
+/* Returns a view of t with the last two axes exchanged. No element is copied. */
 static tensor_t transposed(const tensor_t *t)
 {
     const int32_t m = t->ndim - 2, n = t->ndim - 1;
@@ -23,7 +23,7 @@ static tensor_t transposed(const tensor_t *t)
     return view;
 }
 
-/* A view of matrix b of a batch, with two axes. No element is copied. */
+/* Returns a view of matrix b of the batch t, with two axes. No element is copied. */
 static tensor_t matrix_of(const tensor_t *t, int64_t b)
 {
     const int32_t batch = t->ndim - 2;  // the number of axes before the matrix
@@ -33,9 +33,9 @@ static tensor_t matrix_of(const tensor_t *t, int64_t b)
                       .stride = {t->stride[batch], t->stride[batch + 1]}};
 }
 
-/* output (M, N) = lhs (M, K) @ rhs (K, N). Row m of output is a sum: each row of rhs is
- * multiplied by one number of lhs. A transpose is copied first. This copies K*N numbers
- * for M*K*N multiply-adds. */
+/* output (M, N) = lhs (M, K) @ rhs (K, N). Row m of output is the sum of all rows k of
+ * rhs, each multiplied by lhs[m,k]. A transposed rhs is copied first. This needs only
+ * K*N copies for M*K*N multiply-adds. */
 static status_t product(ctx_t *ctx, tensor_t lhs, tensor_t rhs, tensor_t output)
 {
     const int64_t M = output.size[0], N = output.size[1], K = lhs.size[1];
@@ -59,7 +59,7 @@ static status_t product(ctx_t *ctx, tensor_t lhs, tensor_t rhs, tensor_t output)
     return STATUS_OK;
 }
 
-/* output = input (..., M, K) @ other (..., K, N): one product for each matrix */
+/* For each matrix of the batch: output = input (..., M, K) @ other (..., K, N) */
 status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                         tensor_t *output)
 {

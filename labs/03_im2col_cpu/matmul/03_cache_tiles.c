@@ -1,17 +1,17 @@
 /* 03 cache tiles
  *
- *   idea    use a tile of rhs that fits into the cache for all rows, then the next one
- *   expect  1.2x the speed of 02_contiguous_rows if rhs is larger than L2, else less
- *   limit   the L1 cache: two loads and a store for each vector of multiply-adds
+ *   idea    use one tile of rhs, which fits into the cache, for all rows of output
+ *   expect  1.2x the speed of 02_contiguous_rows if rhs is larger than the L2 cache
+ *   limit   each vector of multiply-adds needs two loads and a store in the L1 cache
  *   run     make bench T=03_im2col_cpu/matmul/03
  *
- * Workspace: a copy of each right operand with non-contiguous rows.
+ * Workspace: a copy of each matrix rhs whose rows are not contiguous.
  */
 #include "operators.h"
 
 enum { KC = 128, NC = 512 };  // a tile of rhs, KC x NC: 256 KiB of floats
 
-/* A view of t with its last two axes exchanged. No element is copied. */
+/* Returns a view of t with the last two axes exchanged. No element is copied. */
 static tensor_t transposed(const tensor_t *t)
 {
     const int32_t m = t->ndim - 2, n = t->ndim - 1;
@@ -25,7 +25,7 @@ static tensor_t transposed(const tensor_t *t)
     return view;
 }
 
-/* A view of matrix b of a batch, with two axes. No element is copied. */
+/* Returns a view of matrix b of the batch t, with two axes. No element is copied. */
 static tensor_t matrix_of(const tensor_t *t, int64_t b)
 {
     const int32_t batch = t->ndim - 2;  // the number of axes before the matrix
@@ -40,7 +40,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* One tile: output (M, NB) += lhs (M, KB) @ right (KB, NB). Its rows are N apart. */
+/* output (M, NB) += lhs (M, KB) @ right (KB, NB). The rows of `right` are N apart. */
 static void tile_product(tensor_t lhs, const real *right, int64_t N, int64_t KB,
                          int64_t NB, tensor_t output)
 {
@@ -58,7 +58,7 @@ static void tile_product(tensor_t lhs, const real *right, int64_t N, int64_t KB,
     // STARTER // (the reference takes 8 lines)
 }
 
-/* output (M, N) = lhs (M, K) @ rhs (K, N), one tile of rhs after the other */
+/* output (M, N) = lhs (M, K) @ rhs (K, N), computed with one tile of rhs at a time */
 static status_t product(ctx_t *ctx, tensor_t lhs, tensor_t rhs, tensor_t output)
 {
     const int64_t COUNT = tensor_numel(&output), N = output.size[1], K = lhs.size[1];
@@ -82,7 +82,7 @@ static status_t product(ctx_t *ctx, tensor_t lhs, tensor_t rhs, tensor_t output)
     return STATUS_OK;
 }
 
-/* output = input (..., M, K) @ other (..., K, N): one product for each matrix */
+/* For each matrix of the batch: output = input (..., M, K) @ other (..., K, N) */
 status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                         tensor_t *output)
 {

@@ -2,18 +2,18 @@
  *
  *   idea    keep a block of output in registers for the whole loop over k
  *   expect  3x to 6x the speed of 03_cache_tiles
- *   limit   loads from rhs: its rows are N numbers apart, so caches and pages miss
+ *   limit   the rows of rhs are N numbers apart, so each row needs another memory page
  *   run     make bench T=03_im2col_cpu/matmul/04
  *
- * Workspace: a copy of each right operand with non-contiguous rows.
+ * Workspace: a copy of each matrix rhs whose rows are not contiguous.
  */
 #include "operators.h"
 #include "vector.h"
 
-// MR x NV sums use 3/4 of the registers. At most KC terms: longer sums round more
+// MR x NV vectors of sums use 3/4 of the registers. Sums of over KC terms round more
 enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS, NR = NV * LANES, KC = 256 };
 
-/* A view of t with its last two axes exchanged. No element is copied. */
+/* Returns a view of t with the last two axes exchanged. No element is copied. */
 static tensor_t transposed(const tensor_t *t)
 {
     const int32_t m = t->ndim - 2, n = t->ndim - 1;
@@ -27,7 +27,7 @@ static tensor_t transposed(const tensor_t *t)
     return view;
 }
 
-/* A view of matrix b of a batch, with two axes. No element is copied. */
+/* Returns a view of matrix b of the batch t, with two axes. No element is copied. */
 static tensor_t matrix_of(const tensor_t *t, int64_t b)
 {
     const int32_t batch = t->ndim - 2;  // the number of axes before the matrix
@@ -42,14 +42,14 @@ static int64_t within(int64_t n, int64_t most)
     return n < 0 ? 0 : n < most ? n : most;
 }
 
-/* A block of output from (m0, n0): MR rows of VECS vectors = the sums of KC terms from
- * k0, or += if k0 > 0. At the edge it has fewer rows, or only `columns` columns. */
+/* Computes MR rows of VECS vectors of output, from (m0, n0) on: KC terms, from k0 on.
+ * If k0 > 0, adds to output. At an edge, the block has fewer rows or columns. */
 EXPAND void micro_kernel(int VECS, int64_t columns, tensor_t lhs, tensor_t right,
                          tensor_t output, int64_t m0, int64_t n0, int64_t k0)
 {
     const int64_t rows = output.size[0] - m0;
     const int64_t end = within(lhs.size[1], k0 + KC), across = lhs.stride[1];
-    const real *row[MR];  // of lhs; those beyond the edge repeat the last
+    const real *row[MR];  // rows of lhs; past the edge, the last row again
     for (int m = 0; m < MR; m++) row[m] = at2(&lhs, m0 + within(m, rows - 1), 0);
     vec sum[MR][NV] = {0}, line[NV];  // line: one row of right
     // BEGIN SOLUTION
@@ -81,7 +81,7 @@ EXPAND void micro_kernel(int VECS, int64_t columns, tensor_t lhs, tensor_t right
     // STARTER (void)sum;
 }
 
-/* output (M, N) = lhs (M, K) @ rhs (K, N), one block of output after the other */
+/* output (M, N) = lhs (M, K) @ rhs (K, N), computed one block of output at a time */
 static status_t product(ctx_t *ctx, tensor_t lhs, tensor_t rhs, tensor_t output)
 {
     const int64_t M = output.size[0], N = output.size[1], K = lhs.size[1];
@@ -101,7 +101,7 @@ static status_t product(ctx_t *ctx, tensor_t lhs, tensor_t rhs, tensor_t output)
     return STATUS_OK;
 }
 
-/* output = input (..., M, K) @ other (..., K, N): one product for each matrix */
+/* For each matrix of the batch: output = input (..., M, K) @ other (..., K, N) */
 status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                         tensor_t *output)
 {

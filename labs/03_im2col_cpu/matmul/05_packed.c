@@ -1,16 +1,16 @@
 /* 05 packed
  *
- *   idea    copy a block of rhs into the order in which the register block reads it
- *   expect  1.2x the speed of 04_register_block if rhs fits into L2, else 2.5x
- *   limit   multiply-adds; if M is small, the copy of K*N numbers
+ *   idea    copy a block of rhs into the order in which micro_kernel reads the numbers
+ *   expect  1.2x the speed of 04_register_block if rhs fits into L2, otherwise 2.5x
+ *   limit   the multiply-adds take the time; if M is small, copying K*N numbers does
  *   run     make bench T=03_im2col_cpu/matmul/05
  *
- * Forward, all shapes and strides. Workspace: at most KC * (NC + NR) elements (0.5 MiB
- * of floats). Also KC * M if lhs is transposed or N has at least two blocks of rhs.
+ * Forward for all shapes and strides. Workspace: a packed block of rhs, at most 0.5 MiB
+ * of floats. If lhs is transposed or N >= 2 * NC, also KC * M elements of lhs.
  */
 #include "blocks.h"
 
-enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS, NR = NV * LANES };    // registers
+enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS, NR = NV * LANES };    // the register block
 enum { KC = 256, NC = (1 << 19) / KC / sizeof(real) / NR * NR };  // L1, half of L2
 
 /* Packs a block (K, N) into panels of WIDTH columns. Each panel is stored row by row:
@@ -39,9 +39,9 @@ static void pack(matrix_t block, int64_t K, int64_t N, int64_t WIDTH, real *rest
     // STARTER // (the reference takes 13 lines)
 }
 
-/* tile = lhs (rows, K) @ panel (K, NR), or += if `add`. It has at most MR rows and
- * VECS*LANES columns; `rows` and `columns` are left up to the edge of output. Step k
- * prefetches NV vectors of row k of `next`. */
+/* Computes tile = lhs (MR, K) @ panel (K, VECS * LANES), or adds to tile if `add`. The
+ * edges of output are `rows` and `columns` away: micro_kernel stores nothing beyond the
+ * edges. Step k prefetches VECS vectors of row k of `next`. */
 EXPAND void micro_kernel(int VECS, int64_t K, matrix_t lhs, const real *panel,
                          matrix_t next, matrix_t tile, int64_t rows, int64_t columns,
                          int add)
@@ -82,8 +82,8 @@ EXPAND void micro_kernel(int VECS, int64_t K, matrix_t lhs, const real *panel,
     // STARTER (void)sum;
 }
 
-/* A block of output (M, NB) = or += lhs (M, K) @ a packed block of rhs (K, NB). While
- * the first MR rows are computed, prefetches `next`, then the current panels. */
+/* output (M, NB) = lhs (M, K) @ right (K, NB), packed, or += if `add`. The first MR
+ * rows prefetch `next`, the next block of rhs. The other rows prefetch `right`. */
 static void block_product(matrix_t lhs, int64_t M, int64_t K, real *right,
                           matrix_t next, int64_t NB, matrix_t output, int add)
 {
@@ -106,7 +106,7 @@ static void block_product(matrix_t lhs, int64_t M, int64_t K, real *right,
     // STARTER // (the reference takes 13 lines)
 }
 
-/* output = input (..., M, K) @ other (..., K, N): one product for each matrix */
+/* For each matrix of the batch: output = input (..., M, K) @ other (..., K, N) */
 status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                         tensor_t *output)
 {

@@ -1,16 +1,16 @@
 /* 06 threads
  *
- *   idea    the threads divide the rows of output; all read the same packed block
- *   expect  05_packed times the number of cores
- *   limit   the slowest thread, and the memory that the cores share
+ *   idea    the threads divide the rows of output, and read the same packed block
+ *   expect  the speed of 05_packed times the number of cores
+ *   limit   all threads wait for the slowest thread, and all cores share the memory
  *   run     make bench T=03_im2col_cpu/matmul/06
  *
- * Forward, all shapes and strides. Any number of threads gives the same result, bit for
- * bit, because no sum is split. Workspace: as in 05_packed.
+ * Computes forward for all shapes and strides. Any number of threads gives the same
+ * bits, because no sum is split among threads. Workspace: as in 05_packed.
  */
 #include "blocks.h"
 
-enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS, NR = NV * LANES };    // registers
+enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS, NR = NV * LANES };    // the register block
 enum { KC = 256, NC = (1 << 19) / KC / sizeof(real) / NR * NR };  // L1, half of L2
 
 /* Packs a block (K, N) into panels of WIDTH columns. Each panel is stored row by row:
@@ -23,7 +23,7 @@ static void pack(matrix_t block, int64_t K, int64_t N, int64_t WIDTH, real *rest
 {
     // BEGIN SOLUTION
     const int64_t down = block.down, across = block.across;
-#pragma omp parallel for num_threads(threads)  // one thread for each panel
+#pragma omp parallel for num_threads(threads)  // the threads divide the panels
     for (int64_t n = 0; n < N; n += WIDTH) {
         real *panel = to + n * K, *from = block.data + n * across;
         const int64_t width = least(N - n, WIDTH);
@@ -40,8 +40,8 @@ static void pack(matrix_t block, int64_t K, int64_t N, int64_t WIDTH, real *rest
     // STARTER // as in 05_packed, in parallel (the reference takes 13 lines)
 }
 
-/* tile = lhs (rows, K) @ panel (K, NR), or += if `add`. It has at most MR rows and
- * VECS*LANES columns; `rows` and `columns` are left up to the edge of output. */
+/* tile = lhs (MR, K) @ panel (K, VECS * LANES), or += if `add`. The edges of output are
+ * `rows` and `columns` away: micro_kernel stores nothing beyond the edges. */
 EXPAND void micro_kernel(int VECS, int64_t K, matrix_t lhs, const real *panel,
                          matrix_t tile, int64_t rows, int64_t columns, int add)
 {
@@ -79,8 +79,8 @@ EXPAND void micro_kernel(int VECS, int64_t K, matrix_t lhs, const real *panel,
     // STARTER (void)sum;
 }
 
-/* A block of output (M, NB) = or += lhs (M, K) @ a packed block of rhs (K, NB). The
- * threads divide its rows. */
+/* output (M, NB) = lhs (M, K) @ right (K, NB), packed, or += if `add`. The threads
+ * divide the rows of output. */
 static void block_product(matrix_t lhs, int64_t M, int64_t K, const real *right,
                           int64_t NB, matrix_t output, int add, int32_t threads)
 {
@@ -100,7 +100,7 @@ static void block_product(matrix_t lhs, int64_t M, int64_t K, const real *right,
     // STARTER // as in 05_packed, in parallel (the reference takes 10 lines)
 }
 
-/* output = input (..., M, K) @ other (..., K, N): one product for each matrix */
+/* For each matrix of the batch: output = input (..., M, K) @ other (..., K, N) */
 status_t matmul_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                         tensor_t *output)
 {

@@ -1,17 +1,17 @@
 /* 07 transposes
  *
- *   idea    both gradients are products of transposes, and a transpose is only strides
+ *   idea    each gradient is a product with a transpose, and a transpose is only a view
  *   expect  3x the speed of the backward of 04_register_block
- *   limit   the time of the two products
+ *   limit   the two products take nearly all of the time
  *   run     make bench T=03_im2col_cpu/matmul/07
  *
- * Backward, all shapes and strides. Workspace: twice the workspace of 06_threads.
+ * Backward for all shapes and strides. Workspace: twice the workspace of 06_threads.
  */
 #include "operators.h"
 
 matmul_forward_fn product_forward;  // 06_threads
 
-/* A view of t with its last two axes exchanged. No element is copied. */
+/* Returns a view of t with the last two axes exchanged. No element is copied. */
 static tensor_t transposed(const tensor_t *t)
 {
     const int32_t m = t->ndim - 2, n = t->ndim - 1;
