@@ -2,11 +2,11 @@
  *
  *   idea    one product computes the sums of all gates; one loop computes the gates
  *   expect  1x by definition: the speeds of this ladder are relative to this file
- *   limit   each unit needs four exponentials, each a call of the math library
+ *   limit   each hidden unit calls libm four times: twice exp, once expm1, once tanh
  *   run     make bench T=03_im2col_cpu/lltm/00
  *
- * Forward, all shapes and strides. Workspace: [h, input], the sums of the gates, and
- * the workspace of matmul.
+ * Computes forward for all shapes and strides. Workspace: the matrix [h, input], the
+ * sums of the gates, and the workspace of matmul.
  */
 #include "operators.h"
 
@@ -29,7 +29,7 @@ static tensor_t transposed(tensor_t matrix)
     // STARTER return (tensor_t){0};
 }
 
-/* The matrix [h, input] (N, H+IC). If there is no memory for it, data is NULL. */
+/* Joins h and input to one matrix (N, H+IC). If there is no memory, data is NULL. */
 static tensor_t joined(ctx_t *ctx, const tensor_t *h, const tensor_t *input)
 {
     // BEGIN SOLUTION
@@ -79,7 +79,7 @@ status_t lltm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
         const accum state = *at2(c, n, j) + gate_g * gate_i;
         *at2(new_c, n, j) = state;
         *at2(new_h, n, j) = real_tanh(state) * gate_o;
-        if (!gates) continue;  // no backward follows
+        if (!gates) continue;  // the caller does not need the gates
         *at2(gates, n, j) = gate_i;
         *at2(gates, n, H + j) = gate_o;
         *at2(gates, n, 2 * H + j) = gate_g;

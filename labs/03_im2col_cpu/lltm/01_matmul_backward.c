@@ -1,24 +1,24 @@
 /* 01 matmul backward
  *
- *   idea    first the gradients of the gates' sums; the rest is the backward of linear
+ *   idea    first compute the gradients of the gates' sums; then use linear's backward
  *   expect  1x by definition: backward speeds of this ladder are relative to this file
- *   limit   one unit at a time, with a tanh of the math library for each unit
+ *   limit   the loop computes one unit at a time, and calls libm's tanh for each unit
  *   run     make bench T=03_im2col_cpu/lltm/01
  *
- * Backward, all shapes and strides. Workspace: [h, input], the gradients of the gates'
- * sums, and the workspace of matmul.
+ * Computes backward for all shapes and strides. Workspace: the matrix [h, input], the
+ * gradients of the gates' sums, and the workspace of matmul.
  */
 #include "operators.h"
 
 matmul_forward_fn gemm_forward;
 
-/* A contiguous matrix (R, D) that begins at data. */
+/* Returns a contiguous matrix (R, D) whose first element is data[0]. */
 static tensor_t matrix(real *data, int64_t R, int64_t D)
 {
     return (tensor_t){data, 2, REAL_DTYPE, DEVICE_CPU, {R, D}, {D, 1}};
 }
 
-/* A view of the transpose of a matrix. No element is copied. */
+/* Returns a view of the transpose of `matrix`. No element is copied. */
 static tensor_t transposed(tensor_t matrix)
 {
     tensor_t view = matrix;
@@ -30,7 +30,7 @@ static tensor_t transposed(tensor_t matrix)
     return view;
 }
 
-/* The matrix [h, input] (N, H+IC). If there is no memory for it, data is NULL. */
+/* Joins h and input to one matrix (N, H+IC). If there is no memory, data is NULL. */
 static tensor_t joined(ctx_t *ctx, const tensor_t *h, const tensor_t *input)
 {
     // BEGIN SOLUTION
@@ -49,8 +49,8 @@ static tensor_t joined(ctx_t *ctx, const tensor_t *h, const tensor_t *input)
     // STARTER return (tensor_t){0};  // as if there were no memory
 }
 
-/* The chain rule, from the last line of forward up. grad_preact (N, 3*H) is then the
- * gradient of a product: grad_[h, input] = grad_preact @ weight, and so for weight. */
+/* Applies the chain rule to forward's formulas, from last to first. This gives `grad`
+ * (N, 3*H), the gradient of [h, input] @ weight^T. Then follows linear's backward. */
 status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
                        const tensor_t *grad_new_c, const tensor_t *input,
                        const tensor_t *weight, const tensor_t *h, const tensor_t *new_c,

@@ -1,11 +1,11 @@
 /* 03 vector backward
  *
- *   idea    one pass over vectors computes the gradients of the gates' sums
- *   expect  1.4 to 2x the speed of 01_matmul_backward: most if the products are small
- *   limit   three products, and packing their operands
+ *   idea    one loop over vectors computes the gradients of the gates' sums
+ *   expect  1.4x to 2x the speed of 01_matmul_backward: 2x if the products are small
+ *   limit   the three products take the time, and so does packing their operands
  *   run     make bench T=03_im2col_cpu/lltm/03
  *
- * Backward. tanh as in 02. Workspace: as in 01, and copies of non-contiguous inputs.
+ * Backward. Workspace: as in 01_matmul_backward, and copies of non-contiguous inputs.
  */
 #include "operators.h"
 #include "vector.h"
@@ -25,15 +25,15 @@ static inline vec choose(bits where, vec yes, vec no)
     return (vec)((where & (bits)yes) | (~where & (bits)no));
 }
 
-/* exp(x) - 1, accurate also near 0. Let x = k ln 2 + r with |r| <= ln 2 / 2. Then
- * exp(x) - 1 = 2^k (exp(r) - 1) + (2^k - 1). A series gives exp(r) - 1. Adding `magic`
- * puts k into the lowest bits. Shift k to the exponent and add the bits of 1: these
- * bits are 2^k (Cody and Waite, Software Manual for the Elementary Functions, 6). */
+/* exp(x) - 1, also accurate near 0. Let x = k ln 2 + r: k is an integer, |r| <= 0.35.
+ * Then exp(x) - 1 = 2^k (exp(r) - 1) + (2^k - 1), and a series gives exp(r) - 1. The
+ * lowest bits of x / ln 2 + magic are k. Shift k to the exponent and add the bits of 1:
+ * this is 2^k. See Cody and Waite, Software Manual for the Elementary Functions, 6. */
 static inline vec exp_minus_1(vec x)
 {
     // BEGIN SOLUTION
     const real magic = (real)1.5 * (real)((int64_t)1 << MANTISSA);
-    const real ln2 = (real)0.69314718055994531;  // the rest that does not fit:
+    const real ln2 = (real)0.69314718055994531;  // rounded; the rest of ln 2 is:
     const real rest = (real)(sizeof(real) == 8 ? 2.3190468138462996e-17 : -1.904654e-9);
     x = choose(x < (real)LOWEST, vec_splat(LOWEST), x);
     x = choose(x > (real)HIGHEST, vec_splat(HIGHEST), x);
@@ -49,7 +49,7 @@ static inline vec exp_minus_1(vec x)
     // STARTER return (vec){0};
 }
 
-/* One sample, LANES units at a time. grad (3*H) is the gradient of the sums. */
+/* For one sample, computes grad_c (H) and the gradient of the gates' sums (3*H). */
 static void gradients(int64_t H, const real *grad_new_h, const real *grad_new_c,
                       const real *new_c, const real *gates, real *grad, real *grad_c)
 {
@@ -75,7 +75,7 @@ static void gradients(int64_t H, const real *grad_new_h, const real *grad_new_c,
     // STARTER // (the reference takes 16 lines)
 }
 
-/* grad (N, 3*H) is the gradient of the sums. The rest is the backward of linear. */
+/* Computes `grad` (N, 3*H), the gradient of the gates' sums, then linear's backward. */
 status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
                        const tensor_t *grad_new_c, const tensor_t *input,
                        const tensor_t *weight, const tensor_t *h, const tensor_t *new_c,
@@ -118,7 +118,7 @@ status_t lltm_backward(ctx_t *ctx, const tensor_t *grad_new_h,
     const tensor_t left = {grad, 2, REAL_DTYPE, DEVICE_CPU, {N, 3 * H}, {3 * H, 1}};
     const tensor_t left_t = {grad, 2, REAL_DTYPE, DEVICE_CPU, {3 * H, N}, {1, 3 * H}};
     const tensor_t right = {joined, 2, REAL_DTYPE, DEVICE_CPU, {N, D}, {D, 1}};
-    tensor_t of_h = *weight, of_input = *weight;  // its first H columns, and the rest
+    tensor_t of_h = *weight, of_input = *weight;  // columns for h, for input
     of_h.size[1] = H, of_input.size[1] = IC, of_input.data = at2(weight, 0, H);
     status_t status = STATUS_OK;
     if (grad_h) status = gemm_forward(ctx, &left, &of_h, grad_h);

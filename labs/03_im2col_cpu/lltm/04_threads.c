@@ -1,11 +1,11 @@
 /* 04 threads
  *
- *   idea    the threads divide the samples, in the product and in the gates
- *   expect  with many samples, 02_vector_gates times the number of cores
- *   limit   the slowest thread; with few samples, packing weight and starting threads
+ *   idea    the threads divide the samples, both for the product and for the gates
+ *   expect  with many samples, the speed of 02_vector_gates times the number of cores
+ *   limit   with few samples, packing the weight and starting threads takes the time
  *   run     make bench T=03_im2col_cpu/lltm/04
  *
- * Forward. Any number of threads: the same result, bit for bit. Workspace: as in 02.
+ * Forward. Any number of threads gives the same bits. Workspace: as in 02_vector_gates.
  */
 #include "operators.h"
 #include "vector.h"
@@ -25,15 +25,15 @@ static inline vec choose(bits where, vec yes, vec no)
     return (vec)((where & (bits)yes) | (~where & (bits)no));
 }
 
-/* exp(x) - 1, accurate also near 0. Let x = k ln 2 + r with |r| <= ln 2 / 2. Then
- * exp(x) - 1 = 2^k (exp(r) - 1) + (2^k - 1). A series gives exp(r) - 1. Adding `magic`
- * puts k into the lowest bits. Shift k to the exponent and add the bits of 1: these
- * bits are 2^k (Cody and Waite, Software Manual for the Elementary Functions, 6). */
+/* exp(x) - 1, also accurate near 0. Let x = k ln 2 + r: k is an integer, |r| <= 0.35.
+ * Then exp(x) - 1 = 2^k (exp(r) - 1) + (2^k - 1), and a series gives exp(r) - 1. The
+ * lowest bits of x / ln 2 + magic are k. Shift k to the exponent and add the bits of 1:
+ * this is 2^k. See Cody and Waite, Software Manual for the Elementary Functions, 6. */
 static inline vec exp_minus_1(vec x)
 {
     // BEGIN SOLUTION
     const real magic = (real)1.5 * (real)((int64_t)1 << MANTISSA);
-    const real ln2 = (real)0.69314718055994531;  // the rest that does not fit:
+    const real ln2 = (real)0.69314718055994531;  // rounded; the rest of ln 2 is:
     const real rest = (real)(sizeof(real) == 8 ? 2.3190468138462996e-17 : -1.904654e-9);
     x = choose(x < (real)LOWEST, vec_splat(LOWEST), x);
     x = choose(x > (real)HIGHEST, vec_splat(HIGHEST), x);
@@ -49,7 +49,7 @@ static inline vec exp_minus_1(vec x)
     // STARTER return (vec){0};
 }
 
-/* The matrix [h, input] (N, H+IC). If there is no memory for it, data is NULL. */
+/* Joins h and input to one matrix (N, H+IC). If there is no memory, data is NULL. */
 static tensor_t joined(ctx_t *ctx, const tensor_t *h, const tensor_t *input)
 {
     // BEGIN SOLUTION
@@ -67,7 +67,7 @@ static tensor_t joined(ctx_t *ctx, const tensor_t *h, const tensor_t *input)
     // STARTER return (tensor_t){0};
 }
 
-/* One sample, LANES units at a time: replaces sums (3*H), without bias, by gates. */
+/* Computes new_h and new_c of one sample. The gates replace the sums (3*H). */
 static void new_state(int64_t H, real *restrict sums, const real *bias, const real *c,
                       real *restrict new_h, real *restrict new_c)
 {
@@ -109,13 +109,13 @@ status_t lltm_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
     real *sums = gates ? real_data(gates)  // the product is stored in gates
                        : ctx_scratch(ctx, (size_t)(N * 3 * H) * sizeof(real));
     if (!rows.data || !start || !shift || !sums) return STATUS_NO_MEMORY;
-    tensor_t right = *weight;  // its transpose
+    tensor_t right = *weight;  // becomes weight^T
     right.size[0] = weight->size[1], right.size[1] = weight->size[0];
     right.stride[0] = weight->stride[1], right.stride[1] = weight->stride[0];
     tensor_t preact = {sums, 2, REAL_DTYPE, DEVICE_CPU, {N, 3 * H}, {3 * H, 1}};
     const status_t status = gemm_forward(ctx, &rows, &right, &preact);
     const int32_t threads = N * H < 1 << 12 ? 1 : ctx->threads;  // few sums: one thread
-#pragma omp parallel for num_threads(threads)  // one thread for each sample
+#pragma omp parallel for num_threads(threads)  // the threads divide the samples
     for (int64_t n = 0; n < N; n++)
         new_state(H, sums + n * 3 * H, shift, start + n * H, real_data(new_h) + n * H,
                   real_data(new_c) + n * H);
