@@ -1,12 +1,12 @@
 /* 00 hash table
  *
- *   idea    find a neighbour by one look into a hash table instead of a binary search
- *   expect  5x lab 02 for the rulebook; the products are as fast as in lab 02
- *   limit   the products: the weights of one kernel position are KD*KH*KW apart
+ *   idea    find a neighbour by one lookup in a hash table instead of a binary search
+ *   expect  5x the speed of lab 02 for the rulebook, and 1x for the products
+ *   limit   the weights of one kernel position are KD*KH*KW numbers apart in memory
  *   run     make bench T=03_im2col_cpu/subm_conv3d/00
  *
- * Forward, all shapes and strides. Workspace: P points of 32 bytes, at most 8*P slots
- * of 4 bytes, and the pairs of one kernel position.
+ * Computes forward for all shapes and strides. Workspace: P points of 32 bytes, at most
+ * 8*P slots of 4 bytes, and the pairs of one kernel position.
  */
 #include "operators.h"
 
@@ -14,16 +14,16 @@ typedef struct {
     int64_t n, z, y, x;
 } point_t;
 
-/* Open addressing: the key of a point gives a slot, which stores its row. If the slot
- * belongs to another point, try the next slots. */
+/* A hash table with open addressing. The key of a point gives a slot, which stores the
+ * point's row number. If another point has this slot, try the next slots. */
 typedef struct {
     point_t *point;  // (P), the points of all rows
     int32_t *slot;   // (SLOTS), a row number; -1 is free
-    int64_t SLOTS;   // a power of 2, more than 4 * P: most stay free
+    int64_t SLOTS;   // a power of 2, more than 4 * P: most slots stay free
 } table_t;
 
-/* The slot of a point, or the free slot that it would get. The key is a sum: each
- * coordinate times its own large odd number. */
+/* Returns the slot of point `at`, or the free slot that the point would get. The key is
+ * a sum: each coordinate is multiplied by another large odd number. */
 static int32_t *slot_of(const table_t *table, point_t at)
 {
     // BEGIN SOLUTION
@@ -43,8 +43,8 @@ static int32_t *slot_of(const table_t *table, point_t at)
     // STARTER return table->slot;
 }
 
-/* A table of all rows. If there is no memory, its pointers are NULL. Coordinates are
- * int32_t, and have strides. */
+/* Returns a table of all P points. If there is no memory, `point` or `slot` is NULL.
+ * The tensor `coordinates` (P, 4) contains int32_t, and has any strides. */
 static table_t table_of(ctx_t *ctx, const tensor_t *coordinates)
 {
     // BEGIN SOLUTION
@@ -94,7 +94,7 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
             at.y += (kh - KH / 2) * p.dilation_h;
             at.x += (kw - KW / 2) * p.dilation_w;
             const int32_t read = *slot_of(&table, at);
-            if (read < 0) continue;  // no point there
+            if (read < 0) continue;  // there is no neighbour
             pair[2 * pairs] = read, pair[2 * pairs + 1] = write;
             pairs++;
         }

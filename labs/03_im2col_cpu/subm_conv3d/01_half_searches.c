@@ -1,8 +1,8 @@
 /* 01 half searches
  *
- *   idea    search half of the kernel positions: the opposite ones have reversed pairs
- *   expect  2x the rulebook of 00_hash_table
- *   limit   the products: the weights of one kernel position are KD*KH*KW apart
+ *   idea    search half of the kernel positions; opposite positions have reversed pairs
+ *   expect  2x the speed of 00_hash_table for the rulebook
+ *   limit   the weights of one kernel position are KD*KH*KW numbers apart in memory
  *   run     make bench T=03_im2col_cpu/subm_conv3d/01
  *
  * Forward, all shapes and strides. Workspace: as in 00_hash_table, and P row numbers.
@@ -13,14 +13,14 @@ typedef struct {
     int64_t n, z, y, x;
 } point_t;
 
-/* As in 00_hash_table. If there is no memory, the pointers are NULL. */
+/* The hash table of 00_hash_table. If there is no memory, `point` or `slot` is NULL. */
 typedef struct {
     point_t *point;  // (P), the points of all rows
     int32_t *slot;   // (SLOTS), a row number; -1 is free
-    int64_t SLOTS;   // a power of 2, more than 4 * P: most stay free
+    int64_t SLOTS;   // a power of 2, more than 4 * P: most slots stay free
 } table_t;
 
-/* The slot of a point, or the free slot that it would get. */
+/* Returns the slot of point `at`, or the free slot that the point would get. */
 static int32_t *slot_of(const table_t *table, point_t at)
 {
     // BEGIN SOLUTION
@@ -94,7 +94,7 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
     const table_t table = table_of(ctx, coordinates);
     int32_t *own = ctx_scratch(ctx, (size_t)P * 3 * sizeof(int32_t));
     if (P > 0 && (!table.point || !table.slot || !own)) return STATUS_NO_MEMORY;
-    int32_t *reader = own + 2 * P;  // which row reads each row now, or -1
+    int32_t *reader = own + 2 * P;  // reader[read] is `write` of a pair, or -1
     for (int64_t i = 0; i < P * OC; i++)
         real_data(output)[i] = bias ? *at1(bias, i % OC) : 0;
     for (int64_t k = 0; k <= PLACES / 2; k++) {
@@ -108,7 +108,7 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
             at.y += (k / KW % KH - KH / 2) * p.dilation_h;
             at.x += (k % KW - KW / 2) * p.dilation_w;
             const int32_t read = *slot_of(&table, at);
-            if (read < 0) continue;  // no point there
+            if (read < 0) continue;  // there is no neighbour
             pair[2 * pairs] = read, pair[2 * pairs + 1] = write;
             reader[read] = write;
             pairs++;

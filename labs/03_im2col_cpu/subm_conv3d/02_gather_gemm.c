@@ -1,20 +1,20 @@
 /* 02 gather gemm
  *
- *   idea    all pairs of a position are one matrix product: gather, multiply, scatter
+ *   idea    at each kernel position, gather all rows, multiply once, scatter the result
  *   expect  5x the speed of 01_half_searches
- *   limit   rows are copied before and after the product; few pairs: small products
+ *   limit   rows are copied before and after each product; small products are slow
  *   run     make bench T=03_im2col_cpu/subm_conv3d/02
  *
- * Forward, all shapes and strides. Workspace: as in 01_half_searches, KD*KH*KW times
- * that of matmul/05_packed, P rows of features and of output. If the caller wants no
- * rulebook, also the rulebook.
+ * Computes forward for all shapes and strides. Workspace: as in 01_half_searches, as
+ * for KD*KH*KW calls of matmul/05_packed, and P rows of features and of output. If the
+ * caller passes no rulebook, also memory for the rulebook.
  */
 #include "operators.h"
 
 subm_conv3d_forward_fn rulebook_forward;  // 01_half_searches
 matmul_forward_fn product_forward;        // matmul/05_packed
 
-/* A contiguous matrix (rows, columns) that begins at data. */
+/* Returns a contiguous matrix (rows, columns) whose first element is data[0]. */
 static tensor_t matrix_of(real *data, int64_t rows, int64_t columns)
 {
     return (tensor_t){.data = data,
@@ -34,7 +34,7 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
     const int64_t P = features->size[0], OC = weight->size[0], IC = weight->size[1];
     const int64_t KH = weight->size[3], KW = weight->size[4];
     const int64_t PLACES = weight->size[2] * KH * KW;
-    const size_t bytes = (size_t)PLACES * sizeof(int64_t);  // also for PLACES pairs
+    const size_t bytes = (size_t)PLACES * sizeof(int64_t);  // also of PLACES pairs
     tensor_t all = {.ndim = 3, .dtype = DTYPE_I32, .size = {PLACES, P, 2}};
     tensor_t counts = {.ndim = 1, .dtype = DTYPE_I64, .size = {PLACES}};
     all.stride[0] = 2 * P, all.stride[1] = 2, all.stride[2] = counts.stride[0] = 1;
@@ -44,7 +44,7 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
     if (P > 0 && (!all.data || !sums)) return STATUS_NO_MEMORY;
     if (!counts.data) return STATUS_NO_MEMORY;
 
-    // without channels, only the rulebook is computed
+    // with 0 channels, rulebook_forward computes only the rulebook
     tensor_t no_features = *features, no_weight = *weight, no_output = *output;
     no_features.size[1] = no_output.size[1] = no_weight.size[0] = no_weight.size[1] = 0;
     status_t status = rulebook_forward(ctx, &no_features, coordinates, &no_weight, NULL,
@@ -60,7 +60,7 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
         const tensor_t gathered = matrix_of(sums + P * OC, PAIRS, IC);  // (PAIRS, IC)
         tensor_t product = matrix_of(sums, PAIRS, OC);                  // (PAIRS, OC)
         // BEGIN SOLUTION
-        tensor_t filters = *weight;  // (IC, OC): this position's, transposed
+        tensor_t filters = *weight;  // (IC, OC): the transpose of weight[:,:,k]
         filters.data = at5(weight, 0, 0, k / KW / KH, k / KW % KH, k % KW);
         filters.ndim = 2, filters.size[0] = IC, filters.size[1] = OC;
         filters.stride[0] = weight->stride[1], filters.stride[1] = weight->stride[0];

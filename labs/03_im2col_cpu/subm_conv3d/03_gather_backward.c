@@ -1,18 +1,18 @@
 /* 03 gather backward
  *
- *   idea    both gradients of a kernel position are products of gathered rows
+ *   idea    at each kernel position, both gradients are products of gathered rows
  *   expect  4x the speed of a loop over all pairs, as in lab 02
- *   limit   copies before and after the products; few pairs: small products
+ *   limit   rows are copied before and after each product; small products are slow
  *   run     make bench T=03_im2col_cpu/subm_conv3d/03
  *
- * Backward, all shapes and strides. Workspace: 2*KD*KH*KW times that of
- * matmul/05_packed, P rows of features and of output, the weights of one position.
+ * Backward for all shapes and strides. Workspace: as for 2*KD*KH*KW calls of
+ * matmul/05_packed, P rows of features and of output, weights of one kernel position.
  */
 #include "operators.h"
 
 matmul_forward_fn product_forward;  // matmul/05_packed
 
-/* A contiguous matrix (rows, columns) that begins at data. */
+/* Returns a contiguous matrix (rows, columns) whose first element is data[0]. */
 static tensor_t matrix_of(real *data, int64_t rows, int64_t columns)
 {
     return (tensor_t){.data = data,
@@ -22,7 +22,7 @@ static tensor_t matrix_of(real *data, int64_t rows, int64_t columns)
                       .stride = {columns, 1}};
 }
 
-/* to (pairs, D) = the rows of `from` that `side` (read or write) of the pairs names */
+/* Copies row side[i * step] of `from` to row i of `to`, for all pairs i. */
 static void gather(const tensor_t *from, const int32_t *side, int64_t step, tensor_t to)
 {
     // BEGIN SOLUTION
@@ -40,7 +40,7 @@ static void set_zero(tensor_t *output)
     for (int64_t i = 0; i < tensor_numel(output); i++) real_data(output)[i] = 0;
 }
 
-/* sums (OC) += the rows of grad (P, OC) */
+/* Adds all rows of grad (P, OC) to sums (OC). */
 static void add_rows(const tensor_t *grad, tensor_t *sums)
 {
     // BEGIN SOLUTION
@@ -83,7 +83,7 @@ status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
         gather(grad_output, read + rulebook->stride[2], step, grad);
         if (grad_features) {
             // BEGIN SOLUTION
-            tensor_t filters = *weight;  // (OC, IC) of this position
+            tensor_t filters = *weight;  // (OC, IC): weight[:,:,k]
             filters.ndim = 2, filters.data = at5(weight, 0, 0, kd, kh, kw);
             status = product_forward(ctx, &grad, &filters, &rows);
             if (status != STATUS_OK) return status;

@@ -1,12 +1,12 @@
 /* 04 register block
  *
- *   idea    a register block reads and writes the original rows: no gather, no copy
+ *   idea    micro_kernel reads and writes the original rows: no gather, no copy
  *   expect  1.3x the speed of 02_gather_gemm
- *   limit   the time to build the rulebook
+ *   limit   building the rulebook takes a large part of the time
  *   run     make bench T=03_im2col_cpu/subm_conv3d/04
  *
- * Forward. Threads divide the vectors of output channels: equal bit for bit.
- * Workspace: as in 01, the weight again, the rulebook, copies of strided tensors.
+ * Forward. Any number of threads gives the same bits, as no sum is split. Workspace: as
+ * in 01_half_searches, packed weight, rulebook, copies of non-contiguous tensors.
  */
 #include "operators.h"
 #include "vector.h"
@@ -28,7 +28,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Packs weight (OC, IC, PLACES) in panels of LANES filters, each (PLACES, IC, LANES) */
+/* Packs weight (OC, IC, PLACES) into panels (PLACES, IC, LANES) of LANES filters. */
 static void pack(const real *weight, const layer_t *l, real *to)
 {
     // BEGIN SOLUTION
@@ -44,8 +44,8 @@ static void pack(const real *weight, const layer_t *l, real *to)
     // STARTER // (the reference takes 7 lines)
 }
 
-/* output[write] += features[read] @ panel (IC, LANES) in the channels from oc on, for
- * up to MR pairs (read, write). Past the end the last pair is repeated, not stored. */
+/* For MR pairs (read, write): output[write] += features[read] @ panel (IC, LANES), from
+ * channel oc on. If fewer pairs are left, the last pair is repeated, not stored. */
 static void micro_kernel(const layer_t *l, const real *panel, const int32_t *pair,
                          int64_t pairs, int64_t oc)
 {
@@ -82,7 +82,7 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
     // STARTER return STATUS_NOT_IMPLEMENTED;  // delete this line when you begin
     layer_t l = {.P = features->size[0], .OC = weight->size[0], .IC = weight->size[1]};
     l.PLACES = weight->size[2] * weight->size[3] * weight->size[4];
-    const size_t bytes = (size_t)l.PLACES * sizeof(int64_t);  // also for PLACES pairs
+    const size_t bytes = (size_t)l.PLACES * sizeof(int64_t);  // also of PLACES pairs
     tensor_t all = {.ndim = 3, .dtype = DTYPE_I32, .size = {l.PLACES, l.P, 2}};
     tensor_t counts = {.ndim = 1, .dtype = DTYPE_I64, .size = {l.PLACES}};
     all.stride[0] = 2 * l.P, all.stride[1] = 2, all.stride[2] = counts.stride[0] = 1;
@@ -90,7 +90,7 @@ status_t subm_conv3d_forward(ctx_t *ctx, const tensor_t *features,
     counts.data = count ? count->data : ctx_scratch(ctx, bytes);
     if (!counts.data || (l.P > 0 && !all.data)) return STATUS_NO_MEMORY;
 
-    // without channels, only the rulebook is computed
+    // with 0 channels, rulebook_forward computes only the rulebook
     tensor_t no_features = *features, no_weight = *weight, no_output = *output;
     no_features.size[1] = no_output.size[1] = no_weight.size[0] = no_weight.size[1] = 0;
     const status_t status = rulebook_forward(ctx, &no_features, coordinates, &no_weight,

@@ -1,20 +1,20 @@
 /* 05 opposite places
  *
- *   idea    grad_features is forward again, with the weight of the opposite position
+ *   idea    compute grad_features like forward, with the opposite position's weight
  *   expect  1.3x the speed of 03_gather_backward for forward and grad_features together
- *   limit   multiply-adds; with few points, packing the weight
+ *   limit   the multiply-adds take the time; with few points, packing the weight does
  *   run     make bench T=03_im2col_cpu/subm_conv3d/05
  *
- * Covers the gradient of features. Threads divide the vectors of input channels, with
- * equal results bit for bit. Workspace: the weight again, and copies of grad_output and
- * weight if they are non-contiguous.
+ * Covers grad_features. The threads divide the vectors of input channels, so any number
+ * of threads gives the same bits. Workspace: the packed weight, and copies of
+ * grad_output and weight if these tensors are non-contiguous.
  */
 #include "operators.h"
 #include "vector.h"
 
-/* A pair (read, write) of position k passes a gradient from write to read, through the
- * weight of k. The opposite position, PLACES - 1 - k, has the pair (write, read). For
- * this reversed pair, the gradient goes from its read to its write, as in forward. */
+/* A pair (read, write) of kernel position k passes a gradient from row write to row
+ * read, with weight[:,:,k]. The opposite position, PLACES - 1 - k, lists the reversed
+ * pair (write, read). There, the gradient goes from read to write, as in forward. */
 enum { MR = 8 };  // register block: MR pairs x one vector of input channels
 
 typedef struct {
@@ -29,7 +29,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Packs weight (OC, IC, PLACES): panels of LANES channels, each (PLACES, OC, LANES) */
+/* Packs weight (OC, IC, PLACES) into panels (PLACES, OC, LANES) of LANES channels. */
 static void pack(const real *weight, const layer_t *l, real *to)
 {
     // BEGIN SOLUTION
@@ -45,8 +45,8 @@ static void pack(const real *weight, const layer_t *l, real *to)
     // STARTER // (the reference takes 7 lines)
 }
 
-/* grad_features[write] += grad_output[read] @ panel (OC, LANES) in the channels from ic
- * on, for up to MR pairs. Past the end the last pair is repeated, not stored. */
+/* For MR pairs (read, write): grad_features[write] += grad_output[read] @ panel (OC,
+ * LANES), from channel ic on. If fewer pairs are left, the last one repeats. */
 static void micro_kernel(const layer_t *l, const real *panel, const int32_t *pair,
                          int64_t pairs, int64_t ic)
 {
@@ -74,8 +74,8 @@ static void micro_kernel(const layer_t *l, const real *panel, const int32_t *pai
     // STARTER // (the reference takes 18 lines)
 }
 
-/* grad_features[write] = sum over the rulebook's pairs of grad_output[read] with the
- * weight of the opposite position */
+/* For each pair (read, write) of kernel position k: grad_features[write] +=
+ * grad_output[read] @ weight[:,:,PLACES - 1 - k], the opposite position's weight. */
 status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
                               const tensor_t *features, const tensor_t *weight,
                               const tensor_t *rulebook, const tensor_t *count,

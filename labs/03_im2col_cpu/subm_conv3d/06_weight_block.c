@@ -1,13 +1,13 @@
 /* 06 weight block
  *
- *   idea    keep a block of the weight's gradient in registers for all its pairs
+ *   idea    keep a block of grad_weight in registers while you add all of its pairs
  *   expect  1.5x the speed of 03_gather_backward for forward and grad_weight together
- *   limit   multiply-adds; with few pairs, storing the blocks
+ *   limit   the multiply-adds take the time; with few pairs, storing the blocks does
  *   run     make bench T=03_im2col_cpu/subm_conv3d/06
  *
- * Covers the gradients of weight and bias. Threads divide the blocks: results are equal
- * bit for bit. Workspace: the weight again, and copies of grad_output and features if
- * they are non-contiguous.
+ * Covers grad_weight and grad_bias. The threads divide the blocks of grad_weight, so
+ * any number of threads gives the same bits. Workspace: grad_weight again, and copies
+ * of grad_output and features if these tensors are non-contiguous.
  */
 #include "operators.h"
 #include "vector.h"
@@ -26,8 +26,8 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* A block of sums (OC, IC) of one kernel position, from (oc, ic) on: grad_output[write]
- * times features[read], over all pairs of the position. */
+/* Computes MR rows of LANES columns of sums (OC, IC), from (oc, ic) on. Adds up
+ * grad_output[write]^T @ features[read] over all pairs of one kernel position. */
 static void micro_kernel(const layer_t *l, const int32_t *pair, int64_t pairs,
                          int64_t oc, int64_t ic, real *sums)
 {
@@ -51,8 +51,8 @@ static void micro_kernel(const layer_t *l, const int32_t *pair, int64_t pairs,
     // STARTER // (the reference takes 14 lines)
 }
 
-/* grad_weight[:,:,k] = sum over the pairs of position k of grad_output[write]^T @
- * features[read], grad_bias = sum of the rows of grad_output */
+/* grad_weight[:,:,k] sums grad_output[write]^T @ features[read] over all pairs of
+ * kernel position k. grad_bias is the sum of all rows of grad_output. */
 status_t subm_conv3d_backward(ctx_t *ctx, const tensor_t *grad_output,
                               const tensor_t *features, const tensor_t *weight,
                               const tensor_t *rulebook, const tensor_t *count,
