@@ -1,8 +1,8 @@
 /* 00 libm
  *
- *   idea    the definition on one long row, without index arithmetic; erf, tanh of libm
+ *   idea    apply the definition to one long row of numbers, with erf or tanh of libm
  *   expect  1x by definition: the speeds of this ladder are relative to this file
- *   limit   each element needs a call of erf or tanh, and a call takes one number
+ *   limit   each element needs a call of erf or tanh, which takes one number at a time
  *   run     make bench T=03_im2col_cpu/gelu/00
  */
 #include "operators.h"
@@ -10,9 +10,9 @@
 static const double SQRT_1_2 = 0.70710678118654752440;    // sqrt(1/2)
 static const double SQRT_2_PI = 0.79788456080286535588;   // sqrt(2/pi)
 static const double SQRT_1_2PI = 0.39894228040143267794;  // 1/sqrt(2*pi)
-static const double CUBIC = 0.044715;                     // the constant of the paper
+static const double CUBIC = 0.044715;                     // a constant in GELU's paper
 
-/* The argument of the tanh form: sqrt(2/pi) * (x + 0.044715 * x^3) */
+/* Returns the argument of tanh in gelu: sqrt(2/pi) * (x + 0.044715 * x^3) */
 static accum tanh_argument(accum x)
 {
     return (accum)SQRT_2_PI * (x + (accum)CUBIC * x * x * x);
@@ -30,7 +30,7 @@ static accum gelu(accum x, int64_t approximate)
     // STARTER return 0;
 }
 
-/* d gelu / d x, by the product rule: (1 + squashed)/2 + x/2 * (slope of squashed) */
+/* d gelu / d x = (1 + squashed)/2 + x/2 * d squashed / d x; squashed is erf or tanh */
 static accum gelu_slope(accum x, int64_t approximate)
 {
     // BEGIN SOLUTION
@@ -57,7 +57,7 @@ status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
     if (COUNT == 0) return STATUS_OK;
     const real *x = tensor_contiguous(ctx, input);
     if (!x) return STATUS_NO_MEMORY;
-    real *restrict y = real_data(output);  // overlaps nothing
+    real *restrict y = real_data(output);  // overlaps no input
     for (int64_t i = 0; i < COUNT; i++) y[i] = (real)gelu(x[i], p.approximate);
     return STATUS_OK;
     // END SOLUTION
@@ -66,7 +66,7 @@ status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input = grad_output * d output / d input. It needs input, but not output. */
+/* grad_input = grad_output * d output / d input. Backward does not need output. */
 status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                        gelu_params_t p, tensor_t *grad_input)
 {
@@ -76,7 +76,7 @@ status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *
     const real *x = tensor_contiguous(ctx, input);
     const real *dy = tensor_contiguous(ctx, grad_output);
     if (!x || !dy) return STATUS_NO_MEMORY;
-    real *restrict dx = real_data(grad_input);  // overlaps nothing
+    real *restrict dx = real_data(grad_input);  // overlaps no input
     for (int64_t i = 0; i < COUNT; i++) dx[i] = dy[i] * gelu_slope(x[i], p.approximate);
     return STATUS_OK;
     // END SOLUTION

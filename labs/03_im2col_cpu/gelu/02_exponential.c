@@ -1,11 +1,11 @@
 /* 02 exponential
  *
- *   idea    the slope of erf is an exponential; compute it first, then erf is cheap
+ *   idea    the exponential in the slope of erf also gives erf: compute it only once
  *   expect  20x the speed of 00_libm for erf, 30x for tanh, in float
  *   limit   each vector needs about 25 multiply-adds and a division
  *   run     make bench T=03_im2col_cpu/gelu/02
  *
- * Backward, all shapes and strides. Workspace: copies of non-contiguous inputs.
+ * Backward for all shapes and strides. Workspace: copies of non-contiguous inputs.
  * output = x * share(x). Since share(-x) = 1 - share(x), tail = share(-|x|) is enough.
  *     none   e = exp(-x^2/2)   slope of share = e/sqrt(2*pi)   tail: normal_tail
  *     tanh   e = exp(-2*u)     slope = 2*tail/(1 + e) * du/dx  tail = e/(1 + e)
@@ -29,7 +29,7 @@ static inline vec normal_tail(vec x, vec density)
     return (void)density, (1 - x) / 2;
 }
 #else
-/* exp(x) = 2^n * exp(rest) for -87 < x <= 0. n is the integer next to x / log(2). */
+/* exp(x) = 2^n * exp(rest) for -87 < x <= 0. n is x / log(2), rounded to an integer. */
 static inline vec vec_exp(vec x)
 {
     // BEGIN SOLUTION
@@ -46,7 +46,7 @@ static inline vec vec_exp(vec x)
     // STARTER return x;  // your code (the reference takes 8 lines)
 }
 
-/* Probability that a normal number is above x, 0 <= x <= 9: density * Mills' ratio */
+/* For 0 <= x <= 9, returns P(a normal number > x), which is density * Mills' ratio. */
 static inline vec normal_tail(vec x, vec density)
 {
     vec P = x * (real)2.695819745e-02 + (real)2.273733194e-01;
@@ -60,8 +60,8 @@ static inline vec normal_tail(vec x, vec density)
 #endif
 
 // BEGIN SOLUTION
-/* share + x * slope of share, which is 1 minus itself at -x. Beyond 9 it is 1, or 0 for
- * negative x, to 16 digits. So a larger |x| is replaced by 9. */
+/* With gelu(x) = x * share(x), the slope is share + x * slope of share. The slope at -x
+ * is 1 minus the slope at x. Beyond |x| = 9 it is 1 or 0, so 9 replaces |x|. */
 EXPAND vec gelu_slope(vec x, int64_t approximate)
 {
     const real sqrt_2_pi = (real)0.79788456080286535588, cubic = (real)0.044715;
@@ -78,13 +78,13 @@ EXPAND vec gelu_slope(vec x, int64_t approximate)
         tail = e * share;
         slope = 2 * tail * share * sqrt_2_pi * (1 + 3 * cubic * square);
     }
-    const vec above = (real)0.5 - tail + near * slope;  // above 1/2, for positive x
+    const vec above = (real)0.5 - tail + near * slope;  // the slope at |x|, minus 1/2
     return (real)0.5 + (vec)((bits)above ^ sign);
 }
 // END SOLUTION
 // STARTER // write the slope of a vec (the reference takes 19 lines)
 
-/* dx = dy * slope at x, COUNT numbers; dx overlaps nothing */
+/* dx = dy * gelu_slope(x) for COUNT numbers. dx overlaps neither dy nor x. */
 // BEGIN SOLUTION
 EXPAND void row(const real *dy, const real *x, int64_t COUNT, int64_t approximate,
                 real *restrict dx)
@@ -100,7 +100,7 @@ EXPAND void row(const real *dy, const real *x, int64_t COUNT, int64_t approximat
 // END SOLUTION
 // STARTER // write the loop over all numbers (the reference takes 11 lines)
 
-/* grad_input = grad_output * d output / d input. It needs input, but not output. */
+/* grad_input = grad_output * d output / d input. Backward does not need output. */
 status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                        gelu_params_t p, tensor_t *grad_input)
 {

@@ -1,12 +1,12 @@
 /* 03 threads
  *
- *   idea    elements are independent, so each thread takes a part of the row
+ *   idea    the threads divide the elements, because each element is independent
  *   expect  at most the number of cores times the speed of the lower rungs
- *   limit   the memory that the cores share; for small tensors, starting threads
+ *   limit   all cores share the memory; for small tensors, starting threads takes time
  *   run     make bench T=03_im2col_cpu/gelu/03
  *
- * All shapes and strides. Run it with THREADS=2 after the command. Any number of
- * threads gives equal results, bit for bit. Workspace: copies of non-contiguous inputs.
+ * Covers all shapes and strides. For two threads, add THREADS=2 to the command. Any
+ * number of threads gives the same bits. Workspace: copies of non-contiguous inputs.
  */
 #include "operators.h"
 
@@ -14,11 +14,11 @@ gelu_forward_fn rational_forward;
 gelu_backward_fn exponential_backward;
 
 enum {
-    UNIT = 64,       // elements that one thread takes: whole vectors, cache lines
+    UNIT = 64,       // a part has a multiple of 64 elements, so whole vectors
     WORTH = 1 << 14  // with fewer elements, a thread costs more than it saves
 };
 
-/* The number of threads, so that each has enough work. */
+/* Returns how many threads to use: one, or so many that each gets WORTH elements. */
 static int32_t threads_for(const ctx_t *ctx, int64_t COUNT)
 {
     // BEGIN SOLUTION
@@ -29,7 +29,7 @@ static int32_t threads_for(const ctx_t *ctx, int64_t COUNT)
     // STARTER return 0;
 }
 
-/* Part number t of T of a row of COUNT numbers, as a tensor. */
+/* Cuts a row of COUNT numbers into T parts, and returns part t as a view. */
 static tensor_t piece(const real *row, int64_t COUNT, int64_t t, int64_t T)
 {
     // BEGIN SOLUTION
@@ -43,7 +43,7 @@ static tensor_t piece(const real *row, int64_t COUNT, int64_t t, int64_t T)
     // STARTER return (tensor_t){0};
 }
 
-/* Allocates from the caller's scratch memory, one thread at a time. */
+/* Allocates scratch memory for one thread. `critical` lets the other threads wait. */
 static void *in_turn(ctx_t *ctx, size_t bytes)
 {
     // BEGIN SOLUTION
@@ -78,7 +78,7 @@ status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
     if (!x) return STATUS_NO_MEMORY;
     const int32_t T = threads_for(ctx, COUNT);
     int worst = STATUS_OK;
-#pragma omp parallel for num_threads(T) reduction(max : worst)  // a piece each
+#pragma omp parallel for num_threads(T) reduction(max : worst)  // a part each
     for (int32_t t = 0; t < T; t++) {
         ctx_t own = for_one_thread(ctx);
         const tensor_t in = piece(x, COUNT, t, T);
@@ -93,7 +93,7 @@ status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input = grad_output * d output / d input. It needs input, but not output. */
+/* grad_input = grad_output * d output / d input. Backward does not need output. */
 status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                        gelu_params_t p, tensor_t *grad_input)
 {
@@ -105,7 +105,7 @@ status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *
     if (!x || !dy) return STATUS_NO_MEMORY;
     const int32_t T = threads_for(ctx, COUNT);
     int worst = STATUS_OK;
-#pragma omp parallel for num_threads(T) reduction(max : worst)  // a piece each
+#pragma omp parallel for num_threads(T) reduction(max : worst)  // a part each
     for (int32_t t = 0; t < T; t++) {
         ctx_t own = for_one_thread(ctx);
         const tensor_t in = piece(x, COUNT, t, T), grad = piece(dy, COUNT, t, T);
