@@ -1,19 +1,19 @@
 /* 00 matmul
  *
- *   idea    linear is a product with weight^T, a view; the bias needs one more pass
+ *   idea    multiply input by weight^T, which is a view; then add the bias to each row
  *   expect  1x by definition: the speeds of this ladder are relative to this file
- *   limit   the product; with few input features, the second pass over output
+ *   limit   the product takes the time; with few input features, adding the bias does
  *   run     make bench T=03_im2col_cpu/linear/00
  *
- * For all shapes and strides. Workspace: as in matmul, and a copy of each operand
- * whose rows are not at a constant distance.
+ * Covers all shapes and strides. Workspace: the workspace of matmul, and a copy of each
+ * operand whose rows are not a constant stride apart.
  */
 #include "operators.h"
 
 matmul_forward_fn gemm_forward;
 
-/* Joins all axes but the last: a matrix (R, D). If the rows have no constant distance,
- * copies the elements. If there is no memory for a copy, data is NULL. */
+/* Joins all axes of t but the last, and returns a matrix (R, D). Copies t if no single
+ * stride leads from row to row. If there is no memory for the copy, data is NULL. */
 static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
 {
     const int32_t last = t->ndim - 1;
@@ -22,7 +22,7 @@ static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
                      .size = {tensor_count(t, last), t->size[last]},
                      .stride = {0, t->stride[last]}};
     // BEGIN SOLUTION
-    int64_t next = -1;  // the stride that continues the axes so far
+    int64_t next = -1;  // the stride that the next axis must have
     for (int32_t d = last - 1; d >= 0; d--) {
         if (t->size[d] == 1) continue;
         if (next >= 0 && t->stride[d] != next) {
@@ -39,7 +39,7 @@ static tensor_t rows_of(ctx_t *ctx, const tensor_t *t)
     return rows;
 }
 
-/* A view of the transpose: exchanges the sizes and the strides, copies nothing. */
+/* Returns a view of the transpose: exchanges sizes and strides, copies no element. */
 static tensor_t transposed(tensor_t matrix)
 {
     tensor_t view = matrix;

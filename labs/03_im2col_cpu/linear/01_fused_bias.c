@@ -1,17 +1,17 @@
 /* 01 fused bias
  *
- *   idea    start sums at the bias, not at 0: then output needs no second pass
- *   expect  1x the speed of 00_matmul: IC products take longer than a second pass
- *   limit   multiply-adds; with few rows, packing the weight
+ *   idea    start each sum at the bias instead of 0: then output needs no second pass
+ *   expect  1x the speed of 00_matmul: the product takes nearly all of the time
+ *   limit   the multiply-adds take the time; with few rows, packing the weight does
  *   run     make bench T=03_im2col_cpu/linear/01
  *
- * Forward, all shapes and strides. Workspace: (KC + 1) * (NC + NR) elements or less,
- * 0.6 MiB of floats, and copies of input and weight if they are non-contiguous.
+ * Computes forward for all shapes and strides. Workspace: a packed block of weight, at
+ * most 0.6 MiB of floats, and copies of non-contiguous input and weight.
  */
 #include "operators.h"
 #include "vector.h"
 
-enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS, NR = NV * LANES };    // registers
+enum { MR = BLOCK_ROWS, NV = BLOCK_VECTORS, NR = NV * LANES };    // the register block
 enum { KC = 256, NC = (1 << 19) / KC / sizeof(real) / NR * NR };  // L1, half of L2
 
 static int64_t least(int64_t a, int64_t b)
@@ -19,14 +19,14 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* How many lanes of a vector n elements fill */
+/* Returns how many lanes of one vector n elements fill: 0 to LANES. */
 static int64_t within(int64_t n)
 {
     return n < 0 ? 0 : least(n, LANES);
 }
 
-/* Packs a block of weight (N, K), whose rows are IC apart, into panels of NR rows. A
- * panel begins with the bias. Then follow the NR numbers of each term k. */
+/* Packs a block of weight (N, K), with row stride IC, into panels of NR rows. A panel
+ * begins with NR numbers of the bias. Then each term k has NR numbers of weight. */
 static void pack(const real *weight, int64_t IC, const tensor_t *bias, int64_t n0,
                  int64_t N, int64_t K, real *to)
 {
@@ -41,14 +41,14 @@ static void pack(const real *weight, int64_t IC, const tensor_t *bias, int64_t n
     // STARTER // (the reference takes 5 lines)
 }
 
-/* Up to (R, D) elements of rows at the distance `step`. */
+/* A block of at most (R, D) elements of a matrix. Rows begin `step` elements apart. */
 typedef struct {
     real *data;
     int64_t step, R, D;
 } block_t;
 
-/* VECS vectors of tile in up to MR rows: = bias + lhs (R, K) @ panel (1 + K, NR). If
- * `later`, the sums do not start at the bias, but at the numbers in tile. */
+/* tile = bias + lhs (R, K) @ panel, for at most MR rows and VECS vectors of columns.
+ * The panel begins with the bias. If `later`, sums start at tile, not at the bias. */
 EXPAND void multiply(int VECS, block_t lhs, const real *panel, block_t tile, int later)
 {
     const real *left[MR];  // rows of lhs; past the edge the last row is repeated
@@ -89,7 +89,7 @@ EXPAND void multiply(int VECS, block_t lhs, const real *panel, block_t tile, int
     // STARTER (void)sum, (void)within;
 }
 
-/* output (R, N) = bias + lhs (R, K) @ packed right. If `later`, adds to output. */
+/* output (R, N) = bias + lhs (R, K) @ right. If `later`, output += lhs @ right. */
 static void block_product(block_t lhs, const real *right, block_t output, int later)
 {
     // BEGIN SOLUTION
