@@ -1,14 +1,14 @@
 /* 00 plain
  *
- *   idea    if nothing is stretched, use one loop that the compiler can vectorise
+ *   idea    if no operand is broadcast, use one loop that the compiler can vectorise
  *   expect  1x by definition: the speeds of this ladder are relative to this file
- *   limit   memory if nothing is stretched; else one division per axis and element
+ *   limit   if an operand is broadcast, each element needs one division for each axis
  *   run     make bench T=03_im2col_cpu/add/00
  */
 #include "operators.h"
 
-/* The offset of the element of t that element i of output needs. `shape` has the shape
- * of output. An axis of size 1 adds nothing. Axes that t lacks are skipped. */
+/* Broadcasts t to the sizes of `shape`, and returns the offset of element i in t. An
+ * axis of size 1 in t adds 0 to this offset. Axes that t does not have are skipped. */
 static int64_t offset_of(const tensor_t *t, const tensor_t *shape, int64_t i)
 {
     // BEGIN SOLUTION
@@ -30,13 +30,13 @@ static int is_plain(const tensor_t *t, const tensor_t *shape)
     return tensor_is_contiguous(t) && tensor_numel(t) == tensor_numel(shape);
 }
 
-/* grad = scale * grad_output, summed down to the shape of grad */
+/* grad = scale * grad_output, summed over all axes along which grad is broadcast */
 static void sum_to_shape(const tensor_t *grad_output, accum scale, tensor_t *grad)
 {
     // BEGIN SOLUTION
     const int64_t COUNT = tensor_numel(grad_output);
     const real *from = real_data(grad_output);
-    real *restrict sums = real_data(grad);  // overlaps nothing
+    real *restrict sums = real_data(grad);  // overlaps no input
     if (tensor_is_contiguous(grad_output) && is_plain(grad, grad_output)) {
         for (int64_t i = 0; i < COUNT; i++) sums[i] = scale * from[i];
         return;
@@ -50,7 +50,7 @@ static void sum_to_shape(const tensor_t *grad_output, accum scale, tensor_t *gra
     // STARTER // your code (the reference takes 12 lines)
 }
 
-/* output = input + alpha * other, both broadcast to the shape of output */
+/* output = input + alpha * other; input and other broadcast to the shape of output */
 status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                      add_params_t p, tensor_t *output)
 {
@@ -75,7 +75,7 @@ status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input = grad_output, grad_other = alpha * grad_output, summed to their shapes */
+/* Sums grad_output to the shape of input, alpha * grad_output to the shape of other. */
 status_t add_backward(ctx_t *ctx, const tensor_t *grad_output, add_params_t p,
                       tensor_t *grad_input, tensor_t *grad_other)
 {

@@ -1,14 +1,14 @@
 /* 01 vectors
  *
- *   idea    work row by row: one division per row, and vectors along the last axis
- *   expect  10x the speed of 00_plain if an operand is stretched, else 1x
- *   limit   memory; if rows are shorter than a vector, empty lanes
+ *   idea    compute offsets once for each row, then add vectors along the last axis
+ *   expect  10x the speed of 00_plain if an operand is broadcast, otherwise 1x
+ *   limit   memory bandwidth; if rows are shorter than a vector, some lanes stay empty
  *   run     make bench T=03_im2col_cpu/add/01
  */
 #include "operators.h"
 #include "vector.h"
 
-/* D elements at the distance `step`. If the last axis is stretched, step is 0. */
+/* D elements, which lie `step` apart. If one element stands for all D, step is 0. */
 typedef struct {
     real *data;
     int64_t D, step;
@@ -19,8 +19,8 @@ static int is_plain(const tensor_t *t, const tensor_t *shape)
     return tensor_is_contiguous(t) && tensor_numel(t) == tensor_numel(shape);
 }
 
-/* The elements of t that row r of output needs; `shape` has the shape of output. If all
- * tensors are contiguous and nothing is stretched, there is only one long row. */
+/* Broadcasts t to the sizes of `shape`, and returns row r of the result. If all tensors
+ * are contiguous and none is broadcast (`plain`), returns all elements as one row. */
 static row_t row_of(const tensor_t *t, const tensor_t *shape, int64_t r, int plain)
 {
     // BEGIN SOLUTION
@@ -40,7 +40,7 @@ static row_t row_of(const tensor_t *t, const tensor_t *shape, int64_t r, int pla
     // STARTER return (row_t){0};
 }
 
-/* Elements d, d+1, ... of a row. Lanes past the end of the row are 0. */
+/* Loads LANES elements of `row`, from element d on. Lanes past the row's end are 0. */
 static inline vec load(row_t row, int64_t d)
 {
     // BEGIN SOLUTION
@@ -67,7 +67,7 @@ static void add_row(row_t lhs, accum alpha, row_t rhs, row_t sums)
     // STARTER // your code (the reference takes 4 lines)
 }
 
-/* grad = scale * grad_output, summed down to the shape of grad */
+/* grad = scale * grad_output, summed over all axes along which grad is broadcast */
 static void sum_to_shape(const tensor_t *grad_output, accum scale, tensor_t *grad)
 {
     // BEGIN SOLUTION
@@ -87,7 +87,7 @@ static void sum_to_shape(const tensor_t *grad_output, accum scale, tensor_t *gra
             add_row(before, scale, terms, sums);
             continue;
         }
-        vec sum = {0};  // for a row that is summed into one element
+        vec sum = {0};  // the sum of a row that is broadcast from one element
         for (int64_t d = 0; d < terms.D; d += LANES) sum += load(terms, d);
         for (int i = 0; i < LANES; i++) *sums.data += scale * sum[i];
     }
@@ -95,7 +95,7 @@ static void sum_to_shape(const tensor_t *grad_output, accum scale, tensor_t *gra
     // STARTER // your code (the reference takes 20 lines)
 }
 
-/* output = input + alpha * other, both broadcast to the shape of output */
+/* output = input + alpha * other; input and other broadcast to the shape of output */
 status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                      add_params_t p, tensor_t *output)
 {
@@ -116,7 +116,7 @@ status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input = grad_output, grad_other = alpha * grad_output, summed to their shapes */
+/* Sums grad_output to the shape of input, alpha * grad_output to the shape of other. */
 status_t add_backward(ctx_t *ctx, const tensor_t *grad_output, add_params_t p,
                       tensor_t *grad_input, tensor_t *grad_other)
 {

@@ -1,30 +1,30 @@
 /* 02 streamed
  *
- *   idea    store past the caches: the old contents of the memory need not be read
- *   expect  1.2x to 1.5x the speed of 01_vectors if results exceed the caches, else 1x
- *   limit   memory bandwidth: each byte is read or written once
+ *   idea    streaming stores bypass the caches, so no cache line is read before a store
+ *   expect  1.2x to 1.5x the speed of 01_vectors if results are larger than the caches
+ *   limit   memory bandwidth: each input is read once, and each output is written once
  *   run     make bench T=03_im2col_cpu/add/02
  *
- * Covers contiguous operands that are not stretched. Workspace: none.
+ * This file covers contiguous operands that are not broadcast. It needs no workspace.
  */
 #include "operators.h"
 #include "vector.h"
 
-enum { CACHES = 32 << 20 };  // bytes
+enum { CACHES = 32 << 20 };  // bytes; larger results get streaming stores
 
 static int is_plain(const tensor_t *t, const tensor_t *result)
 {
     return tensor_is_contiguous(t) && tensor_numel(t) == tensor_numel(result);
 }
 
-/* sums = lhs + alpha * rhs; if lhs is NULL, alpha * rhs. sums overlaps no operand. */
+/* sums = lhs + alpha * rhs. A NULL lhs counts as 0. sums overlaps no other array. */
 static void stream(const real *lhs, accum alpha, const real *rhs, int64_t COUNT,
                    real *restrict sums)
 {
     // BEGIN SOLUTION
     const int large = (size_t)COUNT * sizeof(real) >= CACHES;
     int64_t i = 0;
-    // up to the first whole vector
+    // ordinary stores up to the first aligned address
     for (; i < COUNT && (uintptr_t)(sums + i) % VECTOR_BYTES; i++) {
         sums[i] = lhs ? lhs[i] + alpha * rhs[i] : alpha * rhs[i];
     }
@@ -42,7 +42,7 @@ static void stream(const real *lhs, accum alpha, const real *rhs, int64_t COUNT,
     // STARTER // your code (the reference takes 15 lines)
 }
 
-/* output = input + alpha * other, both broadcast to the shape of output */
+/* output = input + alpha * other; input and other broadcast to the shape of output */
 status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
                      add_params_t p, tensor_t *output)
 {
@@ -57,7 +57,7 @@ status_t add_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *other,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input = grad_output, grad_other = alpha * grad_output, summed to their shapes */
+/* Sums grad_output to the shape of input, alpha * grad_output to the shape of other. */
 status_t add_backward(ctx_t *ctx, const tensor_t *grad_output, add_params_t p,
                       tensor_t *grad_input, tensor_t *grad_other)
 {
