@@ -1,14 +1,14 @@
 /* 00 scalar
  *
- *   idea    the definition: a row of output for each (ic, kh, kw), element by element
+ *   idea    apply the definition: find the pixel of each element of output separately
  *   expect  1x by definition: the speeds of this ladder are relative to this file
  *   limit   each element needs a border test and index arithmetic
  *   run     make bench T=03_im2col_cpu/unfold/00
  */
 #include "operators.h"
 
-/* The pixel that belongs to one element of the column matrix, at row = (ic, kh, kw) and
- * column = (oh, ow). In the padding it is NULL. */
+/* Returns the pixel that the column matrix has at (row, column). In padding it is NULL.
+ * `row` counts all (ic, kh, kw), and `column` counts all (oh, ow). */
 static real *place_of(const tensor_t *image, unfold_params_t p, int64_t n, int64_t row,
                       int64_t column)
 {
@@ -27,7 +27,7 @@ static real *place_of(const tensor_t *image, unfold_params_t p, int64_t n, int64
     // STARTER return NULL;
 }
 
-/* output[n, (ic*KH + kh)*KW + kw, oh*OW + ow] = input[n,ic,ih,iw], or 0 outside */
+/* output[n, (ic*KH + kh)*KW + kw, oh*OW + ow] = input[n,ic,ih,iw], or 0 in padding */
 status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_params_t p,
                         tensor_t *output)
 {
@@ -48,7 +48,7 @@ status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_params_t p,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input[n,ic,ih,iw] = sum of grad_output over all windows that read the element */
+/* grad_input[n,ic,ih,iw] = sum of grad_output over all windows that read this pixel */
 status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output, unfold_params_t p,
                          tensor_t *grad_input)
 {

@@ -1,17 +1,17 @@
 /* 01 rows
  *
- *   idea    compute which part of a row is inside, then copy it without border tests
+ *   idea    compute which part of a row is inside the image, then copy without tests
  *   expect  30x the speed of 00_scalar
- *   limit   memory: each element of the image is written KH*KW times
+ *   limit   memory bandwidth: each pixel of the image is written KH*KW times
  *   run     make bench T=03_im2col_cpu/unfold/01
  *
- * For all shapes and strides. Workspace: none.
+ * This file covers all shapes and strides. It needs no workspace.
  */
 #include "operators.h"
 #include "vector.h"
 
-/* For row (ic, kh, kw) and output row oh: elements [begin, end) are inside. They read
- * from at4(image, n, ic, ih + oh * stride_h, iw) on. All other elements are padding. */
+/* Of the OW elements for (ic, kh, kw) and oh, [begin, end) are in the image. Element
+ * begin is at4(image, n, ic, ih + oh * stride_h, iw). Others are padding. */
 typedef struct {
     int64_t ic, ih, iw, begin, end;
 } segment_t;
@@ -37,7 +37,7 @@ static segment_t segment_of(const tensor_t *image, unfold_params_t p, int64_t ro
     // STARTER return (segment_t){0};
 }
 
-/* to[0 .. COUNT) = from[0], from[step], from[2 * step] ...; the two do not overlap */
+/* to[i] = from[i * step] for all i < COUNT. The arrays to and from do not overlap. */
 static void copy(real *restrict to, const real *restrict from, int64_t step,
                  int64_t COUNT)
 {
@@ -53,7 +53,7 @@ static void copy(real *restrict to, const real *restrict from, int64_t step,
     // STARTER // your code (the reference takes 7 lines)
 }
 
-/* to[0], to[step], ... += from[0], from[across], ...; the two do not overlap */
+/* to[i * step] += from[i * across] for all i < COUNT. to and from do not overlap. */
 static void add(real *restrict to, int64_t step, const real *restrict from,
                 int64_t across, int64_t COUNT)
 {
@@ -68,7 +68,7 @@ static void add(real *restrict to, int64_t step, const real *restrict from,
     // STARTER // your code (the reference takes 6 lines)
 }
 
-/* output[n, (ic*KH + kh)*KW + kw, oh*OW + ow] = input[n,ic,ih,iw], or 0 outside */
+/* output[n, (ic*KH + kh)*KW + kw, oh*OW + ow] = input[n,ic,ih,iw], or 0 in padding */
 status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_params_t p,
                         tensor_t *output)
 {
@@ -97,7 +97,7 @@ status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_params_t p,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input[n,ic,ih,iw] = sum of grad_output over all windows that read the element */
+/* grad_input[n,ic,ih,iw] = sum of grad_output over all windows that read this pixel */
 status_t unfold_backward(ctx_t *ctx, const tensor_t *grad_output, unfold_params_t p,
                          tensor_t *grad_input)
 {
