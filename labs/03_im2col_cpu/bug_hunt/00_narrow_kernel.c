@@ -6,14 +6,14 @@
  *   passes   all kernels larger than one pixel; 1x1 kernels as most networks use them
  *   run      make grade T=03_im2col_cpu/bug_hunt/00
  *
- * Workspace: the columns of one group of one image, and the workspace of matmul.
+ * Workspace: the column matrix of one group of one image, and matmul's workspace.
  */
 #include "operators.h"
 
 unfold_forward_fn columns_forward;
 matmul_forward_fn product_forward;
 
-/* A matrix whose rows are `pitch` elements apart. */
+/* Returns a view (rows, columns) of `first`. Two rows begin `pitch` elements apart. */
 static tensor_t rows_at(const real *first, int64_t rows, int64_t columns, int64_t pitch)
 {
     tensor_t matrix = {.ndim = 2, .dtype = REAL_DTYPE, .device = DEVICE_CPU};
@@ -32,7 +32,7 @@ static void add_to_rows(tensor_t rows, const tensor_t *bias, int64_t oc0)
     }
 }
 
-/* output (GM, GN) = weight (GM, GK) @ columns (GK, GN) for each group of each image */
+/* For each group of each image: output (GM, GN) = weight (GM, GK) @ columns (GK, GN) */
 status_t conv2d_forward(ctx_t *ctx, const tensor_t *input, const tensor_t *weight,
                         const tensor_t *bias, conv2d_params_t p, tensor_t *output)
 {

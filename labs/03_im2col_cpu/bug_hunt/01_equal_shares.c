@@ -3,16 +3,16 @@
  *   does     gelu backward: each thread takes a part of the elements, in units of 16
  *   seen     sgl-project/sgl-kernel-xpu pull request 469 (2026): an activation function
  *            whose vectors also wrote elements of a second launch
- *   passes   one thread; any number of threads, if you compare only values
+ *   passes   a run with one thread; all comparisons of values with more threads
  *   run      make grade T=03_im2col_cpu/bug_hunt/01
  *
  * Any number of threads gives the same result. Workspace: copies of strided inputs.
  */
 #include "operators.h"
 
-enum { UNIT = 16 };  // elements that the compiler turns into vectors
+enum { UNIT = 16 };  // elements: the compiler vectorises a loop over UNIT of them
 
-/* d gelu(x) / d x by the product rule. gelu(x) = x/2 * (1 + bent). */
+/* d gelu(x) / d x, by the product rule: gelu = x/2 * (1 + bent), bent = erf or tanh. */
 static real slope_at(accum x, int64_t approximate)
 {
     const accum u = (accum)0.7978845608028654 * x;  // sqrt(2/pi) * x
@@ -25,8 +25,8 @@ static real slope_at(accum x, int64_t approximate)
     return (real)((1 + bent + u * real_exp(-x * x / 2)) / 2);
 }
 
-/* grad_input = grad_output * slope(input). The parts of T threads differ by at most one
- * element, so all threads need the same time. */
+/* grad_input = grad_output * slope_at(input). The parts of two threads differ by at
+ * most one element, so all threads need the same time. */
 status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output, const tensor_t *input,
                        gelu_params_t p, tensor_t *grad_input)
 {

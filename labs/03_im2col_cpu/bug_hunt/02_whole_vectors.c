@@ -3,7 +3,7 @@
  *   does     gelu forward, one vector register at a time
  *   seen     nntrainer/nntrainer pull request 4345 (2026): a product on ARM that gave
  *            right numbers for every length
- *   passes   every comparison of values; nearly always without a sanitizer
+ *   passes   all comparisons of values, and nearly all runs without a sanitizer
  *   run      make grade T=03_im2col_cpu/bug_hunt/02
  *
  * Workspace: a copy of a non-contiguous input.
@@ -27,8 +27,8 @@ static vec some_gelus(vec x, int64_t approximate)
     return x;
 }
 
-/* Whole vectors first. Of the last vector, only the lanes that have elements are
- * stored. */
+/* output = gelu(input). First come whole vectors. Of the last vector, only the lanes
+ * that contain elements are stored. */
 status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_t p,
                       tensor_t *output)
 {
