@@ -1,15 +1,15 @@
 /* 01 unfold matmul
  *
- *   idea    im2col: if the windows are columns, a convolution is a matrix product
- *   expect  1/16 of the bytes of 00_direct, backward 1/24 (counted, r16)
- *   limit   memory: KH*KW times the input is written once and read several times
+ *   idea    im2col copies windows to columns, so a convolution is a matrix product
+ *   expect  forward moves 1/16 of 00_direct's bytes, backward 1/24 (counted, case r16)
+ *   limit   memory traffic: the columns have up to KH*KW numbers for each pixel
  *   run     make grade T=04_cuda_kernels/conv2d/01
  *
- * For all shapes. Workspace: the columns of all images, N * IC*KH*KW * OH*OW numbers;
- * backward also N times grad_weight; copies of strided weight and grad_output.
+ * Scratch memory has the columns, N*IC*KH*KW*OH*OW numbers. In backward it also has one
+ * grad_weight per image. A non-contiguous weight or grad_output is copied.
  *
- * All images and groups form one product of N*G matrices. P = OH*OW. K = IC*KH*KW and
- * OC are the numbers of one group.
+ * One call multiplies N*G pairs of matrices, one for each image and group. P = OH*OW
+ * windows of an image. K = IC*KH*KW terms of a sum. IC and OC are per group.
  *
  *   weight     (N, G, OC, K)   the same for each image: its first stride is 0
  *   columns    (N, G, K, P)    unfold's (N, G*K, P): the same memory
@@ -23,7 +23,7 @@ extern "C" matmul_forward_fn product_forward;
 
 enum { THREADS = 256 };  // of a block
 
-/* The options of the unfold that copies the windows of a convolution. */
+/* Returns the options with which unfold copies the windows of the convolution. */
 static unfold_params_t windows_of(const tensor_t *weight, conv2d_params_t p)
 {
     unfold_params_t windows = {};
@@ -34,8 +34,8 @@ static unfold_params_t windows_of(const tensor_t *weight, conv2d_params_t p)
     return windows;
 }
 
-/* output (N, G*OC, P) += bias (G*OC). A block owns 256 consecutive elements of output,
- * a thread owns one. No shared memory. */
+/* Adds bias (G*OC) to output (N, G*OC, P), where P = OH*OW. A block owns 256
+ * consecutive elements of output, a thread owns one. No shared memory. */
 static __global__ void bias_kernel(const __grid_constant__ tensor_t bias, int64_t P,
                                    real *__restrict__ output, int64_t COUNT)
 {
@@ -48,8 +48,8 @@ static __global__ void bias_kernel(const __grid_constant__ tensor_t bias, int64_
     // STARTER // your code: which channel is it? (the reference takes 2 lines)
 }
 
-/* grad_weight (COUNT) = the sum of parts (N, COUNT) over the images; 0 without images
- * A block owns 256 consecutive weights, a thread owns one. No shared memory. */
+/* Adds up `parts` (N, COUNT), the gradients of N images, into grad_weight (COUNT). A
+ * block owns 256 consecutive weights, a thread owns one. No shared memory. */
 static __global__ void weight_kernel(const real *__restrict__ parts, int64_t N,
                                      real *__restrict__ grad_weight, int64_t COUNT)
 {
@@ -63,9 +63,9 @@ static __global__ void weight_kernel(const real *__restrict__ parts, int64_t N,
     // STARTER // your code (the reference takes 3 lines)
 }
 
-/* grad_bias (G*OC) = the sums of grad_output (N, G*OC, P), channel by channel
- * A block owns a channel, a thread each 256th element of it. A tree adds up the sums of
- * the threads, as in 00_direct. Shared memory: 256 sums, 1024 bytes in f32. */
+/* Sums grad_output (N, G*OC, P) over images and pixels into grad_bias (G*OC). A block
+ * owns a channel, a thread owns every 256th element of the channel. The threads add up
+ * their sums in a tree. Shared memory: 256 sums, 1024 bytes in f32. */
 static __global__ void channel_kernel(const real *__restrict__ grad_output, int64_t N,
                                       int64_t P, real *__restrict__ grad_bias)
 {
@@ -87,7 +87,7 @@ static __global__ void channel_kernel(const real *__restrict__ grad_output, int6
     // STARTER // (the reference takes 12 lines)
 }
 
-/* output (N, G, OC, P) = weight (N, G, OC, K) @ columns (N, G, K, P) + bias */
+/* For each image and group, output (OC, OH*OW) = weight @ columns + bias. */
 extern "C" status_t conv2d_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *weight, const tensor_t *bias,
                                    conv2d_params_t p, tensor_t *output)
@@ -101,7 +101,7 @@ extern "C" status_t conv2d_forward(ctx_t *ctx, const tensor_t *input,
     real *col = (real *)ctx_scratch(ctx, (size_t)(N * G * K * P) * sizeof(real));
     if (!col || !filters) return STATUS_NO_MEMORY;
     const unfold_params_t windows = windows_of(weight, p);
-    tensor_t unfolded = tensor_3d(col, N, G * K, P);  // as unfold needs them
+    tensor_t unfolded = tensor_3d(col, N, G * K, P);  // the shape for unfold
     // BEGIN SOLUTION
     status_t status = columns_forward(ctx, input, windows, &unfolded);
     if (status != STATUS_OK) return status;
@@ -122,8 +122,8 @@ extern "C" status_t conv2d_forward(ctx_t *ctx, const tensor_t *input,
     return STATUS_OK;
 }
 
-/* grad_weight (G, OC, K) = sum over n of grad_output (N, G, OC, P) @ columns^T
- * grad_columns (N, G, K, P) = weight^T (N, G, K, OC) @ grad_output, then folded */
+/* For each group, grad_weight = sum over the images of grad_output @ columns^T.
+ * For each image and group, grad_input = fold(weight^T @ grad_output). */
 extern "C" status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                     const tensor_t *input, const tensor_t *weight,
                                     conv2d_params_t p, tensor_t *grad_input,
@@ -138,8 +138,8 @@ extern "C" status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
     real *col = (real *)ctx_scratch(ctx, (size_t)(ALL + N * COUNT) * sizeof(real));
     if (N > 0 && (!filters || !grads || !col)) return STATUS_NO_MEMORY;
     const tensor_t grad = tensor_4d(grads, N, G, OC, P);
-    tensor_t columns = tensor_4d(col, N, G, K, P);    // as the product needs them
-    tensor_t unfolded = tensor_3d(col, N, G * K, P);  // and as unfold needs them
+    tensor_t columns = tensor_4d(col, N, G, K, P);    // the shape for the product
+    tensor_t unfolded = tensor_3d(col, N, G * K, P);  // the shape for unfold
     const unfold_params_t windows = windows_of(weight, p);
     status_t status = STATUS_OK;
     if (grad_weight) {
@@ -158,7 +158,7 @@ extern "C" status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
     if (grad_input) {
         tensor_t filter = tensor_4d(filters, N, G, OC, K);
         // BEGIN SOLUTION
-        filter.stride[0] = 0;  // the same for each image
+        filter.stride[0] = 0;  // each image uses the same filters
         const tensor_t lhs = tensor_transposed(&filter);
         status = product_forward(ctx, &lhs, &grad, &columns);
         if (status == STATUS_OK)

@@ -1,14 +1,14 @@
 /* 02 implicit gemm
  *
- *   idea    a matrix product whose right matrix, the columns, is never stored
- *   expect  no memory and no traffic for columns, unlike 01; time not measured
- *   limit   one instruction in six is no multiply-add: it loads, reads or counts
+ *   idea    im2col's matrix product, but the column matrix is never stored in memory
+ *   expect  no memory traffic for columns, unlike 01_unfold_matmul; time not measured
+ *   limit   one instruction in six is not a multiply-add, but a load or an index
  *   run     make grade T=04_cuda_kernels/conv2d/02
  *
- * Covers kernels up to 15 x 15, and 31 bits. If there are fewer tiles of output than
- * processors, several blocks divide the sums of a tile (splits.h). Workspace: a copy of
- * a non-contiguous weight, and the sums of these blocks: at most BLOCKS tiles, 13 MB in
- * f32. In f16, every sum is stored there once.
+ * Covers kernels of up to 15 x 15, and offsets of 31 bits. If output has few tiles,
+ * several blocks divide each sum (splits.h). Scratch memory: a copy of a non-contiguous
+ * weight, and the sums of these blocks. The sums are at most BLOCKS tiles, 13 MB in
+ * f32. In f16, the kernel stores all its sums in scratch memory, as floats.
  */
 #include "splits.h"
 #include "taps.h"
@@ -25,9 +25,9 @@ enum { LANES = sizeof(pack) / sizeof(accum) };  // 4, in f64 2
 enum { BLOCKS_PER_SM = 12 / sizeof(accum) };    // as registers allow: 3, in f64 1
 enum { BLOCKS = 3 * 132, LEAST = 64 };          // blocks; terms per block
 
-/* What a thread fetches per step: number t % BK of 4 filters, all BK of its window. */
+/* In each step of BK terms, a thread loads 1 term of 4 filters and BK of 1 window. */
 typedef struct {
-    const real *filter;    // the first of its filters
+    const real *filter;    // the thread's first filter
     int k;                 // t % BK, or K if there is no filter
     int further[FILTERS];  // from filter to filter; past the edge, repeat the last
     window_t window;
@@ -50,8 +50,8 @@ static __device__ source_t source_of(const tensor_t *input, const tensor_t *weig
     return from;
 }
 
-/* left: number k of its filters. right: numbers k0 to k0 + BK - 1 of its window, whose
- * taps begin at `taps`. From `last` on, and in the padding, they are 0. */
+/* Loads term k0 + from.k of 4 filters into `left`, and terms k0 to k0 + BK - 1 of a
+ * window into `right`. A term from `last` on, or in the padding, is 0. */
 static __device__ void fetch(const source_t &from, const int2 *taps, int k0, int last,
                              accum (&left)[FILTERS], accum (&right)[BK])
 {
@@ -74,7 +74,7 @@ typedef struct {
     __align__(16) accum right[BK][BN];
 } tiles_t;
 
-/* Stores the fetched numbers in the tiles. */
+/* Stores `left` and `right`, which fetch has loaded, in the tiles in shared memory. */
 static __device__ void keep(const accum (&left)[FILTERS], const accum (&right)[BK],
                             tiles_t &tiles)
 {
@@ -86,8 +86,8 @@ static __device__ void keep(const accum (&left)[FILTERS], const accum (&right)[B
     // STARTER // your code (the reference takes 3 lines)
 }
 
-/* sum += left^T @ right. Thread (ty, tx) has rows i / LANES * (TY * LANES) + ty * LANES
- * + i % LANES, and similar columns. LANES neighbours are one load of 16 bytes. */
+/* Adds tiles.left^T @ tiles.right to `sum`, for 8 rows and 8 columns of thread (ty,
+ * tx). LANES neighbouring rows or columns are one load of 16 bytes. */
 static __device__ void multiply(const tiles_t &tiles, int ty, int tx,
                                 accum (&sum)[TM][TN])
 {
@@ -107,7 +107,7 @@ static __device__ void multiply(const tiles_t &tiles, int ty, int tx,
     // STARTER // your code: for each k an outer product (the reference takes 10 lines)
 }
 
-/* Stores to result (N, OC of all groups, AREA), from filter oc0, group g, window q0. */
+/* Stores `sum` in result (N, G*OC, OH*OW), from filter oc0 of group g, window q0 on. */
 static __device__ void store(accum (&sum)[TM][TN], const tensor_t *output, int64_t G,
                              int64_t g, int oc0, int q0, accum *result)
 {
@@ -115,7 +115,7 @@ static __device__ void store(accum (&sum)[TM][TN], const tensor_t *output, int64
     const int OC = (int)(output->size[1] / G), Q = (int)output->size[0] * AREA;
     const bool packed = AREA % LANES == 0 && (uintptr_t)result % sizeof(pack) == 0;
     // BEGIN SOLUTION
-#pragma unroll  // as above
+#pragma unroll  // keeps sums in registers
     for (int j = 0; j < TN; j++) {
         const int lane = j % LANES, q = q0 + j / LANES * TX * LANES + lane;
         if (q >= Q || (packed && lane > 0)) continue;  // the first lane stores all
@@ -136,12 +136,12 @@ static __device__ void store(accum (&sum)[TM][TN], const tensor_t *output, int64
     // STARTER (void)packed, (void)Q, (void)OC;
 }
 
-/* output (OC, Q) = weight (OC, K) @ columns (K, Q) of a group; Q windows of all images
- * A block owns SPLIT terms of 64 filters x 128 windows, a thread those of 8 x 8. The
- * grid numbers tiles (split, g, q0, oc0) along x.
- * result: output, or one copy for each split. Shared memory: 2056 taps and two tiles of
- * each matrix, 29 KB in f32. While a block multiplies two tiles, it loads the next ones
- * into registers. Then it stores them in the other two tiles. */
+/* For each group, output (OC, Q) = weight (OC, K) @ columns (K, Q). Q = N*OH*OW
+ * windows, K = IC/G*KH*KW terms of a sum. A block owns SPLIT terms of 64 filters x 128
+ * windows. A thread owns 8 x 8 of these sums. blockIdx.x numbers the tiles in the order
+ * (split, g, q0, oc0). `result` is output, or scratch memory with a copy of output for
+ * each split. Shared memory: 2056 taps and two tiles of each matrix, 29 KB in f32.
+ * While a block multiplies one pair of tiles, it loads the next pair into registers. */
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     conv2d_forward_kernel(const __grid_constant__ tensor_t input,
                           const __grid_constant__ tensor_t weight, const real *filters,
@@ -200,7 +200,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
           result + split * tensor_numel(&output));
 }
 
-/* output[n,oc] = bias[oc] + sum over k of weight[oc,k] * row k of the columns */
+/* output[n,oc,oh,ow] = bias[oc] + sum over ic, kh, kw of input * weight */
 extern "C" status_t conv2d_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *weight, const tensor_t *bias,
                                    conv2d_params_t p, tensor_t *output)

@@ -1,17 +1,17 @@
 /* 03 backward input
  *
- *   idea    grad_input is also a product: one for each phase of the stride
- *   expect  no products with inserted zeros; 2.9x the least bytes (counted)
- *   limit   while a block fetches a tile, only other blocks compute
+ *   idea    grad_input is a matrix product for each phase (position modulo the stride)
+ *   expect  no multiplications by inserted zeros; 2.9x the minimum of bytes (counted)
+ *   limit   the threads of a block do not compute while the block fetches a tile
  *   run     make grade T=04_cuda_kernels/conv2d/03
  *
- * Stride 3, 5 taps, along one axis. Which taps kh belong to which pixels?
+ * Example: stride 3 and kernel height 5. Which kernel rows kh meet which pixel ih?
  *
- *     ih + padding    0   1   2   3   4   5   6   7   8  ...
- *     kh             0,3 1,4  2  0,3 1,4  2  0,3 1,4  2
+ *     ih + padding    0      1      2    3      4      5    6      7      8    ...
+ *     kh              0,3    1,4    2    0,3    1,4    2    0,3    1,4    2
  *
- * Every third pixel has the same taps. Such a phase is a convolution of grad_output
- * with these taps, at stride 1. Covers grad_input. Workspace: the elements of weight.
+ * Every third pixel meets the same kernel rows: these pixels are a phase. Each phase is
+ * a convolution at stride 1. Covers grad_input. Scratch memory: a copy of weight.
  */
 #include "layout.h"
 
@@ -20,9 +20,9 @@ enum { TM = 8, TN = 4, TX = BN / TN };              // of a thread; threads alon
 enum { ROWS = THREADS / BN };                       // of a tile, fetched at once
 enum { TURN_THREADS = 256 };
 
-/* filters (OC, KH*KW, IC/G) = weight (OC, IC/G, KH, KW): neighbours along ic become
- * neighbours in memory. A block owns 256 consecutive filters, a thread owns one. No
- * shared memory. */
+/* Copies weight (OC, IC/G, KH, KW) to filters (OC, KH*KW, IC/G), so that neighbouring
+ * channels are neighbours in memory. A block owns 256 consecutive elements of filters,
+ * a thread owns one. The kernel uses no shared memory. */
 static __global__ void turn_kernel(const __grid_constant__ tensor_t weight,
                                    real *__restrict__ filters, int64_t COUNT)
 {
@@ -36,14 +36,14 @@ static __global__ void turn_kernel(const __grid_constant__ tensor_t weight,
     // STARTER // your code (the reference takes 3 lines)
 }
 
-/* The taps of an axis for the pixels of a phase: first, first + step, ... For pixel j
- * of the phase, tap `first` belongs to window `window` + j. Each next tap belongs to a
- * window that is `back` windows earlier. */
+/* The kernel positions (taps) that meet the pixels of one phase, along one axis. They
+ * are first, first + step, ... At tap `first`, pixel j of the phase is in window
+ * `window` + j. Each next tap moves to a window `back` windows earlier. */
 typedef struct {
     int64_t first, step, window, back;
 } taps_t;
 
-/* `distance` is the distance of pixel 0 of the phase from tap 0 of window 0. */
+/* Computes *taps. Pixel 0 of the phase is `distance` pixels after tap 0 of window 0. */
 static __device__ void find_taps(int64_t distance, int64_t K, int64_t stride,
                                  int64_t dilation, taps_t *taps)
 {
@@ -58,13 +58,13 @@ static __device__ void find_taps(int64_t distance, int64_t K, int64_t stride,
     // STARTER // tap (the reference takes 5 lines)
 }
 
-/* grad_input (GM, GN) of a group and phase = sum over the phase's taps of
- * filters[tap]^T (GM, GK) @ grad_output at the windows of this tap (GK, GN), where
- * GM = IC/G, GK = OC/G, GN = pixels of the phase in all images.
- * A block owns a tile of 64 x 64. A thread owns rows 8*ty to 8*ty + 7 and columns tx,
- * tx + 16, tx + 32, tx + 48 of it. The grid numbers tiles along x, in the order (g,
- * phase, n0, m0). Shared memory: two tiles of 16 x 64, 64 pixels, and the taps along
- * both axes, 9792 bytes in f32. */
+/* For each group and phase, grad_input (GM, GN) = the sum over the taps of the phase
+ * of filters^T (GM, GK) @ grad_output (GK, GN). GM = IC/G channels, GK = OC/G filters,
+ * GN = pixels of the phase in all images. A block owns a tile of 64 x 64 sums. Thread
+ * (ty, tx) owns rows 8*ty to 8*ty + 7 and columns tx, tx + 16, tx + 32, tx + 48.
+ * blockIdx.x numbers the tiles in the order (g, phase, n0, m0). Shared memory: two
+ * tiles of 16 x 64, the indices of 64 pixels and the taps of two axes, 9792 bytes in
+ * f32. */
 static __global__ void __launch_bounds__(THREADS)
     grad_input_kernel(const __grid_constant__ tensor_t grad_output,
                       const real *__restrict__ filters, int64_t KH, int64_t KW,
@@ -166,7 +166,7 @@ static __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* Launches all phases of grad_input at once */
+/* Copies weight by turn_kernel, then computes grad_input for all phases at once. */
 extern "C" status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                     const tensor_t *input, const tensor_t *weight,
                                     conv2d_params_t p, tensor_t *grad_input,

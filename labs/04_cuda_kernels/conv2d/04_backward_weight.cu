@@ -1,17 +1,17 @@
 /* 04 backward weight
  *
- *   idea    blocks divide the windows of grad_weight's sums; a second kernel adds up
- *   expect  512 blocks also for a small grad_weight; 2.8x the least bytes (counted)
- *   limit   as in 03; also, each split's sums are written and read again
+ *   idea    several blocks share each sum of grad_weight; a second kernel adds them up
+ *   expect  about 512 blocks, even for a small weight; 2.8x the minimum bytes (counted)
+ *   limit   a block fetches or computes; partial sums are stored and read again
  *   run     make grade T=04_cuda_kernels/conv2d/04
  *
  *     windows of all images    0 ..... 255   256 .... 511   512 .... 767   ...
  *     a block sums each part   partial[0]    partial[1]     partial[2]
  *     then, in this order      partial[0]  + partial[1]  +  partial[2]   + ...
  *
- * Only the sizes decide how many splits there are, so the last digits never change.
- * Covers grad_weight and grad_bias, if rows and columns fit into 32 bits.
- * Workspace: both gradients in accum, once for each split.
+ * A split is a range of windows that one block sums. The sizes alone decide the number
+ * of splits, so two runs give equal results. Covers grad_weight and grad_bias, if rows
+ * and columns fit into 32 bits. Scratch memory: both gradients of each split, as accum.
  */
 #include "layout.h"
 
@@ -20,13 +20,13 @@ enum { TM = 8, TN = 4, TX = BN / TN };              // of a thread; threads alon
 enum { ROWS = THREADS / BK };                       // of a tile, fetched at once
 enum { BLOCKS = 512, LEAST = 256 };  // blocks wanted; windows per block, at least
 
-/* partial[split] (GM, GN + 1) of a group = grad_output (GM, GK) @ windows^T (GK, GN),
- * for SPAN of the GK windows. The last column has the sums of grad_output. GM = OC/G,
- * GK = N*OH*OW, GN = IC/G*KH*KW, or 0 if only grad_bias is wanted.
- * A block owns a tile of 64 x 64. A thread owns rows 8*ty to 8*ty + 7 and columns tx,
- * tx + 16, tx + 32, tx + 48 of it. The grid numbers tiles along x, in the order (split,
- * g, n0, m0). Shared memory: tiles of 16 x 68 and 16 x 66, padded so that stores of 2 x
- * 16 threads have at most one bank conflict, and 64 positions; 9600 bytes in f32. */
+/* For each split and group, partial (GM, GN + 1) = grad_output (GM, GK) @ windows^T
+ * (GK, GN), for SPAN of the GK windows. Column GN of partial has the sums of
+ * grad_output. GM = OC/G, GK = N*OH*OW, GN = IC/G*KH*KW. If only grad_bias is wanted,
+ * GN = 0. A block owns a tile of 64 x 64. Thread (ty, tx) owns rows 8*ty to 8*ty + 7
+ * and columns tx, tx + 16, tx + 32, tx + 48. blockIdx.x numbers the tiles in the order
+ * (split, g, n0, m0). Shared memory: tiles of 16 x 68 and 16 x 66, padded against bank
+ * conflicts, and 64 kernel positions; 9600 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS)
     partial_kernel(const __grid_constant__ tensor_t grad_output,
                    const __grid_constant__ tensor_t input,
@@ -121,8 +121,8 @@ static __global__ void __launch_bounds__(THREADS)
     if (n0 == 0 && t < BM && m0 + t < GM) partial[t * (GN + 1) + GN] = bias;
 }
 
-/* grad_weight (OC, GN), grad_bias (OC) = partial[0] + partial[1] + ..., in this order.
- * A block owns 128 of the OC*(GN + 1) elements, a thread owns one. No shared memory. */
+/* Adds up partial (SPLITS, OC, GN + 1) into grad_weight (OC, GN) and grad_bias (OC). A
+ * block owns 128 of the OC*(GN + 1) elements, a thread one. No shared memory. */
 static __global__ void sum_kernel(const accum *__restrict__ partial, int64_t SPLITS,
                                   int64_t GN, real *__restrict__ grad_weight,
                                   real *__restrict__ grad_bias, int64_t COUNT)
@@ -140,7 +140,7 @@ static __global__ void sum_kernel(const accum *__restrict__ partial, int64_t SPL
     // STARTER // NULL (the reference takes 5 lines)
 }
 
-/* grad_weight and grad_bias, as sums of the partial sums */
+/* Computes the sums of each split by partial_kernel, and adds them up by sum_kernel. */
 extern "C" status_t conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                                     const tensor_t *input, const tensor_t *weight,
                                     conv2d_params_t p, tensor_t *grad_input,

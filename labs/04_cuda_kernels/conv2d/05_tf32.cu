@@ -1,14 +1,14 @@
 /* 05 tf32
  *
  *   idea    tensor cores multiply floats rounded to TF32: 11 bits of mantissa, not 24
- *   expect  7.8 instructions for each mma (nvcc 13)
- *   limit   the gather: half of all instructions load and round; small grids
+ *   expect  7.8 instructions for each mma, a product on tensor cores (nvcc 13)
+ *   limit   half of the instructions load and round; small images give few blocks
  *   run     make grade T=04_cuda_kernels/conv2d/05
  *
- * Covers f32, and f16, whose 11 bits do not change; kernels up to 15 x 15; 31 bits for
- * all counts. It reads input directly, and makes no other layout of it.
- * Workspace, as in 02_implicit_gemm: a copy of a strided weight, and the sums of
- * splits.h, at most BLOCKS tiles, 13 MB; in f16 every sum once.
+ * Covers f32, and f16, which TF32 represents exactly. Covers kernels of up to 15 x 15
+ * and counts of 31 bits. The kernel reads input without a copy in another layout.
+ * Scratch memory: a copy of a non-contiguous weight, and the sums of splits (splits.h).
+ * The sums are at most BLOCKS tiles, 13 MB. In f16, the kernel stores all sums there.
  */
 #include "ptx.h"
 #include "splits.h"
@@ -20,24 +20,24 @@ enum { STEP = THREADS / BK, LEFT = BM / STEP, RIGHT = BK, QUADS = BK / 4 };
 enum { BLOCKS_PER_SM = 3 };  // as many as 168 registers per thread allow
 enum { BLOCKS = BLOCKS_PER_SM * 132, LEAST = 256 };  // blocks; terms per block
 
-/* The offset of numbers 4q to 4q + 3 of window x in the right tile, 16 bytes. A row is
- * half of the banks. 8 lanes that store rows x to x + 7, or that read two whole rows,
- * have no bank conflict, because every second row has another order (^). 8 rows further
- * the order is the same, at 8 * QUADS. */
+/* Returns the offset of terms 4q to 4q + 3 of window x in tiles.right, in units of 16
+ * bytes. A row of 16 terms fills half of the banks. The order (^) of the units changes
+ * every two rows, so 8 lanes that store 8 rows have no bank conflict. 8 lanes that read
+ * two whole rows have no bank conflict either. */
 static __device__ int right_quad(int x, int q)
 {
     return x * QUADS + (q ^ x / 2 % 4);
 }
 
-/* The offset of numbers 2r and 2r + 1 of filters 2x and 2x + 1 in the left tile: 16
- * bytes, in the order of mma's registers a: for these they are rows x and x + 8. Also 8
- * lanes that read every second pair of two rows have no bank conflict. */
+/* Returns the offset of terms 2r and 2r + 1 of filters 2x and 2x + 1 in tiles.left, in
+ * units of 16 bytes. A unit has the order of mma's registers a. Because of the swizzle
+ * (^), 8 lanes that read every second unit of two rows have no bank conflict. */
 static __device__ int left_quad(int x, int r)
 {
     return x * (BK / 2) + (r ^ x % 2);
 }
 
-/* What a thread fetches per step: number t % BK of some filters, all of its window. */
+/* In each step of BK terms, a thread loads 1 term of 8 filters and BK of 1 window. */
 typedef struct {
     const real *filter;  // its number of the first filter, at k = 0
     int64_t apart;       // distance of two filters
@@ -60,8 +60,8 @@ static __device__ source_t source_of(const tensor_t *input, const tensor_t *weig
     return from;
 }
 
-/* left: numbers k of its filters. right: numbers k0 to k0 + BK - 1 of its window, whose
- * taps begin at `taps`. Numbers that do not exist are 0. */
+/* Loads one term of up to 8 filters into `left`, and terms k0 to k0 + BK - 1 of a
+ * window into `right`. A term from `last` on, or in the padding, is 0. */
 static __device__ void fetch(const source_t &from, const int2 *taps, int k0, int last,
                              float (&left)[LEFT], float (&right)[RIGHT])
 {
@@ -84,14 +84,14 @@ typedef struct {
     uint4 left[BM * QUADS], right[BN * QUADS];
 } tiles_t;
 
-/* Four numbers, each rounded to TF32. */
+/* Returns the four numbers x[0] to x[3], each rounded to TF32. */
 static __device__ uint4 rounded(const float *x)
 {
     return make_uint4(ptx::to_tf32(x[0]), ptx::to_tf32(x[1]), ptx::to_tf32(x[2]),
                       ptx::to_tf32(x[3]));
 }
 
-/* Rounds the fetched numbers, and stores them in the tiles. */
+/* Rounds the numbers of `left` and `right` to TF32, and stores them in the tiles. */
 static __device__ void keep(const float (&left)[LEFT], const float (&right)[RIGHT],
                             tiles_t &tiles)
 {
@@ -107,10 +107,10 @@ static __device__ void keep(const float (&left)[LEFT], const float (&right)[RIGH
     // STARTER (void)rounded, (void)left_quad, (void)right_quad;
 }
 
-/* sum += left (BM, BK) @ right (WN, BK)^T, by one warp, whose windows begin at wn. Lane
- * 4g + p reads numbers 4p to 4p + 3 of windows g and filters 2g and 2g + 1. mma needs
- * numbers p and p + 4, but any two are right if they are the same left and right: first
- * 4p and 4p + 1, then the others. */
+/* A warp adds tiles.left (BM, BK) @ tiles.right^T (BK, WN) to its sums. Lane 4g + p
+ * loads terms 4p to 4p + 3 of window g and of filters 2g and 2g + 1. mma expects terms
+ * p and p + 4, but any terms are right if left and right have the same ones. So the
+ * first mma gets terms 4p and 4p + 1, and the second mma gets the other two. */
 static __device__ void multiply(const tiles_t &tiles, float (&sum)[MT][NT][4])
 {
     // BEGIN SOLUTION
@@ -133,8 +133,8 @@ static __device__ void multiply(const tiles_t &tiles, float (&sum)[MT][NT][4])
     // STARTER // mma for each (the reference takes 14 lines)
 }
 
-/* The filter of a tile that sum[i / 2][...][i % 2 * 2 + ...] belongs to, and the
- * first of the two windows of sum[...][j] (see ptx.h). */
+/* sum_filter(i) returns the filter of sum[i / 2][j][i % 2 * 2] and of the next sum.
+ * sum_window(j) returns the window of the first of these sums. See mma in ptx.h. */
 static __device__ int sum_filter(int i)
 {
     return i / 2 * 16 + threadIdx.x % WARP / 4 * 2 + i % 2;
@@ -144,7 +144,7 @@ static __device__ int sum_window(int j)
     return threadIdx.x / WARP * WN + 8 * j + threadIdx.x % 4 * 2;
 }
 
-/* Sets the sums to the bias, or to 0. */
+/* Sets each of a thread's sums to the bias of its filter, or to 0 without a bias. */
 static __device__ void begin(float (&sum)[MT][NT][4], const tensor_t *bias, int first,
                              int GM)
 {
@@ -157,8 +157,8 @@ static __device__ void begin(float (&sum)[MT][NT][4], const tensor_t *bias, int 
     }
 }
 
-/* Stores to result (N, filters of all groups, AREA), from filter `first` on (GM left)
- * and from window n0 on. */
+/* Stores a thread's sums in result (N, OC, OH*OW). The tile begins at filter `first`
+ * and at window n0. GM is the number of filters from `first` on in the group. */
 static __device__ void store(const float (&sum)[MT][NT][4], const tensor_t *output,
                              int first, int GM, int n0, float *result)
 {
@@ -187,13 +187,13 @@ static __device__ void store(const float (&sum)[MT][NT][4], const tensor_t *outp
     // STARTER (void)paired, (void)GN, (void)sum_window;
 }
 
-/* output (GM, GN) = weight (GM, GK) @ windows (GK, GN) of a group; GM = OC/G,
- * GN = N*OH*OW, GK = IC/G*KH*KW
- * A block owns SPLIT terms of 64 filters x 128 windows, a warp all of the filters x 32
- * windows. A thread owns the sums that mma_tf32 gives it of each 16 x 8 (common/ptx.h).
- * The grid numbers tiles along x: (split, g, n0, m0). result: output, or one copy for
- * each split. Shared memory: taps, and two tiles of each matrix, 41088 bytes: while a
- * block multiplies one, it loads the next into registers. */
+/* For each group, output (GM, GN) = weight (GM, GK) @ windows (GK, GN). GM = OC/G
+ * filters, GN = N*OH*OW windows, GK = IC/G*KH*KW terms of a sum. A block owns SPLIT
+ * terms of 64 filters x 128 windows, a warp owns 32 of these windows. A thread owns the
+ * sums that mma_tf32 gives to its lane (ptx.h). blockIdx.x numbers the tiles in the
+ * order (split, g, n0, m0). `result` is output, or scratch memory with a copy for each
+ * split. Shared memory: taps and two tiles of each matrix, 41088 bytes. While a block
+ * multiplies one pair of tiles, it loads the next pair into registers. */
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     conv2d_forward_kernel(const __grid_constant__ tensor_t input,
                           const __grid_constant__ tensor_t weight,
@@ -245,7 +245,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
           result + split * tensor_numel(&output));
 }
 
-/* output[n,oc] = bias[oc] + sum over k of weight[oc,k] * term k of the window */
+/* output[n,oc,oh,ow] = bias[oc] + sum over ic, kh, kw of input * weight */
 extern "C" status_t conv2d_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *weight, const tensor_t *bias,
                                    conv2d_params_t p, tensor_t *output)

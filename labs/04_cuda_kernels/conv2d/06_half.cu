@@ -1,12 +1,12 @@
 /* 06 half
  *
  *   idea    tensor cores multiply halves directly: 16 terms at once, sums in float
- *   expect  7.7 instructions for each mma (nvcc 13); not timed
- *   limit   the gather: each number of a window needs its own load
+ *   expect  7.7 instructions for each mma, a product on tensor cores; time not measured
+ *   limit   each number of a window needs its own load of 2 bytes
  *   run     make grade T=04_cuda_kernels/conv2d/06
  *
- * Covers f16, and filters of whole packs, 8 halves; kernels up to 15 x 15; 31 bits for
- * all counts. Workspace: a copy of a strided weight, and the sums of splits.h.
+ * Covers f16, filters of 8, 16, ... weights, kernels of up to 15 x 15, counts of 31
+ * bits. Scratch memory: a copy of a non-contiguous weight, the sums of splits.h.
  */
 #include "packs.h"
 #include "ptx.h"
@@ -24,7 +24,7 @@ typedef struct {
     __half left[BM * BK], right[BN * BK];
 } tiles_t;
 
-/* The packs (packs.h) that a thread copies of the filters of group g, from m0 on. */
+/* Returns which packs of the filters of group g, from m0 on, a thread copies. */
 static __device__ source_t<__half> source_of(const real *filters, int GM, int GK, int g,
                                              int m0)
 {
@@ -35,9 +35,9 @@ static __device__ source_t<__half> source_of(const real *filters, int GM, int GK
     return packs::source(&matrix, m0);
 }
 
-/* Starts to copy numbers k0 to k0 + BK - 1 of the filters into a left tile. It writes 0
- * for numbers from `last` on and for filters outside. Pack i of a thread is i * APART
- * rows below its first pack. */
+/* Starts to copy terms k0 to k0 + BK - 1 of 64 filters to `tile`, asynchronously. Terms
+ * from `last` on become 0, and so do filters past the last one. Two packs that a thread
+ * copies are APART rows apart. */
 static __device__ void copy_filters(const source_t<__half> &from, int k0, int last,
                                     __half *tile)
 {
@@ -51,7 +51,7 @@ static __device__ void copy_filters(const source_t<__half> &from, int k0, int la
     // STARTER // your code: cp_async_zfill in a loop (the reference takes 5 lines)
 }
 
-/* BK numbers of a thread's window, whose taps begin at `taps`; 0 in the padding. */
+/* Loads the BK pixels of a window at the offsets `taps` into `right`; padding is 0. */
 static __device__ void fetch(const window_t &window, const int2 *taps,
                              __half2 (&right)[BK / 2])
 {
@@ -66,7 +66,7 @@ static __device__ void fetch(const window_t &window, const int2 *taps,
     // STARTER // your code (the reference takes 6 lines)
 }
 
-/* Stores the fetched numbers in row threadIdx.x of tiles.right, in packs of 8. */
+/* Stores `right`, BK terms of a window, in row threadIdx.x of `tile`, 8 at once. */
 static __device__ void keep(const __half2 (&right)[BK / 2], __half *tile)
 {
     // BEGIN SOLUTION
@@ -77,8 +77,8 @@ static __device__ void keep(const __half2 (&right)[BK / 2], __half *tile)
     // STARTER // your code (the reference takes 3 lines)
 }
 
-/* sum += left (BM, BK) @ right (WN, BK)^T, by one warp. ldmatrix reads as in linear/03:
- * 16 x 16 numbers of the filters for one mma, of the windows for two. */
+/* A warp adds tiles.left (BM, BK) @ tiles.right^T (BK, WN) to its sums. Each ldmatrix
+ * loads 16 x 16 numbers: filters for one mma, or windows for two. */
 static __device__ void multiply(const tiles_t &tiles, float (&sum)[MT][NT][4])
 {
     // BEGIN SOLUTION
@@ -103,8 +103,8 @@ static __device__ void multiply(const tiles_t &tiles, float (&sum)[MT][NT][4])
     // STARTER // your code (the reference takes 16 lines)
 }
 
-/* The filter of a tile that sum[i / 2][...][i % 2 * 2 + ...] belongs to, and the
- * first of the two windows of sum[...][j] (see ptx.h). */
+/* sum_filter(i) returns the filter of sum[i / 2][j][i % 2 * 2] and of the next sum.
+ * sum_window(j) returns the window of the first of these sums. See mma in ptx.h. */
 static __device__ int sum_filter(int i)
 {
     return i / 2 * 16 + threadIdx.x % WARP / 4 + i % 2 * 8;
@@ -114,7 +114,7 @@ static __device__ int sum_window(int j)
     return threadIdx.x / WARP * WN + 8 * j + threadIdx.x % 4 * 2;
 }
 
-/* Sets the sums to the bias, or to 0. */
+/* Sets each of a thread's sums to the bias of its filter, or to 0 without a bias. */
 static __device__ void begin(float (&sum)[MT][NT][4], const tensor_t *bias, int first,
                              int GM)
 {
@@ -127,8 +127,8 @@ static __device__ void begin(float (&sum)[MT][NT][4], const tensor_t *bias, int 
     }
 }
 
-/* Stores to result (N, filters of all groups, AREA), from filter `first` on (GM left)
- * and from window n0 on. */
+/* Stores a thread's sums in result (N, OC, OH*OW). The tile begins at filter `first`
+ * and at window n0. GM is the number of filters from `first` on in the group. */
 static __device__ void store(const float (&sum)[MT][NT][4], const tensor_t *output,
                              int first, int GM, int n0, float *result)
 {
@@ -157,14 +157,14 @@ static __device__ void store(const float (&sum)[MT][NT][4], const tensor_t *outp
     // STARTER (void)paired, (void)GN, (void)sum_window;
 }
 
-/* output (GM, GN) = weight (GM, GK) @ windows (GK, GN) of a group; GM = OC/G,
- * GN = N*OH*OW, GK = IC/G*KH*KW
- * A block owns SPLIT terms of 64 filters x 128 windows, a warp all of the filters x 32
- * windows. A thread owns the sums that mma_f16 gives it of each 16 x 8 (common/ptx.h).
- * The grid numbers tiles along x: (split, g, n0, m0). result: output, or one copy for
- * each split. Shared memory: taps, and two tiles of each matrix, 41216 bytes. While a
- * block multiplies one, it loads the next: filters by asynchronous copies, windows
- * through registers. */
+/* For each group, output (GM, GN) = weight (GM, GK) @ windows (GK, GN). GM = OC/G
+ * filters, GN = N*OH*OW windows, GK = IC/G*KH*KW terms of a sum. A block owns SPLIT
+ * terms of 64 filters x 128 windows, a warp owns 32 of these windows. A thread owns the
+ * sums that mma_f16 gives to its lane (ptx.h). blockIdx.x numbers the tiles in the
+ * order (split, g, n0, m0). `result` is output, or scratch memory with a copy for each
+ * split. Shared memory: taps and two tiles of each matrix, 41216 bytes. While a block
+ * multiplies one pair of tiles, it loads the next pair: filters by asynchronous copies,
+ * windows through registers. */
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     conv2d_forward_kernel(const __grid_constant__ tensor_t input,
                           const __grid_constant__ tensor_t weight,
@@ -221,7 +221,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
           result + split * tensor_numel(&output));
 }
 
-/* output[n,oc] = bias[oc] + sum over k of weight[oc,k] * term k of the window */
+/* output[n,oc,oh,ow] = bias[oc] + sum over ic, kh, kw of input * weight */
 extern "C" status_t conv2d_forward(ctx_t *ctx, const tensor_t *input,
                                    const tensor_t *weight, const tensor_t *bias,
                                    conv2d_params_t p, tensor_t *output)

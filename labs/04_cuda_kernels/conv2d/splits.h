@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* splits.h - if there are too few tiles, several blocks divide the sums of a tile
  *
- * A split is some of the K terms of a tile of output. A block sums a split, and writes
- * the sums to the workspace. A second kernel adds up the splits, always in one order.
+ * A split is a range of the K terms of a sum. A block sums one split of a tile into
+ * scratch memory. A second kernel adds up the splits in a fixed order.
  */
 #ifndef CONVLAB_SPLITS_H
 #define CONVLAB_SPLITS_H
@@ -17,9 +17,9 @@ typedef struct {
     accum *result;          // output, or (COUNT, all sums) in the workspace, or NULL
 } splits_t;
 
-/* The splits for TILES tiles of output: as many as give up to BLOCKS blocks. None has
- * less than LEAST terms, or a part of a step of BK. If result is NULL, there is no
- * memory. In f16, all sums are floats in the workspace. */
+/* Divides the K terms of each sum, so that TILES tiles give up to BLOCKS blocks. All
+ * splits but the last have LEAST terms or more, a multiple of BK. If there is no
+ * scratch memory, `result` is NULL. In f16, `result` is always scratch memory. */
 template <int BLOCKS, int LEAST, int BK>
 static splits_t splits_of(ctx_t *ctx, const tensor_t *output, int64_t TILES, int64_t K)
 {
@@ -34,8 +34,8 @@ static splits_t splits_of(ctx_t *ctx, const tensor_t *output, int64_t TILES, int
     return splits;
 }
 
-/* output (COUNT) = partial[0] + partial[1] + ..., in this order.
- * A block owns 256 elements of output, a thread owns one. No shared memory. */
+/* Adds up partial (SPLITS, COUNT) into output (COUNT), from the first split to the
+ * last. A block owns 256 elements of output, a thread owns one. No shared memory. */
 static __global__ void sum_kernel(const accum *__restrict__ partial, int64_t SPLITS,
                                   real *__restrict__ output, int64_t COUNT)
 {
@@ -46,7 +46,7 @@ static __global__ void sum_kernel(const accum *__restrict__ partial, int64_t SPL
     output[i] = real_from(total);
 }
 
-/* Adds up the splits into output, on the stream, if output does not have the sums. */
+/* Launches sum_kernel to add up the splits into output, unless `result` is output. */
 static status_t splits_added(ctx_t *ctx, const splits_t *splits, tensor_t *output)
 {
     if (splits->result == output->data) return STATUS_OK;

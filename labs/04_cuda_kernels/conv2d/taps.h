@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* taps.h - the offsets of a window's numbers, without a division for each number
  *
- * Term k = (ic, kh, kw) has the same distance from the first pixel in all windows: its
- * tap. A block keeps the taps of SPAN terms in shared memory; a thread, its window.
- * Covers kernels up to SIDE x SIDE, and distances of 31 bits.
+ * Term k = (ic, kh, kw) of a window has the same offset from the first pixel in all
+ * windows: the tap of k. A block keeps SPAN taps in shared memory, a thread keeps one
+ * window. Covers kernels of up to SIDE x SIDE, and offsets of 31 bits.
  *
- *     window.outside & tap.y ? 0 : window.pixel[tap.x]
+ *     term k = window.outside & tap.y ? 0 : window.pixel[tap.x]
  */
 #ifndef CONVLAB_TAPS_H
 #define CONVLAB_TAPS_H
@@ -15,8 +15,8 @@
 enum { SPAN = 2048 };                     // terms whose taps are in memory at once
 enum { SIDE = 15, NOWHERE = 1 << SIDE };  // a bit that no row of a kernel has
 
-/* x: the distance of term k from a window's first pixel. y: bits kh and 16 + kw, or
- * NOWHERE from term `last` on. */
+/* Returns the tap of term k. x is the offset from a window's first pixel. y has the
+ * bits kh and 16 + kw set. For terms from `last` on, y is NOWHERE. */
 static __device__ int2 tap_of(const tensor_t *input, const tensor_t *weight,
                               conv2d_params_t p, int k, int last)
 {
@@ -29,11 +29,11 @@ static __device__ int2 tap_of(const tensor_t *input, const tensor_t *weight,
 }
 
 typedef struct {
-    const real *pixel;  // the first one, which may be in the padding
+    const real *pixel;  // the first pixel, which may be in the padding
     int outside;        // bits as in a tap: rows and columns in the padding
 } window_t;
 
-/* Window q of group g. If there is no such window, all of it is outside. */
+/* Returns window q of group g. If there is no window q, all its pixels are outside. */
 static __device__ window_t window_of(const tensor_t *input, int64_t IC,
                                      conv2d_params_t p, const tensor_t *output, int g,
                                      int q)
