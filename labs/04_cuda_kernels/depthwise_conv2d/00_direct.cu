@@ -1,6 +1,6 @@
 /* 00 direct
  *
- *   idea    a thread sums one output or pixel gradient, a block one weight gradient
+ *   idea    a thread computes one output or pixel gradient, a block one weight gradient
  *   expect  1x by definition: the speeds of this ladder are relative to this file
  *   limit   each multiply-add needs two loads and border tests
  *   run     make grade T=04_cuda_kernels/depthwise_conv2d/00
@@ -10,8 +10,8 @@
 enum { THREADS = 256 };      // of a block
 enum { BLOCKS_PER_SM = 4 };  // each thread can have 64 registers
 
-/* A block owns 256 consecutive elements of output, a thread owns one. Neighbouring
- * threads go along ow. No shared memory. bias.data is NULL if there is none. */
+/* A block owns 256 consecutive elements of output, a thread owns one. Without a bias,
+ * bias.data is NULL. The kernel uses no shared memory. */
 static __global__ void output_kernel(const __grid_constant__ tensor_t input,
                                      const __grid_constant__ tensor_t weight,
                                      const __grid_constant__ tensor_t bias,
@@ -56,8 +56,8 @@ extern "C" status_t depthwise_conv2d_forward(ctx_t *ctx, const tensor_t *input,
     return STATUS_OK;
 }
 
-/* A block owns 256 consecutive pixels of grad_input, a thread owns one. It sums over
- * all windows that contain its pixel. No shared memory. */
+/* A block owns 256 consecutive pixels of grad_input, a thread owns one. The thread sums
+ * over all windows that contain its pixel. No shared memory. */
 static __global__ void grad_input_kernel(const __grid_constant__ tensor_t grad_output,
                                          const __grid_constant__ tensor_t weight,
                                          depthwise_conv2d_params_t p,
@@ -89,8 +89,8 @@ static __global__ void grad_input_kernel(const __grid_constant__ tensor_t grad_o
     // STARTER // your code (the reference takes 18 lines)
 }
 
-/* *result = the sum over all threads of a block. Half of the threads add the sums of
- * the other half, then a quarter, an eighth, ... The order is always the same. */
+/* Writes the total of all threads' `sum` to *result. In each round, half of the threads
+ * add the second half of `sums` to the first half, always in the same order. */
 static __device__ void store_sum(accum sum, accum sums[THREADS], real *result)
 {
     // BEGIN SOLUTION
@@ -104,9 +104,9 @@ static __device__ void store_sum(accum sum, accum sums[THREADS], real *result)
     // STARTER // your code (the reference takes 6 lines)
 }
 
-/* A block owns element (oc, kh, kw) of grad_weight, a thread each 256th window of each
- * image. Blocks of the first element of a filter also sum grad_bias. Both pointers are
- * NULL if not wanted. Shared memory: 256 + 256 sums, 2048 bytes in f32. */
+/* A block owns element (oc, kh, kw) of grad_weight. A thread sums every 256th window of
+ * all images. The first block of a filter also sums grad_bias[oc]. A gradient that is
+ * not wanted is NULL. Shared memory: 512 sums, 2048 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     grad_weight_kernel(const __grid_constant__ tensor_t grad_output,
                        const __grid_constant__ tensor_t input,
@@ -137,7 +137,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     store_sum(bias, sums[1], grad_bias + own.n);
 }
 
-/* Launches grad_input, one thread per pixel; then grad_weight, one block per weight */
+/* Computes grad_input by one kernel, grad_weight and grad_bias by a second kernel. */
 extern "C" status_t
 depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                           const tensor_t *input, const tensor_t *weight,

@@ -1,27 +1,27 @@
 /* 01 halo tile
  *
- *   idea    a block loads the pixels of all its windows once, into shared memory
- *   expect  1/4.4 of the bytes of 00_direct (counted, w32); 0.7x on an H100
+ *   idea    a block loads all pixels of its windows once, into shared memory
+ *   expect  1/4.4 of 00_direct's bytes (counted, case w32); 0.7x its speed on an H100
  *   limit   three loads from shared memory for every multiply-add
  *   run     make grade T=04_cuda_kernels/depthwise_conv2d/01
  *
- * Covers tiles that fit into 48 KB with their filters. Workspace: a copy of a
- * non-contiguous weight.
+ * Covers sizes for which a tile and the filters of a channel fit into 48 KB of shared
+ * memory. Scratch memory: a copy of a non-contiguous weight.
  */
 #include "layout.h"
 
 enum { TW = 32, TH = 8, THREADS = TW * TH };  // windows of a block, one per thread
 enum { BANKS = 32, SHARED = 48 * 1024 };      // bytes per block that each GPU has
 
-/* Windows (oh0, ow0) to (oh0 + 7, ow0 + 31) read these pixels of the padded image:
+/* A block has windows (oh0, ow0) to (oh0 + 7, ow0 + 31). They read this tile of pixels:
  *
  *     stride 1, 3 x 3        . . . . . .     HIGH = 7 * stride_h + extent of a kernel
  *                            . # # # # .     WIDE = 31 * stride_w + extent of a kernel
  *     # windows, . halo      . # # # # .
  *                            . . . . . .
  *
- * Columns that are a stride apart are neighbours, in PART words for each residue (mod
- * stride). So a warp reads 32 neighbours for each stride. */
+ * In the tile, columns x with the same x % stride_w are neighbours, in PART words. So a
+ * warp reads 32 neighbouring words for each stride. */
 typedef struct {
     int64_t HIGH, WIDE, PART, PITCH;  // of the tile; PITCH = stride_w * PART words
 } tile_t;
@@ -41,8 +41,8 @@ static tile_t tile_of(const tensor_t *weight, depthwise_conv2d_params_t p)
     // STARTER return tile_t{};  // your code (the reference takes 8 lines)
 }
 
-/* Fetches the pixels of the block's windows, from (ih0, iw0) of a plane on; 0 outside.
- * A thread takes each 32nd column, with one division, and each 8th row of it. */
+/* Copies a block's tile of input[n, ic], from (ih0, iw0) on, to `pixels`. The padding
+ * becomes 0. Each thread copies every 8th row of every 32nd column. */
 static __device__ void fetch(const tensor_t *input, int64_t n, int64_t ic, int64_t ih0,
                              int64_t iw0, int S, tile_t tile, accum *pixels)
 {
@@ -62,10 +62,10 @@ static __device__ void fetch(const tensor_t *input, int64_t n, int64_t ic, int64
 }
 
 /* A block owns 8 x 32 windows of one channel, for all M filters of the channel. A
- * thread owns one window. The grid numbers tiles in the order (n, ic, oh0, ow0), along
- * x.
- * Shared memory: M filters, HIGH x PITCH pixels, and the offset of each kernel position
- * in them; 2.6 KB for 3 x 3, stride 1, f32. */
+ * thread owns one window. blockIdx.x numbers the tiles in the order (n, ic, oh0,
+ * ow0). Shared memory: the M filters, a tile of HIGH x PITCH pixels, and the offset
+ * of each kernel position in the tile. In f32, a 3 x 3 kernel with stride 1 needs 2.6
+ * KB. */
 static __global__ void __launch_bounds__(THREADS)
     output_kernel(const __grid_constant__ tensor_t input,
                   const __grid_constant__ tensor_t weight,
@@ -84,7 +84,7 @@ static __global__ void __launch_bounds__(THREADS)
     accum *const filters = shared, *const pixels = shared + M * K;
     int *const places = (int *)(pixels + tile.HIGH * tile.PITCH);
 
-    // filters[m*K + k]: weight k of filter m; places[k]: its pixel, from the first one
+    // filters[m*K + k] is weight k of filter m, places[k] the offset of its pixel
     // BEGIN SOLUTION
     for (int64_t i = threadIdx.x; i < M * K; i += THREADS)
         filters[i] = accum_from(real_data(&weight)[ic * M * K + i]);

@@ -1,12 +1,12 @@
 /* 02 register column
  *
- *   idea    a thread goes down a column: a pixel in a register is used by K windows
- *   expect  1/3.7 of the loads from shared memory of 01; 2.9x on an H100 (3 x 3)
+ *   idea    a thread owns 8 windows of a column, and loads a pixel once for KH windows
+ *   expect  3 x 3: 1/3.7 of 01_halo_tile's shared loads; 2.9x its speed on an H100
  *   limit   no thread computes while the block fetches a tile
  *   run     make grade T=04_cuda_kernels/depthwise_conv2d/02
  *
- * Covers kernels of height 3 or 5 at stride 1 and dilation 1 along the height, if the
- * tile fits into 48 KB. Workspace: a copy of a non-contiguous weight.
+ * Covers kernels of height 3 or 5 with stride_h = dilation_h = 1, if tile and filters
+ * fit into 48 KB. Scratch memory: a copy of a non-contiguous weight.
  */
 #include "layout.h"
 
@@ -14,7 +14,7 @@ enum { TW = 32, ROWS = 8, TY = 4, THREADS = TW * TY };  // a thread has 8 window
 enum { TH = ROWS * TY };                                // 32 x 32 windows of a block
 enum { BANKS = 32, SHARED = 48 * 1024 };  // bytes per block that each GPU has
 
-/* The tile of 01_halo_tile, at stride 1 along the height. */
+/* A tile has HIGH x WIDE pixels. Columns with the same x % stride_w are neighbours. */
 typedef struct {
     int64_t HIGH, WIDE, PART, PITCH;  // of the tile; PITCH = stride_w * PART words
 } tile_t;
@@ -35,8 +35,8 @@ static tile_t tile_of(const tensor_t *weight, depthwise_conv2d_params_t p)
     // STARTER return tile_t{};
 }
 
-/* The step from kw to kw + 1 in the tile: `right` words; also `back` if the residues
- * start again, at S. */
+/* A step from kernel column kw to kw + 1 adds `right` to the offset in the tile. If the
+ * column modulo S wraps around, the step also adds `back`. */
 typedef struct {
     int S, residue, right, back;
 } step_t;
@@ -48,9 +48,9 @@ static __device__ step_t step_of(depthwise_conv2d_params_t p, tile_t tile)
     return {S, D % S, D % S * PART + D / S, 1 - S * PART};
 }
 
-/* The 8 windows of a thread in a column, for one filter of K x KW. For each kw it loads
- * K weights, then 8 + K - 1 pixels, one after the other. Pixel r is in row kh of window
- * r - kh.
+/* Adds the products of one filter of K x KW to the sums of a thread's 8 windows. The
+ * windows are in one column. For each kw, the thread loads K weights and 8 + K - 1
+ * pixels. Pixel r is under kernel row kh in window r - kh.
  *
  *     K = 3    pixels   0  1  2  3  4  5  6  7  8  9
  *     window 0          *  *  *
@@ -80,8 +80,8 @@ static __device__ void column(const accum *filter, int KW, step_t step,
     // STARTER // your code (the reference takes 13 lines)
 }
 
-/* Fetches the pixels of the block's windows, from (ih0, iw0) of a plane on; 0 outside.
- * A thread takes each 32nd column, with one division, and each 4th row of it. */
+/* Copies a block's tile of input[n, ic], from (ih0, iw0) on, to `pixels`. The padding
+ * becomes 0. Each thread copies every 4th row of every 32nd column. */
 static __device__ void fetch(const tensor_t *input, int64_t n, int64_t ic, int64_t ih0,
                              int64_t iw0, int S, tile_t tile, accum *pixels)
 {
@@ -101,9 +101,9 @@ static __device__ void fetch(const tensor_t *input, int64_t n, int64_t ic, int64
 }
 
 /* A block owns 32 x 32 windows of one channel, for all M filters of the channel. A
- * thread owns 8 windows of a column. The grid numbers tiles in the order (n, ic, oh0,
- * ow0), along x.
- * Shared memory: M filters, then HIGH x PITCH pixels; 8.5 KB for 3 x 3 in f32. */
+ * thread owns 8 windows of a column. blockIdx.x numbers the tiles in the order (n, ic,
+ * oh0, ow0). Shared memory: the M filters and a tile of HIGH x PITCH pixels, 8.5 KB for
+ * a 3 x 3 kernel in f32. */
 static __global__ void __launch_bounds__(THREADS)
     output_kernel(const __grid_constant__ tensor_t input,
                   const __grid_constant__ tensor_t weight,

@@ -1,12 +1,12 @@
 /* 03 phase tile
  *
- *   idea    grad_input: every S-th pixel forms a plane, whose windows form one tile
- *   expect  no products with inserted zeros; 1.5x the least bytes (counted)
+ *   idea    for every stride-th pixel, grad_input is a convolution of stride 1
+ *   expect  no multiplications by inserted zeros; 1.5x the minimum of bytes (counted)
  *   limit   three loads from shared memory for every multiply-add
  *   run     make grade T=04_cuda_kernels/depthwise_conv2d/03
  *
- * Covers grad_input, if tile and filter fit into 48 KB. Workspace: a copy of a
- * non-contiguous weight.
+ * Covers grad_input, if a tile and a filter fit into 48 KB of shared memory. Scratch
+ * memory: a copy of a non-contiguous weight.
  */
 #include "layout.h"
 
@@ -14,10 +14,10 @@ enum { TW = 32, TH = 8, THREADS = TW * TH };  // pixels of a block, one per thre
 enum { SHARED = 48 * 1024 };                  // bytes per block that each GPU has
 enum { BLOCKS_PER_SM = 3 };                   // a thread may have 80 registers
 
-/* One axis. At kernel position k, pixel i was read by window (i + P - k*D) / S, if this
- * is a whole number. So pixels phase + S*j were read at equal positions, and for each
- * position by consecutive windows. This is a convolution of stride 1 with the flipped
- * kernel. For stride 2, padding 1, K = 3:
+/* The options along one axis. At kernel position k, pixel i is in window (i + P - k*D)
+ * / S, if this is a whole number. So all pixels phase + S*j of a phase use the same k,
+ * and for each k they are in consecutive windows. Each phase is a convolution of stride
+ * 1. Example with stride 2, padding 1, K = 3:
  *
  *     pixels of phase 0    0 2 4   position 1: windows 0 1 2
  *     pixels of phase 1    1 3 5   position 0: windows 1 2 3, position 2: 0 1 2 */
@@ -25,8 +25,8 @@ typedef struct {
     int64_t K, S, P, D;  // kernel, stride, padding, dilation
 } axis_t;
 
-/* The first window that may read pixel 0 of a phase, rounded down. A negative one is
- * padding. */
+/* Returns the first window that may contain pixel 0 of a phase, rounded down. A window
+ * with a negative number does not exist, and its gradient counts as 0. */
 [[maybe_unused]] static HOST_DEVICE int64_t first_window(axis_t a, int64_t phase)
 {
     // BEGIN SOLUTION
@@ -36,7 +36,7 @@ typedef struct {
     // STARTER return 0;  // your code (the reference takes 2 lines)
 }
 
-/* The distance from there to the window of position k; -1 if k is not in the phase. */
+/* Returns the window of position k minus first_window, -1 if the phase lacks k. */
 [[maybe_unused]] static HOST_DEVICE int64_t windows_to(axis_t a, int64_t phase,
                                                        int64_t k)
 {
@@ -47,7 +47,7 @@ typedef struct {
     // STARTER return -1;  // your code (the reference takes 2 lines)
 }
 
-/* The number of windows in a tile for `pixels` pixels of any phase. */
+/* Returns how many windows a tile has along an axis, for `pixels` pixels of a phase. */
 static HOST_DEVICE int64_t tile_side(axis_t a, int64_t pixels)
 {
     // BEGIN SOLUTION
@@ -56,9 +56,9 @@ static HOST_DEVICE int64_t tile_side(axis_t a, int64_t pixels)
     // STARTER return pixels;  // your code (the reference takes 1 line)
 }
 
-/* Fetches the windows of a filter for the block's pixels, from (oh0, ow0) on, where
- * `first` points; 0 if there is none. A thread takes each 32nd column, and each 8th row
- * of it. */
+/* Copies HIGH x WIDE elements of one plane of grad_output, from (oh0, ow0) on, to
+ * `windows`. Elements outside of the plane become 0. `first` is the address of (oh0,
+ * ow0). Each thread copies every 8th row of every 32nd column. */
 static __device__ void fetch(const tensor_t *grad_output, const real *first,
                              int64_t oh0, int64_t ow0, int HIGH, int WIDE,
                              accum *windows)
@@ -77,11 +77,11 @@ static __device__ void fetch(const tensor_t *grad_output, const real *first,
     // STARTER // your code (the reference takes 9 lines)
 }
 
-/* A block owns 8 x 32 pixels of one phase of one channel, a thread owns one. It sums
- * over the channel's filters, and fetches the windows of one filter at a time. The
- * grid numbers tiles in the order (n, ic, phase, j0, i0), along x.
- * Shared memory: a filter, HIGH x WIDE windows, and the offset of each kernel position
- * in them; 1.7 KB for 3 x 3, stride 1, f32. */
+/* A block owns 8 x 32 pixels of one phase of one channel, a thread owns one pixel. The
+ * block sums over the filters of the channel, one filter after the other. blockIdx.x
+ * numbers the tiles in the order (n, ic, phase, j0, i0). Shared memory: a filter, HIGH
+ * x WIDE elements of grad_output, and the offset of each kernel position. In f32, a 3 x
+ * 3 kernel with stride 1 needs 1.7 KB. */
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     grad_input_kernel(const __grid_constant__ tensor_t grad_output,
                       const __grid_constant__ tensor_t weight, axis_t h, axis_t w,
@@ -104,7 +104,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     const int tx = threadIdx.x % TW, ty = threadIdx.x / TW;
     accum *const filter = shared, *const windows = shared + K;
     int *const places = (int *)(windows + HIGH * WIDE);
-    // places[k]: from a pixel's first window to the window of k; -1 in other phases
+    // places[k] is the offset from a pixel's first window to that of k, or -1: none
     // BEGIN SOLUTION
     for (int k = threadIdx.x; k < K; k += THREADS) {
         const int64_t y = windows_to(h, phase_h, k / w.K);
@@ -137,8 +137,8 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
         *at4(&grad_input, n, ic, ih, iw) = real_from(sum);
 }
 
-/* grad_input[n,ic] = sum over m of grad_output[n,oc], spread by the stride, convolved
- * with the flipped filter oc; oc = ic*M + m */
+/* grad_input[n,ic] = the sum, over the filters oc of channel ic, of a convolution of
+ * grad_output[n,oc], with stride - 1 zeros inserted, by the flipped filter oc. */
 extern "C" status_t
 depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                           const tensor_t *input, const tensor_t *weight,

@@ -1,13 +1,13 @@
 /* 04 filter sums
  *
- *   idea    a block sums nine weights of a filter at once, and also its bias
- *   expect  each window's gradient is read once for 9 weights; 3.2x the least bytes
+ *   idea    a block computes nine elements of grad_weight at once, and also a grad_bias
+ *   expect  grad_output is read once for 9 weights; 3.2x the minimum of bytes (counted)
  *   limit   each multiply-add needs a load; few filters give few blocks
  *   run     make grade T=04_cuda_kernels/depthwise_conv2d/04
  *
- * Covers grad_weight and grad_bias, if rows and columns fit into 32 bits. No atomics:
- * the sizes alone decide which thread adds which windows in which order.
- * Workspace: none.
+ * Covers grad_weight and grad_bias, if rows and columns fit into 32 bits. There are no
+ * atomics: the sizes alone decide the order of each sum.
+ * This file needs no scratch memory.
  */
 #include "layout.h"
 
@@ -15,7 +15,7 @@ enum { WARP = 32, THREADS = 256, WARPS = THREADS / WARP };  // of a block
 enum { TAPS = 9 };  // weights with sums in a thread's registers: all of 3 x 3
 enum : unsigned { OUTSIDE = INT32_MAX };  // a row below every image
 
-/* A window, numbered over all images in row-major order; or a step between windows. */
+/* The indices n, oh, ow of one window, or the differences of two windows' indices. */
 typedef struct {
     int n, oh, ow;
 } window_t;
@@ -26,7 +26,7 @@ static __device__ window_t window_of(const tensor_t *grad_output, int i)
     return {i / OHW, i % OHW / OW, i % OW};
 }
 
-/* Moves one step, without a division. */
+/* Moves the window `at` forward by `step`, without a division. */
 static __device__ void advance(window_t *at, window_t step, int OH, int OW)
 {
     // BEGIN SOLUTION
@@ -38,13 +38,13 @@ static __device__ void advance(window_t *at, window_t step, int OH, int OW)
     // STARTER // (the reference takes 3 lines)
 }
 
-/* For one weight of a filter: the distance of its pixel from a window's first pixel. */
+/* A tap is the distance of one weight's pixel from the first pixel of a window. */
 typedef struct {
     unsigned h, w;   // rows and columns
     int64_t behind;  // elements
 } tap_t;
 
-/* Weight k. Past the last weight it is OUTSIDE of all images, and is never stored. */
+/* Returns the tap of weight k. If there is no weight k, it is OUTSIDE of all images. */
 
 static __device__ tap_t tap_of(const tensor_t *input, const tensor_t *weight,
                                depthwise_conv2d_params_t p, int64_t k)
@@ -56,7 +56,7 @@ static __device__ tap_t tap_of(const tensor_t *input, const tensor_t *weight,
     return {exists ? (unsigned)h : OUTSIDE, (unsigned)w, behind};
 }
 
-/* The sum over the lanes of a warp, in lane 0: a tree, always in the same order. */
+/* Returns to lane 0 the sum over all lanes of a warp, always in the same order. */
 static __device__ accum lanes_sum(accum sum)
 {
     // BEGIN SOLUTION
@@ -69,10 +69,10 @@ static __device__ accum lanes_sum(accum sum)
     // STARTER return sum;  // your code (the reference takes 4 lines)
 }
 
-/* grad_weight[oc, k0 to k0 + 8] and, if k0 is 0, grad_bias[oc]: sums over the windows
- * of a filter. A block owns them, a thread has each 256th window. Then lanes add up
- * their sums, then warps do. The grid numbers blocks (oc, k0) along x.
- * Shared memory: ten sums for each of 8 warps, 360 bytes in f32. */
+/* A block owns weights k0 to k0 + 8 of grad_weight[oc]. If k0 = 0, it also owns
+ * grad_bias[oc]. A thread sums every 256th window. Then the lanes of a warp add up
+ * their sums, and 10 threads add up the sums of the 8 warps. blockIdx.x numbers the
+ * pairs (oc, k0). Shared memory: 10 x 9 sums, 360 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS)
     grad_weight_kernel(const __grid_constant__ tensor_t grad_output,
                        const __grid_constant__ tensor_t input,
@@ -130,8 +130,8 @@ static __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* grad_weight[oc,kh,kw] = sum over n, oh, ow of grad_output * input, grad_bias[oc] =
- * sum of grad_output */
+/* grad_weight[oc,kh,kw] = sum over n, oh, ow of grad_output * input
+ * grad_bias[oc] = sum over n, oh, ow of grad_output */
 extern "C" status_t
 depthwise_conv2d_backward(ctx_t *ctx, const tensor_t *grad_output,
                           const tensor_t *input, const tensor_t *weight,
