@@ -9,13 +9,13 @@
 
 enum { THREADS = 128 };  // of a block
 
-/* The first element of row r. The elements of a row are one last stride apart. */
+/* Returns the address of row r of t. Two neighbours in a row are one stride apart. */
 [[maybe_unused]] static __device__ const real *row_of(const tensor_t *t, int64_t r)
 {
     return real_data(t) + tensor_offset(t, t->ndim - 1, r);
 }
 
-/* A block owns 128 consecutive rows, a thread owns one. No shared memory. */
+/* A block owns 128 consecutive rows of input, a thread one row. No shared memory. */
 [[maybe_unused]] static __global__ void
 forward_kernel(const __grid_constant__ tensor_t input, const real *__restrict__ weight,
                const real *__restrict__ bias, accum eps, real *__restrict__ output,
@@ -73,14 +73,14 @@ extern "C" status_t layer_norm_forward(ctx_t *ctx, const tensor_t *input,
     return ((const accum *)t->data)[tensor_offset(t, t->ndim, r)];
 }
 
-typedef struct {  // the arguments of both kernels of backward
+typedef struct {  // the arguments of input_kernel and weight_kernel
     tensor_t grad_output, input, mean, rstd;
     const real *weight;                          // (D); NULL counts as ones
     real *grad_input, *grad_weight, *grad_bias;  // NULL if not wanted
     int64_t R, D;
 } call_t;
 
-/* grad_input: a block owns 128 consecutive rows, a thread one row. No shared memory. */
+/* A block owns 128 consecutive rows of grad_input, a thread one. No shared memory. */
 [[maybe_unused]] static __global__ void input_kernel(const __grid_constant__ call_t c)
 {
     // BEGIN SOLUTION
@@ -107,7 +107,7 @@ typedef struct {  // the arguments of both kernels of backward
     // STARTER // your code (the reference takes 19 lines)
 }
 
-/* Both sums: a block owns 128 columns, a thread owns one. No shared memory. */
+/* A block sums 128 columns for two gradients, a thread one column. No shared memory. */
 [[maybe_unused]] static __global__ void weight_kernel(const __grid_constant__ call_t c)
 {
     // BEGIN SOLUTION
@@ -128,7 +128,7 @@ typedef struct {  // the arguments of both kernels of backward
     // STARTER // your code (the reference takes 13 lines)
 }
 
-/* Launches grad_input by rows, then both sums by columns */
+/* Computes grad_input by rows, then grad_weight and grad_bias by columns. */
 extern "C" status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
                                         const tensor_t *input, const tensor_t *weight,
                                         const tensor_t *mean, const tensor_t *rstd,

@@ -1,12 +1,12 @@
 /* 01 warp per row
  *
  *   idea    32 neighbouring threads work on one row, and exchange sums by shuffles
- *   expect  1/5.4 of the bytes of 00_thread_per_row forward (counted, rows)
- *   limit   the row is read three times, and weight and bias again for every row
+ *   expect  forward moves 1/5.4 of the bytes of 00_thread_per_row (counted, case rows)
+ *   limit   each row is read three times, and weight and bias again for every row
  *   run     make grade T=04_cuda_kernels/layer_norm/01
  *
- * Covers forward and grad_input, and leaves the other gradients. Neighbouring lanes
- * read neighbouring elements: 4 sectors per request in f32.
+ * Covers forward and grad_input. A lower rung computes grad_weight and grad_bias. The
+ * lanes of a warp read neighbouring elements: 4 sectors per request in f32.
  */
 #include "launch.h"
 
@@ -18,14 +18,14 @@ enum : unsigned { ALL = 0xffffffff };                   // all lanes take part
     return real_data(t) + tensor_offset(t, t->ndim - 1, r);
 }
 
-/* The mean or rstd that forward saved for row r. Both may have strides. */
+/* Returns element r of t, the mean or rstd of row r. The tensor t may have strides. */
 [[maybe_unused]] static __device__ accum saved_of(const tensor_t *t, int64_t r)
 {
     return ((const accum *)t->data)[tensor_offset(t, t->ndim, r)];
 }
 
-/* The sum over the 32 lanes, in each lane. In step 1, a lane adds the value of the lane
- * at distance 16. In the next steps the distance is 8, 4, 2, 1:
+/* Returns the sum over the 32 lanes to each lane. In step 1, a lane adds the value of
+ * the lane at distance 16. In the next steps the distance is 8, 4, 2 and 1. Example:
  *
  *     8 lanes, distance 4     0+4 1+5 2+6 3+7 | the same four again
  *              distance 2     0+4+2+6 1+5+3+7 | again, 4 times in all               */
@@ -40,8 +40,8 @@ enum : unsigned { ALL = 0xffffffff };                   // all lanes take part
     // STARTER return sum;  // your code (the reference takes 4 lines)
 }
 
-/* A block owns 8 consecutive rows, a warp owns one. Its lane l, a thread, owns elements
- * l, l + 32, ... No shared memory. */
+/* A block owns 8 consecutive rows, a warp owns one row. The thread in lane l owns
+ * elements l, l + 32, ... of the row. The kernel uses no shared memory. */
 [[maybe_unused]] static __global__ void
 forward_kernel(const __grid_constant__ tensor_t input, const real *__restrict__ weight,
                const real *__restrict__ bias, accum eps, real *__restrict__ output,
@@ -96,8 +96,8 @@ extern "C" status_t layer_norm_forward(ctx_t *ctx, const tensor_t *input,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* A block owns 8 consecutive rows of grad_input, a warp owns one. Its lane l, a thread,
- * owns elements l, l + 32, ... No shared memory. */
+/* A block owns 8 consecutive rows of grad_input, a warp owns one row. The thread in
+ * lane l owns elements l, l + 32, ... of the row. No shared memory. */
 [[maybe_unused]] static __global__ void
 input_kernel(const __grid_constant__ tensor_t grad_output,
              const __grid_constant__ tensor_t input, const real *__restrict__ weight,
@@ -132,7 +132,7 @@ input_kernel(const __grid_constant__ tensor_t grad_output,
     // STARTER // your code (the reference takes 22 lines)
 }
 
-/* grad_input = rstd * (dx - average of dx - xhat * average of dx * xhat) */
+/* grad_input = rstd * (dx - mean(dx) - xhat*mean(dx*xhat)), dx = weight*grad_output */
 extern "C" status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
                                         const tensor_t *input, const tensor_t *weight,
                                         const tensor_t *mean, const tensor_t *rstd,

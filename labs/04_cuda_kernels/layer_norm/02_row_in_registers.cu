@@ -1,13 +1,13 @@
 /* 02 row in registers
  *
- *   idea    a row is read once, 16 bytes a lane, and stays in the registers of its warp
- *   expect  1/2.9 of the bytes of 01_warp_per_row (counted); 1.7x on an H100
+ *   idea    a warp reads a row once, 16 bytes per lane, and keeps the row in registers
+ *   expect  1/2.9 of 01_warp_per_row's bytes (counted); 1.7x its speed on an H100
  *   limit   memory bandwidth: each byte is read or written once
  *   run     make grade T=04_cuda_kernels/layer_norm/02
  *
- * Covers rows of up to 1024 floats or 512 doubles, with weight and bias, contiguous, at
- * multiples of 16 bytes. A block works on 32 rows, so it reads weight and bias once for
- * all of them.
+ * Covers rows of up to 1024 numbers (512 doubles), in whole packs of 16 bytes. weight
+ * and bias must exist. All tensors must be contiguous, at multiples of 16 bytes. A
+ * block works on 32 rows, and reads weight and bias once.
  */
 #include "launch.h"
 
@@ -35,7 +35,7 @@ enum { PACKS = 128 / (sizeof(accum) * LANES) };  // per lane, at most: 32 floats
     return sum;
 }
 
-/* Loads the lane's packs of a row (COUNT) to registers. Returns their elements' sum. */
+/* Loads a lane's packs of a row into `row`. Returns the sum of the loaded numbers. */
 [[maybe_unused]] static __device__ accum load_row(const pack *input, int lane,
                                                   int COUNT, pack *row)
 {
@@ -53,13 +53,13 @@ enum { PACKS = 128 / (sizeof(accum) * LANES) };  // per lane, at most: 32 floats
     // STARTER return 0;  // your code (the reference takes 8 lines)
 }
 
-/* The sum of the squared distances of the lane's elements from the mean. */
+/* Returns the sum of (x - mean)^2 over all numbers x in a lane's packs of a row. */
 [[maybe_unused]] static __device__ accum squares_of(const pack *row, int lane,
                                                     int COUNT, accum mean)
 {
     // BEGIN SOLUTION
     accum sum = 0;
-#pragma unroll  // as above
+#pragma unroll  // a constant index keeps row in registers
     for (int p = 0; p < PACKS; p++) {
         if (p * WARP + lane >= COUNT) continue;
         for (int k = 0; k < LANES; k++) {
@@ -72,14 +72,14 @@ enum { PACKS = 128 / (sizeof(accum) * LANES) };  // per lane, at most: 32 floats
     // STARTER return 0;  // your code (the reference takes 9 lines)
 }
 
-/* output = (row - mean) * rstd * weight + bias, of the lane's packs */
+/* Stores (row - mean) * rstd * weight + bias in output, for a lane's packs of a row. */
 [[maybe_unused]] static __device__ void store_row(const pack *row, int lane, int COUNT,
                                                   accum mean, accum rstd,
                                                   const pack *weight, const pack *bias,
                                                   pack *output)
 {
     // BEGIN SOLUTION
-#pragma unroll  // as above
+#pragma unroll  // a constant index keeps row in registers
     for (int p = 0; p < PACKS; p++) {
         const int i = p * WARP + lane;
         if (i >= COUNT) break;
@@ -95,8 +95,8 @@ enum { PACKS = 128 / (sizeof(accum) * LANES) };  // per lane, at most: 32 floats
     // STARTER // your code (the reference takes 11 lines)
 }
 
-/* A block owns 32 consecutive rows, a warp every 8th. Lane l, a thread, owns packs l,
- * l + 32, ... of a row. Shared memory: weight and bias as packs, 8 KiB (f16: 4). */
+/* A block owns 32 consecutive rows, a warp every 8th. The thread in lane l owns packs
+ * l, l + 32, ... of a row. Shared memory: weight and bias, 8 KiB (4 KiB in f16). */
 [[maybe_unused]] static __global__ void __launch_bounds__(THREADS)
     forward_kernel(const pack *__restrict__ input, const pack *__restrict__ weight,
                    const pack *__restrict__ bias, accum eps, pack *__restrict__ output,
@@ -126,7 +126,7 @@ enum { PACKS = 128 / (sizeof(accum) * LANES) };  // per lane, at most: 32 floats
     // STARTER // your code (the reference takes 18 lines)
 }
 
-/* Whether t exists, is contiguous and begins at a multiple of 16 bytes */
+/* Returns whether t exists, is contiguous, and begins at a multiple of 16 bytes. */
 [[maybe_unused]] static bool is_packed(const tensor_t *t)
 {
     return t && tensor_is_contiguous(t) && (uintptr_t)t->data % sizeof(pack) == 0;

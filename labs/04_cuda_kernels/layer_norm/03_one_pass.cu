@@ -1,12 +1,12 @@
 /* 03 one pass
  *
  *   idea    read each row once for all gradients; sum rows in two steps, no atomics
- *   expect  less than half of the bytes of 01_warp_per_row; 1.8x PyTorch on an H100
- *   limit   each row needs a barrier, between its loads and its stores
+ *   expect  less than half of 01_warp_per_row's bytes; 1.8x PyTorch's speed on an H100
+ *   limit   each row needs two barriers between its loads and its stores
  *   run     make grade T=04_cuda_kernels/layer_norm/03
  *
- * Covers the same as 02_row_in_registers. The sizes alone decide which thread adds
- * which numbers in which order. Workspace: two rows of accum for each part.
+ * Covers contiguous tensors at multiples of 16 bytes, with rows of up to 256 packs. The
+ * sizes alone decide the order of each sum. Scratch memory: two rows for each block.
  */
 #include "launch.h"
 
@@ -39,7 +39,7 @@ typedef struct {
     return ((const accum *)t->data)[tensor_offset(t, t->ndim, r)];
 }
 
-/* The sum over the block. `room` (WARPS) must differ from the room of the last call. */
+/* Returns a block's sum to each thread. The next call needs another array `room`. */
 [[maybe_unused]] static __device__ accum block_sum(accum sum, accum *room)
 {
     // BEGIN SOLUTION
@@ -55,9 +55,9 @@ typedef struct {
     // STARTER return sum;  // your code (the reference takes 8 lines)
 }
 
-/* grad_input, and sums (parts, 2, LANES, COUNT): element k of pack i of both sums.
- * A block owns a part of the rows, one after the other. A thread owns a pack of columns
- * of each row and of both sums. Shared memory: two rooms for block_sum, 256 bytes. */
+/* Computes grad_input and, for each part of the rows, the sums of grad_weight and of
+ * grad_bias: sums (parts, 2, LANES, COUNT). A block owns a part of the rows, a thread
+ * one pack of columns. Shared memory: four arrays for block_sum, 128 bytes in f32. */
 [[maybe_unused]] static __global__ void __launch_bounds__(THREADS)
     part_kernel(const __grid_constant__ call_t c, accum *__restrict__ sums)
 {
@@ -99,8 +99,8 @@ typedef struct {
     // STARTER // your code: both sums (the reference takes 4 lines)
 }
 
-/* The sums of COUNT parts, added in order.
- * A block owns 256 columns of both sums, a thread owns one. No shared memory. */
+/* Adds up the sums of COUNT parts, in order, into grad_weight and grad_bias.
+ * A block owns 256 of these 2*D results, a thread owns one. No shared memory. */
 [[maybe_unused]] static __global__ void
 column_kernel(const accum *__restrict__ sums, int64_t COUNT,
               real *__restrict__ grad_weight, real *__restrict__ grad_bias, int D)
@@ -117,13 +117,13 @@ column_kernel(const accum *__restrict__ sums, int64_t COUNT,
     // STARTER // your code (the reference takes 7 lines)
 }
 
-/* Whether t exists, is contiguous and begins at a multiple of 16 bytes */
+/* Returns whether t exists, is contiguous, and begins at a multiple of 16 bytes. */
 [[maybe_unused]] static bool is_packed(const tensor_t *t)
 {
     return t && tensor_is_contiguous(t) && (uintptr_t)t->data % sizeof(pack) == 0;
 }
 
-/* One kernel computes grad_input and the sums of each part, another adds the parts */
+/* part_kernel computes grad_input and the sums of parts; column_kernel adds them up. */
 extern "C" status_t layer_norm_backward(ctx_t *ctx, const tensor_t *grad_output,
                                         const tensor_t *input, const tensor_t *weight,
                                         const tensor_t *mean, const tensor_t *rstd,
