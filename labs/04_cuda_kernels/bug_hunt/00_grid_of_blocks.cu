@@ -1,17 +1,17 @@
 /* 00 grid of blocks
  *
- *   does     unfold forward: few blocks, whose threads continue with another pixel
- *   seen     pytorch/vision issue 2598 (2020): deform_conv2d has such loops, and
- *            crashed at large batches; pull request 2604 allows more blocks
- *   passes   images for which each thread gets at most one pixel
+ *   does     unfold forward: a grid has few blocks; a thread copies several windows
+ *   seen     pytorch/vision issue 2598 (2020): deform_conv2d, with grid-stride loops,
+ *            crashed at large batches. Pull request 2604 allows more blocks.
+ *   passes   images with so few windows that each thread copies at most one
  *   run      make grade T=04_cuda_kernels/bug_hunt/00
  */
 #include "launch.h"
 
 enum { THREADS = 16, MOST_BLOCKS = 2 };  // of a block; of a grid
 
-/* A block owns 16 windows of the planes, then 16 more at a distance of the whole grid,
- * and so on. A thread copies the KH*KW numbers of one window. No shared memory. */
+/* A block owns 16 consecutive windows, then 16 more after those of all blocks, and so
+ * on. A thread copies the KH*KW numbers of one window. No shared memory. */
 static __global__ void window_kernel(const __grid_constant__ tensor_t input,
                                      unfold_params_t p, int64_t OH, int64_t OW,
                                      real *output, int64_t WINDOWS)
@@ -39,7 +39,7 @@ static __global__ void window_kernel(const __grid_constant__ tensor_t input,
     }
 }
 
-/* output[n, (ic*KH + kh)*KW + kw, oh*OW + ow] = input[n,ic,ih,iw], or 0 outside */
+/* output[n, (ic*KH + kh)*KW + kw, oh*OW + ow] = input[n,ic,ih,iw], or 0 in padding */
 extern "C" status_t unfold_forward(ctx_t *ctx, const tensor_t *input, unfold_params_t p,
                                    tensor_t *output)
 {

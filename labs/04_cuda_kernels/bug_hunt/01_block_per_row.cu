@@ -3,13 +3,13 @@
  *   does     add forward: one block for each row of output, one thread per number
  *   seen     ggml-org/llama.cpp pull request 16744 (2025): a block as large as two axes
  *            of a tensor; sgl-project/sglang issue 32065 (2026): one as wide as a layer
- *   passes   all tensors with short rows, as tests use them
+ *   passes   all tensors with short rows, which tests usually have
  *   run      make grade T=04_cuda_kernels/bug_hunt/01
  */
 #include "launch.h"
 
-/* The offset of the first element of an operand that a row of output needs, counted
- * from data. Axes of size 1 add nothing. Axes that the operand lacks are skipped. */
+/* Returns the offset in t of the first element that a row of output needs. Axes of t
+ * with size 1 add nothing. The loop skips the axes that only output has. */
 static __device__ int64_t row_begin(const tensor_t *t, const tensor_t *output,
                                     int64_t row)
 {
@@ -23,14 +23,14 @@ static __device__ int64_t row_begin(const tensor_t *t, const tensor_t *output,
     return begin;
 }
 
-/* The distance of neighbours of a row in an operand: 0 if it is stretched. */
+/* Returns the distance of two neighbours in a row of t, or 0 if t is stretched. */
 static __device__ int64_t row_step(const tensor_t *t)
 {
     if (t->ndim < 1 || t->size[t->ndim - 1] < 2) return 0;
     return t->stride[t->ndim - 1];
 }
 
-/* A block owns a row, a thread owns one number of it. No shared memory. */
+/* A block works on one row of output, a thread on one number. No shared memory. */
 static __global__ void row_kernel(const __grid_constant__ tensor_t input,
                                   const __grid_constant__ tensor_t other, accum alpha,
                                   const __grid_constant__ tensor_t output, int64_t D)

@@ -1,8 +1,8 @@
 /* 02 filter pieces
  *
- *   does     conv2d forward: a block keeps a part of its filter in shared memory
- *   seen     ORNL/HeCBench issue 253 (2026), a loop over tiles; pytorch/pytorch pull
- *            request 20182 (2019), softmax. A race checker found both.
+ *   does     conv2d forward: a block loads its filter in parts into shared memory
+ *   seen     ORNL/HeCBench issue 253 (2026) in a loop over tiles; pytorch/pytorch pull
+ *            request 20182 (2019) in softmax. A race checker found both bugs.
  *   passes   filters of at most 32 weights: few channels, small kernels
  *   run      make grade T=04_cuda_kernels/bug_hunt/02
  */
@@ -10,8 +10,8 @@
 
 enum { THREADS = 64, PIECE = 32 };  // of a block; weights at a time
 
-/* A block owns 64 outputs of one filter and image, a thread owns one: (n, oc) =
- * blockIdx.x / parts. Shared memory: 32 weights of a filter, 128 bytes in f32. */
+/* A block owns 64 outputs of one image n and filter oc, a thread owns one. n*OC + oc is
+ * blockIdx.x / PARTS. Shared memory: 32 weights of a filter, 128 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS)
     filter_kernel(const __grid_constant__ tensor_t input,
                   const __grid_constant__ tensor_t weight,

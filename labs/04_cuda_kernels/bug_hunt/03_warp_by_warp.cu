@@ -1,25 +1,25 @@
 /* 03 warp by warp
  *
- *   does     linear backward: a block adds up the products of a weight over the rows
+ *   does     linear backward: a block sums one element of grad_weight over the rows
  *   seen     flashinfer-ai/flashinfer pull requests 3879 and 3880 (2026): the norm of
  *            rows of 2880 numbers was 6 % too large
- *   passes   up to 32 rows, and each multiple of 32
+ *   passes   inputs with up to 32 rows, a multiple of 32 rows, or more than 128 rows
  *   run      make grade T=04_cuda_kernels/bug_hunt/03
  */
 #include "launch.h"
 
 enum { WARP = 32, MOST_THREADS = 128, THREADS = 64 };  // blocks of sums, of products
 
-/* The address at which row r of the leading axes begins. */
+/* Returns the address of row r of t. All axes of t but the last one count the rows. */
 static __device__ const real *row_start(const tensor_t *t, int64_t r)
 {
     return real_data(t) + tensor_offset(t, t->ndim - 1, r);
 }
 
-/* A block owns one element (oc, ic) of grad_weight, or of grad_bias. For grad_bias it
- * reads 1 instead of input, whose data is NULL. A thread adds each blockDim.x-th row.
- * Then the first thread of a warp adds the warp's sums, then thread 0 adds all warps'.
- * Shared memory: 128 sums, 512 bytes in f32. */
+/* A block owns one element (oc, ic) of grad_weight, or one of grad_bias. For grad_bias,
+ * input.data is NULL, and the factor is 1. A thread sums every blockDim.x-th row. The
+ * first thread of each warp adds the sums of the warp, then thread 0 adds the sums of
+ * all warps. Shared memory: 128 sums, 512 bytes in f32. */
 static __global__ void sum_kernel(const __grid_constant__ tensor_t grads,
                                   const __grid_constant__ tensor_t input, int64_t IC,
                                   real *__restrict__ result)

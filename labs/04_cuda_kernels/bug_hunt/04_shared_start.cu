@@ -2,16 +2,16 @@
  *
  *   does     depthwise_conv2d forward: one thread loads the bias for its whole block
  *   seen     dirac-institute/kbmod pull request 108 (2022): threads read shared memory,
- *            and numbers differ between runs of one program
- *   passes   layers without a bias; a machine that starts the warps in order
+ *            and the results differ from run to run
+ *   passes   layers without a bias; GPUs that start the warps of a block in order
  *   run      make grade T=04_cuda_kernels/bug_hunt/04
  */
 #include "launch.h"
 
 enum { THREADS = 64 };  // of a block
 
-/* A block owns 64 outputs of one filter and image, a thread owns one. plane = n*OC + oc
- * is blockIdx.x / PARTS. Shared memory: the start of all sums, 4 bytes in f32. */
+/* A block owns 64 outputs of one image n and filter oc, a thread owns one. n*OC + oc is
+ * blockIdx.x / PARTS. Shared memory: the bias of the filter, 4 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS)
     plane_kernel(const __grid_constant__ tensor_t input,
                  const __grid_constant__ tensor_t weight,
