@@ -9,8 +9,8 @@
 
 enum { THREADS = 256 };  // of a block
 
-/* A view of t, stretched to a shape. The stride is 0 along axes of size 1, and along
- * axes that t lacks. Axes are aligned at the last one:
+/* Returns a view of t, stretched to `shape`. The view has stride 0 along axes of size
+ * 1, and along axes that t lacks. The last axis of t is the last axis of `shape`:
  *
  *     shape (2, 3, 4)    t (3, 1), strides 1, 1    view (2, 3, 4), strides 0, 1, 0 */
 static tensor_t stretched(const tensor_t *t, const tensor_t *shape)
@@ -29,8 +29,8 @@ static tensor_t stretched(const tensor_t *t, const tensor_t *shape)
     // STARTER return tensor_t{};
 }
 
-/* A block owns 256 consecutive elements of output, a thread owns one. No shared memory.
- * input and other have the shape of output. */
+/* A block owns 256 consecutive elements of output, a thread owns one. The views input
+ * and other have the shape of output. The kernel uses no shared memory. */
 static __global__ void add_forward_kernel(const __grid_constant__ tensor_t input,
                                           const __grid_constant__ tensor_t other,
                                           accum alpha, real *__restrict__ output,
@@ -46,7 +46,7 @@ static __global__ void add_forward_kernel(const __grid_constant__ tensor_t input
     // STARTER // your code (the reference takes 3 lines)
 }
 
-/* output = input + alpha * other, both broadcast to the shape of output */
+/* output = input + alpha * other; input and other are broadcast to output's shape */
 extern "C" status_t add_forward(ctx_t *ctx, const tensor_t *input,
                                 const tensor_t *other, add_params_t p, tensor_t *output)
 {
@@ -65,10 +65,10 @@ extern "C" status_t add_forward(ctx_t *ctx, const tensor_t *input,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* A block owns 256 consecutive elements of grad, a thread owns one. It adds up the
- * gradients of all outputs that depend on this element. `kept` is grad_output
- * along the axes of grad, `summed` along the stretched axes. No shared memory. No other
- * thread writes grad[i], so the sum needs no atomics and always has the same order. */
+/* A block owns 256 consecutive elements of grad, a thread owns one. The thread adds up
+ * grad_output over all outputs that depend on its element. `kept` is grad_output along
+ * the axes of grad, `summed` along the stretched axes. Only one thread writes grad[i],
+ * so the kernel needs no atomics. No shared memory. */
 static __global__ void add_backward_kernel(const __grid_constant__ tensor_t kept,
                                            const __grid_constant__ tensor_t summed,
                                            accum scale, real *__restrict__ grad,
@@ -88,9 +88,9 @@ static __global__ void add_backward_kernel(const __grid_constant__ tensor_t kept
     // STARTER // your code (the reference takes 7 lines)
 }
 
-/* grad = scale * grad_output, summed to the shape of grad. Two views divide the axes of
- * grad_output: `kept` has the axes of grad, `summed` has the stretched axes. In the
- * other view, an axis has size 1. */
+/* Computes grad = scale * grad_output, summed over the stretched axes. Two views divide
+ * the axes of grad_output: `kept` has the axes of grad, `summed` has the stretched
+ * axes. An axis that belongs to one view has size 1 in the other view. */
 static status_t sum_to_shape(ctx_t *ctx, const tensor_t *grad_output, accum scale,
                              tensor_t *grad)
 {
@@ -114,7 +114,7 @@ static status_t sum_to_shape(ctx_t *ctx, const tensor_t *grad_output, accum scal
     // STARTER return status_t{};
 }
 
-/* grad_input = grad_output, grad_other = alpha * grad_output, summed to their shapes */
+/* Sums grad_output to the shape of grad_input, alpha * grad_output to grad_other's. */
 extern "C" status_t add_backward(ctx_t *ctx, const tensor_t *grad_output,
                                  add_params_t p, tensor_t *grad_input,
                                  tensor_t *grad_other)

@@ -1,13 +1,13 @@
 /* 01 coalesced
  *
  *   idea    contiguous tensors are one long row, so thread i takes element i
- *   expect  the bytes of 00_strided (counted); 1.5 times its speed on an H100
- *   limit   each request of a thread moves only 4 bytes
+ *   expect  the same bytes as 00_strided (counted), at 1.5 times the speed on an H100
+ *   limit   each request of a thread moves only 4 bytes in f32
  *   run     make grade T=04_cuda_kernels/add/01
  *
- * Covers contiguous operands that are not stretched. The 32 threads of a warp load at
- * once. In f32, neighbouring elements are one request of 128 consecutive bytes: 4
- * sectors of 32 bytes. Scattered elements need up to 32 sectors.
+ * Covers contiguous operands that are not stretched. The 32 threads of a warp load
+ * together. If they load neighbouring floats, the request has 4 sectors of 32 bytes. If
+ * the 32 floats are scattered, the request has up to 32 sectors.
  */
 #include "launch.h"
 
@@ -22,7 +22,7 @@ static bool is_plain(const tensor_t *t, const tensor_t *result)
     // STARTER return false;
 }
 
-/* A block owns 256 consecutive elements, a thread owns one. No shared memory. */
+/* A block owns 256 consecutive elements of output, a thread one. No shared memory. */
 static __global__ void add_forward_kernel(const real *__restrict__ input,
                                           const real *__restrict__ other, accum alpha,
                                           real *__restrict__ output, int64_t COUNT)
@@ -35,7 +35,7 @@ static __global__ void add_forward_kernel(const real *__restrict__ input,
     // STARTER // your code (the reference takes 1 line)
 }
 
-/* output = input + alpha * other, both broadcast to the shape of output */
+/* output = input + alpha * other; input and other are broadcast to output's shape */
 extern "C" status_t add_forward(ctx_t *ctx, const tensor_t *input,
                                 const tensor_t *other, add_params_t p, tensor_t *output)
 {
@@ -54,8 +54,8 @@ extern "C" status_t add_forward(ctx_t *ctx, const tensor_t *input,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad = scale * grad_output
- * A block owns 256 consecutive elements, a thread owns one. No shared memory. */
+/* Computes grad = scale * grad_output. A block owns 256 consecutive elements of grad, a
+ * thread owns one. The kernel uses no shared memory. */
 static __global__ void add_backward_kernel(const real *__restrict__ grad_output,
                                            accum scale, real *__restrict__ grad,
                                            int64_t COUNT)
@@ -68,7 +68,7 @@ static __global__ void add_backward_kernel(const real *__restrict__ grad_output,
     // STARTER // your code (the reference takes 1 line)
 }
 
-/* grad_input = grad_output, grad_other = alpha * grad_output, summed to their shapes */
+/* grad_input = grad_output, grad_other = alpha * grad_output, if no axis is stretched */
 extern "C" status_t add_backward(ctx_t *ctx, const tensor_t *grad_output,
                                  add_params_t p, tensor_t *grad_input,
                                  tensor_t *grad_other)

@@ -1,7 +1,7 @@
 /* 02 float4
  *
  *   idea    a thread loads and stores 16 bytes at once: in f32, 1/4 of the requests
- *   expect  1/4 of the requests of 01_coalesced (counted); 1.1x on an H100
+ *   expect  1/4 of the requests of 01_coalesced (counted); 1.1x its speed on an H100
  *   limit   memory bandwidth: each byte is read or written once
  *   run     make grade T=04_cuda_kernels/add/02
  *
@@ -18,7 +18,7 @@ typedef float4 pack;
 #endif
 enum { LANES = sizeof(pack) / sizeof(real) };  // 4 in f32, 2 in f64, 8 in f16
 
-/* The pack at p. p must be a multiple of 16 bytes: see is_packed. */
+/* Returns the pack at address p, a multiple of 16 bytes (is_packed checks this). */
 static __device__ pack *pack_at(const real *p)
 {
     // BEGIN SOLUTION
@@ -28,7 +28,7 @@ static __device__ pack *pack_at(const real *p)
     // STARTER return NULL;
 }
 
-/* Whether result can be computed from t pack by pack. */
+/* Returns whether a kernel can compute result from t in packs of 16 bytes. */
 static bool is_packed(const tensor_t *t, const tensor_t *result)
 {
     // BEGIN SOLUTION
@@ -40,8 +40,8 @@ static bool is_packed(const tensor_t *t, const tensor_t *result)
     // STARTER return false;
 }
 
-/* A block owns 256 consecutive packs. A thread owns the LANES elements of a pack, from
- * `first` on. The last thread owns the elements left, one by one. No shared memory. */
+/* A block owns 256 consecutive packs, a thread owns the LANES elements of one pack. One
+ * thread owns the elements after the last whole pack. No shared memory. */
 static __global__ void add_forward_kernel(const real *__restrict__ input,
                                           const real *__restrict__ other, accum alpha,
                                           real *__restrict__ output, int64_t COUNT)
@@ -56,7 +56,7 @@ static __global__ void add_forward_kernel(const real *__restrict__ input,
     }
     pack sum = *pack_at(input + first);
     const pack term = *pack_at(other + first);
-    real *sums = (real *)&sum;  // its lanes
+    real *sums = (real *)&sum;  // the LANES numbers of sum
     const real *terms = (const real *)&term;
     for (int lane = 0; lane < LANES; lane++) {
         const accum product = alpha * accum_from(terms[lane]);
@@ -68,7 +68,7 @@ static __global__ void add_forward_kernel(const real *__restrict__ input,
     // STARTER (void)pack_at;  // delete when you call it
 }
 
-/* output = input + alpha * other, both broadcast to the shape of output */
+/* output = input + alpha * other; input and other are broadcast to output's shape */
 extern "C" status_t add_forward(ctx_t *ctx, const tensor_t *input,
                                 const tensor_t *other, add_params_t p, tensor_t *output)
 {
@@ -88,8 +88,8 @@ extern "C" status_t add_forward(ctx_t *ctx, const tensor_t *input,
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad = scale * grad_output. A block owns 256 consecutive packs, a thread owns one, or
- * the elements left at the end. No shared memory. */
+/* Computes grad = scale * grad_output. A block owns 256 consecutive packs, a thread one
+ * pack, or the elements after the last whole pack. No shared memory. */
 static __global__ void add_backward_kernel(const real *__restrict__ grad_output,
                                            accum scale, real *__restrict__ grad,
                                            int64_t COUNT)
@@ -112,7 +112,7 @@ static __global__ void add_backward_kernel(const real *__restrict__ grad_output,
     // STARTER // your code (the reference takes 13 lines)
 }
 
-/* grad_input = grad_output, grad_other = alpha * grad_output, summed to their shapes */
+/* grad_input = grad_output, grad_other = alpha * grad_output, if not stretched */
 extern "C" status_t add_backward(ctx_t *ctx, const tensor_t *grad_output,
                                  add_params_t p, tensor_t *grad_input,
                                  tensor_t *grad_other)
