@@ -1,12 +1,12 @@
 /* 00 grid stride
  *
- *   idea    a thread takes element i, then i plus the size of the grid, and so on
+ *   idea    a thread takes element i, then element i + (threads of the grid), and so on
  *   expect  1x by definition: the speeds of this ladder are relative to this file
  *   limit   index arithmetic: two 64-bit divisions for every axis of an input
  *   run     make grade T=04_cuda_kernels/gelu/00
  *
- * For any strides. The grid has as many blocks as a GPU can keep busy. This may be less
- * than the elements need. A block starts once, and its threads take more elements.
+ * Covers any strides. The grid has at most MOST_BLOCKS blocks, which keep a GPU busy.
+ * If output has more elements, each thread computes several elements in a loop.
  */
 #include "launch.h"
 
@@ -19,7 +19,7 @@ constexpr double SQRT_1_2 = 0.70710678118654752440;   // sqrt(1/2)
 constexpr double SQRT_2_PI = 0.79788456080286535588;  // sqrt(2/pi)
 constexpr double CUBIC = 0.044715;                    // the constant of the paper
 
-/* The erf or the tanh in x/2 * (1 + ...) */
+/* Returns the erf or the tanh in gelu(x) = x/2 * (1 + erf or tanh). */
 static __device__ accum squashed(accum x, int64_t approximate)
 {
     // BEGIN SOLUTION
@@ -41,7 +41,7 @@ static __device__ accum gelu(accum x, int64_t approximate)
     // STARTER return 0;
 }
 
-/* d gelu / d x, by the product rule: (1 + squashed)/2 + x/2 * (slope of squashed) */
+/* Returns d gelu / d x by the product rule: (1 + y)/2 + x/2 * dy/dx, y = squashed. */
 static __device__ accum gelu_slope(accum x, int64_t approximate)
 {
     // BEGIN SOLUTION
@@ -54,8 +54,8 @@ static __device__ accum gelu_slope(accum x, int64_t approximate)
     // STARTER return 0;
 }
 
-/* A block owns 256 consecutive elements of output, then 256 more at a distance of the
- * whole grid, and so on. A thread owns one of each 256. No shared memory. */
+/* A block owns 256 consecutive elements of output, then 256 more after those of all
+ * blocks, and so on. A thread owns one of each 256. No shared memory. */
 static __global__ void gelu_forward_kernel(const __grid_constant__ tensor_t input,
                                            int64_t approximate,
                                            real *__restrict__ output, int64_t COUNT)
@@ -91,8 +91,8 @@ extern "C" status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input = grad_output * slope at input
- * A block owns elements as in forward, a thread one of each 256. No shared memory. */
+/* Computes grad_input = grads * gelu_slope(input). A block owns 256 elements, then 256
+ * after those of all blocks. A thread owns one of each 256. No shared memory. */
 static __global__ void gelu_backward_kernel(const __grid_constant__ tensor_t grads,
                                             const __grid_constant__ tensor_t input,
                                             int64_t approximate,
@@ -113,7 +113,7 @@ static __global__ void gelu_backward_kernel(const __grid_constant__ tensor_t gra
     // STARTER (void)gelu_slope;  // delete when you call it
 }
 
-/* grad_input = grad_output * d output / d input. It needs input, but not output. */
+/* grad_input = grad_output * d output / d input. Backward needs input, not output. */
 extern "C" status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output,
                                   const tensor_t *input, gelu_params_t p,
                                   tensor_t *grad_input)

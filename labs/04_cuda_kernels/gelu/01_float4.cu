@@ -1,11 +1,11 @@
 /* 01 float4
  *
  *   idea    a thread loads and stores 16 bytes at once: in f32, 1/4 of the requests
- *   expect  1/4 of the requests of 00_grid_stride (counted); 1.7x on an H100
+ *   expect  1/4 of the requests of 00_grid_stride (counted); 1.7x its speed on an H100
  *   limit   memory bandwidth: each byte is read or written once
  *   run     make grade T=04_cuda_kernels/gelu/01
  *
- * Covers contiguous tensors, at multiples of 16 bytes.
+ * Covers contiguous tensors whose addresses are multiples of 16 bytes.
  */
 #include "launch.h"
 
@@ -15,7 +15,7 @@ typedef float4 pack;  // 16 bytes of any dtype: one load
 
 enum { LANES = sizeof(pack) / sizeof(real) };  // 4 in f32, 2 in f64, 8 in f16
 
-/* Whether t is contiguous, with data at a multiple of 16 bytes. */
+/* Returns whether t is contiguous and begins at a multiple of 16 bytes. */
 static bool is_packed(const tensor_t *t)
 {
     // BEGIN SOLUTION
@@ -28,7 +28,7 @@ static bool is_packed(const tensor_t *t)
 constexpr double SQRT_1_2 = 0.70710678118654752440;  // sqrt(1/2)
 constexpr double SQRT_2_PI = 0.79788456080286535588, CUBIC = 0.044715;
 
-/* What the 1 in x/2 * (1 + ...) is added to: erf or tanh */
+/* Returns the erf or the tanh in gelu(x) = x/2 * (1 + erf or tanh). */
 static __device__ accum squashed(accum x, int64_t approximate)
 {
     if (approximate == GELU_NONE) return real_erf(x * (accum)SQRT_1_2);
@@ -40,7 +40,7 @@ static __device__ accum gelu(accum x, int64_t approximate)
     return (accum)0.5 * x * (1 + squashed(x, approximate));
 }
 
-/* d gelu / d x, by the product rule: (1 + squashed)/2 + x/2 * (slope of squashed) */
+/* Returns d gelu / d x by the product rule: (1 + y)/2 + x/2 * dy/dx, y = squashed. */
 static __device__ accum gelu_slope(accum x, int64_t approximate)
 {
     const accum y = squashed(x, approximate);
@@ -51,8 +51,8 @@ static __device__ accum gelu_slope(accum x, int64_t approximate)
 // END SOLUTION
 // STARTER // the formulas of 00_grid_stride (the reference takes 18 lines)
 
-/* A block owns 256 consecutive packs. A thread owns the LANES elements of a pack, from
- * `first` on. The last thread owns the elements left, one by one. No shared memory. */
+/* A block owns 256 consecutive packs, a thread owns the LANES elements of one pack. One
+ * thread owns the elements after the last whole pack. No shared memory. */
 static __global__ void gelu_forward_kernel(const real *__restrict__ input,
                                            int64_t approximate,
                                            real *__restrict__ output, int64_t COUNT)
@@ -66,7 +66,7 @@ static __global__ void gelu_forward_kernel(const real *__restrict__ input,
         return;
     }
     pack some = *(const pack *)(input + first);
-    real *x = (real *)&some;  // its lanes
+    real *x = (real *)&some;  // the LANES numbers of the pack
     for (int lane = 0; lane < LANES; lane++) {
         x[lane] = real_from(gelu(accum_from(x[lane]), approximate));
     }
@@ -95,8 +95,8 @@ extern "C" status_t gelu_forward(ctx_t *ctx, const tensor_t *input, gelu_params_
     // STARTER return STATUS_NOT_IMPLEMENTED;
 }
 
-/* grad_input = grad_output * slope at input. A block owns 256 consecutive packs. A
- * thread owns one, or the elements left at the end. No shared memory. */
+/* Computes grad_input = grad_output * gelu_slope(input). A block owns 256 packs, a
+ * thread one, or the elements after the last whole pack. No shared memory. */
 static __global__ void gelu_backward_kernel(const real *__restrict__ grad_output,
                                             const real *__restrict__ input,
                                             int64_t approximate,
@@ -114,7 +114,7 @@ static __global__ void gelu_backward_kernel(const real *__restrict__ grad_output
     }
     pack grads = *(const pack *)(grad_output + first);
     const pack some = *(const pack *)(input + first);
-    real *grad = (real *)&grads;  // the lanes of both
+    real *grad = (real *)&grads;  // LANES numbers, as in x
     const real *x = (const real *)&some;
     for (int lane = 0; lane < LANES; lane++) {
         const accum slope = gelu_slope(accum_from(x[lane]), approximate);
@@ -126,7 +126,7 @@ static __global__ void gelu_backward_kernel(const real *__restrict__ grad_output
     // STARTER (void)first;
 }
 
-/* grad_input = grad_output * d output / d input. It needs input, but not output. */
+/* grad_input = grad_output * d output / d input. Backward needs input, not output. */
 extern "C" status_t gelu_backward(ctx_t *ctx, const tensor_t *grad_output,
                                   const tensor_t *input, gelu_params_t p,
                                   tensor_t *grad_input)
