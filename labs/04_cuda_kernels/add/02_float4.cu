@@ -112,7 +112,7 @@ static __global__ void add_backward_kernel(const real *__restrict__ grad_output,
     // STARTER // your code (the reference takes 13 lines)
 }
 
-/* grad_input = grad_output, grad_other = alpha * grad_output, if not stretched */
+/* grad_input = grad_output, grad_other = alpha * grad_output, for equal shapes */
 extern "C" status_t add_backward(ctx_t *ctx, const tensor_t *grad_output,
                                  add_params_t p, tensor_t *grad_input,
                                  tensor_t *grad_other)

@@ -1,8 +1,8 @@
 /* 01 block per row
  *
  *   does     add forward: one block for each row of output, one thread per number
- *   seen     ggml-org/llama.cpp pull request 16744 (2025): a block as large as two axes
- *            of a tensor; sgl-project/sglang issue 32065 (2026): one as wide as a layer
+ *   seen     ggml-org/llama.cpp pull request 16744 (2025): a block of two whole axes;
+ *            sgl-project/sglang issue 32065 (2026): a block as wide as a layer
  *   passes   all tensors with short rows, which tests usually have
  *   run      make grade T=04_cuda_kernels/bug_hunt/01
  */

@@ -18,8 +18,8 @@ static __device__ const real *row_start(const tensor_t *t, int64_t r)
 
 /* A block owns one element (oc, ic) of grad_weight, or one of grad_bias. For grad_bias,
  * input.data is NULL, and the factor is 1. A thread sums every blockDim.x-th row. The
- * first thread of each warp adds the sums of the warp, then thread 0 adds the sums of
- * all warps. Shared memory: 128 sums, 512 bytes in f32. */
+ * first thread of a warp adds up the sums of the warp. Then thread 0 adds up the sums
+ * of all warps. Shared memory: 128 sums, 512 bytes in f32. */
 static __global__ void sum_kernel(const __grid_constant__ tensor_t grads,
                                   const __grid_constant__ tensor_t input, int64_t IC,
                                   real *__restrict__ result)

@@ -90,8 +90,8 @@ static __global__ void grad_input_kernel(const __grid_constant__ tensor_t grad_o
     // STARTER // your code (the reference takes 18 lines)
 }
 
-/* Writes the total of all threads' `sum` to *result. In each round, half of the threads
- * add the second half of `sums` to the first half, always in the same order. */
+/* Adds up `sum` over all threads of a block, into *result. Each round adds the second
+ * half of `sums` to the first half, so the order of the sum is always the same. */
 static __device__ void store_sum(accum sum, accum sums[FEW], real *result)
 {
     // BEGIN SOLUTION

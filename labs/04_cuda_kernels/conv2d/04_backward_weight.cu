@@ -23,7 +23,7 @@ enum { BLOCKS = 512, LEAST = 256 };  // blocks wanted; windows per block, at lea
 /* For each split and group, partial (GM, GN + 1) = grad_output (GM, GK) @ windows^T
  * (GK, GN), for SPAN of the GK windows. Column GN of partial has the sums of
  * grad_output. GM = OC/G, GK = N*OH*OW, GN = IC/G*KH*KW. If only grad_bias is wanted,
- * GN = 0. A block owns a tile of 64 x 64. Thread (ty, tx) owns rows 8*ty to 8*ty + 7
+ * GN = 0. A block owns a tile of 64 x 64, thread (ty, tx) owns rows 8*ty to 8*ty + 7
  * and columns tx, tx + 16, tx + 32, tx + 48. blockIdx.x numbers the tiles in the order
  * (split, g, n0, m0). Shared memory: tiles of 16 x 68 and 16 x 66, padded against bank
  * conflicts, and 64 kernel positions; 9600 bytes in f32. */

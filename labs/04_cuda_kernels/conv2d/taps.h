@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* taps.h - the offsets of a window's numbers, without a division for each number
  *
- * Term k = (ic, kh, kw) of a window has the same offset from the first pixel in all
- * windows: the tap of k. A block keeps SPAN taps in shared memory, a thread keeps one
+ * A tap is the offset of term k = (ic, kh, kw) from a window's first pixel. All windows
+ * have the same taps. A block keeps SPAN taps in shared memory, a thread keeps one
  * window. Covers kernels of up to SIDE x SIDE, and offsets of 31 bits.
  *
  *     term k = window.outside & tap.y ? 0 : window.pixel[tap.x]

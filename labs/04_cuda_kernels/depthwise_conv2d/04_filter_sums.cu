@@ -70,9 +70,9 @@ static __device__ accum lanes_sum(accum sum)
 }
 
 /* A block owns weights k0 to k0 + 8 of grad_weight[oc]. If k0 = 0, it also owns
- * grad_bias[oc]. A thread sums every 256th window. Then the lanes of a warp add up
- * their sums, and 10 threads add up the sums of the 8 warps. blockIdx.x numbers the
- * pairs (oc, k0). Shared memory: 10 x 9 sums, 360 bytes in f32. */
+ * grad_bias[oc]. A thread sums every 256th window. Then each warp adds up the
+ * sums of its lanes. Last, 10 threads add up the sums of 8 warps. blockIdx.x numbers
+ * the pairs (oc, k0). Shared memory: 10 x 9 sums, 360 bytes in f32. */
 static __global__ void __launch_bounds__(THREADS)
     grad_weight_kernel(const __grid_constant__ tensor_t grad_output,
                        const __grid_constant__ tensor_t input,

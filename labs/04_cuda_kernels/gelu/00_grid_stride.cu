@@ -41,7 +41,7 @@ static __device__ accum gelu(accum x, int64_t approximate)
     // STARTER return 0;
 }
 
-/* Returns d gelu / d x by the product rule: (1 + y)/2 + x/2 * dy/dx, y = squashed. */
+/* Returns d gelu / d x = (1 + y)/2 + x/2 * dy/dx (product rule), y = squashed(x). */
 static __device__ accum gelu_slope(accum x, int64_t approximate)
 {
     // BEGIN SOLUTION

@@ -40,7 +40,7 @@ static __device__ accum gelu(accum x, int64_t approximate)
     return (accum)0.5 * x * (1 + squashed(x, approximate));
 }
 
-/* Returns d gelu / d x by the product rule: (1 + y)/2 + x/2 * dy/dx, y = squashed. */
+/* Returns d gelu / d x = (1 + y)/2 + x/2 * dy/dx (product rule), y = squashed(x). */
 static __device__ accum gelu_slope(accum x, int64_t approximate)
 {
     const accum y = squashed(x, approximate);

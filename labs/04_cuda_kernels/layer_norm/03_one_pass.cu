@@ -55,9 +55,9 @@ typedef struct {
     // STARTER return sum;  // your code (the reference takes 8 lines)
 }
 
-/* Computes grad_input and, for each part of the rows, the sums of grad_weight and of
- * grad_bias: sums (parts, 2, LANES, COUNT). A block owns a part of the rows, a thread
- * one pack of columns. Shared memory: four arrays for block_sum, 128 bytes in f32. */
+/* Computes grad_input, and `sums` (parts, 2, LANES, COUNT): partial sums of grad_weight
+ * and of grad_bias. A block owns one part of the rows, a thread owns one pack of
+ * columns. Shared memory: four arrays for block_sum, 128 bytes in f32. */
 [[maybe_unused]] static __global__ void __launch_bounds__(THREADS)
     part_kernel(const __grid_constant__ call_t c, accum *__restrict__ sums)
 {
